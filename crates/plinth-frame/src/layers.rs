@@ -1,0 +1,18 @@
+//! The aligned layers of one dataset view.
+
+/// Everything known of one view, pixel by pixel: `width × height` values each, row 0 at the top, at pixel centres.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layers {
+    /// Position in the set, from 0.
+    pub index: u32,
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+    /// sRGB-encoded colour with straight alpha (antialiased coverage), R, G, B, A.
+    pub color: Vec<[u8; 4]>,
+    /// Perpendicular distance of the first surface from the camera plane, in scene units; 0 where there is no surface.
+    pub depth: Vec<f32>,
+    /// Unit world-space normal of the first surface, facing the camera; zero where there is no surface.
+    pub normal: Vec<[f32; 3]>,
+}

@@ -1,0 +1,11 @@
+//! Pixels with their meaning attached: frames, layers and the sink that receives them.
+//!
+//! The type at the door between rendering and files. Row 0 is the top row everywhere.
+
+mod frame;
+mod layers;
+mod sink;
+
+pub use frame::{Backdrop, Frame, PixelFormat, Region};
+pub use layers::Layers;
+pub use sink::{FrameSink, SinkError};

@@ -1,0 +1,1 @@
+//! Frames become files: MP4, MOV and PNG.

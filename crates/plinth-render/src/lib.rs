@@ -1,0 +1,1 @@
+//! A scene becomes frames on a GPU or a software Vulkan driver.

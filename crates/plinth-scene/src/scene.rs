@@ -1,0 +1,98 @@
+//! A scene: a model placed in normalised units, its light, its background and the plan of its shots.
+//!
+//! World space is the specification's normalised space: the model, in its pose before rotation, is centred at the
+//! origin with the largest side of its bounds 2 units long; +Y up, +Z toward the camera at angle 0. The model's yaw,
+//! pitch, roll, scale and translation are applied in it. Only the camera and, in `reveal`, the overall scale move
+//! besides the model's own animation.
+
+use std::sync::Arc;
+
+use glam::Vec3;
+use plinth_model::Model;
+
+use crate::{EnvironmentMap, Shot};
+
+/// Everything needed to draw every frame of one render.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// The model.
+    pub model: Arc<Model>,
+    /// For each mesh name: whether `hiddenMeshNames` leaves it out. As long as `model.nodes`.
+    pub hidden_nodes: Vec<bool>,
+    /// Light from all around, already rotated, tinted and multiplied by its exposure.
+    pub environment: EnvironmentMap,
+    /// Factor on the environment's specular reflections (`glossIntensity`).
+    pub gloss: f32,
+    /// Uniform ambient radiance, linear.
+    pub ambient: Vec3,
+    /// The light that casts the shadow; `None` at intensity 0.
+    pub key_light: Option<KeyLight>,
+    /// Fill and rim lights, and the file's own lights; none of them casts a shadow.
+    pub lights: Vec<PointLikeLight>,
+    /// How shadows look; `None` when they are off.
+    pub shadow: Option<ShadowLook>,
+    /// Height of the floor that catches shadows, in world units.
+    pub floor_height: f32,
+    /// What is behind the model.
+    pub background: Background,
+    /// The model's world bounds over the whole shot, transforms included: (min, max).
+    pub bounds: (Vec3, Vec3),
+    /// One entry per frame, in order.
+    pub shots: Vec<Shot>,
+}
+
+/// What is behind the model.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Background {
+    /// One sRGB colour.
+    Solid([u8; 3]),
+    /// Nothing: the picture carries alpha.
+    Transparent,
+}
+
+/// The key spotlight.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KeyLight {
+    /// World position.
+    pub position: Vec3,
+    /// World point it aims at.
+    pub target: Vec3,
+    /// Linear colour times intensity: the irradiance it gives at the target on a surface facing it.
+    pub irradiance: Vec3,
+    /// Half angle of the cone in radians.
+    pub cone_half_angle: f32,
+    /// Share of the cone over which it fades out, 0..=1.
+    pub penumbra: f32,
+}
+
+/// A light without shadow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PointLikeLight {
+    /// Parallel light.
+    Directional {
+        /// Unit vector from the surface to the light.
+        to_light: Vec3,
+        /// Linear irradiance on a surface facing it.
+        irradiance: Vec3,
+    },
+    /// A point or spot light that falls off with the square of the distance.
+    Point {
+        /// World position.
+        position: Vec3,
+        /// Linear radiant intensity, in world units (irradiance = intensity / distance²).
+        intensity: Vec3,
+        /// Distance at which it has faded out.
+        range: Option<f32>,
+        /// Spot cone: unit direction it shines in, cosine of the inner and of the outer half angle.
+        cone: Option<(Vec3, f32, f32)>,
+    },
+}
+
+/// How the key light's shadow looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ShadowLook {
+    /// `shadowDarkness`: 0 none, 1 as lit, more is darker.
+    pub darkness: f32,
+    /// `shadowSoftness`, 0..=1: 0 hard, 1 very soft.
+    pub softness: f32,
+}
