@@ -1,5 +1,25 @@
 //! A model file becomes a checked, decoded model; OBJ archives become GLB.
 
-mod model;
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts are held below the limits, which fit 32 bits; colours are clamped before they become bytes"
+)]
 
+mod accessor;
+mod container;
+mod decode;
+mod error;
+mod inventory;
+mod json;
+mod limits;
+mod load;
+mod meshopt;
+mod model;
+mod source;
+
+pub use error::ModelError;
+pub use inventory::{AnimationSummary, Inventory, TextureSummary, inspect};
+pub use limits::Limits;
+pub use load::{LoadOptions, load_glb};
 pub use model::*;

@@ -1,1 +1,30 @@
 //! A scene becomes frames on a GPU or a software Vulkan driver.
+//!
+//! [`Gpu`] is an opened device, [`Renderer`] holds everything that does not change during a shot, and each frame is a
+//! short list of passes (`frame_plan.rs`). This is the only crate that names wgpu.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "counts of vertices, texels and bytes are checked against the device's limits, which fit 32 bits"
+)]
+
+mod error;
+mod frame_plan;
+mod frame_uniform;
+mod gpu;
+mod gpu_types;
+mod ibl;
+mod light;
+mod pass;
+mod pipelines;
+mod readback;
+mod region;
+mod renderer;
+mod shader;
+mod targets;
+mod upload;
+
+pub use error::RenderError;
+pub use gpu::{AdapterKind, AdapterReport, Gpu, GpuError, GpuOptions, adapters};
+pub use renderer::{Picture, Renderer};

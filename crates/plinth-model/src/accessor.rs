@@ -1,0 +1,243 @@
+//! Accessors: every component type, normalised or not, interleaved, sparse.
+
+use crate::error::{ModelError, Result};
+use crate::json::Accessor;
+use crate::limits::check;
+use crate::source::Source;
+
+/// Component types (glTF 2.0, section 5.1.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Component {
+    I8,
+    U8,
+    I16,
+    U16,
+    U32,
+    F32,
+}
+
+impl Component {
+    fn from_code(place: &str, code: u32) -> Result<Self> {
+        Ok(match code {
+            5120 => Self::I8,
+            5121 => Self::U8,
+            5122 => Self::I16,
+            5123 => Self::U16,
+            5125 => Self::U32,
+            5126 => Self::F32,
+            other => return Err(ModelError::invalid(place, format!("component type {other} does not exist"))),
+        })
+    }
+
+    const fn size(self) -> usize {
+        match self {
+            Self::I8 | Self::U8 => 1,
+            Self::I16 | Self::U16 => 2,
+            Self::U32 | Self::F32 => 4,
+        }
+    }
+
+    fn read_f32(self, bytes: &[u8], normalized: bool) -> f32 {
+        let scale = |value: f32, largest: f32| if normalized { (value / largest).max(-1.0) } else { value };
+        match (self, bytes) {
+            (Self::I8, [a, ..]) => scale(f32::from(i8::from_le_bytes([*a])), 127.0),
+            (Self::U8, [a, ..]) => scale(f32::from(*a), 255.0),
+            (Self::I16, [a, b, ..]) => scale(f32::from(i16::from_le_bytes([*a, *b])), 32767.0),
+            (Self::U16, [a, b, ..]) => scale(f32::from(u16::from_le_bytes([*a, *b])), 65535.0),
+            (Self::U32, [a, b, c, d, ..]) => u32::from_le_bytes([*a, *b, *c, *d]) as f32,
+            (Self::F32, [a, b, c, d, ..]) => f32::from_le_bytes([*a, *b, *c, *d]),
+            _ => 0.0,
+        }
+    }
+
+    fn read_u32(self, bytes: &[u8]) -> u32 {
+        match (self, bytes) {
+            (Self::U8, [a, ..]) => u32::from(*a),
+            (Self::U16, [a, b, ..]) => u32::from(u16::from_le_bytes([*a, *b])),
+            (Self::U32, [a, b, c, d, ..]) => u32::from_le_bytes([*a, *b, *c, *d]),
+            _ => 0,
+        }
+    }
+}
+
+/// The shape of an accessor, checked against its data.
+pub(crate) struct Reader<'a> {
+    place: String,
+    pub(crate) count: usize,
+    pub(crate) component: Component,
+    pub(crate) components: usize,
+    normalized: bool,
+    /// Bytes from the first element on, and the distance between elements; `None`: zeros.
+    data: Option<(&'a [u8], usize)>,
+    /// Elements that replace others, and their values.
+    sparse: Option<(Vec<u32>, &'a [u8])>,
+}
+
+fn components_of(place: &str, kind: &str) -> Result<usize> {
+    Ok(match kind {
+        "SCALAR" => 1,
+        "VEC2" => 2,
+        "VEC3" => 3,
+        "VEC4" | "MAT2" => 4,
+        "MAT3" => 9,
+        "MAT4" => 16,
+        other => {
+            let name = crate::source::shortened(other);
+            return Err(ModelError::invalid(place, format!("accessor type '{name}' does not exist")));
+        }
+    })
+}
+
+impl<'a> Reader<'a> {
+    /// Checks an accessor completely: type, range, stride, sparse parts.
+    pub(crate) fn open(source: &'a Source<'_>, index: usize) -> Result<Self> {
+        let place = format!("accessors[{index}]");
+        let accessor: &Accessor = source
+            .root
+            .accessors
+            .get(index)
+            .ok_or_else(|| ModelError::invalid(place.as_str(), "it does not exist"))?;
+        let component = Component::from_code(&place, accessor.component_type)?;
+        let components = components_of(&place, &accessor.kind)?;
+        let element = component.size() * components;
+        check("values in one accessor", accessor.count.saturating_mul(element as u64), source.limits.accessor_bytes)?;
+        let count = usize::try_from(accessor.count)
+            .map_err(|_wide| ModelError::invalid(place.as_str(), "count is too large"))?;
+        let data = match accessor.buffer_view {
+            None => {
+                // Zeros take no bytes of the file, so they are held to what a real model could need.
+                check("zero-filled values", accessor.count, source.limits.vertices)?;
+                None
+            }
+            Some(view) => {
+                let (bytes, stride) = source.view(&place, view)?;
+                Some(range(&place, bytes, accessor.byte_offset, count, element, stride)?)
+            }
+        };
+        let sparse = match &accessor.sparse {
+            None => None,
+            Some(sparse) => {
+                let indices = sparse_indices(source, &place, sparse, count)?;
+                let (bytes, _) = source.view(&place, sparse.values.buffer_view)?;
+                let (bytes, _) = range(&place, bytes, sparse.values.byte_offset, indices.len(), element, None)?;
+                Some((indices, bytes))
+            }
+        };
+        Ok(Self { place, count, component, components, normalized: accessor.normalized, data, sparse })
+    }
+
+    /// The bytes of an element.
+    fn element(&self, i: usize) -> &'a [u8] {
+        let size = self.component.size() * self.components;
+        self.data.and_then(|(bytes, stride)| bytes.get(i * stride..i * stride + size)).unwrap_or(&[])
+    }
+
+    fn each<T: Clone + Default>(&self, read: impl Fn(Component, &[u8]) -> T) -> Vec<T> {
+        let size = self.component.size();
+        let mut out = Vec::with_capacity(self.count * self.components);
+        for i in 0..self.count {
+            let bytes = self.element(i);
+            for c in 0..self.components {
+                out.push(bytes.get(c * size..).map_or_else(T::default, |b| read(self.component, b)));
+            }
+        }
+        if let Some((indices, values)) = &self.sparse {
+            for (k, i) in indices.iter().enumerate() {
+                for c in 0..self.components {
+                    if let (Some(slot), Some(bytes)) = (
+                        out.get_mut(*i as usize * self.components + c),
+                        values.get((k * self.components + c) * size..),
+                    ) {
+                        *slot = read(self.component, bytes);
+                    }
+                }
+            }
+        }
+        out
+    }
+
+    /// All values as floats, normalised where the accessor says so.
+    pub(crate) fn floats(&self) -> Result<Vec<f32>> {
+        let normalized = self.normalized;
+        let values = self.each(|component, bytes| component.read_f32(bytes, normalized));
+        if values.iter().all(|v| v.is_finite()) {
+            Ok(values)
+        } else {
+            Err(ModelError::invalid(self.place.as_str(), "a value is not finite"))
+        }
+    }
+
+    /// All values as vectors of `N`, which must be the accessor's own number of components.
+    pub(crate) fn vectors<const N: usize>(&self) -> Result<Vec<[f32; N]>> {
+        if self.components != N {
+            return Err(ModelError::invalid(
+                self.place.as_str(),
+                format!("it has {} components where {N} are needed", self.components),
+            ));
+        }
+        Ok(self.floats()?.as_chunks::<N>().0.to_vec())
+    }
+
+    /// All values as unsigned integers.
+    pub(crate) fn integers(&self) -> Result<Vec<u32>> {
+        match self.component {
+            Component::U8 | Component::U16 | Component::U32 => Ok(self.each(Component::read_u32)),
+            other => Err(ModelError::invalid(
+                self.place.as_str(),
+                format!("unsigned integers are needed, not component type {other:?}"),
+            )),
+        }
+    }
+}
+
+/// The part of a view that `count` elements take, with their distance.
+fn range<'a>(
+    place: &str,
+    bytes: &'a [u8],
+    offset: u64,
+    count: usize,
+    element: usize,
+    stride: Option<u64>,
+) -> Result<(&'a [u8], usize)> {
+    let stride = match stride {
+        None | Some(0) => element,
+        Some(s) => usize::try_from(s).unwrap_or(usize::MAX),
+    };
+    if stride < element {
+        return Err(ModelError::invalid(place, format!("byteStride {stride} is smaller than an element of {element}")));
+    }
+    let needed = match count {
+        0 => Some(0),
+        n => (n - 1).checked_mul(stride).and_then(|all| all.checked_add(element)),
+    };
+    usize::try_from(offset)
+        .ok()
+        .and_then(|offset| Some((offset, offset.checked_add(needed?)?)))
+        .and_then(|(from, to)| bytes.get(from..to))
+        .map(|slice| (slice, stride))
+        .ok_or_else(|| {
+            ModelError::invalid(
+                place,
+                format!("{count} elements from byte {offset} are more than its bufferView of {} bytes holds", bytes.len()),
+            )
+        })
+}
+
+fn sparse_indices(source: &Source<'_>, place: &str, sparse: &crate::json::Sparse, count: usize) -> Result<Vec<u32>> {
+    let component = Component::from_code(place, sparse.indices.component_type)?;
+    if !matches!(component, Component::U8 | Component::U16 | Component::U32) {
+        return Err(ModelError::invalid(place, "sparse indices are not unsigned integers"));
+    }
+    let sparse_count = usize::try_from(sparse.count).ok().filter(|n| *n <= count).ok_or_else(|| {
+        ModelError::invalid(place, format!("{} sparse values for {count} elements", sparse.count))
+    })?;
+    let (bytes, _) = source.view(place, sparse.indices.buffer_view)?;
+    let (bytes, stride) = range(place, bytes, sparse.indices.byte_offset, sparse_count, component.size(), None)?;
+    let indices: Vec<u32> = bytes.chunks_exact(stride).map(|b| component.read_u32(b)).collect();
+    match indices.iter().find(|i| **i as usize >= count) {
+        Some(beyond) => {
+            Err(ModelError::invalid(place, format!("sparse index {beyond} is beyond its {count} elements")))
+        }
+        None => Ok(indices),
+    }
+}

@@ -1,0 +1,56 @@
+//! KHR_draco_mesh_compression.
+
+use std::collections::BTreeMap;
+
+use draco_core::{DecoderBuffer, FaceIndex, Mesh, MeshDecoder};
+
+use crate::error::{ModelError, Result};
+use crate::json::DracoPrimitive;
+use crate::limits::check;
+use crate::source::Source;
+
+/// Decoded data of a compressed primitive.
+pub(crate) struct Decoded {
+    pub(crate) indices: Vec<u32>,
+    pub(crate) points: usize,
+    mesh: Mesh,
+    ids: BTreeMap<String, u32>,
+}
+
+/// Decodes a primitive's geometry.
+pub(crate) fn decode(source: &Source<'_>, place: &str, packed: &DracoPrimitive) -> Result<Decoded> {
+    let fault = |problem: &str| ModelError::invalid(place, format!("Draco data: {problem}"));
+    let (bytes, _) = source.view(place, packed.buffer_view)?;
+    let mut mesh = Mesh::new();
+    MeshDecoder::new()
+        .decode(&mut DecoderBuffer::new(bytes), &mut mesh)
+        .map_err(|_cause| fault("it cannot be decoded"))?;
+    check("indices", mesh.num_faces() as u64 * 3, source.limits.indices)?;
+    let points = mesh.num_points();
+    check("vertices", points as u64, source.limits.vertices)?;
+    let faces = u32::try_from(mesh.num_faces()).map_err(|_wide| fault("too many faces"))?;
+    let indices: Vec<u32> = (0..faces).flat_map(|f| mesh.face(FaceIndex(f)).map(|p| p.0)).collect();
+    if indices.iter().any(|i| *i as usize >= points) {
+        return Err(fault("a face names a vertex that does not exist"));
+    }
+    Ok(Decoded { indices, points, mesh, ids: packed.attributes.clone() })
+}
+
+impl Decoded {
+    /// The values of an attribute as floats with `width` components a vertex, normalised where it says so; `None`
+    /// where it is not part of the compressed data.
+    pub(crate) fn floats(&self, name: &str, width: usize) -> Option<Vec<f32>> {
+        let attribute = self.mesh.attribute_by_unique_id(*self.ids.get(name)?)?;
+        let have = usize::from(attribute.num_components());
+        let values = attribute.read_f32s(self.points, have);
+        if values.len() != self.points * have {
+            return None;
+        }
+        Some(values.chunks_exact(have.max(1)).flat_map(|v| (0..width).map(|c| v.get(c).copied().unwrap_or(1.0))).collect())
+    }
+
+    /// Number of components of an attribute.
+    pub(crate) fn components(&self, name: &str) -> Option<usize> {
+        Some(usize::from(self.mesh.attribute_by_unique_id(*self.ids.get(name)?)?.num_components()))
+    }
+}

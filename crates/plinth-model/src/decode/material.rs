@@ -1,0 +1,215 @@
+//! Materials with their extensions.
+
+use crate::error::{ModelError, Result};
+use crate::json;
+use crate::model::{
+    AlphaMode, Anisotropy, Clearcoat, DiffuseTransmission, Iridescence, Material, Sampler, Sheen, Texture, TextureRef,
+    Transmission, Volume, Wrap,
+};
+use crate::source::Source;
+
+/// All materials and, at the end, the default one.
+pub(crate) fn materials(source: &Source<'_>) -> Result<Vec<Material>> {
+    let mut out: Vec<Material> = source
+        .root
+        .materials
+        .iter()
+        .enumerate()
+        .map(|(i, material)| Reading { source, place: format!("materials[{i}]") }.material(material))
+        .collect::<Result<_>>()?;
+    out.push(Material::default());
+    Ok(out)
+}
+
+/// All textures; one that has no readable image refers to none.
+pub(crate) fn textures(source: &Source<'_>) -> Result<Vec<Option<Texture>>> {
+    source.root.textures.iter().enumerate().map(|(i, texture)| one_texture(source, i, texture)).collect()
+}
+
+fn one_texture(source: &Source<'_>, i: usize, texture: &json::Texture) -> Result<Option<Texture>> {
+    let place = format!("textures[{i}]");
+    let extensions = &texture.extensions;
+    let image =
+        extensions.basisu.and_then(|e| e.source).or_else(|| extensions.webp.and_then(|e| e.source)).or(texture.source);
+    let Some(image) = image else { return Ok(None) };
+    if image >= source.root.images.len() {
+        return Err(ModelError::invalid(place, format!("image {image} does not exist")));
+    }
+    let sampler = match texture.sampler {
+        None => Sampler::default(),
+        Some(index) => {
+            let sampler = source
+                .root
+                .samplers
+                .get(index)
+                .ok_or_else(|| ModelError::invalid(place.as_str(), format!("sampler {index} does not exist")))?;
+            let wrap = |code: Option<u32>| match code {
+                None | Some(10497) => Ok(Wrap::Repeat),
+                Some(33648) => Ok(Wrap::Mirror),
+                Some(33071) => Ok(Wrap::Clamp),
+                Some(other) => Err(ModelError::invalid(format!("samplers[{index}]"), format!("unknown wrap {other}"))),
+            };
+            Sampler {
+                wrap_u: wrap(sampler.wrap_s)?,
+                wrap_v: wrap(sampler.wrap_t)?,
+                mag_nearest: sampler.mag_filter == Some(9728),
+                min_nearest: matches!(sampler.min_filter, Some(9728 | 9984 | 9986)),
+            }
+        }
+    };
+    Ok(Some(Texture { image, sampler }))
+}
+
+struct Reading<'a> {
+    source: &'a Source<'a>,
+    place: String,
+}
+
+impl Reading<'_> {
+    fn material(&self, m: &json::Material) -> Result<Material> {
+        let pbr = &m.pbr_metallic_roughness;
+        let e = &m.extensions;
+        let strength = e.emissive_strength.as_ref().map_or(1.0, |s| s.emissive_strength.max(0.0));
+        let alpha_mode = match m.alpha_mode.as_deref() {
+            None | Some("OPAQUE") => AlphaMode::Opaque,
+            Some("MASK") => AlphaMode::Mask { cutoff: m.alpha_cutoff.unwrap_or(0.5) },
+            Some("BLEND") => AlphaMode::Blend,
+            Some(other) => return Err(self.fault(format!("unknown alphaMode '{}'", crate::source::shortened(other)))),
+        };
+        let specular = e.specular.as_ref();
+        let mut out = Material {
+            name: m.name.clone().unwrap_or_default(),
+            base_color: pbr.base_color_factor,
+            base_color_texture: self.texture(pbr.base_color_texture.as_ref())?,
+            metallic: pbr.metallic_factor.clamp(0.0, 1.0),
+            perceptual_roughness: pbr.roughness_factor.clamp(0.0, 1.0),
+            metallic_roughness_texture: self.texture(pbr.metallic_roughness_texture.as_ref())?,
+            normal_texture: self.texture(m.normal_texture.as_ref())?,
+            normal_scale: m.normal_texture.as_ref().and_then(|t| t.scale).unwrap_or(1.0),
+            occlusion_texture: self.texture(m.occlusion_texture.as_ref())?,
+            occlusion_strength: m.occlusion_texture.as_ref().and_then(|t| t.strength).unwrap_or(1.0).clamp(0.0, 1.0),
+            emissive: m.emissive_factor.map(|c| c.max(0.0) * strength),
+            emissive_texture: self.texture(m.emissive_texture.as_ref())?,
+            alpha_mode,
+            double_sided: m.double_sided,
+            unlit: e.unlit.is_some(),
+            ior: e.ior.as_ref().map_or(1.5, |i| i.ior),
+            specular: specular.map_or(1.0, |s| s.specular_factor.clamp(0.0, 1.0)),
+            specular_texture: self.texture(specular.and_then(|s| s.specular_texture.as_ref()))?,
+            specular_color: specular.map_or([1.0; 3], |s| s.specular_color_factor.map(|c| c.max(0.0))),
+            specular_color_texture: self.texture(specular.and_then(|s| s.specular_color_texture.as_ref()))?,
+            clearcoat: e.clearcoat.as_ref().map(|c| self.clearcoat(c)).transpose()?,
+            sheen: e.sheen.as_ref().map(|s| self.sheen(s)).transpose()?,
+            transmission: e.transmission.as_ref().map(|t| self.transmission(t)).transpose()?,
+            volume: e.volume.as_ref().map(|v| self.volume(v)).transpose()?,
+            dispersion: e.dispersion.as_ref().map_or(0.0, |d| d.dispersion.max(0.0)),
+            iridescence: e.iridescence.as_ref().map(|i| self.iridescence(i)).transpose()?,
+            anisotropy: e.anisotropy.as_ref().map(|a| self.anisotropy(a)).transpose()?,
+            diffuse_transmission: e.diffuse_transmission.as_ref().map(|d| self.diffuse_transmission(d)).transpose()?,
+        };
+        if let Some(old) = &e.specular_glossiness {
+            out.base_color = old.diffuse_factor;
+            out.base_color_texture = self.texture(old.diffuse_texture.as_ref())?;
+            out.metallic_roughness_texture = self.texture(old.specular_glossiness_texture.as_ref())?;
+            // The textures are converted once images are decoded.
+            super::spec_gloss::convert_factors(&mut out, old);
+        }
+        self.check_finite(&out)?;
+        Ok(out)
+    }
+
+    fn fault(&self, problem: impl Into<String>) -> ModelError {
+        ModelError::invalid(self.place.as_str(), problem)
+    }
+
+    fn check_finite(&self, m: &Material) -> Result<()> {
+        let numbers = m.base_color.iter().chain(&m.emissive).chain([&m.metallic, &m.perceptual_roughness, &m.ior]);
+        if numbers.into_iter().all(|v| v.is_finite()) {
+            Ok(())
+        } else {
+            Err(self.fault("a factor is not finite"))
+        }
+    }
+
+    fn texture(&self, info: Option<&json::TextureInfo>) -> Result<Option<TextureRef>> {
+        let Some(info) = info else { return Ok(None) };
+        if info.index >= self.source.root.textures.len() {
+            return Err(self.fault(format!("texture {} does not exist", info.index)));
+        }
+        let transform = info.extensions.transform.as_ref();
+        let rows = transform.map(|t| {
+            let ([ox, oy], [sx, sy]) = (t.offset, t.scale.unwrap_or([1.0, 1.0]));
+            let (sin, cos) = t.rotation.sin_cos();
+            [cos * sx, sin * sy, ox, -sin * sx, cos * sy, oy]
+        });
+        if rows.is_some_and(|r| r.iter().any(|v| !v.is_finite())) {
+            return Err(self.fault("a texture transform is not finite"));
+        }
+        let set = transform.and_then(|t| t.tex_coord).unwrap_or(info.tex_coord);
+        Ok(Some(TextureRef { texture: info.index, uv_set: set, transform: rows }))
+    }
+
+    fn clearcoat(&self, c: &json::Clearcoat) -> Result<Clearcoat> {
+        Ok(Clearcoat {
+            factor: c.clearcoat_factor.clamp(0.0, 1.0),
+            texture: self.texture(c.clearcoat_texture.as_ref())?,
+            roughness: c.clearcoat_roughness_factor.clamp(0.0, 1.0),
+            roughness_texture: self.texture(c.clearcoat_roughness_texture.as_ref())?,
+            normal_texture: self.texture(c.clearcoat_normal_texture.as_ref())?,
+            normal_scale: c.clearcoat_normal_texture.as_ref().and_then(|t| t.scale).unwrap_or(1.0),
+        })
+    }
+
+    fn sheen(&self, s: &json::Sheen) -> Result<Sheen> {
+        Ok(Sheen {
+            color: s.sheen_color_factor.map(|c| c.max(0.0)),
+            color_texture: self.texture(s.sheen_color_texture.as_ref())?,
+            roughness: s.sheen_roughness_factor.clamp(0.0, 1.0),
+            roughness_texture: self.texture(s.sheen_roughness_texture.as_ref())?,
+        })
+    }
+
+    fn transmission(&self, t: &json::Transmission) -> Result<Transmission> {
+        Ok(Transmission {
+            factor: t.transmission_factor.clamp(0.0, 1.0),
+            texture: self.texture(t.transmission_texture.as_ref())?,
+        })
+    }
+
+    fn volume(&self, v: &json::Volume) -> Result<Volume> {
+        Ok(Volume {
+            thickness: v.thickness_factor.max(0.0),
+            thickness_texture: self.texture(v.thickness_texture.as_ref())?,
+            attenuation_distance: v.attenuation_distance.filter(|d| *d > 0.0).unwrap_or(f32::INFINITY),
+            attenuation_color: v.attenuation_color.map(|c| c.clamp(0.0, 1.0)),
+        })
+    }
+
+    fn iridescence(&self, i: &json::Iridescence) -> Result<Iridescence> {
+        Ok(Iridescence {
+            factor: i.iridescence_factor.clamp(0.0, 1.0),
+            texture: self.texture(i.iridescence_texture.as_ref())?,
+            ior: i.iridescence_ior.max(1.0),
+            thickness_min: i.iridescence_thickness_minimum.max(0.0),
+            thickness_max: i.iridescence_thickness_maximum.max(0.0),
+            thickness_texture: self.texture(i.iridescence_thickness_texture.as_ref())?,
+        })
+    }
+
+    fn anisotropy(&self, a: &json::Anisotropy) -> Result<Anisotropy> {
+        Ok(Anisotropy {
+            strength: a.anisotropy_strength.clamp(0.0, 1.0),
+            rotation: a.anisotropy_rotation,
+            texture: self.texture(a.anisotropy_texture.as_ref())?,
+        })
+    }
+
+    fn diffuse_transmission(&self, d: &json::DiffuseTransmission) -> Result<DiffuseTransmission> {
+        Ok(DiffuseTransmission {
+            factor: d.diffuse_transmission_factor.clamp(0.0, 1.0),
+            texture: self.texture(d.diffuse_transmission_texture.as_ref())?,
+            color: d.diffuse_transmission_color_factor.map(|c| c.max(0.0)),
+            color_texture: self.texture(d.diffuse_transmission_color_texture.as_ref())?,
+        })
+    }
+}

@@ -1,0 +1,306 @@
+//! Meshes and their primitives.
+
+use std::collections::BTreeMap;
+
+use glam::Vec3;
+
+use super::{draco, tangent};
+use crate::accessor::Reader;
+use crate::error::{ModelError, Result};
+use crate::json;
+use crate::limits::check;
+use crate::model::{Material, Mesh, MorphTarget, Primitive, Topology};
+use crate::source::Source;
+
+/// Most texture coordinate sets that are read.
+const MAX_UV_SETS: usize = 8;
+
+/// Decodes the meshes that are used; the others stay empty. `uses` says how often each is drawn.
+pub(crate) fn meshes(source: &Source<'_>, materials: &[Material], uses: &[u64]) -> Result<Vec<Mesh>> {
+    let mut totals = Totals::default();
+    source
+        .root
+        .meshes
+        .iter()
+        .enumerate()
+        .map(|(m, mesh)| {
+            let name = mesh.name.clone().unwrap_or_else(|| format!("mesh_{m}"));
+            let mut out = Mesh { name, primitives: Vec::new() };
+            if uses[m] == 0 {
+                return Ok(out);
+            }
+            for (p, primitive) in mesh.primitives.iter().enumerate() {
+                let place = format!("meshes[{m}].primitives[{p}]");
+                let one = Reading { source, place: &place, primitive }.primitive(materials)?;
+                totals.add(source, &one, uses[m])?;
+                out.primitives.push(one);
+            }
+            Ok(out)
+        })
+        .collect()
+}
+
+#[derive(Default)]
+struct Totals {
+    vertices: u64,
+    indices: u64,
+    morphs: u64,
+}
+
+impl Totals {
+    fn add(&mut self, source: &Source<'_>, primitive: &Primitive, uses: u64) -> Result<()> {
+        let vertices = primitive.positions.len() as u64;
+        self.vertices = self.vertices.saturating_add(vertices.saturating_mul(uses));
+        self.indices = self.indices.saturating_add((primitive.indices.len() as u64).saturating_mul(uses));
+        self.morphs = self.morphs.saturating_add(vertices * primitive.morph_targets.len() as u64);
+        check("vertices", self.vertices, source.limits.vertices)?;
+        check("indices", self.indices, source.limits.indices)?;
+        check("morph target values", self.morphs, source.limits.morph_values)
+    }
+}
+
+struct Reading<'a> {
+    source: &'a Source<'a>,
+    place: &'a str,
+    primitive: &'a json::Primitive,
+}
+
+/// What a primitive's attributes come from: accessors, or compressed data.
+struct Attributes<'a> {
+    reading: &'a Reading<'a>,
+    packed: Option<draco::Decoded>,
+    count: usize,
+}
+
+impl Reading<'_> {
+    fn fault(&self, problem: impl Into<String>) -> ModelError {
+        ModelError::invalid(self.place, problem)
+    }
+
+    fn primitive(&self, materials: &[Material]) -> Result<Primitive> {
+        let material = match self.primitive.material {
+            None => materials.len() - 1,
+            Some(m) if m + 1 < materials.len() => m,
+            Some(m) => return Err(self.fault(format!("material {m} does not exist"))),
+        };
+        let packed = match &self.primitive.extensions.draco {
+            None => None,
+            Some(packed) => Some(draco::decode(self.source, self.place, packed)?),
+        };
+        let Some(position) = self.primitive.attributes.get("POSITION") else {
+            return Err(self.fault("it has no POSITION"));
+        };
+        let count = match &packed {
+            Some(packed) => packed.points,
+            None => Reader::open(self.source, *position)?.count,
+        };
+        let attributes = Attributes { reading: self, packed, count };
+        let mut out = Primitive { material, ..Primitive::default() };
+        out.positions = attributes.vectors::<3>("POSITION")?.unwrap_or_default();
+        if out.positions.is_empty() {
+            return Err(self.fault("it has no vertices"));
+        }
+        self.read_topology(&attributes, &mut out)?;
+        out.normals = unit_normals(attributes.vectors::<3>("NORMAL")?.unwrap_or_default());
+        out.tangents = attributes.vectors::<4>("TANGENT")?.unwrap_or_default();
+        out.uvs = attributes.uv_sets()?;
+        out.colors = attributes.colors()?;
+        self.read_influences(&attributes, &mut out)?;
+        out.morph_targets = self.morph_targets(count)?;
+        finish(&mut out, &materials[material]);
+        Ok(out)
+    }
+
+    fn read_topology(&self, attributes: &Attributes<'_>, out: &mut Primitive) -> Result<()> {
+        let count = out.positions.len() as u64;
+        let raw = match (&attributes.packed, self.primitive.indices) {
+            (Some(packed), _) => packed.indices.clone(),
+            (None, Some(accessor)) => Reader::open(self.source, accessor)?.integers()?,
+            (None, None) => (0..out.positions.len() as u32).collect(),
+        };
+        if let Some(beyond) = raw.iter().find(|i| u64::from(**i) >= count) {
+            return Err(self.fault(format!("index {beyond} is beyond its {count} vertices")));
+        }
+        let mode = if attributes.packed.is_some() { 4 } else { self.primitive.mode.unwrap_or(4) };
+        (out.topology, out.indices) = match mode {
+            0 => (Topology::Points, raw),
+            1 => (Topology::Lines, raw.as_chunks::<2>().0.as_flattened().to_vec()),
+            2 | 3 => {
+                let mut pairs: Vec<u32> = raw.windows(2).flatten().copied().collect();
+                if mode == 2 && raw.len() > 2 {
+                    pairs.extend([raw[raw.len() - 1], raw[0]]);
+                }
+                (Topology::Lines, pairs)
+            }
+            4 => (Topology::Triangles, raw.as_chunks::<3>().0.as_flattened().to_vec()),
+            5 => {
+                let turned = |(i, t): (usize, &[u32])| if i % 2 == 0 { [t[0], t[1], t[2]] } else { [t[0], t[2], t[1]] };
+                (Topology::Triangles, raw.windows(3).enumerate().flat_map(turned).collect())
+            }
+            6 => {
+                let fan = |pair: &[u32]| [pair[0], pair[1], raw[0]];
+                (Topology::Triangles, raw.get(1..).unwrap_or(&[]).windows(2).flat_map(fan).collect())
+            }
+            other => return Err(self.fault(format!("mode {other} does not exist"))),
+        };
+        Ok(())
+    }
+
+    fn read_influences(&self, attributes: &Attributes<'_>, out: &mut Primitive) -> Result<()> {
+        let mut all: Vec<Vec<(u16, f32)>> = Vec::new();
+        for set in 0..4 {
+            let joints = attributes.vectors::<4>(&format!("JOINTS_{set}"))?;
+            let weights = attributes.vectors::<4>(&format!("WEIGHTS_{set}"))?;
+            let (Some(joints), Some(weights)) = (joints, weights) else { break };
+            all.resize(out.positions.len(), Vec::new());
+            for (list, (j, w)) in all.iter_mut().zip(joints.iter().zip(&weights)) {
+                list.extend(j.iter().zip(w).map(|(j, w)| (*j as u16, w.max(0.0))));
+            }
+        }
+        for list in &mut all {
+            list.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            let sum: f32 = list.iter().take(4).map(|(_, w)| w).sum();
+            let mut joints = [0; 4];
+            let mut weights = [1.0, 0.0, 0.0, 0.0];
+            for (k, (joint, weight)) in list.iter().take(4).enumerate() {
+                joints[k] = *joint;
+                weights[k] = if sum > 0.0 { weight / sum } else { weights[k] };
+            }
+            out.joints.push(joints);
+            out.weights.push(weights);
+        }
+        Ok(())
+    }
+
+    fn morph_targets(&self, count: usize) -> Result<Vec<MorphTarget>> {
+        check(
+            "morph target values",
+            (count as u64).saturating_mul(self.primitive.targets.len() as u64),
+            self.source.limits.morph_values,
+        )?;
+        self.primitive
+            .targets
+            .iter()
+            .map(|target| {
+                let read = |name: &str| accessor_vectors::<3>(self, target, name, count).map(Option::unwrap_or_default);
+                Ok(MorphTarget { positions: read("POSITION")?, normals: read("NORMAL")?, tangents: read("TANGENT")? })
+            })
+            .collect()
+    }
+}
+
+fn accessor_vectors<const N: usize>(
+    reading: &Reading<'_>,
+    attributes: &BTreeMap<String, usize>,
+    name: &str,
+    count: usize,
+) -> Result<Option<Vec<[f32; N]>>> {
+    let Some(accessor) = attributes.get(name) else { return Ok(None) };
+    let reader = Reader::open(reading.source, *accessor)?;
+    if reader.count != count {
+        return Err(reading.fault(format!("{name} has {} values for {count} vertices", reader.count)));
+    }
+    reader.vectors::<N>().map(Some)
+}
+
+impl Attributes<'_> {
+    fn vectors<const N: usize>(&self, name: &str) -> Result<Option<Vec<[f32; N]>>> {
+        if let Some(packed) = &self.packed
+            && let Some(values) = packed.floats(name, N)
+        {
+            if values.iter().any(|v| !v.is_finite()) {
+                return Err(self.reading.fault(format!("{name} holds a value that is not finite")));
+            }
+            return Ok(Some(values.as_chunks::<N>().0.to_vec()));
+        }
+        accessor_vectors::<N>(self.reading, &self.reading.primitive.attributes, name, self.count)
+    }
+
+    fn uv_sets(&self) -> Result<Vec<Vec<[f32; 2]>>> {
+        let mut sets = Vec::new();
+        for set in 0..MAX_UV_SETS {
+            match self.vectors::<2>(&format!("TEXCOORD_{set}"))? {
+                Some(uvs) => sets.push(uvs),
+                None => break,
+            }
+        }
+        Ok(sets)
+    }
+
+    fn colors(&self) -> Result<Vec<[f32; 4]>> {
+        let three = match (&self.packed, self.reading.primitive.attributes.get("COLOR_0")) {
+            (_, None) => return Ok(Vec::new()),
+            (Some(packed), Some(_)) if packed.components("COLOR_0").is_some() => packed.components("COLOR_0") == Some(3),
+            (_, Some(accessor)) => Reader::open(self.reading.source, *accessor)?.components == 3,
+        };
+        if three {
+            let colors = self.vectors::<3>("COLOR_0")?.unwrap_or_default();
+            Ok(colors.into_iter().map(|[r, g, b]| [r, g, b, 1.0]).collect())
+        } else {
+            Ok(self.vectors::<4>("COLOR_0")?.unwrap_or_default())
+        }
+    }
+}
+
+fn unit_normals(mut normals: Vec<[f32; 3]>) -> Vec<[f32; 3]> {
+    for n in &mut normals {
+        *n = Vec3::from(*n).normalize_or(Vec3::Y).to_array();
+    }
+    normals
+}
+
+/// Normals and tangents that the file leaves out.
+fn finish(primitive: &mut Primitive, material: &Material) {
+    if primitive.topology != Topology::Triangles {
+        return;
+    }
+    if primitive.normals.is_empty() {
+        make_flat(primitive);
+    }
+    let bumped = material.normal_texture.or(material.clearcoat.and_then(|c| c.normal_texture));
+    let needed = bumped.is_some() || material.anisotropy.is_some();
+    if !needed || primitive.uvs.is_empty() {
+        primitive.tangents.clear();
+    } else if primitive.tangents.is_empty() {
+        let set = bumped.or(material.anisotropy.and_then(|a| a.texture)).map_or(0, |t| t.uv_set);
+        tangent::generate(primitive, set);
+    }
+}
+
+/// Splits all vertices and gives each triangle its own normal (glTF 2.0, section 3.7.2.1).
+fn make_flat(primitive: &mut Primitive) {
+    let old = std::mem::take(primitive);
+    let pick = |i: &u32| *i as usize;
+    fn take<T: Copy>(list: &[T], indices: &[u32]) -> Vec<T> {
+        if list.is_empty() { Vec::new() } else { indices.iter().map(|i| list[*i as usize]).collect() }
+    }
+    let normal_of = |t: &[u32; 3]| {
+        let [a, b, c] = [&t[0], &t[1], &t[2]].map(|i| Vec3::from(old.positions[pick(i)]));
+        // Scaled first: the cross product of tiny edges would vanish.
+        let (u, v) = ((b - a), (c - a));
+        let scale = u.abs().max_element().max(v.abs().max_element()).max(f32::MIN_POSITIVE);
+        (u / scale).cross(v / scale).normalize_or(Vec3::Y).to_array()
+    };
+    let triangles = old.indices.as_chunks::<3>().0;
+    *primitive = Primitive {
+        topology: old.topology,
+        indices: (0..old.indices.len() as u32).collect(),
+        positions: take(&old.positions, &old.indices),
+        normals: triangles.iter().flat_map(|t| [normal_of(t); 3]).collect(),
+        tangents: Vec::new(),
+        uvs: old.uvs.iter().map(|set| take(set, &old.indices)).collect(),
+        colors: take(&old.colors, &old.indices),
+        joints: take(&old.joints, &old.indices),
+        weights: take(&old.weights, &old.indices),
+        morph_targets: old
+            .morph_targets
+            .iter()
+            .map(|target| MorphTarget {
+                positions: take(&target.positions, &old.indices),
+                normals: Vec::new(),
+                tangents: Vec::new(),
+            })
+            .collect(),
+        material: old.material,
+    };
+}

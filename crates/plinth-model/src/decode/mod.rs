@@ -1,0 +1,12 @@
+//! The document's parts, decoded.
+
+pub(crate) mod clip;
+pub(crate) mod draco;
+pub(crate) mod image;
+pub(crate) mod light;
+pub(crate) mod material;
+pub(crate) mod mesh;
+pub(crate) mod node;
+pub(crate) mod skin;
+pub(crate) mod spec_gloss;
+pub(crate) mod tangent;

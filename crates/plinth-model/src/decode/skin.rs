@@ -1,0 +1,37 @@
+//! Skins.
+
+use glam::Mat4;
+
+use crate::accessor::Reader;
+use crate::error::{ModelError, Result};
+use crate::model::Skin;
+use crate::source::Source;
+
+/// All skins; joints still are indices of the document.
+pub(crate) fn skins(source: &Source<'_>) -> Result<Vec<Skin>> {
+    source
+        .root
+        .skins
+        .iter()
+        .enumerate()
+        .map(|(i, skin)| {
+            let place = format!("skins[{i}]");
+            if let Some(joint) = skin.joints.iter().find(|j| **j >= source.root.nodes.len()) {
+                return Err(ModelError::invalid(place, format!("joint node {joint} does not exist")));
+            }
+            let inverse_bind = match skin.inverse_bind_matrices {
+                None => vec![Mat4::IDENTITY; skin.joints.len()],
+                Some(accessor) => {
+                    let reader = Reader::open(source, accessor)?;
+                    reader.vectors::<16>()?.iter().map(Mat4::from_cols_array).collect()
+                }
+            };
+            if inverse_bind.len() < skin.joints.len() {
+                let (have, need) = (inverse_bind.len(), skin.joints.len());
+                return Err(ModelError::invalid(place, format!("{have} inverse bind matrices for {need} joints")));
+            }
+            let inverse_bind = inverse_bind.into_iter().take(skin.joints.len()).collect();
+            Ok(Skin { joints: skin.joints.clone(), inverse_bind })
+        })
+        .collect()
+}

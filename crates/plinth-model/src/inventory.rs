@@ -1,0 +1,114 @@
+//! What is in a model, in numbers and names.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::decode::image;
+use crate::error::Result;
+use crate::load::{LoadOptions, load_glb, triangles, unique};
+use crate::source::Source;
+
+/// What is in a model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Inventory {
+    /// The tool that wrote the file.
+    pub generator: Option<String>,
+    /// Clips.
+    pub animations: Vec<AnimationSummary>,
+    /// Render-time mesh names: what `hiddenMeshNames` matches.
+    pub mesh_names: Vec<String>,
+    /// Render-time material names: what `materialEdits` matches.
+    pub material_names: Vec<String>,
+    /// Triangles drawn, instances counted.
+    pub triangles: u64,
+    /// Vertices drawn, instances counted.
+    pub vertices: u64,
+    /// Images.
+    pub textures: Vec<TextureSummary>,
+    /// `extensionsUsed` of the file.
+    pub extensions_used: Vec<String>,
+    /// `extensionsRequired` of the file.
+    pub extensions_required: Vec<String>,
+    /// What was ignored or repaired.
+    pub warnings: Vec<String>,
+}
+
+/// One clip.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AnimationSummary {
+    /// Its name.
+    pub name: String,
+    /// Seconds.
+    pub duration: f32,
+    /// Animated properties.
+    pub channels: usize,
+}
+
+/// One image.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TextureSummary {
+    /// Its name in the file.
+    pub name: Option<String>,
+    /// `png`, `jpeg`, `webp` or `ktx2`.
+    pub format: String,
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+}
+
+/// Reads a GLB file and says what is in it. The file is checked as for rendering.
+/// Errors: as [`load_glb`].
+pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
+    // Pixels are decoded to be sure that they can be, but need not be kept.
+    let model = load_glb(bytes, &LoadOptions { max_texture_side: 64, ..*options })?;
+    let source = Source::open(bytes, options.limits)?;
+    let mut seen = BTreeMap::new();
+    let material_names = source
+        .root
+        .materials
+        .iter()
+        .enumerate()
+        .map(|(i, m)| {
+            let name = m.name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| format!("material_{i}"));
+            unique_material(&mut seen, &name)
+        })
+        .collect();
+    let textures = (0..source.root.images.len())
+        .map(|i| {
+            let (width, height) = image::size(&source, i)?;
+            let format = image::kind(&image::bytes(&source, i)?).map_or("", image::Kind::name).to_owned();
+            Ok(TextureSummary { name: source.root.images[i].name.clone(), format, width, height })
+        })
+        .collect::<Result<_>>()?;
+    let drawn = || {
+        model.nodes.iter().filter_map(|n| Some((&model.meshes[n.mesh?], n.instances.len().max(1) as u64)))
+    };
+    let sum = |count: fn(&crate::model::Primitive) -> u64| {
+        drawn().map(|(mesh, times)| mesh.primitives.iter().map(count).sum::<u64>() * times).sum()
+    };
+    Ok(Inventory {
+        generator: source.root.asset.as_ref().and_then(|a| a.generator.clone()),
+        animations: model
+            .animations
+            .iter()
+            .map(|a| AnimationSummary { name: a.name.clone(), duration: a.duration, channels: a.channels.len() })
+            .collect(),
+        mesh_names: model.nodes.iter().filter(|n| n.mesh.is_some()).map(|n| n.name.clone()).collect(),
+        material_names,
+        triangles: sum(triangles),
+        vertices: sum(|p| p.positions.len() as u64),
+        textures,
+        extensions_used: source.root.extensions_used.clone(),
+        extensions_required: source.root.extensions_required.clone(),
+        warnings: model.warnings,
+    })
+}
+
+/// Material names keep their spaces; repeated ones are one key that matches all of them.
+fn unique_material(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
+    let _numbered = unique(seen, name);
+    name.to_owned()
+}

@@ -1,0 +1,8 @@
+//! The glTF document as it stands in JSON. Types and signs are checked by parsing; references are checked where they
+//! are followed.
+
+mod document;
+mod extensions;
+
+pub(crate) use document::*;
+pub(crate) use extensions::*;

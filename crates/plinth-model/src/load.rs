@@ -1,0 +1,231 @@
+//! From bytes to a model.
+
+use std::collections::BTreeMap;
+
+use crate::decode::{clip, image, light, material, mesh, node, skin, spec_gloss};
+use crate::error::{ModelError, Result};
+use crate::limits::Limits;
+use crate::model::{Image, Material, Model, Node, Primitive, Skin, Texture, TextureRef, Topology};
+use crate::source::Source;
+
+/// How a model is loaded.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadOptions {
+    /// What it may hold.
+    pub limits: Limits,
+    /// Images are halved until no side is longer than this.
+    pub max_texture_side: u32,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self { limits: Limits::default(), max_texture_side: 4096 }
+    }
+}
+
+/// Reads a GLB file completely.
+/// Errors: anything in it that breaks the format's rules, refers outside of the file, needs an unknown extension or
+/// exceeds the limits; the message says what and where.
+pub fn load_glb(bytes: &[u8], options: &LoadOptions) -> Result<Model> {
+    let source = Source::open(bytes, options.limits)?;
+    let graph = node::graph(&source)?;
+    let mut nodes = graph.nodes;
+    let mut materials = material::materials(&source)?;
+    let uses = mesh_uses(&source, &nodes);
+    let meshes = mesh::meshes(&source, &materials, &uses)?;
+    if meshes.iter().all(|m| m.primitives.is_empty()) {
+        return Err(ModelError::invalid("meshes", "there is nothing to draw"));
+    }
+    let skins = kept_skins(skin::skins(&source)?, &graph.kept);
+    check_joints(&nodes, &meshes, &skins)?;
+    let targets = |node: usize| {
+        let mesh = source.root.nodes[node].mesh;
+        mesh.and_then(|m| source.root.meshes.get(m)?.primitives.first()).map_or(0, |p| p.targets.len())
+    };
+    let animations = clip::clips(&source, &graph.kept, targets)?;
+    complete_nodes(&source, &mut nodes);
+    let mut warnings = Vec::new();
+    let maybe = material::textures(&source)?;
+    let used_materials = used(&meshes, materials.len());
+    let wanted = wanted_images(&source, &materials, &used_materials, &maybe);
+    let mut images = image::images(&source, &wanted, options.max_texture_side)?;
+    let mut textures = resolved_textures(maybe, &mut images);
+    convert_spec_gloss(&source, &mut materials, &mut textures, &mut images);
+    warn(&source, &mut warnings);
+    Ok(Model { nodes, meshes, materials, textures, images, skins, animations, lights: light::lights(&source)?, warnings })
+}
+
+/// How often each mesh is drawn.
+fn mesh_uses(source: &Source<'_>, nodes: &[Node]) -> Vec<u64> {
+    let mut uses = vec![0; source.root.meshes.len()];
+    for node in nodes {
+        if let Some(mesh) = node.mesh {
+            uses[mesh] += node.instances.len().max(1) as u64;
+        }
+    }
+    uses
+}
+
+/// Skins whose joints are nodes of the model; a joint outside of the scene stands still at the origin of its mesh.
+fn kept_skins(skins: Vec<Skin>, kept: &[Option<usize>]) -> Vec<Skin> {
+    skins
+        .into_iter()
+        .map(|skin| Skin { joints: skin.joints.iter().map(|j| kept[*j].unwrap_or(0)).collect(), ..skin })
+        .collect()
+}
+
+fn check_joints(nodes: &[Node], meshes: &[crate::model::Mesh], skins: &[Skin]) -> Result<()> {
+    for node in nodes {
+        let (Some(mesh), Some(skin)) = (node.mesh, node.skin) else { continue };
+        let count = skins[skin].joints.len();
+        for (p, primitive) in meshes[mesh].primitives.iter().enumerate() {
+            if let Some(beyond) = primitive.joints.iter().flatten().find(|j| usize::from(**j) >= count) {
+                let place = format!("meshes[{mesh}].primitives[{p}]");
+                return Err(ModelError::invalid(place, format!("joint {beyond} is beyond its skin's {count} joints")));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Morph weights from meshes and render-time names.
+fn complete_nodes(source: &Source<'_>, nodes: &mut [Node]) {
+    for node in nodes.iter_mut() {
+        if node.weights.is_empty()
+            && let Some(mesh) = node.mesh
+        {
+            node.weights.clone_from(&source.root.meshes[mesh].weights);
+        }
+        if node.name.is_empty()
+            && let Some(mesh) = node.mesh
+        {
+            node.name = source.root.meshes[mesh].name.clone().unwrap_or_else(|| format!("mesh_{mesh}"));
+        }
+    }
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for node in nodes.iter_mut().filter(|n| n.mesh.is_some()) {
+        node.name = unique(&mut seen, &node.name);
+    }
+}
+
+/// Spaces become `_`; a name that was there before gains `_1`, `_2` and so on.
+pub(crate) fn unique(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
+    let plain: String = name.chars().map(|c| if c.is_whitespace() { '_' } else { c }).collect();
+    let mut candidate = plain.clone();
+    while seen.contains_key(&candidate) {
+        let next = seen.entry(plain.clone()).or_insert(0);
+        *next += 1;
+        candidate = format!("{plain}_{next}");
+    }
+    seen.insert(candidate.clone(), 0);
+    candidate
+}
+
+fn used(meshes: &[crate::model::Mesh], count: usize) -> Vec<bool> {
+    let mut used = vec![false; count];
+    for primitive in meshes.iter().flat_map(|m| &m.primitives) {
+        used[primitive.material] = true;
+    }
+    used
+}
+
+/// Every texture reference of a material.
+pub(crate) fn references(m: &Material) -> Vec<TextureRef> {
+    [
+        m.base_color_texture,
+        m.metallic_roughness_texture,
+        m.normal_texture,
+        m.occlusion_texture,
+        m.emissive_texture,
+        m.specular_texture,
+        m.specular_color_texture,
+        m.clearcoat.and_then(|c| c.texture),
+        m.clearcoat.and_then(|c| c.roughness_texture),
+        m.clearcoat.and_then(|c| c.normal_texture),
+        m.sheen.and_then(|s| s.color_texture),
+        m.sheen.and_then(|s| s.roughness_texture),
+        m.transmission.and_then(|t| t.texture),
+        m.volume.and_then(|v| v.thickness_texture),
+        m.iridescence.and_then(|i| i.texture),
+        m.iridescence.and_then(|i| i.thickness_texture),
+        m.anisotropy.and_then(|a| a.texture),
+        m.diffuse_transmission.and_then(|d| d.texture),
+        m.diffuse_transmission.and_then(|d| d.color_texture),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// Images that are drawn with. All of a file's images are checked by their headers, used or not.
+fn wanted_images(
+    source: &Source<'_>,
+    materials: &[Material],
+    used: &[bool],
+    textures: &[Option<Texture>],
+) -> Vec<bool> {
+    let mut wanted = vec![false; source.root.images.len()];
+    for (material, _) in materials.iter().zip(used).filter(|(_, used)| **used) {
+        for reference in references(material) {
+            if let Some(Some(texture)) = textures.get(reference.texture) {
+                wanted[texture.image] = true;
+            }
+        }
+    }
+    wanted
+}
+
+/// A texture without an image reads as white.
+fn resolved_textures(maybe: Vec<Option<Texture>>, images: &mut Vec<Image>) -> Vec<Texture> {
+    let missing = maybe.iter().any(Option::is_none) || images.iter().any(|i| i.pixels.is_empty());
+    let white = images.len();
+    if missing {
+        images.push(Image { width: 1, height: 1, pixels: vec![255; 4], source_width: 1, source_height: 1 });
+    }
+    maybe
+        .into_iter()
+        .map(|texture| match texture {
+            Some(texture) if !images[texture.image].pixels.is_empty() => texture,
+            Some(texture) => Texture { image: white, ..texture },
+            None => Texture { image: white, sampler: crate::model::Sampler::default() },
+        })
+        .collect()
+}
+
+fn convert_spec_gloss(
+    source: &Source<'_>,
+    materials: &mut [Material],
+    textures: &mut Vec<Texture>,
+    images: &mut Vec<Image>,
+) {
+    for (json, material) in source.root.materials.iter().zip(materials) {
+        let Some(old) = &json.extensions.specular_glossiness else { continue };
+        let Some(reference) = &mut material.metallic_roughness_texture else { continue };
+        if let Some(converted) = spec_gloss::convert_images(old, textures, images, reference.texture) {
+            reference.texture = converted;
+        }
+    }
+}
+
+fn warn(source: &Source<'_>, warnings: &mut Vec<String>) {
+    for mesh in &source.root.meshes {
+        let odd = |p: &&crate::json::Primitive| matches!(p.mode, Some(0..=3));
+        let count = mesh.primitives.iter().filter(odd).count();
+        if count > 0 {
+            let name = mesh.name.as_deref().unwrap_or("a mesh");
+            warnings.push(format!("{}: {count} primitives of points or lines are not drawn", crate::source::shortened(name)));
+        }
+    }
+    let ktx2_undeclared = source.root.textures.iter().any(|t| {
+        let direct = t.extensions.basisu.is_none().then_some(t.source).flatten();
+        direct.and_then(|i| source.root.images.get(i)).is_some_and(|i| i.mime_type.as_deref() == Some("image/ktx2"))
+    });
+    if ktx2_undeclared {
+        warnings.push("KTX2 images are used without KHR_texture_basisu; shown all the same".to_owned());
+    }
+}
+
+/// Triangles of a primitive.
+pub(crate) fn triangles(primitive: &Primitive) -> u64 {
+    if primitive.topology == Topology::Triangles { primitive.indices.len() as u64 / 3 } else { 0 }
+}

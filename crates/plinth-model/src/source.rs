@@ -1,0 +1,190 @@
+//! A parsed document with its buffers: what everything else reads from.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+
+use crate::error::{ModelError, Result};
+use crate::json::{BufferView, Root};
+use crate::limits::{Limits, check};
+use crate::{container, meshopt};
+
+/// Extensions that are understood (or may be ignored without harm).
+const KNOWN_EXTENSIONS: &[&str] = &[
+    "EXT_mesh_gpu_instancing",
+    "EXT_meshopt_compression",
+    "EXT_texture_webp",
+    "KHR_draco_mesh_compression",
+    "KHR_lights_punctual",
+    "KHR_materials_anisotropy",
+    "KHR_materials_clearcoat",
+    "KHR_materials_diffuse_transmission",
+    "KHR_materials_dispersion",
+    "KHR_materials_emissive_strength",
+    "KHR_materials_ior",
+    "KHR_materials_iridescence",
+    "KHR_materials_pbrSpecularGlossiness",
+    "KHR_materials_sheen",
+    "KHR_materials_specular",
+    "KHR_materials_transmission",
+    "KHR_materials_unlit",
+    "KHR_materials_variants",
+    "KHR_materials_volume",
+    "KHR_mesh_quantization",
+    "KHR_meshopt_compression",
+    "KHR_texture_basisu",
+    "KHR_texture_transform",
+];
+
+/// The document and its bytes.
+pub(crate) struct Source<'a> {
+    pub(crate) root: Root,
+    pub(crate) limits: Limits,
+    buffers: Vec<Option<Cow<'a, [u8]>>>,
+    /// Unpacked views, for those that are compressed.
+    unpacked: Vec<Option<Vec<u8>>>,
+}
+
+impl<'a> Source<'a> {
+    /// Parses a GLB file and resolves its buffers.
+    pub(crate) fn open(bytes: &'a [u8], limits: Limits) -> Result<Self> {
+        check("bytes", bytes.len() as u64, limits.bytes)?;
+        let container = container::read(bytes)?;
+        let text = std::str::from_utf8(container.json)
+            .map_err(|e| ModelError::Json { problem: format!("not UTF-8 at byte {}", e.valid_up_to()) })?;
+        let value: serde_json::Value = serde_json::from_str(text).map_err(|e| json_error(&e))?;
+        if !value.is_object() {
+            return Err(ModelError::Json { problem: "the document is not an object".to_owned() });
+        }
+        let root: Root = serde_json::from_str(text).map_err(|e| json_error(&e))?;
+        check_asset(&root)?;
+        let mut buffers = Vec::with_capacity(root.buffers.len());
+        for (i, buffer) in root.buffers.iter().enumerate() {
+            buffers.push(resolve_buffer(i, buffer, container.bin, limits)?);
+        }
+        let mut source = Self { unpacked: Vec::new(), root, limits, buffers };
+        source.unpack()?;
+        Ok(source)
+    }
+
+    fn unpack(&mut self) -> Result<()> {
+        let mut unpacked = Vec::with_capacity(self.root.buffer_views.len());
+        let mut total = 0;
+        for (i, view) in self.root.buffer_views.iter().enumerate() {
+            let Some(packed) = &view.extensions.meshopt else {
+                unpacked.push(None);
+                continue;
+            };
+            let place = format!("bufferViews[{i}]");
+            let data = self.slice(&place, packed.buffer, packed.byte_offset, packed.byte_length)?;
+            total += packed.count.saturating_mul(packed.byte_stride);
+            check("bytes of compressed vertices", total, self.limits.accessor_bytes)?;
+            unpacked.push(Some(meshopt::unpack(&place, packed, data)?));
+        }
+        self.unpacked = unpacked;
+        Ok(())
+    }
+
+    /// A range of a buffer.
+    fn slice(&self, place: &str, buffer: usize, offset: u64, length: u64) -> Result<&[u8]> {
+        let bytes = self
+            .buffers
+            .get(buffer)
+            .ok_or_else(|| ModelError::invalid(place, format!("buffer {buffer} does not exist")))?
+            .as_deref()
+            .ok_or_else(|| ModelError::invalid(place, format!("buffer {buffer} has no data")))?;
+        let end = offset.checked_add(length);
+        end.filter(|end| *end <= bytes.len() as u64)
+            .and_then(|end| bytes.get(usize::try_from(offset).ok()?..usize::try_from(end).ok()?))
+            .ok_or_else(|| {
+                ModelError::invalid(
+                    place,
+                    format!("bytes {offset}+{length} are beyond buffer {buffer} of {} bytes", bytes.len()),
+                )
+            })
+    }
+
+    /// The bytes of a buffer view and its stride.
+    pub(crate) fn view(&self, place: &str, index: usize) -> Result<(&[u8], Option<u64>)> {
+        let view: &BufferView = self
+            .root
+            .buffer_views
+            .get(index)
+            .ok_or_else(|| ModelError::invalid(place, format!("bufferView {index} does not exist")))?;
+        if let Some(Some(bytes)) = self.unpacked.get(index) {
+            return Ok((bytes, view.extensions.meshopt.as_ref().map(|m| m.byte_stride)));
+        }
+        let bytes = self.slice(&format!("bufferViews[{index}]"), view.buffer, view.byte_offset, view.byte_length)?;
+        Ok((bytes, view.byte_stride))
+    }
+}
+
+fn json_error(error: &serde_json::Error) -> ModelError {
+    ModelError::Json { problem: error.to_string() }
+}
+
+fn check_asset(root: &Root) -> Result<()> {
+    let asset = root
+        .asset
+        .as_ref()
+        .ok_or_else(|| ModelError::invalid("asset", "there is no asset object, so the version is unknown"))?;
+    if asset.version.split('.').next() != Some("2") {
+        return Err(ModelError::invalid("asset", format!("version '{}'; only 2.x is known", shortened(&asset.version))));
+    }
+    for name in &root.extensions_required {
+        if !KNOWN_EXTENSIONS.contains(&name.as_str()) {
+            return Err(ModelError::UnsupportedExtension { name: shortened(name) });
+        }
+    }
+    Ok(())
+}
+
+/// At most 80 characters of a text from the file, for messages.
+pub(crate) fn shortened(text: &str) -> String {
+    if text.chars().count() <= 80 { text.to_owned() } else { text.chars().take(79).chain(['…']).collect() }
+}
+
+fn resolve_buffer<'a>(
+    index: usize,
+    buffer: &crate::json::Buffer,
+    bin: Option<&'a [u8]>,
+    limits: Limits,
+) -> Result<Option<Cow<'a, [u8]>>> {
+    let place = format!("buffers[{index}]");
+    let is_fallback = ["EXT_meshopt_compression", "KHR_meshopt_compression"].iter().any(|name| {
+        buffer.extensions.get(*name).and_then(|e| e.get("fallback")).and_then(serde_json::Value::as_bool) == Some(true)
+    });
+    let bytes: Cow<'a, [u8]> = match &buffer.uri {
+        Some(uri) => Cow::Owned(data_uri(&place, uri, limits)?),
+        None if is_fallback => return Ok(None),
+        None if index == 0 => {
+            Cow::Borrowed(bin.ok_or_else(|| ModelError::invalid(place.as_str(), "there is no binary chunk"))?)
+        }
+        None => return Err(ModelError::invalid(place, "it has neither data nor a URI")),
+    };
+    if buffer.byte_length > bytes.len() as u64 {
+        return Err(ModelError::invalid(
+            place,
+            format!("byteLength is {} but only {} bytes are there", buffer.byte_length, bytes.len()),
+        ));
+    }
+    Ok(Some(bytes))
+}
+
+/// Decodes a `data:` URI; any other URI is refused.
+pub(crate) fn data_uri(place: &str, uri: &str, limits: Limits) -> Result<Vec<u8>> {
+    let Some(rest) = uri.strip_prefix("data:") else {
+        return Err(ModelError::External { place: place.to_owned(), uri: shortened(uri) });
+    };
+    let Some((kind, data)) = rest.split_once(',') else {
+        return Err(ModelError::invalid(place, "the data URI has no data"));
+    };
+    if !kind.ends_with(";base64") {
+        return Err(ModelError::invalid(place, "the data URI is not base64"));
+    }
+    check("bytes in a data URI", data.len() as u64, limits.bytes)?;
+    base64::engine::general_purpose::STANDARD
+        .decode(data.trim_end_matches('='))
+        .or_else(|_padded| base64::engine::general_purpose::STANDARD_NO_PAD.decode(data.trim_end_matches('=')))
+        .map_err(|e| ModelError::invalid(place, format!("the data URI is not valid base64: {e}")))
+}

@@ -1,0 +1,33 @@
+// Colour: the only transfer function and the only tone curve.
+
+// Khronos PBR Neutral tone mapper (Khronos Group, 2024, "Khronos PBR Neutral Tone Mapper", reference code).
+// Linear Rec.709 in, display-referred linear 0..1 out.
+fn tone_map_pbr_neutral(radiance: vec3<f32>) -> vec3<f32> {
+    let start_compression = 0.8 - 0.04;
+    let desaturation = 0.15;
+    let x = min(radiance.r, min(radiance.g, radiance.b));
+    let offset = select(0.04, x - 6.25 * x * x, x < 0.08);
+    let c = radiance - offset;
+    let peak = max(c.r, max(c.g, c.b));
+    let d = 1.0 - start_compression;
+    let new_peak = 1.0 - d * d / (max(peak, start_compression) + d - start_compression);
+    let compressed = c * (new_peak / max(peak, 1e-6));
+    let g = 1.0 - 1.0 / (desaturation * (max(peak, start_compression) - new_peak) + 1.0);
+    return select(mix(compressed, vec3(new_peak), g), c, peak < start_compression);
+}
+
+// IEC 61966-2-1, encoding.
+fn srgb_from_linear(linear: vec3<f32>) -> vec3<f32> {
+    let c = clamp(linear, vec3(0.0), vec3(1.0));
+    return select(1.055 * pow(max(c, vec3(1e-8)), vec3(1.0 / 2.4)) - 0.055, 12.92 * c, c <= vec3(0.0031308));
+}
+
+// IEC 61966-2-1, decoding.
+fn linear_from_srgb(encoded: vec3<f32>) -> vec3<f32> {
+    return select(pow(max((encoded + 0.055) / 1.055, vec3(1e-8)), vec3(2.4)), encoded / 12.92, encoded <= vec3(0.04045));
+}
+
+// Rec.709 luminance of a linear colour.
+fn luminance(linear: vec3<f32>) -> f32 {
+    return dot(linear, vec3(0.2126, 0.7152, 0.0722));
+}

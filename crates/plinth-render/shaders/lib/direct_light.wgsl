@@ -1,0 +1,173 @@
+// Lights with a direction: the key spot, the environment's sun and punctual lights. Needs layers, shadow.
+
+struct Beam {
+    to_light: vec3<f32>,
+    // Irradiance on a surface facing the light, shadow and cone included.
+    irradiance: vec3<f32>,
+    // Added to the squared roughness: the light's own size.
+    spread: f32,
+}
+
+override KEY: bool = false;
+override KEY_SHADOW: bool = false;
+override SUN: bool = false;
+override PUNCTUAL: bool = false;
+
+fn key_beam(s: Surface, world: vec3<f32>) -> Beam {
+    let offset = frame.key_position.xyz - world;
+    let distance2 = max(dot(offset, offset), 1e-4);
+    let to_light = offset * inverseSqrt(distance2);
+    let cone = smoothstep(frame.key_position.w, frame.key_axis.w, dot(-to_light, frame.key_axis.xyz));
+    var arriving = cone / distance2;
+    if KEY_SHADOW && arriving > 0.0 && dot(s.geometric, to_light) > -0.2 {
+        let point = world + s.geometric * frame.shadow.y;
+        let visible = shadow_visibility(key_shadow_map, frame.key_clip_from_world, point, frame.shadow.x);
+        arriving *= mix(1.0, visible, frame.key_intensity.w);
+    }
+    return Beam(to_light, frame.key_intensity.rgb * arriving, 0.03);
+}
+
+fn sun_beam(s: Surface, world: vec3<f32>) -> Beam {
+    var arriving = 1.0;
+    if dot(s.geometric, frame.sun_to_light.xyz) > -0.2 {
+        let point = world + s.geometric * frame.shadow.w;
+        arriving = shadow_visibility(sun_shadow_map, frame.sun_clip_from_world, point, frame.shadow.z);
+    }
+    return Beam(frame.sun_to_light.xyz, frame.sun_irradiance.rgb * arriving, 0.5 * frame.sun_to_light.w);
+}
+
+fn punctual_beam(light: PunctualLight, world: vec3<f32>) -> Beam {
+    if light.place.w == 0.0 {
+        return Beam(light.place.xyz, light.color.rgb, 0.02);
+    }
+    let offset = light.place.xyz - world;
+    let distance2 = max(dot(offset, offset), 1e-4);
+    let to_light = offset * inverseSqrt(distance2);
+    var fade = 1.0 / distance2;
+    if light.color.w > 0.0 {
+        let x = distance2 / (light.color.w * light.color.w);
+        fade *= pow(clamp(1.0 - x * x, 0.0, 1.0), 2.0);
+    }
+    if light.axis.w > 0.0 {
+        let cone = clamp((dot(-to_light, light.axis.xyz) - light.cone.y) / max(light.cone.x - light.cone.y, 1e-3), 0.0, 1.0);
+        fade *= cone * cone;
+    }
+    return Beam(to_light, light.color.rgb * fade, 0.0);
+}
+
+// Reflection of one beam, split by layer.
+fn beam_layers(s: Surface, beam: Beam, diffuse_weight: f32, ab: vec2<f32>, below: vec3<f32>) -> Layered {
+    var out: Layered;
+    let n_dot_l = dot(s.n, beam.to_light);
+#ifdef DIFFUSE_TRANSMISSION
+    let behind = max(-n_dot_l, 0.0) / PI * beam.irradiance * s.diffuse_transmission_color * s.diffuse_transmission;
+    out.diffuse = below * behind * (1.0 - s.metallic) * diffuse_weight;
+    let front_share = 1.0 - s.diffuse_transmission;
+#else
+    let front_share = 1.0;
+#endif
+    if n_dot_l <= 0.0 {
+        return out;
+    }
+    let h = normalize(s.v + beam.to_light);
+    let v_dot_h = clamp(dot(s.v, h), 0.0, 1.0);
+    let n_dot_h = clamp(dot(s.n, h), 0.0, 1.0);
+    let alpha = sqrt(s.alpha_roughness * s.alpha_roughness + beam.spread * beam.spread);
+#ifdef ANISOTROPY
+    let at = mix(alpha, 1.0, s.anisotropy * s.anisotropy);
+    let lobe = d_ggx_anisotropic(n_dot_h, dot(s.anisotropic_t, h), dot(s.anisotropic_b, h), at, alpha)
+        * v_smith_ggx_anisotropic(n_dot_l, s.n_dot_v, vec2(dot(s.anisotropic_t, beam.to_light), dot(s.anisotropic_t, s.v)),
+            vec2(dot(s.anisotropic_b, beam.to_light), dot(s.anisotropic_b, s.v)), at, alpha);
+#else
+    let lobe = d_ggx(n_dot_h, alpha) * v_smith_ggx_correlated(n_dot_l, s.n_dot_v, alpha);
+#endif
+    // Energy lost to multiple scattering is given back by scaling (Turquin 2019, eq. 16).
+    let f0 = mix(s.f0_dielectric, s.f0_metal, s.metallic);
+    let f = f_schlick(f0, mix(s.dielectric_f90, 1.0, s.metallic), v_dot_h);
+    let compensation = 1.0 + f0 * (1.0 / max(ab.x + ab.y, 1e-3) - 1.0);
+    let arriving = beam.irradiance * n_dot_l;
+    out.specular = arriving * lobe * f * compensation;
+    out.diffuse += below * arriving * s.base * ((1.0 - s.metallic) * diffuse_weight * front_share / PI);
+    return out;
+}
+
+fn direct_layers(s: Surface, world: vec3<f32>, diffuse_weight: f32) -> Layered {
+    var sum: Layered;
+    if !(KEY || SUN || PUNCTUAL) {
+        return sum;
+    }
+    let ab = dfg(s.n_dot_v, s.roughness);
+    let d = specular_albedo(s.f0_dielectric, s.dielectric_f90, ab);
+    let below = max(vec3(1.0) - d.single - d.multiple, vec3(0.0));
+    if KEY {
+        let one = beam_layers(s, key_beam(s, world), diffuse_weight, ab, below);
+        sum.diffuse += one.diffuse;
+        sum.specular += one.specular;
+    }
+    if SUN {
+        let one = beam_layers(s, sun_beam(s, world), diffuse_weight, ab, below);
+        sum.diffuse += one.diffuse;
+        sum.specular += one.specular;
+    }
+    if PUNCTUAL {
+        for (var i = 0u; i < frame.counts.x; i++) {
+            let one = beam_layers(s, punctual_beam(frame.lights[i], world), diffuse_weight, ab, below);
+            sum.diffuse += one.diffuse;
+            sum.specular += one.specular;
+        }
+    }
+    return sum;
+}
+
+#ifdef SHEEN
+fn beam_sheen(s: Surface, beam: Beam, color: vec3<f32>, alpha: f32) -> vec3<f32> {
+    let n_dot_l = clamp(dot(s.n, beam.to_light), 0.0, 1.0);
+    let h = normalize(s.v + beam.to_light);
+    let lobe = d_charlie(clamp(dot(s.n, h), 0.0, 1.0), alpha) * v_neubelt(max(n_dot_l, 1e-3), s.n_dot_v);
+    return beam.irradiance * color * (n_dot_l * lobe);
+}
+
+fn direct_sheen(s: Surface, world: vec3<f32>, color: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
+    let alpha = max(perceptual_roughness * perceptual_roughness, 0.005);
+    var sum = vec3(0.0);
+    if KEY {
+        sum += beam_sheen(s, key_beam(s, world), color, alpha);
+    }
+    if SUN {
+        sum += beam_sheen(s, sun_beam(s, world), color, alpha);
+    }
+    if PUNCTUAL {
+        for (var i = 0u; i < frame.counts.x; i++) {
+            sum += beam_sheen(s, punctual_beam(frame.lights[i], world), color, alpha);
+        }
+    }
+    return sum;
+}
+#endif
+
+#ifdef CLEARCOAT
+fn beam_coat(s: Surface, beam: Beam, n: vec3<f32>, n_dot_v: f32, alpha_in: f32) -> vec3<f32> {
+    let n_dot_l = clamp(dot(n, beam.to_light), 0.0, 1.0);
+    let h = normalize(s.v + beam.to_light);
+    let alpha = sqrt(alpha_in * alpha_in + beam.spread * beam.spread);
+    let f = f_schlick(vec3(0.04), 1.0, clamp(dot(s.v, h), 0.0, 1.0));
+    return beam.irradiance * f * (n_dot_l * d_ggx(clamp(dot(n, h), 0.0, 1.0), alpha) * v_smith_ggx_correlated(n_dot_l, n_dot_v, alpha));
+}
+
+fn direct_coat(s: Surface, world: vec3<f32>, n: vec3<f32>, n_dot_v: f32, roughness: f32) -> vec3<f32> {
+    let alpha = max(roughness * roughness, 2e-4);
+    var sum = vec3(0.0);
+    if KEY {
+        sum += beam_coat(s, key_beam(s, world), n, n_dot_v, alpha);
+    }
+    if SUN {
+        sum += beam_coat(s, sun_beam(s, world), n, n_dot_v, alpha);
+    }
+    if PUNCTUAL {
+        for (var i = 0u; i < frame.counts.x; i++) {
+            sum += beam_coat(s, punctual_beam(frame.lights[i], world), n, n_dot_v, alpha);
+        }
+    }
+    return sum;
+}
+#endif

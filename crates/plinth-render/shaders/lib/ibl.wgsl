@@ -1,0 +1,17 @@
+// Light from all around. Needs types/frame.wgsl.
+
+// Irradiance from degree-2 spherical harmonics (Ramamoorthi and Hanrahan 2001, eq. 13), the constants multiplied in.
+fn environment_irradiance(n: vec3<f32>) -> vec3<f32> {
+    let e = frame.irradiance_sh[0].rgb
+        + frame.irradiance_sh[1].rgb * n.y + frame.irradiance_sh[2].rgb * n.z + frame.irradiance_sh[3].rgb * n.x
+        + frame.irradiance_sh[4].rgb * (n.x * n.y) + frame.irradiance_sh[5].rgb * (n.y * n.z)
+        + frame.irradiance_sh[6].rgb * (3.0 * n.z * n.z - 1.0) + frame.irradiance_sh[7].rgb * (n.x * n.z)
+        + frame.irradiance_sh[8].rgb * (n.x * n.x - n.y * n.y);
+    return max(e, vec3(0.0));
+}
+
+// Radiance of the environment in a direction, filtered for a perceptual roughness.
+fn environment_radiance(direction: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
+    let mip = perceptual_roughness * frame.ambient.w;
+    return textureSampleLevel(specular_cube, linear_sampler, direction, mip).rgb * frame.grow_origin.w;
+}

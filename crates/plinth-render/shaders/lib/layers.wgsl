@@ -1,0 +1,151 @@
+// The layers of a glTF surface under the environment's light. Needs types/frame.wgsl, brdf, ibl.
+
+struct Surface {
+    // Unit vectors: to the camera, shading normal, geometric normal on the camera's side.
+    v: vec3<f32>,
+    n: vec3<f32>,
+    geometric: vec3<f32>,
+    n_dot_v: f32,
+    // Perceptual and squared.
+    roughness: f32,
+    alpha_roughness: f32,
+    metallic: f32,
+    base: vec3<f32>,
+    dielectric_f0: vec3<f32>,
+    dielectric_f90: f32,
+    // Reflectances at normal incidence, a thin film included.
+    f0_dielectric: vec3<f32>,
+    f0_metal: vec3<f32>,
+    // Share of the environment that arrives, and all irradiance on `n`.
+    direct: vec3<f32>,
+    irradiance: vec3<f32>,
+    // Visibility of the environment over directions, degree-1 spherical harmonics.
+    visibility: vec4<f32>,
+    // Mean radiance of what blocks the rest.
+    blocked_radiance: vec3<f32>,
+#ifdef ANISOTROPY
+    anisotropic_t: vec3<f32>,
+    anisotropic_b: vec3<f32>,
+    anisotropy: f32,
+#endif
+#ifdef DIFFUSE_TRANSMISSION
+    diffuse_transmission: f32,
+    diffuse_transmission_color: vec3<f32>,
+#endif
+}
+
+// Radiance by layer. `transmittance` is what the specular layer lets through.
+struct Layered {
+    diffuse: vec3<f32>,
+    specular: vec3<f32>,
+    transmittance: vec3<f32>,
+}
+
+// Widens roughness where the normal turns within a pixel, so that highlights do not flicker
+// (Tokuyoshi and Kaplanyan 2019, "Improved Geometric Specular Antialiasing", eq. 5).
+fn widened_roughness(n: vec3<f32>, perceptual_roughness: f32) -> f32 {
+    let dx = dpdx(n);
+    let dy = dpdy(n);
+    let kernel = min(2.0 * 0.15915494 * (dot(dx, dx) + dot(dy, dy)), 0.18);
+    let alpha = perceptual_roughness * perceptual_roughness;
+    return sqrt(sqrt(clamp(alpha * alpha + kernel, 0.0, 1.0)));
+}
+
+// Radiance that arrives from around direction `r` within a lobe: the environment where it is visible, the light of
+// the blocking surfaces elsewhere.
+fn reflected_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
+    let visible = clamp(s.visibility.x + dot(s.visibility.yzw, r), 0.0, 1.0);
+    return mix(s.blocked_radiance, environment_radiance(r, perceptual_roughness), visible);
+}
+
+#ifdef ANISOTROPY
+// Five lookups along the stretched lobe, each of the roughness across it.
+fn anisotropic_radiance(s: Surface) -> vec3<f32> {
+    let wide = mix(s.alpha_roughness, 1.0, s.anisotropy * s.anisotropy);
+    let narrow = sqrt(s.alpha_roughness);
+    var sum = vec3(0.0);
+    var weights = 0.0;
+    for (var i = -3; i <= 3; i++) {
+        // Slopes of the GGX lobe along the tangent at evenly spread quantiles.
+        let q = f32(i) / 3.5;
+        let slope = wide * q / sqrt(max(1.0 - q * q, 1e-3));
+        let h = normalize(s.n - s.anisotropic_t * slope);
+        let r = reflect(-s.v, h);
+        let w = max(dot(s.n, r), 0.0);
+        sum += w * reflected_radiance(s, r, narrow);
+        weights += w;
+    }
+    return sum / max(weights, 1e-4);
+}
+#endif
+
+// Split-sum specular with multiple scattering (Fdez-Agüera 2019, "A Multiple-Scattering Microfacet Model for
+// Real-Time Image-based Lighting"): x of the result is the albedo of one layer, single and multiple scattering apart.
+struct SpecularAlbedo {
+    single: vec3<f32>,
+    multiple: vec3<f32>,
+}
+
+fn specular_albedo(f0: vec3<f32>, f90: f32, ab: vec2<f32>) -> SpecularAlbedo {
+    let single = f0 * ab.x + f90 * ab.y;
+    let missing = 1.0 - (ab.x + ab.y);
+    let average = f0 + (vec3(f90) - f0) / 21.0;
+    let multiple = single * average / (1.0 - missing * average) * missing;
+    return SpecularAlbedo(single, multiple);
+}
+
+fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
+    let r = reflect(-s.v, s.n);
+#ifdef ANISOTROPY
+    let radiance = anisotropic_radiance(s);
+#else
+    // A rough lobe leans toward the normal (Lagarde and de Rousiers 2014, section 4.9.3).
+    let lean = mix(r, s.n, s.alpha_roughness * s.alpha_roughness * 0.5);
+    let radiance = reflected_radiance(s, lean, s.roughness);
+#endif
+    let ab = dfg(s.n_dot_v, s.roughness);
+    let diffuse_irradiance = s.irradiance / PI;
+    let d = specular_albedo(s.f0_dielectric, s.dielectric_f90, ab);
+    let m = specular_albedo(s.f0_metal, 1.0, ab);
+    let single = mix(d.single, m.single, s.metallic);
+    let multiple = mix(d.multiple, m.multiple, s.metallic);
+    let below = max(vec3(1.0) - d.single - d.multiple, vec3(0.0));
+    var out: Layered;
+    out.specular = radiance * single + diffuse_irradiance * multiple * frame.grow_origin.w;
+    var diffuse = diffuse_irradiance * s.base;
+#ifdef DIFFUSE_TRANSMISSION
+    let behind = (environment_irradiance(-s.n) + frame.ambient.rgb) / PI * s.diffuse_transmission_color;
+    diffuse = mix(diffuse, behind, s.diffuse_transmission);
+#endif
+    out.diffuse = below * diffuse * ((1.0 - s.metallic) * diffuse_weight);
+    out.transmittance = below;
+    return out;
+}
+
+#ifdef SHEEN
+// Directional albedo of the Charlie sheen, a fit to its integral.
+fn sheen_albedo(n_dot_v: f32, perceptual_roughness: f32) -> f32 {
+    let c = 1.0 - n_dot_v;
+    let c3 = c * c * c;
+    return 0.65584461 * c3 + 1.0 / (4.16526551 + exp(-7.97291361 * sqrt(perceptual_roughness) + 6.33516894));
+}
+
+fn sheen_over(s: Surface, world: vec3<f32>, below: vec3<f32>, color: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
+    let albedo = sheen_albedo(s.n_dot_v, perceptual_roughness);
+    let strongest = max(color.r, max(color.g, color.b));
+    let light = s.irradiance / PI * color * albedo;
+    return below * (1.0 - strongest * albedo) + light + direct_sheen(s, world, color, perceptual_roughness);
+}
+#endif
+
+#ifdef CLEARCOAT
+fn coat_over(s: Surface, world: vec3<f32>, below: vec3<f32>, coat: f32, perceptual_roughness: f32, n: vec3<f32>) -> vec3<f32> {
+    let n_dot_v = clamp(dot(n, s.v), 1e-3, 1.0);
+    let roughness = widened_roughness(s.geometric, clamp(perceptual_roughness, 0.0, 1.0));
+    let ab = dfg(n_dot_v, roughness);
+    let albedo = specular_albedo(vec3(0.04), 1.0, ab);
+    let reflectance = (albedo.single + albedo.multiple) * coat;
+    let radiance = reflected_radiance(s, reflect(-s.v, n), roughness);
+    return below * (1.0 - reflectance) + radiance * reflectance + coat * direct_coat(s, world, n, n_dot_v, roughness);
+}
+#endif

@@ -1,0 +1,52 @@
+// Group 0: what every draw of a frame shares. Rust twin: `gpu_types.rs`.
+
+const PI: f32 = 3.14159265358979;
+
+struct PunctualLight {
+    // xyz: world position, or unit vector to the light; w: 1 for a position, 0 for a direction.
+    place: vec4<f32>,
+    // rgb: intensity (position) or irradiance (direction); w: range, 0 for none.
+    color: vec4<f32>,
+    // xyz: unit direction it shines in; w: 1 for a spot, 0 otherwise.
+    axis: vec4<f32>,
+    // x: cosine of the inner, y: of the outer half angle.
+    cone: vec4<f32>,
+}
+
+struct Frame {
+    clip_from_world: mat4x4<f32>,
+    key_clip_from_world: mat4x4<f32>,
+    sun_clip_from_world: mat4x4<f32>,
+    // xyz: world position of the camera; w: overall scale of the model.
+    camera: vec4<f32>,
+    // xyz: fixed point of that scale; w: factor on specular reflections of the environment.
+    grow_origin: vec4<f32>,
+    // rgb: irradiance of the uniform ambient light; w: last mip of the specular cube.
+    ambient: vec4<f32>,
+    // xyz: world position of the key light; w: cosine of the cone's outer half angle.
+    key_position: vec4<f32>,
+    // xyz: unit direction it shines in; w: cosine of the half angle where the fall-off begins.
+    key_axis: vec4<f32>,
+    // rgb: radiant intensity; w: how dark its shadow is, 0..1.
+    key_intensity: vec4<f32>,
+    // xyz: unit vector to the environment's sun; w: its angular radius in radians.
+    sun_to_light: vec4<f32>,
+    // rgb: irradiance of the sun.
+    sun_irradiance: vec4<f32>,
+    // x, y: texel size and normal offset of the key's shadow map; z, w: of the sun's.
+    shadow: vec4<f32>,
+    // x: punctual lights in use.
+    counts: vec4<u32>,
+    // xy: width and height of the target in pixels.
+    target_size: vec4<f32>,
+    // Irradiance as spherical harmonics of degree 2, in the polynomial form of `lib/ibl.wgsl`.
+    irradiance_sh: array<vec4<f32>, 9>,
+    lights: array<PunctualLight, 16>,
+}
+
+@group(0) @binding(0) var<uniform> frame: Frame;
+@group(0) @binding(1) var specular_cube: texture_cube<f32>;
+@group(0) @binding(2) var linear_sampler: sampler;
+@group(0) @binding(3) var key_shadow_map: texture_depth_2d;
+@group(0) @binding(4) var sun_shadow_map: texture_depth_2d;
+@group(0) @binding(5) var shadow_sampler: sampler_comparison;

@@ -1,0 +1,80 @@
+//! Fills the uniform that all draws of a frame share.
+
+use plinth_frame::Region;
+use plinth_scene::{PointLikeLight, Scene, Shot};
+
+use crate::gpu_types::{Frame, MAX_PUNCTUAL_LIGHTS, PunctualLight};
+use crate::light::{PreparedLight, irradiance_of_uniform};
+use crate::pass::shadow_map::ShadowMap;
+use crate::region::{clip_from_view, crop};
+
+/// What stays the same over all frames of a render.
+pub(crate) struct FrameBase<'a> {
+    pub(crate) scene: &'a Scene,
+    pub(crate) light: &'a PreparedLight,
+    pub(crate) key_map: &'a ShadowMap,
+    pub(crate) sun_map: &'a ShadowMap,
+    pub(crate) region: Region,
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+}
+
+/// The uniform of one frame.
+pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
+    let scene = base.scene;
+    let aspect = base.width as f32 / base.height as f32;
+    let clip_from_world = crop(base.region, base.width, base.height)
+        * clip_from_view(&shot.camera, aspect)
+        * shot.camera.view_from_world;
+    let last_mip = (base.light.cube.mips.len() - 1) as f32;
+    let mut out = Frame {
+        clip_from_world: clip_from_world.to_cols_array_2d(),
+        key_clip_from_world: base.key_map.clip_from_world.to_cols_array_2d(),
+        sun_clip_from_world: base.sun_map.clip_from_world.to_cols_array_2d(),
+        camera: shot.camera.position.extend(shot.grow).to_array(),
+        grow_origin: shot.grow_origin.extend(scene.gloss).to_array(),
+        ambient: irradiance_of_uniform(scene.ambient).extend(last_mip).to_array(),
+        shadow: [base.key_map.texel, base.key_map.normal_offset, base.sun_map.texel, base.sun_map.normal_offset],
+        target_size: [base.region.width as f32, base.region.height as f32, 0.0, 0.0],
+        irradiance_sh: base.light.irradiance_sh,
+        ..Frame::default()
+    };
+    if let Some(key) = &scene.key_light {
+        let axis = key.target - key.position;
+        let distance2 = axis.length_squared().max(1e-4);
+        let inner = key.cone_half_angle * (1.0 - key.penumbra.clamp(0.01, 1.0));
+        let darkness = scene.shadow.map_or(0.0, |s| s.darkness.min(1.0));
+        out.key_position = key.position.extend(key.cone_half_angle.cos()).to_array();
+        out.key_axis = axis.normalize_or(glam::Vec3::NEG_Y).extend(inner.cos()).to_array();
+        out.key_intensity = (key.irradiance * distance2).extend(darkness).to_array();
+    }
+    if let Some(sun) = &base.light.sun {
+        out.sun_to_light = sun.to_light.extend(sun.angular_radius).to_array();
+        out.sun_irradiance = sun.irradiance.extend(0.0).to_array();
+    }
+    let lights = &scene.lights[..scene.lights.len().min(MAX_PUNCTUAL_LIGHTS)];
+    out.counts = [lights.len() as u32, 0, 0, 0];
+    for (slot, light) in out.lights.iter_mut().zip(lights) {
+        *slot = punctual(light);
+    }
+    out
+}
+
+fn punctual(light: &PointLikeLight) -> PunctualLight {
+    match *light {
+        PointLikeLight::Directional { to_light, irradiance } => PunctualLight {
+            place: to_light.extend(0.0).to_array(),
+            color: irradiance.extend(0.0).to_array(),
+            ..PunctualLight::default()
+        },
+        PointLikeLight::Point { position, intensity, range, cone } => {
+            let (axis, inner, outer) = cone.unwrap_or((glam::Vec3::NEG_Z, 1.0, -1.0));
+            PunctualLight {
+                place: position.extend(1.0).to_array(),
+                color: intensity.extend(range.unwrap_or(0.0)).to_array(),
+                axis: axis.extend(f32::from(u8::from(cone.is_some()))).to_array(),
+                cone: [inner, outer, 0.0, 0.0],
+            }
+        }
+    }
+}

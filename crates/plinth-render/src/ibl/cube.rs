@@ -1,0 +1,145 @@
+//! Radiance prefiltered with the GGX lobe, one cube per roughness (Karis 2013, "Real Shading in Unreal Engine 4"),
+//! by importance sampling with filtered lookups (Křivánek and Colbert 2008).
+
+use std::f32::consts::PI;
+
+use glam::Vec3;
+use half::f16;
+use plinth_scene::EnvironmentMap;
+use rayon::prelude::*;
+
+use super::pyramid::Pyramid;
+
+/// Faces in the order +X, −X, +Y, −Y, +Z, −Z.
+const FACES: u32 = 6;
+
+/// A cube map; mip `m` of `n` is filtered for perceptual roughness `m / (n − 1)`.
+pub(crate) struct SpecularCube {
+    /// Side of mip 0 in texels.
+    pub(crate) side: u32,
+    /// Each mip: six faces of rows of R, G, B, 1.
+    pub(crate) mips: Vec<Vec<[f16; 4]>>,
+}
+
+/// Filters a panorama. `side` is that of mip 0, a power of two.
+pub(crate) fn prefilter(map: &EnvironmentMap, side: u32, mip_count: u32) -> SpecularCube {
+    let pyramid = Pyramid::new(map);
+    let mips = (0..mip_count)
+        .map(|mip| {
+            let mip_side = (side >> mip).max(1);
+            let roughness = mip as f32 / (mip_count - 1) as f32;
+            filter_mip(&pyramid, mip_side, roughness)
+        })
+        .collect();
+    SpecularCube { side, mips }
+}
+
+fn filter_mip(pyramid: &Pyramid, side: u32, roughness: f32) -> Vec<[f16; 4]> {
+    let lobe = lobe(roughness);
+    let texel_solid_angle = 4.0 * PI / (FACES * side * side) as f32;
+    (0..FACES * side)
+        .into_par_iter()
+        .flat_map_iter(|row| {
+            let (face, y) = (row / side, row % side);
+            let lobe = &lobe;
+            (0..side).map(move |x| {
+                let n = face_direction(face, (x as f32 + 0.5) / side as f32, (y as f32 + 0.5) / side as f32);
+                let radiance = if lobe.is_empty() {
+                    pyramid.sample(n, texel_solid_angle)
+                } else {
+                    filtered(pyramid, n, lobe, texel_solid_angle)
+                };
+                [radiance.x, radiance.y, radiance.z, 1.0].map(|c| f16::from_f32(c.min(60_000.0)))
+            })
+        })
+        .collect()
+}
+
+/// One sample of the lobe around +Z: unit direction, cosine weight, solid angle.
+struct LobeSample {
+    direction: Vec3,
+    weight: f32,
+    solid_angle: f32,
+}
+
+fn lobe(roughness: f32) -> Vec<LobeSample> {
+    if roughness <= 0.0 {
+        return Vec::new();
+    }
+    let alpha = roughness * roughness;
+    let count = 96_u32;
+    (0..count)
+        .filter_map(|i| {
+            let u = (i as f32 + 0.5) / count as f32;
+            let phi = i as f32 * 2.399_963_2;
+            let cos2 = (1.0 - u) / (1.0 + (alpha * alpha - 1.0) * u);
+            let (cos_h, sin_h) = (cos2.sqrt(), (1.0 - cos2).max(0.0).sqrt());
+            let h = Vec3::new(sin_h * phi.cos(), sin_h * phi.sin(), cos_h);
+            let direction = 2.0 * cos_h * h - Vec3::Z;
+            let f = (cos_h * alpha * alpha - cos_h) * cos_h + 1.0;
+            let density = alpha * alpha / (PI * f * f) * 0.25;
+            (direction.z > 0.0).then(|| LobeSample {
+                direction,
+                weight: direction.z,
+                solid_angle: 1.0 / (count as f32 * density.max(1e-6)),
+            })
+        })
+        .collect()
+}
+
+fn filtered(pyramid: &Pyramid, n: Vec3, lobe: &[LobeSample], texel_solid_angle: f32) -> Vec3 {
+    let (t, b) = n.any_orthonormal_pair();
+    let mut sum = Vec3::ZERO;
+    let mut weights = 0.0;
+    for sample in lobe {
+        let d = t * sample.direction.x + b * sample.direction.y + n * sample.direction.z;
+        sum += pyramid.sample(d, (2.0 * sample.solid_angle).max(texel_solid_angle)) * sample.weight;
+        weights += sample.weight;
+    }
+    sum / f32::max(weights, 1e-6)
+}
+
+/// The direction of a point on a face, as Vulkan and WebGPU address cubes.
+fn face_direction(face: u32, u: f32, v: f32) -> Vec3 {
+    let (s, t) = (2.0 * u - 1.0, 2.0 * v - 1.0);
+    match face {
+        0 => Vec3::new(1.0, -t, -s),
+        1 => Vec3::new(-1.0, -t, s),
+        2 => Vec3::new(s, 1.0, t),
+        3 => Vec3::new(s, -1.0, -t),
+        4 => Vec3::new(s, -t, 1.0),
+        _ => Vec3::new(-s, -t, -1.0),
+    }
+    .normalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uniform_environment_stays_uniform_at_every_roughness() {
+        let map = EnvironmentMap { width: 32, height: 16, pixels: vec![[0.5, 1.0, 2.0]; 512] };
+        let cube = prefilter(&map, 16, 5);
+        for texel in cube.mips.iter().flatten() {
+            assert!((texel[0].to_f32() - 0.5).abs() < 1e-2, "{texel:?}");
+            assert!((texel[2].to_f32() - 2.0).abs() < 1e-2, "{texel:?}");
+        }
+    }
+
+    #[test]
+    fn a_bright_spot_is_found_on_its_face_and_spreads_with_roughness() {
+        let mut pixels = vec![[0.0; 3]; 64 * 32];
+        // The direction +X is at u = 0.5, v = 0.5.
+        for (x, y) in [(31, 15), (32, 15), (31, 16), (32, 16)] {
+            pixels[y * 64 + x] = [100.0; 3];
+        }
+        let cube = prefilter(&EnvironmentMap { width: 64, height: 32, pixels }, 16, 5);
+        let brightest = |mip: usize| {
+            let texels = &cube.mips[mip];
+            (0..texels.len()).max_by(|a, b| texels[*a][0].total_cmp(&texels[*b][0])).unwrap_or(0)
+        };
+        assert!(brightest(0) < 16 * 16, "on face +X");
+        assert!(cube.mips[3][brightest(3)][0] < cube.mips[1][brightest(1)][0]);
+    }
+}

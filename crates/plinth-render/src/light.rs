@@ -1,0 +1,146 @@
+//! Everything about light that is worked out before the first frame.
+
+use std::f32::consts::PI;
+
+use glam::Vec3;
+use plinth_bake::{BakeMesh, BakeOptions, Sun, bake, extract_sun};
+use plinth_model::{AlphaMode, Material, Model, Primitive, Topology};
+use plinth_scene::{PosedPrimitive, Scene};
+
+use crate::ibl::{SpecularCube, irradiance_sh, prefilter};
+use crate::pass::floor::{AMBIENT_SIDE, FloorArea};
+use crate::upload::geometry::{Baked, primitive_of};
+use crate::upload::texture::linear_from_srgb;
+
+/// Side of the environment cube.
+const CUBE_SIDE: u32 = 256;
+/// Roughness steps of the environment cube.
+const CUBE_MIPS: u32 = 7;
+
+/// Light prepared for drawing.
+pub(crate) struct PreparedLight {
+    pub(crate) sun: Option<Sun>,
+    pub(crate) cube: SpecularCube,
+    pub(crate) irradiance_sh: [[f32; 4]; 9],
+    /// Per posed primitive.
+    pub(crate) baked: Baked,
+    /// Per cell of the floor's grid: share of the environment's light that arrives.
+    pub(crate) floor_ambient: Vec<f32>,
+}
+
+/// Filters the environment and gathers its light on the model.
+pub(crate) fn prepare(scene: &Scene, posed: &[PosedPrimitive], floor: Option<FloorArea>) -> PreparedLight {
+    let (environment, sun) = extract_sun(&scene.environment);
+    let mut meshes: Vec<BakeMesh> = posed.iter().map(|one| bake_mesh(scene, one)).collect();
+    if let Some(area) = floor {
+        meshes.push(floor_grid(area));
+    }
+    let ((cube, sh), mut baked) = rayon::join(
+        || (prefilter(&environment, CUBE_SIDE, CUBE_MIPS), irradiance_sh(&environment)),
+        || bake(&meshes, &environment, &BakeOptions::default()),
+    );
+    let floor_ambient = if floor.is_some() {
+        let grid = baked.pop().unwrap_or_default();
+        grid.iter().map(|v| v.direct.dot(Vec3::splat(1.0 / 3.0))).collect()
+    } else {
+        Vec::new()
+    };
+    PreparedLight { sun, cube, irradiance_sh: sh, baked, floor_ambient }
+}
+
+/// A posed primitive as the bake sees it.
+fn bake_mesh(scene: &Scene, posed: &PosedPrimitive) -> BakeMesh {
+    let Some(primitive) = primitive_of(scene, posed) else { return BakeMesh::default() };
+    if primitive.topology != Topology::Triangles || posed.normals.is_empty() {
+        return BakeMesh::default();
+    }
+    let material = &scene.model.materials[primitive.material];
+    let count = posed.positions.len();
+    let colors: Vec<[f32; 4]> = (0..count).map(|v| color_at(&scene.model, material, primitive, v)).collect();
+    let emissive = Vec3::from(material.emissive);
+    let emission = if emissive == Vec3::ZERO {
+        Vec::new()
+    } else {
+        (0..count).map(|v| emissive * texel_rgb(&scene.model, material.emissive_texture, primitive, v)).collect()
+    };
+    let transmission = material.transmission.map_or(0.0, |t| t.factor) * (1.0 - material.metallic);
+    let transparency = match material.alpha_mode {
+        AlphaMode::Opaque if transmission == 0.0 => Vec::new(),
+        AlphaMode::Opaque => vec![transmission; count],
+        AlphaMode::Mask { cutoff } => colors.iter().map(|c| if c[3] < cutoff { 1.0 } else { transmission }).collect(),
+        AlphaMode::Blend => colors.iter().map(|c| 1.0 - c[3] * (1.0 - transmission)).collect(),
+    };
+    BakeMesh {
+        positions: posed.positions.clone(),
+        normals: posed.normals.clone(),
+        indices: primitive.indices.clone(),
+        albedo: colors.iter().map(|c| Vec3::new(c[0], c[1], c[2]) * (1.0 - transmission)).collect(),
+        emission,
+        transparency,
+        double_sided: material.double_sided,
+        occludes: true,
+        receives: !material.unlit,
+    }
+}
+
+/// Linear base colour and alpha at a vertex.
+fn color_at(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> [f32; 4] {
+    let [r, g, b, a] = material.base_color;
+    let vertex = primitive.colors.get(v).copied().unwrap_or([1.0; 4]);
+    let texel = texel(model, material.base_color_texture, primitive, v);
+    [
+        r * vertex[0] * linear_from_srgb(texel[0]),
+        g * vertex[1] * linear_from_srgb(texel[1]),
+        b * vertex[2] * linear_from_srgb(texel[2]),
+        a * vertex[3] * texel[3],
+    ]
+}
+
+fn texel_rgb(model: &Model, reference: Option<plinth_model::TextureRef>, primitive: &Primitive, v: usize) -> Vec3 {
+    let [r, g, b, _] = texel(model, reference, primitive, v);
+    Vec3::new(linear_from_srgb(r), linear_from_srgb(g), linear_from_srgb(b))
+}
+
+/// The texture's nearest texel at a vertex, 0..=1 as stored; white without a texture.
+fn texel(model: &Model, reference: Option<plinth_model::TextureRef>, primitive: &Primitive, v: usize) -> [f32; 4] {
+    let white = [1.0; 4];
+    let Some(reference) = reference else { return white };
+    let Some(image) = model.textures.get(reference.texture).and_then(|t| model.images.get(t.image)) else {
+        return white;
+    };
+    let Some([s, t]) = primitive.uvs.get(reference.uv_set).and_then(|set| set.get(v)).copied() else { return white };
+    let (s, t) = reference.transform.map_or((s, t), |[a, b, c, d, e, f]| (a * s + b * t + c, d * s + e * t + f));
+    let wrap = |x: f32, size: u32| ((x.rem_euclid(1.0) * size as f32) as usize).min(size.max(1) as usize - 1);
+    let at = (wrap(t, image.height) * image.width as usize + wrap(s, image.width)) * 4;
+    image.pixels.get(at..at + 4).map_or(white, |p| [p[0], p[1], p[2], p[3]].map(|c| f32::from(c) / 255.0))
+}
+
+/// The floor as a grid that receives light and blocks none.
+fn floor_grid(area: FloorArea) -> BakeMesh {
+    let side = AMBIENT_SIDE;
+    let at = |i: u32| (i as f32 + 0.5) / side as f32 * 2.0 - 1.0;
+    let positions: Vec<Vec3> = (0..side * side)
+        .map(|i| area.center + Vec3::new(at(i % side) * area.half.x, 1e-3, at(i / side) * area.half.y))
+        .collect();
+    let indices = (0..(side - 1) * (side - 1))
+        .flat_map(|i| {
+            let a = i / (side - 1) * side + i % (side - 1);
+            [a, a + side, a + 1, a + 1, a + side, a + side + 1]
+        })
+        .collect();
+    let count = positions.len();
+    BakeMesh {
+        positions,
+        normals: vec![Vec3::Y; count],
+        indices,
+        albedo: vec![Vec3::ZERO; count],
+        occludes: false,
+        receives: true,
+        ..BakeMesh::default()
+    }
+}
+
+/// Irradiance of uniform radiance.
+pub(crate) fn irradiance_of_uniform(radiance: Vec3) -> Vec3 {
+    radiance * PI
+}

@@ -1,0 +1,122 @@
+//! The opaque part of the picture as a texture with mip levels, for refraction.
+
+use crate::RenderError;
+use crate::gpu::Gpu;
+use crate::pipelines::{FullScreen, full_screen};
+use crate::targets::Behind as BehindTarget;
+
+/// Captures the picture and blurs it.
+pub(crate) struct Behind {
+    capture: wgpu::RenderPipeline,
+    capture_group: wgpu::BindGroup,
+    halve: wgpu::RenderPipeline,
+    halve_groups: Vec<wgpu::BindGroup>,
+    levels: Vec<wgpu::TextureView>,
+    /// Group 1 of transmissive surfaces.
+    pub(crate) group: wgpu::BindGroup,
+}
+
+impl Behind {
+    pub(crate) fn new(
+        gpu: &Gpu,
+        frame_layout: &wgpu::BindGroupLayout,
+        scene_layout: &wgpu::BindGroupLayout,
+        radiance: &wgpu::TextureView,
+        samples: u32,
+        target: &BehindTarget,
+    ) -> Result<Self, RenderError> {
+        let capture_layout = layout(gpu, samples > 1, false);
+        let halve_layout = layout(gpu, false, true);
+        let constants = [("SAMPLES", f64::from(samples))];
+        let defines: &[&str] = if samples > 1 { &["CAPTURE", "MULTISAMPLED"] } else { &["CAPTURE"] };
+        let pass = |label, defines, constants, group| FullScreen {
+            label,
+            path: "pass/behind.wgsl",
+            defines,
+            constants,
+            groups: group,
+            format: wgpu::TextureFormat::Rgba16Float,
+        };
+        let capture_constants: &[(&str, f64)] = if samples > 1 { &constants } else { &[] };
+        let capture_groups = [frame_layout, &capture_layout];
+        let capture = full_screen(gpu, &pass("behind", defines, capture_constants, &capture_groups))?;
+        let halve_layouts = [frame_layout, &halve_layout];
+        let halve = full_screen(gpu, &pass("behind halved", &[], &[], &halve_layouts))?;
+        let level = |mip: u32, count: u32| {
+            target.color.create_view(&wgpu::TextureViewDescriptor {
+                base_mip_level: mip,
+                mip_level_count: Some(count),
+                ..Default::default()
+            })
+        };
+        let levels: Vec<_> = (0..target.mips).map(|mip| level(mip, 1)).collect();
+        let bind = |layout: &wgpu::BindGroupLayout, view: &wgpu::TextureView| {
+            gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: Some("behind"),
+                layout,
+                entries: &[wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::TextureView(view) }],
+            })
+        };
+        Ok(Self {
+            capture,
+            capture_group: bind(&capture_layout, radiance),
+            halve,
+            halve_groups: levels.iter().map(|view| bind(&halve_layout, view)).collect(),
+            group: bind(scene_layout, &level(0, target.mips)),
+            levels,
+        })
+    }
+
+    /// Group 1 of surfaces that look through: one filterable texture.
+    pub(crate) fn scene_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
+        layout(gpu, false, true)
+    }
+
+    /// Copies what is drawn so far, then halves it level by level.
+    pub(crate) fn capture(&self, encoder: &mut wgpu::CommandEncoder, frame: &wgpu::BindGroup) {
+        self.run(encoder, frame, &self.capture, &self.capture_group, &self.levels[0]);
+        for (source, target) in self.halve_groups.iter().zip(&self.levels[1..]) {
+            self.run(encoder, frame, &self.halve, source, target);
+        }
+    }
+
+    fn run(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        frame: &wgpu::BindGroup,
+        pipeline: &wgpu::RenderPipeline,
+        source: &wgpu::BindGroup,
+        target: &wgpu::TextureView,
+    ) {
+        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+            label: Some("behind"),
+            color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+                view: target,
+                depth_slice: None,
+                resolve_target: None,
+                ops: wgpu::Operations { load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT), store: wgpu::StoreOp::Store },
+            })],
+            ..Default::default()
+        });
+        pass.set_pipeline(pipeline);
+        pass.set_bind_group(0, frame, &[]);
+        pass.set_bind_group(1, source, &[]);
+        pass.draw(0..3, 0..1);
+    }
+}
+
+fn layout(gpu: &Gpu, multisampled: bool, filterable: bool) -> wgpu::BindGroupLayout {
+    gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some("behind"),
+        entries: &[wgpu::BindGroupLayoutEntry {
+            binding: 0,
+            visibility: wgpu::ShaderStages::FRAGMENT,
+            ty: wgpu::BindingType::Texture {
+                sample_type: wgpu::TextureSampleType::Float { filterable },
+                view_dimension: wgpu::TextureViewDimension::D2,
+                multisampled,
+            },
+            count: None,
+        }],
+    })
+}

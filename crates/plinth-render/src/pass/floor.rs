@@ -1,0 +1,306 @@
+//! The floor that shows nothing but shadow.
+
+use glam::{Vec2, Vec3};
+use plinth_scene::{KeyLight, Scene, ShadowLook};
+
+use super::shadow_map::ShadowMap;
+use crate::RenderError;
+use crate::gpu::Gpu;
+use crate::gpu_types;
+use crate::pipelines::{DEPTH_FORMAT, FullScreen, PipelineBase, full_screen, shader};
+use crate::shader::compose;
+use crate::upload::geometry::filled;
+
+/// Side of the shadow texture in texels.
+const SHADOW_SIDE: u32 = 512;
+/// Side of the grid on which the environment's dimming is gathered.
+pub(crate) const AMBIENT_SIDE: u32 = 48;
+/// How far the shadow reaches beyond model and key shadow, in world units.
+const MARGIN: f32 = 0.45;
+/// Width of the fading edge, in world units.
+const EDGE: f32 = 0.35;
+
+/// The rectangle of the floor that shadow can fall on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct FloorArea {
+    /// Centre, in world units.
+    pub(crate) center: Vec3,
+    /// Half of its extent along x and z.
+    pub(crate) half: Vec2,
+}
+
+impl FloorArea {
+    /// The area below a model's bounds and its shadow from the key light; at most a few model sizes wide.
+    pub(crate) fn of(scene: &Scene) -> Self {
+        let (min, max) = scene.bounds;
+        let (mut low, mut high) = (Vec2::new(min.x, min.z), Vec2::new(max.x, max.z));
+        if let Some(key) = &scene.key_light {
+            for corner in 0..8_u8 {
+                let pick = |bit: u8, a: f32, b: f32| if corner & bit == 0 { a } else { b };
+                let p = Vec3::new(pick(1, min.x, max.x), pick(2, min.y, max.y), pick(4, min.z, max.z));
+                let q = onto_floor(key, p, scene.floor_height);
+                let near = Vec2::new(q.x, q.z).clamp(low - Vec2::splat(3.0), high + Vec2::splat(3.0));
+                low = low.min(near);
+                high = high.max(near);
+            }
+        }
+        let center = (low + high) * 0.5;
+        let half = (high - low) * 0.5 + Vec2::splat(MARGIN);
+        Self { center: Vec3::new(center.x, scene.floor_height, center.y), half }
+    }
+
+    /// The area as a flat box.
+    pub(crate) fn bounds(&self) -> (Vec3, Vec3) {
+        let half = Vec3::new(self.half.x, 0.0, self.half.y);
+        (self.center - half, self.center + half)
+    }
+}
+
+/// Where the ray from the light through a point meets the floor.
+fn onto_floor(key: &KeyLight, p: Vec3, floor: f32) -> Vec3 {
+    let down = p - key.position;
+    if down.y >= -1e-3 {
+        return p;
+    }
+    key.position + down * ((floor - key.position.y) / down.y)
+}
+
+/// The floor on the device.
+pub(crate) struct Floor {
+    gather: wgpu::RenderPipeline,
+    gather_group: wgpu::BindGroup,
+    draw: wgpu::RenderPipeline,
+    draw_group: wgpu::BindGroup,
+    shadow: wgpu::TextureView,
+}
+
+impl Floor {
+    /// `ambient` holds `AMBIENT_SIDE²` shares of the environment's light that reach the floor, rows along +z.
+    pub(crate) fn new(
+        base: &PipelineBase<'_>,
+        area: FloorArea,
+        look: ShadowLook,
+        key_map: Option<&ShadowMap>,
+        ambient: &[f32],
+    ) -> Result<Self, RenderError> {
+        let gpu = base.gpu;
+        let uniform = gpu_types::Floor {
+            place: area.center.extend(0.0).to_array(),
+            extent: [area.half.x, area.half.y, EDGE, 0.0],
+            look: [
+                0.08 + 0.5 * look.softness * look.softness,
+                (0.34 * look.darkness).min(0.95),
+                (0.75 * look.darkness).min(0.95),
+                f32::from(u8::from(key_map.is_some())),
+            ],
+        };
+        let buffer = filled(gpu, "floor", bytemuck::bytes_of(&uniform), wgpu::BufferUsages::UNIFORM)?;
+        let shadow = plane(gpu, SHADOW_SIDE, wgpu::TextureFormat::R8Unorm, wgpu::TextureUsages::RENDER_ATTACHMENT);
+        let shadow_view = shadow.create_view(&wgpu::TextureViewDescriptor::default());
+        let none;
+        let depth_map = if let Some(map) = key_map {
+            &map.view
+        } else {
+            none = ShadowMap::none(gpu);
+            &none.view
+        };
+        let (gather, gather_group) = gather(base, &buffer, &ambient_texture(gpu, ambient), depth_map)?;
+        let (draw, draw_group) = draw(base, &buffer, &shadow_view)?;
+        Ok(Self { gather, gather_group, draw, draw_group, shadow: shadow_view })
+    }
+
+    /// Gathers the shadow: once, or whenever the model has moved.
+    pub(crate) fn gather(&self, encoder: &mut wgpu::CommandEncoder, frame: &wgpu::BindGroup) {
+        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+            label: Some("floor shadow"),
+            color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+                view: &self.shadow,
+                depth_slice: None,
+                resolve_target: None,
+                ops: wgpu::Operations { load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT), store: wgpu::StoreOp::Store },
+            })],
+            ..Default::default()
+        });
+        pass.set_pipeline(&self.gather);
+        pass.set_bind_group(0, frame, &[]);
+        pass.set_bind_group(1, &self.gather_group, &[]);
+        pass.draw(0..3, 0..1);
+    }
+
+    /// Draws the shadow over what is behind the model.
+    pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>) {
+        pass.set_pipeline(&self.draw);
+        pass.set_bind_group(1, &self.draw_group, &[]);
+        pass.draw(0..4, 0..1);
+    }
+}
+
+fn gather(
+    base: &PipelineBase<'_>,
+    buffer: &wgpu::Buffer,
+    ambient: &wgpu::TextureView,
+    depth_map: &wgpu::TextureView,
+) -> Result<(wgpu::RenderPipeline, wgpu::BindGroup), RenderError> {
+    let gpu = base.gpu;
+    let stages = wgpu::ShaderStages::VERTEX_FRAGMENT;
+    let texture = |binding, sample_type| wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: stages,
+        ty: wgpu::BindingType::Texture {
+            sample_type,
+            view_dimension: wgpu::TextureViewDimension::D2,
+            multisampled: false,
+        },
+        count: None,
+    };
+    let layout = gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some("floor shadow"),
+        entries: &[
+            uniform_entry(0),
+            texture(1, wgpu::TextureSampleType::Float { filterable: true }),
+            texture(2, wgpu::TextureSampleType::Depth),
+            wgpu::BindGroupLayoutEntry {
+                binding: 3,
+                visibility: stages,
+                ty: wgpu::BindingType::Sampler(wgpu::SamplerBindingType::NonFiltering),
+                count: None,
+            },
+        ],
+    });
+    let pipeline = full_screen(
+        gpu,
+        &FullScreen {
+            label: "floor shadow",
+            path: "pass/floor_shadow.wgsl",
+            defines: &[],
+            constants: &[],
+            groups: &[base.frame_layout, &layout],
+            format: wgpu::TextureFormat::R8Unorm,
+        },
+    )?;
+    let nearest = gpu.device.create_sampler(&wgpu::SamplerDescriptor::default());
+    let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("floor shadow"),
+        layout: &layout,
+        entries: &[
+            wgpu::BindGroupEntry { binding: 0, resource: buffer.as_entire_binding() },
+            wgpu::BindGroupEntry { binding: 1, resource: wgpu::BindingResource::TextureView(ambient) },
+            wgpu::BindGroupEntry { binding: 2, resource: wgpu::BindingResource::TextureView(depth_map) },
+            wgpu::BindGroupEntry { binding: 3, resource: wgpu::BindingResource::Sampler(&nearest) },
+        ],
+    });
+    Ok((pipeline, group))
+}
+
+fn draw(
+    base: &PipelineBase<'_>,
+    buffer: &wgpu::Buffer,
+    shadow: &wgpu::TextureView,
+) -> Result<(wgpu::RenderPipeline, wgpu::BindGroup), RenderError> {
+    let device = &base.gpu.device;
+    let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some("floor"),
+        entries: &[
+            uniform_entry(0),
+            wgpu::BindGroupLayoutEntry {
+                binding: 1,
+                visibility: wgpu::ShaderStages::FRAGMENT,
+                ty: wgpu::BindingType::Texture {
+                    sample_type: wgpu::TextureSampleType::Float { filterable: true },
+                    view_dimension: wgpu::TextureViewDimension::D2,
+                    multisampled: false,
+                },
+                count: None,
+            },
+        ],
+    });
+    let module = shader(base.gpu, "floor", &compose("pass/floor.wgsl", &std::collections::BTreeSet::new(), &[])?)?;
+    let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some("floor"),
+        bind_group_layouts: &[Some(base.frame_layout), Some(&layout)],
+        immediate_size: 0,
+    });
+    let pipeline = device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+        label: Some("floor"),
+        layout: Some(&pipeline_layout),
+        vertex: wgpu::VertexState {
+            module: &module,
+            entry_point: Some("vs"),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            buffers: &[],
+        },
+        primitive: wgpu::PrimitiveState {
+            topology: wgpu::PrimitiveTopology::TriangleStrip,
+            ..wgpu::PrimitiveState::default()
+        },
+        depth_stencil: Some(wgpu::DepthStencilState {
+            format: DEPTH_FORMAT,
+            depth_write_enabled: Some(false),
+            depth_compare: Some(wgpu::CompareFunction::LessEqual),
+            stencil: wgpu::StencilState::default(),
+            bias: wgpu::DepthBiasState::default(),
+        }),
+        multisample: wgpu::MultisampleState { count: base.samples, ..Default::default() },
+        fragment: Some(wgpu::FragmentState {
+            module: &module,
+            entry_point: Some("fs"),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            targets: &[Some(wgpu::ColorTargetState {
+                format: base.color_format,
+                blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+                write_mask: wgpu::ColorWrites::ALL,
+            })],
+        }),
+        multiview_mask: None,
+        cache: None,
+    });
+    let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("floor"),
+        layout: &layout,
+        entries: &[
+            wgpu::BindGroupEntry { binding: 0, resource: buffer.as_entire_binding() },
+            wgpu::BindGroupEntry { binding: 1, resource: wgpu::BindingResource::TextureView(shadow) },
+        ],
+    });
+    Ok((pipeline, group))
+}
+
+fn uniform_entry(binding: u32) -> wgpu::BindGroupLayoutEntry {
+    wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: wgpu::ShaderStages::VERTEX_FRAGMENT,
+        ty: wgpu::BindingType::Buffer {
+            ty: wgpu::BufferBindingType::Uniform,
+            has_dynamic_offset: false,
+            min_binding_size: None,
+        },
+        count: None,
+    }
+}
+
+fn plane(gpu: &Gpu, side: u32, format: wgpu::TextureFormat, usage: wgpu::TextureUsages) -> wgpu::Texture {
+    gpu.device.create_texture(&wgpu::TextureDescriptor {
+        label: Some("floor"),
+        size: wgpu::Extent3d { width: side, height: side, depth_or_array_layers: 1 },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format,
+        usage: usage | wgpu::TextureUsages::TEXTURE_BINDING,
+        view_formats: &[],
+    })
+}
+
+fn ambient_texture(gpu: &Gpu, ambient: &[f32]) -> wgpu::TextureView {
+    let texture = plane(gpu, AMBIENT_SIDE, wgpu::TextureFormat::R16Float, wgpu::TextureUsages::COPY_DST);
+    let count = (AMBIENT_SIDE * AMBIENT_SIDE) as usize;
+    let texels: Vec<half::f16> =
+        (0..count).map(|i| half::f16::from_f32(ambient.get(i).copied().unwrap_or(1.0))).collect();
+    gpu.queue.write_texture(
+        texture.as_image_copy(),
+        bytemuck::cast_slice(&texels),
+        wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(AMBIENT_SIDE * 2), rows_per_image: None },
+        wgpu::Extent3d { width: AMBIENT_SIDE, height: AMBIENT_SIDE, depth_or_array_layers: 1 },
+    );
+    texture.create_view(&wgpu::TextureViewDescriptor::default())
+}

@@ -1,0 +1,548 @@
+//! The entry: a scene in, frames out.
+
+use std::collections::BTreeSet;
+
+use plinth_frame::{Backdrop, Frame, FrameSink, PixelFormat, Region};
+use plinth_model::Model;
+use plinth_scene::{Background, PosedPrimitive, Scene, Shot};
+
+use crate::RenderError;
+use crate::frame_uniform::{FrameBase, frame_uniform};
+use crate::gpu::Gpu;
+use crate::gpu_types;
+use crate::light::{PreparedLight, prepare};
+use crate::pass::behind::Behind;
+use crate::pass::composite::Composite;
+use crate::pass::floor::{Floor, FloorArea};
+use crate::pass::shadow_map::ShadowMap;
+use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
+use crate::readback::Readback;
+use crate::targets::{TargetLook, Targets};
+use crate::upload::environment;
+use crate::upload::geometry::{self, Batch, primitive_of};
+use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
+use crate::upload::texture::Textures;
+
+/// Samples per pixel.
+const SAMPLES: u32 = 4;
+
+/// What is to be drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Picture {
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+    /// Precision of the frames.
+    pub format: PixelFormat,
+}
+
+/// Bind group layouts that pipelines share.
+pub(crate) struct Layouts {
+    pub(crate) frame: wgpu::BindGroupLayout,
+    pub(crate) scene: wgpu::BindGroupLayout,
+}
+
+/// A scene on a device, ready to draw its frames.
+pub struct Renderer<'g> {
+    pub(crate) gpu: &'g Gpu,
+    picture: Picture,
+    light: PreparedLight,
+    pub(crate) layouts: Layouts,
+    pub(crate) look: TargetLook,
+    pub(crate) switches: LightSwitches,
+    pub(crate) pipelines: Pipelines,
+    pub(crate) materials: Vec<MaterialOnGpu>,
+    pub(crate) batches: Vec<Batch>,
+    /// For each batch: its triangles enclose a body.
+    pub(crate) closed: Vec<bool>,
+    /// Order in which batches are drawn.
+    pub(crate) order: Vec<usize>,
+    pub(crate) targets: Targets,
+    pub(crate) key_map: ShadowMap,
+    pub(crate) sun_map: ShadowMap,
+    pub(crate) floor: Option<Floor>,
+    pub(crate) composite: Option<Composite>,
+    pub(crate) behind: Option<Behind>,
+    pub(crate) frame_group: wgpu::BindGroup,
+    pub(crate) frame_group_without_maps: wgpu::BindGroup,
+    frame_buffer: wgpu::Buffer,
+    pub(crate) clear_color: wgpu::Color,
+    backdrop: Backdrop,
+}
+
+impl<'g> Renderer<'g> {
+    /// Prepares everything that all frames share: light, geometry, textures, pipelines and targets.
+    /// Errors: a picture or model that the adapter cannot hold, or a device that fails.
+    pub fn new(gpu: &'g Gpu, scene: &Scene, picture: Picture) -> Result<Self, RenderError> {
+        let limit = gpu.report().max_texture_side;
+        if picture.width > limit || picture.height > limit {
+            return Err(RenderError::PictureTooLarge { width: picture.width, height: picture.height, limit });
+        }
+        let posed = scene.pose(scene.shots.first().and_then(|shot| shot.clip_time));
+        let area = scene.shadow.map(|_| FloorArea::of(scene));
+        let (light, textures) =
+            rayon::join(|| prepare(scene, &posed, area), || Textures::upload(gpu, &scene.model, wanted_images(scene, &posed)));
+        Self::assemble(gpu, scene, picture, &posed, area, light, textures)
+    }
+
+    fn assemble(
+        gpu: &'g Gpu,
+        scene: &Scene,
+        picture: Picture,
+        posed: &[PosedPrimitive],
+        area: Option<FloorArea>,
+        light: PreparedLight,
+        mut textures: Textures,
+    ) -> Result<Self, RenderError> {
+        let materials = upload_materials(gpu, scene, posed, &mut textures);
+        let sorted: Vec<bool> = materials
+            .iter()
+            .map(|m| matches!(m.key.class, DrawClass::Blended | DrawClass::Transmissive))
+            .collect();
+        let moving = scene.moving(posed);
+        let batches = geometry::build(gpu, scene, posed, &moving, &light.baked, &sorted)?;
+        let closed = batches.iter().map(|batch| batch.sortable.as_ref().is_some_and(geometry::is_closed)).collect();
+        let region = region_of(scene, picture, area);
+        let look = target_look(gpu, picture, region, &materials, &batches);
+        let layouts = Layouts { frame: frame_layout(gpu), scene: Behind::scene_layout(gpu) };
+        let (key_map, sun_map) = shadow_maps(gpu, scene, &light);
+        let switches = LightSwitches {
+            key: scene.key_light.is_some(),
+            key_shadow: scene.key_light.is_some() && scene.shadow.is_some(),
+            sun: light.sun.is_some(),
+            punctual: !scene.lights.is_empty(),
+        };
+        let base = pipeline_base(gpu, &layouts, look, switches);
+        let floor = match (area, scene.shadow) {
+            (Some(area), Some(shadow)) => Some(Floor::new(
+                &base,
+                area,
+                shadow,
+                switches.key_shadow.then_some(&key_map),
+                &light.floor_ambient,
+            )?),
+            _ => None,
+        };
+        let targets = Targets::new(gpu, look);
+        let (backdrop, clear) = backdrop(scene, look.output);
+        let composite = (look.output == SurfaceOutput::Radiance)
+            .then(|| {
+                let solid = match backdrop {
+                    Backdrop::Solid(rgb) => [rgb[0], rgb[1], rgb[2], 255].map(|c| f32::from(c) / 255.0),
+                    Backdrop::Transparent => [0.0; 4],
+                };
+                Composite::new(gpu, &layouts.frame, &targets.color, look.samples, look.finished_format, solid)
+            })
+            .transpose()?;
+        let behind = targets
+            .behind
+            .as_ref()
+            .map(|target| Behind::new(gpu, &layouts.frame, &layouts.scene, &targets.color, look.samples, target))
+            .transpose()?;
+        let cube = environment::upload(gpu, &light.cube);
+        let frame_buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("frame"),
+            size: size_of::<gpu_types::Frame>() as u64,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let none = ShadowMap::none(gpu);
+        let frame_group = frame_group(gpu, &layouts.frame, &frame_buffer, &cube, [&key_map.view, &sun_map.view]);
+        let frame_group_without_maps =
+            crate::renderer::frame_group(gpu, &layouts.frame, &frame_buffer, &cube, [&none.view, &none.view]);
+        gpu.check()?;
+        let order = (0..batches.len()).collect();
+        Ok(Self {
+            gpu,
+            picture,
+            light,
+            layouts,
+            look,
+            switches,
+            pipelines: Pipelines::default(),
+            materials,
+            batches,
+            closed,
+            order,
+            targets,
+            key_map,
+            sun_map,
+            floor,
+            composite,
+            behind,
+            frame_group,
+            frame_group_without_maps,
+            frame_buffer,
+            clear_color: clear,
+            backdrop,
+        })
+    }
+
+    /// Draws every shot of the scene in order. Equal frames are drawn once and handed over again.
+    /// Errors: a device that fails, or a sink that takes no more frames.
+    pub fn render(&mut self, scene: &Scene, sink: &mut dyn FrameSink) -> Result<(), RenderError> {
+        let depth = if self.gpu.is_software() { 2 } else { 3 };
+        let bytes = self.look.finished_format.block_copy_size(None).unwrap_or(4);
+        let mut ring = Readback::new(self.gpu, self.look.region, bytes, depth);
+        let plan = repeats(&scene.shots);
+        let mut delivery = Delivery { next: 0, plan: &plan };
+        let mut clip_time = None;
+        for (i, shot) in scene.shots.iter().enumerate() {
+            if plan.source[i] != i {
+                continue;
+            }
+            if ring.is_full() && let Some((index, pixels)) = ring.take(self.gpu)? {
+                let frame = self.frame(index, pixels);
+                delivery.deliver(frame, sink)?;
+            }
+            let pose_changed = i == 0 || clip_time != shot.clip_time;
+            clip_time = shot.clip_time;
+            let encoder = self.encode(scene, shot, i == 0, pose_changed)?;
+            ring.submit(self.gpu, encoder, &self.targets.finished, i as u32);
+            self.gpu.check()?;
+        }
+        while let Some((index, pixels)) = ring.take(self.gpu)? {
+            let frame = self.frame(index, pixels);
+            delivery.deliver(frame, sink)?;
+        }
+        Ok(())
+    }
+
+    /// The part of the picture that is drawn.
+    pub fn region(&self) -> Region {
+        self.look.region
+    }
+
+    fn encode(
+        &mut self,
+        scene: &Scene,
+        shot: &Shot,
+        first: bool,
+        pose_changed: bool,
+    ) -> Result<wgpu::CommandEncoder, RenderError> {
+        if pose_changed && !first && self.batches.iter().any(|b| b.moving) {
+            let posed = scene.pose(shot.clip_time);
+            for batch in self.batches.iter_mut().filter(|b| b.moving) {
+                batch.update(self.gpu, scene, &posed);
+            }
+        }
+        self.order_batches(shot);
+        let base = FrameBase {
+            scene,
+            light: &self.light,
+            key_map: &self.key_map,
+            sun_map: &self.sun_map,
+            region: self.look.region,
+            width: self.picture.width,
+            height: self.picture.height,
+        };
+        let uniform = frame_uniform(&base, shot);
+        self.gpu.queue.write_buffer(&self.frame_buffer, 0, bytemuck::bytes_of(&uniform));
+        let mut encoder =
+            self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("frame") });
+        if first || (pose_changed && self.batches.iter().any(|b| b.moving)) || shot.grow < 1.0 || scene_grows(scene) {
+            self.encode_shadows(&mut encoder)?;
+        }
+        self.encode_frame(&mut encoder)?;
+        Ok(encoder)
+    }
+
+    /// Opaque batches by material; what is layered by depth, the farthest first, its triangles sorted too.
+    fn order_batches(&mut self, shot: &Shot) {
+        let forward = -shot.camera.view_from_world.row(2).truncate();
+        let mut layered: Vec<(f32, usize)> = Vec::new();
+        let mut order: Vec<usize> = Vec::new();
+        for (i, batch) in self.batches.iter_mut().enumerate() {
+            if batch.sortable.is_some() {
+                batch.sort(self.gpu, forward);
+                layered.push((batch.mean_depth(forward), i));
+            } else {
+                order.push(i);
+            }
+        }
+        layered.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        order.extend(layered.into_iter().map(|(_, i)| i));
+        self.order = order;
+    }
+
+    fn frame(&self, index: u32, pixels: Vec<u8>) -> Frame {
+        let transparent = self.backdrop == Backdrop::Transparent;
+        let pixels = match self.picture.format {
+            PixelFormat::Rgba8 if transparent => straight_bytes(pixels),
+            PixelFormat::Rgba8 => pixels,
+            PixelFormat::Rgba16 => words_from_halves(&pixels, transparent),
+        };
+        Frame {
+            index,
+            width: self.picture.width,
+            height: self.picture.height,
+            region: self.look.region,
+            backdrop: self.backdrop,
+            format: self.picture.format,
+            pixels,
+        }
+    }
+}
+
+fn scene_grows(scene: &Scene) -> bool {
+    scene.shots.iter().any(|shot| (shot.grow - 1.0).abs() > 1e-6)
+}
+
+/// For each shot the first one that shows the same picture, and how often that is shown again later.
+struct Repeats {
+    source: Vec<usize>,
+    last_use: Vec<usize>,
+}
+
+fn repeats(shots: &[Shot]) -> Repeats {
+    let mut source: Vec<usize> = Vec::with_capacity(shots.len());
+    for (i, shot) in shots.iter().enumerate() {
+        // Only runs are shared: keeping every frame for a later return would not keep memory flat.
+        let before = i.checked_sub(1).filter(|k| shots[*k].same_picture(shot)).map(|k| source[k]);
+        source.push(before.unwrap_or(i));
+    }
+    let mut last_use = vec![0; shots.len()];
+    for (i, s) in source.iter().enumerate() {
+        last_use[*s] = i;
+    }
+    Repeats { source, last_use }
+}
+
+/// Hands frames over in order, repeating those that are shown again.
+struct Delivery<'a> {
+    next: usize,
+    plan: &'a Repeats,
+}
+
+impl Delivery<'_> {
+    fn deliver(&mut self, mut frame: Frame, sink: &mut dyn FrameSink) -> Result<(), RenderError> {
+        let source = frame.index as usize;
+        while self.next <= self.plan.last_use[source] {
+            frame.index = self.next as u32;
+            sink.frame(&frame).map_err(|source| RenderError::Sink { source })?;
+            self.next += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Premultiplied to straight alpha, in bytes.
+fn straight_bytes(mut pixels: Vec<u8>) -> Vec<u8> {
+    for p in pixels.chunks_exact_mut(4) {
+        let a = u32::from(p[3]);
+        if a > 0 && a < 255 {
+            for c in &mut p[..3] {
+                *c = ((u32::from(*c) * 255 + a / 2) / a).min(255) as u8;
+            }
+        }
+    }
+    pixels
+}
+
+/// Premultiplied half floats to 16-bit words with straight alpha.
+fn words_from_halves(pixels: &[u8], straight: bool) -> Vec<u8> {
+    use rayon::prelude::*;
+    let mut out = vec![0; pixels.len()];
+    out.par_chunks_exact_mut(8).zip(pixels.par_chunks_exact(8)).with_min_len(4096).for_each(|(to, from)| {
+        let read = |i: usize| half::f16::from_ne_bytes([from[2 * i], from[2 * i + 1]]).to_f32();
+        let alpha = read(3).clamp(0.0, 1.0);
+        let scale = if straight && alpha > 0.0 { 1.0 / alpha } else { 1.0 };
+        for i in 0..4 {
+            let value = if i == 3 { alpha } else { (read(i) * scale).clamp(0.0, 1.0) };
+            to[2 * i..2 * i + 2].copy_from_slice(&((value * 65535.0).round() as u16).to_ne_bytes());
+        }
+    });
+    out
+}
+
+/// Images that are read by materials in use, with their encodings.
+fn wanted_images(scene: &Scene, posed: &[PosedPrimitive]) -> Vec<(usize, crate::shader::material_source::Encoding)> {
+    let model: &Model = &scene.model;
+    used_materials(scene, posed)
+        .into_iter()
+        .flat_map(|index| {
+            let material = &model.materials[index];
+            used_slots(model, material).into_iter().filter_map(move |used| {
+                let reference = used.slot.of(material)?;
+                Some((model.textures.get(reference.texture)?.image, used.slot.encoding()))
+            })
+        })
+        .collect()
+}
+
+fn used_materials(scene: &Scene, posed: &[PosedPrimitive]) -> BTreeSet<usize> {
+    posed.iter().filter_map(|one| primitive_of(scene, one)).map(|p| p.material).collect()
+}
+
+fn upload_materials(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], textures: &mut Textures) -> Vec<MaterialOnGpu> {
+    let used = used_materials(scene, posed);
+    let colored: BTreeSet<usize> = posed
+        .iter()
+        .filter_map(|one| primitive_of(scene, one))
+        .filter(|p| !p.colors.is_empty())
+        .map(|p| p.material)
+        .collect();
+    let plain = plinth_model::Material::default();
+    scene
+        .model
+        .materials
+        .iter()
+        .enumerate()
+        .map(|(i, m)| {
+            let m = if used.contains(&i) { m } else { &plain };
+            material::upload(gpu, &scene.model, textures, m, colored.contains(&i), scene.world_from_model_scale)
+        })
+        .collect()
+}
+
+fn region_of(scene: &Scene, picture: Picture, area: Option<FloorArea>) -> Region {
+    let cameras: Vec<_> = scene.shots.iter().map(|shot| shot.camera).collect();
+    let mut boxes = vec![scene.bounds];
+    boxes.extend(area.map(|a| a.bounds()));
+    crate::region::union(&cameras, &boxes, picture.width, picture.height)
+}
+
+fn target_look(
+    gpu: &Gpu,
+    picture: Picture,
+    region: Region,
+    materials: &[MaterialOnGpu],
+    batches: &[Batch],
+) -> TargetLook {
+    let classes: BTreeSet<DrawClass> = batches.iter().map(|b| materials[b.material].key.class).collect();
+    let layered = classes.contains(&DrawClass::Transmissive) || classes.contains(&DrawClass::Blended);
+    let output = if layered { SurfaceOutput::Radiance } else { SurfaceOutput::Display };
+    let finished_format = match picture.format {
+        PixelFormat::Rgba8 => wgpu::TextureFormat::Rgba8Unorm,
+        PixelFormat::Rgba16 => wgpu::TextureFormat::Rgba16Float,
+    };
+    TargetLook {
+        region,
+        samples: gpu.report().max_samples.min(SAMPLES),
+        color_format: if layered { wgpu::TextureFormat::Rgba16Float } else { finished_format },
+        finished_format,
+        output,
+        transmissive: classes.contains(&DrawClass::Transmissive),
+    }
+}
+
+/// What is behind the model, and what the drawing target starts with.
+fn backdrop(scene: &Scene, output: SurfaceOutput) -> (Backdrop, wgpu::Color) {
+    match scene.background {
+        Background::Transparent => (Backdrop::Transparent, wgpu::Color::TRANSPARENT),
+        Background::Solid(rgb) => {
+            let [r, g, b] = rgb.map(|c| f64::from(c) / 255.0);
+            let clear = match output {
+                SurfaceOutput::Display => wgpu::Color { r, g, b, a: 1.0 },
+                SurfaceOutput::Radiance => wgpu::Color::TRANSPARENT,
+            };
+            (Backdrop::Solid(rgb), clear)
+        }
+    }
+}
+
+fn shadow_maps(gpu: &Gpu, scene: &Scene, light: &PreparedLight) -> (ShadowMap, ShadowMap) {
+    let (min, max) = scene.bounds;
+    let center = (min + max) * 0.5;
+    let radius = ((max - min) * 0.5).length().max(1e-3) * 1.02;
+    let key = match (&scene.key_light, scene.shadow) {
+        (Some(key), Some(shadow)) => ShadowMap::for_key(gpu, key, center, radius, shadow.softness),
+        _ => ShadowMap::none(gpu),
+    };
+    let sun = light.sun.as_ref().map_or_else(
+        || ShadowMap::none(gpu),
+        |sun| ShadowMap::for_direction(gpu, sun.to_light, center, radius, sun.angular_radius),
+    );
+    (key, sun)
+}
+
+/// What pipelines of one renderer have in common.
+pub(crate) fn pipeline_base<'a>(
+    gpu: &'a Gpu,
+    layouts: &'a Layouts,
+    look: TargetLook,
+    lights: LightSwitches,
+) -> PipelineBase<'a> {
+    PipelineBase {
+        gpu,
+        frame_layout: &layouts.frame,
+        samples: look.samples,
+        color_format: look.color_format,
+        output: look.output,
+        lights,
+        scene_layout: &layouts.scene,
+    }
+}
+
+fn frame_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
+    let stages = wgpu::ShaderStages::VERTEX_FRAGMENT;
+    let texture = |binding, sample_type, view_dimension| wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: stages,
+        ty: wgpu::BindingType::Texture { sample_type, view_dimension, multisampled: false },
+        count: None,
+    };
+    let sampler = |binding, kind| wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: stages,
+        ty: wgpu::BindingType::Sampler(kind),
+        count: None,
+    };
+    gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some("frame"),
+        entries: &[
+            wgpu::BindGroupLayoutEntry {
+                binding: 0,
+                visibility: stages,
+                ty: wgpu::BindingType::Buffer {
+                    ty: wgpu::BufferBindingType::Uniform,
+                    has_dynamic_offset: false,
+                    min_binding_size: None,
+                },
+                count: None,
+            },
+            texture(1, wgpu::TextureSampleType::Float { filterable: true }, wgpu::TextureViewDimension::Cube),
+            sampler(2, wgpu::SamplerBindingType::Filtering),
+            texture(3, wgpu::TextureSampleType::Depth, wgpu::TextureViewDimension::D2),
+            texture(4, wgpu::TextureSampleType::Depth, wgpu::TextureViewDimension::D2),
+            sampler(5, wgpu::SamplerBindingType::Comparison),
+        ],
+    })
+}
+
+fn frame_group(
+    gpu: &Gpu,
+    layout: &wgpu::BindGroupLayout,
+    buffer: &wgpu::Buffer,
+    cube: &wgpu::TextureView,
+    maps: [&wgpu::TextureView; 2],
+) -> wgpu::BindGroup {
+    let linear = gpu.device.create_sampler(&wgpu::SamplerDescriptor {
+        label: Some("linear"),
+        mag_filter: wgpu::FilterMode::Linear,
+        min_filter: wgpu::FilterMode::Linear,
+        mipmap_filter: wgpu::MipmapFilterMode::Linear,
+        ..Default::default()
+    });
+    let comparison = gpu.device.create_sampler(&wgpu::SamplerDescriptor {
+        label: Some("shadow"),
+        mag_filter: wgpu::FilterMode::Linear,
+        min_filter: wgpu::FilterMode::Linear,
+        compare: Some(wgpu::CompareFunction::LessEqual),
+        ..Default::default()
+    });
+    let entry = |binding, resource| wgpu::BindGroupEntry { binding, resource };
+    gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("frame"),
+        layout,
+        entries: &[
+            entry(0, buffer.as_entire_binding()),
+            entry(1, wgpu::BindingResource::TextureView(cube)),
+            entry(2, wgpu::BindingResource::Sampler(&linear)),
+            entry(3, wgpu::BindingResource::TextureView(maps[0])),
+            entry(4, wgpu::BindingResource::TextureView(maps[1])),
+            entry(5, wgpu::BindingResource::Sampler(&comparison)),
+        ],
+    })
+}

@@ -1,0 +1,180 @@
+//! The textures of a material as WGSL: a declaration and a reading function for each slot that is used.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use plinth_model::{Material, TextureRef};
+
+/// Every texture a glTF material can have. The order is that of `Material.uv_rows` in the shader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Slot {
+    BaseColor,
+    MetallicRoughness,
+    Normal,
+    Occlusion,
+    Emissive,
+    Specular,
+    SpecularColor,
+    Clearcoat,
+    ClearcoatRoughness,
+    ClearcoatNormal,
+    SheenColor,
+    SheenRoughness,
+    Transmission,
+    Thickness,
+    Iridescence,
+    IridescenceThickness,
+    Anisotropy,
+    DiffuseTransmission,
+    DiffuseTransmissionColor,
+}
+
+impl Slot {
+    pub(crate) const ALL: [Self; 19] = [
+        Self::BaseColor,
+        Self::MetallicRoughness,
+        Self::Normal,
+        Self::Occlusion,
+        Self::Emissive,
+        Self::Specular,
+        Self::SpecularColor,
+        Self::Clearcoat,
+        Self::ClearcoatRoughness,
+        Self::ClearcoatNormal,
+        Self::SheenColor,
+        Self::SheenRoughness,
+        Self::Transmission,
+        Self::Thickness,
+        Self::Iridescence,
+        Self::IridescenceThickness,
+        Self::Anisotropy,
+        Self::DiffuseTransmission,
+        Self::DiffuseTransmissionColor,
+    ];
+
+    /// The name in the shader, lower case.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::BaseColor => "base_color",
+            Self::MetallicRoughness => "metallic_roughness",
+            Self::Normal => "normal",
+            Self::Occlusion => "occlusion",
+            Self::Emissive => "emissive",
+            Self::Specular => "specular",
+            Self::SpecularColor => "specular_color",
+            Self::Clearcoat => "clearcoat",
+            Self::ClearcoatRoughness => "clearcoat_roughness",
+            Self::ClearcoatNormal => "clearcoat_normal",
+            Self::SheenColor => "sheen_color",
+            Self::SheenRoughness => "sheen_roughness",
+            Self::Transmission => "transmission",
+            Self::Thickness => "thickness",
+            Self::Iridescence => "iridescence",
+            Self::IridescenceThickness => "iridescence_thickness",
+            Self::Anisotropy => "anisotropy",
+            Self::DiffuseTransmission => "diffuse_transmission",
+            Self::DiffuseTransmissionColor => "diffuse_transmission_color",
+        }
+    }
+
+    /// How the texels are averaged in mip levels.
+    pub(crate) const fn encoding(self) -> Encoding {
+        match self {
+            Self::BaseColor
+            | Self::Emissive
+            | Self::SpecularColor
+            | Self::SheenColor
+            | Self::DiffuseTransmissionColor => Encoding::Srgb,
+            Self::Normal | Self::ClearcoatNormal => Encoding::Normal,
+            _ => Encoding::Linear,
+        }
+    }
+
+    /// The material's reference for this slot.
+    pub(crate) fn of(self, m: &Material) -> Option<TextureRef> {
+        match self {
+            Self::BaseColor => m.base_color_texture,
+            Self::MetallicRoughness => m.metallic_roughness_texture,
+            Self::Normal => m.normal_texture,
+            Self::Occlusion => m.occlusion_texture,
+            Self::Emissive => m.emissive_texture,
+            Self::Specular => m.specular_texture,
+            Self::SpecularColor => m.specular_color_texture,
+            Self::Clearcoat => m.clearcoat.and_then(|c| c.texture),
+            Self::ClearcoatRoughness => m.clearcoat.and_then(|c| c.roughness_texture),
+            Self::ClearcoatNormal => m.clearcoat.and_then(|c| c.normal_texture),
+            Self::SheenColor => m.sheen.and_then(|c| c.color_texture),
+            Self::SheenRoughness => m.sheen.and_then(|c| c.roughness_texture),
+            Self::Transmission => m.transmission.and_then(|c| c.texture),
+            Self::Thickness => m.volume.and_then(|c| c.thickness_texture),
+            Self::Iridescence => m.iridescence.and_then(|c| c.texture),
+            Self::IridescenceThickness => m.iridescence.and_then(|c| c.thickness_texture),
+            Self::Anisotropy => m.anisotropy.and_then(|c| c.texture),
+            Self::DiffuseTransmission => m.diffuse_transmission.and_then(|c| c.texture),
+            Self::DiffuseTransmissionColor => m.diffuse_transmission.and_then(|c| c.color_texture),
+        }
+    }
+}
+
+/// What the bytes of a texture mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Encoding {
+    /// sRGB-encoded colour, linear alpha.
+    Srgb,
+    /// Linear values.
+    Linear,
+    /// Tangent-space unit vectors.
+    Normal,
+}
+
+/// How a slot is read in one variant: part of the variant's key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct SlotUse {
+    pub(crate) slot: Slot,
+    pub(crate) second_uv: bool,
+    pub(crate) transformed: bool,
+}
+
+/// Declarations and reading functions of the used slots; a slot that is not used reads as white.
+/// Bindings: texture `1 + 2k`, sampler `2 + 2k` for the k-th used slot.
+pub(crate) fn declarations(uses: &[SlotUse], wanted: &[Slot]) -> String {
+    let mut text = String::new();
+    for (k, used) in uses.iter().enumerate() {
+        let name = used.slot.name();
+        let set = if used.second_uv { "uv1" } else { "uv0" };
+        let row = 2 * used.slot as usize;
+        let uv = if used.transformed {
+            format!(
+                "vec2(dot(material.uv_rows[{row}].xyz, vec3({set}, 1.0)), dot(material.uv_rows[{}].xyz, vec3({set}, 1.0)))",
+                row + 1
+            )
+        } else {
+            set.to_owned()
+        };
+        let _written = write!(
+            text,
+            "@group(2) @binding({}) var t_{name}: texture_2d<f32>;\n@group(2) @binding({}) var s_{name}: sampler;\n\
+             fn tex_{name}(uv0: vec2<f32>, uv1: vec2<f32>) -> vec4<f32> {{\n    return textureSample(t_{name}, s_{name}, {uv});\n}}\n",
+            1 + 2 * k,
+            2 + 2 * k,
+        );
+    }
+    for slot in wanted.iter().filter(|slot| uses.iter().all(|used| used.slot != **slot)) {
+        let _written = write!(
+            text,
+            "fn tex_{}(uv0: vec2<f32>, uv1: vec2<f32>) -> vec4<f32> {{\n    return vec4(1.0);\n}}\n",
+            slot.name()
+        );
+    }
+    text
+}
+
+/// The condition that tells the shader a slot is used.
+pub(crate) fn define(slot: Slot) -> String {
+    format!("{}_TEX", slot.name().to_uppercase())
+}
+
+/// Conditions of all used slots.
+pub(crate) fn defines(uses: &[SlotUse]) -> BTreeSet<String> {
+    uses.iter().map(|used| define(used.slot)).collect()
+}

@@ -1,0 +1,251 @@
+//! The model's triangles as draw batches: one per material, in world space.
+//!
+//! The model is posed on the processor, so the vertex stage only projects: software drivers run it on one thread.
+//! What does not move is merged by material; what moves is merged apart and written again each frame.
+
+use std::collections::BTreeMap;
+
+use bytemuck::Zeroable as _;
+use glam::Vec3;
+use half::f16;
+use plinth_bake::BakedVertex;
+use plinth_model::{Primitive, Topology};
+use plinth_scene::{PosedPrimitive, Scene};
+
+use crate::RenderError;
+use crate::gpu::Gpu;
+use crate::gpu_types::{PoseVertex, SurfaceVertex};
+
+/// A run of vertices of one posed primitive inside a batch.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    posed: usize,
+    first_vertex: usize,
+}
+
+/// Triangles with one material, drawn by one call.
+pub(crate) struct Batch {
+    pub(crate) material: usize,
+    pub(crate) moving: bool,
+    pub(crate) pose: wgpu::Buffer,
+    pub(crate) surface: wgpu::Buffer,
+    pub(crate) indices: wgpu::Buffer,
+    pub(crate) index_count: u32,
+    pieces: Vec<Piece>,
+    vertex_count: usize,
+    /// Kept where triangles are sorted by depth: corner indices and their world positions.
+    pub(crate) sortable: Option<Sortable>,
+}
+
+/// What sorting triangles back to front needs.
+pub(crate) struct Sortable {
+    pub(crate) indices: Vec<[u32; 3]>,
+    positions: Vec<Vec3>,
+}
+
+/// Light gathered for each posed primitive; an empty list where nothing was gathered.
+pub(crate) type Baked = Vec<Vec<BakedVertex>>;
+
+/// The primitive that was posed.
+pub(crate) fn primitive_of<'a>(scene: &'a Scene, posed: &PosedPrimitive) -> Option<&'a Primitive> {
+    let mesh = scene.model.nodes.get(posed.node)?.mesh?;
+    scene.model.meshes.get(mesh)?.primitives.get(posed.primitive)
+}
+
+/// Builds all batches. `sorted` tells for which materials triangles are drawn back to front; `moving` which posed
+/// primitives change from frame to frame.
+pub(crate) fn build(
+    gpu: &Gpu,
+    scene: &Scene,
+    posed: &[PosedPrimitive],
+    moving: &[bool],
+    baked: &Baked,
+    sorted: &[bool],
+) -> Result<Vec<Batch>, RenderError> {
+    let mut groups: BTreeMap<(usize, bool), Vec<usize>> = BTreeMap::new();
+    for (i, one) in posed.iter().enumerate() {
+        let Some(primitive) = primitive_of(scene, one) else { continue };
+        if primitive.topology == Topology::Triangles && !primitive.indices.is_empty() {
+            groups.entry((primitive.material, moving[i])).or_default().push(i);
+        }
+    }
+    groups
+        .into_iter()
+        .map(|((material, moving), members)| {
+            let mut draft = Draft::default();
+            for i in members {
+                if let Some(primitive) = primitive_of(scene, &posed[i]) {
+                    draft.add(i, &posed[i], primitive, baked.get(i).map_or(&[], Vec::as_slice));
+                }
+            }
+            draft.upload(gpu, material, moving, sorted[material])
+        })
+        .collect()
+}
+
+/// A batch before it is uploaded.
+#[derive(Default)]
+struct Draft {
+    pose: Vec<PoseVertex>,
+    surface: Vec<SurfaceVertex>,
+    indices: Vec<u32>,
+    pieces: Vec<Piece>,
+}
+
+impl Draft {
+    fn add(&mut self, index: usize, posed: &PosedPrimitive, primitive: &Primitive, baked: &[BakedVertex]) {
+        let first = self.pose.len();
+        self.pieces.push(Piece { posed: index, first_vertex: first });
+        write_pose(posed, primitive, &mut self.pose);
+        self.surface.extend((0..posed.positions.len()).map(|v| surface_vertex(primitive, baked, v)));
+        let offset = first as u32;
+        for corner in primitive.indices.chunks_exact(3) {
+            let (a, b, c) = (corner[0] + offset, corner[1] + offset, corner[2] + offset);
+            self.indices.extend(if posed.mirrored { [a, c, b] } else { [a, b, c] });
+        }
+    }
+
+    fn upload(self, gpu: &Gpu, material: usize, moving: bool, sorted: bool) -> Result<Batch, RenderError> {
+        let sortable = sorted.then(|| Sortable {
+            indices: self.indices.as_chunks::<3>().0.to_vec(),
+            positions: self.pose.iter().map(|v| Vec3::from(v.position)).collect(),
+        });
+        let vertex = wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_DST;
+        let index = wgpu::BufferUsages::INDEX | wgpu::BufferUsages::COPY_DST;
+        Ok(Batch {
+            material,
+            moving,
+            pose: filled(gpu, "pose", bytemuck::cast_slice(&self.pose), vertex)?,
+            surface: filled(gpu, "surface", bytemuck::cast_slice(&self.surface), vertex)?,
+            indices: filled(gpu, "indices", bytemuck::cast_slice(&self.indices), index)?,
+            index_count: self.indices.len() as u32,
+            pieces: self.pieces,
+            vertex_count: self.pose.len(),
+            sortable,
+        })
+    }
+}
+
+impl Batch {
+    /// Writes the vertices of a new pose.
+    pub(crate) fn update(&mut self, gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive]) {
+        let mut vertices = Vec::with_capacity(self.vertex_count);
+        for piece in &self.pieces {
+            if let Some(primitive) = primitive_of(scene, &posed[piece.posed]) {
+                debug_assert_eq!(vertices.len(), piece.first_vertex);
+                write_pose(&posed[piece.posed], primitive, &mut vertices);
+            }
+        }
+        gpu.queue.write_buffer(&self.pose, 0, bytemuck::cast_slice(&vertices));
+        if let Some(sortable) = &mut self.sortable {
+            sortable.positions = vertices.iter().map(|v| Vec3::from(v.position)).collect();
+        }
+    }
+
+    /// Writes the triangles in the order of their distance along `forward`, the farthest first.
+    pub(crate) fn sort(&mut self, gpu: &Gpu, forward: Vec3) {
+        let Some(sortable) = &mut self.sortable else { return };
+        let depth = |corners: &[u32; 3]| {
+            corners.iter().map(|c| sortable.positions[*c as usize]).sum::<Vec3>().dot(forward)
+        };
+        let mut keyed: Vec<(f32, [u32; 3])> = sortable.indices.iter().map(|t| (depth(t), *t)).collect();
+        keyed.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let ordered: Vec<[u32; 3]> = keyed.into_iter().map(|(_, t)| t).collect();
+        gpu.queue.write_buffer(&self.indices, 0, bytemuck::cast_slice(&ordered));
+    }
+
+    /// Mean depth along `forward`, by which batches are ordered among themselves.
+    pub(crate) fn mean_depth(&self, forward: Vec3) -> f32 {
+        self.sortable.as_ref().map_or(0.0, |s| {
+            s.positions.iter().map(|p| p.dot(forward)).sum::<f32>() / (s.positions.len().max(1) as f32)
+        })
+    }
+}
+
+/// Whether every edge is shared by exactly two triangles that run along it in opposite directions, corners at equal
+/// positions being one: the surface encloses a body, and its inside is seen through its front.
+pub(crate) fn is_closed(sortable: &Sortable) -> bool {
+    let mut ids: BTreeMap<[u32; 3], u32> = BTreeMap::new();
+    let corner: Vec<u32> = sortable
+        .positions
+        .iter()
+        .map(|p| {
+            let next = ids.len() as u32;
+            *ids.entry((*p + Vec3::ZERO).to_array().map(f32::to_bits)).or_insert(next)
+        })
+        .collect();
+    let mut edges: BTreeMap<(u32, u32), i32> = BTreeMap::new();
+    for triangle in &sortable.indices {
+        let [a, b, c] = triangle.map(|i| corner[i as usize]);
+        if a == b || b == c || c == a {
+            continue;
+        }
+        for (from, to) in [(a, b), (b, c), (c, a)] {
+            let sign = if from < to { 1 } else { -1 };
+            *edges.entry((from.min(to), from.max(to))).or_default() += sign;
+        }
+    }
+    !edges.is_empty() && edges.values().all(|sum| *sum == 0)
+}
+
+/// Creates a buffer with contents.
+pub(crate) fn filled(
+    gpu: &Gpu,
+    label: &str,
+    bytes: &[u8],
+    usage: wgpu::BufferUsages,
+) -> Result<wgpu::Buffer, RenderError> {
+    let limit = gpu.report().max_buffer_bytes;
+    let size = (bytes.len().max(4) as u64).next_multiple_of(4);
+    if size > limit {
+        return Err(RenderError::GeometryTooLarge { bytes: size, limit });
+    }
+    let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some(label),
+        size,
+        usage: usage | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: true,
+    });
+    if let Ok(mut mapped) = buffer.slice(..).get_mapped_range_mut() {
+        mapped.slice(..bytes.len()).copy_from_slice(bytes);
+    }
+    buffer.unmap();
+    gpu.check()?;
+    Ok(buffer)
+}
+
+fn write_pose(posed: &PosedPrimitive, primitive: &Primitive, out: &mut Vec<PoseVertex>) {
+    let flip = if posed.mirrored { -1.0 } else { 1.0 };
+    out.extend(posed.positions.iter().enumerate().map(|(v, position)| {
+        let normal = posed.normals.get(v).copied().unwrap_or(Vec3::Y);
+        let tangent = posed.tangents.get(v).copied().unwrap_or(Vec3::X);
+        let hand = primitive.tangents.get(v).map_or(1.0, |t| t[3]) * flip;
+        PoseVertex { position: position.to_array(), normal: snorm(normal, 0.0), tangent: snorm(tangent, hand) }
+    }));
+}
+
+fn snorm(v: Vec3, w: f32) -> [i16; 4] {
+    [v.x, v.y, v.z, w].map(|x| (x.clamp(-1.0, 1.0) * 32767.0).round() as i16)
+}
+
+fn surface_vertex(primitive: &Primitive, baked: &[BakedVertex], v: usize) -> SurfaceVertex {
+    let uv = |set: usize| primitive.uvs.get(set).and_then(|list| list.get(v)).copied().unwrap_or([0.0; 2]);
+    let color = primitive.colors.get(v).copied().unwrap_or([1.0; 4]);
+    let mut out = SurfaceVertex::zeroed();
+    out.uv0 = uv(0);
+    out.uv1 = uv(1);
+    out.color = color.map(|c| (c.clamp(0.0, 1.0) * 65535.0).round() as u16);
+    let light = baked.get(v).copied().unwrap_or(BakedVertex {
+        direct: Vec3::ONE,
+        indirect: Vec3::ZERO,
+        visibility: [1.0, 0.0, 0.0, 0.0],
+    });
+    out.direct = halves(light.direct.extend(0.0).to_array());
+    out.indirect = halves(light.indirect.extend(0.0).to_array());
+    out.visibility = halves(light.visibility);
+    out
+}
+
+fn halves(v: [f32; 4]) -> [f16; 4] {
+    v.map(f16::from_f32)
+}

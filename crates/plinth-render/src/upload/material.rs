@@ -1,0 +1,279 @@
+//! Materials: which shader variant draws them, their uniforms and textures.
+
+use std::collections::BTreeSet;
+
+use plinth_model::{AlphaMode, Material, Model, Texture};
+
+use super::texture::Textures;
+use crate::gpu::Gpu;
+use crate::gpu_types;
+use crate::shader::material_source::{Slot, SlotUse, define};
+
+/// How a material is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum DrawClass {
+    /// Fully there.
+    Opaque,
+    /// Cut out at the alpha cutoff.
+    Masked,
+    /// Light passes through refracted: drawn after what is opaque, which it shows.
+    Transmissive,
+    /// Coverage: drawn last, back to front.
+    Blended,
+}
+
+/// What tells one shader variant from another.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct VariantKey {
+    pub(crate) class: DrawClass,
+    pub(crate) double_sided: bool,
+    pub(crate) defines: BTreeSet<String>,
+    pub(crate) slots: Vec<SlotUse>,
+}
+
+/// A material on the device.
+pub(crate) struct MaterialOnGpu {
+    pub(crate) key: VariantKey,
+    pub(crate) layout: wgpu::BindGroupLayout,
+    pub(crate) group: wgpu::BindGroup,
+    /// The variant for depth-only passes that cut by alpha, with its own bindings.
+    pub(crate) cut: Option<CutMaterial>,
+    /// It lets so much light through that it casts no shadow.
+    pub(crate) shadowless: bool,
+}
+
+/// What a depth-only pass needs of a material with holes.
+pub(crate) struct CutMaterial {
+    pub(crate) slots: Vec<SlotUse>,
+    pub(crate) layout: wgpu::BindGroupLayout,
+    pub(crate) group: wgpu::BindGroup,
+}
+
+/// Uniform scale from object to world, for the thickness of volumes.
+pub(crate) fn upload(
+    gpu: &Gpu,
+    model: &Model,
+    textures: &mut Textures,
+    material: &Material,
+    has_colors: bool,
+    world_from_object: f32,
+) -> MaterialOnGpu {
+    let key = variant_key(model, material, has_colors);
+    let uniform = uniform(material, world_from_object);
+    let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("material"),
+        size: size_of::<gpu_types::Material>() as u64,
+        usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    gpu.queue.write_buffer(&buffer, 0, bytemuck::bytes_of(&uniform));
+    let (layout, group) = bind(gpu, model, textures, material, &buffer, &key.slots);
+    let cut = matches!(key.class, DrawClass::Masked | DrawClass::Blended).then(|| {
+        let slots: Vec<SlotUse> = key.slots.iter().copied().filter(|s| s.slot == Slot::BaseColor).collect();
+        let (layout, group) = bind(gpu, model, textures, material, &buffer, &slots);
+        CutMaterial { slots, layout, group }
+    });
+    let shadowless = material.transmission.is_some_and(|t| t.factor > 0.5);
+    MaterialOnGpu { key, layout, group, cut, shadowless }
+}
+
+/// The draw class of a material.
+pub(crate) fn draw_class(material: &Material) -> DrawClass {
+    match material.alpha_mode {
+        _ if material.transmission.is_some_and(|t| t.factor > 0.0) && !material.unlit => DrawClass::Transmissive,
+        AlphaMode::Opaque => DrawClass::Opaque,
+        AlphaMode::Mask { .. } => DrawClass::Masked,
+        AlphaMode::Blend => DrawClass::Blended,
+    }
+}
+
+/// Every texture reference a material's variant reads.
+pub(crate) fn used_slots(model: &Model, material: &Material) -> Vec<SlotUse> {
+    let packed = occlusion_is_packed(model, material);
+    Slot::ALL
+        .into_iter()
+        .filter(|slot| !(packed && *slot == Slot::Occlusion))
+        .filter(|slot| !material.unlit || matches!(slot, Slot::BaseColor))
+        .filter_map(|slot| {
+            let reference = slot.of(material)?;
+            Some(SlotUse { slot, second_uv: reference.uv_set == 1, transformed: reference.transform.is_some() })
+        })
+        .collect()
+}
+
+/// Occlusion, roughness and metallic in one image, read the same way: one lookup serves all.
+fn occlusion_is_packed(model: &Model, material: &Material) -> bool {
+    match (material.occlusion_texture, material.metallic_roughness_texture) {
+        (Some(occlusion), Some(roughness)) => {
+            let same_image = |a: usize, b: usize| {
+                let (a, b): (Option<&Texture>, Option<&Texture>) = (model.textures.get(a), model.textures.get(b));
+                a.is_some() && a == b
+            };
+            same_image(occlusion.texture, roughness.texture)
+                && occlusion.uv_set == roughness.uv_set
+                && occlusion.transform == roughness.transform
+        }
+        _ => false,
+    }
+}
+
+fn variant_key(model: &Model, material: &Material, has_colors: bool) -> VariantKey {
+    let slots = used_slots(model, material);
+    let class = draw_class(material);
+    let mut defines: BTreeSet<String> = slots.iter().map(|used| define(used.slot)).collect();
+    let mut set = |name: &str, on: bool| {
+        if on {
+            defines.insert(name.to_owned());
+        }
+    };
+    let lit = !material.unlit;
+    set("LIT", lit);
+    set("UNLIT", material.unlit);
+    set("MASK", class == DrawClass::Masked);
+    set("BLEND", class == DrawClass::Blended || (class == DrawClass::Transmissive && material.alpha_mode == AlphaMode::Blend));
+    set("VERTEX_COLOR", has_colors);
+    set("UV", !slots.is_empty());
+    set("UV1", slots.iter().any(|used| used.second_uv));
+    set("OCCLUSION_PACKED", lit && occlusion_is_packed(model, material));
+    let bumped = slots.iter().any(|used| matches!(used.slot, Slot::Normal | Slot::ClearcoatNormal));
+    set("TANGENT", lit && (bumped || material.anisotropy.is_some()));
+    set("CLEARCOAT", lit && material.clearcoat.is_some_and(|c| c.factor > 0.0));
+    set("SHEEN", lit && material.sheen.is_some_and(|s| s.color.iter().any(|c| *c > 0.0)));
+    set("TRANSMISSION", class == DrawClass::Transmissive);
+    set("DISPERSION", class == DrawClass::Transmissive && material.dispersion > 0.0);
+    set("IRIDESCENCE", lit && material.iridescence.is_some_and(|i| i.factor > 0.0));
+    set("ANISOTROPY", lit && material.anisotropy.is_some_and(|a| a.strength > 0.0));
+    set("DIFFUSE_TRANSMISSION", lit && material.diffuse_transmission.is_some_and(|d| d.factor > 0.0));
+    VariantKey { class, double_sided: material.double_sided, defines, slots }
+}
+
+fn uniform(m: &Material, world_from_object: f32) -> gpu_types::Material {
+    let coat = m.clearcoat;
+    let sheen = m.sheen;
+    let film = m.iridescence;
+    let turn = m.anisotropy.map_or(0.0, |a| a.rotation);
+    let through = m.diffuse_transmission;
+    let volume = m.volume;
+    let f0 = if m.ior == 0.0 { 1.0 } else { ((m.ior - 1.0) / (m.ior + 1.0)).powi(2) };
+    let cutoff = match m.alpha_mode {
+        AlphaMode::Mask { cutoff } => cutoff,
+        // In depth-only passes a blended surface counts where it is more there than not.
+        AlphaMode::Blend | AlphaMode::Opaque => 0.5,
+    };
+    let absorption = volume.map_or([0.0; 3], |v| {
+        if v.attenuation_distance.is_finite() && v.attenuation_distance > 0.0 {
+            v.attenuation_color.map(|c| -c.max(1e-4).ln() / (v.attenuation_distance * world_from_object))
+        } else {
+            [0.0; 3]
+        }
+    });
+    let thickness = volume.map_or(0.0, |v| v.thickness * world_from_object);
+    let [sr, sg, sb] = sheen.map_or([0.0; 3], |s| s.color);
+    let [er, eg, eb] = m.emissive;
+    let [pr, pg, pb] = m.specular_color;
+    let [tr, tg, tb] = through.map_or([1.0; 3], |d| d.color);
+    let [ar, ag, ab] = absorption;
+    gpu_types::Material {
+        base_color: m.base_color,
+        emissive: [er, eg, eb, cutoff],
+        surface: [m.metallic, m.perceptual_roughness, m.normal_scale, m.occlusion_strength],
+        specular: [pr, pg, pb, m.specular],
+        coat: [
+            f0,
+            coat.map_or(0.0, |c| c.factor),
+            coat.map_or(0.0, |c| c.roughness),
+            coat.map_or(1.0, |c| c.normal_scale),
+        ],
+        sheen: [sr, sg, sb, sheen.map_or(0.0, |s| s.roughness)],
+        transmission: [m.transmission.map_or(0.0, |t| t.factor), thickness, m.ior.max(1.0), m.dispersion],
+        absorption: [ar, ag, ab, f32::from(u8::from(thickness > 0.0))],
+        iridescence: film.map_or([0.0; 4], |i| [i.factor, i.ior, i.thickness_min, i.thickness_max]),
+        anisotropy: [m.anisotropy.map_or(0.0, |a| a.strength), turn.cos(), turn.sin(), 0.0],
+        diffuse_transmission: [tr, tg, tb, through.map_or(0.0, |d| d.factor)],
+        uv_rows: uv_rows(m),
+    }
+}
+
+fn uv_rows(m: &Material) -> [[f32; 4]; 2 * gpu_types::SLOT_COUNT] {
+    let mut rows = [[0.0; 4]; 2 * gpu_types::SLOT_COUNT];
+    for slot in Slot::ALL {
+        let [a, b, c, d, e, f] =
+            slot.of(m).and_then(|reference| reference.transform).unwrap_or([1.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+        rows[2 * slot as usize] = [a, b, c, 0.0];
+        rows[2 * slot as usize + 1] = [d, e, f, 0.0];
+    }
+    rows
+}
+
+/// Group 2: the uniform, then a texture and a sampler for each used slot.
+fn bind(
+    gpu: &Gpu,
+    model: &Model,
+    textures: &mut Textures,
+    material: &Material,
+    buffer: &wgpu::Buffer,
+    slots: &[SlotUse],
+) -> (wgpu::BindGroupLayout, wgpu::BindGroup) {
+    let layout = layout(gpu, slots.len());
+    let samplers: Vec<wgpu::Sampler> =
+        slots.iter().map(|used| textures.sampler(gpu, texture_of(model, material, used.slot).sampler)).collect();
+    let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: buffer.as_entire_binding() }];
+    for (k, used) in slots.iter().enumerate() {
+        let texture = texture_of(model, material, used.slot);
+        if let Some(view) = textures.view(texture.image, used.slot.encoding()) {
+            entries.push(wgpu::BindGroupEntry {
+                binding: 1 + 2 * k as u32,
+                resource: wgpu::BindingResource::TextureView(view),
+            });
+            entries.push(wgpu::BindGroupEntry {
+                binding: 2 + 2 * k as u32,
+                resource: wgpu::BindingResource::Sampler(&samplers[k]),
+            });
+        }
+    }
+    let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("material"),
+        layout: &layout,
+        entries: &entries,
+    });
+    (layout, group)
+}
+
+fn texture_of(model: &Model, material: &Material, slot: Slot) -> Texture {
+    slot.of(material)
+        .and_then(|reference| model.textures.get(reference.texture).copied())
+        .unwrap_or(Texture { image: 0, sampler: plinth_model::Sampler::default() })
+}
+
+fn layout(gpu: &Gpu, slots: usize) -> wgpu::BindGroupLayout {
+    let stages = wgpu::ShaderStages::FRAGMENT;
+    let mut entries = vec![wgpu::BindGroupLayoutEntry {
+        binding: 0,
+        visibility: stages,
+        ty: wgpu::BindingType::Buffer {
+            ty: wgpu::BufferBindingType::Uniform,
+            has_dynamic_offset: false,
+            min_binding_size: None,
+        },
+        count: None,
+    }];
+    for k in 0..slots as u32 {
+        entries.push(wgpu::BindGroupLayoutEntry {
+            binding: 1 + 2 * k,
+            visibility: stages,
+            ty: wgpu::BindingType::Texture {
+                sample_type: wgpu::TextureSampleType::Float { filterable: true },
+                view_dimension: wgpu::TextureViewDimension::D2,
+                multisampled: false,
+            },
+            count: None,
+        });
+        entries.push(wgpu::BindGroupLayoutEntry {
+            binding: 2 + 2 * k,
+            visibility: stages,
+            ty: wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Filtering),
+            count: None,
+        });
+    }
+    gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some("material"), entries: &entries })
+}

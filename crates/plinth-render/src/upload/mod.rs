@@ -1,0 +1,6 @@
+//! From the scene's lists to buffers and textures of the device.
+
+pub(crate) mod environment;
+pub(crate) mod geometry;
+pub(crate) mod material;
+pub(crate) mod texture;

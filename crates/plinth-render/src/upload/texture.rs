@@ -1,0 +1,197 @@
+//! Images with their mip levels.
+
+use std::collections::BTreeMap;
+
+use plinth_model::{Image, Model, Sampler, Wrap};
+use rayon::prelude::*;
+
+use crate::gpu::Gpu;
+use crate::shader::material_source::Encoding;
+
+/// Textures and samplers of a model, made when first asked for.
+pub(crate) struct Textures {
+    views: BTreeMap<(usize, Encoding), wgpu::TextureView>,
+    samplers: BTreeMap<(u8, u8, bool, bool), wgpu::Sampler>,
+}
+
+impl Textures {
+    /// Uploads the wanted images of a model, each in the encodings it is used with.
+    pub(crate) fn upload(gpu: &Gpu, model: &Model, mut wanted: Vec<(usize, Encoding)>) -> Self {
+        wanted.sort_unstable();
+        wanted.dedup();
+        let levels: Vec<Vec<Level>> =
+            wanted.par_iter().map(|(image, encoding)| mip_chain(&model.images[*image], *encoding)).collect();
+        let views = wanted.iter().zip(levels).map(|(key, levels)| (*key, upload_levels(gpu, &levels))).collect();
+        Self { views, samplers: BTreeMap::new() }
+    }
+
+    /// The view of an uploaded image.
+    pub(crate) fn view(&self, image: usize, encoding: Encoding) -> Option<&wgpu::TextureView> {
+        self.views.get(&(image, encoding))
+    }
+
+    /// The sampler for a glTF sampler.
+    pub(crate) fn sampler(&mut self, gpu: &Gpu, sampler: Sampler) -> wgpu::Sampler {
+        let key = (wrap_key(sampler.wrap_u), wrap_key(sampler.wrap_v), sampler.mag_nearest, sampler.min_nearest);
+        self.samplers.entry(key).or_insert_with(|| create_sampler(gpu, sampler)).clone()
+    }
+}
+
+const fn wrap_key(wrap: Wrap) -> u8 {
+    match wrap {
+        Wrap::Repeat => 0,
+        Wrap::Mirror => 1,
+        Wrap::Clamp => 2,
+    }
+}
+
+const fn address_mode(wrap: Wrap) -> wgpu::AddressMode {
+    match wrap {
+        Wrap::Repeat => wgpu::AddressMode::Repeat,
+        Wrap::Mirror => wgpu::AddressMode::MirrorRepeat,
+        Wrap::Clamp => wgpu::AddressMode::ClampToEdge,
+    }
+}
+
+fn create_sampler(gpu: &Gpu, sampler: Sampler) -> wgpu::Sampler {
+    let filter = |nearest| if nearest { wgpu::FilterMode::Nearest } else { wgpu::FilterMode::Linear };
+    let smooth = !sampler.mag_nearest && !sampler.min_nearest;
+    gpu.device.create_sampler(&wgpu::SamplerDescriptor {
+        label: Some("material"),
+        address_mode_u: address_mode(sampler.wrap_u),
+        address_mode_v: address_mode(sampler.wrap_v),
+        mag_filter: filter(sampler.mag_nearest),
+        min_filter: filter(sampler.min_nearest),
+        mipmap_filter: if smooth { wgpu::MipmapFilterMode::Linear } else { wgpu::MipmapFilterMode::Nearest },
+        // Anisotropic filtering more than doubles the cost of a frame in software.
+        anisotropy_clamp: if smooth && !gpu.is_software() { 8 } else { 1 },
+        ..Default::default()
+    })
+}
+
+/// One mip level: R, G, B, A bytes.
+struct Level {
+    width: u32,
+    height: u32,
+    pixels: Vec<u8>,
+}
+
+/// All levels down to one texel, each the average of the one above in the encoding's own space.
+fn mip_chain(image: &Image, encoding: Encoding) -> Vec<Level> {
+    let mut levels =
+        vec![Level { width: image.width.max(1), height: image.height.max(1), pixels: image.pixels.clone() }];
+    while let Some(last) = levels.last() {
+        if last.width == 1 && last.height == 1 {
+            break;
+        }
+        let next = halve(last, encoding);
+        levels.push(next);
+    }
+    levels
+}
+
+fn halve(above: &Level, encoding: Encoding) -> Level {
+    let (width, height) = ((above.width / 2).max(1), (above.height / 2).max(1));
+    let mut pixels = vec![0; width as usize * height as usize * 4];
+    let stride = above.width as usize * 4;
+    let average: fn([[u8; 4]; 4]) -> [u8; 4] = match encoding {
+        Encoding::Linear => average_linear,
+        Encoding::Srgb => average_srgb,
+        Encoding::Normal => average_normal,
+    };
+    for (y, row) in pixels.chunks_exact_mut(width as usize * 4).enumerate() {
+        let y0 = (2 * y).min(above.height as usize - 1) * stride;
+        let y1 = (2 * y + 1).min(above.height as usize - 1) * stride;
+        for (x, texel) in row.chunks_exact_mut(4).enumerate() {
+            let x0 = (2 * x).min(above.width as usize - 1) * 4;
+            let x1 = (2 * x + 1).min(above.width as usize - 1) * 4;
+            let read = |at: usize| [0, 1, 2, 3].map(|c| above.pixels[at + c]);
+            texel.copy_from_slice(&average([read(y0 + x0), read(y0 + x1), read(y1 + x0), read(y1 + x1)]));
+        }
+    }
+    Level { width, height, pixels }
+}
+
+fn average_linear(t: [[u8; 4]; 4]) -> [u8; 4] {
+    [0, 1, 2, 3].map(|c| mean(t.map(|texel| u32::from(texel[c]))))
+}
+
+fn mean(v: [u32; 4]) -> u8 {
+    u8::try_from((v.iter().sum::<u32>() + 2) / 4).unwrap_or(u8::MAX)
+}
+
+/// Colour is averaged as light: decoded by a table, encoded by its inverse.
+fn average_srgb(t: [[u8; 4]; 4]) -> [u8; 4] {
+    let tables = &*SRGB;
+    let channel = |c: usize| {
+        let sum: u32 = t.iter().map(|texel| u32::from(tables.decode[usize::from(texel[c])])).sum();
+        tables.encode[(sum / 4) as usize >> 4]
+    };
+    [channel(0), channel(1), channel(2), mean(t.map(|texel| u32::from(texel[3])))]
+}
+
+fn average_normal(t: [[u8; 4]; 4]) -> [u8; 4] {
+    let sum = t.iter().fold(glam::Vec3::ZERO, |sum, texel| {
+        sum + glam::Vec3::new(f32::from(texel[0]), f32::from(texel[1]), f32::from(texel[2])) - 127.5
+    });
+    let n = sum.normalize_or(glam::Vec3::Z) * 127.5 + 127.5;
+    [n.x.round() as u8, n.y.round() as u8, n.z.round() as u8, mean(t.map(|texel| u32::from(texel[3])))]
+}
+
+struct SrgbTables {
+    /// sRGB byte to 16-bit linear.
+    decode: [u16; 256],
+    /// The upper 12 bits of 16-bit linear to an sRGB byte.
+    encode: Vec<u8>,
+}
+
+static SRGB: std::sync::LazyLock<SrgbTables> = std::sync::LazyLock::new(|| {
+    let decode = std::array::from_fn(|i| (linear_from_srgb(i as f32 / 255.0) * 65535.0).round() as u16);
+    let encode = (0..4096)
+        .map(|i| {
+            let linear = (i as f32 + 0.5) / 4096.0;
+            let encoded =
+                if linear <= 0.003_130_8 { 12.92 * linear } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 };
+            (encoded * 255.0).round() as u8
+        })
+        .collect();
+    SrgbTables { decode, encode }
+});
+
+/// IEC 61966-2-1, decoding.
+pub(crate) fn linear_from_srgb(encoded: f32) -> f32 {
+    if encoded <= 0.040_45 { encoded / 12.92 } else { ((encoded + 0.055) / 1.055).powf(2.4) }
+}
+
+fn upload_levels(gpu: &Gpu, levels: &[Level]) -> wgpu::TextureView {
+    let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
+        label: Some("image"),
+        size: wgpu::Extent3d { width: levels[0].width, height: levels[0].height, depth_or_array_layers: 1 },
+        mip_level_count: levels.len() as u32,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format: wgpu::TextureFormat::Rgba8Unorm,
+        usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
+        view_formats: &[],
+    });
+    for (mip, level) in levels.iter().enumerate() {
+        gpu.queue.write_texture(
+            wgpu::TexelCopyTextureInfo {
+                texture: &texture,
+                mip_level: mip as u32,
+                origin: wgpu::Origin3d::ZERO,
+                aspect: wgpu::TextureAspect::All,
+            },
+            &level.pixels,
+            wgpu::TexelCopyBufferLayout {
+                offset: 0,
+                bytes_per_row: Some(level.width * 4),
+                rows_per_image: Some(level.height),
+            },
+            wgpu::Extent3d { width: level.width, height: level.height, depth_or_array_layers: 1 },
+        );
+    }
+    // Staging memory of this image is given back before the next one is written.
+    gpu.queue.submit([]);
+    texture.create_view(&wgpu::TextureViewDescriptor::default())
+}
