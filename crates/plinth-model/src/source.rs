@@ -58,6 +58,11 @@ impl<'a> Source<'a> {
         }
         let root: Root = serde_json::from_str(text).map_err(|e| json_error(&e))?;
         check_asset(&root)?;
+        for (i, image) in root.images.iter().enumerate() {
+            if let Some(uri) = image.uri.as_deref().filter(|uri| !uri.starts_with("data:")) {
+                return Err(ModelError::External { place: format!("images[{i}]"), uri: shortened(uri) });
+            }
+        }
         let mut buffers = Vec::with_capacity(root.buffers.len());
         for (i, buffer) in root.buffers.iter().enumerate() {
             buffers.push(resolve_buffer(i, buffer, container.bin, limits)?);

@@ -5,6 +5,7 @@ use std::io::Cursor;
 use image::{ImageDecoder, ImageFormat, ImageReader};
 use rayon::prelude::*;
 
+use super::ktx2::Plain;
 use crate::error::{ModelError, Result};
 use crate::limits::{Limits, check};
 use crate::model::Image;
@@ -83,7 +84,12 @@ pub(crate) fn size(source: &Source<'_>, index: usize) -> Result<(u32, u32)> {
     let bytes = bytes(source, index)?;
     let (width, height) = match kind(&bytes) {
         None => return Err(unreadable(index, "not a PNG, JPEG, WebP or KTX2 image")),
-        Some(Kind::Ktx2) => basisu::Transcoder::new(&bytes).map_err(|e| unreadable(index, format!("{e:?}")))?.base_dimensions(),
+        Some(Kind::Ktx2) => match Plain::open(&bytes) {
+            Some(plain) => (plain.width, plain.height),
+            None => basisu::Transcoder::new(&bytes)
+                .map_err(|e| unreadable(index, format!("{e:?}")))?
+                .base_dimensions(),
+        },
         Some(_) => reader(&bytes, index)?.into_dimensions().map_err(|e| unreadable(index, e))?,
     };
     if width == 0 || height == 0 {
@@ -123,6 +129,10 @@ fn raster(bytes: &[u8], index: usize, limits: Limits) -> Result<(u32, u32, Vec<u
 }
 
 fn ktx2(bytes: &[u8], index: usize) -> Result<(u32, u32, Vec<u8>)> {
+    if let Some(plain) = Plain::open(bytes) {
+        let pixels = plain.rgba().ok_or_else(|| unreadable(index, "its level data are broken"))?;
+        return Ok((plain.width, plain.height, pixels));
+    }
     let fault = |e: basisu::Error| unreadable(index, format!("{e:?}"));
     let texture = basisu::Transcoder::new(bytes).map_err(fault)?;
     let (width, height) = texture.base_dimensions();

@@ -3,6 +3,7 @@
 pub(crate) mod clip;
 pub(crate) mod draco;
 pub(crate) mod image;
+pub(crate) mod ktx2;
 pub(crate) mod light;
 pub(crate) mod material;
 pub(crate) mod mesh;

@@ -24,6 +24,7 @@ pub(crate) fn graph(source: &Source<'_>) -> Result<Graph> {
             return Err(ModelError::invalid(format!("nodes[{i}]"), format!("child {child} does not exist")));
         }
     }
+    check_tree(root)?;
     let mut graph = Graph { nodes: Vec::new(), kept: vec![None; root.nodes.len()] };
     // Depth first in document order, so that names are numbered as in other viewers.
     let mut open: Vec<(usize, Option<usize>, u64)> = roots(root)?.into_iter().rev().map(|n| (n, None, 1)).collect();
@@ -40,6 +41,30 @@ pub(crate) fn graph(source: &Source<'_>) -> Result<Graph> {
         open.extend(node.children.iter().rev().map(|child| (*child, Some(here), depth + 1)));
     }
     Ok(graph)
+}
+
+/// Every node of the document, shown or not, has at most one parent and is not its own ancestor.
+fn check_tree(root: &json::Root) -> Result<()> {
+    let mut parent: Vec<Option<usize>> = vec![None; root.nodes.len()];
+    for (i, node) in root.nodes.iter().enumerate() {
+        for child in &node.children {
+            if parent[*child].replace(i).is_some() {
+                return Err(ModelError::invalid(format!("nodes[{child}]"), "it has two parents"));
+            }
+        }
+    }
+    // Strip leaves upward: what remains runs in circles.
+    let mut open: Vec<usize> = (0..root.nodes.len()).filter(|i| parent[*i].is_none()).collect();
+    let mut reached = 0;
+    while let Some(node) = open.pop() {
+        reached += 1;
+        open.extend(&root.nodes[node].children);
+    }
+    if reached == root.nodes.len() {
+        Ok(())
+    } else {
+        Err(ModelError::invalid("nodes", "a node is its own ancestor"))
+    }
 }
 
 fn roots(root: &json::Root) -> Result<Vec<usize>> {

@@ -1,0 +1,180 @@
+//! Video tiers and dataset sets: sizes, codecs, prices.
+
+/// Frames per second of every video.
+pub const FRAMES_PER_SECOND: u32 = 30;
+
+/// A video tier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Quality {
+    /// 960×540 H.264.
+    Share,
+    /// 1920×1080 H.264.
+    #[default]
+    Standard,
+    /// 3840×2160 H.264.
+    FourK,
+    /// 3840×2160 ProRes 4444 with alpha.
+    Pro,
+}
+
+/// How frames are encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Codec {
+    /// H.264 in an `.mp4`.
+    H264,
+    /// ProRes 4444 in a `.mov`.
+    ProRes4444,
+}
+
+/// Shape of the picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Aspect {
+    /// 16:9.
+    #[default]
+    Wide,
+    /// 1:1.
+    Square,
+    /// 9:16.
+    Tall,
+}
+
+impl Quality {
+    /// All tiers.
+    pub const ALL: [Self; 4] = [Self::Share, Self::Standard, Self::FourK, Self::Pro];
+    /// Their names in the API, in the order of [`Self::ALL`].
+    pub const NAMES: [&str; 4] = ["share", "standard", "4k", "pro"];
+
+    /// The tier of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().position(|n| *n == name).map(|i| Self::ALL[i])
+    }
+
+    /// The name in the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Share => "share",
+            Self::Standard => "standard",
+            Self::FourK => "4k",
+            Self::Pro => "pro",
+        }
+    }
+
+    /// Width and height in pixels: the tier's size for 16:9, its height squared for 1:1, turned for 9:16.
+    pub const fn size(self, aspect: Aspect) -> (u32, u32) {
+        let (width, height) = match self {
+            Self::Share => (960, 540),
+            Self::Standard => (1920, 1080),
+            Self::FourK | Self::Pro => (3840, 2160),
+        };
+        match aspect {
+            Aspect::Wide => (width, height),
+            Aspect::Square => (height, height),
+            Aspect::Tall => (height, width),
+        }
+    }
+
+    /// How its frames are encoded.
+    pub const fn codec(self) -> Codec {
+        match self {
+            Self::Share | Self::Standard | Self::FourK => Codec::H264,
+            Self::Pro => Codec::ProRes4444,
+        }
+    }
+
+    /// Whether its video carries alpha.
+    pub const fn has_alpha(self) -> bool {
+        matches!(self, Self::Pro)
+    }
+
+    /// Price of a second in credits.
+    pub const fn credits_per_second(self) -> u32 {
+        match self {
+            Self::Share => 1,
+            Self::Standard => 4,
+            Self::FourK => 16,
+            Self::Pro => 64,
+        }
+    }
+
+    /// Longest video in seconds.
+    pub const fn max_length_secs(self) -> f64 {
+        match self {
+            Self::Pro => crate::limits::PRO_LENGTH_SECS,
+            _ => crate::limits::VIDEO_LENGTH_SECS,
+        }
+    }
+}
+
+impl Aspect {
+    /// All shapes.
+    pub const ALL: [Self; 3] = [Self::Wide, Self::Square, Self::Tall];
+    /// Their names in the API, in the order of [`Self::ALL`].
+    pub const NAMES: [&str; 3] = ["16:9", "1:1", "9:16"];
+}
+
+/// A dataset set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DatasetQuality {
+    /// 100 views of 800×800.
+    Small,
+    /// 196 views of 1024×1024.
+    Medium,
+    /// 400 views of 2048×2048.
+    Large,
+}
+
+impl DatasetQuality {
+    /// All sets.
+    pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
+    /// Their names in the API, in the order of [`Self::ALL`].
+    pub const NAMES: [&str; 3] = ["100x800", "196x1024", "400x2048"];
+
+    /// The set of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.iter().position(|n| *n == name).map(|i| Self::ALL[i])
+    }
+
+    /// The name in the API.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Small => "100x800",
+            Self::Medium => "196x1024",
+            Self::Large => "400x2048",
+        }
+    }
+
+    /// Number of views.
+    pub const fn views(self) -> u32 {
+        match self {
+            Self::Small => 100,
+            Self::Medium => 196,
+            Self::Large => 400,
+        }
+    }
+
+    /// Width and height of a view in pixels.
+    pub const fn side(self) -> u32 {
+        match self {
+            Self::Small => 800,
+            Self::Medium => 1024,
+            Self::Large => 2048,
+        }
+    }
+
+    /// Price in credits.
+    pub const fn credits(self) -> u32 {
+        match self {
+            Self::Small => 40,
+            Self::Medium => 160,
+            Self::Large => 640,
+        }
+    }
+}
+
+/// Frames of a video: its length at 30 a second, rounded, at least one.
+pub fn frame_count(length_secs: f64) -> u32 {
+    let frames = (length_secs * f64::from(FRAMES_PER_SECOND)).round();
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of u32")]
+    let count = frames.clamp(1.0, f64::from(u32::MAX)) as u32;
+    count
+}

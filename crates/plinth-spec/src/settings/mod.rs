@@ -1,0 +1,14 @@
+//! Render settings: one table of fields, from which parsing, schema and documentation derive.
+
+mod error;
+mod groups;
+mod nested;
+mod parse;
+mod reference;
+mod table;
+
+pub use error::{SettingsError, SettingsErrorKind};
+pub use groups::*;
+pub use parse::ParseOptions;
+pub use reference::{markdown_table, not_yet_rendered, schema};
+pub use table::{Group, Kind, Rendered, Row, TABLE, row};

@@ -1,0 +1,168 @@
+use serde_json::json;
+
+use super::*;
+use crate::settings::{not_yet_rendered, schema};
+
+fn parse(value: Value) -> Result<RenderSettings> {
+    RenderSettings::from_json(&value, ParseOptions::default())
+}
+
+fn with(key: &str, value: Value) -> Result<RenderSettings> {
+    let mut members = Map::new();
+    members.insert(key.to_owned(), value);
+    parse(Value::Object(members))
+}
+
+#[test]
+fn every_default_of_the_table_passes_its_own_check() {
+    for row in TABLE {
+        if let Some(default) = row.default {
+            let value = serde_json::from_str(default).unwrap();
+            with(row.key, value).unwrap_or_else(|e| panic!("{}: {e}", row.key));
+        }
+    }
+}
+
+#[test]
+fn every_number_is_held_to_its_range_and_the_error_names_field_value_and_range() {
+    for row in TABLE {
+        let (Kind::Number { min, max } | Kind::NonZero { min, max }) = row.kind else { continue };
+        with(row.key, json!(min)).unwrap();
+        with(row.key, json!(max)).unwrap();
+        for beyond in [min - 0.001, max + 0.001] {
+            let error = with(row.key, json!(beyond)).unwrap_err();
+            assert_eq!(error.kind, SettingsErrorKind::InvalidSettings);
+            let message = error.to_string();
+            assert!(message.contains(row.key) && message.contains(&max.to_string()), "{message}");
+            assert!(message.contains(&beyond.to_string()), "{message}");
+        }
+        assert!(with(row.key, json!("1")).is_err(), "{} takes text", row.key);
+        assert!(with(row.key, json!(true)).is_err(), "{} takes a flag", row.key);
+    }
+}
+
+#[test]
+fn scales_mirror_but_never_vanish() {
+    for key in ["scaleX", "scaleY", "scaleZ"] {
+        for good in [0.01, -0.01, 20.0, -20.0] {
+            with(key, json!(good)).unwrap();
+        }
+        for bad in [0.0, 0.009, -20.5] {
+            with(key, json!(bad)).unwrap_err();
+        }
+    }
+}
+
+#[test]
+fn choices_flags_and_colours_refuse_everything_else() {
+    for row in TABLE {
+        match row.kind {
+            Kind::Choice(words) => {
+                for word in words {
+                    with(row.key, json!(word)).unwrap();
+                }
+                with(row.key, json!("nonsense")).unwrap_err();
+            }
+            Kind::Flag => {
+                with(row.key, json!(false)).unwrap();
+                with(row.key, json!("true")).unwrap_err();
+            }
+            Kind::Color => {
+                with(row.key, json!("#A1b2C3")).unwrap();
+                for bad in ["A1b2C3", "#fff", "#12345g", "#1234567"] {
+                    with(row.key, json!(bad)).unwrap_err();
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn lengths_outside_of_the_tier_are_invalid_length() {
+    for (quality, max) in [("standard", 120.0), ("pro", 60.0)] {
+        parse(json!({"quality": quality, "length": max})).unwrap();
+        for bad in [0.0, -1.0, max + 0.5] {
+            let error = parse(json!({"quality": quality, "length": bad})).unwrap_err();
+            assert_eq!(error.kind, SettingsErrorKind::InvalidLength);
+        }
+    }
+    let options = ParseOptions { uncapped_length: true };
+    RenderSettings::from_json(&json!({"length": 999}), options).unwrap();
+}
+
+#[test]
+fn an_unknown_key_is_named_with_the_nearest_one() {
+    let error = with("bgcolour", json!("#ffffff")).unwrap_err().to_string();
+    assert!(error.contains("bgcolour") && error.contains("bgColor"), "{error}");
+}
+
+#[test]
+fn server_stamps_cannot_be_sent() {
+    for key in ["preview", "thumbOnly"] {
+        with(key, json!(true)).unwrap_err();
+    }
+}
+
+#[test]
+fn aliases_are_resolved_in_what_is_echoed() {
+    let settings = parse(json!({"videoLength": 3, "effect": "dataset", "bgAlign": "top-right"})).unwrap();
+    assert_eq!(settings.echoed(), json!({"length": 3, "output": "dataset", "bgAlign": "right"}));
+    assert_eq!(settings.video().output, Output::Dataset);
+}
+
+#[test]
+fn equal_settings_have_equal_canonical_texts_whatever_their_order() {
+    let a = RenderSettings::from_text(r#"{"zoom": 1.5, "aspect": "1:1"}"#, ParseOptions::default()).unwrap();
+    let b = RenderSettings::from_text(r#"{"aspect":"1:1","zoom":1.5}"#, ParseOptions::default()).unwrap();
+    assert_eq!(a.canonical(), b.canonical());
+}
+
+#[test]
+fn unset_sweeps_follow_the_effect() {
+    for (effect, sweep) in [("turntable", 360.0), ("hero-spin", 540.0), ("reveal", 180.0)] {
+        let settings = parse(json!({"effect": effect})).unwrap();
+        assert!((settings.camera().sweep_deg - sweep).abs() < 1e-9, "{effect}");
+    }
+}
+
+#[test]
+fn keyframes_need_whole_poses() {
+    let pose = json!({"position": [0, 0, 3], "lookAt": [0, 0, 0], "fov": 35});
+    let settings = parse(json!({"effect": "keyframes", "keyframes": [{"pose": pose, "dwell": 1.5}]})).unwrap();
+    assert!((settings.path().keyframes[0].dwell_secs - 1.5).abs() < 1e-9);
+    let error = parse(json!({"keyframes": [{"pose": {"position": [0, 0, 3], "fov": 35}}]})).unwrap_err();
+    assert!(error.to_string().contains("keyframes[0].pose needs 'lookAt'"), "{error}");
+    parse(json!({"keyframes": []})).unwrap_err();
+    parse(json!({"keyframes": vec![json!({"pose": pose}); 65]})).unwrap_err();
+    parse(json!({"keyframes": vec![json!({"pose": pose}); 64]})).unwrap();
+}
+
+#[test]
+fn material_edits_and_decals_are_held_to_their_limits() {
+    parse(json!({"materialEdits": {"Wood": {"roughness": 0.4, "color": "#112233"}}})).unwrap();
+    parse(json!({"materialEdits": {"Wood": {"roughnes": 0.4}}})).unwrap_err();
+    let many: Map<String, Value> = (0..257).map(|i| (format!("m{i}"), json!({}))).collect();
+    parse(json!({"materialEdits": many})).unwrap_err();
+    let long = "x".repeat(33 * 1024);
+    let mut large = Map::new();
+    large.insert(long, json!({}));
+    parse(json!({"materialEdits": large})).unwrap_err();
+    let decal = json!({"id": "a", "imageAssetId": "b", "position": [0,0,0], "normal": [0,0,1], "euler": [0,0,0], "size": 1});
+    parse(json!({"decals": vec![decal.clone(); 64]})).unwrap();
+    parse(json!({"decals": vec![decal; 65]})).unwrap_err();
+}
+
+#[test]
+fn what_is_not_drawn_yet_is_told() {
+    let settings = parse(json!({"vignette": 0.5, "shadowMode": "flat", "bloomEnabled": false, "zoom": 1.2})).unwrap();
+    assert_eq!(not_yet_rendered(&settings), ["vignette".to_owned(), "shadowMode flat".to_owned()]);
+}
+
+#[test]
+fn the_schema_has_every_field_with_its_words() {
+    let schema = schema();
+    for row in TABLE {
+        assert_eq!(schema["properties"][row.key]["description"], row.words, "{}", row.key);
+    }
+}

@@ -1,0 +1,105 @@
+//! What derives from the table: JSON Schema, the settings table of the documentation, and what is not drawn yet.
+
+use serde_json::{Map, Value, json};
+
+use super::groups::RenderSettings;
+use super::table::{Kind, Nested, Rendered, Row, TABLE};
+use crate::limits;
+
+/// JSON Schema (2020-12) of render settings.
+pub fn schema() -> Value {
+    let properties: Map<String, Value> = TABLE.iter().map(|row| (row.key.to_owned(), field_schema(row))).collect();
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "renderSettings",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": properties,
+    })
+}
+
+fn field_schema(row: &Row) -> Value {
+    let mut out = match row.kind {
+        Kind::Number { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),
+        Kind::NonZero { min, max } => json!({"type": "number", "minimum": min, "maximum": max, "not": {"const": 0}}),
+        Kind::Scale { min, max } => json!({"type": "number", "anyOf": [
+            {"minimum": min, "maximum": max}, {"minimum": -max, "maximum": -min}
+        ]}),
+        Kind::Length => json!({"type": "number", "exclusiveMinimum": 0, "maximum": limits::VIDEO_LENGTH_SECS}),
+        Kind::Flag => json!({"type": "boolean"}),
+        Kind::Choice(words) => json!({"type": "string", "enum": words}),
+        Kind::Color => json!({"type": "string", "pattern": "^#[0-9a-fA-F]{6}$"}),
+        Kind::Text => json!({"type": "string", "minLength": 1, "maxLength": limits::NAME_CHARS}),
+        Kind::TextList => json!({
+            "type": "array",
+            "maxItems": limits::HIDDEN_MESH_NAMES,
+            "items": {"type": "string", "maxLength": limits::HIDDEN_MESH_NAME_CHARS},
+        }),
+        Kind::Nested(Nested::Gradient | Nested::MaterialEdits | Nested::Camera) => json!({"type": "object"}),
+        Kind::Nested(Nested::Decals) => json!({"type": "array", "maxItems": limits::DECALS}),
+        Kind::Nested(Nested::Keyframes) => json!({"type": "array", "minItems": 1, "maxItems": limits::KEYFRAMES}),
+    };
+    if let Value::Object(members) = &mut out {
+        members.insert("description".to_owned(), Value::from(row.words));
+        if let Some(default) = row.default.and_then(|text| serde_json::from_str(text).ok()) {
+            members.insert("default".to_owned(), default);
+        }
+    }
+    out
+}
+
+/// What a field takes, in words.
+fn range(row: &Row) -> String {
+    let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
+    match row.kind {
+        Kind::Number { min, max } => format!("{min} to {max}{unit}"),
+        Kind::NonZero { min, max } => format!("{min} to {max}{unit}, not 0"),
+        Kind::Scale { min, max } => format!("±{min} to ±{max}{unit}"),
+        Kind::Length => "above 0 s".to_owned(),
+        Kind::Flag => "true, false".to_owned(),
+        Kind::Choice(words) => words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(", "),
+        Kind::Color => "`#rrggbb`".to_owned(),
+        Kind::Text => "text".to_owned(),
+        Kind::TextList => format!("up to {} texts", limits::HIDDEN_MESH_NAMES),
+        Kind::Nested(Nested::Gradient | Nested::MaterialEdits | Nested::Camera) => "object".to_owned(),
+        Kind::Nested(Nested::Decals) => format!("up to {} objects", limits::DECALS),
+        Kind::Nested(Nested::Keyframes) => format!("1 to {} objects", limits::KEYFRAMES),
+    }
+}
+
+/// The settings table as Markdown.
+pub fn markdown_table() -> String {
+    let mut out = String::from("| setting | takes | default | what it does |\n|---|---|---|---|\n");
+    for row in TABLE {
+        let default = row.default.map_or_else(String::new, |d| format!("`{}`", d.trim_matches('"')));
+        let note = match row.rendered {
+            Rendered::Now => String::new(),
+            Rendered::NotYet => " *Not yet rendered.*".to_owned(),
+            Rendered::NotYetFor(words) => {
+                let words: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
+                format!(" *{} not yet rendered.*", words.join(", "))
+            }
+        };
+        out.push_str(&format!("| `{}` | {} | {default} | {}{note} |\n", row.key, range(row), row.words));
+    }
+    out
+}
+
+/// Sent settings that do not change the picture yet.
+pub fn not_yet_rendered(settings: &RenderSettings) -> Vec<String> {
+    TABLE
+        .iter()
+        .filter_map(|row| {
+            let sent = settings.sent.get(row.key)?;
+            let is_default = row.default.and_then(|d| serde_json::from_str::<Value>(d).ok()).as_ref() == Some(sent);
+            match row.rendered {
+                Rendered::Now => None,
+                Rendered::NotYet => (!is_default).then(|| row.key.to_owned()),
+                Rendered::NotYetFor(words) => {
+                    let word = sent.as_str().filter(|w| words.contains(w))?;
+                    Some(format!("{} {word}", row.key))
+                }
+            }
+        })
+        .collect()
+}
