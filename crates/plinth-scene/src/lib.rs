@@ -1,9 +1,25 @@
 //! A model and settings become what the camera sees at a time; pure mathematics, no GPU.
 
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "settings are f64, pictures f32; indices come from bounded, non-negative numbers"
+)]
+
+mod build;
+mod camera;
+mod clip;
+mod easing;
 mod environment;
+mod error;
+mod fit;
+mod lights;
+mod pose;
 mod scene;
 mod shot;
 
-pub use environment::EnvironmentMap;
+pub use build::build_scene;
+pub use environment::{EnvironmentMap, GainMap, gain_map, radiance_hdr, studio};
+pub use error::SceneError;
 pub use scene::*;
 pub use shot::*;

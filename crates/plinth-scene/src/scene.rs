@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use glam::Vec3;
+use glam::{Mat4, Vec3};
 use plinth_model::Model;
 
 use crate::{EnvironmentMap, Shot};
@@ -17,7 +17,15 @@ use crate::{EnvironmentMap, Shot};
 pub struct Scene {
     /// The model.
     pub model: Arc<Model>,
-    /// For each mesh name: whether `hiddenMeshNames` leaves it out. As long as `model.nodes`.
+    /// World from model: normalisation, then the settings' scale, rotation and translation.
+    pub world_from_model: Mat4,
+    /// Uniform part of that scale.
+    pub world_from_model_scale: f32,
+    /// Index of the clip that plays.
+    pub clip: Option<usize>,
+    /// Settings that had no effect, in words for the caller.
+    pub warnings: Vec<String>,
+    /// For each node: whether `hiddenMeshNames` leaves it out. As long as `model.nodes`.
     pub hidden_nodes: Vec<bool>,
     /// Light from all around, already rotated, tinted and multiplied by its exposure.
     pub environment: EnvironmentMap,

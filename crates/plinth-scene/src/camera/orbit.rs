@@ -1,0 +1,141 @@
+//! Effects that orbit the model: turntable, hero-spin, showcase, zoom-orbit, reveal.
+
+use plinth_spec::settings::{CameraMotion, Effect};
+
+use crate::easing::{coast, smooth};
+
+/// Share of a reveal over which the model grows.
+const GROWTH: f64 = 0.6;
+
+/// One frame of an orbit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Orbit {
+    /// Azimuth from +Z toward +X in degrees.
+    pub(crate) azimuth_deg: f64,
+    /// Factor on the camera's distance.
+    pub(crate) radius: f64,
+    /// Scale of the model.
+    pub(crate) grow: f64,
+}
+
+/// Frame `index` of `count`. Motions that come back end one step before their start, so that they loop; others end
+/// where they go.
+pub(crate) fn orbit(motion: &CameraMotion, index: u32, count: u32) -> Orbit {
+    let looping = f64::from(index) / f64::from(count.max(1));
+    let ending = if count > 1 { f64::from(index) / f64::from(count - 1) } else { 0.0 };
+    let eased = |u: f64| if motion.easing { smooth(u) } else { u };
+    let start = motion.orbit_start_deg;
+    let still = Orbit { azimuth_deg: start, radius: 1.0, grow: 1.0 };
+    match motion.effect {
+        // Whole turns have no ends that could be eased.
+        Effect::Turntable if is_whole(motion.sweep_deg) => {
+            Orbit { azimuth_deg: start + motion.sweep_deg * looping, ..still }
+        }
+        Effect::Turntable => Orbit { azimuth_deg: start + motion.sweep_deg * eased(ending), ..still },
+        Effect::HeroSpin => {
+            let u = if motion.easing { coast(ending, motion.ease_out_ratio) } else { ending };
+            Orbit { azimuth_deg: start + motion.sweep_deg * u, ..still }
+        }
+        Effect::Showcase => {
+            let swing = if motion.easing { (looping * std::f64::consts::TAU).sin() } else { triangle(looping) };
+            Orbit { azimuth_deg: start + motion.amplitude_deg * swing, ..still }
+        }
+        Effect::ZoomOrbit => {
+            let radius = motion.zoom_start + (motion.zoom_end - motion.zoom_start) * eased(ending);
+            let u = if is_whole(motion.sweep_deg) { looping } else { eased(ending) };
+            Orbit { azimuth_deg: start + motion.sweep_deg * u, radius, ..still }
+        }
+        Effect::Reveal => {
+            let u = (ending / GROWTH).min(1.0);
+            let size = if motion.easing { 1.0 - (1.0 - u).powi(3) } else { u };
+            let travelled = if motion.easing { ending * (2.0 - ending) } else { ending };
+            Orbit {
+                azimuth_deg: start - motion.sweep_deg * (1.0 - travelled),
+                radius: 1.0,
+                grow: motion.scale_from + (1.0 - motion.scale_from) * if count > 1 { size } else { 1.0 },
+            }
+        }
+        Effect::Keyframes => still,
+    }
+}
+
+fn is_whole(sweep_deg: f64) -> bool {
+    let turns = sweep_deg / 360.0;
+    (turns - turns.round()).abs() < 1e-9 && turns.round() >= 1.0
+}
+
+/// 0, 1, 0, −1, 0 in straight lines.
+fn triangle(u: f64) -> f64 {
+    let quarter = 4.0 * u;
+    if quarter < 1.0 {
+        quarter
+    } else if quarter < 3.0 {
+        2.0 - quarter
+    } else {
+        quarter - 4.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plinth_spec::RenderSettings;
+    use plinth_spec::settings::ParseOptions;
+    use serde_json::json;
+
+    fn motion(settings: serde_json::Value) -> CameraMotion {
+        RenderSettings::from_json(&settings, ParseOptions::default()).unwrap().camera().clone()
+    }
+
+    fn azimuths(settings: serde_json::Value, count: u32) -> Vec<f64> {
+        let motion = motion(settings);
+        (0..count).map(|i| orbit(&motion, i, count).azimuth_deg).collect()
+    }
+
+    #[test]
+    fn a_turntable_closes_its_loop_with_a_step_like_any_other() {
+        for easing in [true, false] {
+            let a = azimuths(json!({"easing": easing}), 180);
+            let steps: Vec<f64> = a.windows(2).map(|w| w[1] - w[0]).chain([360.0 + a[0] - a[179]]).collect();
+            assert!(steps.iter().all(|s| (s - 2.0).abs() < 1e-9), "{steps:?}");
+        }
+    }
+
+    #[test]
+    fn a_partial_turntable_reaches_its_end_and_eases() {
+        let a = azimuths(json!({"sweepAngle": 90, "rotateY": 10}), 61);
+        assert!((a[0] - 10.0).abs() < 1e-9 && (a[60] - 100.0).abs() < 1e-9);
+        assert!(a[1] - a[0] < 0.2 && a[31] - a[30] > 1.5);
+    }
+
+    #[test]
+    fn a_hero_spin_starts_fast_and_comes_to_rest() {
+        let a = azimuths(json!({"effect": "hero-spin"}), 181);
+        assert!((a[180] - 540.0).abs() < 1e-9);
+        assert!(a[1] - a[0] > 4.0 && a[180] - a[179] < 0.1);
+    }
+
+    #[test]
+    fn a_showcase_swings_to_both_sides_and_loops() {
+        for easing in [true, false] {
+            let a = azimuths(json!({"effect": "showcase", "amplitude": 40, "easing": easing}), 120);
+            assert!((a[30] - 40.0).abs() < 1e-6 && (a[90] + 40.0).abs() < 1e-6 && a[0].abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_zoom_orbit_comes_nearer() {
+        let m = motion(json!({"effect": "zoom-orbit", "zoomStart": 1.2, "zoomEnd": 0.5}));
+        assert!((orbit(&m, 0, 90).radius - 1.2).abs() < 1e-9);
+        assert!((orbit(&m, 89, 90).radius - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_reveal_grows_to_full_size_and_ends_at_the_start_angle() {
+        let m = motion(json!({"effect": "reveal", "rotateY": 20, "scaleFrom": 0.25}));
+        let first = orbit(&m, 0, 60);
+        let last = orbit(&m, 59, 60);
+        assert!((first.grow - 0.25).abs() < 1e-9 && (first.azimuth_deg + 160.0).abs() < 1e-9);
+        assert!((last.grow - 1.0).abs() < 1e-9 && (last.azimuth_deg - 20.0).abs() < 1e-9);
+    }
+}

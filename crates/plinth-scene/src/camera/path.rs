@@ -1,0 +1,146 @@
+//! Camera paths of one's own: keyframes, or a base pose with start and end angles.
+
+use glam::DVec3;
+use plinth_spec::settings::{BasePose, Keyframe, Path};
+
+use crate::easing::{key, trapezoid};
+
+/// Where the camera is and looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct PathPose {
+    /// World position.
+    pub(crate) position: DVec3,
+    /// World point it looks at.
+    pub(crate) look_at: DVec3,
+    /// Vertical field of view in degrees.
+    pub(crate) fov_deg: f64,
+}
+
+/// Frame `index` of `count` of a path over `length_secs`. `base` is used where the path gives no pose of its own.
+pub(crate) fn path(path: &Path, base: BasePose, length_secs: f64, index: u32, count: u32) -> PathPose {
+    let linear = if path.loops {
+        f64::from(index) / f64::from(count.max(1))
+    } else if count > 1 {
+        f64::from(index) / f64::from(count - 1)
+    } else {
+        0.0
+    };
+    let u = trapezoid(linear, path.ease_in_secs / length_secs, path.ease_out_secs / length_secs);
+    match path.keyframes.as_slice() {
+        [] => by_angles(path, path.camera.unwrap_or(base), u),
+        [only] => pose_of(only),
+        frames => along(path, frames, u),
+    }
+}
+
+fn by_angles(path: &Path, base: BasePose, u: f64) -> PathPose {
+    let between = |(from, to): (f64, f64)| from + (to - from) * u;
+    let theta = (base.theta_deg + between(path.angle_deg)).to_radians();
+    let phi = (base.phi_deg - between(path.tilt_deg)).clamp(0.5, 179.5).to_radians();
+    let radius = base.radius / between(path.zoom).max(1e-3);
+    let target = DVec3::from(base.target);
+    let fov = between((path.fov_deg.0.unwrap_or(base.fov_deg), path.fov_deg.1.unwrap_or(base.fov_deg)));
+    let direction = DVec3::new(phi.sin() * theta.sin(), phi.cos(), phi.sin() * theta.cos());
+    PathPose { position: target + direction * radius, look_at: target, fov_deg: fov }
+}
+
+fn pose_of(frame: &Keyframe) -> PathPose {
+    PathPose { position: frame.position.into(), look_at: frame.look_at.into(), fov_deg: frame.fov_deg }
+}
+
+/// The pose at a share of the whole path: each keyframe holds for its dwell, then travels to the next.
+fn along(path: &Path, frames: &[Keyframe], u: f64) -> PathPose {
+    let legs = if path.loops { frames.len() } else { frames.len() - 1 };
+    let total: f64 = frames.iter().map(|f| f.dwell_secs).sum::<f64>() + path.segment_secs * legs as f64;
+    let mut time = u * total;
+    for (i, frame) in frames.iter().enumerate() {
+        if time <= frame.dwell_secs || i >= legs {
+            return pose_of(frame);
+        }
+        time -= frame.dwell_secs;
+        if time < path.segment_secs {
+            return between(path, frames, i, key(time / path.segment_secs, frame.easing));
+        }
+        time -= path.segment_secs;
+    }
+    pose_of(&frames[if path.loops { 0 } else { frames.len() - 1 }])
+}
+
+fn between(path: &Path, frames: &[Keyframe], i: usize, u: f64) -> PathPose {
+    let n = frames.len() as isize;
+    let at = |k: isize| {
+        let index = if path.loops { k.rem_euclid(n) } else { k.clamp(0, n - 1) };
+        pose_of(&frames[index as usize])
+    };
+    let i = i as isize;
+    let p = [at(i - 1), at(i), at(i + 1), at(i + 2)];
+    let fov = |k: usize| DVec3::splat(p[k].fov_deg);
+    PathPose {
+        position: catmull_rom(p.map(|p| p.position), u),
+        look_at: catmull_rom(p.map(|p| p.look_at), u),
+        fov_deg: catmull_rom([fov(0), fov(1), fov(2), fov(3)], u).x,
+    }
+}
+
+/// Centripetal Catmull-Rom between the two middle points (Barry and Goldman 1988; Yuksel et al. 2011).
+fn catmull_rom(p: [DVec3; 4], u: f64) -> DVec3 {
+    // Doubled ends are mirrored, so that the curve leaves them straight.
+    let first = if p[0] == p[1] { p[1] * 2.0 - p[2] } else { p[0] };
+    let last = if p[3] == p[2] { p[2] * 2.0 - p[1] } else { p[3] };
+    let p = [first, p[1], p[2], last];
+    let knot = |a: DVec3, b: DVec3| a.distance(b).sqrt();
+    let (k1, k2, k3) = (knot(p[0], p[1]), knot(p[1], p[2]), knot(p[2], p[3]));
+    if k2 < 1e-9 {
+        return p[1];
+    }
+    let (t1, t2) = (k1, k1 + k2);
+    let t3 = t2 + k3;
+    let t = t1 + (t2 - t1) * u;
+    let mix = |a: DVec3, b: DVec3, from: f64, to: f64| {
+        if to - from < 1e-9 { a } else { a * ((to - t) / (to - from)) + b * ((t - from) / (to - from)) }
+    };
+    let a1 = mix(p[0], p[1], 0.0, t1);
+    let a2 = mix(p[1], p[2], t1, t2);
+    let a3 = mix(p[2], p[3], t2, t3);
+    mix(mix(a1, a2, 0.0, t2), mix(a2, a3, t1, t3), t1, t2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plinth_spec::RenderSettings;
+    use plinth_spec::settings::ParseOptions;
+    use serde_json::json;
+
+    const BASE: BasePose = BasePose { target: [0.0; 3], radius: 4.0, theta_deg: 0.0, phi_deg: 75.0, fov_deg: 35.0 };
+
+    fn poses(settings: serde_json::Value, count: u32) -> Vec<PathPose> {
+        let settings = RenderSettings::from_json(&settings, ParseOptions::default()).unwrap();
+        (0..count).map(|i| path(settings.path(), BASE, 6.0, i, count)).collect()
+    }
+
+    fn frame(x: f64, dwell: f64) -> serde_json::Value {
+        json!({"pose": {"position": [x, 0, 4], "lookAt": [0, 0, 0], "fov": 35}, "dwell": dwell})
+    }
+
+    #[test]
+    fn a_path_goes_through_its_keyframes() {
+        let all = poses(json!({"keyframes": [frame(0.0, 0.0), frame(1.0, 0.0), frame(3.0, 0.0)]}), 61);
+        assert!(all[0].position.x.abs() < 1e-9 && (all[60].position.x - 3.0).abs() < 1e-9);
+        assert!((all[30].position.x - 1.0).abs() < 1e-6, "{}", all[30].position.x);
+    }
+
+    #[test]
+    fn a_dwell_holds_exactly() {
+        let all = poses(json!({"keyframes": [frame(0.0, 2.0), frame(1.0, 0.0)]}), 60);
+        assert!(all[..29].iter().all(|p| *p == all[0]));
+        assert!(all[40] != all[0]);
+    }
+
+    #[test]
+    fn angles_move_the_base_pose() {
+        let all = poses(json!({"startAngle": 0, "endAngle": 90, "endZoom": 2, "startZoom": 1}), 31);
+        assert!((all[30].position.x - 2.0 * 75_f64.to_radians().sin()).abs() < 1e-9);
+        assert!(all[30].position.z.abs() < 1e-9);
+    }
+}

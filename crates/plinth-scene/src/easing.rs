@@ -1,0 +1,76 @@
+//! How time runs.
+
+use plinth_spec::settings::KeyEasing;
+
+/// Soft at both ends: 3u² − 2u³.
+pub(crate) fn smooth(u: f64) -> f64 {
+    u * u * (3.0 - 2.0 * u)
+}
+
+/// Even speed that falls to nothing over the last `ratio` of the time.
+pub(crate) fn coast(u: f64, ratio: f64) -> f64 {
+    let even = 1.0 - ratio;
+    let speed = 1.0 / (even + 0.5 * ratio);
+    if u <= even || ratio <= 0.0 {
+        speed * u
+    } else {
+        let x = u - even;
+        speed * (even + x - x * x / (2.0 * ratio))
+    }
+}
+
+/// Soft start over the first `rise` and soft stop over the last `fall` of the time, even in between.
+pub(crate) fn trapezoid(u: f64, rise: f64, fall: f64) -> f64 {
+    let (mut rise, mut fall) = (rise.max(0.0), fall.max(0.0));
+    let sum = rise + fall;
+    if sum > 1.0 {
+        rise /= sum;
+        fall /= sum;
+    }
+    let speed = 1.0 / (1.0 - 0.5 * (rise + fall));
+    if u < rise {
+        speed * u * u / (2.0 * rise)
+    } else if u > 1.0 - fall {
+        let left = 1.0 - u;
+        1.0 - speed * left * left / (2.0 * fall)
+    } else {
+        speed * (u - 0.5 * rise)
+    }
+}
+
+/// Time within a segment between two keyframes.
+pub(crate) fn key(u: f64, easing: KeyEasing) -> f64 {
+    match easing {
+        KeyEasing::Linear => u,
+        KeyEasing::In => u * u,
+        KeyEasing::Out => u * (2.0 - u),
+        KeyEasing::InOut => smooth(u),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_easing_starts_at_0_ends_at_1_and_never_turns_back() {
+        let curves: [&dyn Fn(f64) -> f64; 5] = [
+            &smooth,
+            &|u| coast(u, 0.6),
+            &|u| coast(u, 0.0),
+            &|u| trapezoid(u, 0.3, 0.2),
+            &|u| trapezoid(u, 0.9, 0.9),
+        ];
+        for curve in curves {
+            assert!(curve(0.0).abs() < 1e-12 && (curve(1.0) - 1.0).abs() < 1e-12);
+            let values: Vec<f64> = (0..=100).map(|i| curve(f64::from(i) / 100.0)).collect();
+            assert!(values.windows(2).all(|w| w[1] >= w[0] - 1e-12));
+        }
+    }
+
+    #[test]
+    fn a_coast_comes_to_rest() {
+        assert!(coast(1.0, 0.6) - coast(0.99, 0.6) < 0.001);
+        assert!(coast(0.01, 0.6) - coast(0.0, 0.6) > 0.01);
+    }
+}

@@ -1,0 +1,12 @@
+//! Light from all around: panoramas from files, and the one made here.
+
+mod gain_map;
+mod map;
+mod radiance;
+mod studio;
+
+pub(crate) use gain_map::linear_from_srgb;
+pub use gain_map::{GainMap, gain_map};
+pub use map::EnvironmentMap;
+pub use radiance::radiance_hdr;
+pub use studio::studio;

@@ -1,0 +1,58 @@
+//! The built-in environment: a neutral photo studio.
+
+use glam::Vec3;
+
+use super::EnvironmentMap;
+
+const WIDTH: u32 = 512;
+const HEIGHT: u32 = 256;
+
+/// A soft box: a rectangle of light on the unit sphere's tangent plane.
+struct SoftBox {
+    toward: Vec3,
+    /// Half extents, as tangents of angles: across and up.
+    half: (f32, f32),
+    /// Width of the soft edge in the same measure.
+    edge: f32,
+    radiance: f32,
+}
+
+/// Neutral grey walls, a dim floor, one large overhead box, two strips at the sides and a small front fill.
+pub fn studio() -> EnvironmentMap {
+    let boxes = [
+        SoftBox { toward: Vec3::new(-0.25, 1.0, 0.25), half: (0.75, 0.55), edge: 0.15, radiance: 4.2 },
+        SoftBox { toward: Vec3::new(-1.0, 0.35, 0.45), half: (0.22, 0.7), edge: 0.08, radiance: 3.4 },
+        SoftBox { toward: Vec3::new(1.0, 0.3, 0.1), half: (0.18, 0.8), edge: 0.08, radiance: 2.6 },
+        SoftBox { toward: Vec3::new(0.35, 0.25, -1.0), half: (0.5, 0.35), edge: 0.12, radiance: 2.0 },
+        SoftBox { toward: Vec3::new(0.2, 0.3, 1.0), half: (0.35, 0.25), edge: 0.15, radiance: 1.2 },
+    ];
+    let empty = EnvironmentMap { width: WIDTH, height: HEIGHT, pixels: Vec::new() };
+    let pixels = (0..WIDTH * HEIGHT)
+        .map(|i| {
+            let d = empty.direction(i % WIDTH, i / WIDTH);
+            let walls = 0.30 + 0.16 * d.y + 0.05 * smooth(-0.6, 0.2, d.y);
+            [boxes.iter().fold(walls, |under, one| one.over(d, under)); 3]
+        })
+        .collect();
+    EnvironmentMap { pixels, ..empty }
+}
+
+impl SoftBox {
+    fn over(&self, d: Vec3, under: f32) -> f32 {
+        let n = self.toward.normalize();
+        let facing = d.dot(n);
+        if facing <= 1e-3 {
+            return under;
+        }
+        let across = n.cross(Vec3::new(0.0, 1.0, 0.01)).normalize();
+        let up = across.cross(n);
+        let inside = |extent: f32, half: f32| 1.0 - smooth(half - self.edge, half + self.edge, extent.abs() / facing);
+        let mix = inside(d.dot(across), self.half.0) * inside(d.dot(up), self.half.1);
+        under + (self.radiance - under) * mix
+    }
+}
+
+fn smooth(from: f32, to: f32, x: f32) -> f32 {
+    let t = ((x - from) / (to - from)).clamp(0.0, 1.0);
+    t * t * (3.0 - 2.0 * t)
+}

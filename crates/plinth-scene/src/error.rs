@@ -1,0 +1,23 @@
+//! Why a scene cannot be built.
+
+/// Why a scene cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SceneError {
+    /// The model has no clip of that name.
+    #[error("the model has no animation '{wanted}'; it has {available}")]
+    NoSuchAnimation {
+        /// What was asked for.
+        wanted: String,
+        /// Names of those there are.
+        available: String,
+    },
+    /// Nothing is left to draw.
+    #[error("nothing is left to draw: every mesh is hidden, or the model's size is not finite")]
+    NothingVisible,
+    /// An environment cannot be read.
+    #[error("the environment cannot be read: {problem}")]
+    Environment {
+        /// What is wrong.
+        problem: String,
+    },
+}
