@@ -39,3 +39,41 @@ pub struct BakedVertex {
     /// `V(d) ≈ c0 + cx·d.x + cy·d.y + cz·d.z` (c0 is the mean over the upper hemisphere fitted this way).
     pub visibility: [f32; 4],
 }
+
+/// A light with a direction, whose reflected light is gathered too.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum BakeLight {
+    /// Parallel light.
+    Directional {
+        /// Unit vector to the light.
+        to_light: Vec3,
+        /// Irradiance on a surface facing it.
+        irradiance: Vec3,
+    },
+    /// Light from a point.
+    Point {
+        /// World position.
+        position: Vec3,
+        /// Irradiance times squared distance.
+        intensity: Vec3,
+    },
+}
+
+/// How much work a bake may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BakeOptions {
+    /// Rays over all vertices together, about.
+    pub ray_budget: usize,
+    /// Fewest rays a vertex.
+    pub min_samples: usize,
+    /// Most rays a vertex.
+    pub max_samples: usize,
+    /// Times that light is reflected.
+    pub bounces: usize,
+}
+
+impl Default for BakeOptions {
+    fn default() -> Self {
+        Self { ray_budget: 1_500_000, min_samples: 12, max_samples: 128, bounces: 4 }
+    }
+}

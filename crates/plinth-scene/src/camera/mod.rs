@@ -3,5 +3,5 @@
 mod orbit;
 mod path;
 
-pub(crate) use orbit::{Orbit, orbit};
-pub(crate) use path::{PathPose, path};
+pub(crate) use orbit::orbit;
+pub(crate) use path::path;
