@@ -51,8 +51,8 @@ impl Renderer<'_> {
 
     /// Everything of one frame up to the finished picture.
     pub(crate) fn encode_frame(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), RenderError> {
-        let first = self.behind.is_some();
-        self.encode_opaque(encoder, first)?;
+        self.encode_prepass(encoder)?;
+        self.encode_opaque(encoder)?;
         if let Some(behind) = &self.behind {
             behind.capture(encoder, &self.frame_group);
         }
@@ -65,36 +65,47 @@ impl Renderer<'_> {
         Ok(())
     }
 
+    /// Batches of a class, in drawing order.
+    fn of_class(&self, class: DrawClass) -> Vec<usize> {
+        let is = |i: &usize| self.materials[self.batches[*i].material].key.class == class;
+        self.order.iter().copied().filter(is).collect()
+    }
+
     /// Whether anything is drawn after the opaque part.
     fn has_layered(&self) -> bool {
         self.order.iter().any(|i| is_layered(&self.materials[self.batches[*i].material]))
     }
 
-    fn encode_opaque(&mut self, encoder: &mut wgpu::CommandEncoder, floor_later: bool) -> Result<(), RenderError> {
-        let last = !self.has_layered();
-        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("opaque"),
-            color_attachments: &[Some(self.color_attachment(true, last))],
-            depth_stencil_attachment: Some(depth_attachment(&self.targets.depth, true, !last)),
-            ..Default::default()
-        });
+    /// Depth of opaque surfaces, so that each pixel is shaded once.
+    fn encode_prepass(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), RenderError> {
+        let mut pass = encoder.begin_render_pass(&depth_only(&self.targets.depth));
         pass.set_bind_group(0, &self.frame_group, &[]);
         let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
-        let opaque = |class| self.order.iter().copied().filter(move |i| self.materials[self.batches[*i].material].key.class == class);
-        for i in opaque(DrawClass::Opaque) {
+        for i in self.of_class(DrawClass::Opaque) {
             let (batch, material) = (&self.batches[i], &self.materials[self.batches[i].material]);
             pass.set_pipeline(self.pipelines.depth(&base, DepthView::Camera, None, material.key.double_sided)?);
             draw_depth(&mut pass, batch, material);
         }
-        for class in [DrawClass::Opaque, DrawClass::Masked] {
-            for i in opaque(class) {
-                let (batch, material) = (&self.batches[i], &self.materials[self.batches[i].material]);
-                pass.set_pipeline(self.pipelines.surface(&base, material, Side::Material)?);
-                draw_surface(&mut pass, batch, material);
-            }
+        Ok(())
+    }
+
+    fn encode_opaque(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), RenderError> {
+        let last = !self.has_layered();
+        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+            label: Some("opaque"),
+            color_attachments: &[Some(self.color_attachment(true, last))],
+            depth_stencil_attachment: Some(depth_attachment(&self.targets.depth, false, !last)),
+            ..Default::default()
+        });
+        pass.set_bind_group(0, &self.frame_group, &[]);
+        let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
+        let masked = self.of_class(DrawClass::Masked);
+        for i in self.of_class(DrawClass::Opaque).into_iter().chain(masked) {
+            let (batch, material) = (&self.batches[i], &self.materials[self.batches[i].material]);
+            pass.set_pipeline(self.pipelines.surface(&base, material, Side::Material)?);
+            draw_surface(&mut pass, batch, material);
         }
         if let Some(floor) = &self.floor {
-            let _later = floor_later;
             floor.draw(&mut pass);
         }
         Ok(())
@@ -144,7 +155,7 @@ fn is_layered(material: &MaterialOnGpu) -> bool {
 
 fn depth_only(view: &wgpu::TextureView) -> wgpu::RenderPassDescriptor<'_> {
     wgpu::RenderPassDescriptor {
-        label: Some("shadow map"),
+        label: Some("depth"),
         depth_stencil_attachment: Some(depth_attachment(view, true, true)),
         ..Default::default()
     }

@@ -3,7 +3,7 @@
 use std::f32::consts::PI;
 
 use glam::Vec3;
-use plinth_bake::{BakeMesh, BakeOptions, Sun, bake, extract_sun};
+use plinth_bake::{BakeLight, BakeMesh, BakeOptions, Sun, bake, extract_sun};
 use plinth_model::{AlphaMode, Material, Model, Primitive, Topology};
 use plinth_scene::{PosedPrimitive, Scene};
 
@@ -37,7 +37,7 @@ pub(crate) fn prepare(scene: &Scene, posed: &[PosedPrimitive], floor: Option<Flo
     }
     let ((cube, sh), mut baked) = rayon::join(
         || (prefilter(&environment, CUBE_SIDE, CUBE_MIPS), irradiance_sh(&environment)),
-        || bake(&meshes, &environment, &BakeOptions::default()),
+        || bake(&meshes, &environment, &bake_lights(scene, sun.as_ref()), &BakeOptions::default()),
     );
     let floor_ambient = if floor.is_some() {
         let grid = baked.pop().unwrap_or_default();
@@ -46,6 +46,16 @@ pub(crate) fn prepare(scene: &Scene, posed: &[PosedPrimitive], floor: Option<Flo
         Vec::new()
     };
     PreparedLight { sun, cube, irradiance_sh: sh, baked, floor_ambient }
+}
+
+/// Lights whose bounces are gathered: the sun and the key.
+fn bake_lights(scene: &Scene, sun: Option<&Sun>) -> Vec<BakeLight> {
+    let sun = sun.map(|s| BakeLight::Directional { to_light: s.to_light, irradiance: s.irradiance });
+    let key = scene.key_light.map(|key| BakeLight::Point {
+        position: key.position,
+        intensity: key.irradiance * key.position.distance_squared(key.target),
+    });
+    sun.into_iter().chain(key).collect()
 }
 
 /// A posed primitive as the bake sees it.

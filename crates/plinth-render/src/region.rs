@@ -44,7 +44,7 @@ pub(crate) fn union(cameras: &[Camera], boxes: &[(Vec3, Vec3)], width: u32, heig
                 let pick = |bit: u8, a: f32, b: f32| if corner & bit == 0 { a } else { b };
                 let p = Vec3::new(pick(1, min.x, max.x), pick(2, min.y, max.y), pick(4, min.z, max.z));
                 let clip = clip_from_world * p.extend(1.0);
-                if clip.w <= camera.near {
+                if clip.w <= 0.02 * camera.far {
                     return Region::whole(width, height);
                 }
                 let ndc = glam::Vec2::new(clip.x, clip.y) / clip.w;

@@ -231,7 +231,7 @@ fn camera_at(position: DVec3, look_at: DVec3, fov_deg: f64, bounds: (Vec3, Vec3)
         view_from_world: world_from_view.inverse(),
         position: position.as_vec3(),
         fov_y: (fov_deg as f32).to_radians(),
-        near: (away - radius * 1.1).max(away * 0.01).max(1e-3),
+        near: (away - radius * 1.1 - FLOOR_REACH * 0.5).max(away * 0.02).max(1e-3),
         far: away + radius * 1.1 + FLOOR_REACH,
     }
 }
