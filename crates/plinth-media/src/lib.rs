@@ -1,1 +1,24 @@
 //! Frames become files: MP4, MOV and PNG.
+//!
+//! [`MediaWriter`] takes frames in order and feeds every output from them: each encoder is an ffmpeg process of its
+//! own behind a bounded queue, so memory does not grow with the length of a video and encoding runs beside rendering.
+//! Files appear under their names only when all of them are complete.
+
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "pixel values are clamped to their range before they are narrowed; sizes are video sizes"
+)]
+
+mod canvas;
+mod convert;
+mod error;
+mod ffmpeg;
+mod partial;
+mod png;
+mod resize;
+mod writer;
+
+pub use error::MediaError;
+pub use ffmpeg::{Capabilities, probe};
+pub use writer::{MediaPlan, MediaReport, MediaWriter, WrittenFile};

@@ -1,1 +1,14 @@
-//! One job: a model, settings and assets in, a folder of outputs and a manifest out.
+//! One job: a model, settings and assets in, files and a manifest out.
+
+#![expect(clippy::cast_possible_truncation, reason = "frame counts come from lengths of minutes")]
+
+mod failure;
+mod job;
+mod manifest;
+mod progress;
+mod sink;
+
+pub use failure::{JobError, failure_code};
+pub use job::{Job, Outputs, run};
+pub use manifest::{Manifest, ManifestFile, Timings};
+pub use progress::{Progress, Stage};

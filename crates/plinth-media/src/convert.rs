@@ -1,0 +1,103 @@
+//! RGB to what encoders take: BT.709, limited range (ITU-R BT.709-6, sections 3.2 to 3.4).
+
+use plinth_frame::{Frame, PixelFormat};
+use rayon::prelude::*;
+use yuv::{BufferStoreMut, YuvConversionMode, YuvPlanarImageMut, YuvRange, YuvStandardMatrix};
+
+use crate::MediaError;
+use crate::canvas::Canvas;
+
+/// Writes a picture as planar 4:2:0, 8 bits: all of Y, then U, then V.
+pub(crate) fn yuv420p(canvas: &Canvas, out: &mut Vec<u8>) -> Result<(), MediaError> {
+    let luma = canvas.width as usize * canvas.height as usize;
+    out.resize(luma + luma / 2, 0);
+    let (y, chroma) = out.split_at_mut(luma);
+    let (u, v) = chroma.split_at_mut(luma / 4);
+    let mut planes = YuvPlanarImageMut {
+        y_plane: BufferStoreMut::Borrowed(y),
+        y_stride: canvas.width,
+        u_plane: BufferStoreMut::Borrowed(u),
+        u_stride: canvas.width / 2,
+        v_plane: BufferStoreMut::Borrowed(v),
+        v_stride: canvas.width / 2,
+        width: canvas.width,
+        height: canvas.height,
+    };
+    yuv::rgba_to_yuv420(
+        &mut planes,
+        &canvas.pixels,
+        canvas.width * 4,
+        YuvRange::Limited,
+        YuvStandardMatrix::Bt709,
+        YuvConversionMode::Balanced,
+    )
+    .map_err(|e| MediaError::Frames { problem: format!("a frame cannot be converted: {e}") })
+}
+
+/// Planar 4:4:4 with alpha, 10 bits in little-endian words: Y, U, V, A. Alpha is full range and straight.
+pub(crate) struct Yuva444p10 {
+    width: usize,
+    height: usize,
+    bytes: Vec<u8>,
+}
+
+impl Yuva444p10 {
+    /// A picture of nothing: black, alpha 0.
+    pub(crate) fn new(width: u32, height: u32) -> Self {
+        let (width, height) = (width as usize, height as usize);
+        let plane = |value: u16| value.to_le_bytes().repeat(width * height);
+        Self { width, height, bytes: [plane(64), plane(512), plane(512), plane(0)].concat() }
+    }
+
+    /// Puts a frame's region in its place.
+    pub(crate) fn put(&mut self, frame: &Frame) {
+        let region = frame.region;
+        let stride = self.width * 2;
+        let plane = stride * self.height;
+        let (first, width) = (region.x as usize * 2, region.width as usize);
+        let rows = region.y as usize..(region.y + region.height) as usize;
+        let pixel = frame.format.bytes_per_pixel();
+        let source = |y: usize| {
+            let at = (y - rows.start) * width * pixel;
+            &frame.pixels[at..at + width * pixel]
+        };
+        let mut planes: Vec<&mut [u8]> = self.bytes.chunks_exact_mut(plane).collect();
+        for (p, plane) in planes.iter_mut().enumerate() {
+            plane[rows.start * stride..rows.end * stride].par_chunks_exact_mut(stride).enumerate().for_each(|(i, row)| {
+                let target = row[first..first + width * 2].as_chunks_mut::<2>().0;
+                for (to, from) in target.iter_mut().zip(source(rows.start + i).chunks_exact(pixel)) {
+                    *to = component(p, rgba(frame.format, from)).to_le_bytes();
+                }
+            });
+        }
+    }
+
+    /// The planes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// A pixel as 0..=1.
+fn rgba(format: PixelFormat, from: &[u8]) -> [f32; 4] {
+    match format {
+        PixelFormat::Rgba8 => std::array::from_fn(|i| f32::from(from[i]) / 255.0),
+        PixelFormat::Rgba16 => {
+            std::array::from_fn(|i| f32::from(u16::from_ne_bytes([from[2 * i], from[2 * i + 1]])) / 65_535.0)
+        }
+    }
+}
+
+/// Component 0..=3 of Y, U, V, A.
+fn component(index: usize, [r, g, b, a]: [f32; 4]) -> u16 {
+    const KR: f32 = 0.2126;
+    const KB: f32 = 0.0722;
+    let y = KR * r + (1.0 - KR - KB) * g + KB * b;
+    let value = match index {
+        0 => 64.0 + 876.0 * y,
+        1 => 512.0 + 896.0 * (b - y) / (2.0 * (1.0 - KB)),
+        2 => 512.0 + 896.0 * (r - y) / (2.0 * (1.0 - KR)),
+        _ => 1023.0 * a,
+    };
+    value.round().clamp(0.0, 1023.0) as u16
+}

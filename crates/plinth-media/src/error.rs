@@ -1,0 +1,47 @@
+//! Why files could not be written.
+
+use std::path::PathBuf;
+
+/// Why files could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum MediaError {
+    /// ffmpeg is not there.
+    #[error("'{program}' cannot be started; install ffmpeg (Debian and Ubuntu: `apt-get install ffmpeg`) or name it with --ffmpeg")]
+    FfmpegMissing {
+        /// What was called.
+        program: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// An encoder stopped.
+    #[error("encoding {} failed: {words}", file.display())]
+    Encoder {
+        /// The file it was writing.
+        file: PathBuf,
+        /// The end of what ffmpeg said.
+        words: String,
+    },
+    /// A file could not be written.
+    #[error("{} cannot be written: {source}", file.display())]
+    File {
+        /// Which one.
+        file: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A picture could not be written as PNG.
+    #[error("{} cannot be written: {source}", file.display())]
+    Png {
+        /// Which one.
+        file: PathBuf,
+        /// Why.
+        source: ::png::EncodingError,
+    },
+    /// Frames are missing or do not fit.
+    #[error("{problem}")]
+    Frames {
+        /// What is wrong.
+        problem: String,
+    },
+}

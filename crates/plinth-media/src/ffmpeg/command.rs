@@ -1,0 +1,66 @@
+//! Arguments, explicit about colour: what ffmpeg is not told it guesses, and guesses BT.601.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// How a stream is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VideoCodec {
+    /// H.264 High, 8-bit 4:2:0, in MP4; constant quality.
+    H264 {
+        /// x264's constant rate factor.
+        crf: u8,
+    },
+    /// ProRes 4444 with 16-bit alpha in MOV.
+    ProRes4444,
+}
+
+/// A raw video stream and what becomes of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stream {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) fps: u32,
+    pub(crate) codec: VideoCodec,
+}
+
+/// x264's preset. On two cores, a third of the time of `medium` at the same rate factor, with files a tenth larger.
+const PRESET: &str = "veryfast";
+
+/// The whole command.
+pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
+    let size = format!("{}x{}", stream.width, stream.height);
+    let fps = stream.fps.to_string();
+    let pixels = match stream.codec {
+        VideoCodec::H264 { .. } => "yuv420p",
+        VideoCodec::ProRes4444 => "yuva444p10le",
+    };
+    let mut command = Command::new(program);
+    command.args(["-hide_banner", "-loglevel", "error", "-y"]);
+    command.args(["-f", "rawvideo", "-pixel_format", pixels, "-video_size", &size, "-framerate", &fps]);
+    command.args(["-color_range", "tv", "-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]);
+    command.args(["-i", "pipe:0", "-an", "-r", &fps]);
+    match stream.codec {
+        VideoCodec::H264 { crf } => {
+            // A closed group of pictures each second: streams cut cleanly there.
+            let gop = fps.clone();
+            command.args(["-c:v", "libx264", "-profile:v", "high", "-preset", PRESET, "-crf", &crf.to_string()]);
+            command.args(["-pix_fmt", "yuv420p", "-g", &gop, "-keyint_min", &gop, "-sc_threshold", "0"]);
+            command.args([
+                "-x264-params",
+                "open-gop=0:colorprim=bt709:transfer=bt709:colormatrix=bt709:range=tv:force-cfr=1",
+            ]);
+            command.args(["-color_range", "tv", "-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]);
+            command.args(["-video_track_timescale", "30000", "-movflags", "+faststart", "-f", "mp4"]);
+        }
+        VideoCodec::ProRes4444 => {
+            // prores_ks takes its tags from the frames, not from the options.
+            command.args(["-vf", "setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709"]);
+            command.args(["-c:v", "prores_ks", "-profile:v", "4444", "-alpha_bits", "16", "-vendor", "apl0"]);
+            command.args(["-pix_fmt", "yuva444p10le", "-movflags", "+write_colr", "-f", "mov"]);
+        }
+    }
+    command.arg(out);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}

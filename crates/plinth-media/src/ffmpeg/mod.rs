@@ -1,0 +1,9 @@
+//! ffmpeg as a child process.
+
+mod command;
+mod probe;
+mod process;
+
+pub(crate) use command::{Stream, VideoCodec};
+pub use probe::{Capabilities, probe};
+pub(crate) use process::Encoder;

@@ -1,0 +1,42 @@
+//! What an ffmpeg can do, found out by doing it.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::command::{Stream, VideoCodec};
+use super::process::Encoder;
+use crate::MediaError;
+
+/// What an ffmpeg can do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// The first line it says of itself.
+    pub version: String,
+    /// It encodes H.264.
+    pub h264: bool,
+    /// It encodes ProRes 4444.
+    pub prores: bool,
+}
+
+/// Starts ffmpeg and encodes a frame with each encoder that is needed.
+/// Errors: [`MediaError::FfmpegMissing`].
+pub fn probe(program: &Path) -> Result<Capabilities, MediaError> {
+    let missing = |source| MediaError::FfmpegMissing { program: program.display().to_string(), source };
+    let said =
+        Command::new(program).arg("-version").stdin(Stdio::null()).stderr(Stdio::null()).output().map_err(missing)?;
+    let version = String::from_utf8_lossy(&said.stdout).lines().next().unwrap_or("unknown version").to_owned();
+    let folder = tempfile::tempdir().map_err(missing)?;
+    let works = |codec, name: &str, bytes: usize| {
+        let stream = Stream { width: 64, height: 64, fps: 30, codec };
+        let encoded = Encoder::start(program, stream, &folder.path().join(name)).and_then(|mut encoder| {
+            encoder.picture(vec![128; bytes])?;
+            encoder.finish()
+        });
+        encoded.is_ok()
+    };
+    Ok(Capabilities {
+        version,
+        h264: works(VideoCodec::H264 { crf: 23 }, "probe.mp4", 64 * 64 * 3 / 2),
+        prores: works(VideoCodec::ProRes4444, "probe.mov", 64 * 64 * 8),
+    })
+}

@@ -1,0 +1,65 @@
+//! Smaller versions of a picture.
+
+use fast_image_resize::images::{Image, ImageRef};
+use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+
+use crate::MediaError;
+use crate::canvas::Canvas;
+
+/// Scales pictures of one size to another by area.
+pub(crate) struct Reducer {
+    resizer: Resizer,
+    width: u32,
+    height: u32,
+}
+
+impl Reducer {
+    pub(crate) fn new(width: u32, height: u32) -> Self {
+        Self { resizer: Resizer::new(), width, height }
+    }
+
+    /// The picture, smaller.
+    pub(crate) fn reduce(&mut self, canvas: &Canvas) -> Result<Canvas, MediaError> {
+        let fault = |e: String| MediaError::Frames { problem: format!("a frame cannot be scaled: {e}") };
+        let source = ImageRef::new(canvas.width, canvas.height, &canvas.pixels, PixelType::U8x4)
+            .map_err(|e| fault(e.to_string()))?;
+        let mut target = Image::new(self.width, self.height, PixelType::U8x4);
+        let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Box)).use_alpha(false);
+        self.resizer.resize(&source, &mut target, &options).map_err(|e| fault(e.to_string()))?;
+        Ok(Canvas { width: self.width, height: self.height, pixels: target.into_vec() })
+    }
+}
+
+/// Size with the long side at most `limit`, both sides even.
+pub(crate) fn within(width: u32, height: u32, limit: u32) -> (u32, u32) {
+    let long = width.max(height);
+    if long <= limit {
+        return (width, height);
+    }
+    let scaled = |side: u32| even((u64::from(side) * u64::from(limit) + u64::from(long) / 2) / u64::from(long));
+    (scaled(width), scaled(height))
+}
+
+/// A quarter of each side, even.
+pub(crate) fn quarter(width: u32, height: u32) -> (u32, u32) {
+    (even(u64::from(width.div_ceil(4))), even(u64::from(height.div_ceil(4))))
+}
+
+fn even(side: u64) -> u32 {
+    (side.div_ceil(2) * 2).max(2) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_even_and_keep_the_shape() {
+        assert_eq!(within(3840, 2160, 1920), (1920, 1080));
+        assert_eq!(within(2160, 3840, 1920), (1080, 1920));
+        assert_eq!(within(960, 540, 1920), (960, 540));
+        assert_eq!(within(1920, 1080, 480), (480, 270));
+        assert_eq!(quarter(1920, 1080), (480, 270));
+        assert_eq!(quarter(960, 540), (240, 136));
+    }
+}

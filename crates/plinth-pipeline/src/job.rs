@@ -1,0 +1,182 @@
+//! A job from start to end.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use plinth_frame::PixelFormat;
+use plinth_media::{MediaPlan, MediaWriter};
+use plinth_model::{LoadOptions, load_glb};
+use plinth_render::{Gpu, GpuOptions, Picture, RenderError, Renderer};
+use plinth_scene::{EnvironmentMap, Scene, build_scene};
+use plinth_spec::RenderSettings;
+use plinth_spec::quality::FRAMES_PER_SECOND;
+use plinth_spec::settings::Effect;
+use sha2::{Digest, Sha256};
+
+use crate::failure::JobError;
+use crate::manifest::{Manifest, ManifestFile, Timings};
+use crate::progress::{Clock, Progress, Stage};
+use crate::sink::{Cancelled, WatchedSink};
+
+/// What is to be written, and where.
+#[derive(Clone, Debug, Default)]
+pub struct Outputs {
+    /// The video in full size.
+    pub video: Option<PathBuf>,
+    /// The web video.
+    pub web: Option<PathBuf>,
+    /// The thumbnail video.
+    pub thumb: Option<PathBuf>,
+    /// The poster in full size.
+    pub poster: Option<PathBuf>,
+    /// The small poster.
+    pub small_poster: Option<PathBuf>,
+}
+
+impl Outputs {
+    /// Nothing but stills: only their frame needs to be drawn.
+    fn is_still(&self) -> bool {
+        self.video.is_none() && self.web.is_none() && self.thumb.is_none()
+    }
+}
+
+/// One job.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The GLB file's bytes.
+    pub model: Vec<u8>,
+    /// The settings.
+    pub settings: RenderSettings,
+    /// The environment; `None`: the built-in studio.
+    pub environment: Option<EnvironmentMap>,
+    /// What is to be written.
+    pub outputs: Outputs,
+    /// Part of an adapter's name, or `cpu`; `None`: the best there is.
+    pub adapter: Option<String>,
+    /// The ffmpeg to call.
+    pub ffmpeg: PathBuf,
+    /// Whether the manifest carries a hash of all frames.
+    pub hash_frames: bool,
+}
+
+/// Runs a job. `report` hears how far it is; setting `cancel` ends it. Files appear only when all are complete.
+/// Errors: everything that can go wrong, see [`JobError`].
+pub fn run(job: Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> Result<Manifest, JobError> {
+    let begin = Instant::now();
+    let stage = |stage| Progress { stage, frame: 0, frames: 0, left: None };
+    report(stage(Stage::Loading));
+    let options = GpuOptions { adapter: job.adapter.clone() };
+    // The device opens while the model is read.
+    let opening = std::thread::spawn(move || Gpu::open(&options));
+    let (width, height) = job.settings.video().quality.size(job.settings.video().aspect);
+    let load = LoadOptions { max_texture_side: texture_side(width.max(height)), ..LoadOptions::default() };
+    let model = load_glb(&job.model, &load)?;
+    let mut scene = build_scene(Arc::new(model), &job.settings, job.environment.clone())?;
+    let poster_frame = poster_frame(&mut scene, &job);
+    let gpu = opening.join().map_err(|_panic| JobError::Crashed)??;
+    stop_if(cancel)?;
+    let load_secs = begin.elapsed().as_secs_f64();
+    report(stage(Stage::Preparing));
+    let transparent = job.settings.video().quality.has_alpha() && job.outputs.video.is_some();
+    let format = if transparent { PixelFormat::Rgba16 } else { PixelFormat::Rgba8 };
+    let mut renderer = Renderer::new(&gpu, &scene, Picture { width, height, format })?;
+    stop_if(cancel)?;
+    let prepare_secs = begin.elapsed().as_secs_f64() - load_secs;
+    let frames = scene.shots.len() as u32;
+    let writer = MediaWriter::start(plan(&job, width, height, frames, poster_frame))?;
+    let mut sink = WatchedSink {
+        writer,
+        clock: Clock::new(frames),
+        hash: job.hash_frames.then(Sha256::new),
+        cancel,
+        report,
+        first_frame: None,
+    };
+    renderer.render(&scene, &mut sink).map_err(from_render)?;
+    let rendered = Instant::now();
+    let WatchedSink { writer, hash, report, first_frame, .. } = sink;
+    report(Progress { stage: Stage::Finishing, frame: frames, frames, left: None });
+    let written = writer.finish()?;
+    let first = first_frame.unwrap_or(rendered);
+    Ok(Manifest {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        adapter: format!("{} ({})", gpu.report().name, gpu.report().driver),
+        render_settings: job.settings.echoed(),
+        frames,
+        frame_hash: hash.map(|h| h.finalize().iter().map(|b| format!("{b:02x}")).collect()),
+        files: written
+            .files
+            .into_iter()
+            .map(|f| ManifestFile {
+                kind: f.kind.to_owned(),
+                path: f.path.display().to_string(),
+                bytes: f.bytes,
+                width: f.width,
+                height: f.height,
+            })
+            .collect(),
+        warnings: scene.warnings,
+        timings: Timings {
+            load_secs,
+            prepare_secs,
+            first_frame_secs: (first - begin).as_secs_f64(),
+            render_secs: (rendered - first).as_secs_f64(),
+            finish_secs: rendered.elapsed().as_secs_f64(),
+            total_secs: begin.elapsed().as_secs_f64(),
+        },
+    })
+}
+
+fn stop_if(cancel: &AtomicBool) -> Result<(), JobError> {
+    if cancel.load(Ordering::Relaxed) { Err(JobError::Cancelled) } else { Ok(()) }
+}
+
+/// Texels beyond what the picture can show are not kept.
+fn texture_side(longest: u32) -> u32 {
+    longest.next_power_of_two().clamp(512, 8192)
+}
+
+/// The frame that posters show: the first, or the last of a reveal. A still drops all other frames.
+fn poster_frame(scene: &mut Scene, job: &Job) -> u32 {
+    let last = scene.shots.len() - 1;
+    let index = if job.settings.camera().effect == Effect::Reveal { last } else { 0 };
+    if !job.outputs.is_still() {
+        return index as u32;
+    }
+    scene.shots.swap(0, index);
+    scene.shots.truncate(1);
+    scene.shots[0].index = 0;
+    0
+}
+
+fn plan(job: &Job, width: u32, height: u32, frames: u32, poster_frame: u32) -> MediaPlan {
+    let outputs = &job.outputs;
+    MediaPlan {
+        ffmpeg: job.ffmpeg.clone(),
+        width,
+        height,
+        fps: FRAMES_PER_SECOND,
+        frames,
+        video: outputs.video.clone().map(|path| (path, job.settings.video().quality.codec())),
+        web: outputs.web.clone(),
+        thumb: outputs.thumb.clone(),
+        poster: outputs.poster.clone(),
+        small_poster: outputs.small_poster.clone(),
+        poster_frame,
+        background: job.settings.background().color,
+    }
+}
+
+/// An error of the renderer, or the one that its sink gave it.
+fn from_render(error: RenderError) -> JobError {
+    let RenderError::Sink { source } = error else { return JobError::Render(error) };
+    if source.0.is::<Cancelled>() {
+        return JobError::Cancelled;
+    }
+    match source.0.downcast::<plinth_media::MediaError>() {
+        Ok(media) => JobError::Media(*media),
+        Err(other) => JobError::Render(RenderError::Sink { source: plinth_frame::SinkError(other) }),
+    }
+}

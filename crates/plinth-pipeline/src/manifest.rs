@@ -1,0 +1,59 @@
+//! What a job made.
+
+use serde::Serialize;
+
+/// What a job made, for machines.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Manifest {
+    /// Version of the program.
+    pub version: String,
+    /// Adapter and driver that drew.
+    pub adapter: String,
+    /// The settings as they were read.
+    pub render_settings: serde_json::Value,
+    /// Frames of the video.
+    pub frames: u32,
+    /// SHA-256 over all frames in order, as hexadecimal digits; only where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frame_hash: Option<String>,
+    /// The files.
+    pub files: Vec<ManifestFile>,
+    /// Settings without effect and repairs of the model.
+    pub warnings: Vec<String>,
+    /// Where the time went.
+    pub timings: Timings,
+}
+
+/// One file.
+#[derive(Clone, Debug, Serialize)]
+pub struct ManifestFile {
+    /// `video`, `web`, `thumb`, `poster` or `smallPoster`.
+    pub kind: String,
+    /// Where it is.
+    pub path: String,
+    /// Its size.
+    pub bytes: u64,
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+}
+
+/// Seconds by stage.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Timings {
+    /// Start to the model read and the device open.
+    pub load_secs: f64,
+    /// Light, textures, geometry, pipelines.
+    pub prepare_secs: f64,
+    /// Start to the first frame.
+    pub first_frame_secs: f64,
+    /// First to last frame.
+    pub render_secs: f64,
+    /// Last frame to complete files.
+    pub finish_secs: f64,
+    /// All together.
+    pub total_secs: f64,
+}

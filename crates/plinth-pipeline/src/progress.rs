@@ -1,0 +1,48 @@
+//! How far a job is.
+
+use std::time::{Duration, Instant};
+
+/// What a job is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// Reading the model, opening the device.
+    Loading,
+    /// Light, textures, geometry.
+    Preparing,
+    /// Drawing and encoding.
+    Rendering,
+    /// Waiting for encoders.
+    Finishing,
+}
+
+/// How far a job is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// What it is doing.
+    pub stage: Stage,
+    /// Frames that are done.
+    pub frame: u32,
+    /// Frames in all.
+    pub frames: u32,
+    /// Time that rendering will still take, once two frames are done.
+    pub left: Option<Duration>,
+}
+
+/// Measures the time between frames.
+pub(crate) struct Clock {
+    first: Option<Instant>,
+    frames: u32,
+}
+
+impl Clock {
+    pub(crate) fn new(frames: u32) -> Self {
+        Self { first: None, frames }
+    }
+
+    /// Notes that `done` frames are done.
+    pub(crate) fn tick(&mut self, done: u32) -> Progress {
+        let first = *self.first.get_or_insert_with(Instant::now);
+        let left = (done > 1).then(|| first.elapsed() / (done - 1) * (self.frames - done));
+        Progress { stage: Stage::Rendering, frame: done, frames: self.frames, left }
+    }
+}

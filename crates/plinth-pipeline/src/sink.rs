@@ -1,0 +1,41 @@
+//! Between renderer and files: counts, hashes, and listens for a wish to stop.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use plinth_frame::{Frame, FrameSink, SinkError};
+use plinth_media::MediaWriter;
+use sha2::{Digest, Sha256};
+
+use crate::progress::{Clock, Progress};
+
+/// The wish to stop, as an error.
+#[derive(Debug, thiserror::Error)]
+#[error("cancelled")]
+pub(crate) struct Cancelled;
+
+/// Hands frames to the files and tells how far they are.
+pub(crate) struct WatchedSink<'a> {
+    pub(crate) writer: MediaWriter,
+    pub(crate) clock: Clock,
+    pub(crate) hash: Option<Sha256>,
+    pub(crate) cancel: &'a AtomicBool,
+    pub(crate) report: &'a mut dyn FnMut(Progress),
+    pub(crate) first_frame: Option<Instant>,
+}
+
+impl FrameSink for WatchedSink<'_> {
+    fn frame(&mut self, frame: &Frame) -> Result<(), SinkError> {
+        if self.cancel.load(Ordering::Relaxed) {
+            return Err(SinkError(Box::new(Cancelled)));
+        }
+        self.first_frame.get_or_insert_with(Instant::now);
+        if let Some(hash) = &mut self.hash {
+            hash.update(frame.index.to_le_bytes());
+            hash.update(&frame.pixels);
+        }
+        self.writer.frame(frame)?;
+        (self.report)(self.clock.tick(frame.index + 1));
+        Ok(())
+    }
+}
