@@ -28,7 +28,7 @@ pub(crate) fn command() -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .help("A .glb file"),
         )
-        .arg(path("output").short('o').required(true).help("OUT.mp4, OUT.mov (quality pro) or OUT.png (the poster frame)"))
+        .arg(path("out").short('o').required(true).help("OUT.mp4, OUT.mov (quality pro) or OUT.png (the poster frame)"))
         .arg(
             Arg::new("settings")
                 .long("settings")
@@ -65,7 +65,7 @@ pub(crate) fn ffmpeg_arg() -> Arg {
 }
 
 pub(crate) fn run(args: &ArgMatches) -> Result<()> {
-    let out: &PathBuf = args.get_one("output").context("--output is missing")?;
+    let out: &PathBuf = args.get_one("out").context("--out is missing")?;
     let settings = settings(args, out)?;
     for name in not_yet_rendered(&settings) {
         eprintln!("plinth: warning: the setting {name} does not change the picture yet");
