@@ -16,17 +16,21 @@ pub(crate) fn sample(model: &Model, clip: Option<(&Animation, f32)>) -> Sampled 
         weights: model.nodes.iter().map(|n| n.weights.clone()).collect(),
     };
     if let Some((clip, time)) = clip {
-        for channel in &clip.channels {
+        for channel in clip.channels.iter().filter(|c| !c.times.is_empty()) {
             apply(channel, time, &mut out);
         }
     }
     out
 }
 
-/// Time within a looping clip; a speed below 0 runs it backwards.
+/// Time within a looping clip; a speed below 0 runs it backwards from its end.
 pub(crate) fn looped(time_secs: f64, speed: f64, duration: f32) -> f32 {
     let duration = f64::from(duration);
-    if duration > 0.0 && duration.is_finite() { (time_secs * speed).rem_euclid(duration) as f32 } else { 0.0 }
+    if duration <= 0.0 || !duration.is_finite() {
+        return 0.0;
+    }
+    let run = (time_secs * speed.abs()) % duration;
+    (if speed < 0.0 { duration - run } else { run }) as f32
 }
 
 fn apply(channel: &Channel, time: f32, out: &mut Sampled) {
@@ -139,7 +143,8 @@ mod tests {
     #[test]
     fn clips_loop_and_run_backwards() {
         assert!((looped(2.5, 1.0, 2.0) - 0.5).abs() < 1e-6);
-        assert!((looped(0.5, -1.0, 2.0) - 1.5).abs() < 1e-6);
+        assert!((looped(0.5, -1.0, 2.0) - 1.5).abs() < 1e-6 && (looped(0.0, -1.0, 2.0) - 2.0).abs() < 1e-6);
+        assert!((looped(4.5, -2.0, 2.0) - 1.0).abs() < 1e-6);
         assert!(looped(1.0, 1.0, 0.0).abs() < 1e-9 && looped(1.0, 1.0, f32::INFINITY).abs() < 1e-9);
     }
 }

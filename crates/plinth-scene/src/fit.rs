@@ -1,71 +1,206 @@
-//! Bounds, normalisation and framing.
+//! How far the model reaches while it moves.
 
-use glam::{Mat4, Vec3};
-use plinth_model::Model;
+use glam::Vec3;
+use plinth_model::{Animation, Model};
+use rayon::prelude::*;
 
-use crate::pose::pose_model;
-use crate::shot::PosedPrimitive;
+use crate::pose::{Draw, Placed, moving_nodes};
 
-/// Times of a clip at which its bounds are taken.
-const CLIP_SAMPLES: u16 = 24;
-/// Directions in which the farthest points are kept for framing.
-const SUPPORT_DIRECTIONS: u16 = 400;
+/// Points kept together under one box.
+const BLOCK: usize = 64;
+/// Moving points that are looked at, over all times together.
+const MAX_MOVING_POINTS: usize = 4_000_000;
+/// Times at which a clip is looked at besides its keys.
+const EVEN_TIMES: usize = 32;
+/// Keys at which it is looked at, at most.
+const MAX_KEY_TIMES: usize = 64;
+/// Room for what happens between times, as a share, where not all of them can be looked at.
+const SLACK: f32 = 0.03;
 
-/// Poses of the model over a clip (one at rest without), in the space of `world_from_model`.
-pub(crate) fn poses(model: &Model, clip: Option<usize>, world_from_model: Mat4, hidden: &[bool]) -> Vec<Vec<PosedPrimitive>> {
-    match clip.and_then(|c| model.animations.get(c)) {
-        None => vec![pose_model(model, None, world_from_model, hidden)],
-        Some(clip) => (0..CLIP_SAMPLES)
-            .map(|i| {
-                let time = clip.duration * f32::from(i) / f32::from(CLIP_SAMPLES);
-                let time = if time.is_finite() { time } else { 0.0 };
-                pose_model(model, Some((clip, time)), world_from_model, hidden)
+/// Points that answer how far they reach in a direction without looking at each of them.
+pub(crate) struct Cloud {
+    points: Vec<Vec3>,
+    boxes: Vec<(Vec3, Vec3)>,
+}
+
+impl Cloud {
+    pub(crate) fn new(points: Vec<Vec3>) -> Self {
+        let boxes = points
+            .par_chunks(BLOCK)
+            .map(|block| {
+                let start = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+                block.iter().fold(start, |(min, max), p| (min.min(*p), max.max(*p)))
             })
-            .collect(),
+            .collect();
+        Self { points, boxes }
     }
-}
 
-/// The box around all positions that are used; `None` when there are none or they are not finite.
-pub(crate) fn bounds<'a>(posed: impl IntoIterator<Item = &'a PosedPrimitive>) -> Option<(Vec3, Vec3)> {
-    let (mut min, mut max) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-    for p in posed.into_iter().flat_map(|one| &one.positions) {
-        min = min.min(*p);
-        max = max.max(*p);
-    }
-    let extent = max - min;
-    (min.is_finite() && max.is_finite() && extent.is_finite()).then_some((min, max))
-}
-
-/// Points that hold the convex hull of all others, nearly.
-pub(crate) fn support_points<'a>(posed: impl Iterator<Item = &'a PosedPrimitive>) -> Vec<Vec3> {
-    let directions: Vec<Vec3> = (0..SUPPORT_DIRECTIONS)
-        .map(|i| {
-            let y = 1.0 - 2.0 * (f32::from(i) + 0.5) / f32::from(SUPPORT_DIRECTIONS);
-            let (sin, cos) = (f32::from(i) * 2.399_963_2).sin_cos();
-            let r = (1.0 - y * y).max(0.0).sqrt();
-            Vec3::new(r * cos, y, r * sin)
+    /// The larger of `known` and the farthest reach in a direction.
+    fn reach(&self, direction: Vec3, known: f32) -> f32 {
+        let (positive, negative) = (direction.max(Vec3::ZERO), direction.min(Vec3::ZERO));
+        let blocks = self.points.chunks(BLOCK).zip(&self.boxes);
+        blocks.fold(known, |farthest, (block, (min, max))| {
+            // The comparison fails for a box that is not a number, which is then looked into.
+            if max.dot(positive) + min.dot(negative) <= farthest {
+                return farthest;
+            }
+            block.iter().fold(farthest, |farthest, p| farthest.max(p.dot(direction)))
         })
-        .collect();
-    let points: Vec<Vec3> = posed.flat_map(|one| one.positions.iter().copied()).collect();
-    use rayon::prelude::*;
-    directions
-        .par_iter()
-        .filter_map(|d| points.iter().copied().max_by(|a, b| a.dot(*d).total_cmp(&b.dot(*d))))
-        .collect()
+    }
 }
 
-/// Distance from `target` along `toward` (unit, from the target to the camera) at which all points are inside of the
-/// frame with a margin. `tan_half` is (horizontal, vertical).
-pub(crate) fn distance(points: &[Vec3], target: Vec3, toward: Vec3, tan_half: (f32, f32), margin: f32) -> f32 {
+/// Where the model is at all times that are seen.
+pub(crate) struct Motion {
+    /// What stands still, then what moves: over the clip, then at the times of frames.
+    clouds: Vec<Cloud>,
+    /// How many of the clouds belong to the clip as such, whatever part of it is seen.
+    of_clip: usize,
+    slack: f32,
+}
+
+impl Motion {
+    /// Looks at the whole clip, and at the times of the frames in particular; at the rest pose without a clip.
+    pub(crate) fn of(placed: &Placed<'_>, clip: Option<&Animation>, frame_times: &[f32]) -> Self {
+        let used = used_vertices(placed.model);
+        let moving = moving_nodes(placed.model, clip);
+        let vertices = |draw: &Draw<'_>| used[draw.mesh][draw.index].as_slice();
+        let still = placed.positions(None, |draw| !moving[draw.node], vertices);
+        let mut clouds = vec![Cloud::new(still)];
+        let mut out = Self { clouds: Vec::new(), of_clip: 1, slack: 0.0 };
+        if let Some(clip) = clip {
+            let draws = placed.draws();
+            let per_time: usize = draws.iter().filter(|d| moving[d.node]).map(|d| vertices(d).len()).sum();
+            let affordable = (MAX_MOVING_POINTS / per_time.max(1)).max(8);
+            let (of_clip, of_frames) = (clip_times(clip), distinct(frame_times.to_vec()));
+            if of_clip.len() + of_frames.len() > affordable {
+                out.slack = SLACK;
+            }
+            let half = affordable / 2;
+            let (of_clip, of_frames) = (evenly(&of_clip, half), evenly(&of_frames, half));
+            out.of_clip += of_clip.len();
+            let cloud = |time| Cloud::new(placed.positions(Some((clip, time)), |draw| moving[draw.node], vertices));
+            clouds.extend(of_clip.into_iter().chain(of_frames).map(cloud));
+        }
+        Self { clouds, ..out }
+    }
+
+    /// The box over the whole clip, or over everything that is looked at; `None` where there is nothing, or something
+    /// is not finite.
+    pub(crate) fn bounds(&self, whole_clip_only: bool) -> Option<(Vec3, Vec3)> {
+        let count = if whole_clip_only { self.of_clip } else { self.clouds.len() };
+        let start = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+        let boxes = self.clouds[..count].iter().flat_map(|cloud| &cloud.boxes);
+        let (min, max) = boxes.fold(start, |(low, high), (min, max)| (low.min(*min), high.max(*max)));
+        let room = if whole_clip_only { Vec3::ZERO } else { (max - min) * self.slack };
+        (min.is_finite() && max.is_finite()).then_some((min - room, max + room))
+    }
+
+    /// How far it reaches in a direction, at any time.
+    pub(crate) fn reach(&self, direction: Vec3) -> f32 {
+        self.clouds.iter().fold(f32::NEG_INFINITY, |farthest, cloud| cloud.reach(direction, farthest))
+    }
+
+    /// Factor that makes room for what is not looked at.
+    pub(crate) fn room(&self) -> f32 {
+        1.0 + self.slack
+    }
+}
+
+/// For each primitive of each mesh the vertices that its indices use, rising.
+fn used_vertices(model: &Model) -> Vec<Vec<Vec<u32>>> {
+    let of_primitive = |primitive: &plinth_model::Primitive| {
+        let mut used = vec![false; primitive.positions.len()];
+        for i in &primitive.indices {
+            if let Some(slot) = used.get_mut(*i as usize) {
+                *slot = true;
+            }
+        }
+        (0..primitive.positions.len() as u32).filter(|v| used[*v as usize]).collect()
+    };
+    model.meshes.iter().map(|mesh| mesh.primitives.par_iter().map(of_primitive).collect()).collect()
+}
+
+/// Times that show a whole clip: its keys and even steps.
+fn clip_times(clip: &Animation) -> Vec<f32> {
+    let keys = clip.channels.iter().flat_map(|c| &c.times).copied().filter(|t| (0.0..=clip.duration).contains(t));
+    let mut times = evenly(&distinct(keys.collect()), MAX_KEY_TIMES);
+    let step = |i: usize| clip.duration * (i as f32 / EVEN_TIMES as f32);
+    times.extend((0..=EVEN_TIMES).map(step).filter(|t| t.is_finite()));
+    distinct(times)
+}
+
+fn distinct(mut times: Vec<f32>) -> Vec<f32> {
+    times.sort_by(f32::total_cmp);
+    times.dedup();
+    times
+}
+
+/// At most `count` of a list, evenly, first and last among them.
+fn evenly(times: &[f32], count: usize) -> Vec<f32> {
+    if times.len() <= count {
+        return times.to_vec();
+    }
+    let last = times.len() - 1;
+    (0..count).map(|i| times[i * last / (count - 1).max(1)]).collect()
+}
+
+/// Distance from the origin along `toward` (unit, from the origin to the camera) from which everything is inside of
+/// the frame. `reach` tells how far the model reaches in a direction; `tan_half` is (horizontal, vertical), what may be
+/// used of the tangents of the half angles of view.
+pub(crate) fn distance(reach: impl Fn(Vec3) -> f32, toward: Vec3, tan_half: (f32, f32)) -> f32 {
     let right = Vec3::Y.cross(toward).normalize_or(Vec3::X);
     let up = toward.cross(right);
-    let (tan_x, tan_y) = (tan_half.0 * (1.0 - margin), tan_half.1 * (1.0 - margin));
-    points
-        .iter()
-        .map(|p| {
-            let offset = *p - target;
-            let sideways = (offset.dot(right).abs() / tan_x).max(offset.dot(up).abs() / tan_y);
-            offset.dot(toward) + sideways
-        })
-        .fold(0.0, f32::max)
+    // A point is inside where |sideways| / tan ≤ distance − its depth toward the camera.
+    let (x, y) = (right / tan_half.0, up / tan_half.1);
+    [x, -x, y, -y].into_iter().map(|sideways| reach(toward + sideways)).fold(0.0, f32::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points() -> Vec<Vec3> {
+        (0..1000_u16)
+            .map(|i| {
+                let a = f32::from(i) * 2.399_963;
+                Vec3::new(a.sin() * f32::from(i % 7), a.cos() * 2.0, f32::from(i % 13) - 6.0)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_cloud_reaches_as_far_as_its_farthest_point() {
+        let cloud = Cloud::new(points());
+        for d in [Vec3::X, -Vec3::Y, Vec3::new(1.0, -2.0, 0.5), Vec3::new(-0.3, 0.1, -4.0)] {
+            let slow = points().iter().map(|p| p.dot(d)).fold(f32::NEG_INFINITY, f32::max);
+            assert!((cloud.reach(d, f32::NEG_INFINITY) - slow).abs() < 1e-6);
+            assert!((cloud.reach(d, slow + 1.0) - slow - 1.0).abs() < 1e-6);
+        }
+    }
+
+    #[test]
+    fn from_the_distance_found_the_farthest_point_is_on_the_edge() {
+        let cloud = Cloud::new(points());
+        let toward = Vec3::new(0.4, 0.3, 0.8).normalize();
+        let (tan_x, tan_y) = (0.5, 0.3);
+        let d = distance(|v| cloud.reach(v, f32::NEG_INFINITY), toward, (tan_x, tan_y));
+        let right = Vec3::Y.cross(toward).normalize();
+        let up = toward.cross(right);
+        let edge = points()
+            .iter()
+            .map(|p| {
+                let depth = d - p.dot(toward);
+                (p.dot(right).abs() / (depth * tan_x)).max(p.dot(up).abs() / (depth * tan_y))
+            })
+            .fold(0.0, f32::max);
+        assert!((edge - 1.0).abs() < 1e-4, "{edge}");
+    }
+
+    #[test]
+    fn a_list_is_thinned_with_its_ends_kept() {
+        let times: Vec<f32> = (0..100_u8).map(f32::from).collect();
+        let few = evenly(&times, 5);
+        assert_eq!(few, [0.0, 24.0, 49.0, 74.0, 99.0]);
+        assert_eq!(evenly(&times, 200).len(), 100);
+    }
 }

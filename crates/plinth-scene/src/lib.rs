@@ -14,9 +14,11 @@ mod environment;
 mod error;
 mod fit;
 mod lights;
+mod place;
 mod pose;
 mod scene;
 mod shot;
+mod shots;
 
 pub use build::build_scene;
 pub use environment::{EnvironmentMap, GainMap, gain_map, radiance_hdr, studio};

@@ -1,11 +1,12 @@
 //! The built-in rig and the file's own lights.
 
-use glam::{Mat3, Mat4, Vec3};
+use glam::{DMat4, DVec3, Vec3};
 use plinth_model::{LightKind, Model};
 use plinth_spec::settings::Light;
 
 use crate::clip::sample;
 use crate::environment::linear_from_srgb;
+use crate::place::Placement;
 use crate::pose::node_matrices;
 use crate::scene::{KeyLight, PointLikeLight};
 
@@ -14,11 +15,14 @@ const KEY_DIRECTION: Vec3 = Vec3::new(-0.55, 1.0, 0.62);
 /// Its distance in world units.
 const KEY_DISTANCE: f32 = 9.0;
 /// Its irradiance at intensity 1.
-const KEY_IRRADIANCE: f32 = 1.5;
+const KEY_IRRADIANCE: f32 = 1.8;
 /// Fill and rim: direction and irradiance at intensity 1.
 const OTHERS: [(Vec3, f32); 2] = [(Vec3::new(1.0, 0.35, 0.8), 0.25), (Vec3::new(0.5, 0.7, -1.0), 0.45)];
 /// Radiance of the ambient light at intensity 1.
 const AMBIENT: f32 = 0.03;
+
+/// What the lights of a file give at most, together: authors mean them for cameras that adapt to them.
+const FILE_IRRADIANCE: f32 = 2.5;
 
 /// A linear colour from sRGB bytes.
 pub(crate) fn linear(color: [u8; 3]) -> Vec3 {
@@ -44,33 +48,53 @@ pub(crate) fn ambient(settings: &Light) -> Vec3 {
     Vec3::splat(AMBIENT * settings.ambient as f32)
 }
 
-/// Fill, rim and the lights of the file.
-pub(crate) fn other_lights(settings: &Light, model: &Model, world_from_model: Mat4) -> Vec<PointLikeLight> {
-    let mut out = Vec::new();
-    if settings.lights > 0.0 {
-        let color = linear(settings.fill_color) * settings.lights as f32;
-        out.extend(OTHERS.iter().map(|(direction, irradiance)| PointLikeLight::Directional {
+/// Fill, rim and the lights of the file; all of them follow `lightsIntensity`.
+pub(crate) fn other_lights(settings: &Light, model: &Model, placement: &Placement) -> Vec<PointLikeLight> {
+    let strength = settings.lights as f32;
+    if strength <= 0.0 {
+        return Vec::new();
+    }
+    let color = linear(settings.fill_color) * strength;
+    let mut out: Vec<PointLikeLight> = OTHERS
+        .iter()
+        .map(|(direction, irradiance)| PointLikeLight::Directional {
             to_light: direction.normalize(),
             irradiance: color * *irradiance,
-        }));
-    }
-    let matrices = node_matrices(model, &sample(model, None));
-    for (node, matrix) in model.nodes.iter().zip(matrices) {
-        if let Some(light) = node.light.and_then(|l| model.lights.get(l)) {
-            out.push(file_light(light, world_from_model * matrix, world_from_model));
+        })
+        .collect();
+    let mut of_file = file_lights(model, placement);
+    let at_model: f32 = of_file.iter().map(|light| irradiance_at(light, placement.bounds())).sum();
+    let dimmed = if at_model > FILE_IRRADIANCE { FILE_IRRADIANCE / at_model } else { 1.0 };
+    for light in &mut of_file {
+        match light {
+            PointLikeLight::Directional { irradiance, .. } => *irradiance *= dimmed * strength,
+            PointLikeLight::Point { intensity, .. } => *intensity *= dimmed * strength,
         }
     }
+    out.extend(of_file);
     out
+}
+
+fn file_lights(model: &Model, placement: &Placement) -> Vec<PointLikeLight> {
+    let matrices = node_matrices(model, &sample(model, None));
+    model
+        .nodes
+        .iter()
+        .zip(matrices)
+        .filter_map(|(node, matrix)| {
+            let light = model.lights.get(node.light?)?;
+            Some(file_light(light, placement.world_from_model * matrix, placement.scale))
+        })
+        .collect()
 }
 
 /// A light of the file. Its photometric strength is taken as radiometric, as web viewers do; what it gives at a
 /// surface stays the same whatever the model is scaled to.
-fn file_light(light: &plinth_model::Light, world: Mat4, world_from_model: Mat4) -> PointLikeLight {
-    let scale = Mat3::from_mat4(world_from_model).determinant().abs().cbrt();
-    let axis = world.transform_vector3(Vec3::NEG_Z).normalize_or(Vec3::NEG_Z);
+fn file_light(light: &plinth_model::Light, world: DMat4, scale: f32) -> PointLikeLight {
+    let axis = world.transform_vector3(DVec3::NEG_Z).normalize_or(DVec3::NEG_Z).as_vec3();
     let color = Vec3::from(light.color) * light.intensity;
     let point = |cone| PointLikeLight::Point {
-        position: world.transform_point3(Vec3::ZERO),
+        position: world.transform_point3(DVec3::ZERO).as_vec3(),
         intensity: color * scale * scale,
         range: light.range.map(|r| r * scale),
         cone,
@@ -81,5 +105,56 @@ fn file_light(light: &plinth_model::Light, world: Mat4, world_from_model: Mat4) 
         LightKind::Spot { inner_cone_angle, outer_cone_angle } => {
             point(Some((axis, inner_cone_angle.cos(), outer_cone_angle.cos())))
         }
+    }
+}
+
+/// What a light of the file gives at the model, as its brightest channel, cones not regarded.
+fn irradiance_at(light: &PointLikeLight, bounds: (Vec3, Vec3)) -> f32 {
+    match light {
+        PointLikeLight::Directional { irradiance, .. } => irradiance.max_element(),
+        PointLikeLight::Point { position, intensity, .. } => {
+            let nearest = ((bounds.1 - bounds.0) * 0.5).length_squared().max(1e-6);
+            let away = position.distance_squared((bounds.0 + bounds.1) * 0.5);
+            intensity.max_element() / away.max(nearest)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOX: (Vec3, Vec3) = (Vec3::NEG_ONE, Vec3::ONE);
+
+    fn candela(intensity: f32) -> plinth_model::Light {
+        plinth_model::Light { kind: LightKind::Point, color: [1.0; 3], intensity, range: Some(10.0) }
+    }
+
+    #[test]
+    fn a_lamp_lights_the_same_whatever_the_model_is_scaled_to() {
+        let at = |scale: f64| {
+            let world = DMat4::from_scale(DVec3::splat(scale)) * DMat4::from_translation(DVec3::new(0.0, 3.0, 4.0));
+            file_light(&candela(50.0), world, scale as f32)
+        };
+        let PointLikeLight::Point { position, intensity, range, .. } = at(0.5) else { panic!("not a point") };
+        assert!((intensity.x / position.length_squared() - 2.0).abs() < 1e-5);
+        assert!((range.unwrap() - 5.0).abs() < 1e-5);
+        assert!((irradiance_at(&at(2.0), BOX) - 2.0).abs() < 1e-5);
+    }
+
+    #[test]
+    fn a_light_shines_along_its_nodes_minus_z() {
+        let sun = plinth_model::Light { kind: LightKind::Directional, ..candela(3.0) };
+        let world = DMat4::from_rotation_x(-std::f64::consts::FRAC_PI_2);
+        let PointLikeLight::Directional { to_light, irradiance } = file_light(&sun, world, 7.0) else {
+            panic!("not directional")
+        };
+        assert!((to_light - Vec3::Y).length() < 1e-6 && (irradiance - Vec3::splat(3.0)).length() < 1e-6);
+    }
+
+    #[test]
+    fn a_lamp_inside_of_the_model_counts_as_if_at_its_surface() {
+        let inside = file_light(&candela(3.0), DMat4::IDENTITY, 1.0);
+        assert!((irradiance_at(&inside, BOX) - 1.0).abs() < 1e-5);
     }
 }

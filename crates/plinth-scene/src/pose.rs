@@ -1,107 +1,192 @@
 //! The model's vertices in world space: node animation, skins, morph targets, instances.
 
-use glam::{Mat3, Mat4, Vec3};
-use plinth_model::{Animation, Model, Primitive, Property, Skin};
+use glam::{DMat3, DMat4, Mat3, Mat4, Vec3};
+use plinth_model::{Animation, Model, Primitive, Property, Skin, Transform};
 use rayon::prelude::*;
 
 use crate::clip::{Sampled, sample};
 use crate::scene::Scene;
 use crate::shot::PosedPrimitive;
 
-/// One drawing of one primitive.
-#[derive(Clone, Copy)]
-struct Draw {
-    node: usize,
-    instance: usize,
-    primitive: usize,
-}
+/// Fewest vertices that are worth a task of their own.
+const VERTICES_PER_TASK: usize = 4096;
 
 impl Scene {
-    /// World-space vertices of everything that is not hidden, at a time of the clip or at rest.
+    /// World-space vertices of everything that is not hidden, at a time of the clip or at rest. The same primitives
+    /// come in the same order at every time.
     pub fn pose(&self, clip_time: Option<f32>) -> Vec<PosedPrimitive> {
-        let clip = self.clip.and_then(|c| self.model.animations.get(c)).zip(clip_time);
-        pose_model(&self.model, clip, self.world_from_model, &self.hidden_nodes)
+        self.placed().pose(self.playing().zip(clip_time))
     }
 
     /// For each posed primitive, whether the clip moves it.
     pub fn moving(&self, posed: &[PosedPrimitive]) -> Vec<bool> {
-        let Some(clip) = self.clip.and_then(|c| self.model.animations.get(c)) else { return vec![false; posed.len()] };
-        let animated = animated_nodes(&self.model, clip);
-        let skin_moves = |skin: &Skin| skin.joints.iter().any(|j| animated[*j]);
-        posed
-            .iter()
-            .map(|one| {
-                let node = &self.model.nodes[one.node];
-                let skinned = node.skin.and_then(|s| self.model.skins.get(s)).is_some_and(skin_moves);
-                let morphs = |c: &plinth_model::Channel| c.property == Property::Weights && c.node == one.node;
-                animated[one.node] || skinned || clip.channels.iter().any(morphs)
-            })
-            .collect()
+        let moving = moving_nodes(&self.model, self.playing());
+        posed.iter().map(|one| moving[one.node]).collect()
+    }
+
+    /// Whether the clip moves anything that is seen.
+    pub fn is_animated(&self) -> bool {
+        let moving = moving_nodes(&self.model, self.playing());
+        self.placed().draws().iter().any(|draw| moving[draw.node])
+    }
+
+    fn playing(&self) -> Option<&Animation> {
+        self.clip.and_then(|c| self.model.animations.get(c))
+    }
+
+    fn placed(&self) -> Placed<'_> {
+        Placed { model: &self.model, hidden: &self.hidden_nodes, world_from_model: self.exact_world_from_model }
     }
 }
 
-/// Nodes that a clip moves, by themselves or by an ancestor.
-fn animated_nodes(model: &Model, clip: &Animation) -> Vec<bool> {
-    let mut animated = vec![false; model.nodes.len()];
+/// For each node, whether a clip moves what it draws: by itself, an ancestor, its skin or its morph weights.
+pub(crate) fn moving_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool> {
+    let mut moved = vec![false; model.nodes.len()];
+    let Some(clip) = clip else { return moved };
     for channel in clip.channels.iter().filter(|c| c.property != Property::Weights) {
-        animated[channel.node] = true;
+        moved[channel.node] = true;
     }
     for i in 0..model.nodes.len() {
         // Parents come before children.
-        animated[i] |= model.nodes[i].parent.is_some_and(|p| animated[p]);
+        moved[i] |= model.nodes[i].parent.is_some_and(|p| moved[p]);
     }
-    animated
+    let skin_moves = |skin: &Skin| skin.joints.iter().any(|j| moved[*j]);
+    let skinned: Vec<bool> =
+        model.nodes.iter().map(|n| n.skin.and_then(|s| model.skins.get(s)).is_some_and(skin_moves)).collect();
+    for (moves, by_skin) in moved.iter_mut().zip(skinned) {
+        *moves |= by_skin;
+    }
+    for channel in clip.channels.iter().filter(|c| c.property == Property::Weights) {
+        moved[channel.node] = true;
+    }
+    moved
 }
 
-/// Model-from-local of every node.
-pub(crate) fn node_matrices(model: &Model, sampled: &Sampled) -> Vec<Mat4> {
-    let mut out: Vec<Mat4> = Vec::with_capacity(model.nodes.len());
+/// Model-from-local of every node. In double precision, so that far-away places cancel when the model is centred.
+pub(crate) fn node_matrices(model: &Model, sampled: &Sampled) -> Vec<DMat4> {
+    let mut out: Vec<DMat4> = Vec::with_capacity(model.nodes.len());
     for (node, local) in model.nodes.iter().zip(&sampled.locals) {
-        let parent = node.parent.map_or(Mat4::IDENTITY, |p| out[p]);
-        out.push(parent * local.matrix());
+        let parent = node.parent.map_or(DMat4::IDENTITY, |p| out[p]);
+        out.push(parent * matrix(local));
     }
     out
 }
 
-/// Poses all visible primitives.
-pub(crate) fn pose_model(
-    model: &Model,
-    clip: Option<(&Animation, f32)>,
-    world_from_model: Mat4,
-    hidden: &[bool],
-) -> Vec<PosedPrimitive> {
-    let sampled = sample(model, clip);
-    let matrices = node_matrices(model, &sampled);
-    let mut draws = Vec::new();
-    for (n, node) in model.nodes.iter().enumerate().filter(|(n, _)| !hidden[*n]) {
-        let Some(mesh) = node.mesh.and_then(|m| model.meshes.get(m)) else { continue };
-        for instance in 0..node.instances.len().max(1) {
-            draws.extend((0..mesh.primitives.len()).map(|primitive| Draw { node: n, instance, primitive }));
+fn matrix(transform: &Transform) -> DMat4 {
+    match transform {
+        Transform::Matrix(m) => m.as_dmat4(),
+        Transform::Trs(t) => {
+            DMat4::from_scale_rotation_translation(t.scale.as_dvec3(), t.rotation.as_dquat(), t.translation.as_dvec3())
         }
     }
-    draws
-        .into_par_iter()
-        .filter_map(|draw| {
-            let node = &model.nodes[draw.node];
-            let primitive = &model.meshes[node.mesh?].primitives[draw.primitive];
-            let skin = node.skin.and_then(|s| model.skins.get(s)).filter(|_| !primitive.joints.is_empty());
-            let weights = &sampled.weights[draw.node];
-            let mut posed = if let Some(skin) = skin {
-                let joints: Vec<Mat4> = skin
-                    .joints
-                    .iter()
-                    .zip(&skin.inverse_bind)
-                    .map(|(j, bind)| world_from_model * matrices[*j] * *bind)
-                    .collect();
-                skinned(primitive, weights, &joints)
-            } else {
-                let instance = node.instances.get(draw.instance).map_or(Mat4::IDENTITY, |t| t.matrix());
-                rigid(primitive, weights, world_from_model * matrices[draw.node] * instance)
-            };
-            (posed.node, posed.instance, posed.primitive) = (draw.node, draw.instance, draw.primitive);
-            Some(posed)
-        })
-        .collect()
+}
+
+/// A model and the space its vertices are posed into.
+#[derive(Clone, Copy)]
+pub(crate) struct Placed<'a> {
+    pub(crate) model: &'a Model,
+    pub(crate) hidden: &'a [bool],
+    pub(crate) world_from_model: DMat4,
+}
+
+/// One drawing of one primitive.
+#[derive(Clone, Copy)]
+pub(crate) struct Draw<'a> {
+    pub(crate) node: usize,
+    pub(crate) mesh: usize,
+    pub(crate) index: usize,
+    instance: usize,
+    primitive: &'a Primitive,
+}
+
+impl<'a> Placed<'a> {
+    /// Everything that is drawn, in a fixed order.
+    pub(crate) fn draws(&self) -> Vec<Draw<'a>> {
+        let mut draws = Vec::new();
+        for (n, node) in self.model.nodes.iter().enumerate().filter(|(n, _)| !self.hidden[*n]) {
+            let Some((mesh, parts)) = node.mesh.and_then(|m| Some((m, self.model.meshes.get(m)?))) else { continue };
+            for instance in 0..node.instances.len().max(1) {
+                let part = |(index, primitive)| Draw { node: n, mesh, index, instance, primitive };
+                draws.extend(parts.primitives.iter().enumerate().map(part));
+            }
+        }
+        draws
+    }
+
+    /// Poses everything that is drawn.
+    pub(crate) fn pose(&self, clip: Option<(&Animation, f32)>) -> Vec<PosedPrimitive> {
+        let sampled = sample(self.model, clip);
+        let matrices = node_matrices(self.model, &sampled);
+        self.draws()
+            .into_par_iter()
+            .map(|draw| {
+                let morphed = Morphed { primitive: draw.primitive, weights: &sampled.weights[draw.node] };
+                let posed = match self.carrier(&draw, &matrices) {
+                    Carrier::Rigid(world) => rigid(&morphed, world),
+                    Carrier::Skin(joints) => skinned(&morphed, &joints),
+                };
+                PosedPrimitive { node: draw.node, instance: draw.instance, primitive: draw.index, ..posed }
+            })
+            .collect()
+    }
+
+    /// World positions of some vertices of some drawings. `vertices` lists those of a mesh's primitive.
+    pub(crate) fn positions(
+        &self,
+        clip: Option<(&Animation, f32)>,
+        wanted: impl Fn(&Draw<'a>) -> bool,
+        vertices: impl Fn(&Draw<'a>) -> &'a [u32],
+    ) -> Vec<Vec3> {
+        let sampled = sample(self.model, clip);
+        let matrices = node_matrices(self.model, &sampled);
+        let mut out = Vec::new();
+        for draw in self.draws().iter().filter(|d| wanted(d)) {
+            let morphed = Morphed { primitive: draw.primitive, weights: &sampled.weights[draw.node] };
+            let carrier = self.carrier(draw, &matrices);
+            let place = |v: &u32| carrier.position(&morphed, *v as usize);
+            out.par_extend(vertices(draw).par_iter().with_min_len(VERTICES_PER_TASK).map(place));
+        }
+        out
+    }
+
+    fn carrier(&self, draw: &Draw<'_>, matrices: &[DMat4]) -> Carrier {
+        let node = &self.model.nodes[draw.node];
+        let skin = node.skin.and_then(|s| self.model.skins.get(s)).filter(|_| !draw.primitive.joints.is_empty());
+        if let Some(skin) = skin {
+            let joint = |(j, bind): (&usize, &Mat4)| (self.world_from_model * matrices[*j] * bind.as_dmat4()).as_mat4();
+            Carrier::Skin(skin.joints.iter().zip(&skin.inverse_bind).map(joint).collect())
+        } else {
+            let instance = node.instances.get(draw.instance).map_or(DMat4::IDENTITY, matrix);
+            Carrier::Rigid(self.world_from_model * matrices[draw.node] * instance)
+        }
+    }
+}
+
+/// What takes vertices to world space.
+enum Carrier {
+    Rigid(DMat4),
+    Skin(Vec<Mat4>),
+}
+
+impl Carrier {
+    fn position(&self, morphed: &Morphed<'_>, v: usize) -> Vec3 {
+        match self {
+            Self::Rigid(world) => place(*world, morphed.position(v)),
+            Self::Skin(joints) => blended(morphed.primitive, joints, v).transform_point3(morphed.position(v)),
+        }
+    }
+}
+
+fn place(world: DMat4, position: Vec3) -> Vec3 {
+    world.transform_point3(position.as_dvec3()).as_vec3()
+}
+
+/// The matrix of a skinned vertex.
+fn blended(primitive: &Primitive, joints: &[Mat4], v: usize) -> Mat4 {
+    let influences = primitive.joints[v].iter().zip(primitive.weights[v]).filter(|(_, weight)| *weight > 0.0);
+    influences.fold(Mat4::ZERO, |sum, (joint, weight)| {
+        sum + joints.get(usize::from(*joint)).copied().unwrap_or(Mat4::IDENTITY) * weight
+    })
 }
 
 /// Cofactors: transform normals also where the matrix shears, mirrors or flattens.
@@ -110,50 +195,50 @@ fn cofactors(m: Mat3) -> Mat3 {
     if m.determinant() < 0.0 { -out } else { out }
 }
 
+/// The linear part of a transform, scaled so that its largest entry is 1: the cofactors of very small and very large
+/// models would leave the range of single precision.
+fn shape(world: DMat4) -> Mat3 {
+    let linear = DMat3::from_mat4(world);
+    let largest = linear.to_cols_array().into_iter().fold(0.0, |m: f64, x| m.max(x.abs()));
+    if largest > 0.0 && largest.is_finite() { (linear * largest.recip()).as_mat3() } else { Mat3::IDENTITY }
+}
+
 fn unit(v: Vec3) -> Vec3 {
     // Scaled first, so that the length of tiny models does not underflow.
     let largest = v.abs().max_element();
     if largest > 0.0 && largest.is_finite() { (v / largest).normalize() } else { Vec3::Y }
 }
 
-fn rigid(primitive: &Primitive, weights: &[f32], world: Mat4) -> PosedPrimitive {
-    let linear = Mat3::from_mat4(world);
-    let turn = cofactors(linear);
-    let m = Morphed { primitive, weights };
-    let count = primitive.positions.len();
+fn rigid(morphed: &Morphed<'_>, world: DMat4) -> PosedPrimitive {
+    let shape = shape(world);
+    let turn = cofactors(shape);
+    let Primitive { positions, normals, tangents, .. } = morphed.primitive;
+    let vertices = |count: usize| (0..count).into_par_iter().with_min_len(VERTICES_PER_TASK);
     PosedPrimitive {
-        mirrored: linear.determinant() < 0.0,
-        positions: (0..count).map(|v| world.transform_point3(m.position(v))).collect(),
-        normals: (0..primitive.normals.len()).map(|v| unit(turn * m.normal(v))).collect(),
-        tangents: (0..primitive.tangents.len()).map(|v| unit(linear * m.tangent(v))).collect(),
+        mirrored: shape.determinant() < 0.0,
+        positions: vertices(positions.len()).map(|v| place(world, morphed.position(v))).collect(),
+        normals: vertices(normals.len()).map(|v| unit(turn * morphed.normal(v))).collect(),
+        tangents: vertices(tangents.len()).map(|v| unit(shape * morphed.tangent(v))).collect(),
         ..PosedPrimitive::default()
     }
 }
 
-fn skinned(primitive: &Primitive, weights: &[f32], joints: &[Mat4]) -> PosedPrimitive {
-    let m = Morphed { primitive, weights };
+fn skinned(morphed: &Morphed<'_>, joints: &[Mat4]) -> PosedPrimitive {
+    let primitive = morphed.primitive;
     let count = primitive.positions.len();
-    let mut out = PosedPrimitive::default();
-    let mut turned = 0_usize;
-    for v in 0..count {
-        let mut matrix = Mat4::ZERO;
-        for (joint, weight) in primitive.joints[v].iter().zip(primitive.weights[v]) {
-            if weight > 0.0 {
-                matrix += joints.get(usize::from(*joint)).copied().unwrap_or(Mat4::IDENTITY) * weight;
-            }
-        }
-        out.positions.push(matrix.transform_point3(m.position(v)));
-        let linear = Mat3::from_mat4(matrix);
-        if v < primitive.normals.len() {
-            out.normals.push(unit(cofactors(linear) * m.normal(v)));
-        }
-        if v < primitive.tangents.len() {
-            out.tangents.push(unit(linear * m.tangent(v)));
-        }
-        turned += usize::from(linear.determinant() < 0.0);
-    }
-    out.mirrored = turned * 2 > count;
-    out
+    let vertex = |v: usize| {
+        let matrix = blended(primitive, joints, v);
+        let shape = Mat3::from_mat4(matrix);
+        let normal = if primitive.normals.is_empty() { Vec3::ZERO } else { unit(cofactors(shape) * morphed.normal(v)) };
+        let tangent = if primitive.tangents.is_empty() { Vec3::ZERO } else { unit(shape * morphed.tangent(v)) };
+        ((matrix.transform_point3(morphed.position(v)), normal), (tangent, shape.determinant() < 0.0))
+    };
+    let ((positions, mut normals), (mut tangents, turned)): ((Vec<_>, Vec<_>), (Vec<_>, Vec<bool>)) =
+        (0..count).into_par_iter().with_min_len(VERTICES_PER_TASK).map(vertex).unzip();
+    normals.truncate(primitive.normals.len());
+    tangents.truncate(primitive.tangents.len());
+    let mirrored = turned.iter().filter(|t| **t).count() * 2 > count;
+    PosedPrimitive { mirrored, positions, normals, tangents, ..PosedPrimitive::default() }
 }
 
 /// A primitive's vertices with its morph targets mixed in.

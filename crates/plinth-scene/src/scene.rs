@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use glam::{Mat4, Vec3};
+use glam::{DMat4, Mat4, Vec3};
 use plinth_model::Model;
 
 use crate::{EnvironmentMap, Shot};
@@ -19,6 +19,8 @@ pub struct Scene {
     pub model: Arc<Model>,
     /// World from model: normalisation, then the settings' scale, rotation and translation.
     pub world_from_model: Mat4,
+    /// The same, unrounded.
+    pub(crate) exact_world_from_model: DMat4,
     /// Uniform part of that scale.
     pub world_from_model_scale: f32,
     /// Index of the clip that plays.

@@ -19,6 +19,7 @@ pub struct Shot {
 
 impl Shot {
     /// Whether both frames show the same picture (everything but the index is equal).
+    #[expect(clippy::float_cmp, reason = "only what is exactly equal gives the same bytes")]
     pub fn same_picture(&self, other: &Self) -> bool {
         self.camera == other.camera
             && self.grow == other.grow

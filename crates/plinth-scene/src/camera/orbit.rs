@@ -2,7 +2,7 @@
 
 use plinth_spec::settings::{CameraMotion, Effect};
 
-use crate::easing::{coast, smooth};
+use crate::easing::{around, coast, smooth};
 
 /// Share of a reveal over which the model grows.
 const GROWTH: f64 = 0.6;
@@ -27,9 +27,10 @@ pub(crate) fn orbit(motion: &CameraMotion, index: u32, count: u32) -> Orbit {
     let start = motion.orbit_start_deg;
     let still = Orbit { azimuth_deg: start, radius: 1.0, grow: 1.0 };
     match motion.effect {
-        // Whole turns have no ends that could be eased.
+        // A whole turn has no ends at which it could stop.
         Effect::Turntable if is_whole(motion.sweep_deg) => {
-            Orbit { azimuth_deg: start + motion.sweep_deg * looping, ..still }
+            let u = if motion.easing { around(looping) } else { looping };
+            Orbit { azimuth_deg: start + motion.sweep_deg * u, ..still }
         }
         Effect::Turntable => Orbit { azimuth_deg: start + motion.sweep_deg * eased(ending), ..still },
         Effect::HeroSpin => {
@@ -37,22 +38,25 @@ pub(crate) fn orbit(motion: &CameraMotion, index: u32, count: u32) -> Orbit {
             Orbit { azimuth_deg: start + motion.sweep_deg * u, ..still }
         }
         Effect::Showcase => {
-            let swing = if motion.easing { (looping * std::f64::consts::TAU).sin() } else { triangle(looping) };
-            Orbit { azimuth_deg: start + motion.amplitude_deg * swing, ..still }
+            let u = swing(index, count);
+            let u = if motion.easing { (u * std::f64::consts::FRAC_PI_2).sin() } else { u };
+            Orbit { azimuth_deg: start + motion.amplitude_deg * u, ..still }
         }
-        Effect::ZoomOrbit => {
-            let radius = motion.zoom_start + (motion.zoom_end - motion.zoom_start) * eased(ending);
-            let u = if is_whole(motion.sweep_deg) { looping } else { eased(ending) };
-            Orbit { azimuth_deg: start + motion.sweep_deg * u, radius, ..still }
-        }
+        Effect::ZoomOrbit => Orbit {
+            azimuth_deg: start + motion.sweep_deg * eased(ending),
+            radius: motion.zoom_start + (motion.zoom_end - motion.zoom_start) * eased(ending),
+            ..still
+        },
         Effect::Reveal => {
+            // A single frame is the last one.
+            let ending = if count > 1 { ending } else { 1.0 };
             let u = (ending / GROWTH).min(1.0);
             let size = if motion.easing { 1.0 - (1.0 - u).powi(3) } else { u };
             let travelled = if motion.easing { ending * (2.0 - ending) } else { ending };
             Orbit {
                 azimuth_deg: start - motion.sweep_deg * (1.0 - travelled),
                 radius: 1.0,
-                grow: motion.scale_from + (1.0 - motion.scale_from) * if count > 1 { size } else { 1.0 },
+                grow: motion.scale_from + (1.0 - motion.scale_from) * size,
             }
         }
         Effect::Keyframes => still,
@@ -64,16 +68,18 @@ fn is_whole(sweep_deg: f64) -> bool {
     (turns - turns.round()).abs() < 1e-9 && turns.round() >= 1.0
 }
 
-/// 0, 1, 0, −1, 0 in straight lines.
-fn triangle(u: f64) -> f64 {
-    let quarter = 4.0 * u;
-    if quarter < 1.0 {
-        quarter
-    } else if quarter < 3.0 {
-        2.0 - quarter
+/// 0, 1, 0, −1, 0 in straight lines over all frames. Frames on the way back are exactly those of the way there.
+fn swing(index: u32, count: u32) -> f64 {
+    let count = i64::from(count.max(1));
+    let quarters = 4 * i64::from(index);
+    let rise = if quarters <= count {
+        quarters
+    } else if quarters <= 3 * count {
+        2 * count - quarters
     } else {
-        quarter - 4.0
-    }
+        quarters - 4 * count
+    };
+    rise as f64 / count as f64
 }
 
 #[cfg(test)]
@@ -83,34 +89,45 @@ mod tests {
     use plinth_spec::settings::ParseOptions;
     use serde_json::json;
 
-    fn motion(settings: serde_json::Value) -> CameraMotion {
-        RenderSettings::from_json(&settings, ParseOptions::default()).unwrap().camera().clone()
+    fn motion(settings: &serde_json::Value) -> CameraMotion {
+        RenderSettings::from_json(settings, ParseOptions::default()).unwrap().camera().clone()
     }
 
-    fn azimuths(settings: serde_json::Value, count: u32) -> Vec<f64> {
+    fn azimuths(settings: &serde_json::Value, count: u32) -> Vec<f64> {
         let motion = motion(settings);
         (0..count).map(|i| orbit(&motion, i, count).azimuth_deg).collect()
     }
 
+    fn steps_round(settings: &serde_json::Value) -> Vec<f64> {
+        let a = azimuths(settings, 180);
+        a.windows(2).map(|w| w[1] - w[0]).chain([360.0 + a[0] - a[179]]).collect()
+    }
+
     #[test]
-    fn a_turntable_closes_its_loop_with_a_step_like_any_other() {
-        for easing in [true, false] {
-            let a = azimuths(json!({"easing": easing}), 180);
-            let steps: Vec<f64> = a.windows(2).map(|w| w[1] - w[0]).chain([360.0 + a[0] - a[179]]).collect();
-            assert!(steps.iter().all(|s| (s - 2.0).abs() < 1e-9), "{steps:?}");
-        }
+    fn an_even_turntable_closes_its_loop_with_a_step_like_all_others() {
+        let steps = steps_round(&json!({"easing": false, "rotateY": 30}));
+        assert!(steps.iter().all(|s| (s - 2.0).abs() < 1e-9), "{steps:?}");
+    }
+
+    #[test]
+    fn an_eased_turntable_is_slow_at_its_start_and_closes_its_loop_at_the_same_pace() {
+        let steps = steps_round(&json!({}));
+        assert!(steps.iter().all(|s| (1.1..2.9).contains(s)), "{steps:?}");
+        assert!((steps[179] - steps[0]).abs() < 1e-6 && steps[90] > 2.0 * steps[0]);
+        let jumps = (0..180).map(|i| (steps[(i + 1) % 180] - steps[i]).abs()).fold(0.0, f64::max);
+        assert!(jumps < 0.04, "{jumps}");
     }
 
     #[test]
     fn a_partial_turntable_reaches_its_end_and_eases() {
-        let a = azimuths(json!({"sweepAngle": 90, "rotateY": 10}), 61);
+        let a = azimuths(&json!({"sweepAngle": 90, "rotateY": 10}), 61);
         assert!((a[0] - 10.0).abs() < 1e-9 && (a[60] - 100.0).abs() < 1e-9);
         assert!(a[1] - a[0] < 0.2 && a[31] - a[30] > 1.5);
     }
 
     #[test]
     fn a_hero_spin_starts_fast_and_comes_to_rest() {
-        let a = azimuths(json!({"effect": "hero-spin"}), 181);
+        let a = azimuths(&json!({"effect": "hero-spin"}), 181);
         assert!((a[180] - 540.0).abs() < 1e-9);
         assert!(a[1] - a[0] > 4.0 && a[180] - a[179] < 0.1);
     }
@@ -118,24 +135,29 @@ mod tests {
     #[test]
     fn a_showcase_swings_to_both_sides_and_loops() {
         for easing in [true, false] {
-            let a = azimuths(json!({"effect": "showcase", "amplitude": 40, "easing": easing}), 120);
+            let a = azimuths(&json!({"effect": "showcase", "amplitude": 40, "easing": easing}), 120);
             assert!((a[30] - 40.0).abs() < 1e-6 && (a[90] + 40.0).abs() < 1e-6 && a[0].abs() < 1e-9);
+            assert!((1..60).all(|i| a[i].to_bits() == a[60 - i].to_bits()), "the way back is the way there");
         }
     }
 
     #[test]
     fn a_zoom_orbit_comes_nearer() {
-        let m = motion(json!({"effect": "zoom-orbit", "zoomStart": 1.2, "zoomEnd": 0.5}));
+        let m = motion(&json!({"effect": "zoom-orbit", "zoomStart": 1.2, "zoomEnd": 0.5}));
         assert!((orbit(&m, 0, 90).radius - 1.2).abs() < 1e-9);
-        assert!((orbit(&m, 89, 90).radius - 0.5).abs() < 1e-9);
+        let radii: Vec<f64> = (0..90).map(|i| orbit(&m, i, 90).radius).collect();
+        assert!((radii[89] - 0.5).abs() < 1e-9 && radii.windows(2).all(|w| w[1] < w[0]));
     }
 
     #[test]
     fn a_reveal_grows_to_full_size_and_ends_at_the_start_angle() {
-        let m = motion(json!({"effect": "reveal", "rotateY": 20, "scaleFrom": 0.25}));
+        let m = motion(&json!({"effect": "reveal", "rotateY": 20, "scaleFrom": 0.25}));
         let first = orbit(&m, 0, 60);
         let last = orbit(&m, 59, 60);
         assert!((first.grow - 0.25).abs() < 1e-9 && (first.azimuth_deg + 160.0).abs() < 1e-9);
         assert!((last.grow - 1.0).abs() < 1e-9 && (last.azimuth_deg - 20.0).abs() < 1e-9);
+        let sizes: Vec<f64> = (0..60).map(|i| orbit(&m, i, 60).grow).collect();
+        assert!(sizes.windows(2).all(|w| w[1] >= w[0]));
+        assert_eq!(orbit(&m, 0, 1), last, "a single frame shows the end");
     }
 }

@@ -67,12 +67,12 @@ fn along(path: &Path, frames: &[Keyframe], u: f64) -> PathPose {
 }
 
 fn between(path: &Path, frames: &[Keyframe], i: usize, u: f64) -> PathPose {
-    let n = frames.len() as isize;
+    let n = frames.len().cast_signed();
     let at = |k: isize| {
         let index = if path.loops { k.rem_euclid(n) } else { k.clamp(0, n - 1) };
         pose_of(&frames[index as usize])
     };
-    let i = i as isize;
+    let i = i.cast_signed();
     let p = [at(i - 1), at(i), at(i + 1), at(i + 2)];
     let fov = |k: usize| DVec3::splat(p[k].fov_deg);
     PathPose {
@@ -114,8 +114,8 @@ mod tests {
 
     const BASE: BasePose = BasePose { target: [0.0; 3], radius: 4.0, theta_deg: 0.0, phi_deg: 75.0, fov_deg: 35.0 };
 
-    fn poses(settings: serde_json::Value, count: u32) -> Vec<PathPose> {
-        let settings = RenderSettings::from_json(&settings, ParseOptions::default()).unwrap();
+    fn poses(settings: &serde_json::Value, count: u32) -> Vec<PathPose> {
+        let settings = RenderSettings::from_json(settings, ParseOptions::default()).unwrap();
         (0..count).map(|i| path(settings.path(), BASE, 6.0, i, count)).collect()
     }
 
@@ -125,21 +125,21 @@ mod tests {
 
     #[test]
     fn a_path_goes_through_its_keyframes() {
-        let all = poses(json!({"keyframes": [frame(0.0, 0.0), frame(1.0, 0.0), frame(3.0, 0.0)]}), 61);
+        let all = poses(&json!({"keyframes": [frame(0.0, 0.0), frame(1.0, 0.0), frame(3.0, 0.0)]}), 61);
         assert!(all[0].position.x.abs() < 1e-9 && (all[60].position.x - 3.0).abs() < 1e-9);
         assert!((all[30].position.x - 1.0).abs() < 1e-6, "{}", all[30].position.x);
     }
 
     #[test]
     fn a_dwell_holds_exactly() {
-        let all = poses(json!({"keyframes": [frame(0.0, 2.0), frame(1.0, 0.0)]}), 60);
+        let all = poses(&json!({"keyframes": [frame(0.0, 2.0), frame(1.0, 0.0)]}), 60);
         assert!(all[..29].iter().all(|p| *p == all[0]));
         assert!(all[40] != all[0]);
     }
 
     #[test]
     fn angles_move_the_base_pose() {
-        let all = poses(json!({"startAngle": 0, "endAngle": 90, "endZoom": 2, "startZoom": 1}), 31);
+        let all = poses(&json!({"startAngle": 0, "endAngle": 90, "endZoom": 2, "startZoom": 1}), 31);
         assert!((all[30].position.x - 2.0 * 75_f64.to_radians().sin()).abs() < 1e-9);
         assert!(all[30].position.z.abs() < 1e-9);
     }

@@ -3,14 +3,11 @@
 
 use serde::Deserialize;
 
-use super::EnvironmentMap;
+use super::map::{EnvironmentMap, MAX_FILE_HEIGHT, MAX_FILE_WIDTH};
 use crate::SceneError;
 
 /// Largest radiance that is kept: the largest half float.
 const MAX_RADIANCE: f32 = 65_504.0;
-/// Longest side of an image that is read.
-const MAX_SIDE: u32 = 16_384;
-
 /// Metadata of a gain map; lists are per channel, R, G, B.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -40,30 +37,59 @@ pub fn gain_map(sdr: &[u8], gain: &[u8], metadata: &[u8]) -> Result<EnvironmentM
     let read = |what: &str, bytes: &[u8]| {
         let mut reader = image::ImageReader::with_format(std::io::Cursor::new(bytes), image::ImageFormat::WebP);
         let mut limits = image::Limits::default();
-        limits.max_image_width = Some(MAX_SIDE);
-        limits.max_image_height = Some(MAX_SIDE);
+        limits.max_image_width = Some(MAX_FILE_WIDTH);
+        limits.max_image_height = Some(MAX_FILE_HEIGHT);
         reader.limits(limits);
-        reader.decode().map(|i| i.into_rgb8()).map_err(|e| fault(format!("the {what} image: {e}")))
+        reader.decode().map(image::DynamicImage::into_rgb8).map_err(|e| fault(format!("the {what} image: {e}")))
     };
+    if !numbers.is_finite() {
+        return Err(fault("the metadata hold a number that is not finite, or a gamma of 0 or less".to_owned()));
+    }
     let (sdr, gain) = (read("sdr", sdr)?, read("gainmap", gain)?);
     if sdr.dimensions() != gain.dimensions() {
-        return Err(fault("the two images differ in size".to_owned()));
+        let ((w, h), (w2, h2)) = (sdr.dimensions(), gain.dimensions());
+        return Err(fault(format!("the sdr image is {w}×{h}, the gainmap image {w2}×{h2}; they must agree")));
     }
     let (width, height) = sdr.dimensions();
     if width < 2 {
-        return Err(fault("the images are too small".to_owned()));
+        return Err(fault("the images are less than 2 pixels wide".to_owned()));
     }
-    let pixels = sdr.pixels().zip(gain.pixels()).map(|(s, g)| std::array::from_fn(|c| numbers.apply(c, s.0[c], g.0[c])));
-    Ok(EnvironmentMap { width, height, pixels: pixels.collect() }.bounded())
+    let tables = [0, 1, 2].map(|c| numbers.tables(c));
+    let (sdr, gain) = (sdr.into_raw(), gain.into_raw());
+    Ok(EnvironmentMap::gathered(width, height, |x, y| {
+        let at = (y as usize * width as usize + x as usize) * 3;
+        std::array::from_fn(|c| tables[c].radiance(sdr[at + c], gain[at + c], numbers.offset_hdr[c]))
+    }))
 }
 
 impl GainMap {
-    /// Radiance of one channel.
-    fn apply(&self, c: usize, sdr: u8, gain: u8) -> f32 {
-        let recovery = (f32::from(gain) / 255.0).powf(1.0 / self.gamma[c].max(1e-6));
-        let boost = self.gain_map_min[c] * (1.0 - recovery) + self.gain_map_max[c] * recovery;
-        let linear = linear_from_srgb(f32::from(sdr) / 255.0);
-        ((linear + self.offset_sdr[c]) * boost.exp2() - self.offset_hdr[c]).clamp(0.0, MAX_RADIANCE)
+    fn is_finite(&self) -> bool {
+        let lists = [self.gamma, self.offset_sdr, self.offset_hdr, self.gain_map_min, self.gain_map_max];
+        lists.as_flattened().iter().all(|x| x.is_finite()) && self.gamma.iter().all(|g| *g > 0.0)
+    }
+
+    /// Both factors of one channel for each byte.
+    fn tables(&self, c: usize) -> Tables {
+        let byte = |i: usize| i as f32 / 255.0;
+        Tables {
+            displayed: std::array::from_fn(|i| linear_from_srgb(byte(i)) + self.offset_sdr[c]),
+            gain: std::array::from_fn(|i| {
+                let recovery = byte(i).powf(self.gamma[c].recip());
+                (self.gain_map_min[c] * (1.0 - recovery) + self.gain_map_max[c] * recovery).exp2()
+            }),
+        }
+    }
+}
+
+/// For each byte of the displayable picture its light with the offset, and for each of the map its gain.
+struct Tables {
+    displayed: [f32; 256],
+    gain: [f32; 256],
+}
+
+impl Tables {
+    fn radiance(&self, sdr: u8, gain: u8, offset_hdr: f32) -> f32 {
+        (self.displayed[usize::from(sdr)] * self.gain[usize::from(gain)] - offset_hdr).clamp(0.0, MAX_RADIANCE)
     }
 }
 
@@ -75,20 +101,43 @@ pub(crate) fn linear_from_srgb(encoded: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Cursor;
+
+    const NUMBERS: &str = r#"{"gamma":[1,1,2],"hdrCapacityMin":0,"hdrCapacityMax":4,"offsetSdr":[0.015625,0,0],
+        "offsetHdr":[0.015625,0,0],"gainMapMin":[0,-2,0],"gainMapMax":[4,4,4]}"#;
+
+    fn webp(width: u32, height: u32, color: [u8; 3]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let picture = image::RgbImage::from_pixel(width, height, image::Rgb(color));
+        picture.write_to(&mut Cursor::new(&mut bytes), image::ImageFormat::WebP).unwrap();
+        bytes
+    }
 
     #[test]
     fn the_gain_is_two_to_the_boost() {
-        let numbers = GainMap {
-            gamma: [1.0; 3],
-            hdr_capacity_min: 0.0,
-            hdr_capacity_max: 4.0,
-            offset_sdr: [0.0; 3],
-            offset_hdr: [0.0; 3],
-            gain_map_min: [0.0; 3],
-            gain_map_max: [4.0; 3],
-        };
-        assert!((numbers.apply(0, 255, 255) - 16.0).abs() < 1e-4);
-        assert!((numbers.apply(0, 255, 0) - 1.0).abs() < 1e-5);
-        assert!(numbers.apply(0, 0, 255).abs() < 1e-6);
+        // White, half and dark grey; full, no and half recovery (with gamma 2: √0.25).
+        let map = gain_map(&webp(4, 2, [255, 188, 99]), &webp(4, 2, [255, 0, 64]), NUMBERS.as_bytes()).unwrap();
+        assert_eq!((map.width, map.height), (4, 2));
+        let [r, g, b] = map.pixels[5];
+        assert!((r - (1.015_625 * 16.0 - 0.015_625)).abs() < 1e-3, "{r}");
+        assert!((g - 0.502_9 * 0.25).abs() < 1e-3, "{g}");
+        assert!((b - 0.124_8 * 4.0).abs() < 5e-3, "{b}");
+    }
+
+    #[test]
+    fn gains_are_clamped_to_half_floats() {
+        let far = NUMBERS.replace("\"gainMapMax\":[4,4,4]", "\"gainMapMax\":[100,4,1e9]");
+        let map = gain_map(&webp(4, 2, [255; 3]), &webp(4, 2, [255; 3]), far.as_bytes()).unwrap();
+        assert!((map.pixels[0][0] - 65_504.0).abs() < 1.0 && (map.pixels[0][2] - 65_504.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn faults_say_what_is_wrong() {
+        let told = |sdr: &[u8], gain: &[u8], json: &str| gain_map(sdr, gain, json.as_bytes()).unwrap_err().to_string();
+        let good = webp(4, 2, [9; 3]);
+        assert!(told(&good, &webp(2, 2, [9; 3]), NUMBERS).contains("4×2, the gainmap image 2×2"));
+        assert!(told(b"RIFF", &good, NUMBERS).contains("the sdr image"));
+        assert!(told(&good, &good, "{}").contains("metadata"));
+        assert!(told(&good, &good, &NUMBERS.replace("[1,1,2]", "[1,0,2]")).contains("gamma"));
     }
 }

@@ -3,9 +3,18 @@
 use std::f32::consts::{PI, TAU};
 
 use glam::Vec3;
+use rayon::prelude::*;
 
-/// Longest width that is kept; wider panoramas are averaged down.
+/// Widest panorama that is kept; larger ones are averaged down.
 const MAX_WIDTH: u32 = 1024;
+/// Tallest one.
+const MAX_HEIGHT: u32 = 512;
+/// Widest panorama that is read from a file.
+pub(crate) const MAX_FILE_WIDTH: u32 = 8192;
+/// Tallest one.
+pub(crate) const MAX_FILE_HEIGHT: u32 = 4096;
+/// Columns from which on a turn by whole columns is exact enough: half a column is a quarter of a degree.
+const SHARP_WIDTH: u32 = 720;
 
 /// An equirectangular panorama of radiance.
 ///
@@ -44,15 +53,23 @@ impl EnvironmentMap {
     }
 
     /// Turned about +Y, counter-clockwise seen from above, as three.js' `environmentRotation.y` turns it.
-    pub fn rotated(&self, radians: f32) -> Self {
-        if radians == 0.0 {
-            return self.clone();
+    ///
+    /// Such a turn shifts columns. Panoramas with enough of them are shifted by whole columns, so that a sun stays as
+    /// small as it is; the rest is blended.
+    pub fn rotated(self, radians: f32) -> Self {
+        // u falls as a direction turns from +X toward +Z's opposite.
+        let shift = f64::from(radians) / std::f64::consts::TAU * f64::from(self.width);
+        let shift = if self.width >= SHARP_WIDTH { shift.round() } else { shift };
+        let width = i64::from(self.width);
+        let (whole, part) = (shift.floor() as i64, shift.rem_euclid(1.0) as f32);
+        if whole.rem_euclid(width) == 0 && part == 0.0 {
+            return self;
         }
-        let turn = glam::Quat::from_rotation_y(-radians);
-        let pixels = (0..self.width * self.height)
-            .map(|i| self.radiance(turn * self.direction(i % self.width, i / self.width)).to_array())
-            .collect();
-        Self { pixels, ..*self }
+        let row = |row: &[[f32; 3]]| -> Vec<[f32; 3]> {
+            let at = |x: i64| Vec3::from(row[x.rem_euclid(width) as usize]);
+            (0..width).map(|x| at(x + whole).lerp(at(x + whole + 1), part).to_array()).collect()
+        };
+        Self { pixels: self.pixels.chunks_exact(self.width as usize).flat_map(row).collect(), ..self }
     }
 
     /// Multiplied by a colour.
@@ -63,28 +80,44 @@ impl EnvironmentMap {
         self
     }
 
-    /// Averaged down to at most 1024 columns; texels that are not finite or negative become 0.
-    pub(crate) fn bounded(mut self) -> Self {
-        for c in self.pixels.iter_mut().flatten() {
-            *c = if c.is_finite() { c.max(0.0) } else { 0.0 };
-        }
-        while self.width > MAX_WIDTH && self.height > 1 {
-            self = self.halved();
-        }
-        self
+    /// A panorama from a file's texels, averaged down to at most 1024 × 512 by the solid angle they cover, so that it
+    /// gives as much light. Texels that are not finite or negative count as 0.
+    pub(crate) fn gathered(width: u32, height: u32, texel: impl Fn(u32, u32) -> [f32; 3] + Sync) -> Self {
+        let clean = |x, y| Vec3::from(texel(x, y).map(|c| if c.is_finite() { c.max(0.0) } else { 0.0 }));
+        let (columns, rows) = (width.min(MAX_WIDTH), height.min(MAX_HEIGHT));
+        let (across, down) = (shares(width, columns), shares(height, rows));
+        let row = |y: usize| -> Vec<[f32; 3]> {
+            let lines: Vec<(u32, f32)> = down[y]
+                .iter()
+                .map(|(line, share)| (*line, share * ((*line as f32 + 0.5) / height as f32 * PI).sin()))
+                .collect();
+            let total: f32 = lines.iter().map(|(_, weight)| weight).sum();
+            let mut out = vec![Vec3::ZERO; columns as usize];
+            for (line, weight) in lines {
+                for (sum, parts) in out.iter_mut().zip(&across) {
+                    *sum += parts.iter().map(|(x, share)| clean(*x, line) * *share).sum::<Vec3>() * (weight / total);
+                }
+            }
+            out.into_iter().map(|p| p.to_array()).collect()
+        };
+        let pixels = (0..rows as usize).into_par_iter().flat_map_iter(row).collect();
+        Self { width: columns, height: rows, pixels }
     }
+}
 
-    fn halved(&self) -> Self {
-        let (width, height) = (self.width / 2, self.height / 2);
-        let at = |x: u32, y: u32| Vec3::from(self.pixels[(y * self.width + x) as usize]);
-        let pixels = (0..width * height)
-            .map(|i| {
-                let (x, y) = (2 * (i % width), 2 * (i / width));
-                ((at(x, y) + at(x + 1, y) + at(x, y + 1) + at(x + 1, y + 1)) * 0.25).to_array()
-            })
-            .collect();
-        Self { width, height, pixels }
-    }
+/// For each of `to` equal parts of `from` texels the texels it covers and what share of it each of them is.
+fn shares(from: u32, to: u32) -> Vec<Vec<(u32, f32)>> {
+    let step = f64::from(from) / f64::from(to);
+    (0..to)
+        .map(|part| {
+            let (start, end) = (f64::from(part) * step, f64::from(part + 1) * step);
+            let covered = |i: u32| ((f64::from(i) + 1.0).min(end) - f64::from(i).max(start)).max(0.0) / step;
+            (start as u32..from.min(end.ceil() as u32))
+                .map(|i| (i, covered(i) as f32))
+                .filter(|(_, s)| *s > 0.0)
+                .collect()
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -109,5 +142,53 @@ mod tests {
         }
         let turned = map.rotated(std::f32::consts::FRAC_PI_2);
         assert!(turned.radiance(Vec3::X).x > 4.0, "{:?}", turned.radiance(Vec3::X));
+    }
+
+    #[test]
+    fn a_turn_agrees_with_turning_directions_and_loses_no_light() {
+        let pixels = (0..64 * 32).map(|i| [(i % 64) as f32 * 0.1, (i / 64) as f32, 1.0]).collect();
+        let map = EnvironmentMap { width: 64, height: 32, pixels };
+        for degrees in [30.0_f32, -75.0, 180.0, 359.0] {
+            let turned = map.clone().rotated(degrees.to_radians());
+            let back = glam::Quat::from_rotation_y(-degrees.to_radians());
+            let d = turned.direction(40, 10);
+            let expected = map.radiance(back * d);
+            assert!((Vec3::from(turned.pixels[10 * 64 + 40]) - expected).length() < 0.02, "{degrees}");
+            let sum = |m: &EnvironmentMap| m.pixels.iter().map(|p| f64::from(p[0])).sum::<f64>();
+            assert!((sum(&turned) / sum(&map) - 1.0).abs() < 1e-5);
+        }
+    }
+
+    #[test]
+    fn a_turn_keeps_a_sun_as_small_as_it_is() {
+        let mut map = EnvironmentMap { width: 1024, height: 2, pixels: vec![[0.0; 3]; 2048] };
+        map.pixels[700] = [70_000.0; 3];
+        let turned = map.rotated(60_f32.to_radians());
+        assert_eq!(turned.pixels.iter().filter(|p| p[0] > 0.0).count(), 1);
+    }
+
+    #[test]
+    fn large_panoramas_are_averaged_down_and_give_as_much_light() {
+        let texel = |x: u32, y: u32| {
+            let sun = if x / 3 == 500 && y / 3 == 200 { 9000.0 } else { 0.0 };
+            [sun + 0.01 * y as f32, f32::NAN, -1.0]
+        };
+        let (width, height) = (2500, 1250);
+        let map = EnvironmentMap::gathered(width, height, texel);
+        assert_eq!((map.width, map.height), (1024, 512));
+        let solid = |y: u32, rows: u32| f64::from(((y as f32 + 0.5) / rows as f32 * PI).sin()) / f64::from(rows);
+        let before: f64 = (0..height)
+            .flat_map(|y| (0..width).map(move |x| f64::from(texel(x, y)[0]) * solid(y, height) / f64::from(width)))
+            .sum();
+        let after: f64 =
+            (0..512 * 1024_u32).map(|i| f64::from(map.pixels[i as usize][0]) * solid(i / 1024, 512) / 1024.0).sum();
+        assert!((after / before - 1.0).abs() < 1e-3, "{before} {after}");
+        assert!(map.pixels.iter().all(|p| p[1] == 0.0 && p[2] == 0.0));
+    }
+
+    #[test]
+    fn small_panoramas_are_kept_as_they_are() {
+        let map = EnvironmentMap::gathered(8, 4, |x, y| [x as f32, y as f32, 0.5]);
+        assert_eq!(map.pixels[2 * 8 + 5].map(f32::to_bits), [5.0_f32, 2.0, 0.5].map(f32::to_bits));
     }
 }

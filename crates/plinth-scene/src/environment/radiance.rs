@@ -5,22 +5,61 @@ use std::io::Cursor;
 use image::ImageDecoder;
 use image::codecs::hdr::HdrDecoder;
 
-use super::EnvironmentMap;
+use super::map::{EnvironmentMap, MAX_FILE_HEIGHT, MAX_FILE_WIDTH};
 use crate::SceneError;
 
-/// Longest side of a file that is read.
-const MAX_SIDE: u32 = 16_384;
-
 /// Reads a Radiance panorama.
-/// Errors: a file that is not one, or larger than 16384 pixels on a side.
+/// Errors: a file that is not one, or larger than 8192 × 4096 pixels.
 pub fn radiance_hdr(bytes: &[u8]) -> Result<EnvironmentMap, SceneError> {
     let fault = |problem: String| SceneError::Environment { problem };
     let decoder = HdrDecoder::new(Cursor::new(bytes)).map_err(|e| fault(e.to_string()))?;
     let (width, height) = decoder.dimensions();
-    if width < 2 || height == 0 || width > MAX_SIDE || height > MAX_SIDE {
-        return Err(fault(format!("a size of {width}×{height} is not between 2×1 and {MAX_SIDE}×{MAX_SIDE}")));
+    if width < 2 || height == 0 || width > MAX_FILE_WIDTH || height > MAX_FILE_HEIGHT {
+        return Err(fault(format!(
+            "a size of {width}×{height} is not between 2×1 and {MAX_FILE_WIDTH}×{MAX_FILE_HEIGHT}"
+        )));
+    }
+    // A line is at least two bytes for every 127 pixels of each of four channels: what is shorter is cut off, and
+    // would only fill memory.
+    let least = u64::from(height) * (u64::from(width) * 4 * 2 / 127);
+    if (bytes.len() as u64) < least {
+        return Err(fault(format!("{} bytes are too few for {width}×{height} pixels", bytes.len())));
     }
     let picture = image::DynamicImage::from_decoder(decoder).map_err(|e| fault(e.to_string()))?.into_rgb32f();
-    let pixels = picture.pixels().map(|p| p.0).collect();
-    Ok(EnvironmentMap { width, height, pixels }.bounded())
+    Ok(EnvironmentMap::gathered(width, height, |x, y| picture.get_pixel(x, y).0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file of plain pixels: three mantissas and an exponent each.
+    fn hdr(width: u32, height: u32, pixel: impl Fn(u32, u32) -> [u8; 4]) -> Vec<u8> {
+        let mut out = format!("#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y {height} +X {width}\n").into_bytes();
+        out.extend((0..width * height).flat_map(|i| pixel(i % width, i / width)));
+        out
+    }
+
+    #[test]
+    fn pixels_keep_their_place_and_brightness() {
+        let bytes = hdr(4, 2, |x, y| if (x, y) == (3, 1) { [128, 64, 0, 139] } else { [128, 128, 128, 129] });
+        let map = radiance_hdr(&bytes).unwrap();
+        assert_eq!((map.width, map.height), (4, 2));
+        let [r, g, b] = map.pixels[7];
+        assert!((r / 1024.0 - 1.0).abs() < 0.01 && (g / 512.0 - 1.0).abs() < 0.02 && b < 8.0, "{r} {g} {b}");
+        assert!((map.pixels[0][0] - 1.0).abs() < 0.01);
+    }
+
+    #[test]
+    fn faults_are_told() {
+        assert!(radiance_hdr(b"no panorama").is_err());
+        assert!(radiance_hdr(&[]).is_err());
+        let cut = hdr(64, 64, |_, _| [1, 2, 3, 4]);
+        assert!(radiance_hdr(&cut[..cut.len() / 2]).is_err());
+        let huge = hdr(1, 1, |_, _| [0; 4]);
+        let huge = String::from_utf8_lossy(&huge).replace("-Y 1 +X 1", "-Y 4000 +X 8000");
+        assert!(radiance_hdr(huge.as_bytes()).unwrap_err().to_string().contains("too few"));
+        let wide = String::from_utf8_lossy(&hdr(1, 1, |_, _| [0; 4])).replace("-Y 1 +X 1", "-Y 2 +X 90000");
+        assert!(radiance_hdr(wide.as_bytes()).unwrap_err().to_string().contains("90000×2"));
+    }
 }

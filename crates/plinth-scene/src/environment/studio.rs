@@ -1,6 +1,7 @@
 //! The built-in environment: a neutral photo studio.
 
 use glam::Vec3;
+use rayon::prelude::*;
 
 use super::EnvironmentMap;
 
@@ -20,17 +21,19 @@ struct SoftBox {
 /// Neutral grey walls, a dim floor, one large overhead box, two strips at the sides and a small front fill.
 pub fn studio() -> EnvironmentMap {
     let boxes = [
-        SoftBox { toward: Vec3::new(-0.25, 1.0, 0.25), half: (0.75, 0.55), edge: 0.15, radiance: 4.2 },
-        SoftBox { toward: Vec3::new(-1.0, 0.35, 0.45), half: (0.22, 0.7), edge: 0.08, radiance: 3.4 },
-        SoftBox { toward: Vec3::new(1.0, 0.3, 0.1), half: (0.18, 0.8), edge: 0.08, radiance: 2.6 },
-        SoftBox { toward: Vec3::new(0.35, 0.25, -1.0), half: (0.5, 0.35), edge: 0.12, radiance: 2.0 },
-        SoftBox { toward: Vec3::new(0.2, 0.3, 1.0), half: (0.35, 0.25), edge: 0.15, radiance: 1.2 },
+        SoftBox { toward: Vec3::new(-0.25, 1.0, 0.3), half: (0.62, 0.42), edge: 0.14, radiance: 2.0 },
+        SoftBox { toward: Vec3::new(-1.0, 0.3, 0.4), half: (0.16, 0.75), edge: 0.06, radiance: 2.6 },
+        SoftBox { toward: Vec3::new(1.0, 0.25, 0.15), half: (0.13, 0.8), edge: 0.06, radiance: 2.2 },
+        SoftBox { toward: Vec3::new(0.4, 0.3, -1.0), half: (0.35, 0.3), edge: 0.12, radiance: 1.6 },
+        SoftBox { toward: Vec3::new(0.15, 0.35, 1.0), half: (0.3, 0.2), edge: 0.14, radiance: 0.9 },
     ];
     let empty = EnvironmentMap { width: WIDTH, height: HEIGHT, pixels: Vec::new() };
     let pixels = (0..WIDTH * HEIGHT)
+        .into_par_iter()
+        .with_min_len(WIDTH as usize)
         .map(|i| {
             let d = empty.direction(i % WIDTH, i / WIDTH);
-            let walls = 0.30 + 0.16 * d.y + 0.05 * smooth(-0.6, 0.2, d.y);
+            let walls = 0.20 + 0.09 * d.y + 0.06 * smooth(-0.6, 0.2, d.y);
             [boxes.iter().fold(walls, |under, one| one.over(d, under)); 3]
         })
         .collect();

@@ -1,0 +1,112 @@
+//! The model in normalised units: centred, 2 units long, then turned, stretched and moved as the settings say.
+
+use glam::{DMat3, DMat4, DQuat, DVec3, EulerRot, Vec3};
+use plinth_model::{Animation, Model};
+use plinth_spec::settings::ModelPose;
+
+use crate::error::SceneError;
+use crate::fit::Motion;
+use crate::pose::Placed;
+
+/// Length of the largest side of the model in world units.
+const SPAN: f64 = 2.0;
+/// Models smaller than this, in their own units, are points.
+const SMALLEST: f64 = 1e-30;
+
+/// A model's place in the world, and how far it reaches there.
+pub(crate) struct Placement {
+    /// World from model.
+    pub(crate) world_from_model: DMat4,
+    /// Uniform part of its scale.
+    pub(crate) scale: f32,
+    /// The model's box before the settings' translation, over all that is seen.
+    pub(crate) centered_bounds: (Vec3, Vec3),
+    /// The settings' translation.
+    pub(crate) translation: Vec3,
+    motion: Motion,
+    /// The world before the translation, from the space in which the motion was measured.
+    centered_from_measured: DMat4,
+}
+
+impl Placement {
+    /// Places a model. `frame_times` are the times of the clip that are seen.
+    /// Errors: nothing to draw, or a size that is not finite.
+    pub(crate) fn new(
+        model: &Model,
+        hidden: &[bool],
+        pose: &ModelPose,
+        clip: Option<&Animation>,
+        frame_times: &[f32],
+    ) -> Result<Self, SceneError> {
+        // Measured twice: what lies far from the origin is first brought near, so that nothing is rounded away.
+        let measured_from_model = brought_near(model, hidden)?;
+        let placed = Placed { model, hidden, world_from_model: measured_from_model };
+        let motion = Motion::of(&placed, clip, frame_times);
+        let (min, max) = motion.bounds(true).ok_or(SceneError::NothingVisible)?;
+        let (min, max) = (min.as_dvec3(), max.as_dvec3());
+        let stretch = DVec3::from(pose.scale);
+        // A stretch changes the shape; a uniform scale is taken back, because the frame refits.
+        let largest = ((max - min) * stretch.abs()).max_element();
+        let fit = if largest > 0.0 { SPAN / largest } else { 1.0 };
+        let centered_from_measured = DMat4::from_quat(turn(pose))
+            * DMat4::from_scale(stretch * fit)
+            * DMat4::from_translation(-(min + max) * 0.5);
+        let translation = DVec3::from(pose.translate);
+        let world_from_model = DMat4::from_translation(translation) * centered_from_measured * measured_from_model;
+        if !world_from_model.is_finite() {
+            return Err(SceneError::NothingVisible);
+        }
+        let volume = |m: DMat4| DMat3::from_mat4(m).determinant().abs().cbrt();
+        let mut out = Self {
+            world_from_model,
+            scale: (volume(centered_from_measured) * volume(measured_from_model)) as f32,
+            centered_bounds: (Vec3::ZERO, Vec3::ZERO),
+            translation: translation.as_vec3(),
+            motion,
+            centered_from_measured,
+        };
+        out.centered_bounds = out.measure().ok_or(SceneError::NothingVisible)?;
+        Ok(out)
+    }
+
+    /// How far the model reaches in a direction before its translation, at any time.
+    pub(crate) fn reach(&self, direction: Vec3) -> f32 {
+        let linear = DMat3::from_mat4(self.centered_from_measured);
+        let d = direction.as_dvec3();
+        let shift = d.dot(self.centered_from_measured.w_axis.truncate());
+        self.motion.reach((linear.transpose() * d).as_vec3()) + shift as f32
+    }
+
+    /// Factor that makes room for motion that was not looked at.
+    pub(crate) fn room(&self) -> f32 {
+        self.motion.room()
+    }
+
+    /// The model's box in the world.
+    pub(crate) fn bounds(&self) -> (Vec3, Vec3) {
+        (self.centered_bounds.0 + self.translation, self.centered_bounds.1 + self.translation)
+    }
+
+    fn measure(&self) -> Option<(Vec3, Vec3)> {
+        self.motion.bounds(false)?;
+        let max = Vec3::from_array(Vec3::AXES.map(|axis| self.reach(axis)));
+        let min = -Vec3::from_array(Vec3::AXES.map(|axis| self.reach(-axis)));
+        let room = (max - min) * (self.room() - 1.0);
+        (min.is_finite() && max.is_finite()).then_some((min - room, max + room))
+    }
+}
+
+/// Takes the model at rest to the origin, about 1 unit long.
+fn brought_near(model: &Model, hidden: &[bool]) -> Result<DMat4, SceneError> {
+    let as_it_is = Placed { model, hidden, world_from_model: DMat4::IDENTITY };
+    let (min, max) = Motion::of(&as_it_is, None, &[]).bounds(true).ok_or(SceneError::NothingVisible)?;
+    let (min, max) = (min.as_dvec3(), max.as_dvec3());
+    let largest = (max - min).max_element();
+    let scale = if largest > SMALLEST { largest.recip() } else { 1.0 };
+    Ok(DMat4::from_scale(DVec3::splat(scale)) * DMat4::from_translation(-(min + max) * 0.5))
+}
+
+/// Yaw first, then pitch in the yawed frame, then roll in the frame of both.
+fn turn(pose: &ModelPose) -> DQuat {
+    DQuat::from_euler(EulerRot::YXZ, pose.yaw_deg.to_radians(), pose.pitch_deg.to_radians(), pose.roll_deg.to_radians())
+}

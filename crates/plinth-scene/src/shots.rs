@@ -1,0 +1,121 @@
+//! The plan of the frames: where the camera stands in each of them.
+
+use glam::{DVec3, Mat4, Vec3};
+use plinth_spec::settings::{BasePose, CameraMotion, Effect, RenderSettings};
+
+use crate::camera::{orbit, path};
+use crate::fit::distance;
+use crate::place::Placement;
+use crate::shot::{Camera, Shot};
+
+/// Vertical field of view of orbiting cameras in degrees.
+const FOV_DEG: f64 = 35.0;
+/// Their elevation above the horizon in degrees.
+const ELEVATION_DEG: f64 = 15.0;
+/// Share of the frame that stays free around the model.
+const MARGIN: f32 = 0.12;
+/// Camera angles for which the fit is worked out, at most.
+const FIT_ANGLES: u32 = 120;
+/// Radius at which a zoom-orbit frames the model as other effects do: where it ends by default.
+const ZOOM_ORBIT_RADIUS: f64 = 0.7;
+/// How far beyond the model the floor may be seen, in world units.
+const FLOOR_REACH: f32 = 12.0;
+
+/// Plans all frames; `clip_times` has one entry for each.
+pub(crate) fn shots(settings: &RenderSettings, placement: &Placement, clip_times: &[Option<f32>]) -> Vec<Shot> {
+    let count = clip_times.len() as u32;
+    let distance = framing_distance(settings, placement, count);
+    let bounds = placement.bounds();
+    let middle = (bounds.0 + bounds.1) * 0.5;
+    let grow_origin = Vec3::new(middle.x, bounds.0.y, middle.z);
+    (0..count)
+        .zip(clip_times)
+        .map(|(index, clip_time)| {
+            let (camera, grow) = frame(settings, distance, bounds, index, count);
+            Shot { index, camera, grow, grow_origin, clip_time: *clip_time }
+        })
+        .collect()
+}
+
+fn frame(settings: &RenderSettings, distance: f64, bounds: (Vec3, Vec3), index: u32, count: u32) -> (Camera, f32) {
+    let motion = settings.camera();
+    if motion.effect == Effect::Keyframes {
+        let base = base_pose(motion, distance / motion.zoom);
+        let pose = path(settings.path(), base, settings.video().length_secs, index, count);
+        return (camera_at(pose.position, pose.look_at, pose.fov_deg, bounds), 1.0);
+    }
+    let at = orbit(motion, index, count);
+    let position = direction(at.azimuth_deg, ELEVATION_DEG) * (distance * at.radius / motion.zoom);
+    (camera_at(position, DVec3::ZERO, FOV_DEG, bounds), at.grow as f32)
+}
+
+/// The distance at which the model is inside of the frame at every angle of the motion. Translations of the model and
+/// camera poses of one's own are not made room for.
+fn framing_distance(settings: &RenderSettings, placement: &Placement, count: u32) -> f64 {
+    let motion = settings.camera();
+    let (width, height) = settings.video().quality.size(settings.video().aspect);
+    let tan_y = (FOV_DEG as f32 * 0.5).to_radians().tan() * (1.0 - MARGIN);
+    let tan_x = tan_y * width as f32 / height as f32;
+    let angles = count.clamp(1, FIT_ANGLES);
+    let framed = (0..angles)
+        .map(|i| {
+            let index =
+                if angles > 1 { (u64::from(i) * u64::from(count - 1) / u64::from(angles - 1)) as u32 } else { 0 };
+            let toward = toward_camera(settings, index, count).as_vec3();
+            distance(|d| placement.reach(d), toward, (tan_x, tan_y))
+        })
+        .fold(0.1, f32::max);
+    let framed = f64::from(framed * placement.room());
+    if motion.effect == Effect::ZoomOrbit { framed / ZOOM_ORBIT_RADIUS } else { framed }
+}
+
+/// Unit vector from the model to where the camera stands in a frame, whatever its distance.
+fn toward_camera(settings: &RenderSettings, index: u32, count: u32) -> DVec3 {
+    let motion = settings.camera();
+    if motion.effect == Effect::Keyframes {
+        let pose = path(settings.path(), base_pose(motion, 1.0), settings.video().length_secs, index, count);
+        (pose.position - pose.look_at).normalize_or(DVec3::Z)
+    } else {
+        direction(orbit(motion, index, count).azimuth_deg, ELEVATION_DEG)
+    }
+}
+
+/// Where a path given by angles begins, unless the settings say where.
+fn base_pose(motion: &CameraMotion, radius: f64) -> BasePose {
+    BasePose {
+        target: [0.0; 3],
+        radius,
+        theta_deg: motion.orbit_start_deg,
+        phi_deg: 90.0 - ELEVATION_DEG,
+        fov_deg: FOV_DEG,
+    }
+}
+
+/// Unit vector of an azimuth from +Z toward +X and an elevation.
+fn direction(azimuth_deg: f64, elevation_deg: f64) -> DVec3 {
+    let (a, e) = (azimuth_deg.to_radians(), elevation_deg.to_radians());
+    DVec3::new(e.cos() * a.sin(), e.sin(), e.cos() * a.cos())
+}
+
+fn camera_at(position: DVec3, look_at: DVec3, fov_deg: f64, bounds: (Vec3, Vec3)) -> Camera {
+    let back = (position - look_at).normalize_or(DVec3::Z);
+    let up = if back.y.abs() > 0.9999 { DVec3::NEG_Z * back.y.signum() } else { DVec3::Y };
+    let right = up.cross(back).normalize();
+    let up = back.cross(right);
+    let world_from_view = Mat4::from_cols(
+        right.as_vec3().extend(0.0),
+        up.as_vec3().extend(0.0),
+        back.as_vec3().extend(0.0),
+        position.as_vec3().extend(1.0),
+    );
+    let center = (bounds.0 + bounds.1) * 0.5;
+    let radius = ((bounds.1 - bounds.0) * 0.5).length().max(1e-3);
+    let away = position.as_vec3().distance(center);
+    Camera {
+        view_from_world: world_from_view.inverse(),
+        position: position.as_vec3(),
+        fov_y: (fov_deg as f32).to_radians(),
+        near: (away - radius * 1.1 - FLOOR_REACH * 0.5).max(away * 0.02).max(1e-3),
+        far: away + radius * 1.1 + FLOOR_REACH,
+    }
+}

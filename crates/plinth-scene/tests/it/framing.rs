@@ -1,0 +1,183 @@
+//! Nothing is cut off, and nothing is needlessly small.
+
+use glam::{Vec3, Vec4Swizzles};
+use plinth_model::{Model, Trs};
+use plinth_scene::{Scene, SceneError, Shot, build_scene};
+use serde_json::{Value, json};
+
+use crate::models::{
+    arm, cuboid, model_of, morphing, moved, named, placed_at, plain_scene, primitive, scene, settings, sliding,
+    together,
+};
+
+const ASPECTS: [(&str, f32); 3] = [("16:9", 16.0 / 9.0), ("1:1", 1.0), ("9:16", 9.0 / 16.0)];
+
+/// Largest distance from the middle of the frame, 1 being its edge, of any vertex in a shot.
+fn outermost(scene: &Scene, shot: &Shot, aspect: f32) -> f32 {
+    let tan = (shot.camera.fov_y * 0.5).tan();
+    let points = scene.pose(shot.clip_time).into_iter().flat_map(|one| one.positions);
+    points
+        .map(|p| {
+            let p = shot.grow_origin + (p - shot.grow_origin) * shot.grow;
+            let v = (shot.camera.view_from_world * p.extend(1.0)).xyz();
+            if v.z >= -shot.camera.near || v.z <= -shot.camera.far {
+                return f32::INFINITY;
+            }
+            (v.x / (-v.z * tan * aspect)).abs().max((v.y / (-v.z * tan)).abs())
+        })
+        .fold(0.0, f32::max)
+}
+
+fn odd_models() -> Vec<(&'static str, Model)> {
+    vec![
+        ("cube", cuboid([-1.0; 3], [1.0; 3])),
+        ("flat", cuboid([-1.0, -1.4, 0.0], [1.0, 1.4, 0.0])),
+        ("floor tile", cuboid([-1.0, 0.0, -1.0], [1.0, 0.0, 1.0])),
+        ("needle", cuboid([-0.005, -1.0, -0.005], [0.005, 1.0, 0.005])),
+        ("rod", cuboid([-3.0, 0.0, 0.0], [3.0, 0.01, 0.01])),
+        ("tiny", cuboid([-1e-6; 3], [1e-6; 3])),
+        ("huge", cuboid([0.0; 3], [1e9, 2e9, 1e9])),
+        ("far away", moved(cuboid([-0.5; 3], [0.5, 0.7, 0.5]), 1.0, [1000.0, 250.0, -4000.0])),
+        ("one point", model_of(vec![primitive(vec![[3.0, 4.0, 5.0]; 4])])),
+        ("arm", arm()),
+        ("morphing", morphing()),
+        ("sliding", sliding(cuboid([-0.2; 3], [0.2; 3]), -5.0, 3.0, 1.7)),
+    ]
+}
+
+#[test]
+fn nothing_is_cut_off_at_any_frame_of_any_effect_in_any_aspect() {
+    let motions: [Value; 9] = [
+        json!({}),
+        json!({"easing": false, "sweepAngle": 95, "rotateY": 40}),
+        json!({"effect": "hero-spin"}),
+        json!({"effect": "showcase", "amplitude": 35, "rotateY": -70}),
+        json!({"effect": "zoom-orbit"}),
+        json!({"effect": "reveal", "scaleFrom": 0.3}),
+        json!({"panX": 30, "tiltX": 50, "rollZ": -20, "scaleY": 3, "scaleX": -1}),
+        json!({"effect": "keyframes", "startAngle": -60, "endAngle": 60, "startTilt": -10, "endTilt": 60}),
+        json!({"animation": "*", "animationSpeed": -1.3}),
+    ];
+    for (name, model) in odd_models() {
+        for motion in &motions {
+            for (aspect, ratio) in ASPECTS {
+                let mut json = motion.clone();
+                json["aspect"] = json!(aspect);
+                json["length"] = json!(1.5);
+                let scene = plain_scene(model.clone(), &json);
+                assert_eq!(scene.shots.len(), 45);
+                let edges: Vec<f32> = scene.shots.iter().map(|shot| outermost(&scene, shot, ratio)).collect();
+                let outermost = edges.iter().copied().fold(0.0, f32::max);
+                assert!(outermost < 0.9, "{name} {json}: {outermost}");
+                // A zoom-orbit has come near when the model shows whatever side it then shows.
+                let least = if motion["effect"] == "zoom-orbit" { 0.5 } else { 0.8 };
+                assert!(name == "one point" || outermost > least, "{name} {json} is small: {outermost}");
+            }
+        }
+    }
+}
+
+#[test]
+fn units_and_place_in_the_file_make_no_difference() {
+    let shape = || together(cuboid([-0.5, 0.0, -0.5], [0.5, 1.0, 0.5]), cuboid([-0.7, 0.0, -0.5], [0.7, 0.2, 0.5]));
+    let unit = scene(shape(), &json!({"length": 0.2}));
+    let others =
+        [moved(shape(), 1e-4, [0.0; 3]), moved(shape(), 2e4, [0.0; 3]), moved(shape(), 1.0, [1000.0, 250.0, -4000.0])];
+    for other in others {
+        let other = scene(other, &json!({"length": 0.2}));
+        for (a, b) in unit.pose(None).iter().zip(&other.pose(None)) {
+            let apart = a.positions.iter().zip(&b.positions).map(|(p, q)| p.distance(*q)).fold(0.0, f32::max);
+            assert!(apart < 6e-4, "{apart}");
+        }
+        let (a, b) = (unit.shots[3].camera, other.shots[3].camera);
+        assert!(a.position.distance(b.position) < 3e-3, "{} {}", a.position, b.position);
+    }
+}
+
+#[test]
+fn a_far_place_given_by_a_node_costs_no_precision() {
+    let far = Trs { translation: Vec3::new(3e6, -5e6, 1e6), ..Trs::default() };
+    let far = scene(placed_at(cuboid([-0.5; 3], [0.5; 3]), far), &json!({}));
+    for p in &far.pose(None)[0].positions {
+        assert!((p.abs() - Vec3::ONE).length() < 1e-6, "{p}");
+    }
+}
+
+#[test]
+fn the_model_spans_two_units_around_the_origin_and_stands_on_the_floor() {
+    let scene = scene(cuboid([1.0, 2.0, 3.0], [2.0, 6.0, 5.0]), &json!({}));
+    assert!((scene.bounds.0 - Vec3::new(-0.25, -1.0, -0.5)).length() < 1e-6, "{:?}", scene.bounds);
+    assert!((scene.bounds.1 - Vec3::new(0.25, 1.0, 0.5)).length() < 1e-6);
+    assert!((scene.floor_height + 1.0).abs() < 1e-6 && (scene.world_from_model_scale - 0.5).abs() < 1e-6);
+}
+
+#[test]
+fn a_uniform_scale_changes_nothing_and_a_stretch_refits() {
+    let plain = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({}));
+    let scaled = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({"scaleX": 5, "scaleY": 5, "scaleZ": 5}));
+    for (a, b) in plain.shots.iter().zip(&scaled.shots) {
+        assert!(a.camera.position.distance(b.camera.position) < 1e-4);
+    }
+    let stretched = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({"scaleY": 2}));
+    assert!((stretched.bounds.1 - Vec3::new(0.5, 1.0, 0.5)).length() < 1e-6);
+}
+
+#[test]
+fn a_translation_moves_the_model_and_not_the_frame() {
+    let plain = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({}));
+    let lifted = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({"translateY": 0.5, "translateX": -1}));
+    assert!((lifted.bounds.0 - plain.bounds.0 - Vec3::new(-1.0, 0.5, 0.0)).length() < 1e-6);
+    assert!((lifted.floor_height + 1.0).abs() < 1e-6, "the floor stays");
+    assert_eq!(lifted.shots[7].camera.position, plain.shots[7].camera.position);
+    let lowered = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({"translateY": -0.5}));
+    assert!((lowered.floor_height + 1.5).abs() < 1e-6, "the floor goes along");
+}
+
+#[test]
+fn zoom_divides_the_distance() {
+    let plain = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({}));
+    let near = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({"zoom": 2}));
+    let ratio = plain.shots[9].camera.position.length() / near.shots[9].camera.position.length();
+    assert!((ratio - 2.0).abs() < 1e-5);
+}
+
+#[test]
+fn the_camera_looks_from_15_degrees_above_at_35_degrees_from_plus_z() {
+    let scene = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({"rotateY": 90}));
+    let camera = scene.shots[0].camera;
+    assert!((camera.fov_y.to_degrees() - 35.0).abs() < 1e-4);
+    let toward = camera.position.normalize();
+    assert!((toward.y.asin().to_degrees() - 15.0).abs() < 1e-3 && toward.x > 0.96 && toward.z.abs() < 1e-6);
+    let middle = camera.view_from_world.transform_point3(Vec3::ZERO);
+    assert!(middle.x.abs() < 1e-5 && middle.y.abs() < 1e-5 && middle.z < 0.0);
+}
+
+#[test]
+fn vertices_that_no_triangle_uses_do_not_count() {
+    let mut model = cuboid([-1.0; 3], [1.0; 3]);
+    model.meshes[0].primitives[0].positions.push([100.0; 3]);
+    model.meshes[0].primitives[0].normals.push([0.0, 0.0, 1.0]);
+    assert!((scene(model, &json!({})).bounds.1 - Vec3::ONE).length() < 1e-6);
+}
+
+#[test]
+fn hidden_meshes_are_left_out_and_unknown_names_are_told() {
+    let both = || together(named(cuboid([-1.0; 3], [1.0; 3]), "box"), named(cuboid([5.0; 3], [6.0; 3]), "other"));
+    let hidden = scene(both(), &json!({"hiddenMeshNames": ["other", "Box"]}));
+    assert_eq!(hidden.pose(None).len(), 1);
+    assert!((hidden.bounds.1 - Vec3::ONE).length() < 1e-6);
+    assert_eq!(hidden.warnings, ["hiddenMeshNames: the model has no mesh 'Box'"]);
+    let all = settings(&json!({"hiddenMeshNames": ["other", "box"]}));
+    assert_eq!(build_scene(both().into(), &all, None).unwrap_err(), SceneError::NothingVisible);
+}
+
+#[test]
+fn sizes_that_are_no_numbers_are_refused() {
+    for model in [cuboid([f32::MIN; 3], [f32::INFINITY; 3]), model_of(Vec::new()), Model::default()] {
+        let error = build_scene(model.into(), &settings(&json!({})), None).unwrap_err();
+        assert_eq!(error, SceneError::NothingVisible);
+    }
+    // The largest numbers there are still have a size.
+    let largest = scene(cuboid([f32::MIN; 3], [f32::MAX; 3]), &json!({}));
+    assert!((largest.bounds.1 - Vec3::ONE).length() < 1e-5, "{:?}", largest.bounds);
+}

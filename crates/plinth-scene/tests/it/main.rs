@@ -1,0 +1,15 @@
+//! Scenes built from models made by hand.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::float_cmp,
+    clippy::cast_possible_truncation,
+    reason = "tests may fail, and compare what must be equal"
+)]
+
+mod framing;
+mod look;
+mod models;
+mod motion;
+mod posing;

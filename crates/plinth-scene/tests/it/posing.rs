@@ -1,0 +1,124 @@
+//! Vertices in world space.
+
+use glam::{Mat4, Vec3};
+use plinth_model::{Model, Node, Transform, Trs};
+use plinth_scene::PosedPrimitive;
+use serde_json::json;
+
+use crate::models::{arm, cuboid, model_of, morphing, placed_at, primitive, scene, together};
+
+/// A triangle in the xz plane, facing up, with a tangent along x.
+fn tile() -> Model {
+    let mut part = primitive(vec![[-1.0, 0.0, -1.0], [1.0, 0.0, 1.0], [1.0, 0.0, -1.0]]);
+    part.normals = vec![[0.0, 1.0, 0.0]; 3];
+    part.tangents = vec![[1.0, 0.0, 0.0, 1.0]; 3];
+    model_of(vec![part])
+}
+
+fn posed(model: Model, json: &serde_json::Value) -> PosedPrimitive {
+    scene(model, json).pose(None).remove(0)
+}
+
+fn near(a: Vec3, b: [f32; 3]) -> bool {
+    (a - Vec3::from(b)).length() < 1e-5
+}
+
+#[test]
+fn yaw_comes_first_then_pitch_then_roll_each_in_the_frame_of_those_before() {
+    let yawed = posed(tile(), &json!({"panX": 90}));
+    assert!(near(yawed.tangents[0], [0.0, 0.0, -1.0]) && near(yawed.normals[0], [0.0, 1.0, 0.0]));
+    // Pitch turns about the model's own x axis, which the yaw has turned to −z.
+    let pitched = posed(tile(), &json!({"panX": 90, "tiltX": 90}));
+    assert!(near(pitched.tangents[0], [0.0, 0.0, -1.0]) && near(pitched.normals[0], [1.0, 0.0, 0.0]));
+    // Roll turns about its own z axis, which now points down.
+    let rolled = posed(tile(), &json!({"panX": 90, "tiltX": 90, "rollZ": 90}));
+    assert!(near(rolled.tangents[0], [1.0, 0.0, 0.0]), "{}", rolled.tangents[0]);
+    assert!(near(rolled.normals[0], [0.0, 0.0, 1.0]), "{}", rolled.normals[0]);
+}
+
+#[test]
+fn a_mirror_is_told_and_keeps_normals_outside() {
+    let plain = posed(tile(), &json!({}));
+    let mirrored = posed(tile(), &json!({"scaleX": -1}));
+    assert!(!plain.mirrored && mirrored.mirrored);
+    assert!(near(mirrored.normals[0], [0.0, 1.0, 0.0]) && near(mirrored.tangents[0], [-1.0, 0.0, 0.0]));
+    assert!(near(mirrored.positions[0], [1.0, 0.0, -1.0]));
+    let flipped = posed(tile(), &json!({"scaleY": -2}));
+    assert!(flipped.mirrored && near(flipped.normals[0], [0.0, -1.0, 0.0]));
+    let twice = posed(tile(), &json!({"scaleX": -1, "scaleZ": -1}));
+    assert!(!twice.mirrored);
+}
+
+#[test]
+fn normals_stay_upright_on_stretched_surfaces() {
+    let mut model = tile();
+    let slope = Vec3::new(1.0, 1.0, 0.0).normalize();
+    model.meshes[0].primitives[0].normals = vec![slope.to_array(); 3];
+    let stretched = Trs { scale: Vec3::new(4.0, 1.0, 1.0), ..Trs::default() };
+    let one = posed(placed_at(model, stretched), &json!({}));
+    let expected = Vec3::new(0.25, 1.0, 0.0).normalize();
+    assert!(near(one.normals[0], expected.to_array()), "{}", one.normals[0]);
+}
+
+#[test]
+fn tiny_and_flattened_transforms_give_unit_normals() {
+    for scale in [Vec3::splat(1e-12), Vec3::splat(1e12), Vec3::new(1.0, 0.0, 1.0)] {
+        let one = posed(placed_at(tile(), Trs { scale, ..Trs::default() }), &json!({}));
+        assert!(near(one.normals[0], [0.0, 1.0, 0.0]), "{scale}: {}", one.normals[0]);
+    }
+}
+
+#[test]
+fn children_follow_their_parents() {
+    let mut model = together(cuboid([-1.0; 3], [1.0; 3]), cuboid([-0.5; 3], [0.5; 3]));
+    model.nodes[0].local = Transform::Matrix(Mat4::from_translation(Vec3::new(1.0, 0.0, 0.0)));
+    model.nodes[1].parent = Some(0);
+    model.nodes[1].local = Transform::Trs(Trs { translation: Vec3::new(0.5, 0.0, 0.0), ..Trs::default() });
+    let scene = scene(model, &json!({}));
+    // The parent spans 0..2 of x, the child 1..2.
+    assert!(near(scene.pose(None)[1].positions[0], [0.0, -0.5, -0.5]), "{}", scene.pose(None)[1].positions[0]);
+}
+
+#[test]
+fn skins_bend() {
+    let scene = scene(arm(), &json!({"animation": "bend", "length": 1}));
+    let (straight, bent) = (scene.pose(Some(0.0)), scene.pose(Some(1.0)));
+    let scale = scene.world_from_model_scale;
+    // The tip, at height 2 with the elbow at 1, ends beside the elbow.
+    let tip = bent[0].positions[8] - straight[0].positions[4];
+    assert!(near(tip / scale, [1.1, 0.1, 0.0]), "{tip}");
+    assert!(near(bent[0].tangents[8], [0.0, -1.0, 0.0]) && near(bent[0].normals[8], [0.0, 0.0, 1.0]));
+    assert!(bent[0].positions[..6] == straight[0].positions[..6]);
+    assert_eq!(scene.moving(&bent), [true]);
+}
+
+#[test]
+fn morph_targets_mix_in() {
+    let scene = scene(morphing(), &json!({"animation": "pull"}));
+    let at = |time: f32| scene.pose(Some(time))[0].positions[0].x / scene.world_from_model_scale;
+    assert!((at(0.0) - at(1.0) - 3.0).abs() < 1e-4 && (at(0.0) - at(0.5) - 1.5).abs() < 1e-4);
+}
+
+#[test]
+fn instances_are_drawn_each_before_the_nodes_own_transform() {
+    let mut model = cuboid([-0.5; 3], [0.5; 3]);
+    let at = |x: f32| Transform::Trs(Trs { translation: Vec3::new(x, 0.0, 0.0), ..Trs::default() });
+    model.nodes[0].local = Transform::Trs(Trs { scale: Vec3::splat(2.0), ..Trs::default() });
+    model.nodes[0].instances = vec![at(0.0), at(1.0), at(3.0)];
+    let scene = scene(model, &json!({}));
+    let posed = scene.pose(None);
+    assert_eq!(posed.iter().map(|p| p.instance).collect::<Vec<_>>(), [0, 1, 2]);
+    let apart = posed[2].positions[0].x - posed[0].positions[0].x;
+    assert!((apart - 2.0 * 3.0 / 4.0).abs() < 1e-5, "{apart}");
+}
+
+#[test]
+fn nodes_without_a_mesh_and_empty_meshes_do_no_harm() {
+    let mut model = cuboid([-1.0; 3], [1.0; 3]);
+    model.nodes.push(Node::default());
+    model.nodes.push(Node { mesh: Some(1), ..Node::default() });
+    model
+        .meshes
+        .push(plinth_model::Mesh { primitives: vec![plinth_model::Primitive::default()], ..Default::default() });
+    assert_eq!(scene(model, &json!({})).pose(None).len(), 2);
+}
