@@ -69,7 +69,9 @@ pub fn bake(
         .iter()
         .zip(meshes)
         .map(|(of_vertex, mesh)| {
-            if mesh.receives { of_vertex.iter().map(|r| baked[*r as usize]).collect() } else { Vec::new() }
+            let unused = BakedVertex { direct: Vec3::ONE, indirect: Vec3::ZERO, visibility: [1.0, 0.0, 0.0, 0.0] };
+            let value = |r: &u32| baked.get(*r as usize).copied().unwrap_or(unused);
+            if mesh.receives { of_vertex.iter().map(value).collect() } else { Vec::new() }
         })
         .collect()
 }

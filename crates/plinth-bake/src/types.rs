@@ -74,6 +74,6 @@ pub struct BakeOptions {
 
 impl Default for BakeOptions {
     fn default() -> Self {
-        Self { ray_budget: 1_500_000, min_samples: 12, max_samples: 128, bounces: 4 }
+        Self { ray_budget: 900_000, min_samples: 12, max_samples: 128, bounces: 4 }
     }
 }

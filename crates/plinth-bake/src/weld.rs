@@ -32,10 +32,19 @@ pub(crate) fn weld(meshes: &[BakeMesh]) -> Welded {
             if !mesh.receives {
                 return vec![NONE; mesh.positions.len()];
             }
+            // Light is gathered only where a triangle is.
+            let mut used = vec![false; mesh.positions.len()];
+            for i in &mesh.indices {
+                used[*i as usize] = true;
+            }
             mesh.positions
                 .iter()
                 .zip(&mesh.normals)
-                .map(|(position, normal)| {
+                .zip(used)
+                .map(|((position, normal), used)| {
+                    if !used {
+                        return NONE;
+                    }
                     // Adding zero turns −0 to +0.
                     let place = (*position + Vec3::ZERO).to_array().map(f32::to_bits);
                     let facing = normal.to_array().map(|c| (c * 500.0).round() as i16);

@@ -10,10 +10,14 @@ struct Sink {
     out: String,
     last: Instant,
     times: Vec<f64>,
+    cpu: f64,
 }
 
 impl FrameSink for Sink {
     fn frame(&mut self, frame: &Frame) -> Result<(), SinkError> {
+        if frame.index == 0 {
+            self.cpu = cpu();
+        }
         self.times.push(self.last.elapsed().as_secs_f64() * 1e3);
         self.last = Instant::now();
         if frame.index == 0 || std::env::args().nth(5).is_some() {
@@ -36,6 +40,13 @@ impl FrameSink for Sink {
     }
 }
 
+/// Processor time of this process in seconds.
+fn cpu() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    (fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap()) / 100.0
+}
+
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let begin = Instant::now();
@@ -52,8 +63,9 @@ fn main() {
     let (width, height) = settings.video().quality.size(settings.video().aspect);
     let mut renderer = plinth_render::Renderer::new(&gpu, &scene, plinth_render::Picture { width, height, format: PixelFormat::Rgba8 }).unwrap();
     println!("renderer {:?} region {:?}", begin.elapsed(), renderer.region());
-    let mut sink = Sink { out: args[2].clone(), last: Instant::now(), times: Vec::new() };
+    let mut sink = Sink { out: args[2].clone(), last: Instant::now(), times: Vec::new(), cpu: 0.0 };
     renderer.render(&scene, &mut sink).unwrap();
     let rest = &sink.times[1.min(sink.times.len() - 1)..];
+    println!("cpu {:.1} ms a frame", (cpu() - sink.cpu) * 1e3 / rest.len() as f64);
     println!("first {:.0} ms, then {:.1} ms a frame over {}", sink.times[0], rest.iter().sum::<f64>() / rest.len() as f64, rest.len());
 }

@@ -1,8 +1,8 @@
 //! The passes of one frame, in order, readable as a list.
 //!
 //! Once per pose: shadow maps, the floor's shadow.
-//! Every frame: depth prepass and opaque surfaces → floor → (what is behind glass) → transmissive and blended surfaces,
-//! farthest first → resolve, or tone curve and backdrop.
+//! Every frame: depth prepass → opaque surfaces → (what is behind glass) → transmissive and blended surfaces, farthest
+//! first → resolve → backdrop, floor, model.
 
 use crate::pass::shadow_map::ShadowMap;
 use crate::pipelines::{DepthView, Side};
@@ -59,9 +59,9 @@ impl Renderer<'_> {
         if self.has_layered() {
             self.encode_layered(encoder)?;
         }
-        if let Some(composite) = &self.composite {
-            composite.run(encoder, &self.frame_group, &self.targets.finished_view);
-        }
+        // Seen from below, the floor would hide the model.
+        let floor = self.floor.as_ref().filter(|_| self.floor_is_seen);
+        self.composite.run(encoder, &self.frame_group, floor, &self.targets.finished_view);
         Ok(())
     }
 
@@ -105,9 +105,6 @@ impl Renderer<'_> {
             pass.set_pipeline(self.pipelines.surface(&base, material, Side::Material)?);
             draw_surface(&mut pass, batch, material);
         }
-        if let Some(floor) = &self.floor {
-            floor.draw(&mut pass);
-        }
         Ok(())
     }
 
@@ -136,14 +133,14 @@ impl Renderer<'_> {
     }
 
     fn color_attachment(&self, clear: bool, resolve: bool) -> wgpu::RenderPassColorAttachment<'_> {
-        let direct = self.composite.is_none() && self.look.samples > 1;
+        let resolved = self.targets.resolved.as_ref().filter(|_| resolve);
         wgpu::RenderPassColorAttachment {
             view: &self.targets.color,
             depth_slice: None,
-            resolve_target: (direct && resolve).then_some(&self.targets.finished_view),
+            resolve_target: resolved,
             ops: wgpu::Operations {
-                load: if clear { wgpu::LoadOp::Clear(self.clear_color) } else { wgpu::LoadOp::Load },
-                store: if direct && resolve { wgpu::StoreOp::Discard } else { wgpu::StoreOp::Store },
+                load: if clear { wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT) } else { wgpu::LoadOp::Load },
+                store: if resolved.is_some() { wgpu::StoreOp::Discard } else { wgpu::StoreOp::Store },
             },
         }
     }

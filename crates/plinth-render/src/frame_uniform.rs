@@ -14,7 +14,9 @@ pub(crate) struct FrameBase<'a> {
     pub(crate) light: &'a PreparedLight,
     pub(crate) key_map: &'a ShadowMap,
     pub(crate) sun_map: &'a ShadowMap,
+    /// The part of the picture that is drawn, and the part of it that the model covers.
     pub(crate) region: Region,
+    pub(crate) model_region: Region,
     pub(crate) width: u32,
     pub(crate) height: u32,
 }
@@ -23,19 +25,19 @@ pub(crate) struct FrameBase<'a> {
 pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
     let scene = base.scene;
     let aspect = base.width as f32 / base.height as f32;
-    let clip_from_world = crop(base.region, base.width, base.height)
-        * clip_from_view(&shot.camera, aspect)
-        * shot.camera.view_from_world;
-    let last_mip = (base.light.cube.mips.len() - 1) as f32;
+    let whole = clip_from_view(&shot.camera, aspect) * shot.camera.view_from_world;
+    let cropped = |region| (crop(region, base.width, base.height) * whole).to_cols_array_2d();
+    let last_mip = (base.light.specular.mips.len() - 1) as f32;
     let mut out = Frame {
-        clip_from_world: clip_from_world.to_cols_array_2d(),
+        clip_from_world: cropped(base.model_region),
+        picture_clip_from_world: cropped(base.region),
         key_clip_from_world: base.key_map.clip_from_world.to_cols_array_2d(),
         sun_clip_from_world: base.sun_map.clip_from_world.to_cols_array_2d(),
         camera: shot.camera.position.extend(shot.grow).to_array(),
         grow_origin: shot.grow_origin.extend(scene.gloss).to_array(),
         ambient: irradiance_of_uniform(scene.ambient).extend(last_mip).to_array(),
         shadow: [base.key_map.texel, base.key_map.normal_offset, base.sun_map.texel, base.sun_map.normal_offset],
-        target_size: [base.region.width as f32, base.region.height as f32, 0.0, 0.0],
+        target_size: [base.model_region.width as f32, base.model_region.height as f32, 0.0, 0.0],
         irradiance_sh: base.light.irradiance_sh,
         ..Frame::default()
     };
@@ -52,29 +54,26 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
         out.sun_to_light = sun.to_light.extend(sun.angular_radius).to_array();
         out.sun_irradiance = sun.irradiance.extend(0.0).to_array();
     }
-    let lights = &scene.lights[..scene.lights.len().min(MAX_PUNCTUAL_LIGHTS)];
-    out.counts = [lights.len() as u32, 0, 0, 0];
-    for (slot, light) in out.lights.iter_mut().zip(lights) {
-        *slot = punctual(light);
+    for (slot, light) in out.lights.iter_mut().zip(punctual_lights(scene)) {
+        *slot = light;
+        out.counts[0] += 1;
     }
     out
 }
 
-fn punctual(light: &PointLikeLight) -> PunctualLight {
-    match *light {
-        PointLikeLight::Directional { to_light, irradiance } => PunctualLight {
-            place: to_light.extend(0.0).to_array(),
-            color: irradiance.extend(0.0).to_array(),
-            ..PunctualLight::default()
-        },
+/// The first lights with a place; parallel ones are part of the environment.
+pub(crate) fn punctual_lights(scene: &Scene) -> impl Iterator<Item = PunctualLight> {
+    let with_place = scene.lights.iter().filter_map(|light| match *light {
+        PointLikeLight::Directional { .. } => None,
         PointLikeLight::Point { position, intensity, range, cone } => {
             let (axis, inner, outer) = cone.unwrap_or((glam::Vec3::NEG_Z, 1.0, -1.0));
-            PunctualLight {
+            Some(PunctualLight {
                 place: position.extend(1.0).to_array(),
                 color: intensity.extend(range.unwrap_or(0.0)).to_array(),
                 axis: axis.extend(f32::from(u8::from(cone.is_some()))).to_array(),
                 cone: [inner, outer, 0.0, 0.0],
-            }
+            })
         }
-    }
+    });
+    with_place.take(MAX_PUNCTUAL_LIGHTS)
 }

@@ -22,6 +22,7 @@ pub(crate) struct PunctualLight {
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct Frame {
     pub(crate) clip_from_world: [[f32; 4]; 4],
+    pub(crate) picture_clip_from_world: [[f32; 4]; 4],
     pub(crate) key_clip_from_world: [[f32; 4]; 4],
     pub(crate) sun_clip_from_world: [[f32; 4]; 4],
     pub(crate) camera: [f32; 4],

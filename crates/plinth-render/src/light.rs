@@ -5,22 +5,22 @@ use std::f32::consts::PI;
 use glam::Vec3;
 use plinth_bake::{BakeLight, BakeMesh, BakeOptions, Sun, bake, extract_sun};
 use plinth_model::{AlphaMode, Material, Model, Primitive, Topology};
-use plinth_scene::{PosedPrimitive, Scene};
+use plinth_scene::{EnvironmentMap, PointLikeLight, PosedPrimitive, Scene};
 
-use crate::ibl::{SpecularCube, irradiance_sh, prefilter};
+use crate::ibl::{SpecularMap, irradiance_sh, prefilter};
 use crate::pass::floor::{AMBIENT_SIDE, FloorArea};
-use crate::upload::geometry::{Baked, primitive_of};
+use crate::upload::geometry::{Baked, Posed, primitive_of};
 use crate::upload::texture::linear_from_srgb;
 
-/// Side of the environment cube.
-const CUBE_SIDE: u32 = 256;
-/// Roughness steps of the environment cube.
-const CUBE_MIPS: u32 = 7;
+/// Side of the filtered environment at roughness 0, in texels.
+const MAP_SIDE: u32 = 512;
+/// Roughness steps of the filtered environment.
+const MAP_MIPS: u32 = 6;
 
 /// Light prepared for drawing.
 pub(crate) struct PreparedLight {
     pub(crate) sun: Option<Sun>,
-    pub(crate) cube: SpecularCube,
+    pub(crate) specular: SpecularMap,
     pub(crate) irradiance_sh: [[f32; 4]; 9],
     /// Per posed primitive.
     pub(crate) baked: Baked,
@@ -29,15 +29,17 @@ pub(crate) struct PreparedLight {
 }
 
 /// Filters the environment and gathers its light on the model.
-pub(crate) fn prepare(scene: &Scene, posed: &[PosedPrimitive], floor: Option<FloorArea>) -> PreparedLight {
+pub(crate) fn prepare(scene: &Scene, posed: &Posed<'_>, floor: Option<FloorArea>) -> PreparedLight {
     let (environment, sun) = extract_sun(&scene.environment);
-    let mut meshes: Vec<BakeMesh> = posed.iter().map(|one| bake_mesh(scene, one)).collect();
+    let environment = with_soft_lights(environment, &scene.lights);
+    let mut meshes: Vec<BakeMesh> = posed.primitives.iter().zip(posed.indices).map(|(one, indices)| bake_mesh(scene, one, indices)).collect();
     if let Some(area) = floor {
         meshes.push(floor_grid(area));
     }
-    let ((cube, sh), mut baked) = rayon::join(
-        || (prefilter(&environment, CUBE_SIDE, CUBE_MIPS), irradiance_sh(&environment)),
-        || bake(&meshes, &environment, &bake_lights(scene, sun.as_ref()), &BakeOptions::default()),
+    let lights = bake_lights(scene, sun.as_ref());
+    let ((specular, sh), mut baked) = rayon::join(
+        || (prefilter(&environment, MAP_SIDE, MAP_MIPS), irradiance_sh(&environment)),
+        || bake(&meshes, &environment, &lights, &BakeOptions::default()),
     );
     let floor_ambient = if floor.is_some() {
         let grid = baked.pop().unwrap_or_default();
@@ -45,7 +47,30 @@ pub(crate) fn prepare(scene: &Scene, posed: &[PosedPrimitive], floor: Option<Flo
     } else {
         Vec::new()
     };
-    PreparedLight { sun, cube, irradiance_sh: sh, baked, floor_ambient }
+    PreparedLight { sun, specular, irradiance_sh: sh, baked, floor_ambient }
+}
+
+/// Angular radius of lights that are drawn into the environment, in radians.
+const SOFT_LIGHT_RADIUS: f32 = 0.3;
+
+/// Parallel lights cast no shadow of their own: as soft discs of the environment they cost nothing per pixel, are
+/// dimmed where the model is in their way, and leave soft highlights.
+fn with_soft_lights(mut environment: EnvironmentMap, lights: &[PointLikeLight]) -> EnvironmentMap {
+    for light in lights {
+        let PointLikeLight::Directional { to_light, irradiance } = *light else { continue };
+        let edge = SOFT_LIGHT_RADIUS.cos();
+        // A cosine-shaped disc: its irradiance is that of even radiance over the solid angle, times one half.
+        let radiance = irradiance / (0.5 * PI * SOFT_LIGHT_RADIUS.sin().powi(2));
+        for i in 0..environment.width * environment.height {
+            let facing = environment.direction(i % environment.width, i / environment.width).dot(to_light);
+            if facing > edge {
+                let shape = (facing - edge) / (1.0 - edge);
+                let pixel = &mut environment.pixels[i as usize];
+                *pixel = (Vec3::from(*pixel) + radiance * shape).to_array();
+            }
+        }
+    }
+    environment
 }
 
 /// Lights whose bounces are gathered: the sun and the key.
@@ -59,7 +84,7 @@ fn bake_lights(scene: &Scene, sun: Option<&Sun>) -> Vec<BakeLight> {
 }
 
 /// A posed primitive as the bake sees it.
-fn bake_mesh(scene: &Scene, posed: &PosedPrimitive) -> BakeMesh {
+fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) -> BakeMesh {
     let Some(primitive) = primitive_of(scene, posed) else { return BakeMesh::default() };
     if primitive.topology != Topology::Triangles || posed.normals.is_empty() {
         return BakeMesh::default();
@@ -83,7 +108,7 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive) -> BakeMesh {
     BakeMesh {
         positions: posed.positions.clone(),
         normals: posed.normals.clone(),
-        indices: primitive.indices.clone(),
+        indices: indices.to_vec(),
         albedo: colors.iter().map(|c| Vec3::new(c[0], c[1], c[2]) * (1.0 - transmission)).collect(),
         emission,
         transparency,

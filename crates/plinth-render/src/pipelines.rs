@@ -36,6 +36,7 @@ pub(crate) struct PipelineBase<'a> {
     pub(crate) frame_layout: &'a wgpu::BindGroupLayout,
     pub(crate) samples: u32,
     pub(crate) color_format: wgpu::TextureFormat,
+    pub(crate) finished_format: wgpu::TextureFormat,
     pub(crate) output: SurfaceOutput,
     pub(crate) lights: LightSwitches,
     /// Group 1 of transmissive surfaces: what was drawn before.
@@ -306,6 +307,7 @@ pub(crate) struct FullScreen<'a> {
     pub(crate) constants: &'a [(&'a str, f64)],
     pub(crate) groups: &'a [&'a wgpu::BindGroupLayout],
     pub(crate) format: wgpu::TextureFormat,
+    pub(crate) blend: Option<wgpu::BlendState>,
 }
 
 /// Creates the pipeline of a full-screen pass.
@@ -336,7 +338,7 @@ pub(crate) fn full_screen(gpu: &Gpu, pass: &FullScreen<'_>) -> Result<wgpu::Rend
             compilation_options: wgpu::PipelineCompilationOptions { constants: pass.constants, ..Default::default() },
             targets: &[Some(wgpu::ColorTargetState {
                 format: pass.format,
-                blend: None,
+                blend: pass.blend,
                 write_mask: wgpu::ColorWrites::ALL,
             })],
         }),

@@ -7,20 +7,21 @@ use plinth_model::Model;
 use plinth_scene::{Background, PosedPrimitive, Scene, Shot};
 
 use crate::RenderError;
-use crate::frame_uniform::{FrameBase, frame_uniform};
+use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
 use crate::gpu::Gpu;
 use crate::gpu_types;
 use crate::light::{PreparedLight, prepare};
 use crate::pass::behind::Behind;
-use crate::pass::composite::Composite;
+use crate::pass::composite::{Composite, CompositeLook};
 use crate::pass::floor::{Floor, FloorArea};
 use crate::pass::shadow_map::ShadowMap;
 use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
 use crate::readback::Readback;
 use crate::targets::{TargetLook, Targets};
 use crate::upload::environment;
-use crate::upload::geometry::{self, Batch, primitive_of};
+use crate::upload::geometry::{self, Batch, Posed, primitive_of};
 use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
+use crate::upload::simplify::drawn_indices;
 use crate::upload::texture::Textures;
 
 /// Samples per pixel.
@@ -62,12 +63,13 @@ pub struct Renderer<'g> {
     pub(crate) key_map: ShadowMap,
     pub(crate) sun_map: ShadowMap,
     pub(crate) floor: Option<Floor>,
-    pub(crate) composite: Option<Composite>,
+    /// The camera of the current frame is above the floor.
+    pub(crate) floor_is_seen: bool,
+    pub(crate) composite: Composite,
     pub(crate) behind: Option<Behind>,
     pub(crate) frame_group: wgpu::BindGroup,
     pub(crate) frame_group_without_maps: wgpu::BindGroup,
     frame_buffer: wgpu::Buffer,
-    pub(crate) clear_color: wgpu::Color,
     backdrop: Backdrop,
 }
 
@@ -81,8 +83,11 @@ impl<'g> Renderer<'g> {
         }
         let posed = scene.pose(scene.shots.first().and_then(|shot| shot.clip_time));
         let area = scene.shadow.map(|_| FloorArea::of(scene));
+        let indices = drawn_indices(gpu, scene, &posed, picture.height);
+        let moving = scene.moving(&posed);
+        let posed = Posed { primitives: &posed, indices: &indices, moving: &moving };
         let (light, textures) =
-            rayon::join(|| prepare(scene, &posed, area), || Textures::upload(gpu, &scene.model, wanted_images(scene, &posed)));
+            rayon::join(|| prepare(scene, &posed, area), || Textures::upload(gpu, &scene.model, wanted_images(scene, posed.primitives)));
         Self::assemble(gpu, scene, picture, &posed, area, light, textures)
     }
 
@@ -90,28 +95,28 @@ impl<'g> Renderer<'g> {
         gpu: &'g Gpu,
         scene: &Scene,
         picture: Picture,
-        posed: &[PosedPrimitive],
+        posed: &Posed<'_>,
         area: Option<FloorArea>,
         light: PreparedLight,
         mut textures: Textures,
     ) -> Result<Self, RenderError> {
-        let materials = upload_materials(gpu, scene, posed, &mut textures);
+        let materials = upload_materials(gpu, scene, posed.primitives, &mut textures);
         let sorted: Vec<bool> = materials
             .iter()
             .map(|m| matches!(m.key.class, DrawClass::Blended | DrawClass::Transmissive))
             .collect();
-        let moving = scene.moving(posed);
-        let batches = geometry::build(gpu, scene, posed, &moving, &light.baked, &sorted)?;
+        let batches = geometry::build(gpu, scene, posed, &light.baked, &sorted)?;
         let closed = batches.iter().map(|batch| batch.sortable.as_ref().is_some_and(geometry::is_closed)).collect();
+        let model_region = region_of(scene, picture, None);
         let region = region_of(scene, picture, area);
-        let look = target_look(gpu, picture, region, &materials, &batches);
+        let look = target_look(gpu, picture, (region, model_region), &materials, &batches);
         let layouts = Layouts { frame: frame_layout(gpu), scene: Behind::scene_layout(gpu) };
         let (key_map, sun_map) = shadow_maps(gpu, scene, &light);
         let switches = LightSwitches {
             key: scene.key_light.is_some(),
             key_shadow: scene.key_light.is_some() && scene.shadow.is_some(),
             sun: light.sun.is_some(),
-            punctual: !scene.lights.is_empty(),
+            punctual: punctual_lights(scene).next().is_some(),
         };
         let base = pipeline_base(gpu, &layouts, look, switches);
         let floor = match (area, scene.shadow) {
@@ -125,22 +130,29 @@ impl<'g> Renderer<'g> {
             _ => None,
         };
         let targets = Targets::new(gpu, look);
-        let (backdrop, clear) = backdrop(scene, look.output);
-        let composite = (look.output == SurfaceOutput::Radiance)
-            .then(|| {
-                let solid = match backdrop {
-                    Backdrop::Solid(rgb) => [rgb[0], rgb[1], rgb[2], 255].map(|c| f32::from(c) / 255.0),
-                    Backdrop::Transparent => [0.0; 4],
-                };
-                Composite::new(gpu, &layouts.frame, &targets.color, look.samples, look.finished_format, solid)
-            })
-            .transpose()?;
+        let (backdrop, clear) = backdrop(scene);
+        let composite = Composite::new(
+            gpu,
+            &layouts.frame,
+            &CompositeLook {
+                model: targets.resolved.as_ref().unwrap_or(&targets.color),
+                samples: if targets.resolved.is_some() { 1 } else { look.samples },
+                radiance: look.output == SurfaceOutput::Radiance,
+                format: look.finished_format,
+                part: Region {
+                    x: model_region.x.saturating_sub(region.x),
+                    y: model_region.y.saturating_sub(region.y),
+                    ..model_region
+                },
+                backdrop: clear,
+            },
+        )?;
         let behind = targets
             .behind
             .as_ref()
             .map(|target| Behind::new(gpu, &layouts.frame, &layouts.scene, &targets.color, look.samples, target))
             .transpose()?;
-        let cube = environment::upload(gpu, &light.cube);
+        let specular = environment::upload(gpu, &light.specular);
         let frame_buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("frame"),
             size: size_of::<gpu_types::Frame>() as u64,
@@ -148,9 +160,9 @@ impl<'g> Renderer<'g> {
             mapped_at_creation: false,
         });
         let none = ShadowMap::none(gpu);
-        let frame_group = frame_group(gpu, &layouts.frame, &frame_buffer, &cube, [&key_map.view, &sun_map.view]);
+        let frame_group = frame_group(gpu, &layouts.frame, &frame_buffer, &specular, [&key_map.view, &sun_map.view]);
         let frame_group_without_maps =
-            crate::renderer::frame_group(gpu, &layouts.frame, &frame_buffer, &cube, [&none.view, &none.view]);
+            crate::renderer::frame_group(gpu, &layouts.frame, &frame_buffer, &specular, [&none.view, &none.view]);
         gpu.check()?;
         let order = (0..batches.len()).collect();
         Ok(Self {
@@ -169,12 +181,12 @@ impl<'g> Renderer<'g> {
             key_map,
             sun_map,
             floor,
+            floor_is_seen: true,
             composite,
             behind,
             frame_group,
             frame_group_without_maps,
             frame_buffer,
-            clear_color: clear,
             backdrop,
         })
     }
@@ -234,9 +246,11 @@ impl<'g> Renderer<'g> {
             key_map: &self.key_map,
             sun_map: &self.sun_map,
             region: self.look.region,
+            model_region: self.look.model_region,
             width: self.picture.width,
             height: self.picture.height,
         };
+        self.floor_is_seen = shot.camera.position.y > scene.floor_height;
         let uniform = frame_uniform(&base, shot);
         self.gpu.queue.write_buffer(&self.frame_buffer, 0, bytemuck::bytes_of(&uniform));
         let mut encoder =
@@ -406,38 +420,37 @@ fn region_of(scene: &Scene, picture: Picture, area: Option<FloorArea>) -> Region
 fn target_look(
     gpu: &Gpu,
     picture: Picture,
-    region: Region,
+    (region, model_region): (Region, Region),
     materials: &[MaterialOnGpu],
     batches: &[Batch],
 ) -> TargetLook {
     let classes: BTreeSet<DrawClass> = batches.iter().map(|b| materials[b.material].key.class).collect();
-    let layered = classes.contains(&DrawClass::Transmissive) || classes.contains(&DrawClass::Blended);
-    let output = if layered { SurfaceOutput::Radiance } else { SurfaceOutput::Display };
+    // Refraction needs the radiance behind it; plain coverage is blended in display space, as viewers do, which saves
+    // the pass that applies the tone curve.
+    let radiance = classes.contains(&DrawClass::Transmissive);
+    let output = if radiance { SurfaceOutput::Radiance } else { SurfaceOutput::Display };
     let finished_format = match picture.format {
         PixelFormat::Rgba8 => wgpu::TextureFormat::Rgba8Unorm,
         PixelFormat::Rgba16 => wgpu::TextureFormat::Rgba16Float,
     };
     TargetLook {
         region,
+        model_region,
         samples: gpu.report().max_samples.min(SAMPLES),
-        color_format: if layered { wgpu::TextureFormat::Rgba16Float } else { finished_format },
+        color_format: if radiance { wgpu::TextureFormat::Rgba16Float } else { finished_format },
         finished_format,
         output,
-        transmissive: classes.contains(&DrawClass::Transmissive),
+        transmissive: radiance,
     }
 }
 
-/// What is behind the model, and what the drawing target starts with.
-fn backdrop(scene: &Scene, output: SurfaceOutput) -> (Backdrop, wgpu::Color) {
+/// What is behind the model, for the frames and for the target.
+fn backdrop(scene: &Scene) -> (Backdrop, wgpu::Color) {
     match scene.background {
         Background::Transparent => (Backdrop::Transparent, wgpu::Color::TRANSPARENT),
         Background::Solid(rgb) => {
             let [r, g, b] = rgb.map(|c| f64::from(c) / 255.0);
-            let clear = match output {
-                SurfaceOutput::Display => wgpu::Color { r, g, b, a: 1.0 },
-                SurfaceOutput::Radiance => wgpu::Color::TRANSPARENT,
-            };
-            (Backdrop::Solid(rgb), clear)
+            (Backdrop::Solid(rgb), wgpu::Color { r, g, b, a: 1.0 })
         }
     }
 }
@@ -469,6 +482,7 @@ pub(crate) fn pipeline_base<'a>(
         frame_layout: &layouts.frame,
         samples: look.samples,
         color_format: look.color_format,
+        finished_format: look.finished_format,
         output: look.output,
         lights,
         scene_layout: &layouts.scene,
@@ -502,7 +516,7 @@ fn frame_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
                 },
                 count: None,
             },
-            texture(1, wgpu::TextureSampleType::Float { filterable: true }, wgpu::TextureViewDimension::Cube),
+            texture(1, wgpu::TextureSampleType::Float { filterable: true }, wgpu::TextureViewDimension::D2),
             sampler(2, wgpu::SamplerBindingType::Filtering),
             texture(3, wgpu::TextureSampleType::Depth, wgpu::TextureViewDimension::D2),
             texture(4, wgpu::TextureSampleType::Depth, wgpu::TextureViewDimension::D2),
@@ -515,7 +529,7 @@ fn frame_group(
     gpu: &Gpu,
     layout: &wgpu::BindGroupLayout,
     buffer: &wgpu::Buffer,
-    cube: &wgpu::TextureView,
+    specular: &wgpu::TextureView,
     maps: [&wgpu::TextureView; 2],
 ) -> wgpu::BindGroup {
     let linear = gpu.device.create_sampler(&wgpu::SamplerDescriptor {
@@ -538,7 +552,7 @@ fn frame_group(
         layout,
         entries: &[
             entry(0, buffer.as_entire_binding()),
-            entry(1, wgpu::BindingResource::TextureView(cube)),
+            entry(1, wgpu::BindingResource::TextureView(specular)),
             entry(2, wgpu::BindingResource::Sampler(&linear)),
             entry(3, wgpu::BindingResource::TextureView(maps[0])),
             entry(4, wgpu::BindingResource::TextureView(maps[1])),

@@ -5,12 +5,14 @@ use plinth_frame::Region;
 use crate::gpu::Gpu;
 use crate::pipelines::{DEPTH_FORMAT, SurfaceOutput};
 
-/// The textures of a frame, all of the region's size.
+/// The textures of a frame.
 pub(crate) struct Targets {
-    /// What surfaces are drawn into.
+    /// What surfaces are drawn into: the part of the picture that the model covers.
     pub(crate) color: wgpu::TextureView,
     /// Depth of the same samples.
     pub(crate) depth: wgpu::TextureView,
+    /// The same part with one sample a pixel, where display colours are resolved.
+    pub(crate) resolved: Option<wgpu::TextureView>,
     /// The finished picture, one sample a pixel.
     pub(crate) finished: wgpu::Texture,
     pub(crate) finished_view: wgpu::TextureView,
@@ -28,6 +30,7 @@ pub(crate) struct Behind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TargetLook {
     pub(crate) region: Region,
+    pub(crate) model_region: Region,
     pub(crate) samples: u32,
     pub(crate) color_format: wgpu::TextureFormat,
     pub(crate) finished_format: wgpu::TextureFormat,
@@ -39,23 +42,20 @@ impl Targets {
     pub(crate) fn new(gpu: &Gpu, look: TargetLook) -> Self {
         let attachment = wgpu::TextureUsages::RENDER_ATTACHMENT;
         let readable = attachment | wgpu::TextureUsages::TEXTURE_BINDING;
-        let color_usage = if look.output == SurfaceOutput::Radiance { readable } else { attachment };
-        let single = look.samples == 1;
+        let model = look.model_region;
         let finished = texture(gpu, look.region, 1, look.finished_format, attachment | wgpu::TextureUsages::COPY_SRC, 1);
         let finished_view = view(&finished);
-        // Without multisampling, display-referred surfaces are drawn straight into the finished picture.
-        let color = if single && look.output == SurfaceOutput::Display {
-            finished_view.clone()
-        } else {
-            view(&texture(gpu, look.region, look.samples, look.color_format, color_usage, 1))
-        };
-        let depth = view(&texture(gpu, look.region, look.samples, DEPTH_FORMAT, readable, 1));
+        let resolves = look.samples > 1 && look.output == SurfaceOutput::Display;
+        let color_usage = if resolves { attachment } else { readable };
+        let color = view(&texture(gpu, model, look.samples, look.color_format, color_usage, 1));
+        let resolved = resolves.then(|| view(&texture(gpu, model, 1, look.color_format, readable, 1)));
+        let depth = view(&texture(gpu, model, look.samples, DEPTH_FORMAT, readable, 1));
         let behind = look.transmissive.then(|| {
-            let mips = look.region.width.max(look.region.height).ilog2().clamp(1, 8);
-            let color = texture(gpu, look.region, 1, wgpu::TextureFormat::Rgba16Float, readable, mips);
+            let mips = model.width.max(model.height).ilog2().clamp(1, 8);
+            let color = texture(gpu, model, 1, wgpu::TextureFormat::Rgba16Float, readable, mips);
             Behind { color, mips }
         });
-        Self { color, depth, finished, finished_view, behind }
+        Self { color, depth, resolved, finished, finished_view, behind }
     }
 }
 

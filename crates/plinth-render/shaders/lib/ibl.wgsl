@@ -10,8 +10,15 @@ fn environment_irradiance(n: vec3<f32>) -> vec3<f32> {
     return max(e, vec3(0.0));
 }
 
+// Where a direction is in an octahedral map: +Y in the middle, −Y in the corners (Cigolle et al. 2014).
+fn octahedral_uv(direction: vec3<f32>) -> vec2<f32> {
+    let d = direction / (abs(direction.x) + abs(direction.y) + abs(direction.z));
+    let folded = (1.0 - abs(d.zx)) * select(vec2(-1.0), vec2(1.0), d.xz >= vec2(0.0));
+    return select(d.xz, folded, d.y < 0.0) * 0.5 + 0.5;
+}
+
 // Radiance of the environment in a direction, filtered for a perceptual roughness.
 fn environment_radiance(direction: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
     let mip = perceptual_roughness * frame.ambient.w;
-    return textureSampleLevel(specular_cube, linear_sampler, direction, mip).rgb * frame.grow_origin.w;
+    return textureSampleLevel(specular_map, linear_sampler, octahedral_uv(direction), mip).rgb * frame.grow_origin.w;
 }

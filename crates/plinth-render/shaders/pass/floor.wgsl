@@ -1,4 +1,4 @@
-// The shadow-catching floor: nothing but the darkness of `floor_shadow.wgsl`, over whatever is behind.
+// The shadow-catching floor: nothing but the darkness of `floor_shadow.wgsl`, over the backdrop.
 #import types/frame.wgsl
 
 struct Floor {
@@ -25,7 +25,7 @@ fn vs(@builtin(vertex_index) i: u32) -> FloorOut {
     let local = corner * 2.0 - 1.0;
     let world = floor_look.place.xyz + vec3(local.x * floor_look.extent.x, 0.0, local.y * floor_look.extent.y);
     var out: FloorOut;
-    out.clip = frame.clip_from_world * vec4(world, 1.0);
+    out.clip = frame.picture_clip_from_world * vec4(world, 1.0);
     out.uv = corner;
     return out;
 }

@@ -126,9 +126,9 @@ fn fs(v: VertexOut, @builtin(front_facing) front: bool) -> FragmentOut {
 #ifdef DISPLAY
     // The tone curve works on the surface's own radiance: the background joins afterwards.
 #ifdef UNLIT
-    out.color = vec4(srgb_from_linear(radiance), 1.0);
+    out.color = vec4(srgb_from_linear(radiance / max(base.a, 1e-4)) * base.a, base.a);
 #else
-    out.color = vec4(srgb_from_linear(tone_map_pbr_neutral(radiance)), 1.0);
+    out.color = vec4(srgb_from_linear(tone_map_pbr_neutral(radiance / max(base.a, 1e-4))) * base.a, base.a);
 #endif
 #else
     out.color = vec4(radiance, base.a);

@@ -15,13 +15,15 @@ struct PunctualLight {
 
 struct Frame {
     clip_from_world: mat4x4<f32>,
+    // The same for the whole picture instead of the part that the model covers.
+    picture_clip_from_world: mat4x4<f32>,
     key_clip_from_world: mat4x4<f32>,
     sun_clip_from_world: mat4x4<f32>,
     // xyz: world position of the camera; w: overall scale of the model.
     camera: vec4<f32>,
     // xyz: fixed point of that scale; w: factor on specular reflections of the environment.
     grow_origin: vec4<f32>,
-    // rgb: irradiance of the uniform ambient light; w: last mip of the specular cube.
+    // rgb: irradiance of the uniform ambient light; w: last mip of the specular map.
     ambient: vec4<f32>,
     // xyz: world position of the key light; w: cosine of the cone's outer half angle.
     key_position: vec4<f32>,
@@ -45,7 +47,7 @@ struct Frame {
 }
 
 @group(0) @binding(0) var<uniform> frame: Frame;
-@group(0) @binding(1) var specular_cube: texture_cube<f32>;
+@group(0) @binding(1) var specular_map: texture_2d<f32>;
 @group(0) @binding(2) var linear_sampler: sampler;
 @group(0) @binding(3) var key_shadow_map: texture_depth_2d;
 @group(0) @binding(4) var sun_shadow_map: texture_depth_2d;

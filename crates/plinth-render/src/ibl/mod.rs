@@ -1,8 +1,8 @@
-//! The environment's light, filtered on the processor for shading: a cube of radiance by roughness, and irradiance.
+//! The environment's light, filtered on the processor for shading: a map of radiance by roughness, and irradiance.
 
-mod cube;
 mod irradiance;
 mod pyramid;
+mod specular;
 
-pub(crate) use cube::{SpecularCube, prefilter};
 pub(crate) use irradiance::irradiance_sh;
+pub(crate) use specular::{SpecularMap, prefilter};

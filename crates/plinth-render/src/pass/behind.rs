@@ -36,6 +36,7 @@ impl Behind {
             constants,
             groups: group,
             format: wgpu::TextureFormat::Rgba16Float,
+            blend: None,
         };
         let capture_constants: &[(&str, f64)] = if samples > 1 { &constants } else { &[] };
         let capture_groups = [frame_layout, &capture_layout];

@@ -7,7 +7,7 @@ use super::shadow_map::ShadowMap;
 use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types;
-use crate::pipelines::{DEPTH_FORMAT, FullScreen, PipelineBase, full_screen, shader};
+use crate::pipelines::{FullScreen, PipelineBase, full_screen, shader};
 use crate::shader::compose;
 use crate::upload::geometry::filled;
 
@@ -176,6 +176,7 @@ fn gather(
             constants: &[],
             groups: &[base.frame_layout, &layout],
             format: wgpu::TextureFormat::R8Unorm,
+            blend: None,
         },
     )?;
     let nearest = gpu.device.create_sampler(&wgpu::SamplerDescriptor::default());
@@ -233,20 +234,14 @@ fn draw(
             topology: wgpu::PrimitiveTopology::TriangleStrip,
             ..wgpu::PrimitiveState::default()
         },
-        depth_stencil: Some(wgpu::DepthStencilState {
-            format: DEPTH_FORMAT,
-            depth_write_enabled: Some(false),
-            depth_compare: Some(wgpu::CompareFunction::LessEqual),
-            stencil: wgpu::StencilState::default(),
-            bias: wgpu::DepthBiasState::default(),
-        }),
-        multisample: wgpu::MultisampleState { count: base.samples, ..Default::default() },
+        depth_stencil: None,
+        multisample: wgpu::MultisampleState::default(),
         fragment: Some(wgpu::FragmentState {
             module: &module,
             entry_point: Some("fs"),
             compilation_options: wgpu::PipelineCompilationOptions::default(),
             targets: &[Some(wgpu::ColorTargetState {
-                format: base.color_format,
+                format: base.finished_format,
                 blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
                 write_mask: wgpu::ColorWrites::ALL,
             })],

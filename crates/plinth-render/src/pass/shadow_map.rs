@@ -24,7 +24,7 @@ impl ShadowMap {
 
     /// The map of the key light around a sphere. Softness 0..=1 sets the size of the texels.
     pub(crate) fn for_key(gpu: &Gpu, key: &KeyLight, center: Vec3, radius: f32, softness: f32) -> Self {
-        let side = (2048.0 * 0.125_f32.powf(softness.clamp(0.0, 1.0))).round().max(64.0);
+        let side = (1536.0 * 0.125_f32.powf(softness.clamp(0.0, 1.0))).round().max(64.0);
         let offset = center - key.position;
         let distance = offset.length().max(radius * 1.05);
         let half_angle = (radius / distance).clamp(0.01, 0.99).asin();

@@ -1,6 +1,5 @@
 //! The textures of a material as WGSL: a declaration and a reading function for each slot that is used.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use plinth_model::{Material, TextureRef};
@@ -172,9 +171,4 @@ pub(crate) fn declarations(uses: &[SlotUse], wanted: &[Slot]) -> String {
 /// The condition that tells the shader a slot is used.
 pub(crate) fn define(slot: Slot) -> String {
     format!("{}_TEX", slot.name().to_uppercase())
-}
-
-/// Conditions of all used slots.
-pub(crate) fn defines(uses: &[SlotUse]) -> BTreeSet<String> {
-    uses.iter().map(|used| define(used.slot)).collect()
 }

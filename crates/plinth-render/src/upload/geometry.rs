@@ -46,26 +46,33 @@ pub(crate) struct Sortable {
 /// Light gathered for each posed primitive; an empty list where nothing was gathered.
 pub(crate) type Baked = Vec<Vec<BakedVertex>>;
 
+/// Posed primitives, the indices each is drawn with, and whether it moves from frame to frame.
+#[derive(Clone, Copy)]
+pub(crate) struct Posed<'a> {
+    pub(crate) primitives: &'a [PosedPrimitive],
+    pub(crate) indices: &'a [Vec<u32>],
+    pub(crate) moving: &'a [bool],
+}
+
 /// The primitive that was posed.
 pub(crate) fn primitive_of<'a>(scene: &'a Scene, posed: &PosedPrimitive) -> Option<&'a Primitive> {
     let mesh = scene.model.nodes.get(posed.node)?.mesh?;
     scene.model.meshes.get(mesh)?.primitives.get(posed.primitive)
 }
 
-/// Builds all batches. `sorted` tells for which materials triangles are drawn back to front; `moving` which posed
-/// primitives change from frame to frame.
+/// Builds all batches. `sorted` tells for which materials triangles are drawn back to front.
 pub(crate) fn build(
     gpu: &Gpu,
     scene: &Scene,
-    posed: &[PosedPrimitive],
-    moving: &[bool],
+    posed: &Posed<'_>,
     baked: &Baked,
     sorted: &[bool],
 ) -> Result<Vec<Batch>, RenderError> {
+    let Posed { primitives: posed, indices, moving } = *posed;
     let mut groups: BTreeMap<(usize, bool), Vec<usize>> = BTreeMap::new();
     for (i, one) in posed.iter().enumerate() {
         let Some(primitive) = primitive_of(scene, one) else { continue };
-        if primitive.topology == Topology::Triangles && !primitive.indices.is_empty() {
+        if primitive.topology == Topology::Triangles && !indices[i].is_empty() {
             groups.entry((primitive.material, moving[i])).or_default().push(i);
         }
     }
@@ -75,7 +82,7 @@ pub(crate) fn build(
             let mut draft = Draft::default();
             for i in members {
                 if let Some(primitive) = primitive_of(scene, &posed[i]) {
-                    draft.add(i, &posed[i], primitive, baked.get(i).map_or(&[], Vec::as_slice));
+                    draft.add(i, &posed[i], primitive, &indices[i], baked.get(i).map_or(&[], Vec::as_slice));
                 }
             }
             draft.upload(gpu, material, moving, sorted[material])
@@ -93,13 +100,20 @@ struct Draft {
 }
 
 impl Draft {
-    fn add(&mut self, index: usize, posed: &PosedPrimitive, primitive: &Primitive, baked: &[BakedVertex]) {
+    fn add(
+        &mut self,
+        index: usize,
+        posed: &PosedPrimitive,
+        primitive: &Primitive,
+        indices: &[u32],
+        baked: &[BakedVertex],
+    ) {
         let first = self.pose.len();
         self.pieces.push(Piece { posed: index, first_vertex: first });
         write_pose(posed, primitive, &mut self.pose);
         self.surface.extend((0..posed.positions.len()).map(|v| surface_vertex(primitive, baked, v)));
         let offset = first as u32;
-        for corner in primitive.indices.chunks_exact(3) {
+        for corner in indices.chunks_exact(3) {
             let (a, b, c) = (corner[0] + offset, corner[1] + offset, corner[2] + offset);
             self.indices.extend(if posed.mirrored { [a, c, b] } else { [a, b, c] });
         }

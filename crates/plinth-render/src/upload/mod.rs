@@ -3,4 +3,5 @@
 pub(crate) mod environment;
 pub(crate) mod geometry;
 pub(crate) mod material;
+pub(crate) mod simplify;
 pub(crate) mod texture;

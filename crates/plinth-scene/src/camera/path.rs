@@ -143,4 +143,54 @@ mod tests {
         assert!((all[30].position.x - 2.0 * 75_f64.to_radians().sin()).abs() < 1e-9);
         assert!(all[30].position.z.abs() < 1e-9);
     }
+
+    #[test]
+    fn a_loop_comes_back_at_the_pace_of_its_neighbours() {
+        let corners = [[3.0, 1.0, 0.0], [0.0, 1.0, 3.0], [-3.0, 1.0, 0.0], [0.0, 1.0, -3.0]];
+        let frames: Vec<_> = corners
+            .iter()
+            .map(|p| json!({"pose": {"position": p, "lookAt": [0, 0, 0], "fov": 35}}))
+            .collect();
+        let all = poses(&json!({"keyframes": frames, "loop": true}), 120);
+        let step = |a: usize, b: usize| all[a].position.distance(all[b].position);
+        assert!(step(119, 0) < 1.2 * step(0, 1) && step(119, 0) > 0.8 * step(0, 1));
+        assert!((all[90].position - DVec3::new(0.0, 1.0, -3.0)).length() < 1e-6);
+    }
+
+    #[test]
+    fn a_keyframes_easing_holds_for_the_way_to_the_next() {
+        let middle = |easing: &str| {
+            let mut first = frame(0.0, 0.0);
+            first["easing"] = json!(easing);
+            poses(&json!({"keyframes": [first, frame(1.0, 0.0)]}), 41)[10].position.x
+        };
+        assert!((middle("linear") - 0.25).abs() < 1e-9, "{}", middle("linear"));
+        assert!(middle("ease-in") < 0.1 && middle("ease-out") > 0.4 && middle("ease-in-out") < 0.2);
+    }
+
+    #[test]
+    fn soft_ends_take_the_seconds_they_are_given() {
+        let all = poses(&json!({"endAngle": 90, "easeInSeconds": 3, "easeOutSeconds": 1.5}), 181);
+        let azimuth = |i: usize| all[i].position.x.atan2(all[i].position.z).to_degrees();
+        let step = |i: usize| azimuth(i + 1) - azimuth(i);
+        assert!(step(0) < 0.02 && step(179) < 0.02);
+        assert!((step(100) - step(130)).abs() < 1e-6 && step(80) < step(100), "even in between");
+    }
+
+    #[test]
+    fn fields_of_view_and_targets_travel_too() {
+        let wide = json!({"pose": {"position": [0, 0, 4], "lookAt": [1, 0, 0], "fov": 60}});
+        let all = poses(&json!({"keyframes": [frame(0.0, 0.0), wide]}), 31);
+        assert!((all[15].fov_deg - 47.5).abs() < 1e-6 && (all[15].look_at.x - 0.5).abs() < 1e-6);
+        let all = poses(&json!({"startFov": 20, "endFov": 50, "startTilt": 90, "endTilt": -90}), 3);
+        assert!((all[1].fov_deg - 35.0).abs() < 1e-9 && all.iter().all(|p| p.position.is_finite()));
+    }
+
+    #[test]
+    fn a_base_pose_of_ones_own_is_used() {
+        let camera = json!({"target": [0, 1, 0], "radius": 2, "theta": 90, "phi": 90, "fov": 50});
+        let all = poses(&json!({"camera": camera}), 2);
+        assert!((all[0].position - DVec3::new(2.0, 1.0, 0.0)).length() < 1e-9, "{:?}", all[0]);
+        assert!((all[0].look_at - DVec3::Y).length() < 1e-9 && (all[0].fov_deg - 50.0).abs() < 1e-9);
+    }
 }
