@@ -1,0 +1,41 @@
+# Commands of this workspace. Every build uses the dev profile, which is optimised, so everything is built once.
+
+SHELL := /bin/bash
+# Where rustup puts cargo, for shells that have not read its environment.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+export PLINTH ?= $(or $(CARGO_TARGET_DIR),target)/debug/plinth
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test lint bench fidelity generate
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install ffmpeg, a Vulkan driver and a compiler where missing (Debian, Ubuntu)
+	@scripts/setup.sh
+
+build:
+	cargo build -p plinth
+
+demo: setup build ## render a sample model to demo-output/
+	@mkdir -p demo-output
+	$(PLINTH) render fixtures/models/flight_helmet.glb -o demo-output/helmet.mp4 --all --quality share --length 4
+	@echo
+	@echo "The video is $(CURDIR)/demo-output/helmet.mp4"
+
+test: setup ## run all tests
+	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --workspace; \
+	else set -x; cargo test --workspace; fi
+
+lint: ## check format and lints
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+bench: build ## measure milliseconds per frame (MODELS="a.glb b.glb", TIERS="share standard")
+	@bench/bench.sh $(MODELS)
+
+fidelity: build ## draw reference scenes for scoring (SCENES=folder, OUT=folder)
+	@python3 bench/fidelity.py $(if $(SCENES),"$(SCENES)" "$(or $(OUT),bench-output/fidelity)",--help)
+
+generate: build ## rewrite the settings table in README.md
+	@scripts/generate.sh
