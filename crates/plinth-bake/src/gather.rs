@@ -58,7 +58,9 @@ pub fn bake(
         .iter()
         .zip(indirect)
         .map(|(one, indirect)| BakedVertex {
-            direct: Vec3::from_array(std::array::from_fn(|c| if one.open[c] > 1e-6 { one.direct[c] / one.open[c] } else { 1.0 })),
+            direct: Vec3::from_array(std::array::from_fn(|c| {
+                if one.open[c] > 1e-6 { one.direct[c] / one.open[c] } else { 1.0 }
+            })),
             indirect,
             visibility: one.visibility,
         })
@@ -246,10 +248,7 @@ fn bounce(scene: &Scene<'_>, welded: &Welded, first: &[Gathered], bounces: usize
             let [a, b, c] = corners(mesh, hit.id).map(at);
             (a * (1.0 - hit.u - hit.v) + b * hit.u + c * hit.v) * hit.share
         };
-        indirect = first
-            .par_iter()
-            .map(|g| g.blocked.iter().map(radiance).sum::<Vec3>() * scale)
-            .collect();
+        indirect = first.par_iter().map(|g| g.blocked.iter().map(radiance).sum::<Vec3>() * scale).collect();
     }
     indirect
 }

@@ -41,11 +41,7 @@ struct Sum {
 
 impl Sum {
     fn of(v: &BakedVertex, weight: f32) -> Self {
-        Self {
-            direct: v.direct * weight,
-            indirect: v.indirect * weight,
-            visibility: Vec4::from(v.visibility) * weight,
-        }
+        Self { direct: v.direct * weight, indirect: v.indirect * weight, visibility: Vec4::from(v.visibility) * weight }
     }
 
     fn add(&mut self, v: &BakedVertex, weight: f32) {

@@ -27,7 +27,8 @@ const THRESHOLD: f32 = 0.05;
 /// beyond its surroundings is its irradiance.
 pub fn extract_sun(map: &EnvironmentMap) -> (EnvironmentMap, Option<Sun>) {
     let brightness = |p: &[f32; 3]| p[0] + p[1] + p[2];
-    let brightest = (0..map.pixels.len()).max_by(|a, b| brightness(&map.pixels[*a]).total_cmp(&brightness(&map.pixels[*b])));
+    let brightest =
+        (0..map.pixels.len()).max_by(|a, b| brightness(&map.pixels[*a]).total_cmp(&brightness(&map.pixels[*b])));
     let Some(peak) = brightest else { return (map.clone(), None) };
     let (px, py) = (peak as u32 % map.width, peak as u32 / map.width);
     let center = map.direction(px, py);
@@ -69,11 +70,7 @@ pub fn extract_sun(map: &EnvironmentMap) -> (EnvironmentMap, Option<Sun>) {
     if irradiance.element_sum() < MIN_SHARE * total {
         return (map.clone(), None);
     }
-    let sun = Sun {
-        to_light: toward.normalize_or(center),
-        irradiance,
-        angular_radius: (area / PI).sqrt().max(0.0047),
-    };
+    let sun = Sun { to_light: toward.normalize_or(center), irradiance, angular_radius: (area / PI).sqrt().max(0.0047) };
     (without, Some(sun))
 }
 

@@ -63,12 +63,14 @@ impl Yuva444p10 {
         };
         let mut planes: Vec<&mut [u8]> = self.bytes.chunks_exact_mut(plane).collect();
         for (p, plane) in planes.iter_mut().enumerate() {
-            plane[rows.start * stride..rows.end * stride].par_chunks_exact_mut(stride).enumerate().for_each(|(i, row)| {
-                let target = row[first..first + width * 2].as_chunks_mut::<2>().0;
-                for (to, from) in target.iter_mut().zip(source(rows.start + i).chunks_exact(pixel)) {
-                    *to = component(p, rgba(frame.format, from)).to_le_bytes();
-                }
-            });
+            plane[rows.start * stride..rows.end * stride].par_chunks_exact_mut(stride).enumerate().for_each(
+                |(i, row)| {
+                    let target = row[first..first + width * 2].as_chunks_mut::<2>().0;
+                    for (to, from) in target.iter_mut().zip(source(rows.start + i).chunks_exact(pixel)) {
+                        *to = component(p, rgba(frame.format, from)).to_le_bytes();
+                    }
+                },
+            );
         }
     }
 

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum MediaError {
     /// ffmpeg is not there.
-    #[error("'{program}' cannot be started; install ffmpeg (Debian and Ubuntu: `apt-get install ffmpeg`) or name it with --ffmpeg")]
+    #[error(
+        "'{program}' cannot be started; install ffmpeg (Debian and Ubuntu: `apt-get install ffmpeg`) or name it with --ffmpeg"
+    )]
     FfmpegMissing {
         /// What was called.
         program: String,

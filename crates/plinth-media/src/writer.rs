@@ -119,7 +119,8 @@ impl MediaWriter {
             Some((path, Codec::H264)) => tracks.push(track(&plan, "video", path, whole, MAIN_CRF)?),
             Some((path, Codec::ProRes4444)) => {
                 let partial = Partial::new(path);
-                let stream = Stream { width: plan.width, height: plan.height, fps: plan.fps, codec: VideoCodec::ProRes4444 };
+                let stream =
+                    Stream { width: plan.width, height: plan.height, fps: plan.fps, codec: VideoCodec::ProRes4444 };
                 let encoder = Encoder::start(&plan.ffmpeg, stream, partial.path())?;
                 alpha = Some((encoder, partial, Yuva444p10::new(plan.width, plan.height)));
             }
@@ -131,7 +132,8 @@ impl MediaWriter {
         if let Some(path) = &plan.thumb {
             tracks.push(track(&plan, "thumb", path, quarter(plan.width, plan.height), SMALL_CRF)?);
         }
-        let poster = |kind, path: &PathBuf, (width, height)| Poster { kind, partial: Partial::new(path), width, height };
+        let poster =
+            |kind, path: &PathBuf, (width, height)| Poster { kind, partial: Partial::new(path), width, height };
         let posters = [
             plan.poster.as_ref().map(|path| poster("poster", path, whole)),
             plan.small_poster
@@ -139,7 +141,15 @@ impl MediaWriter {
                 .map(|path| poster("smallPoster", path, within(plan.width, plan.height, POSTER_SIDE))),
         ];
         let canvas = Canvas::new(plan.width, plan.height, plan.background);
-        Ok(Self { canvas, alpha, tracks, posters: posters.into_iter().flatten().collect(), web_is_video, next: 0, plan })
+        Ok(Self {
+            canvas,
+            alpha,
+            tracks,
+            posters: posters.into_iter().flatten().collect(),
+            web_is_video,
+            next: 0,
+            plan,
+        })
     }
 
     fn take(&mut self, frame: &Frame) -> Result<(), MediaError> {

@@ -92,11 +92,8 @@ impl<'a> Reader<'a> {
     /// Checks an accessor completely: type, range, stride, sparse parts.
     pub(crate) fn open(source: &'a Source<'_>, index: usize) -> Result<Self> {
         let place = format!("accessors[{index}]");
-        let accessor: &Accessor = source
-            .root
-            .accessors
-            .get(index)
-            .ok_or_else(|| ModelError::invalid(place.as_str(), "it does not exist"))?;
+        let accessor: &Accessor =
+            source.root.accessors.get(index).ok_or_else(|| ModelError::invalid(place.as_str(), "it does not exist"))?;
         let component = Component::from_code(&place, accessor.component_type)?;
         let components = components_of(&place, &accessor.kind)?;
         let element = component.size() * components;
@@ -144,10 +141,9 @@ impl<'a> Reader<'a> {
         if let Some((indices, values)) = &self.sparse {
             for (k, i) in indices.iter().enumerate() {
                 for c in 0..self.components {
-                    if let (Some(slot), Some(bytes)) = (
-                        out.get_mut(*i as usize * self.components + c),
-                        values.get((k * self.components + c) * size..),
-                    ) {
+                    if let (Some(slot), Some(bytes)) =
+                        (out.get_mut(*i as usize * self.components + c), values.get((k * self.components + c) * size..))
+                    {
                         *slot = read(self.component, bytes);
                     }
                 }
@@ -218,7 +214,10 @@ fn range<'a>(
         .ok_or_else(|| {
             ModelError::invalid(
                 place,
-                format!("{count} elements from byte {offset} are more than its bufferView of {} bytes holds", bytes.len()),
+                format!(
+                    "{count} elements from byte {offset} are more than its bufferView of {} bytes holds",
+                    bytes.len()
+                ),
             )
         })
 }
@@ -228,9 +227,10 @@ fn sparse_indices(source: &Source<'_>, place: &str, sparse: &crate::json::Sparse
     if !matches!(component, Component::U8 | Component::U16 | Component::U32) {
         return Err(ModelError::invalid(place, "sparse indices are not unsigned integers"));
     }
-    let sparse_count = usize::try_from(sparse.count).ok().filter(|n| *n <= count).ok_or_else(|| {
-        ModelError::invalid(place, format!("{} sparse values for {count} elements", sparse.count))
-    })?;
+    let sparse_count = usize::try_from(sparse.count)
+        .ok()
+        .filter(|n| *n <= count)
+        .ok_or_else(|| ModelError::invalid(place, format!("{} sparse values for {count} elements", sparse.count)))?;
     let (bytes, _) = source.view(place, sparse.indices.buffer_view)?;
     let (bytes, stride) = range(place, bytes, sparse.indices.byte_offset, sparse_count, component.size(), None)?;
     let indices: Vec<u32> = bytes.chunks_exact(stride).map(|b| component.read_u32(b)).collect();

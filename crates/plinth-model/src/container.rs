@@ -17,9 +17,8 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Container<'_>> {
     if bytes.is_empty() {
         return Err(ModelError::container("the file is empty"));
     }
-    let word = |at: usize| -> Option<u32> {
-        bytes.get(at..at.checked_add(4)?)?.try_into().ok().map(u32::from_le_bytes)
-    };
+    let word =
+        |at: usize| -> Option<u32> { bytes.get(at..at.checked_add(4)?)?.try_into().ok().map(u32::from_le_bytes) };
     match word(0) {
         Some(MAGIC) => {}
         _ if bytes.starts_with(b"PK\x03\x04") => {

@@ -83,9 +83,7 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
             Ok(TextureSummary { name: source.root.images[i].name.clone(), format, width, height })
         })
         .collect::<Result<_>>()?;
-    let drawn = || {
-        model.nodes.iter().filter_map(|n| Some((&model.meshes[n.mesh?], n.instances.len().max(1) as u64)))
-    };
+    let drawn = || model.nodes.iter().filter_map(|n| Some((&model.meshes[n.mesh?], n.instances.len().max(1) as u64)));
     let sum = |count: fn(&crate::model::Primitive) -> u64| {
         drawn().map(|(mesh, times)| mesh.primitives.iter().map(count).sum::<u64>() * times).sum()
     };

@@ -52,7 +52,17 @@ pub fn load_glb(bytes: &[u8], options: &LoadOptions) -> Result<Model> {
     let mut textures = resolved_textures(maybe, &mut images);
     convert_spec_gloss(&source, &mut materials, &mut textures, &mut images);
     warn(&source, &mut warnings);
-    Ok(Model { nodes, meshes, materials, textures, images, skins, animations, lights: light::lights(&source)?, warnings })
+    Ok(Model {
+        nodes,
+        meshes,
+        materials,
+        textures,
+        images,
+        skins,
+        animations,
+        lights: light::lights(&source)?,
+        warnings,
+    })
 }
 
 /// How often each mesh is drawn.
@@ -213,7 +223,10 @@ fn warn(source: &Source<'_>, warnings: &mut Vec<String>) {
         let count = mesh.primitives.iter().filter(odd).count();
         if count > 0 {
             let name = mesh.name.as_deref().unwrap_or("a mesh");
-            warnings.push(format!("{}: {count} primitives of points or lines are not drawn", crate::source::shortened(name)));
+            warnings.push(format!(
+                "{}: {count} primitives of points or lines are not drawn",
+                crate::source::shortened(name)
+            ));
         }
     }
     let ktx2_undeclared = source.root.textures.iter().any(|t| {

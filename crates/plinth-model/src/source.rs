@@ -134,7 +134,10 @@ fn check_asset(root: &Root) -> Result<()> {
         .as_ref()
         .ok_or_else(|| ModelError::invalid("asset", "there is no asset object, so the version is unknown"))?;
     if asset.version.split('.').next() != Some("2") {
-        return Err(ModelError::invalid("asset", format!("version '{}'; only 2.x is known", shortened(&asset.version))));
+        return Err(ModelError::invalid(
+            "asset",
+            format!("version '{}'; only 2.x is known", shortened(&asset.version)),
+        ));
     }
     for name in &root.extensions_required {
         if !KNOWN_EXTENSIONS.contains(&name.as_str()) {

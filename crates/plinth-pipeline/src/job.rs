@@ -1,5 +1,6 @@
 //! A job from start to end.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,7 +64,8 @@ pub struct Job {
 
 /// Runs a job. `report` hears how far it is; setting `cancel` ends it. Files appear only when all are complete.
 /// Errors: everything that can go wrong, see [`JobError`].
-pub fn run(job: Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> Result<Manifest, JobError> {
+#[expect(clippy::too_many_lines, reason = "the stages of a job in their order")]
+pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> Result<Manifest, JobError> {
     let begin = Instant::now();
     let stage = |stage| Progress { stage, frame: 0, frames: 0, left: None };
     report(stage(Stage::Loading));
@@ -74,7 +76,7 @@ pub fn run(job: Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> R
     let load = LoadOptions { max_texture_side: texture_side(width.max(height)), ..LoadOptions::default() };
     let model = load_glb(&job.model, &load)?;
     let mut scene = build_scene(Arc::new(model), &job.settings, job.environment.clone())?;
-    let poster_frame = poster_frame(&mut scene, &job);
+    let poster_frame = poster_frame(&mut scene, job);
     let gpu = opening.join().map_err(|_panic| JobError::Crashed)??;
     stop_if(cancel)?;
     let load_secs = begin.elapsed().as_secs_f64();
@@ -85,7 +87,7 @@ pub fn run(job: Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> R
     stop_if(cancel)?;
     let prepare_secs = begin.elapsed().as_secs_f64() - load_secs;
     let frames = scene.shots.len() as u32;
-    let writer = MediaWriter::start(plan(&job, width, height, frames, poster_frame))?;
+    let writer = MediaWriter::start(plan(job, width, height, frames, poster_frame))?;
     let mut sink = WatchedSink {
         writer,
         clock: Clock::new(frames),
@@ -105,7 +107,7 @@ pub fn run(job: Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> R
         adapter: format!("{} ({})", gpu.report().name, gpu.report().driver),
         render_settings: job.settings.echoed(),
         frames,
-        frame_hash: hash.map(|h| h.finalize().iter().map(|b| format!("{b:02x}")).collect()),
+        frame_hash: hash.map(hex),
         files: written
             .files
             .into_iter()
@@ -126,6 +128,14 @@ pub fn run(job: Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> R
             finish_secs: rendered.elapsed().as_secs_f64(),
             total_secs: begin.elapsed().as_secs_f64(),
         },
+    })
+}
+
+/// A digest as hexadecimal digits.
+fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().fold(String::new(), |mut text, byte| {
+        let _written = write!(text, "{byte:02x}");
+        text
     })
 }
 

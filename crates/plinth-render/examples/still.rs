@@ -29,7 +29,8 @@ impl FrameSink for Sink {
             for y in 0..r.height {
                 let to = (((y + r.y) * frame.width + r.x) * 4) as usize;
                 let from = (y * r.width * 4) as usize;
-                whole[to..to + (r.width * 4) as usize].copy_from_slice(&frame.pixels[from..from + (r.width * 4) as usize]);
+                whole[to..to + (r.width * 4) as usize]
+                    .copy_from_slice(&frame.pixels[from..from + (r.width * 4) as usize]);
             }
             let name = if frame.index == 0 { self.out.clone() } else { format!("{}.{:03}.png", self.out, frame.index) };
             let mut encoder = png::Encoder::new(std::fs::File::create(name).unwrap(), frame.width, frame.height);
@@ -51,21 +52,37 @@ fn main() {
     let args: Vec<String> = std::env::args().collect();
     let begin = Instant::now();
     let bytes = std::fs::read(&args[1]).unwrap();
-    let model = plinth_model::load_glb(&bytes, &plinth_model::LoadOptions { max_texture_side: 2048, ..Default::default() }).unwrap();
+    let model =
+        plinth_model::load_glb(&bytes, &plinth_model::LoadOptions { max_texture_side: 2048, ..Default::default() })
+            .unwrap();
     println!("load {:?}", begin.elapsed());
     let text = args.get(3).map_or("{}", String::as_str);
-    let settings = plinth_spec::RenderSettings::from_text(text, plinth_spec::settings::ParseOptions::default()).unwrap();
-    let env = args.get(4).filter(|e| !e.is_empty()).map(|path| plinth_scene::radiance_hdr(&std::fs::read(path).unwrap()).unwrap());
+    let settings =
+        plinth_spec::RenderSettings::from_text(text, plinth_spec::settings::ParseOptions::default()).unwrap();
+    let env = args
+        .get(4)
+        .filter(|e| !e.is_empty())
+        .map(|path| plinth_scene::radiance_hdr(&std::fs::read(path).unwrap()).unwrap());
     let scene = plinth_scene::build_scene(Arc::new(model), &settings, env).unwrap();
     println!("scene {:?} {:?}", begin.elapsed(), scene.bounds);
     let gpu = plinth_render::Gpu::open(&plinth_render::GpuOptions::default()).unwrap();
     println!("gpu {:?}", begin.elapsed());
     let (width, height) = settings.video().quality.size(settings.video().aspect);
-    let mut renderer = plinth_render::Renderer::new(&gpu, &scene, plinth_render::Picture { width, height, format: PixelFormat::Rgba8 }).unwrap();
+    let mut renderer = plinth_render::Renderer::new(
+        &gpu,
+        &scene,
+        plinth_render::Picture { width, height, format: PixelFormat::Rgba8 },
+    )
+    .unwrap();
     println!("renderer {:?} region {:?}", begin.elapsed(), renderer.region());
     let mut sink = Sink { out: args[2].clone(), last: Instant::now(), times: Vec::new(), cpu: 0.0 };
     renderer.render(&scene, &mut sink).unwrap();
     let rest = &sink.times[1.min(sink.times.len() - 1)..];
     println!("cpu {:.1} ms a frame", (cpu() - sink.cpu) * 1e3 / rest.len() as f64);
-    println!("first {:.0} ms, then {:.1} ms a frame over {}", sink.times[0], rest.iter().sum::<f64>() / rest.len() as f64, rest.len());
+    println!(
+        "first {:.0} ms, then {:.1} ms a frame over {}",
+        sink.times[0],
+        rest.iter().sum::<f64>() / rest.len() as f64,
+        rest.len()
+    );
 }

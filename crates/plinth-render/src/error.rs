@@ -29,7 +29,9 @@ pub enum RenderError {
         words: String,
     },
     /// The picture is larger than the adapter can draw.
-    #[error("a picture of {width}×{height} is larger than this adapter allows ({limit}); choose a smaller quality or another adapter")]
+    #[error(
+        "a picture of {width}×{height} is larger than this adapter allows ({limit}); choose a smaller quality or another adapter"
+    )]
     PictureTooLarge {
         /// Asked width in pixels.
         width: u32,

@@ -4,12 +4,12 @@
 //! Every frame: depth prepass → opaque surfaces → (what is behind glass) → transmissive and blended surfaces, farthest
 //! first → resolve → backdrop, floor, model.
 
+use crate::RenderError;
 use crate::pass::shadow_map::ShadowMap;
 use crate::pipelines::{DepthView, Side};
 use crate::renderer::Renderer;
 use crate::upload::geometry::Batch;
 use crate::upload::material::{DrawClass, MaterialOnGpu};
-use crate::RenderError;
 
 impl Renderer<'_> {
     /// Shadow maps and the floor's shadow.
@@ -31,12 +31,7 @@ impl Renderer<'_> {
         let map: &ShadowMap = if view == DepthView::Key { &self.key_map } else { &self.sun_map };
         let mut pass = encoder.begin_render_pass(&depth_only(&map.view));
         pass.set_bind_group(0, &self.frame_group_without_maps, &[]);
-        let base = crate::renderer::pipeline_base(
-            self.gpu,
-            &self.layouts,
-            self.look,
-            self.switches,
-        );
+        let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
         for batch in &self.batches {
             let material = &self.materials[batch.material];
             if material.shadowless {
@@ -125,7 +120,8 @@ impl Renderer<'_> {
             if !is_layered(material) {
                 continue;
             }
-            let side = if self.closed[*i] && material.key.class == DrawClass::Blended { Side::Both } else { Side::Material };
+            let side =
+                if self.closed[*i] && material.key.class == DrawClass::Blended { Side::Both } else { Side::Material };
             pass.set_pipeline(self.pipelines.surface(&base, material, side)?);
             draw_surface(&mut pass, batch, material);
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::RenderError;
 
 /// How long one wait for the device may take before it counts as hung.
-const DEVICE_TIMEOUT: Duration = Duration::from_secs(60);
+const DEVICE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Whether an adapter is a graphics card or a software driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -201,10 +201,10 @@ fn choose(found: Vec<wgpu::Adapter>, options: &GpuOptions) -> Result<wgpu::Adapt
         let info = adapter.get_info();
         (lower == "cpu" && info.device_type == wgpu::DeviceType::Cpu) || info.name.to_lowercase().contains(&lower)
     };
-    found.into_iter().find(fits).ok_or_else(|| GpuError::NoSuchAdapter {
-        wanted: wanted.to_owned(),
-        available: names.join(", "),
-    })
+    found
+        .into_iter()
+        .find(fits)
+        .ok_or_else(|| GpuError::NoSuchAdapter { wanted: wanted.to_owned(), available: names.join(", ") })
 }
 
 /// Records errors and loss instead of the default, which is to panic.

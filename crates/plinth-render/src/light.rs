@@ -32,7 +32,8 @@ pub(crate) struct PreparedLight {
 pub(crate) fn prepare(scene: &Scene, posed: &Posed<'_>, floor: Option<FloorArea>) -> PreparedLight {
     let (environment, sun) = extract_sun(&scene.environment);
     let environment = with_soft_lights(environment, &scene.lights);
-    let mut meshes: Vec<BakeMesh> = posed.primitives.iter().zip(posed.indices).map(|(one, indices)| bake_mesh(scene, one, indices)).collect();
+    let mut meshes: Vec<BakeMesh> =
+        posed.primitives.iter().zip(posed.indices).map(|(one, indices)| bake_mesh(scene, one, indices)).collect();
     if let Some(area) = floor {
         meshes.push(floor_grid(area));
     }

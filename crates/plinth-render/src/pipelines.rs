@@ -140,6 +140,7 @@ fn wanted(all: &[wgpu::VertexAttribute], defines: &BTreeSet<String>) -> Vec<wgpu
         .collect()
 }
 
+#[expect(clippy::too_many_lines, reason = "one descriptor")]
 fn create_surface(
     base: &PipelineBase<'_>,
     material: &MaterialOnGpu,

@@ -49,13 +49,7 @@ impl Readback {
     }
 
     /// Copies the target into a free buffer at the end of `encoder` and submits it.
-    pub(crate) fn submit(
-        &mut self,
-        gpu: &Gpu,
-        mut encoder: wgpu::CommandEncoder,
-        target: &wgpu::Texture,
-        index: u32,
-    ) {
+    pub(crate) fn submit(&mut self, gpu: &Gpu, mut encoder: wgpu::CommandEncoder, target: &wgpu::Texture, index: u32) {
         let Some(buffer) = self.free.pop() else { return };
         encoder.copy_texture_to_buffer(
             target.as_image_copy(),

@@ -86,11 +86,14 @@ impl<'g> Renderer<'g> {
         let indices = drawn_indices(gpu, scene, &posed, picture.height);
         let moving = scene.moving(&posed);
         let posed = Posed { primitives: &posed, indices: &indices, moving: &moving };
-        let (light, textures) =
-            rayon::join(|| prepare(scene, &posed, area), || Textures::upload(gpu, &scene.model, wanted_images(scene, posed.primitives)));
+        let (light, textures) = rayon::join(
+            || prepare(scene, &posed, area),
+            || Textures::upload(gpu, &scene.model, wanted_images(scene, posed.primitives)),
+        );
         Self::assemble(gpu, scene, picture, &posed, area, light, textures)
     }
 
+    #[expect(clippy::too_many_lines, reason = "the parts in the order in which they need each other")]
     fn assemble(
         gpu: &'g Gpu,
         scene: &Scene,
@@ -101,10 +104,8 @@ impl<'g> Renderer<'g> {
         mut textures: Textures,
     ) -> Result<Self, RenderError> {
         let materials = upload_materials(gpu, scene, posed.primitives, &mut textures);
-        let sorted: Vec<bool> = materials
-            .iter()
-            .map(|m| matches!(m.key.class, DrawClass::Blended | DrawClass::Transmissive))
-            .collect();
+        let sorted: Vec<bool> =
+            materials.iter().map(|m| matches!(m.key.class, DrawClass::Blended | DrawClass::Transmissive)).collect();
         let batches = geometry::build(gpu, scene, posed, &light.baked, &sorted)?;
         let closed = batches.iter().map(|batch| batch.sortable.as_ref().is_some_and(geometry::is_closed)).collect();
         let model_region = region_of(scene, picture, None);
@@ -120,13 +121,9 @@ impl<'g> Renderer<'g> {
         };
         let base = pipeline_base(gpu, &layouts, look, switches);
         let floor = match (area, scene.shadow) {
-            (Some(area), Some(shadow)) => Some(Floor::new(
-                &base,
-                area,
-                shadow,
-                switches.key_shadow.then_some(&key_map),
-                &light.floor_ambient,
-            )?),
+            (Some(area), Some(shadow)) => {
+                Some(Floor::new(&base, area, shadow, switches.key_shadow.then_some(&key_map), &light.floor_ambient)?)
+            }
             _ => None,
         };
         let targets = Targets::new(gpu, look);
@@ -204,7 +201,9 @@ impl<'g> Renderer<'g> {
             if plan.source[i] != i {
                 continue;
             }
-            if ring.is_full() && let Some((index, pixels)) = ring.take(self.gpu)? {
+            if ring.is_full()
+                && let Some((index, pixels)) = ring.take(self.gpu)?
+            {
                 let frame = self.frame(index, pixels);
                 delivery.deliver(frame, sink)?;
             }

@@ -43,7 +43,8 @@ impl Targets {
         let attachment = wgpu::TextureUsages::RENDER_ATTACHMENT;
         let readable = attachment | wgpu::TextureUsages::TEXTURE_BINDING;
         let model = look.model_region;
-        let finished = texture(gpu, look.region, 1, look.finished_format, attachment | wgpu::TextureUsages::COPY_SRC, 1);
+        let finished =
+            texture(gpu, look.region, 1, look.finished_format, attachment | wgpu::TextureUsages::COPY_SRC, 1);
         let finished_view = view(&finished);
         let resolves = look.samples > 1 && look.output == SurfaceOutput::Display;
         let color_usage = if resolves { attachment } else { readable };

@@ -50,7 +50,16 @@ pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
                 "-x264-params",
                 "open-gop=0:colorprim=bt709:transfer=bt709:colormatrix=bt709:range=tv:force-cfr=1",
             ]);
-            command.args(["-color_range", "tv", "-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]);
+            command.args([
+                "-color_range",
+                "tv",
+                "-colorspace",
+                "bt709",
+                "-color_primaries",
+                "bt709",
+                "-color_trc",
+                "bt709",
+            ]);
             command.args(["-video_track_timescale", "30000", "-movflags", "+faststart", "-f", "mp4"]);
         }
         VideoCodec::ProRes4444 => {

@@ -44,14 +44,7 @@ impl Encoder {
         });
         let stderr = child.stderr.take();
         let reader = std::thread::spawn(move || stderr.map_or_else(Vec::new, |mut pipe| tail(&mut pipe)));
-        Ok(Self {
-            child,
-            queue: Some(queue),
-            spare,
-            writer: Some(writer),
-            reader: Some(reader),
-            file: file.to_owned(),
-        })
+        Ok(Self { child, queue: Some(queue), spare, writer: Some(writer), reader: Some(reader), file: file.to_owned() })
     }
 
     /// A buffer that was used before, if one is free.

@@ -46,7 +46,12 @@ impl Decoded {
         if values.len() != self.points * have {
             return None;
         }
-        Some(values.chunks_exact(have.max(1)).flat_map(|v| (0..width).map(|c| v.get(c).copied().unwrap_or(1.0))).collect())
+        Some(
+            values
+                .chunks_exact(have.max(1))
+                .flat_map(|v| (0..width).map(|c| v.get(c).copied().unwrap_or(1.0)))
+                .collect(),
+        )
     }
 
     /// Number of components of an attribute.

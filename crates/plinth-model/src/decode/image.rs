@@ -86,9 +86,7 @@ pub(crate) fn size(source: &Source<'_>, index: usize) -> Result<(u32, u32)> {
         None => return Err(unreadable(index, "not a PNG, JPEG, WebP or KTX2 image")),
         Some(Kind::Ktx2) => match Plain::open(&bytes) {
             Some(plain) => (plain.width, plain.height),
-            None => basisu::Transcoder::new(&bytes)
-                .map_err(|e| unreadable(index, format!("{e:?}")))?
-                .base_dimensions(),
+            None => basisu::Transcoder::new(&bytes).map_err(|e| unreadable(index, format!("{e:?}")))?.base_dimensions(),
         },
         Some(_) => reader(&bytes, index)?.into_dimensions().map_err(|e| unreadable(index, e))?,
     };

@@ -124,11 +124,7 @@ impl Reading<'_> {
 
     fn check_finite(&self, m: &Material) -> Result<()> {
         let numbers = m.base_color.iter().chain(&m.emissive).chain([&m.metallic, &m.perceptual_roughness, &m.ior]);
-        if numbers.into_iter().all(|v| v.is_finite()) {
-            Ok(())
-        } else {
-            Err(self.fault("a factor is not finite"))
-        }
+        if numbers.into_iter().all(|v| v.is_finite()) { Ok(()) } else { Err(self.fault("a factor is not finite")) }
     }
 
     fn texture(&self, info: Option<&json::TextureInfo>) -> Result<Option<TextureRef>> {

@@ -105,7 +105,7 @@ impl Reading<'_> {
         out.tangents = attributes.vectors::<4>("TANGENT")?.unwrap_or_default();
         out.uvs = attributes.uv_sets()?;
         out.colors = attributes.colors()?;
-        self.read_influences(&attributes, &mut out)?;
+        Self::read_influences(&attributes, &mut out)?;
         out.morph_targets = self.morph_targets(count)?;
         finish(&mut out, &materials[material]);
         Ok(out)
@@ -146,7 +146,7 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn read_influences(&self, attributes: &Attributes<'_>, out: &mut Primitive) -> Result<()> {
+    fn read_influences(attributes: &Attributes<'_>, out: &mut Primitive) -> Result<()> {
         let mut all: Vec<Vec<(u16, f32)>> = Vec::new();
         for set in 0..4 {
             let joints = attributes.vectors::<4>(&format!("JOINTS_{set}"))?;
@@ -230,7 +230,9 @@ impl Attributes<'_> {
     fn colors(&self) -> Result<Vec<[f32; 4]>> {
         let three = match (&self.packed, self.reading.primitive.attributes.get("COLOR_0")) {
             (_, None) => return Ok(Vec::new()),
-            (Some(packed), Some(_)) if packed.components("COLOR_0").is_some() => packed.components("COLOR_0") == Some(3),
+            (Some(packed), Some(_)) if packed.components("COLOR_0").is_some() => {
+                packed.components("COLOR_0") == Some(3)
+            }
             (_, Some(accessor)) => Reader::open(self.reading.source, *accessor)?.components == 3,
         };
         if three {
@@ -271,9 +273,6 @@ fn finish(primitive: &mut Primitive, material: &Material) {
 fn make_flat(primitive: &mut Primitive) {
     let old = std::mem::take(primitive);
     let pick = |i: &u32| *i as usize;
-    fn take<T: Copy>(list: &[T], indices: &[u32]) -> Vec<T> {
-        if list.is_empty() { Vec::new() } else { indices.iter().map(|i| list[*i as usize]).collect() }
-    }
     let normal_of = |t: &[u32; 3]| {
         let [a, b, c] = [&t[0], &t[1], &t[2]].map(|i| Vec3::from(old.positions[pick(i)]));
         // Scaled first: the cross product of tiny edges would vanish.
@@ -303,4 +302,9 @@ fn make_flat(primitive: &mut Primitive) {
             .collect(),
         material: old.material,
     };
+}
+
+/// The vertices that indices name; nothing where there are none.
+fn take<T: Copy>(list: &[T], indices: &[u32]) -> Vec<T> {
+    if list.is_empty() { Vec::new() } else { indices.iter().map(|i| list[*i as usize]).collect() }
 }

@@ -60,11 +60,7 @@ fn check_tree(root: &json::Root) -> Result<()> {
         reached += 1;
         open.extend(&root.nodes[node].children);
     }
-    if reached == root.nodes.len() {
-        Ok(())
-    } else {
-        Err(ModelError::invalid("nodes", "a node is its own ancestor"))
-    }
+    if reached == root.nodes.len() { Ok(()) } else { Err(ModelError::invalid("nodes", "a node is its own ancestor")) }
 }
 
 fn roots(root: &json::Root) -> Result<Vec<usize>> {
@@ -128,7 +124,13 @@ fn local(node: &json::Node) -> Transform {
 fn rotation(xyzw: [f32; 4]) -> Quat {
     let q = Quat::from_array(xyzw);
     let length = q.length();
-    if length.is_finite() && length > 1e-12 { q / length } else if length.is_finite() { Quat::IDENTITY } else { q }
+    if length.is_finite() && length > 1e-12 {
+        q / length
+    } else if length.is_finite() {
+        Quat::IDENTITY
+    } else {
+        q
+    }
 }
 
 fn instances(source: &Source<'_>, place: &str, node: &json::Node) -> Result<Vec<Transform>> {

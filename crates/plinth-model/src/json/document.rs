@@ -3,7 +3,8 @@
 use serde::Deserialize;
 
 use super::extensions::{
-    ImageTexture, MaterialExtensions, MeshoptView, NodeExtensions, PrimitiveExtensions, RootExtensions, TextureTransform,
+    ImageTexture, MaterialExtensions, MeshoptView, NodeExtensions, PrimitiveExtensions, RootExtensions,
+    TextureTransform,
 };
 
 #[derive(Deserialize, Default)]

@@ -1,5 +1,7 @@
 //! Extension objects.
 
+#![expect(clippy::struct_field_names, reason = "the names of the JSON members")]
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;

@@ -71,7 +71,8 @@ fn halve(above: &Level) -> Level {
             let (y0, y1) = (2 * y, 2 * y + 1);
             let (w0, w1) = (weight(y0), weight(y1));
             (0..width).map(move |x| {
-                let pair = |row: usize| above.pixels[row * above.width + 2 * x] + above.pixels[row * above.width + 2 * x + 1];
+                let pair =
+                    |row: usize| above.pixels[row * above.width + 2 * x] + above.pixels[row * above.width + 2 * x + 1];
                 (pair(y0) * w0 + pair(y1) * w1) / (2.0 * (w0 + w1))
             })
         })

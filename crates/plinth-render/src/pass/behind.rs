@@ -75,35 +75,34 @@ impl Behind {
 
     /// Copies what is drawn so far, then halves it level by level.
     pub(crate) fn capture(&self, encoder: &mut wgpu::CommandEncoder, frame: &wgpu::BindGroup) {
-        self.run(encoder, frame, &self.capture, &self.capture_group, &self.levels[0]);
+        run(encoder, frame, &self.capture, &self.capture_group, &self.levels[0]);
         for (source, target) in self.halve_groups.iter().zip(&self.levels[1..]) {
-            self.run(encoder, frame, &self.halve, source, target);
+            run(encoder, frame, &self.halve, source, target);
         }
     }
+}
 
-    fn run(
-        &self,
-        encoder: &mut wgpu::CommandEncoder,
-        frame: &wgpu::BindGroup,
-        pipeline: &wgpu::RenderPipeline,
-        source: &wgpu::BindGroup,
-        target: &wgpu::TextureView,
-    ) {
-        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("behind"),
-            color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                view: target,
-                depth_slice: None,
-                resolve_target: None,
-                ops: wgpu::Operations { load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT), store: wgpu::StoreOp::Store },
-            })],
-            ..Default::default()
-        });
-        pass.set_pipeline(pipeline);
-        pass.set_bind_group(0, frame, &[]);
-        pass.set_bind_group(1, source, &[]);
-        pass.draw(0..3, 0..1);
-    }
+fn run(
+    encoder: &mut wgpu::CommandEncoder,
+    frame: &wgpu::BindGroup,
+    pipeline: &wgpu::RenderPipeline,
+    source: &wgpu::BindGroup,
+    target: &wgpu::TextureView,
+) {
+    let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+        label: Some("behind"),
+        color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+            view: target,
+            depth_slice: None,
+            resolve_target: None,
+            ops: wgpu::Operations { load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT), store: wgpu::StoreOp::Store },
+        })],
+        ..Default::default()
+    });
+    pass.set_pipeline(pipeline);
+    pass.set_bind_group(0, frame, &[]);
+    pass.set_bind_group(1, source, &[]);
+    pass.draw(0..3, 0..1);
 }
 
 fn layout(gpu: &Gpu, multisampled: bool, filterable: bool) -> wgpu::BindGroupLayout {

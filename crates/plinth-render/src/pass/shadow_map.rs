@@ -77,8 +77,7 @@ pub(crate) fn look_at(eye: Vec3, target: Vec3) -> Mat4 {
     let up = if back.y.abs() > 0.99 { Vec3::Z } else { Vec3::Y };
     let right = up.cross(back).normalize_or(Vec3::X);
     let up = back.cross(right);
-    let world_from_view =
-        Mat4::from_cols(right.extend(0.0), up.extend(0.0), back.extend(0.0), eye.extend(1.0));
+    let world_from_view = Mat4::from_cols(right.extend(0.0), up.extend(0.0), back.extend(0.0), eye.extend(1.0));
     world_from_view.inverse()
 }
 

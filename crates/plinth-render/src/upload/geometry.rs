@@ -159,9 +159,8 @@ impl Batch {
     /// Writes the triangles in the order of their distance along `forward`, the farthest first.
     pub(crate) fn sort(&mut self, gpu: &Gpu, forward: Vec3) {
         let Some(sortable) = &mut self.sortable else { return };
-        let depth = |corners: &[u32; 3]| {
-            corners.iter().map(|c| sortable.positions[*c as usize]).sum::<Vec3>().dot(forward)
-        };
+        let depth =
+            |corners: &[u32; 3]| corners.iter().map(|c| sortable.positions[*c as usize]).sum::<Vec3>().dot(forward);
         let mut keyed: Vec<(f32, [u32; 3])> = sortable.indices.iter().map(|t| (depth(t), *t)).collect();
         keyed.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let ordered: Vec<[u32; 3]> = keyed.into_iter().map(|(_, t)| t).collect();

@@ -130,7 +130,10 @@ fn variant_key(model: &Model, material: &Material, has_colors: bool) -> VariantK
     set("LIT", lit);
     set("UNLIT", material.unlit);
     set("MASK", class == DrawClass::Masked);
-    set("BLEND", class == DrawClass::Blended || (class == DrawClass::Transmissive && material.alpha_mode == AlphaMode::Blend));
+    set(
+        "BLEND",
+        class == DrawClass::Blended || (class == DrawClass::Transmissive && material.alpha_mode == AlphaMode::Blend),
+    );
     set("VERTEX_COLOR", has_colors);
     set("UV", !slots.is_empty());
     set("UV1", slots.iter().any(|used| used.second_uv));

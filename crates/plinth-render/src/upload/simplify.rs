@@ -54,7 +54,9 @@ fn pixel_size(scene: &Scene, height: u32) -> f32 {
 
 fn simplified(posed: &PosedPrimitive, primitive: &Primitive, error: f32) -> Vec<u32> {
     let positions: &[u8] = bytemuck::cast_slice(&posed.positions);
-    let Ok(vertices) = VertexDataAdapter::new(positions, size_of::<Vec3>(), 0) else { return primitive.indices.clone() };
+    let Ok(vertices) = VertexDataAdapter::new(positions, size_of::<Vec3>(), 0) else {
+        return primitive.indices.clone();
+    };
     let (mut min, mut max) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
     for p in &posed.positions {
         min = min.min(*p);

@@ -150,8 +150,7 @@ static SRGB: std::sync::LazyLock<SrgbTables> = std::sync::LazyLock::new(|| {
     let encode = (0..4096)
         .map(|i| {
             let linear = (i as f32 + 0.5) / 4096.0;
-            let encoded =
-                if linear <= 0.003_130_8 { 12.92 * linear } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 };
+            let encoded = if linear <= 0.003_130_8 { 12.92 * linear } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 };
             (encoded * 255.0).round() as u8
         })
         .collect();

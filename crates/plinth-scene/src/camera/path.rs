@@ -147,10 +147,8 @@ mod tests {
     #[test]
     fn a_loop_comes_back_at_the_pace_of_its_neighbours() {
         let corners = [[3.0, 1.0, 0.0], [0.0, 1.0, 3.0], [-3.0, 1.0, 0.0], [0.0, 1.0, -3.0]];
-        let frames: Vec<_> = corners
-            .iter()
-            .map(|p| json!({"pose": {"position": p, "lookAt": [0, 0, 0], "fov": 35}}))
-            .collect();
+        let frames: Vec<_> =
+            corners.iter().map(|p| json!({"pose": {"position": p, "lookAt": [0, 0, 0], "fov": 35}})).collect();
         let all = poses(&json!({"keyframes": frames, "loop": true}), 120);
         let step = |a: usize, b: usize| all[a].position.distance(all[b].position);
         assert!(step(119, 0) < 1.2 * step(0, 1) && step(119, 0) > 0.8 * step(0, 1));

@@ -41,7 +41,8 @@ fn list<'a>(at: &str, value: &'a Value, min: usize, max: usize) -> Result<&'a Ve
 fn only(at: &str, members: &Map<String, Value>, known: &[&str]) -> Result<()> {
     for key in members.keys() {
         if !known.contains(&key.as_str()) {
-            let hint = nearest(key, known.iter().copied()).map_or_else(String::new, |n| format!("; did you mean '{n}'?"));
+            let hint =
+                nearest(key, known.iter().copied()).map_or_else(String::new, |n| format!("; did you mean '{n}'?"));
             return Err(SettingsError::invalid(at, format!("{at} has no field '{key}'{hint}")));
         }
     }
@@ -60,7 +61,11 @@ fn member<'a>(at: &str, members: &'a Map<String, Value>, key: &str) -> Result<&'
 
 fn vector(at: &str, value: &Value, limit: f64) -> Result<[f64; 3]> {
     let items = list(at, value, 3, 3)?;
-    Ok([number(at, &items[0], -limit, limit)?, number(at, &items[1], -limit, limit)?, number(at, &items[2], -limit, limit)?])
+    Ok([
+        number(at, &items[0], -limit, limit)?,
+        number(at, &items[1], -limit, limit)?,
+        number(at, &items[2], -limit, limit)?,
+    ])
 }
 
 fn text<'a>(at: &str, value: &'a Value) -> Result<&'a str> {
@@ -187,8 +192,7 @@ fn check_edit(at: &str, edit: &Edit, value: &Value) -> Result<()> {
 }
 
 fn decals(key: &str, value: &Value) -> Result<()> {
-    let known =
-        ["id", "imageAssetId", "position", "normal", "euler", "size", "imageAspect", "placementScale"];
+    let known = ["id", "imageAssetId", "position", "normal", "euler", "size", "imageAspect", "placementScale"];
     for (i, decal) in list(key, value, 0, limits::DECALS)?.iter().enumerate() {
         let at = format!("{key}[{i}]");
         let members = object(&at, decal)?;

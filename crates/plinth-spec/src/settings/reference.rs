@@ -69,6 +69,7 @@ fn range(row: &Row) -> String {
 
 /// The settings table as Markdown.
 pub fn markdown_table() -> String {
+    use std::fmt::Write as _;
     let mut out = String::from("| setting | takes | default | what it does |\n|---|---|---|---|\n");
     for row in TABLE {
         let default = row.default.map_or_else(String::new, |d| format!("`{}`", d.trim_matches('"')));
@@ -80,7 +81,7 @@ pub fn markdown_table() -> String {
                 format!(" *{} not yet rendered.*", words.join(", "))
             }
         };
-        out.push_str(&format!("| `{}` | {} | {default} | {}{note} |\n", row.key, range(row), row.words));
+        let _written = writeln!(out, "| `{}` | {} | {default} | {}{note} |", row.key, range(row), row.words);
     }
     out
 }

@@ -9,7 +9,13 @@ use plinth_model::{Inventory, LoadOptions};
 pub(crate) fn command() -> Command {
     Command::new("inspect")
         .about("Says what is in a model: animations, names, triangles, textures, extensions")
-        .arg(Arg::new("model").value_name("MODEL").required(true).value_parser(value_parser!(PathBuf)).help("A .glb file"))
+        .arg(
+            Arg::new("model")
+                .value_name("MODEL")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("A .glb file"),
+        )
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one JSON object"))
 }
 

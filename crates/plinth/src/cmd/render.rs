@@ -84,7 +84,7 @@ pub(crate) fn run(args: &ArgMatches) -> Result<()> {
     let heard = Arc::clone(&cancel);
     ctrlc::set_handler(move || heard.store(true, Ordering::Relaxed)).context("Ctrl-C cannot be caught")?;
     let mut shown = Shown::new(args.get_flag("quiet") || args.get_flag("json"));
-    let outcome = run_job(job, &mut |progress| shown.tell(progress), &cancel);
+    let outcome = run_job(&job, &mut |progress| shown.tell(progress), &cancel);
     shown.clear();
     let manifest = match outcome {
         Err(JobError::Cancelled) => return Err(Interrupted.into()),
@@ -111,7 +111,11 @@ pub(crate) fn read_model(path: &Path) -> Result<Vec<u8>> {
     }
     let size = std::fs::metadata(path).with_context(|| format!("{} cannot be read", path.display()))?.len();
     if size > plinth_spec::limits::MODEL_FILE_BYTES {
-        bail!("{}: {size} bytes are more than the {} that are accepted", path.display(), plinth_spec::limits::MODEL_FILE_BYTES);
+        bail!(
+            "{}: {size} bytes are more than the {} that are accepted",
+            path.display(),
+            plinth_spec::limits::MODEL_FILE_BYTES
+        );
     }
     std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))
 }
@@ -213,7 +217,7 @@ impl Shown {
             bar.set_prefix(left);
             return;
         }
-        let tenth = if progress.frames > 0 { progress.frame * 10 / progress.frames } else { 0 };
+        let tenth = (progress.frame * 10).checked_div(progress.frames).unwrap_or(0);
         if self.quiet || (self.stage == Some(progress.stage) && tenth <= self.told) {
             return;
         }

@@ -9,6 +9,7 @@ pub(crate) fn command() -> Command {
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the JSON Schema instead of a table"))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "all commands have one shape")]
 pub(crate) fn run(args: &ArgMatches) -> Result<()> {
     if args.get_flag("json") {
         println!("{:#}", plinth_spec::settings::schema());

@@ -3,7 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::error::{SettingsError, SettingsErrorKind, shown};
-use super::groups::*;
+use super::groups::{
+    Background, CameraMotion, ClipChoice, Dataset, Effect, Environment, Light, ModelPose, Output, Path, RenderSettings,
+    Shadow, Video,
+};
 use super::nested;
 use super::table::{Kind, Row, TABLE, row};
 use crate::limits;
@@ -45,7 +48,10 @@ impl RenderSettings {
     /// Errors: the first field that is unknown or holds what it must not.
     pub fn from_json(value: &Value, options: ParseOptions) -> Result<Self> {
         let Value::Object(members) = value else {
-            return Err(SettingsError::invalid("renderSettings", format!("settings must be an object, not {}", shown(value))));
+            return Err(SettingsError::invalid(
+                "renderSettings",
+                format!("settings must be an object, not {}", shown(value)),
+            ));
         };
         let sent = canonical(members)?;
         for (key, value) in &sent {
@@ -327,7 +333,6 @@ fn model(v: &Values<'_>) -> ModelPose {
         hidden_mesh_names: names.iter().filter_map(|n| n.as_str().map(str::to_owned)).collect(),
     }
 }
-
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::settings::{not_yet_rendered, schema};
 
+#[expect(clippy::needless_pass_by_value, reason = "tests hand over literals")]
 fn parse(value: Value) -> Result<RenderSettings> {
     RenderSettings::from_json(&value, ParseOptions::default())
 }
@@ -148,7 +149,8 @@ fn material_edits_and_decals_are_held_to_their_limits() {
     let mut large = Map::new();
     large.insert(long, json!({}));
     parse(json!({"materialEdits": large})).unwrap_err();
-    let decal = json!({"id": "a", "imageAssetId": "b", "position": [0,0,0], "normal": [0,0,1], "euler": [0,0,0], "size": 1});
+    let decal =
+        json!({"id": "a", "imageAssetId": "b", "position": [0,0,0], "normal": [0,0,1], "euler": [0,0,0], "size": 1});
     parse(json!({"decals": vec![decal.clone(); 64]})).unwrap();
     parse(json!({"decals": vec![decal; 65]})).unwrap_err();
 }
