@@ -14,10 +14,10 @@ help: ## list these commands
 setup: ## install ffmpeg, a Vulkan driver and a compiler where missing (Debian, Ubuntu)
 	@scripts/setup.sh
 
-build:
+build: setup
 	cargo build -p plinth
 
-demo: setup build ## render a sample model to demo-output/
+demo: build ## render a sample model to demo-output/
 	@mkdir -p demo-output
 	$(PLINTH) render fixtures/models/flight_helmet.glb -o demo-output/helmet.mp4 --all --quality share --length 4
 	@echo
@@ -27,7 +27,7 @@ test: setup ## run all tests
 	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --workspace; \
 	else set -x; cargo test --workspace; fi
 
-lint: ## check format and lints
+lint: setup ## check format and lints
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 
