@@ -22,7 +22,7 @@ const OTHERS: [(Vec3, f32); 2] = [(Vec3::new(1.0, 0.35, 0.8), 0.25), (Vec3::new(
 const AMBIENT: f32 = 0.03;
 
 /// What the lights of a file give at most, together: authors mean them for cameras that adapt to them.
-const FILE_IRRADIANCE: f32 = 2.5;
+const FILE_IRRADIANCE: f32 = 1.0;
 
 /// A linear colour from sRGB bytes.
 pub(crate) fn linear(color: [u8; 3]) -> Vec3 {

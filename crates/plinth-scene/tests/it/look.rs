@@ -65,7 +65,7 @@ fn glaring_lights_of_a_file_are_dimmed_together() {
             PointLikeLight::Directional { .. } => None,
         })
         .collect();
-    assert!((at_model[0] / at_model[1] - 2.0).abs() < 1e-4 && (at_model.iter().sum::<f32>() - 2.5).abs() < 1e-3);
+    assert!((at_model[0] / at_model[1] - 2.0).abs() < 1e-4 && (at_model.iter().sum::<f32>() - 1.0).abs() < 1e-3);
 }
 
 #[test]
