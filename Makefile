@@ -15,7 +15,7 @@ setup: ## install ffmpeg, a Vulkan driver and a compiler where missing (Debian, 
 	@scripts/setup.sh
 
 build: setup
-	cargo build -p plinth
+	cargo build --workspace --bins
 
 demo: build ## render a sample model to demo-output/
 	@mkdir -p demo-output

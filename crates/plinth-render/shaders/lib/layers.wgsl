@@ -54,7 +54,9 @@ fn widened_roughness(n: vec3<f32>, perceptual_roughness: f32) -> f32 {
 // Radiance that arrives from around direction `r` within a lobe: the environment where it is visible, the light of
 // the blocking surfaces elsewhere.
 fn reflected_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
-    let visible = clamp(s.visibility.x + dot(s.visibility.yzw, r), 0.0, 1.0);
+    // What is known of visibility is too smooth for a mirror: there the environment shows unhindered.
+    let known = smoothstep(0.05, 0.55, perceptual_roughness);
+    let visible = mix(1.0, clamp(s.visibility.x + dot(s.visibility.yzw, r), 0.0, 1.0), known);
     return mix(s.blocked_radiance, environment_radiance(r, perceptual_roughness), visible);
 }
 
@@ -100,7 +102,8 @@ fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
     let radiance = anisotropic_radiance(s);
 #else
     // A rough lobe leans toward the normal (Lagarde and de Rousiers 2014, section 4.9.3).
-    let lean = mix(r, s.n, s.alpha_roughness * s.alpha_roughness * 0.5);
+    let alpha = s.roughness * s.roughness;
+    let lean = mix(r, s.n, alpha * alpha * 0.5);
     let radiance = reflected_radiance(s, lean, s.roughness);
 #endif
     let ab = dfg(s.n_dot_v, s.roughness);
@@ -141,11 +144,11 @@ fn sheen_over(s: Surface, world: vec3<f32>, below: vec3<f32>, color: vec3<f32>, 
 #ifdef CLEARCOAT
 fn coat_over(s: Surface, world: vec3<f32>, below: vec3<f32>, coat: f32, perceptual_roughness: f32, n: vec3<f32>) -> vec3<f32> {
     let n_dot_v = clamp(dot(n, s.v), 1e-3, 1.0);
-    let roughness = widened_roughness(s.geometric, clamp(perceptual_roughness, 0.0, 1.0));
+    let roughness = clamp(perceptual_roughness, 0.0, 1.0);
     let ab = dfg(n_dot_v, roughness);
     let albedo = specular_albedo(vec3(0.04), 1.0, ab);
     let reflectance = (albedo.single + albedo.multiple) * coat;
     let radiance = reflected_radiance(s, reflect(-s.v, n), roughness);
-    return below * (1.0 - reflectance) + radiance * reflectance + coat * direct_coat(s, world, n, n_dot_v, roughness);
+    return below * (1.0 - reflectance) + radiance * reflectance + coat * direct_coat(s, world, n, n_dot_v, widened_roughness(s.geometric, roughness));
 }
 #endif

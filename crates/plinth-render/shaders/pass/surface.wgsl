@@ -170,8 +170,10 @@ fn shade(v: VertexOut, uv0: vec2<f32>, uv1: vec2<f32>, front: bool, base: vec4<f
     s.n = n;
     s.geometric = geometric;
     s.n_dot_v = clamp(dot(n, to_camera), 1e-3, 1.0);
-    s.roughness = widened_roughness(geometric, clamp(roughness, 0.0, 1.0));
-    s.alpha_roughness = max(s.roughness * s.roughness, 2e-4);
+    s.roughness = clamp(roughness, 0.0, 1.0);
+    // Only lights with a direction flicker: the environment is filtered already.
+    let widened = widened_roughness(geometric, s.roughness);
+    s.alpha_roughness = max(widened * widened, 2e-4);
     s.metallic = clamp(metallic, 0.0, 1.0);
     s.base = base.rgb;
     // Light gathered at the vertices, on this pixel's normal. The occlusion map is finer than the vertices, so the

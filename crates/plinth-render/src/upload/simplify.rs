@@ -16,11 +16,13 @@ use crate::gpu::Gpu;
 /// Largest displacement, in pixels.
 const PIXEL_ERROR: f32 = 0.6;
 /// Change of a unit normal that weighs as much as the largest displacement.
-const NORMAL_STEP: f32 = 0.25;
+const NORMAL_STEP: f32 = 0.15;
 /// Change of texture coordinates that does.
-const UV_STEP: f32 = 1.0 / 400.0;
+const UV_STEP: f32 = 1.0 / 1500.0;
 /// Smaller primitives are left as they are.
-const MIN_TRIANGLES: usize = 256;
+const MIN_TRIANGLES: usize = 1024;
+/// Shots of fewer frames are drawn as they are: simplifying would take longer than it saves.
+const MIN_FRAMES: usize = 4;
 
 /// The indices with which each posed primitive is drawn.
 pub(crate) fn drawn_indices(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], height: u32) -> Vec<Vec<u32>> {
@@ -30,6 +32,7 @@ pub(crate) fn drawn_indices(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], 
         .map(|one| {
             let Some(primitive) = primitive_of(scene, one) else { return Vec::new() };
             let worthwhile = gpu.is_software()
+                && scene.shots.len() >= MIN_FRAMES
                 && primitive.topology == Topology::Triangles
                 && primitive.indices.len() >= MIN_TRIANGLES * 3
                 && primitive.morph_targets.is_empty();
