@@ -85,3 +85,85 @@ impl Composer<'_> {
         if branches.is_empty() { Ok(()) } else { Err(fault("#ifdef without #endif".to_owned())) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shader::material_source::{Slot, SlotUse, declarations, define};
+    use wgpu::naga;
+
+    fn validate(path: &str, defines: &BTreeSet<String>, textures: &str) -> naga::Module {
+        let source = compose(path, defines, &[("material textures", textures)]).unwrap();
+        let module = naga::front::wgsl::parse_str(&source)
+            .unwrap_or_else(|e| panic!("{path} {defines:?}: {}", e.emit_to_string(&source)));
+        naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::all())
+            .validate(&module)
+            .unwrap_or_else(|e| panic!("{path} {defines:?}: {e:?}"));
+        module
+    }
+
+    /// Every material feature alone and all together, in every way a surface is drawn.
+    #[test]
+    fn every_surface_variant_is_valid() {
+        let features =
+            ["CLEARCOAT", "SHEEN", "IRIDESCENCE", "ANISOTROPY", "DIFFUSE_TRANSMISSION", "TRANSMISSION", "VERTEX_COLOR"];
+        let all_slots: Vec<SlotUse> = Slot::ALL
+            .into_iter()
+            .map(|slot| SlotUse { slot, second_uv: slot == Slot::Occlusion, transformed: true })
+            .collect();
+        let mut sets: Vec<Vec<&str>> = features.iter().map(|f| vec![*f]).collect();
+        sets.push(features.to_vec());
+        sets.push(Vec::new());
+        for set in sets {
+            for (output, class) in [("DISPLAY", "MASK"), ("DISPLAY", "BLEND"), ("", "BLEND"), ("", "")] {
+                for slots in [all_slots.as_slice(), &[]] {
+                    let mut defines: BTreeSet<String> = slots.iter().map(|used| define(used.slot)).collect();
+                    defines.extend(set.iter().chain(&["LIT", output, class]).map(|d| (*d).to_owned()));
+                    if !slots.is_empty() || set.contains(&"ANISOTROPY") {
+                        defines.extend(["TANGENT", "UV", "UV1"].map(str::to_owned));
+                    }
+                    validate("pass/surface.wgsl", &defines, &declarations(slots, &[Slot::BaseColor]));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_other_pass_is_valid() {
+        let textures = declarations(&[], &[Slot::BaseColor]);
+        for (path, defines) in [
+            ("pass/depth.wgsl", vec![]),
+            ("pass/depth.wgsl", vec!["CUT"]),
+            ("pass/floor.wgsl", vec![]),
+            ("pass/floor_shadow.wgsl", vec![]),
+            ("pass/behind.wgsl", vec![]),
+            ("pass/behind.wgsl", vec!["CAPTURE", "MULTISAMPLED"]),
+            ("pass/composite.wgsl", vec![]),
+            ("pass/composite.wgsl", vec!["RADIANCE"]),
+            ("pass/composite.wgsl", vec!["RADIANCE", "MULTISAMPLED"]),
+        ] {
+            validate(path, &defines.into_iter().map(str::to_owned).collect(), &textures);
+        }
+    }
+
+    #[test]
+    fn uniforms_have_the_size_of_their_twins() {
+        let module =
+            validate("pass/depth.wgsl", &BTreeSet::from(["CUT".to_owned()]), &declarations(&[], &[Slot::BaseColor]));
+        let mut layouter = naga::proc::Layouter::default();
+        layouter.update(module.to_ctx()).unwrap();
+        for (name, size) in [
+            ("Frame", size_of::<crate::gpu_types::Frame>()),
+            ("Material", size_of::<crate::gpu_types::Material>()),
+            ("PunctualLight", size_of::<crate::gpu_types::PunctualLight>()),
+        ] {
+            let (handle, _) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(name)).unwrap();
+            assert_eq!(layouter[handle].size as usize, size, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_exist_is_refused() {
+        assert!(compose("pass/nothing.wgsl", &BTreeSet::new(), &[]).is_err());
+    }
+}

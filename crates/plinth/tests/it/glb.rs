@@ -1,0 +1,45 @@
+//! Small models made here.
+
+/// A GLB file with a JSON chunk and nothing else.
+pub(crate) fn with_json(json: &str) -> Vec<u8> {
+    pack(json, &[])
+}
+
+/// A unit cube of twelve triangles without normals.
+pub(crate) fn cube() -> Vec<u8> {
+    let corners: Vec<[f32; 3]> =
+        (0..8_u8).map(|i| [1, 2, 4].map(|bit| if i & bit == 0 { -0.5 } else { 0.5 })).collect();
+    let faces: [u16; 36] =
+        [0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4, 2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5];
+    let mut bin: Vec<u8> = corners.iter().flatten().flat_map(|c| c.to_le_bytes()).collect();
+    bin.extend(faces.iter().flat_map(|i| i.to_le_bytes()));
+    let json = r#"{"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[0]}],
+        "nodes":[{"mesh":0,"name":"Cube of ice"}],
+        "meshes":[{"primitives":[{"attributes":{"POSITION":0},"indices":1,"material":0}]}],
+        "materials":[{"pbrMetallicRoughness":{"baseColorFactor":[0.8,0.2,0.1,1],"metallicFactor":0}}],
+        "accessors":[{"bufferView":0,"componentType":5126,"count":8,"type":"VEC3","min":[-0.5,-0.5,-0.5],"max":[0.5,0.5,0.5]},
+            {"bufferView":1,"componentType":5123,"count":36,"type":"SCALAR"}],
+        "bufferViews":[{"buffer":0,"byteLength":96},{"buffer":0,"byteOffset":96,"byteLength":72}],
+        "buffers":[{"byteLength":168}]}"#;
+    pack(json, &bin)
+}
+
+fn pack(json: &str, bin: &[u8]) -> Vec<u8> {
+    let mut json = json.as_bytes().to_vec();
+    json.resize(json.len().next_multiple_of(4), b' ');
+    let chunk = |kind: &[u8; 4], data: &[u8]| {
+        let mut out = u32::try_from(data.len()).unwrap().to_le_bytes().to_vec();
+        out.extend(kind);
+        out.extend(data);
+        out
+    };
+    let mut body = chunk(b"JSON", &json);
+    if !bin.is_empty() {
+        body.extend(chunk(b"BIN\0", bin));
+    }
+    let mut out = b"glTF".to_vec();
+    out.extend(2_u32.to_le_bytes());
+    out.extend(u32::try_from(12 + body.len()).unwrap().to_le_bytes());
+    out.extend(body);
+    out
+}
