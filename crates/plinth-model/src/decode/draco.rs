@@ -37,9 +37,9 @@ pub(crate) fn decode(source: &Source<'_>, place: &str, packed: &DracoPrimitive) 
 }
 
 impl Decoded {
-    /// The values of an attribute as floats with `width` components a vertex, normalised where it says so; `None`
-    /// where it is not part of the compressed data.
-    pub(crate) fn floats(&self, name: &str, width: usize) -> Option<Vec<f32>> {
+    /// The values of an attribute as floats with `width` components a vertex, divided by `scale`; `None` where it is
+    /// not part of the compressed data.
+    pub(crate) fn floats(&self, name: &str, width: usize, scale: f32) -> Option<Vec<f32>> {
         let attribute = self.mesh.attribute_by_unique_id(*self.ids.get(name)?)?;
         let have = usize::from(attribute.num_components());
         let values = attribute.read_f32s(self.points, have);
@@ -49,7 +49,7 @@ impl Decoded {
         Some(
             values
                 .chunks_exact(have.max(1))
-                .flat_map(|v| (0..width).map(|c| v.get(c).copied().unwrap_or(1.0)))
+                .flat_map(|v| (0..width).map(|c| v.get(c).map_or(1.0, |x| x / scale)))
                 .collect(),
         )
     }

@@ -206,7 +206,7 @@ fn accessor_vectors<const N: usize>(
 impl Attributes<'_> {
     fn vectors<const N: usize>(&self, name: &str) -> Result<Option<Vec<[f32; N]>>> {
         if let Some(packed) = &self.packed
-            && let Some(values) = packed.floats(name, N)
+            && let Some(values) = packed.floats(name, N, self.divisor(name))
         {
             if values.iter().any(|v| !v.is_finite()) {
                 return Err(self.reading.fault(format!("{name} holds a value that is not finite")));
@@ -214,6 +214,19 @@ impl Attributes<'_> {
             return Ok(Some(values.as_chunks::<N>().0.to_vec()));
         }
         accessor_vectors::<N>(self.reading, &self.reading.primitive.attributes, name, self.count)
+    }
+
+    /// What the accessor divides compressed integers by to normalise them.
+    fn divisor(&self, name: &str) -> f32 {
+        let accessors = &self.reading.source.root.accessors;
+        let accessor = self.reading.primitive.attributes.get(name).and_then(|a| accessors.get(*a));
+        match accessor.filter(|a| a.normalized).map(|a| a.component_type) {
+            Some(5120) => 127.0,
+            Some(5121) => 255.0,
+            Some(5122) => 32767.0,
+            Some(5123) => 65535.0,
+            _ => 1.0,
+        }
     }
 
     fn uv_sets(&self) -> Result<Vec<Vec<[f32; 2]>>> {
