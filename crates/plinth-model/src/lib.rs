@@ -16,6 +16,7 @@ mod limits;
 mod load;
 mod meshopt;
 mod model;
+pub mod obj_zip;
 mod source;
 
 pub use error::ModelError;

@@ -82,7 +82,7 @@ impl<'a> Source<'a> {
             };
             let place = format!("bufferViews[{i}]");
             let data = self.slice(&place, packed.buffer, packed.byte_offset, packed.byte_length)?;
-            total += packed.count.saturating_mul(packed.byte_stride);
+            total = u64::saturating_add(total, packed.count.saturating_mul(packed.byte_stride));
             check("bytes of compressed vertices", total, self.limits.accessor_bytes)?;
             unpacked.push(Some(meshopt::unpack(&place, packed, data)?));
         }

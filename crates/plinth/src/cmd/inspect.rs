@@ -14,7 +14,7 @@ pub(crate) fn command() -> Command {
                 .value_name("MODEL")
                 .required(true)
                 .value_parser(value_parser!(PathBuf))
-                .help("A .glb file"),
+                .help("A .glb file, or a .zip with one OBJ"),
         )
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one JSON object"))
 }

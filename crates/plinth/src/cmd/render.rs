@@ -26,7 +26,7 @@ pub(crate) fn command() -> Command {
                 .value_name("MODEL")
                 .required(true)
                 .value_parser(value_parser!(PathBuf))
-                .help("A .glb file"),
+                .help("A .glb file, or a .zip with one OBJ"),
         )
         .arg(path("out").short('o').required(true).help("OUT.mp4, OUT.mov (quality pro) or OUT.png (the poster frame)"))
         .arg(
@@ -103,11 +103,11 @@ pub(crate) fn run(args: &ArgMatches) -> Result<()> {
     Ok(())
 }
 
-/// Reads a model file of a kind that is accepted.
+/// Reads a model file of a kind that is accepted; an archive with an OBJ is converted.
 pub(crate) fn read_model(path: &Path) -> Result<Vec<u8>> {
     let extension = path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default();
-    if extension != "glb" {
-        bail!("{}: only .glb files are accepted, not .{extension}", path.display());
+    if extension != "glb" && extension != "zip" {
+        bail!("{}: only .glb and .zip files are accepted, not .{extension}", path.display());
     }
     let size = std::fs::metadata(path).with_context(|| format!("{} cannot be read", path.display()))?.len();
     if size > plinth_spec::limits::MODEL_FILE_BYTES {
@@ -117,7 +117,15 @@ pub(crate) fn read_model(path: &Path) -> Result<Vec<u8>> {
             plinth_spec::limits::MODEL_FILE_BYTES
         );
     }
-    std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))
+    let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    if extension == "glb" {
+        return Ok(bytes);
+    }
+    let converted = plinth_model::obj_zip::glb_from_zip(&bytes, &plinth_model::Limits::default())?;
+    for warning in &converted.warnings {
+        eprintln!("plinth: warning: {warning}");
+    }
+    Ok(converted.glb)
 }
 
 /// Settings from `--settings`, then flags, then what the output's name asks for.

@@ -1,0 +1,144 @@
+//! A ZIP with one OBJ, its MTL and its textures becomes a GLB.
+
+mod archive;
+mod error;
+mod mtl;
+mod obj;
+mod surface;
+mod to_glb;
+
+pub use error::ImportError;
+
+use crate::limits::Limits;
+
+/// Most bytes that an archive may unpack to.
+const UNPACKED_BYTES: u64 = 500_000_000;
+
+/// A converted model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Converted {
+    /// The GLB file: the same archive always gives the same bytes.
+    pub glb: Vec<u8>,
+    /// What was missing or left out, in words for the caller.
+    pub warnings: Vec<String>,
+}
+
+/// Converts an archive. Nothing is written anywhere and no path is taken from the archive: its files are read by
+/// their names, within the archive alone.
+/// Errors: an archive that is broken, encrypted or too large unpacked, without or with more than one OBJ, or an OBJ
+/// that cannot be read.
+pub fn glb_from_zip(bytes: &[u8], limits: &Limits) -> Result<Converted, ImportError> {
+    let mut archive = archive::Archive::open(bytes, UNPACKED_BYTES)?;
+    let name = archive.the_obj()?;
+    let text = archive.read(&name)?;
+    let obj = obj::parse(&obj::decode_text(&text), limits)?;
+    let mut warnings = Vec::new();
+    let materials = mtl::load(&mut archive, &name, &obj, limits, &mut warnings)?;
+    let glb = to_glb::write(&obj, &materials)?;
+    Ok(Converted { glb, warnings })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write as _};
+
+    use zip::write::{SimpleFileOptions, ZipWriter};
+
+    use super::*;
+    use crate::{LoadOptions, load_glb};
+
+    fn zip(files: &[(&str, &str)]) -> Vec<u8> {
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, text) in files {
+            writer.start_file(*name, SimpleFileOptions::default()).unwrap();
+            writer.write_all(text.as_bytes()).unwrap();
+        }
+        writer.finish().unwrap().into_inner()
+    }
+
+    fn convert(files: &[(&str, &str)]) -> Result<Converted, ImportError> {
+        glb_from_zip(&zip(files), &Limits::default())
+    }
+
+    const TRIANGLE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
+
+    fn triangles(files: &[(&str, &str)]) -> usize {
+        let model = load_glb(&convert(files).unwrap().glb, &LoadOptions::default()).unwrap();
+        model.meshes.iter().flat_map(|m| &m.primitives).map(|p| p.indices.len() / 3).sum()
+    }
+
+    #[test]
+    fn one_obj_becomes_a_glb_that_loads_and_is_always_the_same() {
+        let files = [("scan/a.obj", TRIANGLE)];
+        assert_eq!(triangles(&files), 1);
+        assert_eq!(convert(&files), convert(&files));
+    }
+
+    #[test]
+    fn none_or_two_objs_are_refused() {
+        assert_eq!(convert(&[("a.txt", "")]), Err(ImportError::ObjCount { count: 0 }));
+        let two = [("a.obj", TRIANGLE), ("A.OBJ", TRIANGLE)];
+        assert_eq!(convert(&two), Err(ImportError::ObjCount { count: 2 }));
+        assert_eq!(triangles(&[("a.obj", TRIANGLE), ("__MACOSX/._a.obj", "junk")]), 1);
+        assert_eq!(convert(&[("../a.obj", TRIANGLE)]), Err(ImportError::ObjCount { count: 0 }));
+    }
+
+    #[test]
+    fn a_concave_polygon_is_cut_into_ears() {
+        // An arrow head: a fan from its first corner would cover the notch.
+        let arrow = "v 0 0 0\nv 2 -1 0\nv 0.5 0 0\nv 2 1 0\nf 1 2 3 4\n";
+        let model = load_glb(&convert(&[("a.obj", arrow)]).unwrap().glb, &LoadOptions::default()).unwrap();
+        let p = &model.meshes[0].primitives[0];
+        let area: f32 = p
+            .indices
+            .as_chunks::<3>()
+            .0
+            .iter()
+            .map(|t| {
+                let [a, b, c] = t.map(|i| glam::Vec3::from(p.positions[i as usize]));
+                (b - a).cross(c - a).length() * 0.5
+            })
+            .sum();
+        assert!((area - 0.5).abs() < 1e-5, "{area}");
+    }
+
+    #[test]
+    fn negative_indices_count_from_the_end_and_bad_ones_are_refused() {
+        assert_eq!(triangles(&[("a.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf -3 -2 -1\n")]), 1);
+        for bad in ["f 1 2 4", "f 0 1 2", "f 1 2 -4", "f 1 2 x"] {
+            let text = format!("v 0 0 0\nv 1 0 0\nv 0 1 0\n{bad}\n");
+            assert!(matches!(convert(&[("a.obj", &text)]), Err(ImportError::Obj { line: 4, .. })), "{bad}");
+        }
+        assert_eq!(convert(&[("a.obj", "v 0 0 0\n")]), Err(ImportError::NoFaces));
+        assert!(matches!(convert(&[("a.obj", "v nan 0 0\n")]), Err(ImportError::Obj { line: 1, .. })));
+    }
+
+    #[test]
+    fn materials_are_found_whatever_the_slashes_and_letter_case() {
+        let obj = format!("mtllib parts\\Look.MTL\nusemtl red\n{TRIANGLE}");
+        let files = [("scan/a.obj", obj.as_str()), ("scan/parts/look.mtl", "newmtl red\nKd 1 0 0\nd 0.5\n")];
+        let converted = convert(&files).unwrap();
+        assert!(converted.warnings.is_empty(), "{:?}", converted.warnings);
+        let model = load_glb(&converted.glb, &LoadOptions::default()).unwrap();
+        let red = &model.materials[0];
+        assert_eq!((red.name.as_str(), red.base_color), ("red", [1.0, 0.0, 0.0, 0.5]));
+        assert!((red.perceptual_roughness - 1.0).abs() < 1e-6 && red.metallic.abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_missing_library_is_a_warning() {
+        let obj = format!("mtllib gone.mtl\n{TRIANGLE}");
+        assert_eq!(convert(&[("a.obj", &obj)]).unwrap().warnings.len(), 1);
+    }
+
+    #[test]
+    fn damage_never_panics() {
+        let good = zip(&[("a.obj", TRIANGLE), ("a.mtl", "newmtl a\n")]);
+        for i in 0..good.len() {
+            drop(glb_from_zip(&good[..i], &Limits::default()));
+            let mut bent = good.clone();
+            bent[i] ^= 0x55;
+            drop(glb_from_zip(&bent, &Limits::default()));
+        }
+    }
+}
