@@ -74,10 +74,14 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let opening = std::thread::spawn(move || Gpu::open(&options));
     let (width, height) = job.settings.video().quality.size(job.settings.video().aspect);
     let load = LoadOptions { max_texture_side: texture_side(width.max(height)), ..LoadOptions::default() };
-    let model = load_glb(&job.model, &load)?;
-    let mut scene = build_scene(Arc::new(model), &job.settings, job.environment.clone())?;
+    let scene = load_glb(&job.model, &load)
+        .map_err(JobError::from)
+        .and_then(|model| Ok(build_scene(Arc::new(model), &job.settings, job.environment.clone())?));
+    // A driver must not be left while it starts, so it is awaited also where the model is bad.
+    let gpu = opening.join().map_err(|_panic| JobError::Crashed)?;
+    let mut scene = scene?;
     let poster_frame = poster_frame(&mut scene, job);
-    let gpu = opening.join().map_err(|_panic| JobError::Crashed)??;
+    let gpu = gpu?;
     stop_if(cancel)?;
     let load_secs = begin.elapsed().as_secs_f64();
     report(stage(Stage::Preparing));

@@ -38,13 +38,12 @@ fn help(row: &Row) -> String {
 pub(crate) fn args() -> Vec<Arg> {
     rows()
         .map(|row| {
-            let arg = Arg::new(row.key)
+            Arg::new(row.key)
                 .long(flag_name(row.key))
                 .value_name("VALUE")
                 .help(help(row))
                 .help_heading("Settings")
-                .allow_hyphen_values(true);
-            if matches!(row.kind, Kind::Flag) { arg.num_args(0..=1).default_missing_value("true") } else { arg }
+                .allow_hyphen_values(true)
         })
         .collect()
 }
