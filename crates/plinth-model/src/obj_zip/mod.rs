@@ -126,6 +126,17 @@ mod tests {
     }
 
     #[test]
+    fn transparency_of_1_does_not_make_a_model_vanish() {
+        for (line, alpha) in [("Tr 1.0", 1.0), ("Tr 0.25", 0.75), ("d 0.5", 0.5)] {
+            let obj = format!("mtllib a.mtl\nusemtl m\n{TRIANGLE}");
+            let mtl = format!("newmtl m\n{line}\n");
+            let glb = convert(&[("a.obj", &obj), ("a.mtl", &mtl)]).unwrap().glb;
+            let model = load_glb(&glb, &LoadOptions::default()).unwrap();
+            assert!((model.materials[0].base_color[3] - alpha).abs() < 1e-6, "{line}");
+        }
+    }
+
+    #[test]
     fn a_missing_library_is_a_warning() {
         let obj = format!("mtllib gone.mtl\n{TRIANGLE}");
         assert_eq!(convert(&[("a.obj", &obj)]).unwrap().warnings.len(), 1);

@@ -105,7 +105,11 @@ fn read_library(archive: &Archive<'_>, beside: &str, text: &str, out: &mut Mater
             "kd" => material.color = color(&numbers).unwrap_or(material.color),
             "ke" => material.emissive = color(&numbers).unwrap_or(material.emissive),
             "d" => material.alpha = numbers.first().map_or(material.alpha, |a| a.clamp(0.0, 1.0)),
-            "tr" => material.alpha = numbers.first().map_or(material.alpha, |t| 1.0 - t.clamp(0.0, 1.0)),
+            // Many exporters write the opacity here: a wholly invisible material is one of theirs.
+            "tr" => {
+                let shown = numbers.first().map(|t| 1.0 - t.clamp(0.0, 1.0)).filter(|alpha| *alpha > 0.0);
+                material.alpha = shown.unwrap_or(material.alpha);
+            }
             "map_kd" => match texture(archive, beside, rest) {
                 Some(name) => {
                     material.texture = Some(name);
