@@ -9,6 +9,7 @@
     reason = "counts of vertices, texels and bytes are checked against the device's limits, which fit 32 bits"
 )]
 
+mod bindings;
 mod error;
 mod frame_plan;
 mod frame_uniform;

@@ -2,24 +2,28 @@
 
 use std::collections::BTreeSet;
 
+use glam::{Mat4, Vec3};
 use plinth_frame::{Backdrop, Frame, FrameSink, PixelFormat, Region};
 use plinth_model::Model;
 use plinth_scene::{Background, PosedPrimitive, Scene, Shot};
 
 use crate::RenderError;
+use crate::bindings;
 use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
 use crate::gpu::Gpu;
 use crate::gpu_types;
 use crate::light::{PreparedLight, prepare};
 use crate::pass::behind::Behind;
-use crate::pass::composite::{Composite, CompositeLook};
+use crate::pass::composite::Composite;
 use crate::pass::floor::{Floor, FloorArea};
 use crate::pass::shadow_map::ShadowMap;
+use crate::pass::spread::Spread;
+use crate::pass::visibility::{Classify, batch_layout};
 use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
 use crate::readback::Readback;
-use crate::targets::{TargetLook, Targets};
+use crate::targets::{Layered, TargetLook, Targets};
 use crate::upload::environment;
-use crate::upload::geometry::{self, Batch, Posed, primitive_of};
+use crate::upload::geometry::{self, Batch, Geometry, Posed, primitive_of};
 use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
 use crate::upload::simplify::drawn_indices;
 use crate::upload::texture::Textures;
@@ -42,6 +46,7 @@ pub struct Picture {
 pub(crate) struct Layouts {
     pub(crate) frame: wgpu::BindGroupLayout,
     pub(crate) scene: wgpu::BindGroupLayout,
+    pub(crate) batch: wgpu::BindGroupLayout,
 }
 
 /// A scene on a device, ready to draw its frames.
@@ -55,6 +60,7 @@ pub struct Renderer<'g> {
     pub(crate) pipelines: Pipelines,
     pub(crate) materials: Vec<MaterialOnGpu>,
     pub(crate) batches: Vec<Batch>,
+    triangles: wgpu::Buffer,
     /// For each batch: its triangles enclose a body.
     pub(crate) closed: Vec<bool>,
     /// Order in which batches are drawn.
@@ -65,8 +71,13 @@ pub struct Renderer<'g> {
     pub(crate) floor: Option<Floor>,
     /// The camera of the current frame is above the floor.
     pub(crate) floor_is_seen: bool,
+    pub(crate) classify: Classify,
+    pub(crate) spread: Option<Spread>,
     pub(crate) composite: Composite,
     pub(crate) behind: Option<Behind>,
+    /// The current frame's camera, and how the model is scaled in it.
+    pub(crate) clip_from_world: Mat4,
+    grow: (Vec3, f32),
     pub(crate) frame_group: wgpu::BindGroup,
     pub(crate) frame_group_without_maps: wgpu::BindGroup,
     frame_buffer: wgpu::Buffer,
@@ -104,14 +115,13 @@ impl<'g> Renderer<'g> {
         mut textures: Textures,
     ) -> Result<Self, RenderError> {
         let materials = upload_materials(gpu, scene, posed.primitives, &mut textures);
-        let sorted: Vec<bool> =
-            materials.iter().map(|m| matches!(m.key.class, DrawClass::Blended | DrawClass::Transmissive)).collect();
-        let batches = geometry::build(gpu, scene, posed, &light.baked, &sorted)?;
+        let sorted: Vec<bool> = materials.iter().map(|m| m.key.class.is_layered()).collect();
+        let Geometry { batches, triangles } = geometry::build(gpu, scene, posed, &light.baked, &sorted)?;
         let closed = batches.iter().map(|batch| batch.sortable.as_ref().is_some_and(geometry::is_closed)).collect();
         let model_region = region_of(scene, picture, None);
         let region = region_of(scene, picture, area);
         let look = target_look(gpu, picture, (region, model_region), &materials, &batches);
-        let layouts = Layouts { frame: frame_layout(gpu), scene: Behind::scene_layout(gpu) };
+        let layouts = Layouts { frame: frame_layout(gpu), scene: Behind::scene_layout(gpu), batch: batch_layout(gpu) };
         let (key_map, sun_map) = shadow_maps(gpu, scene, &light);
         let switches = LightSwitches {
             key: scene.key_light.is_some(),
@@ -128,27 +138,19 @@ impl<'g> Renderer<'g> {
         };
         let targets = Targets::new(gpu, look);
         let (backdrop, clear) = backdrop(scene);
-        let composite = Composite::new(
-            gpu,
-            &layouts.frame,
-            &CompositeLook {
-                model: targets.resolved.as_ref().unwrap_or(&targets.color),
-                samples: if targets.resolved.is_some() { 1 } else { look.samples },
-                radiance: look.output == SurfaceOutput::Radiance,
-                format: look.finished_format,
-                part: Region {
-                    x: model_region.x.saturating_sub(region.x),
-                    y: model_region.y.saturating_sub(region.y),
-                    ..model_region
-                },
-                backdrop: clear,
-            },
-        )?;
-        let behind = targets
-            .behind
-            .as_ref()
-            .map(|target| Behind::new(gpu, &layouts.frame, &layouts.scene, &targets.color, look.samples, target))
-            .transpose()?;
+        let composite = Composite::new(gpu, &layouts.frame, &look, &targets, clear)?;
+        let classify =
+            Classify::new(gpu, &layouts.frame, &layouts.batch, &targets, look.samples, (&batches, &triangles))?;
+        let spread = match &targets.layered {
+            Some(_) => Some(Spread::new(gpu, &layouts.frame, &targets, look.samples, look.color_format)?),
+            None => None,
+        };
+        let behind = match (&targets.behind, &targets.layered) {
+            (Some(target), Some(Layered { color, .. })) => {
+                Some(Behind::new(gpu, &layouts.frame, &layouts.scene, color, look.samples, target)?)
+            }
+            _ => None,
+        };
         let specular = environment::upload(gpu, &light.specular);
         let frame_buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("frame"),
@@ -172,6 +174,7 @@ impl<'g> Renderer<'g> {
             pipelines: Pipelines::default(),
             materials,
             batches,
+            triangles,
             closed,
             order,
             targets,
@@ -179,8 +182,12 @@ impl<'g> Renderer<'g> {
             sun_map,
             floor,
             floor_is_seen: true,
+            classify,
+            spread,
             composite,
             behind,
+            clip_from_world: Mat4::IDENTITY,
+            grow: (Vec3::ZERO, 1.0),
             frame_group,
             frame_group_without_maps,
             frame_buffer,
@@ -234,8 +241,8 @@ impl<'g> Renderer<'g> {
     ) -> Result<wgpu::CommandEncoder, RenderError> {
         if pose_changed && !first && self.batches.iter().any(|b| b.moving) {
             let posed = scene.pose(shot.clip_time);
-            for batch in self.batches.iter_mut().filter(|b| b.moving) {
-                batch.update(self.gpu, scene, &posed);
+            for (i, batch) in self.batches.iter_mut().enumerate().filter(|(_, b)| b.moving) {
+                batch.update(self.gpu, scene, &posed, i, &self.triangles);
             }
         }
         self.order_batches(shot);
@@ -251,6 +258,8 @@ impl<'g> Renderer<'g> {
         };
         self.floor_is_seen = shot.camera.position.y > scene.floor_height;
         let uniform = frame_uniform(&base, shot);
+        self.clip_from_world = Mat4::from_cols_array_2d(&uniform.clip_from_world);
+        self.grow = (shot.grow_origin, shot.grow);
         self.gpu.queue.write_buffer(&self.frame_buffer, 0, bytemuck::bytes_of(&uniform));
         let mut encoder =
             self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("frame") });
@@ -277,6 +286,12 @@ impl<'g> Renderer<'g> {
         layered.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         order.extend(layered.into_iter().map(|(_, i)| i));
         self.order = order;
+    }
+
+    /// A box of the model as it is scaled in the current frame.
+    pub(crate) fn grown(&self, (min, max): (Vec3, Vec3)) -> (Vec3, Vec3) {
+        let (origin, factor) = self.grow;
+        (origin + (min - origin) * factor, origin + (max - origin) * factor)
     }
 
     fn frame(&self, index: u32, pixels: Vec<u8>) -> Frame {
@@ -439,6 +454,7 @@ fn target_look(
         color_format: if radiance { wgpu::TextureFormat::Rgba16Float } else { finished_format },
         finished_format,
         output,
+        layered: classes.iter().any(|class| class.is_layered()),
         transmissive: radiance,
     }
 }
@@ -484,44 +500,24 @@ pub(crate) fn pipeline_base<'a>(
         finished_format: look.finished_format,
         output: look.output,
         lights,
+        batch_layout: &layouts.batch,
         scene_layout: &layouts.scene,
     }
 }
 
 fn frame_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
-    let stages = wgpu::ShaderStages::VERTEX_FRAGMENT;
-    let texture = |binding, sample_type, view_dimension| wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility: stages,
-        ty: wgpu::BindingType::Texture { sample_type, view_dimension, multisampled: false },
-        count: None,
-    };
-    let sampler = |binding, kind| wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility: stages,
-        ty: wgpu::BindingType::Sampler(kind),
-        count: None,
-    };
-    gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label: Some("frame"),
-        entries: &[
-            wgpu::BindGroupLayoutEntry {
-                binding: 0,
-                visibility: stages,
-                ty: wgpu::BindingType::Buffer {
-                    ty: wgpu::BufferBindingType::Uniform,
-                    has_dynamic_offset: false,
-                    min_binding_size: None,
-                },
-                count: None,
-            },
-            texture(1, wgpu::TextureSampleType::Float { filterable: true }, wgpu::TextureViewDimension::D2),
-            sampler(2, wgpu::SamplerBindingType::Filtering),
-            texture(3, wgpu::TextureSampleType::Depth, wgpu::TextureViewDimension::D2),
-            texture(4, wgpu::TextureSampleType::Depth, wgpu::TextureViewDimension::D2),
-            sampler(5, wgpu::SamplerBindingType::Comparison),
+    bindings::layout(
+        &gpu.device,
+        "frame",
+        &[
+            bindings::uniform(0),
+            bindings::texture(1, bindings::FILTERED),
+            bindings::sampler(2, wgpu::SamplerBindingType::Filtering),
+            bindings::texture(3, wgpu::TextureSampleType::Depth),
+            bindings::texture(4, wgpu::TextureSampleType::Depth),
+            bindings::sampler(5, wgpu::SamplerBindingType::Comparison),
         ],
-    })
+    )
 }
 
 fn frame_group(
@@ -545,17 +541,17 @@ fn frame_group(
         compare: Some(wgpu::CompareFunction::LessEqual),
         ..Default::default()
     });
-    let entry = |binding, resource| wgpu::BindGroupEntry { binding, resource };
-    gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-        label: Some("frame"),
+    bindings::group(
+        &gpu.device,
+        "frame",
         layout,
-        entries: &[
-            entry(0, buffer.as_entire_binding()),
-            entry(1, wgpu::BindingResource::TextureView(specular)),
-            entry(2, wgpu::BindingResource::Sampler(&linear)),
-            entry(3, wgpu::BindingResource::TextureView(maps[0])),
-            entry(4, wgpu::BindingResource::TextureView(maps[1])),
-            entry(5, wgpu::BindingResource::Sampler(&comparison)),
+        &[
+            buffer.as_entire_binding(),
+            bindings::view(specular),
+            wgpu::BindingResource::Sampler(&linear),
+            bindings::view(maps[0]),
+            bindings::view(maps[1]),
+            wgpu::BindingResource::Sampler(&comparison),
         ],
-    })
+    )
 }

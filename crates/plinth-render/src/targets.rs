@@ -3,21 +3,36 @@
 use plinth_frame::Region;
 
 use crate::gpu::Gpu;
-use crate::pipelines::{DEPTH_FORMAT, SurfaceOutput};
+use crate::pass::visibility::SURFACES;
+use crate::pipelines::{BATCH_FORMAT, DEPTH_FORMAT, SURFACE_FORMAT, SurfaceOutput, TRIANGLE_FORMAT};
 
-/// The textures of a frame.
+/// The textures of a frame. All but the finished picture cover the part of the picture that the model can cover.
 pub(crate) struct Targets {
-    /// What surfaces are drawn into: the part of the picture that the model covers.
-    pub(crate) color: wgpu::TextureView,
+    /// Which triangle each sample shows.
+    pub(crate) triangles: wgpu::TextureView,
     /// Depth of the same samples.
     pub(crate) depth: wgpu::TextureView,
-    /// The same part with one sample a pixel, where display colours are resolved.
-    pub(crate) resolved: Option<wgpu::TextureView>,
+    /// The surfaces of each pixel.
+    pub(crate) surfaces: [wgpu::TextureView; SURFACES],
+    /// The batches of these surfaces, as depth.
+    pub(crate) batches: [wgpu::TextureView; SURFACES],
+    /// Their colours.
+    pub(crate) colors: [wgpu::TextureView; SURFACES],
+    /// Where layered surfaces are drawn; only where there are any.
+    pub(crate) layered: Option<Layered>,
     /// The finished picture, one sample a pixel.
     pub(crate) finished: wgpu::Texture,
     pub(crate) finished_view: wgpu::TextureView,
     /// What was drawn before transmissive surfaces, with mip levels; only where there are any.
     pub(crate) behind: Option<Behind>,
+}
+
+/// Targets of layered surfaces.
+pub(crate) struct Layered {
+    /// Samples.
+    pub(crate) color: wgpu::TextureView,
+    /// One sample a pixel, where display colours are resolved.
+    pub(crate) resolved: Option<wgpu::TextureView>,
 }
 
 /// The opaque part of the picture, as refracted rays find it.
@@ -35,6 +50,7 @@ pub(crate) struct TargetLook {
     pub(crate) color_format: wgpu::TextureFormat,
     pub(crate) finished_format: wgpu::TextureFormat,
     pub(crate) output: SurfaceOutput,
+    pub(crate) layered: bool,
     pub(crate) transmissive: bool,
 }
 
@@ -46,17 +62,30 @@ impl Targets {
         let finished =
             texture(gpu, look.region, 1, look.finished_format, attachment | wgpu::TextureUsages::COPY_SRC, 1);
         let finished_view = view(&finished);
-        let resolves = look.samples > 1 && look.output == SurfaceOutput::Display;
-        let color_usage = if resolves { attachment } else { readable };
-        let color = view(&texture(gpu, model, look.samples, look.color_format, color_usage, 1));
-        let resolved = resolves.then(|| view(&texture(gpu, model, 1, look.color_format, readable, 1)));
-        let depth = view(&texture(gpu, model, look.samples, DEPTH_FORMAT, readable, 1));
+        let part = |samples, format, usage| view(&texture(gpu, model, samples, format, usage, 1));
+        let layered = look.layered.then(|| {
+            let resolves = look.samples > 1 && look.output == SurfaceOutput::Display;
+            Layered {
+                color: part(look.samples, look.color_format, if resolves { attachment } else { readable }),
+                resolved: resolves.then(|| part(1, look.color_format, readable)),
+            }
+        });
         let behind = look.transmissive.then(|| {
             let mips = model.width.max(model.height).ilog2().clamp(1, 8);
             let color = texture(gpu, model, 1, wgpu::TextureFormat::Rgba16Float, readable, mips);
             Behind { color, mips }
         });
-        Self { color, depth, resolved, finished, finished_view, behind }
+        Self {
+            triangles: part(look.samples, TRIANGLE_FORMAT, readable),
+            depth: part(look.samples, DEPTH_FORMAT, readable),
+            surfaces: [(); SURFACES].map(|()| part(1, SURFACE_FORMAT, readable)),
+            batches: [(); SURFACES].map(|()| part(1, BATCH_FORMAT, attachment)),
+            colors: [(); SURFACES].map(|()| part(1, look.color_format, readable)),
+            layered,
+            finished,
+            finished_view,
+            behind,
+        }
     }
 }
 

@@ -6,6 +6,8 @@ struct Surface {
     n: vec3<f32>,
     geometric: vec3<f32>,
     n_dot_v: f32,
+    // Squared length of the geometric normal's change from this pixel to the next ones.
+    normal_turn: f32,
     // Perceptual and squared.
     roughness: f32,
     alpha_roughness: f32,
@@ -43,10 +45,8 @@ struct Layered {
 
 // Widens roughness where the normal turns within a pixel, so that highlights do not flicker
 // (Tokuyoshi and Kaplanyan 2019, "Improved Geometric Specular Antialiasing", eq. 5).
-fn widened_roughness(n: vec3<f32>, perceptual_roughness: f32) -> f32 {
-    let dx = dpdx(n);
-    let dy = dpdy(n);
-    let kernel = min(2.0 * 0.15915494 * (dot(dx, dx) + dot(dy, dy)), 0.18);
+fn widened_roughness(normal_turn: f32, perceptual_roughness: f32) -> f32 {
+    let kernel = min(2.0 * 0.15915494 * normal_turn, 0.18);
     let alpha = perceptual_roughness * perceptual_roughness;
     return sqrt(sqrt(clamp(alpha * alpha + kernel, 0.0, 1.0)));
 }
@@ -149,6 +149,6 @@ fn coat_over(s: Surface, world: vec3<f32>, below: vec3<f32>, coat: f32, perceptu
     let albedo = specular_albedo(vec3(0.04), 1.0, ab);
     let reflectance = (albedo.single + albedo.multiple) * coat;
     let radiance = reflected_radiance(s, reflect(-s.v, n), roughness);
-    return below * (1.0 - reflectance) + radiance * reflectance + coat * direct_coat(s, world, n, n_dot_v, widened_roughness(s.geometric, roughness));
+    return below * (1.0 - reflectance) + radiance * reflectance + coat * direct_coat(s, world, n, n_dot_v, widened_roughness(s.normal_turn, roughness));
 }
 #endif

@@ -17,7 +17,7 @@ fn beyond(s: Surface, exit: vec3<f32>, direction: vec3<f32>, roughness: f32) -> 
     return seen.rgb + (1.0 - clamp(seen.a, 0.0, 1.0)) * environment_radiance(direction, roughness);
 }
 
-fn transmitted_radiance(s: Surface, world: vec3<f32>, at: vec4<f32>, thickness: f32) -> vec3<f32> {
+fn transmitted_radiance(s: Surface, world: vec3<f32>, thickness: f32) -> vec3<f32> {
     let ior = material.transmission.z;
     // The index of refraction blurs less the nearer it is to 1 (KHR_materials_transmission, implementation notes).
     let roughness = s.roughness * clamp(ior * 2.0 - 2.0, 0.0, 1.0);

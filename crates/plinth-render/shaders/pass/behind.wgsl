@@ -1,5 +1,6 @@
 // What refracted rays see: the opaque part of the picture with its coverage, and ever blurrier halves of it.
 #import types/frame.wgsl
+#import lib/full_screen.wgsl
 
 #ifdef CAPTURE
 #ifdef MULTISAMPLED
@@ -20,8 +21,8 @@ struct CornerOut {
 
 @vertex
 fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
-    let corner = vec2(f32((i << 1u) & 2u), f32(i & 2u));
-    return CornerOut(vec4(corner.x * 2.0 - 1.0, 1.0 - corner.y * 2.0, 0.0, 1.0), corner);
+    let corner = full_screen_corner(i);
+    return CornerOut(vec4(corner, 0.0, 1.0), corner * vec2(0.5, -0.5) + 0.5);
 }
 
 @fragment

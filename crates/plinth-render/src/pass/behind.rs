@@ -1,8 +1,10 @@
 //! The opaque part of the picture as a texture with mip levels, for refraction.
 
+use super::cleared;
 use crate::RenderError;
+use crate::bindings;
 use crate::gpu::Gpu;
-use crate::pipelines::{FullScreen, full_screen};
+use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
 use crate::targets::Behind as BehindTarget;
 
 /// Captures the picture and blurs it.
@@ -25,8 +27,12 @@ impl Behind {
         samples: u32,
         target: &BehindTarget,
     ) -> Result<Self, RenderError> {
-        let capture_layout = layout(gpu, samples > 1, false);
-        let halve_layout = layout(gpu, false, true);
+        let capture_layout = bindings::layout(
+            &gpu.device,
+            "behind",
+            &[bindings::multisampled(0, bindings::UNFILTERED, samples)],
+        );
+        let halve_layout = Self::scene_layout(gpu);
         let constants = [("SAMPLES", f64::from(samples))];
         let defines: &[&str] = if samples > 1 { &["CAPTURE", "MULTISAMPLED"] } else { &["CAPTURE"] };
         let pass = |label, defines, constants, group| FullScreen {
@@ -35,8 +41,7 @@ impl Behind {
             defines,
             constants,
             groups: group,
-            format: wgpu::TextureFormat::Rgba16Float,
-            blend: None,
+            target: FullScreenTarget { colors: &[wgpu::TextureFormat::Rgba16Float], ..Default::default() },
         };
         let capture_constants: &[(&str, f64)] = if samples > 1 { &constants } else { &[] };
         let capture_groups = [frame_layout, &capture_layout];
@@ -52,11 +57,7 @@ impl Behind {
         };
         let levels: Vec<_> = (0..target.mips).map(|mip| level(mip, 1)).collect();
         let bind = |layout: &wgpu::BindGroupLayout, view: &wgpu::TextureView| {
-            gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some("behind"),
-                layout,
-                entries: &[wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::TextureView(view) }],
-            })
+            bindings::group(&gpu.device, "behind", layout, &[bindings::view(view)])
         };
         Ok(Self {
             capture,
@@ -70,7 +71,7 @@ impl Behind {
 
     /// Group 1 of surfaces that look through: one filterable texture.
     pub(crate) fn scene_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
-        layout(gpu, false, true)
+        bindings::layout(&gpu.device, "behind", &[bindings::texture(0, bindings::FILTERED)])
     }
 
     /// Copies what is drawn so far, then halves it level by level.
@@ -91,32 +92,11 @@ fn run(
 ) {
     let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
         label: Some("behind"),
-        color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-            view: target,
-            depth_slice: None,
-            resolve_target: None,
-            ops: wgpu::Operations { load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT), store: wgpu::StoreOp::Store },
-        })],
+        color_attachments: &[cleared(target)],
         ..Default::default()
     });
     pass.set_pipeline(pipeline);
     pass.set_bind_group(0, frame, &[]);
     pass.set_bind_group(1, source, &[]);
     pass.draw(0..3, 0..1);
-}
-
-fn layout(gpu: &Gpu, multisampled: bool, filterable: bool) -> wgpu::BindGroupLayout {
-    gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label: Some("behind"),
-        entries: &[wgpu::BindGroupLayoutEntry {
-            binding: 0,
-            visibility: wgpu::ShaderStages::FRAGMENT,
-            ty: wgpu::BindingType::Texture {
-                sample_type: wgpu::TextureSampleType::Float { filterable },
-                view_dimension: wgpu::TextureViewDimension::D2,
-                multisampled,
-            },
-            count: None,
-        }],
-    })
 }

@@ -3,9 +3,11 @@
 use plinth_frame::Region;
 
 use crate::RenderError;
+use crate::bindings;
 use crate::gpu::Gpu;
 use crate::pass::floor::Floor;
-use crate::pipelines::{FullScreen, full_screen};
+use crate::pipelines::{FullScreen, FullScreenTarget, SurfaceOutput, full_screen};
+use crate::targets::{TargetLook, Targets};
 use crate::upload::geometry::filled;
 
 /// The pass that puts model, floor and backdrop together.
@@ -17,85 +19,61 @@ pub(crate) struct Composite {
     backdrop: wgpu::Color,
 }
 
-/// What is put together, and how.
-pub(crate) struct CompositeLook<'a> {
-    /// The drawn model.
-    pub(crate) model: &'a wgpu::TextureView,
-    /// Its samples per pixel.
-    pub(crate) samples: u32,
-    /// Whether it is linear radiance.
-    pub(crate) radiance: bool,
-    /// Format of the finished picture.
-    pub(crate) format: wgpu::TextureFormat,
-    /// The model's part, relative to the drawn region.
-    pub(crate) part: Region,
-    /// sRGB-encoded with alpha 1, or all zero for a transparent picture.
-    pub(crate) backdrop: wgpu::Color,
-}
-
 impl Composite {
+    /// `backdrop` is sRGB-encoded with alpha 1, or all zero for a transparent picture.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
-        look: &CompositeLook<'_>,
+        look: &TargetLook,
+        targets: &Targets,
+        backdrop: wgpu::Color,
     ) -> Result<Self, RenderError> {
-        let stages = wgpu::ShaderStages::FRAGMENT;
-        let layout = gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-            label: Some("composite"),
-            entries: &[
-                wgpu::BindGroupLayoutEntry {
-                    binding: 0,
-                    visibility: stages,
-                    ty: wgpu::BindingType::Texture {
-                        sample_type: wgpu::TextureSampleType::Float { filterable: false },
-                        view_dimension: wgpu::TextureViewDimension::D2,
-                        multisampled: look.samples > 1,
-                    },
-                    count: None,
-                },
-                wgpu::BindGroupLayoutEntry {
-                    binding: 1,
-                    visibility: stages,
-                    ty: wgpu::BindingType::Buffer {
-                        ty: wgpu::BufferBindingType::Uniform,
-                        has_dynamic_offset: false,
-                        min_binding_size: None,
-                    },
-                    count: None,
-                },
-            ],
-        });
-        let origin = [look.part.x as f32, look.part.y as f32, 0.0, 0.0];
-        let buffer = filled(gpu, "place", bytemuck::bytes_of(&origin), wgpu::BufferUsages::UNIFORM)?;
+        let part = Region {
+            x: look.model_region.x.saturating_sub(look.region.x),
+            y: look.model_region.y.saturating_sub(look.region.y),
+            ..look.model_region
+        };
+        let origin = [part.x as f32, part.y as f32, 0.0, 0.0];
+        let place = filled(gpu, "place", bytemuck::bytes_of(&origin), wgpu::BufferUsages::UNIFORM)?;
         let mut defines = Vec::new();
-        if look.samples > 1 {
-            defines.push("MULTISAMPLED");
+        let mut entries = vec![bindings::uniform(0)];
+        let mut resources = vec![place.as_entire_binding()];
+        if let Some(layered) = &targets.layered {
+            let samples = if layered.resolved.is_some() { 1 } else { look.samples };
+            if samples > 1 {
+                defines.push("MULTISAMPLED");
+            }
+            entries.push(bindings::multisampled(1, bindings::UNFILTERED, samples));
+            resources.push(bindings::view(layered.resolved.as_ref().unwrap_or(&layered.color)));
+        } else {
+            defines.push("SURFACES");
+            entries.extend([1, 2].map(|k| bindings::texture(k, wgpu::TextureSampleType::Uint)));
+            entries.extend([3, 4].map(|k| bindings::texture(k, bindings::UNFILTERED)));
+            resources.extend(targets.surfaces.iter().chain(&targets.colors).map(bindings::view));
         }
-        if look.radiance {
+        if look.output == SurfaceOutput::Radiance {
             defines.push("RADIANCE");
         }
         let constants = [("SAMPLES", f64::from(look.samples))];
+        let counts = defines.contains(&"MULTISAMPLED") || defines.contains(&"SURFACES");
+        let layout = bindings::layout(&gpu.device, "composite", &entries);
         let pipeline = full_screen(
             gpu,
             &FullScreen {
                 label: "composite",
                 path: "pass/composite.wgsl",
                 defines: &defines,
-                constants: if look.samples > 1 { &constants } else { &[] },
+                constants: if counts { &constants } else { &[] },
                 groups: &[frame_layout, &layout],
-                format: look.format,
-                blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+                target: FullScreenTarget {
+                    colors: &[look.finished_format],
+                    blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+                    ..Default::default()
+                },
             },
         )?;
-        let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("composite"),
-            layout: &layout,
-            entries: &[
-                wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::TextureView(look.model) },
-                wgpu::BindGroupEntry { binding: 1, resource: buffer.as_entire_binding() },
-            ],
-        });
-        Ok(Self { pipeline, group, part: look.part, backdrop: look.backdrop })
+        let group = bindings::group(&gpu.device, "composite", &layout, &resources);
+        Ok(Self { pipeline, group, part, backdrop })
     }
 
     /// Writes every pixel of the finished picture. The floor is behind the model wherever it is seen at all.

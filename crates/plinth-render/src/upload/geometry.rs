@@ -15,6 +15,7 @@ use plinth_scene::{PosedPrimitive, Scene};
 use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types::{PoseVertex, SurfaceVertex};
+use crate::upload::triangles::{FIRST_TRIANGLE, MAX_BATCHES, MAX_TRIANGLES, triangle_words};
 
 /// A run of vertices of one posed primitive inside a batch.
 #[derive(Clone, Copy, Debug)]
@@ -31,10 +32,23 @@ pub(crate) struct Batch {
     pub(crate) surface: wgpu::Buffer,
     pub(crate) indices: wgpu::Buffer,
     pub(crate) index_count: u32,
+    /// Number of its first triangle in the visibility buffer.
+    pub(crate) first_triangle: u32,
+    /// World-space bounds of the current pose.
+    pub(crate) bounds: (Vec3, Vec3),
     pieces: Vec<Piece>,
-    vertex_count: usize,
+    /// Where the vertices of a part stand among those of its pieces; nothing where they are the same.
+    chosen: Option<Vec<u32>>,
+    /// Corners, kept of a batch that moves.
+    corners: Vec<u32>,
     /// Kept where triangles are sorted by depth: corner indices and their world positions.
     pub(crate) sortable: Option<Sortable>,
+}
+
+/// All batches, and what the visibility buffer knows of their triangles.
+pub(crate) struct Geometry {
+    pub(crate) batches: Vec<Batch>,
+    pub(crate) triangles: wgpu::Buffer,
 }
 
 /// What sorting triangles back to front needs.
@@ -67,7 +81,7 @@ pub(crate) fn build(
     posed: &Posed<'_>,
     baked: &Baked,
     sorted: &[bool],
-) -> Result<Vec<Batch>, RenderError> {
+) -> Result<Geometry, RenderError> {
     let Posed { primitives: posed, indices, moving } = *posed;
     let mut groups: BTreeMap<(usize, bool), Vec<usize>> = BTreeMap::new();
     for (i, one) in posed.iter().enumerate() {
@@ -76,18 +90,31 @@ pub(crate) fn build(
             groups.entry((primitive.material, moving[i])).or_default().push(i);
         }
     }
-    groups
-        .into_iter()
-        .map(|((material, moving), members)| {
-            let mut draft = Draft::default();
-            for i in members {
-                if let Some(primitive) = primitive_of(scene, &posed[i]) {
-                    draft.add(i, &posed[i], primitive, &indices[i], baked.get(i).map_or(&[], Vec::as_slice));
-                }
+    let most = gpu.max_storage_bytes() as usize / size_of::<SurfaceVertex>();
+    let mut batches = Vec::new();
+    let mut words = Vec::new();
+    for ((material, moving), members) in groups {
+        let mut draft = Draft::default();
+        for i in members {
+            if let Some(primitive) = primitive_of(scene, &posed[i]) {
+                draft.add(i, &posed[i], primitive, &indices[i], baked.get(i).map_or(&[], Vec::as_slice));
             }
-            draft.upload(gpu, material, moving, sorted[material])
-        })
-        .collect()
+        }
+        // Sorted batches are drawn, not shaded by number: they need not fit a storage binding.
+        let parts = if sorted[material] { vec![draft] } else { draft.split(most) };
+        for part in parts {
+            let first_triangle = FIRST_TRIANGLE + words.len() as u32;
+            if !sorted[material] {
+                words.extend(triangle_words(batches.len(), &part.pose, &part.indices));
+            }
+            batches.push(part.upload(gpu, material, moving, sorted[material], first_triangle)?);
+        }
+    }
+    if batches.len() > MAX_BATCHES || words.len() >= MAX_TRIANGLES as usize {
+        return Err(RenderError::TooManyParts { materials: batches.len(), triangles: words.len() });
+    }
+    let triangles = filled(gpu, "triangles", bytemuck::cast_slice(&words), wgpu::BufferUsages::STORAGE)?;
+    Ok(Geometry { batches, triangles })
 }
 
 /// A batch before it is uploaded.
@@ -97,6 +124,7 @@ struct Draft {
     surface: Vec<SurfaceVertex>,
     indices: Vec<u32>,
     pieces: Vec<Piece>,
+    chosen: Option<Vec<u32>>,
 }
 
 impl Draft {
@@ -119,13 +147,57 @@ impl Draft {
         }
     }
 
-    fn upload(self, gpu: &Gpu, material: usize, moving: bool, sorted: bool) -> Result<Batch, RenderError> {
+    /// Parts of at most so many vertices (and a third more corners), in the order of their triangles.
+    fn split(self, most_vertices: usize) -> Vec<Self> {
+        let most_corners = most_vertices * (size_of::<SurfaceVertex>() / size_of::<u32>());
+        if self.pose.len() <= most_vertices && self.indices.len() <= most_corners {
+            return vec![self];
+        }
+        let mut parts = Vec::new();
+        let mut part = Self { pieces: self.pieces.clone(), ..Self::default() };
+        let mut chosen: Vec<u32> = Vec::new();
+        let mut place: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut close = |part: &mut Self, chosen: &mut Vec<u32>, place: &mut BTreeMap<u32, u32>| {
+            let fresh = Self { pieces: self.pieces.clone(), ..Self::default() };
+            let mut done = std::mem::replace(part, fresh);
+            done.chosen = Some(std::mem::take(chosen));
+            place.clear();
+            parts.push(done);
+        };
+        for triangle in self.indices.as_chunks::<3>().0 {
+            if chosen.len() + 3 > most_vertices || part.indices.len() + 3 > most_corners {
+                close(&mut part, &mut chosen, &mut place);
+            }
+            for corner in triangle {
+                let next = chosen.len() as u32;
+                let at = *place.entry(*corner).or_insert(next);
+                if at == next {
+                    chosen.push(*corner);
+                    part.pose.push(self.pose[*corner as usize]);
+                    part.surface.push(self.surface[*corner as usize]);
+                }
+                part.indices.push(at);
+            }
+        }
+        close(&mut part, &mut chosen, &mut place);
+        parts
+    }
+
+    fn upload(
+        self,
+        gpu: &Gpu,
+        material: usize,
+        moving: bool,
+        sorted: bool,
+        first_triangle: u32,
+    ) -> Result<Batch, RenderError> {
         let sortable = sorted.then(|| Sortable {
             indices: self.indices.as_chunks::<3>().0.to_vec(),
             positions: self.pose.iter().map(|v| Vec3::from(v.position)).collect(),
         });
-        let vertex = wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_DST;
-        let index = wgpu::BufferUsages::INDEX | wgpu::BufferUsages::COPY_DST;
+        let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+        let vertex = wgpu::BufferUsages::VERTEX | storage;
+        let index = wgpu::BufferUsages::INDEX | storage;
         Ok(Batch {
             material,
             moving,
@@ -133,26 +205,51 @@ impl Draft {
             surface: filled(gpu, "surface", bytemuck::cast_slice(&self.surface), vertex)?,
             indices: filled(gpu, "indices", bytemuck::cast_slice(&self.indices), index)?,
             index_count: self.indices.len() as u32,
+            first_triangle,
+            bounds: bounds_of(&self.pose),
             pieces: self.pieces,
-            vertex_count: self.pose.len(),
+            chosen: self.chosen,
+            corners: if moving { self.indices } else { Vec::new() },
             sortable,
         })
     }
 }
 
+fn bounds_of(vertices: &[PoseVertex]) -> (Vec3, Vec3) {
+    vertices.iter().fold((Vec3::MAX, Vec3::MIN), |(low, high), v| {
+        let p = Vec3::from(v.position);
+        (low.min(p), high.max(p))
+    })
+}
+
 impl Batch {
-    /// Writes the vertices of a new pose.
-    pub(crate) fn update(&mut self, gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive]) {
-        let mut vertices = Vec::with_capacity(self.vertex_count);
+    /// Writes the vertices of a new pose; `number` is this batch's place among all.
+    pub(crate) fn update(
+        &mut self,
+        gpu: &Gpu,
+        scene: &Scene,
+        posed: &[PosedPrimitive],
+        number: usize,
+        triangles: &wgpu::Buffer,
+    ) {
+        let mut vertices = Vec::new();
         for piece in &self.pieces {
             if let Some(primitive) = primitive_of(scene, &posed[piece.posed]) {
                 debug_assert_eq!(vertices.len(), piece.first_vertex);
                 write_pose(&posed[piece.posed], primitive, &mut vertices);
             }
         }
+        if let Some(chosen) = &self.chosen {
+            vertices = chosen.iter().map(|v| vertices[*v as usize]).collect();
+        }
         gpu.queue.write_buffer(&self.pose, 0, bytemuck::cast_slice(&vertices));
+        self.bounds = bounds_of(&vertices);
         if let Some(sortable) = &mut self.sortable {
             sortable.positions = vertices.iter().map(|v| Vec3::from(v.position)).collect();
+        } else {
+            let words = triangle_words(number, &vertices, &self.corners);
+            let offset = u64::from(self.first_triangle - FIRST_TRIANGLE) * size_of::<u32>() as u64;
+            gpu.queue.write_buffer(triangles, offset, bytemuck::cast_slice(&words));
         }
     }
 
