@@ -10,34 +10,35 @@ use crate::pass::spread::Spread;
 use crate::pass::visibility::{SURFACES, scissor};
 use crate::pass::{cleared, depth_target};
 use crate::pipelines::{DepthView, Side};
+use crate::recorder::Recorder;
 use crate::renderer::Renderer;
 use crate::upload::geometry::Batch;
 use crate::upload::material::{DrawClass, MaterialOnGpu};
 
 impl Renderer<'_> {
     /// Shadow maps and the floor's shadow.
-    pub(crate) fn encode_shadows(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), RenderError> {
+    pub(crate) fn encode_shadows(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
         if self.switches.key_shadow {
-            self.encode_shadow_map(encoder, DepthView::Key)?;
+            self.encode_shadow_map(recorder, DepthView::Key)?;
         }
         if self.switches.sun {
-            self.encode_shadow_map(encoder, DepthView::Sun)?;
+            self.encode_shadow_map(recorder, DepthView::Sun)?;
         }
         if let Some(floor) = &self.floor {
-            floor.gather(encoder, &self.frame_group);
+            floor.gather(recorder, &self.frame_group);
         }
         Ok(())
     }
 
-    fn encode_shadow_map(&mut self, encoder: &mut wgpu::CommandEncoder, view: DepthView) -> Result<(), RenderError> {
+    fn encode_shadow_map(&mut self, recorder: &mut Recorder<'_>, view: DepthView) -> Result<(), RenderError> {
         // The maps being written must not be bound, so this pass binds the frame without them.
         let map: &ShadowMap = if view == DepthView::Key { &self.key_map } else { &self.sun_map };
-        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("shadow map"),
-            depth_stencil_attachment: Some(depth_target(&map.view, Some(1.0), true)),
-            ..Default::default()
-        });
-        pass.set_bind_group(0, &self.frame_group_without_maps, &[]);
+        let mut pass = recorder.pass(
+            "shadow map",
+            &self.frame_group_without_maps,
+            &[],
+            Some(depth_target(&map.view, Some(1.0), true)),
+        );
         let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
         for batch in &self.batches {
             let material = &self.materials[batch.material];
@@ -51,36 +52,39 @@ impl Renderer<'_> {
     }
 
     /// Everything of one frame up to the finished picture.
-    pub(crate) fn encode_frame(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), RenderError> {
-        self.encode_visibility(encoder)?;
-        self.classify.run(encoder, &self.frame_group, &self.targets);
-        self.encode_shading(encoder)?;
+    pub(crate) fn encode_frame(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
+        self.encode_visibility(recorder)?;
+        self.classify.run(recorder, &self.frame_group, &self.targets);
+        self.encode_shading(recorder)?;
         if let Some(spread) = &self.spread {
-            self.encode_spread(encoder, spread);
+            self.encode_spread(recorder, spread);
             if let Some(behind) = &self.behind {
-                behind.capture(encoder, &self.frame_group);
+                behind.capture(recorder, &self.frame_group);
             }
-            self.encode_layered(encoder)?;
+            self.encode_layered(recorder)?;
         }
         // Seen from below, the floor would hide the model.
         let floor = self.floor.as_ref().filter(|_| self.floor_is_seen);
-        self.composite.run(encoder, &self.frame_group, floor, &self.targets.finished_view);
+        self.composite.run(recorder, &self.frame_group, floor, &self.targets.finished_view);
         Ok(())
     }
 
     /// Batches that nothing is seen through, in drawing order.
     fn solid(&self) -> Vec<usize> {
-        self.order.iter().copied().filter(|i| !self.materials[self.batches[*i].material].key.class.is_layered()).collect()
+        self.order
+            .iter()
+            .copied()
+            .filter(|i| !self.materials[self.batches[*i].material].key.class.is_layered())
+            .collect()
     }
 
-    fn encode_visibility(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), RenderError> {
-        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("visibility"),
-            color_attachments: &[cleared(&self.targets.triangles)],
-            depth_stencil_attachment: Some(depth_target(&self.targets.depth, Some(1.0), true)),
-            ..Default::default()
-        });
-        pass.set_bind_group(0, &self.frame_group, &[]);
+    fn encode_visibility(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
+        let mut pass = recorder.pass(
+            "visibility",
+            &self.frame_group,
+            &[cleared(&self.targets.triangles)],
+            Some(depth_target(&self.targets.depth, Some(1.0), true)),
+        );
         let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
         for i in self.solid() {
             let (batch, material) = (&self.batches[i], &self.materials[self.batches[i].material]);
@@ -90,17 +94,16 @@ impl Renderer<'_> {
         Ok(())
     }
 
-    fn encode_shading(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), RenderError> {
+    fn encode_shading(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
         let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
         let size = self.look.model_region;
         for k in 0..SURFACES {
-            let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-                label: Some("shade"),
-                color_attachments: &[cleared(&self.targets.colors[k])],
-                depth_stencil_attachment: Some(depth_target(&self.targets.batches[k], None, false)),
-                ..Default::default()
-            });
-            pass.set_bind_group(0, &self.frame_group, &[]);
+            let mut pass = recorder.pass(
+                "shade",
+                &self.frame_group,
+                &[cleared(&self.targets.colors[k])],
+                Some(depth_target(&self.targets.batches[k], None, false)),
+            );
             for i in self.solid() {
                 let (batch, material) = (&self.batches[i], &self.materials[self.batches[i].material]);
                 let bounds = self.grown(batch.bounds);
@@ -115,32 +118,23 @@ impl Renderer<'_> {
         Ok(())
     }
 
-    fn encode_spread(&self, encoder: &mut wgpu::CommandEncoder, spread: &Spread) {
+    fn encode_spread(&self, recorder: &mut Recorder<'_>, spread: &Spread) {
         let Some(layered) = &self.targets.layered else { return };
-        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("spread"),
-            color_attachments: &[cleared(&layered.color)],
-            ..Default::default()
-        });
-        pass.set_bind_group(0, &self.frame_group, &[]);
+        let mut pass = recorder.pass("spread", &self.frame_group, &[cleared(&layered.color)], None);
         spread.draw(&mut pass);
     }
 
-    fn encode_layered(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), RenderError> {
+    fn encode_layered(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
         let Some(targets) = &self.targets.layered else { return Ok(()) };
         let store = if targets.resolved.is_some() { wgpu::StoreOp::Discard } else { wgpu::StoreOp::Store };
-        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("layered"),
-            color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                view: &targets.color,
-                depth_slice: None,
-                resolve_target: targets.resolved.as_ref(),
-                ops: wgpu::Operations { load: wgpu::LoadOp::Load, store },
-            })],
-            depth_stencil_attachment: Some(depth_target(&self.targets.depth, None, false)),
-            ..Default::default()
-        });
-        pass.set_bind_group(0, &self.frame_group, &[]);
+        let color = wgpu::RenderPassColorAttachment {
+            view: &targets.color,
+            depth_slice: None,
+            resolve_target: targets.resolved.as_ref(),
+            ops: wgpu::Operations { load: wgpu::LoadOp::Load, store },
+        };
+        let depth = depth_target(&self.targets.depth, None, false);
+        let mut pass = recorder.pass("layered", &self.frame_group, &[Some(color)], Some(depth));
         if let Some(behind) = &self.behind {
             pass.set_bind_group(1, &behind.group, &[]);
         }

@@ -20,6 +20,7 @@ mod light;
 mod pass;
 mod pipelines;
 mod readback;
+mod recorder;
 mod region;
 mod renderer;
 mod shader;
@@ -28,4 +29,5 @@ mod upload;
 
 pub use error::RenderError;
 pub use gpu::{AdapterKind, AdapterReport, Gpu, GpuError, GpuOptions, adapters};
+pub use recorder::PassTimes;
 pub use renderer::{Picture, Renderer};

@@ -49,8 +49,15 @@ impl Readback {
     }
 
     /// Copies the target into a free buffer at the end of `encoder` and submits it.
-    pub(crate) fn submit(&mut self, gpu: &Gpu, mut encoder: wgpu::CommandEncoder, target: &wgpu::Texture, index: u32) {
-        let Some(buffer) = self.free.pop() else { return };
+    /// Nothing when no buffer is free.
+    pub(crate) fn submit(
+        &mut self,
+        gpu: &Gpu,
+        mut encoder: wgpu::CommandEncoder,
+        target: &wgpu::Texture,
+        index: u32,
+    ) -> Option<wgpu::SubmissionIndex> {
+        let buffer = self.free.pop()?;
         encoder.copy_texture_to_buffer(
             target.as_image_copy(),
             wgpu::TexelCopyBufferInfo {
@@ -69,7 +76,8 @@ impl Readback {
             // The receiver is gone only when the whole render was given up.
             let _sent = sender.send(result);
         });
-        self.pending.push_back(Pending { buffer, mapped, index, submission });
+        self.pending.push_back(Pending { buffer, mapped, index, submission: submission.clone() });
+        Some(submission)
     }
 
     /// Waits for the oldest picture: its index and tightly packed rows. `None` when none is on its way.

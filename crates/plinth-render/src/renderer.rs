@@ -21,6 +21,7 @@ use crate::pass::spread::Spread;
 use crate::pass::visibility::{Classify, batch_layout};
 use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
 use crate::readback::Readback;
+use crate::recorder::{PassTimes, Profile, Recorder};
 use crate::targets::{Layered, TargetLook, Targets};
 use crate::upload::environment;
 use crate::upload::geometry::{self, Batch, Geometry, Posed, primitive_of};
@@ -82,6 +83,7 @@ pub struct Renderer<'g> {
     pub(crate) frame_group_without_maps: wgpu::BindGroup,
     frame_buffer: wgpu::Buffer,
     backdrop: Backdrop,
+    profile: Option<Profile>,
 }
 
 impl<'g> Renderer<'g> {
@@ -192,6 +194,7 @@ impl<'g> Renderer<'g> {
             frame_group_without_maps,
             frame_buffer,
             backdrop,
+            profile: None,
         })
     }
 
@@ -217,14 +220,28 @@ impl<'g> Renderer<'g> {
             let pose_changed = i == 0 || clip_time != shot.clip_time;
             clip_time = shot.clip_time;
             let encoder = self.encode(scene, shot, i == 0, pose_changed)?;
-            ring.submit(self.gpu, encoder, &self.targets.finished, i as u32);
+            let submission = ring.submit(self.gpu, encoder, &self.targets.finished, i as u32);
             self.gpu.check()?;
+            if let (Some(profile), Some(submission)) = (&self.profile, submission) {
+                profile.read(self.gpu, submission)?;
+            }
         }
         while let Some((index, pixels)) = ring.take(self.gpu)? {
             let frame = self.frame(index, pixels);
             delivery.deliver(frame, sink)?;
         }
         Ok(())
+    }
+
+    /// Notes from now on how long each pass takes, which keeps frames from overlapping. Without effect on adapters that
+    /// have no clock.
+    pub fn time_passes(&mut self) {
+        self.profile = Profile::new(self.gpu);
+    }
+
+    /// Times noted so far.
+    pub fn pass_times(&self) -> Option<PassTimes> {
+        self.profile.as_ref().map(Profile::times)
     }
 
     /// The part of the picture that is drawn.
@@ -261,12 +278,14 @@ impl<'g> Renderer<'g> {
         self.clip_from_world = Mat4::from_cols_array_2d(&uniform.clip_from_world);
         self.grow = (shot.grow_origin, shot.grow);
         self.gpu.queue.write_buffer(&self.frame_buffer, 0, bytemuck::bytes_of(&uniform));
-        let mut encoder =
-            self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("frame") });
+        let profile = self.profile.take();
+        let mut recorder = Recorder::new(self.gpu, profile.as_ref());
         if first || (pose_changed && self.batches.iter().any(|b| b.moving)) || shot.grow < 1.0 || scene_grows(scene) {
-            self.encode_shadows(&mut encoder)?;
+            self.encode_shadows(&mut recorder)?;
         }
-        self.encode_frame(&mut encoder)?;
+        self.encode_frame(&mut recorder)?;
+        let encoder = recorder.finish();
+        self.profile = profile;
         Ok(encoder)
     }
 

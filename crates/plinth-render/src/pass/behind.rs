@@ -5,6 +5,7 @@ use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
 use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
+use crate::recorder::Recorder;
 use crate::targets::Behind as BehindTarget;
 
 /// Captures the picture and blurs it.
@@ -27,11 +28,8 @@ impl Behind {
         samples: u32,
         target: &BehindTarget,
     ) -> Result<Self, RenderError> {
-        let capture_layout = bindings::layout(
-            &gpu.device,
-            "behind",
-            &[bindings::multisampled(0, bindings::UNFILTERED, samples)],
-        );
+        let capture_layout =
+            bindings::layout(&gpu.device, "behind", &[bindings::multisampled(0, bindings::UNFILTERED, samples)]);
         let halve_layout = Self::scene_layout(gpu);
         let constants = [("SAMPLES", f64::from(samples))];
         let defines: &[&str] = if samples > 1 { &["CAPTURE", "MULTISAMPLED"] } else { &["CAPTURE"] };
@@ -75,28 +73,23 @@ impl Behind {
     }
 
     /// Copies what is drawn so far, then halves it level by level.
-    pub(crate) fn capture(&self, encoder: &mut wgpu::CommandEncoder, frame: &wgpu::BindGroup) {
-        run(encoder, frame, &self.capture, &self.capture_group, &self.levels[0]);
+    pub(crate) fn capture(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
+        run(recorder, frame, &self.capture, &self.capture_group, &self.levels[0]);
         for (source, target) in self.halve_groups.iter().zip(&self.levels[1..]) {
-            run(encoder, frame, &self.halve, source, target);
+            run(recorder, frame, &self.halve, source, target);
         }
     }
 }
 
 fn run(
-    encoder: &mut wgpu::CommandEncoder,
+    recorder: &mut Recorder<'_>,
     frame: &wgpu::BindGroup,
     pipeline: &wgpu::RenderPipeline,
     source: &wgpu::BindGroup,
     target: &wgpu::TextureView,
 ) {
-    let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-        label: Some("behind"),
-        color_attachments: &[cleared(target)],
-        ..Default::default()
-    });
+    let mut pass = recorder.pass("behind", frame, &[cleared(target)], None);
     pass.set_pipeline(pipeline);
-    pass.set_bind_group(0, frame, &[]);
     pass.set_bind_group(1, source, &[]);
     pass.draw(0..3, 0..1);
 }

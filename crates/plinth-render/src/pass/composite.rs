@@ -7,6 +7,7 @@ use crate::bindings;
 use crate::gpu::Gpu;
 use crate::pass::floor::Floor;
 use crate::pipelines::{FullScreen, FullScreenTarget, SurfaceOutput, full_screen};
+use crate::recorder::Recorder;
 use crate::targets::{TargetLook, Targets};
 use crate::upload::geometry::filled;
 
@@ -79,22 +80,18 @@ impl Composite {
     /// Writes every pixel of the finished picture. The floor is behind the model wherever it is seen at all.
     pub(crate) fn run(
         &self,
-        encoder: &mut wgpu::CommandEncoder,
+        recorder: &mut Recorder<'_>,
         frame: &wgpu::BindGroup,
         floor: Option<&Floor>,
         target: &wgpu::TextureView,
     ) {
-        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("composite"),
-            color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                view: target,
-                depth_slice: None,
-                resolve_target: None,
-                ops: wgpu::Operations { load: wgpu::LoadOp::Clear(self.backdrop), store: wgpu::StoreOp::Store },
-            })],
-            ..Default::default()
-        });
-        pass.set_bind_group(0, frame, &[]);
+        let color = wgpu::RenderPassColorAttachment {
+            view: target,
+            depth_slice: None,
+            resolve_target: None,
+            ops: wgpu::Operations { load: wgpu::LoadOp::Clear(self.backdrop), store: wgpu::StoreOp::Store },
+        };
+        let mut pass = recorder.pass("composite", frame, &[Some(color)], None);
         if let Some(floor) = floor {
             floor.draw(&mut pass);
         }

@@ -10,6 +10,7 @@ use crate::bindings;
 use crate::gpu::Gpu;
 use crate::gpu_types;
 use crate::pipelines::{FullScreen, FullScreenTarget, PipelineBase, full_screen, shader};
+use crate::recorder::Recorder;
 use crate::shader::compose;
 use crate::upload::geometry::filled;
 
@@ -112,14 +113,9 @@ impl Floor {
     }
 
     /// Gathers the shadow: once, or whenever the model has moved.
-    pub(crate) fn gather(&self, encoder: &mut wgpu::CommandEncoder, frame: &wgpu::BindGroup) {
-        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("floor shadow"),
-            color_attachments: &[cleared(&self.shadow)],
-            ..Default::default()
-        });
+    pub(crate) fn gather(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
+        let mut pass = recorder.pass("floor shadow", frame, &[cleared(&self.shadow)], None);
         pass.set_pipeline(&self.gather);
-        pass.set_bind_group(0, frame, &[]);
         pass.set_bind_group(1, &self.gather_group, &[]);
         pass.draw(0..3, 0..1);
     }
@@ -181,8 +177,7 @@ fn draw(
     shadow: &wgpu::TextureView,
 ) -> Result<(wgpu::RenderPipeline, wgpu::BindGroup), RenderError> {
     let device = &base.gpu.device;
-    let layout =
-        bindings::layout(device, "floor", &[bindings::uniform(0), bindings::texture(1, bindings::FILTERED)]);
+    let layout = bindings::layout(device, "floor", &[bindings::uniform(0), bindings::texture(1, bindings::FILTERED)]);
     let module = shader(base.gpu, "floor", &compose("pass/floor.wgsl", &std::collections::BTreeSet::new(), &[])?)?;
     let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label: Some("floor"),

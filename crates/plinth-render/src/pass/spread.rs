@@ -24,10 +24,7 @@ impl Spread {
         let layout = bindings::layout(
             &gpu.device,
             "spread",
-            &[
-                bindings::texture(0, wgpu::TextureSampleType::Uint),
-                bindings::texture(1, bindings::UNFILTERED),
-            ],
+            &[bindings::texture(0, wgpu::TextureSampleType::Uint), bindings::texture(1, bindings::UNFILTERED)],
         );
         let pipeline = full_screen(
             gpu,

@@ -9,6 +9,7 @@ use crate::bindings;
 use crate::gpu::Gpu;
 use crate::gpu_types;
 use crate::pipelines::{BATCH_FORMAT, FullScreen, FullScreenTarget, SURFACE_FORMAT, full_screen};
+use crate::recorder::Recorder;
 use crate::targets::Targets;
 use crate::upload::geometry::{Batch, filled};
 
@@ -115,7 +116,7 @@ impl Classify {
     }
 
     /// Fills the surfaces of every pixel and their batches.
-    pub(crate) fn run(&self, encoder: &mut wgpu::CommandEncoder, frame: &wgpu::BindGroup, targets: &Targets) {
+    pub(crate) fn run(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, targets: &Targets) {
         let [first, second] = &targets.surfaces;
         let colors = [cleared(first), cleared(second)];
         let draws = [
@@ -123,14 +124,8 @@ impl Classify {
             ("classify second", &[], &self.second, &self.second_group),
         ];
         for ((label, colors, pipeline, group), batch) in draws.into_iter().zip(&targets.batches) {
-            let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-                label: Some(label),
-                color_attachments: colors,
-                depth_stencil_attachment: Some(depth_target(batch, Some(0.0), true)),
-                ..Default::default()
-            });
+            let mut pass = recorder.pass(label, frame, colors, Some(depth_target(batch, Some(0.0), true)));
             pass.set_pipeline(pipeline);
-            pass.set_bind_group(0, frame, &[]);
             pass.set_bind_group(1, group, &[]);
             pass.draw(0..3, 0..1);
         }

@@ -85,11 +85,8 @@ fn create(base: &PipelineBase<'_>, look: &Geometry<'_>) -> Result<wgpu::RenderPi
     });
     let surface: Vec<_> = SURFACE_ATTRIBUTES.iter().copied().filter(|a| a.shader_location <= 5).collect();
     let buffers = [Some(pose_stream(&POSE_ATTRIBUTES[..1])), Some(surface_stream(&surface))];
-    let targets = [look.target.map(|format| wgpu::ColorTargetState {
-        format,
-        blend: None,
-        write_mask: wgpu::ColorWrites::ALL,
-    })];
+    let targets =
+        [look.target.map(|format| wgpu::ColorTargetState { format, blend: None, write_mask: wgpu::ColorWrites::ALL })];
     let has_fragments = look.cut.is_some() || look.target.is_some();
     Ok(device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
         label: Some(look.label),

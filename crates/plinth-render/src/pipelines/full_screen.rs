@@ -42,11 +42,7 @@ pub(crate) fn full_screen(gpu: &Gpu, pass: &FullScreen<'_>) -> Result<wgpu::Rend
         .colors
         .iter()
         .map(|format| {
-            Some(wgpu::ColorTargetState {
-                format: *format,
-                blend: target.blend,
-                write_mask: wgpu::ColorWrites::ALL,
-            })
+            Some(wgpu::ColorTargetState { format: *format, blend: target.blend, write_mask: wgpu::ColorWrites::ALL })
         })
         .collect();
     Ok(gpu.device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {

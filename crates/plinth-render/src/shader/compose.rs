@@ -145,11 +145,11 @@ mod tests {
         let textures = declarations(&[], &[Slot::BaseColor], Footprint::Neighbors);
         for (path, defines) in [
             ("lib/full_screen.wgsl", include_str!("../../shaders/lib/full_screen.wgsl")),
-    ("lib/surface.wgsl", include_str!("../../shaders/lib/surface.wgsl")),
-    ("pass/depth.wgsl", vec![]),
+            ("lib/surface.wgsl", include_str!("../../shaders/lib/surface.wgsl")),
+            ("pass/depth.wgsl", vec![]),
             ("lib/full_screen.wgsl", include_str!("../../shaders/lib/full_screen.wgsl")),
-    ("lib/surface.wgsl", include_str!("../../shaders/lib/surface.wgsl")),
-    ("pass/depth.wgsl", vec!["CUT"]),
+            ("lib/surface.wgsl", include_str!("../../shaders/lib/surface.wgsl")),
+            ("pass/depth.wgsl", vec!["CUT"]),
             ("pass/floor.wgsl", vec![]),
             ("pass/floor_shadow.wgsl", vec![]),
             ("pass/behind.wgsl", vec![]),
@@ -173,8 +173,11 @@ mod tests {
 
     #[test]
     fn uniforms_have_the_size_of_their_twins() {
-        let module =
-            validate("pass/depth.wgsl", &BTreeSet::from(["CUT".to_owned()]), &declarations(&[], &[Slot::BaseColor], Footprint::Neighbors));
+        let module = validate(
+            "pass/depth.wgsl",
+            &BTreeSet::from(["CUT".to_owned()]),
+            &declarations(&[], &[Slot::BaseColor], Footprint::Neighbors),
+        );
         let mut layouter = naga::proc::Layouter::default();
         layouter.update(module.to_ctx()).unwrap();
         for (name, size) in [

@@ -29,11 +29,8 @@ pub(crate) fn triangle_words(batch: usize, vertices: &[PoseVertex], corners: &[u
 fn octahedral(v: Vec3) -> u32 {
     let sum = v.x.abs() + v.y.abs() + v.z.abs();
     let d = if sum > 0.0 { v / sum } else { Vec3::Z };
-    let (x, y) = if d.z < 0.0 {
-        ((1.0 - d.y.abs()).copysign(d.x), (1.0 - d.x.abs()).copysign(d.y))
-    } else {
-        (d.x, d.y)
-    };
+    let (x, y) =
+        if d.z < 0.0 { ((1.0 - d.y.abs()).copysign(d.x), (1.0 - d.x.abs()).copysign(d.y)) } else { (d.x, d.y) };
     let byte = |c: f32| ((c * 0.5 + 0.5) * 255.0).round() as u32;
     byte(x) | byte(y) << 8
 }
