@@ -4,10 +4,11 @@
 //! Every frame: which triangle each sample shows → surfaces of each pixel → their colours → (what is behind glass) →
 //! transmissive and blended surfaces, farthest first → resolve → backdrop, floor, model.
 
+use plinth_frame::Region;
+
 use crate::RenderError;
 use crate::pass::shadow_map::ShadowMap;
-use crate::pass::spread::Spread;
-use crate::pass::visibility::{SURFACES, scissor};
+use crate::pass::visibility::{SURFACES, joined, scissor};
 use crate::pass::{cleared, depth_target};
 use crate::pipelines::{DepthView, Side};
 use crate::recorder::Recorder;
@@ -56,16 +57,16 @@ impl Renderer<'_> {
         self.encode_visibility(recorder)?;
         self.classify.run(recorder, &self.frame_group, &self.targets);
         self.encode_shading(recorder)?;
-        if let Some(spread) = &self.spread {
-            self.encode_spread(recorder, spread);
+        let layered = self.layered_part();
+        if let Some(part) = layered {
             if let Some(behind) = &self.behind {
                 behind.capture(recorder, &self.frame_group);
             }
-            self.encode_layered(recorder)?;
+            self.encode_layered(recorder, part)?;
         }
         // Seen from below, the floor would hide the model.
         let floor = self.floor.as_ref().filter(|_| self.floor_is_seen);
-        self.composite.run(recorder, &self.frame_group, floor, &self.targets.finished_view);
+        self.composite.run(recorder, &self.frame_group, floor, layered, &self.targets.finished_view);
         Ok(())
     }
 
@@ -118,23 +119,23 @@ impl Renderer<'_> {
         Ok(())
     }
 
-    fn encode_spread(&self, recorder: &mut Recorder<'_>, spread: &Spread) {
-        let Some(layered) = &self.targets.layered else { return };
-        let mut pass = recorder.pass("spread", &self.frame_group, &[cleared(&layered.color)], None);
-        spread.draw(&mut pass);
+    /// The part of the model's picture in which something is seen through.
+    fn layered_part(&self) -> Option<Region> {
+        let size = self.look.model_region;
+        let layered = |batch: &&Batch| self.materials[batch.material].key.class.is_layered();
+        self.batches
+            .iter()
+            .filter(layered)
+            .filter_map(|batch| scissor(&self.clip_from_world, self.grown(batch.bounds), size.width, size.height))
+            .reduce(joined)
     }
 
-    fn encode_layered(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
-        let Some(targets) = &self.targets.layered else { return Ok(()) };
-        let store = if targets.resolved.is_some() { wgpu::StoreOp::Discard } else { wgpu::StoreOp::Store };
-        let color = wgpu::RenderPassColorAttachment {
-            view: &targets.color,
-            depth_slice: None,
-            resolve_target: targets.resolved.as_ref(),
-            ops: wgpu::Operations { load: wgpu::LoadOp::Load, store },
-        };
+    fn encode_layered(&mut self, recorder: &mut Recorder<'_>, part: Region) -> Result<(), RenderError> {
+        let (Some(samples), Some(spread)) = (&self.targets.layered, &self.spread) else { return Ok(()) };
         let depth = depth_target(&self.targets.depth, None, false);
-        let mut pass = recorder.pass("layered", &self.frame_group, &[Some(color)], Some(depth));
+        let mut pass = recorder.pass("layered", &self.frame_group, &[cleared(samples)], Some(depth));
+        pass.set_scissor_rect(part.x, part.y, part.width, part.height);
+        spread.draw(&mut pass);
         if let Some(behind) = &self.behind {
             pass.set_bind_group(1, &behind.group, &[]);
         }

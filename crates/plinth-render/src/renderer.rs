@@ -22,7 +22,7 @@ use crate::pass::visibility::{Classify, batch_layout};
 use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
 use crate::readback::Readback;
 use crate::recorder::{PassTimes, Profile, Recorder};
-use crate::targets::{Layered, TargetLook, Targets};
+use crate::targets::{TargetLook, Targets};
 use crate::upload::environment;
 use crate::upload::geometry::{self, Batch, Geometry, Posed, primitive_of};
 use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
@@ -147,11 +147,9 @@ impl<'g> Renderer<'g> {
             Some(_) => Some(Spread::new(gpu, &layouts.frame, &targets, look.samples, look.color_format)?),
             None => None,
         };
-        let behind = match (&targets.behind, &targets.layered) {
-            (Some(target), Some(Layered { color, .. })) => {
-                Some(Behind::new(gpu, &layouts.frame, &layouts.scene, color, look.samples, target)?)
-            }
-            _ => None,
+        let behind = match &targets.behind {
+            Some(target) => Some(Behind::new(gpu, &layouts.frame, &layouts.scene, look.samples, &targets, target)?),
+            None => None,
         };
         let specular = environment::upload(gpu, &light.specular);
         let frame_buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
@@ -469,7 +467,7 @@ fn target_look(
     TargetLook {
         region,
         model_region,
-        samples: gpu.report().max_samples.min(SAMPLES),
+        samples: if gpu.report().max_samples >= SAMPLES { SAMPLES } else { 1 },
         color_format: if radiance { wgpu::TextureFormat::Rgba16Float } else { finished_format },
         finished_format,
         output,

@@ -18,21 +18,13 @@ pub(crate) struct Targets {
     pub(crate) batches: [wgpu::TextureView; SURFACES],
     /// Their colours.
     pub(crate) colors: [wgpu::TextureView; SURFACES],
-    /// Where layered surfaces are drawn; only where there are any.
-    pub(crate) layered: Option<Layered>,
+    /// The samples to which layered surfaces are drawn; only where there are any.
+    pub(crate) layered: Option<wgpu::TextureView>,
     /// The finished picture, one sample a pixel.
     pub(crate) finished: wgpu::Texture,
     pub(crate) finished_view: wgpu::TextureView,
     /// What was drawn before transmissive surfaces, with mip levels; only where there are any.
     pub(crate) behind: Option<Behind>,
-}
-
-/// Targets of layered surfaces.
-pub(crate) struct Layered {
-    /// Samples.
-    pub(crate) color: wgpu::TextureView,
-    /// One sample a pixel, where display colours are resolved.
-    pub(crate) resolved: Option<wgpu::TextureView>,
 }
 
 /// The opaque part of the picture, as refracted rays find it.
@@ -63,13 +55,7 @@ impl Targets {
             texture(gpu, look.region, 1, look.finished_format, attachment | wgpu::TextureUsages::COPY_SRC, 1);
         let finished_view = view(&finished);
         let part = |samples, format, usage| view(&texture(gpu, model, samples, format, usage, 1));
-        let layered = look.layered.then(|| {
-            let resolves = look.samples > 1 && look.output == SurfaceOutput::Display;
-            Layered {
-                color: part(look.samples, look.color_format, if resolves { attachment } else { readable }),
-                resolved: resolves.then(|| part(1, look.color_format, readable)),
-            }
-        });
+        let layered = look.layered.then(|| part(look.samples, look.color_format, readable));
         let behind = look.transmissive.then(|| {
             let mips = model.width.max(model.height).ilog2().clamp(1, 8);
             let color = texture(gpu, model, 1, wgpu::TextureFormat::Rgba16Float, readable, mips);

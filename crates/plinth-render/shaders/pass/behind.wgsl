@@ -3,16 +3,16 @@
 #import lib/full_screen.wgsl
 
 #ifdef CAPTURE
-#ifdef MULTISAMPLED
-@group(1) @binding(0) var source: texture_multisampled_2d<f32>;
-#else
-@group(1) @binding(0) var source: texture_2d<f32>;
-#endif
-#else
-@group(1) @binding(0) var source: texture_2d<f32>;
-#endif
+#import types/visibility.wgsl
+#import lib/surfaces.wgsl
 
-override SAMPLES: i32 = 4;
+// Sparks would spread over the whole blur.
+fn seen(radiance: vec4<f32>) -> vec4<f32> {
+    return min(radiance, vec4(64.0));
+}
+#else
+@group(1) @binding(0) var source: texture_2d<f32>;
+#endif
 
 struct CornerOut {
     @builtin(position) clip: vec4<f32>,
@@ -28,16 +28,7 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
 @fragment
 fn fs(v: CornerOut) -> @location(0) vec4<f32> {
 #ifdef CAPTURE
-    let pixel = vec2<i32>(v.clip.xy);
-#ifdef MULTISAMPLED
-    var sum = vec4(0.0);
-    for (var i = 0; i < SAMPLES; i++) {
-        sum += min(textureLoad(source, pixel, i), vec4(64.0));
-    }
-    return sum / f32(SAMPLES);
-#else
-    return min(textureLoad(source, pixel, 0), vec4(64.0));
-#endif
+    return sum_of_surfaces(vec2<i32>(v.clip.xy));
 #else
     // Thirteen taps of a bilinear filter (Jimenez 2014, "Next Generation Post Processing in Call of Duty").
     let texel = 1.0 / vec2<f32>(textureDimensions(source));

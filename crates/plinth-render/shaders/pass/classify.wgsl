@@ -58,66 +58,6 @@ fn triangle_normal(info: u32) -> vec3<f32> {
     return normalize(n);
 }
 
-struct Sample {
-    triangle: u32,
-    batch: u32,
-    normal: vec3<f32>,
-    distance: f32,
-    // How far a plane like this one recedes within the allowed pixels.
-    reach: f32,
-}
-
-fn same_surface(a: Sample, b: Sample) -> bool {
-    return a.triangle == b.triangle
-        || (a.triangle != 0u && b.triangle != 0u && a.batch == b.batch && dot(a.normal, b.normal) > SAME_NORMAL
-            && abs(a.distance - b.distance) < max(a.reach, b.reach));
-}
-
-@fragment
-fn fs(@builtin(position) at: vec4<f32>) -> Classified {
-    let pixel = vec2<i32>(at.xy);
-#ifdef MULTISAMPLED
-    var ids: array<u32, 4>;
-    var alike = true;
-    for (var i = 0u; i < SAMPLES; i++) {
-        let halves = textureLoad(samples_map, pixel, i32(i)).rg;
-        ids[i] = halves.x | (halves.y << 16u);
-        alike = alike && ids[i] == ids[0];
-    }
-    if alike {
-        return whole(ids[0]);
-    }
-    var list: array<Sample, 4>;
-    for (var i = 0u; i < SAMPLES; i++) {
-        var one: Sample;
-        one.triangle = ids[i];
-        if one.triangle != 0u {
-            let info = triangles[one.triangle - 1u];
-            one.batch = info & 0xffffu;
-            one.normal = triangle_normal(info);
-            let depth = textureLoad(depth_map, pixel, i32(i));
-            one.distance = frame.camera_axis.w / (frame.target_size.z - depth);
-            let facing = max(abs(dot(one.normal, frame.camera_axis.xyz)), 0.1);
-            one.reach = one.distance * frame.target_size.w * SAME_DEPTH_PIXELS / facing;
-        }
-        list[i] = one;
-    }
-    // The surface with the most samples comes first, then the one with the most of the rest.
-    let covered = covered_samples(list);
-    let first = largest(list, covered);
-    let second = largest(list, covered & ~first.y);
-    let rest = covered & ~first.y & ~second.y;
-    var out: Classified;
-    out.first = pack_surface(first.x, first.y);
-    out.second = select(0u, pack_surface(second.x, second.y | rest), second.x != 0u);
-    out.batch = batch_depth(batch_of(first.x));
-    return out;
-#else
-    let halves = textureLoad(samples_map, pixel, 0).rg;
-    return whole(halves.x | (halves.y << 16u));
-#endif
-}
-
 fn whole(triangle: u32) -> Classified {
     var out: Classified;
     if triangle != 0u {
@@ -128,34 +68,69 @@ fn whole(triangle: u32) -> Classified {
 }
 
 #ifdef MULTISAMPLED
-fn covered_samples(list: array<Sample, 4>) -> u32 {
-    var samples = list;
-    var covered = 0u;
-    for (var i = 0u; i < SAMPLES; i++) {
-        covered |= select(0u, 1u << i, samples[i].triangle != 0u);
-    }
-    return covered;
+fn triangle_at(pixel: vec2<i32>, i: i32) -> u32 {
+    let halves = textureLoad(samples_map, pixel, i).rg;
+    return halves.x | (halves.y << 16u);
 }
 
-// x: triangle that stands for the largest surface among some samples; y: the samples of that surface.
-fn largest(list: array<Sample, 4>, among: u32) -> vec2<u32> {
-    var samples = list;
-    var best = vec2(0u);
-    for (var i = 0u; i < SAMPLES; i++) {
-        if (among & (1u << i)) == 0u {
-            continue;
-        }
-        var alike = 0u;
-        for (var k = 0u; k < SAMPLES; k++) {
-            if (among & (1u << k)) != 0u && same_surface(samples[i], samples[k]) {
-                alike |= 1u << k;
-            }
-        }
-        if countOneBits(alike) > countOneBits(best.y) {
-            best = vec2(samples[i].triangle, alike);
-        }
+fn info_of(triangle: u32) -> u32 {
+    return triangles[max(triangle, 1u) - 1u];
+}
+
+// The surface with the most of some samples, given for each sample those that show the same surface: x is the triangle
+// that stands for it, y its samples.
+fn largest(ids: vec4<u32>, same: vec4<u32>, among: u32) -> vec2<u32> {
+    let members = select(vec4(0u), same & vec4(among), (vec4(among) & vec4(1u, 2u, 4u, 8u)) != vec4(0u));
+    let counts = countOneBits(members);
+    var best = vec3(ids.x, members.x, counts.x);
+    best = select(best, vec3(ids.y, members.y, counts.y), counts.y > best.z);
+    best = select(best, vec3(ids.z, members.z, counts.z), counts.z > best.z);
+    best = select(best, vec3(ids.w, members.w, counts.w), counts.w > best.z);
+    return best.xy;
+}
+
+@fragment
+fn fs(@builtin(position) at: vec4<f32>) -> Classified {
+    let pixel = vec2<i32>(at.xy);
+    let ids = vec4(triangle_at(pixel, 0), triangle_at(pixel, 1), triangle_at(pixel, 2), triangle_at(pixel, 3));
+    if all(ids == vec4(ids.x)) {
+        return whole(ids.x);
     }
-    return best;
+    let infos = vec4(info_of(ids.x), info_of(ids.y), info_of(ids.z), info_of(ids.w));
+    let depths = vec4(
+        textureLoad(depth_map, pixel, 0), textureLoad(depth_map, pixel, 1),
+        textureLoad(depth_map, pixel, 2), textureLoad(depth_map, pixel, 3),
+    );
+    let normals = mat4x3(
+        triangle_normal(infos.x), triangle_normal(infos.y), triangle_normal(infos.z), triangle_normal(infos.w),
+    );
+    let distances = frame.camera_axis.w / (frame.target_size.z - depths);
+    let reach = distances * frame.target_size.w * SAME_DEPTH_PIXELS / max(abs(frame.camera_axis.xyz * normals), vec4(0.1));
+    // For each sample the others of the same batch whose normal and depth are alike.
+    let covered_vector = select(vec4(0u), vec4(1u, 2u, 4u, 8u), ids != vec4(0u));
+    let covered = covered_vector.x | covered_vector.y | covered_vector.z | covered_vector.w;
+    var same: vec4<u32>;
+    for (var i = 0; i < 4; i++) {
+        let alike = (vec4(infos[i] & 0xffffu) == (infos & vec4(0xffffu))) & (normals[i] * normals > vec4(SAME_NORMAL))
+            & (abs(vec4(distances[i]) - distances) < max(vec4(reach[i]), reach));
+        let samples = select(vec4(0u), covered_vector, alike | (ids == vec4(ids[i])));
+        same[i] = samples.x | samples.y | samples.z | samples.w;
+    }
+    // The surface with the most samples comes first, then the one with the most of the rest; what is left joins it.
+    let first = largest(ids, same, covered);
+    let rest = covered & ~first.y;
+    let second = largest(ids, same, rest);
+    var out: Classified;
+    out.first = pack_surface(first.x, first.y);
+    out.second = select(0u, pack_surface(second.x, rest), rest != 0u);
+    out.batch = batch_depth(info_of(first.x) & 0xffffu);
+    return out;
+}
+#else
+@fragment
+fn fs(@builtin(position) at: vec4<f32>) -> Classified {
+    let halves = textureLoad(samples_map, vec2<i32>(at.xy), 0).rg;
+    return whole(halves.x | (halves.y << 16u));
 }
 #endif
 #endif

@@ -11,18 +11,15 @@ struct Place {
 }
 
 @group(1) @binding(0) var<uniform> place: Place;
-#ifdef SURFACES
-// Nothing is layered: up to two shaded surfaces a pixel.
-@group(1) @binding(1) var first_surface: texture_2d<u32>;
-@group(1) @binding(2) var second_surface: texture_2d<u32>;
-@group(1) @binding(3) var first_color: texture_2d<f32>;
-@group(1) @binding(4) var second_color: texture_2d<f32>;
-#else
+#ifdef LAYERED
+// Where something is layered: the samples it was drawn to.
 #ifdef MULTISAMPLED
-@group(1) @binding(1) var model_map: texture_multisampled_2d<f32>;
+@group(1) @binding(1) var samples_map: texture_multisampled_2d<f32>;
 #else
-@group(1) @binding(1) var model_map: texture_2d<f32>;
+@group(1) @binding(1) var samples_map: texture_2d<f32>;
 #endif
+#else
+#import lib/surfaces.wgsl
 #endif
 
 @vertex
@@ -31,12 +28,12 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
 }
 
 #ifdef RADIANCE
-fn display(radiance: vec4<f32>) -> vec4<f32> {
+fn seen(radiance: vec4<f32>) -> vec4<f32> {
     let color = srgb_from_linear(tone_map_pbr_neutral(max(radiance.rgb, vec3(0.0)) / max(radiance.a, 1e-4)));
     return vec4(color * radiance.a, radiance.a);
 }
 #else
-fn display(color: vec4<f32>) -> vec4<f32> {
+fn seen(color: vec4<f32>) -> vec4<f32> {
     return color;
 }
 #endif
@@ -44,26 +41,17 @@ fn display(color: vec4<f32>) -> vec4<f32> {
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let pixel = vec2<i32>(at.xy - place.origin.xy);
-#ifdef SURFACES
-    let first = textureLoad(first_surface, pixel, 0).r;
-    if first == 0u {
-        return vec4(0.0);
-    }
-    var sum = display(textureLoad(first_color, pixel, 0)) * surface_coverage(first);
-    let second = textureLoad(second_surface, pixel, 0).r;
-    if second != 0u {
-        sum += display(textureLoad(second_color, pixel, 0)) * surface_coverage(second);
-    }
-    return sum;
-#else
+#ifdef LAYERED
 #ifdef MULTISAMPLED
     var sum = vec4(0.0);
     for (var i = 0u; i < SAMPLES; i++) {
-        sum += display(textureLoad(model_map, pixel, i));
+        sum += seen(textureLoad(samples_map, pixel, i));
     }
     return sum / f32(SAMPLES);
 #else
-    return display(textureLoad(model_map, pixel, 0));
+    return seen(textureLoad(samples_map, pixel, 0));
 #endif
+#else
+    return sum_of_surfaces(pixel);
 #endif
 }

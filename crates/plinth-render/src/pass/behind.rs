@@ -1,12 +1,13 @@
 //! The opaque part of the picture as a texture with mip levels, for refraction.
 
 use super::cleared;
+use super::composite::{surface_entries, surface_resources};
 use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
 use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
-use crate::targets::Behind as BehindTarget;
+use crate::targets::{Behind as BehindTarget, Targets};
 
 /// Captures the picture and blurs it.
 pub(crate) struct Behind {
@@ -24,15 +25,14 @@ impl Behind {
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
         scene_layout: &wgpu::BindGroupLayout,
-        radiance: &wgpu::TextureView,
         samples: u32,
+        targets: &Targets,
         target: &BehindTarget,
     ) -> Result<Self, RenderError> {
-        let capture_layout =
-            bindings::layout(&gpu.device, "behind", &[bindings::multisampled(0, bindings::UNFILTERED, samples)]);
+        let entries: Vec<_> = surface_entries().collect();
+        let capture_layout = bindings::layout(&gpu.device, "behind", &entries);
         let halve_layout = Self::scene_layout(gpu);
         let constants = [("SAMPLES", f64::from(samples))];
-        let defines: &[&str] = if samples > 1 { &["CAPTURE", "MULTISAMPLED"] } else { &["CAPTURE"] };
         let pass = |label, defines, constants, group| FullScreen {
             label,
             path: "pass/behind.wgsl",
@@ -41,9 +41,8 @@ impl Behind {
             groups: group,
             target: FullScreenTarget { colors: &[wgpu::TextureFormat::Rgba16Float], ..Default::default() },
         };
-        let capture_constants: &[(&str, f64)] = if samples > 1 { &constants } else { &[] };
         let capture_groups = [frame_layout, &capture_layout];
-        let capture = full_screen(gpu, &pass("behind", defines, capture_constants, &capture_groups))?;
+        let capture = full_screen(gpu, &pass("behind", &["CAPTURE"][..], &constants[..], &capture_groups))?;
         let halve_layouts = [frame_layout, &halve_layout];
         let halve = full_screen(gpu, &pass("behind halved", &[], &[], &halve_layouts))?;
         let level = |mip: u32, count: u32| {
@@ -54,12 +53,21 @@ impl Behind {
             })
         };
         let levels: Vec<_> = (0..target.mips).map(|mip| level(mip, 1)).collect();
+        let entries: Vec<_> = (1..)
+            .zip(surface_resources(targets))
+            .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })
+            .collect();
+        let capture_group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("behind"),
+            layout: &capture_layout,
+            entries: &entries,
+        });
         let bind = |layout: &wgpu::BindGroupLayout, view: &wgpu::TextureView| {
             bindings::group(&gpu.device, "behind", layout, &[bindings::view(view)])
         };
         Ok(Self {
             capture,
-            capture_group: bind(&capture_layout, radiance),
+            capture_group,
             halve,
             halve_groups: levels.iter().map(|view| bind(&halve_layout, view)).collect(),
             group: bind(scene_layout, &level(0, target.mips)),

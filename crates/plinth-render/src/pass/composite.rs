@@ -13,11 +13,18 @@ use crate::upload::geometry::filled;
 
 /// The pass that puts model, floor and backdrop together.
 pub(crate) struct Composite {
-    pipeline: wgpu::RenderPipeline,
-    group: wgpu::BindGroup,
+    surfaces: Source,
+    /// Where layered surfaces were drawn.
+    layered: Option<Source>,
     /// The model's part, relative to the drawn region.
     part: Region,
     backdrop: wgpu::Color,
+}
+
+/// One of the places where the model's colours are.
+struct Source {
+    pipeline: wgpu::RenderPipeline,
+    group: wgpu::BindGroup,
 }
 
 impl Composite {
@@ -36,53 +43,58 @@ impl Composite {
         };
         let origin = [part.x as f32, part.y as f32, 0.0, 0.0];
         let place = filled(gpu, "place", bytemuck::bytes_of(&origin), wgpu::BufferUsages::UNIFORM)?;
-        let mut defines = Vec::new();
-        let mut entries = vec![bindings::uniform(0)];
-        let mut resources = vec![place.as_entire_binding()];
-        if let Some(layered) = &targets.layered {
-            let samples = if layered.resolved.is_some() { 1 } else { look.samples };
-            if samples > 1 {
+        let source = |layered: Option<&wgpu::TextureView>| {
+            let mut defines = Vec::new();
+            let mut entries = vec![bindings::uniform(0)];
+            let mut resources = vec![place.as_entire_binding()];
+            if let Some(samples) = layered {
+                defines.push("LAYERED");
+                entries.push(bindings::multisampled(1, bindings::UNFILTERED, look.samples));
+                resources.push(bindings::view(samples));
+            } else {
+                entries.extend(surface_entries());
+                resources.extend(surface_resources(targets));
+            }
+            if look.samples > 1 {
                 defines.push("MULTISAMPLED");
             }
-            entries.push(bindings::multisampled(1, bindings::UNFILTERED, samples));
-            resources.push(bindings::view(layered.resolved.as_ref().unwrap_or(&layered.color)));
-        } else {
-            defines.push("SURFACES");
-            entries.extend([1, 2].map(|k| bindings::texture(k, wgpu::TextureSampleType::Uint)));
-            entries.extend([3, 4].map(|k| bindings::texture(k, bindings::UNFILTERED)));
-            resources.extend(targets.surfaces.iter().chain(&targets.colors).map(bindings::view));
-        }
-        if look.output == SurfaceOutput::Radiance {
-            defines.push("RADIANCE");
-        }
-        let constants = [("SAMPLES", f64::from(look.samples))];
-        let counts = defines.contains(&"MULTISAMPLED") || defines.contains(&"SURFACES");
-        let layout = bindings::layout(&gpu.device, "composite", &entries);
-        let pipeline = full_screen(
-            gpu,
-            &FullScreen {
-                label: "composite",
-                path: "pass/composite.wgsl",
-                defines: &defines,
-                constants: if counts { &constants } else { &[] },
-                groups: &[frame_layout, &layout],
-                target: FullScreenTarget {
-                    colors: &[look.finished_format],
-                    blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
-                    ..Default::default()
+            if look.output == SurfaceOutput::Radiance {
+                defines.push("RADIANCE");
+            }
+            let layout = bindings::layout(&gpu.device, "composite", &entries);
+            let pipeline = full_screen(
+                gpu,
+                &FullScreen {
+                    label: "composite",
+                    path: "pass/composite.wgsl",
+                    defines: &defines,
+                    constants: &[("SAMPLES", f64::from(look.samples))],
+                    groups: &[frame_layout, &layout],
+                    target: FullScreenTarget {
+                        colors: &[look.finished_format],
+                        blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+                        ..Default::default()
+                    },
                 },
-            },
-        )?;
-        let group = bindings::group(&gpu.device, "composite", &layout, &resources);
-        Ok(Self { pipeline, group, part, backdrop })
+            )?;
+            Ok::<_, RenderError>(Source {
+                pipeline,
+                group: bindings::group(&gpu.device, "composite", &layout, &resources),
+            })
+        };
+        let surfaces = source(None)?;
+        let layered = targets.layered.as_ref().map(|samples| source(Some(samples))).transpose()?;
+        Ok(Self { surfaces, layered, part, backdrop })
     }
 
-    /// Writes every pixel of the finished picture. The floor is behind the model wherever it is seen at all.
+    /// Writes every pixel of the finished picture. The floor is behind the model wherever it is seen at all. `layered`
+    /// is the part of the model in which layered surfaces were drawn.
     pub(crate) fn run(
         &self,
         recorder: &mut Recorder<'_>,
         frame: &wgpu::BindGroup,
         floor: Option<&Floor>,
+        layered: Option<Region>,
         target: &wgpu::TextureView,
     ) {
         let color = wgpu::RenderPassColorAttachment {
@@ -95,9 +107,68 @@ impl Composite {
         if let Some(floor) = floor {
             floor.draw(&mut pass);
         }
-        pass.set_pipeline(&self.pipeline);
-        pass.set_bind_group(1, &self.group, &[]);
-        pass.set_scissor_rect(self.part.x, self.part.y, self.part.width, self.part.height);
-        pass.draw(0..3, 0..1);
+        let mut draw = |source: &Source, local: Region| {
+            if local.width > 0 && local.height > 0 {
+                pass.set_pipeline(&source.pipeline);
+                pass.set_bind_group(1, &source.group, &[]);
+                pass.set_scissor_rect(self.part.x + local.x, self.part.y + local.y, local.width, local.height);
+                pass.draw(0..3, 0..1);
+            }
+        };
+        let whole = Region::whole(self.part.width, self.part.height);
+        match (&self.layered, layered) {
+            (Some(source), Some(inner)) => {
+                around(whole, inner).into_iter().for_each(|part| draw(&self.surfaces, part));
+                draw(source, inner);
+            }
+            _ => draw(&self.surfaces, whole),
+        }
+    }
+}
+
+/// What is left of `whole` without `inner`: above, below, left, right.
+fn around(whole: Region, inner: Region) -> [Region; 4] {
+    let (right, bottom) = (inner.x + inner.width, inner.y + inner.height);
+    [
+        Region { height: inner.y, ..whole },
+        Region { y: bottom, height: whole.height - bottom, ..whole },
+        Region { x: 0, width: inner.x, ..inner },
+        Region { x: right, width: whole.width - right, ..inner },
+    ]
+}
+
+/// Layout of the surfaces' textures (`lib/surfaces.wgsl`), bindings 1 to 4.
+pub(crate) fn surface_entries() -> impl Iterator<Item = wgpu::BindGroupLayoutEntry> {
+    let surfaces = [1, 2].map(|k| bindings::texture(k, wgpu::TextureSampleType::Uint));
+    surfaces.into_iter().chain([3, 4].map(|k| bindings::texture(k, bindings::UNFILTERED)))
+}
+
+/// The textures themselves, in the same order.
+pub(crate) fn surface_resources(targets: &Targets) -> impl Iterator<Item = wgpu::BindingResource<'_>> {
+    targets.surfaces.iter().chain(&targets.colors).map(bindings::view)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_and_what_is_around_it_cover_every_pixel_once() {
+        let whole = Region::whole(20, 11);
+        for inner in [
+            Region { x: 3, y: 2, width: 5, height: 6 },
+            Region { x: 0, y: 0, width: 20, height: 11 },
+            Region { x: 15, y: 10, width: 5, height: 1 },
+        ] {
+            let mut count = [[0; 20]; 11];
+            for part in around(whole, inner).into_iter().chain([inner]) {
+                for y in part.y..part.y + part.height {
+                    for x in part.x..part.x + part.width {
+                        count[y as usize][x as usize] += 1;
+                    }
+                }
+            }
+            assert!(count.iter().flatten().all(|n| *n == 1), "{inner:?}");
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::visibility::SURFACES;
 use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
-use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
+use crate::pipelines::{DEPTH_FORMAT, FullScreen, FullScreenTarget, full_screen};
 use crate::targets::Targets;
 
 /// Writes the colour of each surface to the samples it covers.
@@ -34,7 +34,7 @@ impl Spread {
                 defines: if samples > 1 { &["MULTISAMPLED"] } else { &[] },
                 constants: &[],
                 groups: &[frame_layout, &layout],
-                target: FullScreenTarget { colors: &[format], samples, ..Default::default() },
+                target: FullScreenTarget { colors: &[format], over: Some(DEPTH_FORMAT), samples, ..Default::default() },
             },
         )?;
         let groups = [0, 1].map(|k| {

@@ -137,6 +137,13 @@ impl Classify {
     }
 }
 
+/// The smallest part that holds both.
+pub(crate) fn joined(a: Region, b: Region) -> Region {
+    let (x, y) = (a.x.min(b.x), a.y.min(b.y));
+    let (right, bottom) = ((a.x + a.width).max(b.x + b.width), (a.y + a.height).max(b.y + b.height));
+    Region { x, y, width: right - x, height: bottom - y }
+}
+
 /// The part of the target in which a box can be seen, in whole pixels; nothing when it is outside.
 pub(crate) fn scissor(
     clip_from_world: &glam::Mat4,

@@ -23,6 +23,8 @@ pub(crate) struct FullScreenTarget<'a> {
     pub(crate) blend: Option<wgpu::BlendState>,
     /// A depth target whose every value is written.
     pub(crate) depth: Option<wgpu::TextureFormat>,
+    /// A depth target of the same pass that is left as it is.
+    pub(crate) over: Option<wgpu::TextureFormat>,
     /// Samples per pixel; 0 and 1 are the same.
     pub(crate) samples: u32,
 }
@@ -55,9 +57,9 @@ pub(crate) fn full_screen(gpu: &Gpu, pass: &FullScreen<'_>) -> Result<wgpu::Rend
             buffers: &[],
         },
         primitive: wgpu::PrimitiveState::default(),
-        depth_stencil: target.depth.map(|format| wgpu::DepthStencilState {
+        depth_stencil: target.depth.or(target.over).map(|format| wgpu::DepthStencilState {
             format,
-            depth_write_enabled: Some(true),
+            depth_write_enabled: Some(target.depth.is_some()),
             depth_compare: Some(wgpu::CompareFunction::Always),
             stencil: wgpu::StencilState::default(),
             bias: wgpu::DepthBiasState::default(),

@@ -21,6 +21,7 @@ const FILES: &[(&str, &str)] = &[
     ("lib/direct_light.wgsl", include_str!("../../shaders/lib/direct_light.wgsl")),
     ("lib/transmission.wgsl", include_str!("../../shaders/lib/transmission.wgsl")),
     ("lib/full_screen.wgsl", include_str!("../../shaders/lib/full_screen.wgsl")),
+    ("lib/surfaces.wgsl", include_str!("../../shaders/lib/surfaces.wgsl")),
     ("lib/surface.wgsl", include_str!("../../shaders/lib/surface.wgsl")),
     ("pass/depth.wgsl", include_str!("../../shaders/pass/depth.wgsl")),
     ("pass/visibility.wgsl", include_str!("../../shaders/pass/visibility.wgsl")),
@@ -145,15 +146,17 @@ mod tests {
         let textures = declarations(&[], &[Slot::BaseColor], Footprint::Neighbors);
         for (path, defines) in [
             ("lib/full_screen.wgsl", include_str!("../../shaders/lib/full_screen.wgsl")),
+            ("lib/surfaces.wgsl", include_str!("../../shaders/lib/surfaces.wgsl")),
             ("lib/surface.wgsl", include_str!("../../shaders/lib/surface.wgsl")),
             ("pass/depth.wgsl", vec![]),
             ("lib/full_screen.wgsl", include_str!("../../shaders/lib/full_screen.wgsl")),
+            ("lib/surfaces.wgsl", include_str!("../../shaders/lib/surfaces.wgsl")),
             ("lib/surface.wgsl", include_str!("../../shaders/lib/surface.wgsl")),
             ("pass/depth.wgsl", vec!["CUT"]),
             ("pass/floor.wgsl", vec![]),
             ("pass/floor_shadow.wgsl", vec![]),
             ("pass/behind.wgsl", vec![]),
-            ("pass/behind.wgsl", vec!["CAPTURE", "MULTISAMPLED"]),
+            ("pass/behind.wgsl", vec!["CAPTURE"]),
             ("pass/visibility.wgsl", vec![]),
             ("pass/visibility.wgsl", vec!["CUT"]),
             ("pass/classify.wgsl", vec![]),
@@ -162,10 +165,10 @@ mod tests {
             ("pass/spread.wgsl", vec![]),
             ("pass/spread.wgsl", vec!["MULTISAMPLED"]),
             ("pass/composite.wgsl", vec![]),
-            ("pass/composite.wgsl", vec!["SURFACES"]),
-            ("pass/composite.wgsl", vec!["SURFACES", "RADIANCE"]),
             ("pass/composite.wgsl", vec!["RADIANCE"]),
-            ("pass/composite.wgsl", vec!["RADIANCE", "MULTISAMPLED"]),
+            ("pass/composite.wgsl", vec!["LAYERED"]),
+            ("pass/composite.wgsl", vec!["LAYERED", "RADIANCE"]),
+            ("pass/composite.wgsl", vec!["LAYERED", "RADIANCE", "MULTISAMPLED"]),
         ] {
             validate(path, &defines.into_iter().map(str::to_owned).collect(), &textures);
         }
