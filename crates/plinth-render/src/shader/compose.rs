@@ -145,13 +145,7 @@ mod tests {
     fn every_other_pass_is_valid() {
         let textures = declarations(&[], &[Slot::BaseColor], Footprint::Neighbors);
         for (path, defines) in [
-            ("lib/full_screen.wgsl", include_str!("../../shaders/lib/full_screen.wgsl")),
-            ("lib/surfaces.wgsl", include_str!("../../shaders/lib/surfaces.wgsl")),
-            ("lib/surface.wgsl", include_str!("../../shaders/lib/surface.wgsl")),
             ("pass/depth.wgsl", vec![]),
-            ("lib/full_screen.wgsl", include_str!("../../shaders/lib/full_screen.wgsl")),
-            ("lib/surfaces.wgsl", include_str!("../../shaders/lib/surfaces.wgsl")),
-            ("lib/surface.wgsl", include_str!("../../shaders/lib/surface.wgsl")),
             ("pass/depth.wgsl", vec!["CUT"]),
             ("pass/floor.wgsl", vec![]),
             ("pass/floor_shadow.wgsl", vec![]),
