@@ -7,14 +7,18 @@
 use plinth_frame::Region;
 
 use crate::RenderError;
+use crate::pass::behind::far_side_pass;
 use crate::pass::shadow_map::ShadowMap;
 use crate::pass::visibility::{SURFACES, joined, scissor};
-use crate::pass::{cleared, depth_target};
+use crate::pass::{cleared, depth_target, kept};
 use crate::pipelines::{DepthView, Side};
 use crate::recorder::Recorder;
 use crate::renderer::Renderer;
 use crate::upload::geometry::Batch;
 use crate::upload::material::{DrawClass, MaterialOnGpu};
+
+/// How often glass may look at what is behind it in one frame.
+const MAX_LOOKS_BEHIND: usize = 8;
 
 impl Renderer<'_> {
     /// Shadow maps and the floor's shadow.
@@ -59,9 +63,6 @@ impl Renderer<'_> {
         self.encode_shading(recorder)?;
         let layered = self.layered_part();
         if let Some(part) = layered {
-            if let Some(behind) = &self.behind {
-                behind.capture(recorder, &self.frame_group);
-            }
             self.encode_layered(recorder, part)?;
         }
         // Seen from below, the floor would hide the model.
@@ -130,21 +131,73 @@ impl Renderer<'_> {
             .reduce(joined)
     }
 
+    /// Layered batches in the groups that are drawn between two looks at what is behind: a glass body that refracts
+    /// sees the glass behind it.
+    fn layered_groups(&self) -> Vec<Vec<usize>> {
+        let mut groups: Vec<Vec<usize>> = vec![Vec::new()];
+        let class = |i: usize| self.materials[self.batches[i].material].key.class;
+        let layered: Vec<usize> = self.order.iter().copied().filter(|i| class(*i).is_layered()).collect();
+        let glass = layered.iter().filter(|i| class(**i) == DrawClass::Transmissive).count();
+        let mut seen = 0;
+        for i in layered {
+            if class(i) == DrawClass::Transmissive {
+                seen += 1;
+                // The farthest of very many share one look.
+                if glass - seen < MAX_LOOKS_BEHIND && groups.last().is_some_and(|group| !group.is_empty()) {
+                    groups.push(Vec::new());
+                }
+            }
+            if let Some(group) = groups.last_mut() {
+                group.push(i);
+            }
+        }
+        groups
+    }
+
     fn encode_layered(&mut self, recorder: &mut Recorder<'_>, part: Region) -> Result<(), RenderError> {
+        for (k, group) in self.layered_groups().into_iter().enumerate() {
+            if let (Some(behind), Some(target)) = (&self.behind, &self.targets.behind) {
+                if k == 0 {
+                    behind.capture_opaque(recorder, &self.frame_group, target);
+                } else {
+                    behind.capture_drawn(recorder, &self.frame_group);
+                }
+                let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
+                let mut pass = far_side_pass(recorder, &self.frame_group, target);
+                pass.set_pipeline(self.pipelines.far_side(&base)?);
+                for i in group.iter().filter(|i| self.materials[self.batches[**i].material].refracts) {
+                    let batch = &self.batches[*i];
+                    pass.set_vertex_buffer(0, batch.pose.slice(..));
+                    pass.set_index_buffer(batch.indices.slice(..), wgpu::IndexFormat::Uint32);
+                    pass.draw_indexed(0..batch.index_count, 0, 0..1);
+                }
+            }
+            self.encode_layered_group(recorder, part, &group, k == 0)?;
+        }
+        Ok(())
+    }
+
+    fn encode_layered_group(
+        &mut self,
+        recorder: &mut Recorder<'_>,
+        part: Region,
+        group: &[usize],
+        first: bool,
+    ) -> Result<(), RenderError> {
         let (Some(samples), Some(spread)) = (&self.targets.layered, &self.spread) else { return Ok(()) };
-        let depth = depth_target(&self.targets.depth, None, false);
-        let mut pass = recorder.pass("layered", &self.frame_group, &[cleared(samples)], Some(depth));
+        let color = if first { cleared(samples) } else { kept(samples) };
+        let depth = depth_target(&self.targets.depth, None, true);
+        let mut pass = recorder.pass("layered", &self.frame_group, &[color], Some(depth));
         pass.set_scissor_rect(part.x, part.y, part.width, part.height);
-        spread.draw(&mut pass);
+        if first {
+            spread.draw(&mut pass);
+        }
         if let Some(behind) = &self.behind {
             pass.set_bind_group(1, &behind.group, &[]);
         }
         let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
-        for i in &self.order {
+        for i in group {
             let (batch, material) = (&self.batches[*i], &self.materials[self.batches[*i].material]);
-            if !material.key.class.is_layered() {
-                continue;
-            }
             let side =
                 if self.closed[*i] && material.key.class == DrawClass::Blended { Side::Both } else { Side::Material };
             pass.set_pipeline(self.pipelines.layered(&base, material, side)?);

@@ -13,7 +13,7 @@ use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
 use crate::gpu::Gpu;
 use crate::gpu_types;
 use crate::light::{PreparedLight, prepare};
-use crate::pass::behind::Behind;
+use crate::pass::behind::{Behind, scene_layout};
 use crate::pass::composite::Composite;
 use crate::pass::floor::{Floor, FloorArea};
 use crate::pass::shadow_map::ShadowMap;
@@ -123,7 +123,7 @@ impl<'g> Renderer<'g> {
         let model_region = region_of(scene, picture, None);
         let region = region_of(scene, picture, area);
         let look = target_look(gpu, picture, (region, model_region), &materials, &batches);
-        let layouts = Layouts { frame: frame_layout(gpu), scene: Behind::scene_layout(gpu), batch: batch_layout(gpu) };
+        let layouts = Layouts { frame: frame_layout(gpu), scene: scene_layout(gpu), batch: batch_layout(gpu) };
         let (key_map, sun_map) = shadow_maps(gpu, scene, &light);
         let switches = LightSwitches {
             key: scene.key_light.is_some(),
@@ -147,9 +147,12 @@ impl<'g> Renderer<'g> {
             Some(_) => Some(Spread::new(gpu, &layouts.frame, &targets, look.samples, look.color_format)?),
             None => None,
         };
-        let behind = match &targets.behind {
-            Some(target) => Some(Behind::new(gpu, &layouts.frame, &layouts.scene, look.samples, &targets, target)?),
-            None => None,
+        let behind = match (&targets.behind, &targets.layered) {
+            (Some(target), Some(layered)) => {
+                let all = (&targets, target, layered);
+                Some(Behind::new(gpu, &layouts.frame, &layouts.scene, look.samples, all)?)
+            }
+            _ => None,
         };
         let specular = environment::upload(gpu, &light.specular);
         let frame_buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {

@@ -27,10 +27,23 @@ pub(crate) struct Targets {
     pub(crate) behind: Option<Behind>,
 }
 
-/// The opaque part of the picture, as refracted rays find it.
+/// Format of the picture as refracted rays find it.
+pub(crate) const BEHIND_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
+/// Format of its distance.
+pub(crate) const DISTANCE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Float;
+/// Format of unit vectors.
+pub(crate) const NORMAL_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
+
+/// What refracted rays find.
 pub(crate) struct Behind {
+    /// The picture so far.
     pub(crate) color: wgpu::Texture,
     pub(crate) mips: u32,
+    /// Distance of its opaque part along the camera's axis.
+    pub(crate) distance: wgpu::TextureView,
+    /// Normal and depth of the far side of the body that is drawn next.
+    pub(crate) far_normal: wgpu::TextureView,
+    pub(crate) far_depth: wgpu::TextureView,
 }
 
 /// What decides the targets.
@@ -58,8 +71,13 @@ impl Targets {
         let layered = look.layered.then(|| part(look.samples, look.color_format, readable));
         let behind = look.transmissive.then(|| {
             let mips = model.width.max(model.height).ilog2().clamp(1, 8);
-            let color = texture(gpu, model, 1, wgpu::TextureFormat::Rgba16Float, readable, mips);
-            Behind { color, mips }
+            Behind {
+                color: texture(gpu, model, 1, BEHIND_FORMAT, readable, mips),
+                mips,
+                distance: part(1, DISTANCE_FORMAT, readable),
+                far_normal: part(1, NORMAL_FORMAT, readable),
+                far_depth: part(1, DEPTH_FORMAT, readable),
+            }
         });
         Self {
             triangles: part(look.samples, TRIANGLE_FORMAT, readable),

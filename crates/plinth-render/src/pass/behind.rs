@@ -1,18 +1,18 @@
-//! The opaque part of the picture as a texture with mip levels, for refraction.
+//! What glass shows: the picture so far as a texture with mip levels, its distance, and the far side of the body.
 
-use super::cleared;
 use super::composite::{surface_entries, surface_resources};
+use super::{cleared, depth_target};
 use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
 use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
-use crate::targets::{Behind as BehindTarget, Targets};
+use crate::targets::{self, Targets};
 
 /// Captures the picture and blurs it.
 pub(crate) struct Behind {
-    capture: wgpu::RenderPipeline,
-    capture_group: wgpu::BindGroup,
+    opaque: Capture,
+    drawn: Capture,
     halve: wgpu::RenderPipeline,
     halve_groups: Vec<wgpu::BindGroup>,
     levels: Vec<wgpu::TextureView>,
@@ -20,31 +20,35 @@ pub(crate) struct Behind {
     pub(crate) group: wgpu::BindGroup,
 }
 
+struct Capture {
+    pipeline: wgpu::RenderPipeline,
+    group: wgpu::BindGroup,
+}
+
+/// Group 1 of surfaces that look through.
+pub(crate) fn scene_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
+    bindings::layout(
+        &gpu.device,
+        "behind",
+        &[
+            bindings::texture(0, bindings::FILTERED),
+            bindings::texture(1, bindings::UNFILTERED),
+            bindings::texture(2, bindings::UNFILTERED),
+            bindings::texture(3, wgpu::TextureSampleType::Depth),
+        ],
+    )
+}
+
 impl Behind {
+    /// `layered` holds the samples of glass that is drawn already.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
         scene_layout: &wgpu::BindGroupLayout,
         samples: u32,
-        targets: &Targets,
-        target: &BehindTarget,
+        (targets, target, layered): (&Targets, &targets::Behind, &wgpu::TextureView),
     ) -> Result<Self, RenderError> {
-        let entries: Vec<_> = surface_entries().collect();
-        let capture_layout = bindings::layout(&gpu.device, "behind", &entries);
-        let halve_layout = Self::scene_layout(gpu);
-        let constants = [("SAMPLES", f64::from(samples))];
-        let pass = |label, defines, constants, group| FullScreen {
-            label,
-            path: "pass/behind.wgsl",
-            defines,
-            constants,
-            groups: group,
-            target: FullScreenTarget { colors: &[wgpu::TextureFormat::Rgba16Float], ..Default::default() },
-        };
-        let capture_groups = [frame_layout, &capture_layout];
-        let capture = full_screen(gpu, &pass("behind", &["CAPTURE"][..], &constants[..], &capture_groups))?;
-        let halve_layouts = [frame_layout, &halve_layout];
-        let halve = full_screen(gpu, &pass("behind halved", &[], &[], &halve_layouts))?;
+        let device = &gpu.device;
         let level = |mip: u32, count: u32| {
             target.color.create_view(&wgpu::TextureViewDescriptor {
                 base_mip_level: mip,
@@ -53,51 +57,96 @@ impl Behind {
             })
         };
         let levels: Vec<_> = (0..target.mips).map(|mip| level(mip, 1)).collect();
-        let entries: Vec<_> = (1..)
-            .zip(surface_resources(targets))
-            .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })
-            .collect();
-        let capture_group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("behind"),
-            layout: &capture_layout,
-            entries: &entries,
-        });
-        let bind = |layout: &wgpu::BindGroupLayout, view: &wgpu::TextureView| {
-            bindings::group(&gpu.device, "behind", layout, &[bindings::view(view)])
+        let constants = [("SAMPLES", f64::from(samples))];
+        let make = |label, defines: &[&str], layout, colors| {
+            full_screen(
+                gpu,
+                &FullScreen {
+                    label,
+                    path: "pass/behind.wgsl",
+                    defines,
+                    constants: if defines.contains(&"HALVE") { &[] } else { &constants },
+                    groups: &[frame_layout, layout],
+                    target: FullScreenTarget { colors, ..Default::default() },
+                },
+            )
         };
-        Ok(Self {
-            capture,
-            capture_group,
-            halve,
-            halve_groups: levels.iter().map(|view| bind(&halve_layout, view)).collect(),
-            group: bind(scene_layout, &level(0, target.mips)),
-            levels,
-        })
+        let sampled = if samples > 1 { "MULTISAMPLED" } else { "ONE_SAMPLE" };
+        let formats = [targets::BEHIND_FORMAT, targets::DISTANCE_FORMAT];
+
+        let mut entries: Vec<_> = surface_entries().collect();
+        entries.push(bindings::multisampled(5, wgpu::TextureSampleType::Depth, samples));
+        let layout = bindings::layout(device, "opaque behind", &entries);
+        let pipeline = make("opaque behind", &["SURFACES", sampled], &layout, &formats)?;
+        let resources = surface_resources(targets).chain([bindings::view(&targets.depth)]);
+        let entries: Vec<_> =
+            (1..).zip(resources).map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource }).collect();
+        let descriptor = wgpu::BindGroupDescriptor { label: Some("opaque behind"), layout: &layout, entries: &entries };
+        let opaque = Capture { pipeline, group: device.create_bind_group(&descriptor) };
+
+        let layout =
+            bindings::layout(device, "drawn behind", &[bindings::multisampled(0, bindings::UNFILTERED, samples)]);
+        let drawn = Capture {
+            pipeline: make("drawn behind", &["SAMPLES_DRAWN", sampled], &layout, &formats[..1])?,
+            group: bindings::group(device, "drawn behind", &layout, &[bindings::view(layered)]),
+        };
+
+        let layout = bindings::layout(device, "halved", &[bindings::texture(0, bindings::FILTERED)]);
+        let halve = make("halved", &["HALVE"], &layout, &formats[..1])?;
+        let halve_groups =
+            levels.iter().map(|view| bindings::group(device, "halved", &layout, &[bindings::view(view)])).collect();
+        let group = bindings::group(
+            device,
+            "behind",
+            scene_layout,
+            &[
+                bindings::view(&level(0, target.mips)),
+                bindings::view(&target.distance),
+                bindings::view(&target.far_normal),
+                bindings::view(&target.far_depth),
+            ],
+        );
+        Ok(Self { opaque, drawn, halve, halve_groups, levels, group })
     }
 
-    /// Group 1 of surfaces that look through: one filterable texture.
-    pub(crate) fn scene_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
-        bindings::layout(&gpu.device, "behind", &[bindings::texture(0, bindings::FILTERED)])
+    /// Captures what is opaque.
+    pub(crate) fn capture_opaque(
+        &self,
+        recorder: &mut Recorder<'_>,
+        frame: &wgpu::BindGroup,
+        target: &targets::Behind,
+    ) {
+        let colors = [cleared(&self.levels[0]), cleared(&target.distance)];
+        draw(&mut recorder.pass("behind", frame, &colors, None), &self.opaque.pipeline, &self.opaque.group);
+        self.blur(recorder, frame);
     }
 
-    /// Copies what is drawn so far, then halves it level by level.
-    pub(crate) fn capture(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
-        run(recorder, frame, &self.capture, &self.capture_group, &self.levels[0]);
+    /// Captures what is drawn so far, glass included; the distance stays that of what is opaque.
+    pub(crate) fn capture_drawn(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
+        let colors = [cleared(&self.levels[0])];
+        draw(&mut recorder.pass("behind", frame, &colors, None), &self.drawn.pipeline, &self.drawn.group);
+        self.blur(recorder, frame);
+    }
+
+    fn blur(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
         for (source, target) in self.halve_groups.iter().zip(&self.levels[1..]) {
-            run(recorder, frame, &self.halve, source, target);
+            draw(&mut recorder.pass("behind", frame, &[cleared(target)], None), &self.halve, source);
         }
     }
 }
 
-fn run(
-    recorder: &mut Recorder<'_>,
-    frame: &wgpu::BindGroup,
-    pipeline: &wgpu::RenderPipeline,
-    source: &wgpu::BindGroup,
-    target: &wgpu::TextureView,
-) {
-    let mut pass = recorder.pass("behind", frame, &[cleared(target)], None);
+fn draw(pass: &mut wgpu::RenderPass<'_>, pipeline: &wgpu::RenderPipeline, source: &wgpu::BindGroup) {
     pass.set_pipeline(pipeline);
     pass.set_bind_group(1, source, &[]);
     pass.draw(0..3, 0..1);
+}
+
+/// The pass over the far side of a body.
+pub(crate) fn far_side_pass<'r>(
+    recorder: &'r mut Recorder<'_>,
+    frame: &wgpu::BindGroup,
+    target: &targets::Behind,
+) -> wgpu::RenderPass<'r> {
+    let depth = depth_target(&target.far_depth, Some(1.0), true);
+    recorder.pass("far side", frame, &[cleared(&target.far_normal)], Some(depth))
 }

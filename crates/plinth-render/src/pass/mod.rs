@@ -17,6 +17,12 @@ pub(crate) const fn cleared(view: &wgpu::TextureView) -> Option<wgpu::RenderPass
     })
 }
 
+/// A colour target that is drawn over.
+pub(crate) const fn kept(view: &wgpu::TextureView) -> Option<wgpu::RenderPassColorAttachment<'_>> {
+    let ops = wgpu::Operations { load: wgpu::LoadOp::Load, store: wgpu::StoreOp::Store };
+    Some(wgpu::RenderPassColorAttachment { view, depth_slice: None, resolve_target: None, ops })
+}
+
 /// A depth target, cleared to `clear` or kept as it is, stored if `store`.
 pub(crate) const fn depth_target(
     view: &wgpu::TextureView,

@@ -9,6 +9,7 @@ use super::{
 use crate::RenderError;
 use crate::shader::compose;
 use crate::shader::material_source::{Footprint, Slot, declarations};
+use crate::targets::NORMAL_FORMAT;
 use crate::upload::material::CutMaterial;
 
 /// What both kinds have in common.
@@ -66,6 +67,39 @@ pub(super) fn create_depth(
             target: None,
         },
     )
+}
+
+/// The far sides of glass bodies.
+pub(super) fn create_far_side(base: &PipelineBase<'_>) -> Result<wgpu::RenderPipeline, RenderError> {
+    let source = compose("pass/far_side.wgsl", &BTreeSet::new(), &[])?;
+    let module = shader(base.gpu, "far side", &source)?;
+    let device = &base.gpu.device;
+    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some("far side"),
+        bind_group_layouts: &[Some(base.frame_layout)],
+        immediate_size: 0,
+    });
+    Ok(device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+        label: Some("far side"),
+        layout: Some(&layout),
+        vertex: wgpu::VertexState {
+            module: &module,
+            entry_point: Some("vs"),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            buffers: &[Some(pose_stream(&POSE_ATTRIBUTES[..2]))],
+        },
+        primitive: wgpu::PrimitiveState { cull_mode: Some(wgpu::Face::Front), ..Default::default() },
+        depth_stencil: Some(depth_state(true, wgpu::CompareFunction::LessEqual, 0)),
+        multisample: wgpu::MultisampleState::default(),
+        fragment: Some(wgpu::FragmentState {
+            module: &module,
+            entry_point: Some("fs"),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            targets: &[Some(NORMAL_FORMAT.into())],
+        }),
+        multiview_mask: None,
+        cache: None,
+    }))
 }
 
 fn create(base: &PipelineBase<'_>, look: &Geometry<'_>) -> Result<wgpu::RenderPipeline, RenderError> {

@@ -84,6 +84,7 @@ pub(crate) struct Pipelines {
     shades: BTreeMap<VariantKey, wgpu::RenderPipeline>,
     layered: BTreeMap<(VariantKey, Side), wgpu::RenderPipeline>,
     depths: BTreeMap<(DepthView, CutKey), wgpu::RenderPipeline>,
+    far_side: BTreeMap<(), wgpu::RenderPipeline>,
 }
 
 impl Pipelines {
@@ -116,6 +117,11 @@ impl Pipelines {
     ) -> Result<&wgpu::RenderPipeline, RenderError> {
         let key = (material.key.clone(), side);
         cached(&mut self.layered, &key, || surface::create_layered(base, material, side))
+    }
+
+    /// The pipeline that notes where light leaves a glass body.
+    pub(crate) fn far_side(&mut self, base: &PipelineBase<'_>) -> Result<&wgpu::RenderPipeline, RenderError> {
+        cached(&mut self.far_side, &(), || depth::create_far_side(base))
     }
 
     /// The pipeline that writes depth as a light sees it; `cut` where alpha makes holes.

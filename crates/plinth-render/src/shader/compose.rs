@@ -32,6 +32,7 @@ const FILES: &[(&str, &str)] = &[
     ("pass/floor_shadow.wgsl", include_str!("../../shaders/pass/floor_shadow.wgsl")),
     ("pass/floor.wgsl", include_str!("../../shaders/pass/floor.wgsl")),
     ("pass/behind.wgsl", include_str!("../../shaders/pass/behind.wgsl")),
+    ("pass/far_side.wgsl", include_str!("../../shaders/pass/far_side.wgsl")),
     ("pass/composite.wgsl", include_str!("../../shaders/pass/composite.wgsl")),
 ];
 
@@ -149,8 +150,12 @@ mod tests {
             ("pass/depth.wgsl", vec!["CUT"]),
             ("pass/floor.wgsl", vec![]),
             ("pass/floor_shadow.wgsl", vec![]),
-            ("pass/behind.wgsl", vec![]),
-            ("pass/behind.wgsl", vec!["CAPTURE"]),
+            ("pass/behind.wgsl", vec!["HALVE"]),
+            ("pass/behind.wgsl", vec!["SURFACES"]),
+            ("pass/behind.wgsl", vec!["SURFACES", "MULTISAMPLED"]),
+            ("pass/behind.wgsl", vec!["SAMPLES_DRAWN"]),
+            ("pass/behind.wgsl", vec!["SAMPLES_DRAWN", "MULTISAMPLED"]),
+            ("pass/far_side.wgsl", vec![]),
             ("pass/visibility.wgsl", vec![]),
             ("pass/visibility.wgsl", vec!["CUT"]),
             ("pass/classify.wgsl", vec![]),

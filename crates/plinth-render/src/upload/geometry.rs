@@ -83,17 +83,19 @@ pub(crate) fn build(
     sorted: &[bool],
 ) -> Result<Geometry, RenderError> {
     let Posed { primitives: posed, indices, moving } = *posed;
-    let mut groups: BTreeMap<(usize, bool), Vec<usize>> = BTreeMap::new();
+    let mut groups: BTreeMap<(usize, bool, usize), Vec<usize>> = BTreeMap::new();
     for (i, one) in posed.iter().enumerate() {
         let Some(primitive) = primitive_of(scene, one) else { continue };
         if primitive.topology == Topology::Triangles && !indices[i].is_empty() {
-            groups.entry((primitive.material, moving[i])).or_default().push(i);
+            // What is sorted by depth is sorted as whole bodies first.
+            let body = if sorted[primitive.material] { i } else { 0 };
+            groups.entry((primitive.material, moving[i], body)).or_default().push(i);
         }
     }
     let most = gpu.max_storage_bytes() as usize / size_of::<SurfaceVertex>();
     let mut batches = Vec::new();
     let mut words = Vec::new();
-    for ((material, moving), members) in groups {
+    for ((material, moving, _), members) in groups {
         let mut draft = Draft::default();
         for i in members {
             if let Some(primitive) = primitive_of(scene, &posed[i]) {

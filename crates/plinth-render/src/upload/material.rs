@@ -46,6 +46,8 @@ pub(crate) struct MaterialOnGpu {
     pub(crate) group: wgpu::BindGroup,
     /// The variant for depth-only passes that cut by alpha, with its own bindings.
     pub(crate) cut: Option<CutMaterial>,
+    /// It bounds a volume that light is refracted into and out of.
+    pub(crate) refracts: bool,
     /// It lets so much light through that it casts no shadow.
     pub(crate) shadowless: bool,
 }
@@ -81,8 +83,10 @@ pub(crate) fn upload(
         let (layout, group) = bind(gpu, model, textures, material, &buffer, &slots);
         CutMaterial { slots, layout, group }
     });
-    let shadowless = material.transmission.is_some_and(|t| t.factor > 0.5);
-    MaterialOnGpu { key, layout, group, cut, shadowless }
+    let refracts = key.class == DrawClass::Transmissive && material.volume.is_some_and(|v| v.thickness > 0.0);
+    // Light that is refracted does not go straight on: a thick body casts a shadow, a pane does not.
+    let shadowless = material.transmission.is_some_and(|t| t.factor > 0.5) && !refracts;
+    MaterialOnGpu { key, layout, group, cut, refracts, shadowless }
 }
 
 /// The draw class of a material.
