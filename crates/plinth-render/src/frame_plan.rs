@@ -158,7 +158,7 @@ impl Renderer<'_> {
         for (k, group) in self.layered_groups().into_iter().enumerate() {
             if let (Some(behind), Some(target)) = (&self.behind, &self.targets.behind) {
                 if k == 0 {
-                    behind.capture_opaque(recorder, &self.frame_group, target);
+                    behind.capture_opaque(recorder, &self.frame_group);
                 } else {
                     behind.capture_drawn(recorder, &self.frame_group);
                 }

@@ -30,7 +30,7 @@ pub(crate) struct Targets {
 /// Format of the picture as refracted rays find it.
 pub(crate) const BEHIND_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 /// Format of its distance.
-pub(crate) const DISTANCE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Float;
+pub(crate) const DISTANCE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R16Float;
 /// Format of unit vectors.
 pub(crate) const NORMAL_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 
@@ -40,7 +40,7 @@ pub(crate) struct Behind {
     pub(crate) color: wgpu::Texture,
     pub(crate) mips: u32,
     /// Distance of its opaque part along the camera's axis.
-    pub(crate) distance: wgpu::TextureView,
+    pub(crate) distance: wgpu::Texture,
     /// Normal and depth of the far side of the body that is drawn next.
     pub(crate) far_normal: wgpu::TextureView,
     pub(crate) far_depth: wgpu::TextureView,
@@ -74,7 +74,7 @@ impl Targets {
             Behind {
                 color: texture(gpu, model, 1, BEHIND_FORMAT, readable, mips),
                 mips,
-                distance: part(1, DISTANCE_FORMAT, readable),
+                distance: texture(gpu, model, 1, DISTANCE_FORMAT, readable, mips),
                 far_normal: part(1, NORMAL_FORMAT, readable),
                 far_depth: part(1, DEPTH_FORMAT, readable),
             }

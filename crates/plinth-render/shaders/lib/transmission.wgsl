@@ -3,14 +3,18 @@
 // found by iteration. Needs types/frame.wgsl, layers, ibl.
 
 @group(1) @binding(0) var behind: texture_2d<f32>;
-// Distance of what is behind along the camera's axis, 0 where nothing is.
+// Distance of what is behind along the camera's axis, times its coverage.
 @group(1) @binding(1) var behind_distance: texture_2d<f32>;
 // Outward normal and depth of the body's far side; depth 1 where it has none.
 @group(1) @binding(2) var far_normal: texture_2d<f32>;
 @group(1) @binding(3) var far_depth: texture_depth_2d;
 
 const EXIT_STEPS: i32 = 4;
-const HIT_STEPS: i32 = 5;
+// How far a ray is followed beyond the body, in world units (a model spans 2), in how many steps, and how often the step
+// in which it meets something is halved.
+const REACH: f32 = 3.0;
+const HIT_STEPS: i32 = 16;
+const HALVINGS: i32 = 5;
 
 // Where a world point is in the picture, 0..1.
 fn picture_uv(point: vec3<f32>) -> vec2<f32> {
@@ -38,28 +42,48 @@ fn fresnel_from_inside(cos_inside: f32, ior: f32) -> f32 {
     return 0.5 * (parallel * parallel + perpendicular * perpendicular);
 }
 
-// Radiance that comes to a point from a direction: the picture where the ray meets it, the environment elsewhere.
-fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32) -> vec3<f32> {
+// Distance of what is behind along the camera's axis, blurred by a mip level; 0 where nothing is.
+fn distance_behind(uv: vec2<f32>, mip: f32) -> f32 {
+    let coverage = textureSampleLevel(behind, linear_sampler, uv, mip).a;
+    return select(0.0, textureSampleLevel(behind_distance, linear_sampler, uv, mip).r / coverage, coverage > 1e-3);
+}
+
+// Radiance that comes from a direction to where a ray leaves a body after a path in it: the picture where the ray meets it, the environment elsewhere.
+fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> vec3<f32> {
     let around = environment_radiance(direction, roughness);
     let forward = dot(direction, frame.camera_axis.xyz);
-    if forward < 0.05 {
-        return around;
-    }
     let here = distance_along_axis(start);
-    var travelled = 0.35;
-    var met = 0.0;
-    var uv = vec2(0.5);
-    for (var i = 0; i < HIT_STEPS; i++) {
-        uv = picture_uv(start + direction * travelled);
-        let there = textureLoad(behind_distance, picture_pixel(uv), 0).r;
-        met = select(0.0, 1.0, there > here);
-        travelled = select(travelled, (there - here) / forward, there > here);
+    // Rough surfaces spread the ray to a cone, from where it entered the body; its width in pixels chooses the blur.
+    let widening = 0.9 * roughness * roughness / frame.target_size.w;
+    var low = 0.0;
+    var high = 0.0;
+    var met = false;
+    // What is in front of the ray at first cannot be met.
+    var hidden = true;
+    for (var i = 0; i <= HIT_STEPS; i++) {
+        let travelled = REACH * f32(i) / f32(HIT_STEPS);
+        let depth = here + forward * travelled;
+        let there = distance_behind(picture_uv(start + direction * travelled), log2(max(widening * (path + travelled) / depth, 1.0)));
+        let passed = there > 0.0 && depth > there;
+        if !met && passed && !hidden {
+            low = travelled - REACH / f32(HIT_STEPS);
+            high = travelled;
+            met = true;
+        }
+        hidden = passed;
     }
+    for (var i = 0; i < HALVINGS; i++) {
+        let middle = 0.5 * (low + high);
+        let depth = here + forward * middle;
+        let there = distance_behind(picture_uv(start + direction * middle), log2(max(widening * (path + middle) / depth, 1.0)));
+        let passed = there > 0.0 && depth > there;
+        high = select(high, middle, passed);
+        low = select(middle, low, passed);
+    }
+    let uv = picture_uv(start + direction * high);
     let edge = clamp(min(min(uv.x, 1.0 - uv.x), min(uv.y, 1.0 - uv.y)) * 50.0, 0.0, 1.0);
-    // A rough surface spreads the ray to a cone; its width in pixels at the hit chooses the blur.
-    let pixels = 2.0 * roughness * roughness * travelled / ((here + travelled * forward) * frame.target_size.w);
-    let found = textureSampleLevel(behind, linear_sampler, uv, log2(max(pixels, 1.0)));
-    let share = clamp(found.a, 0.0, 1.0) * max(met, select(0.0, 1.0, roughness > 0.1)) * edge;
+    let found = textureSampleLevel(behind, linear_sampler, uv, log2(max(widening * (path + high) / (here + forward * high), 1.0)));
+    let share = select(0.0, clamp(found.a, 0.0, 1.0) * edge, met);
     return mix(around, found.rgb / max(found.a, 1e-3), share);
 }
 
@@ -68,7 +92,7 @@ fn transmitted_radiance(s: Surface, world: vec3<f32>, thickness: f32) -> vec3<f3
     // The index of refraction blurs less the nearer it is to 1 (KHR_materials_transmission, implementation notes).
     let roughness = s.roughness * clamp(ior * 2.0 - 2.0, 0.0, 1.0);
     if thickness <= 0.0 {
-        return beyond(world, -s.v, roughness) * s.base;
+        return beyond(world, -s.v, roughness, 0.0) * s.base;
     }
     let inside = refract(-s.v, s.n, 1.0 / ior);
     let forward = max(dot(inside, frame.camera_axis.xyz), 0.05);
@@ -92,7 +116,7 @@ fn transmitted_radiance(s: Surface, world: vec3<f32>, thickness: f32) -> vec3<f3
     let reflected = environment_radiance(reflect(inside, outward), roughness);
     var radiance = reflected * kept;
     if kept < 1.0 {
-        radiance += beyond(exit, refract(inside, -outward, ior), roughness) * (1.0 - kept);
+        radiance += beyond(exit, refract(inside, -outward, ior), roughness, path) * (1.0 - kept);
     }
     return radiance * through;
 }

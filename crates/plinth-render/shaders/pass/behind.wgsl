@@ -23,6 +23,7 @@
 #endif
 #ifdef HALVE
 @group(1) @binding(0) var source: texture_2d<f32>;
+@group(1) @binding(1) var distance_source: texture_2d<f32>;
 #endif
 
 struct CornerOut {
@@ -41,20 +42,25 @@ fn seen(radiance: vec4<f32>) -> vec4<f32> {
     return min(radiance, vec4(64.0));
 }
 
-#ifdef SURFACES
 struct Behind {
     @location(0) color: vec4<f32>,
-    // Along the camera's axis; 0 where nothing is.
+    // Along the camera's axis, times the coverage.
     @location(1) distance: f32,
 }
 
+#ifdef SURFACES
 @fragment
 fn fs(v: CornerOut) -> Behind {
     let pixel = vec2<i32>(v.clip.xy);
-    let depth = textureLoad(depth_map, pixel, 0);
+    var nearest = textureLoad(depth_map, pixel, 0);
+#ifdef MULTISAMPLED
+    for (var i = 1; i < 4; i++) {
+        nearest = min(nearest, textureLoad(depth_map, pixel, i));
+    }
+#endif
     var out: Behind;
     out.color = sum_of_surfaces(pixel);
-    out.distance = select(0.0, frame.camera_axis.w / (frame.target_size.z - depth), depth < 1.0);
+    out.distance = out.color.a * frame.camera_axis.w / (frame.target_size.z - min(nearest, 0.9999));
     return out;
 }
 #endif
@@ -76,18 +82,22 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
 #endif
 
 #ifdef HALVE
-@fragment
-fn fs(v: CornerOut) -> @location(0) vec4<f32> {
-    // Thirteen taps of a bilinear filter (Jimenez 2014, "Next Generation Post Processing in Call of Duty").
-    let texel = 1.0 / vec2<f32>(textureDimensions(source));
-    var sum = textureSampleLevel(source, linear_sampler, v.uv, 0.0) * 0.125;
+// Thirteen taps of a bilinear filter (Jimenez 2014, "Next Generation Post Processing in Call of Duty").
+fn halved(map: texture_2d<f32>, uv: vec2<f32>) -> vec4<f32> {
+    let texel = 1.0 / vec2<f32>(textureDimensions(map));
+    var sum = textureSampleLevel(map, linear_sampler, uv, 0.0) * 0.125;
     for (var i = 0; i < 4; i++) {
         let diagonal = vec2(f32(i & 1) * 2.0 - 1.0, f32(i >> 1u) * 2.0 - 1.0);
         let straight = select(vec2(diagonal.x, 0.0), vec2(0.0, diagonal.x), i >= 2);
-        sum += textureSampleLevel(source, linear_sampler, v.uv + diagonal * texel, 0.0) * 0.125;
-        sum += textureSampleLevel(source, linear_sampler, v.uv + 2.0 * straight * texel, 0.0) * 0.0625;
-        sum += textureSampleLevel(source, linear_sampler, v.uv + 2.0 * diagonal * texel, 0.0) * 0.03125;
+        sum += textureSampleLevel(map, linear_sampler, uv + diagonal * texel, 0.0) * 0.125;
+        sum += textureSampleLevel(map, linear_sampler, uv + 2.0 * straight * texel, 0.0) * 0.0625;
+        sum += textureSampleLevel(map, linear_sampler, uv + 2.0 * diagonal * texel, 0.0) * 0.03125;
     }
     return sum;
+}
+
+@fragment
+fn fs(v: CornerOut) -> Behind {
+    return Behind(halved(source, v.uv), halved(distance_source, v.uv).r);
 }
 #endif

@@ -15,7 +15,8 @@ pub(crate) struct Behind {
     drawn: Capture,
     halve: wgpu::RenderPipeline,
     halve_groups: Vec<wgpu::BindGroup>,
-    levels: Vec<wgpu::TextureView>,
+    /// Colour and distance of each level.
+    levels: Vec<[wgpu::TextureView; 2]>,
     /// Group 1 of transmissive surfaces.
     pub(crate) group: wgpu::BindGroup,
 }
@@ -32,7 +33,7 @@ pub(crate) fn scene_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
         "behind",
         &[
             bindings::texture(0, bindings::FILTERED),
-            bindings::texture(1, bindings::UNFILTERED),
+            bindings::texture(1, bindings::FILTERED),
             bindings::texture(2, bindings::UNFILTERED),
             bindings::texture(3, wgpu::TextureSampleType::Depth),
         ],
@@ -50,10 +51,12 @@ impl Behind {
     ) -> Result<Self, RenderError> {
         let device = &gpu.device;
         let level = |mip: u32, count: u32| {
-            target.color.create_view(&wgpu::TextureViewDescriptor {
-                base_mip_level: mip,
-                mip_level_count: Some(count),
-                ..Default::default()
+            [&target.color, &target.distance].map(|texture| {
+                texture.create_view(&wgpu::TextureViewDescriptor {
+                    base_mip_level: mip,
+                    mip_level_count: Some(count),
+                    ..Default::default()
+                })
             })
         };
         let levels: Vec<_> = (0..target.mips).map(|mip| level(mip, 1)).collect();
@@ -91,46 +94,40 @@ impl Behind {
             group: bindings::group(device, "drawn behind", &layout, &[bindings::view(layered)]),
         };
 
-        let layout = bindings::layout(device, "halved", &[bindings::texture(0, bindings::FILTERED)]);
-        let halve = make("halved", &["HALVE"], &layout, &formats[..1])?;
-        let halve_groups =
-            levels.iter().map(|view| bindings::group(device, "halved", &layout, &[bindings::view(view)])).collect();
-        let group = bindings::group(
+        let layout = bindings::layout(
             device,
-            "behind",
-            scene_layout,
-            &[
-                bindings::view(&level(0, target.mips)),
-                bindings::view(&target.distance),
-                bindings::view(&target.far_normal),
-                bindings::view(&target.far_depth),
-            ],
+            "halved",
+            &[bindings::texture(0, bindings::FILTERED), bindings::texture(1, bindings::FILTERED)],
         );
+        let halve = make("halved", &["HALVE"], &layout, &formats)?;
+        let halve_groups = levels
+            .iter()
+            .map(|views| bindings::group(device, "halved", &layout, &views.each_ref().map(bindings::view)))
+            .collect();
+        let [color, distance] = &level(0, target.mips);
+        let resources = [color, distance, &target.far_normal, &target.far_depth].map(bindings::view);
+        let group = bindings::group(device, "behind", scene_layout, &resources);
         Ok(Self { opaque, drawn, halve, halve_groups, levels, group })
     }
 
     /// Captures what is opaque.
-    pub(crate) fn capture_opaque(
-        &self,
-        recorder: &mut Recorder<'_>,
-        frame: &wgpu::BindGroup,
-        target: &targets::Behind,
-    ) {
-        let colors = [cleared(&self.levels[0]), cleared(&target.distance)];
+    pub(crate) fn capture_opaque(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
+        let colors = self.levels[0].each_ref().map(cleared);
         draw(&mut recorder.pass("behind", frame, &colors, None), &self.opaque.pipeline, &self.opaque.group);
         self.blur(recorder, frame);
     }
 
     /// Captures what is drawn so far, glass included; the distance stays that of what is opaque.
     pub(crate) fn capture_drawn(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
-        let colors = [cleared(&self.levels[0])];
+        let colors = [cleared(&self.levels[0][0])];
         draw(&mut recorder.pass("behind", frame, &colors, None), &self.drawn.pipeline, &self.drawn.group);
         self.blur(recorder, frame);
     }
 
     fn blur(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
         for (source, target) in self.halve_groups.iter().zip(&self.levels[1..]) {
-            draw(&mut recorder.pass("behind", frame, &[cleared(target)], None), &self.halve, source);
+            let colors = target.each_ref().map(cleared);
+            draw(&mut recorder.pass("behind", frame, &colors, None), &self.halve, source);
         }
     }
 }
