@@ -119,6 +119,7 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) -> BakeMesh
         double_sided: material.double_sided,
         occludes: true,
         receives: !material.unlit,
+        divisible: false,
     }
 }
 
