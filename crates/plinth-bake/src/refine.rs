@@ -27,7 +27,8 @@ pub fn refine(meshes: &[BakeMesh], environment: &EnvironmentMap, options: &Refin
         for _ in 0..options.rounds {
             let survey = Survey::new(&drafts, options.shortest_edge);
             survey.probe(&scene, &hemisphere, &mut known);
-            let wanted = survey.wanted(&known, options);
+            let mut wanted = survey.wanted(&known, options);
+            with_longest(&drafts, &mut wanted, options.shortest_edge);
             let added = divide(&mut drafts, &wanted, options.shortest_edge, left);
             left = left.saturating_sub(added);
             if added == 0 {
@@ -132,6 +133,32 @@ impl<'a> Draft<'a> {
 
 fn sides([a, b, c]: &[u32; 3]) -> [(u32, u32); 3] {
     [(*a, *b), (*b, *c), (*c, *a)]
+}
+
+/// Adds the longest edge of every triangle with a wanted one: parts of long triangles would be longer still
+/// (Rivara 1984, "Algorithms for refining triangular grids").
+fn with_longest(drafts: &[Draft<'_>], wanted: &mut Vec<Edge>, shortest: f32) {
+    let mut all: HashSet<Edge> = wanted.iter().copied().collect();
+    loop {
+        let before = wanted.len();
+        for draft in drafts.iter().filter(|draft| draft.mesh.divisible) {
+            for t in draft.triangles() {
+                let long =
+                    sides(t).map(|(a, b)| (draft.length(a, b), (a, b))).into_iter().filter(|(l, _)| *l > shortest);
+                let edges: Vec<(f32, Edge)> = long.map(|(l, (a, b))| (l, draft.edge(a, b))).collect();
+                let longest = edges.iter().max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+                if let Some((_, longest)) = longest
+                    && edges.iter().any(|(_, edge)| all.contains(edge))
+                    && all.insert(*longest)
+                {
+                    wanted.push(*longest);
+                }
+            }
+        }
+        if wanted.len() == before {
+            break;
+        }
+    }
 }
 
 /// Halves the wanted edges, the first ones first, until no vertex is left; how many were added.
