@@ -24,6 +24,64 @@ pub struct BakeMesh {
     pub occludes: bool,
     /// Whether light is gathered for it.
     pub receives: bool,
+    /// Whether its triangles may be divided.
+    pub divisible: bool,
+}
+
+/// Vertices that a mesh is given, and its triangles with them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refinement {
+    /// Three indices a triangle, in the order of the triangles that they come from. Those from the mesh's number of
+    /// vertices on are of added ones.
+    pub indices: Vec<u32>,
+    /// For each added vertex, the two in whose middle it is; they come before it.
+    pub parents: Vec<[u32; 2]>,
+}
+
+impl Refinement {
+    /// Appends the added vertices' values to a list with one value a vertex; an empty list stays empty.
+    pub fn extend<T: Copy>(&self, values: &mut Vec<T>, middle: impl Fn(T, T) -> T) {
+        if values.is_empty() {
+            return;
+        }
+        values.reserve_exact(self.parents.len());
+        for [a, b] in &self.parents {
+            values.push(middle(values[*a as usize], values[*b as usize]));
+        }
+    }
+
+    /// Refines a mesh.
+    pub fn apply(&self, mesh: &mut BakeMesh) {
+        mesh.indices.clone_from(&self.indices);
+        self.extend(&mut mesh.positions, Vec3::midpoint);
+        self.extend(&mut mesh.normals, |a, b| (a + b).normalize_or(a));
+        self.extend(&mut mesh.albedo, Vec3::midpoint);
+        self.extend(&mut mesh.emission, Vec3::midpoint);
+        self.extend(&mut mesh.transparency, f32::midpoint);
+    }
+}
+
+/// When triangles are divided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RefineOptions {
+    /// Edges up to this length stay whole, in world units.
+    pub shortest_edge: f32,
+    /// Edges above this length are halved whatever their light is: a shadow may be between.
+    pub longest_edge: f32,
+    /// Difference from the mean of an edge's ends, in its middle, from which on it is halved; 1 is all light.
+    pub light_step: f32,
+    /// Vertices that are added, at most.
+    pub max_vertices: usize,
+    /// Times that an edge is halved, at most.
+    pub rounds: usize,
+    /// Rays for each place whose light is compared.
+    pub samples: usize,
+}
+
+impl Default for RefineOptions {
+    fn default() -> Self {
+        Self { shortest_edge: 0.04, longest_edge: 0.4, light_step: 0.05, max_vertices: 10_000, rounds: 7, samples: 48 }
+    }
 }
 
 /// Light gathered at one vertex.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use bytemuck::Zeroable as _;
 use glam::Vec3;
 use half::f16;
-use plinth_bake::BakedVertex;
+use plinth_bake::{BakedVertex, Refinement};
 use plinth_model::{Primitive, Topology};
 use plinth_scene::{PosedPrimitive, Scene};
 
@@ -57,8 +57,13 @@ pub(crate) struct Sortable {
     positions: Vec<Vec3>,
 }
 
-/// Light gathered for each posed primitive; an empty list where nothing was gathered.
-pub(crate) type Baked = Vec<Vec<BakedVertex>>;
+/// What the bake made of a posed primitive.
+pub(crate) struct BakedMesh {
+    /// Light per vertex, added ones included; empty where nothing was gathered.
+    pub(crate) light: Vec<BakedVertex>,
+    /// Vertices that were added to carry it.
+    pub(crate) refinement: Refinement,
+}
 
 /// Posed primitives, the indices each is drawn with, and whether it moves from frame to frame.
 #[derive(Clone, Copy)]
@@ -79,7 +84,7 @@ pub(crate) fn build(
     gpu: &Gpu,
     scene: &Scene,
     posed: &Posed<'_>,
-    baked: &Baked,
+    baked: &[BakedMesh],
     sorted: &[bool],
 ) -> Result<Geometry, RenderError> {
     let Posed { primitives: posed, indices, moving } = *posed;
@@ -99,7 +104,7 @@ pub(crate) fn build(
         let mut draft = Draft::default();
         for i in members {
             if let Some(primitive) = primitive_of(scene, &posed[i]) {
-                draft.add(i, &posed[i], primitive, &indices[i], baked.get(i).map_or(&[], Vec::as_slice));
+                draft.add(i, &posed[i], primitive, &indices[i], &baked[i]);
             }
         }
         // Sorted batches are drawn, not shaded by number: they need not fit a storage binding.
@@ -130,18 +135,18 @@ struct Draft {
 }
 
 impl Draft {
-    fn add(
-        &mut self,
-        index: usize,
-        posed: &PosedPrimitive,
-        primitive: &Primitive,
-        indices: &[u32],
-        baked: &[BakedVertex],
-    ) {
+    fn add(&mut self, index: usize, posed: &PosedPrimitive, primitive: &Primitive, indices: &[u32], baked: &BakedMesh) {
         let first = self.pose.len();
         self.pieces.push(Piece { posed: index, first_vertex: first });
         write_pose(posed, primitive, &mut self.pose);
-        self.surface.extend((0..posed.positions.len()).map(|v| surface_vertex(primitive, baked, v)));
+        self.surface.extend((0..posed.positions.len()).map(|v| surface_vertex(primitive, &baked.light, v)));
+        let refinement = &baked.refinement;
+        for (v, [a, b]) in (posed.positions.len()..).zip(&refinement.parents) {
+            let (a, b) = (first + *a as usize, first + *b as usize);
+            self.pose.push(middle_pose(&self.pose[a], &self.pose[b]));
+            self.surface.push(middle_surface(&self.surface[a], &self.surface[b], baked.light.get(v)));
+        }
+        let indices = if refinement.parents.is_empty() { indices } else { &refinement.indices };
         let offset = first as u32;
         for corner in indices.chunks_exact(3) {
             let (a, b, c) = (corner[0] + offset, corner[1] + offset, corner[2] + offset);
@@ -347,7 +352,12 @@ fn surface_vertex(primitive: &Primitive, baked: &[BakedVertex], v: usize) -> Sur
     out.uv0 = uv(0);
     out.uv1 = uv(1);
     out.color = color.map(|c| (c.clamp(0.0, 1.0) * 65535.0).round() as u16);
-    let light = baked.get(v).copied().unwrap_or(BakedVertex {
+    set_light(&mut out, baked.get(v));
+    out
+}
+
+fn set_light(out: &mut SurfaceVertex, baked: Option<&BakedVertex>) {
+    let light = baked.copied().unwrap_or(BakedVertex {
         direct: Vec3::ONE,
         indirect: Vec3::ZERO,
         visibility: [1.0, 0.0, 0.0, 0.0],
@@ -355,6 +365,26 @@ fn surface_vertex(primitive: &Primitive, baked: &[BakedVertex], v: usize) -> Sur
     out.direct = halves(light.direct.extend(0.0).to_array());
     out.indirect = halves(light.indirect.extend(0.0).to_array());
     out.visibility = halves(light.visibility);
+}
+
+/// The vertex in the middle of two others.
+fn middle_pose(a: &PoseVertex, b: &PoseVertex) -> PoseVertex {
+    let unit = |v: [i16; 4]| Vec3::new(f32::from(v[0]), f32::from(v[1]), f32::from(v[2])) / 32767.0;
+    let middle = |a, b| (unit(a) + unit(b)).normalize_or(unit(a));
+    PoseVertex {
+        position: Vec3::from(a.position).midpoint(Vec3::from(b.position)).to_array(),
+        normal: snorm(middle(a.normal, b.normal), 0.0),
+        tangent: snorm(middle(a.tangent, b.tangent), f32::from(a.tangent[3])),
+    }
+}
+
+fn middle_surface(a: &SurfaceVertex, b: &SurfaceVertex, baked: Option<&BakedVertex>) -> SurfaceVertex {
+    let uv = |a: [f32; 2], b: [f32; 2]| [f32::midpoint(a[0], b[0]), f32::midpoint(a[1], b[1])];
+    let mut out = SurfaceVertex::zeroed();
+    out.uv0 = uv(a.uv0, b.uv0);
+    out.uv1 = uv(a.uv1, b.uv1);
+    out.color = std::array::from_fn(|c| a.color[c].midpoint(b.color[c]));
+    set_light(&mut out, baked);
     out
 }
 
