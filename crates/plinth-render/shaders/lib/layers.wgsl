@@ -114,7 +114,7 @@ fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
     let multiple = mix(d.multiple, m.multiple, s.metallic);
     let below = max(vec3(1.0) - d.single - d.multiple, vec3(0.0));
     var out: Layered;
-    out.specular = radiance * single + diffuse_irradiance * multiple * frame.grow_origin.w;
+    out.specular = radiance * (single + multiple);
     var diffuse = diffuse_irradiance * s.base;
 #ifdef DIFFUSE_TRANSMISSION
     let behind = (environment_irradiance(-s.n) + frame.ambient.rgb) / PI * s.diffuse_transmission_color;
