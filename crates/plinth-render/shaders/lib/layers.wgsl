@@ -51,11 +51,14 @@ fn widened_roughness(normal_turn: f32, perceptual_roughness: f32) -> f32 {
     return sqrt(sqrt(clamp(alpha * alpha + kernel, 0.0, 1.0)));
 }
 
+// Most that is held of what the spherical harmonics say of visibility: they are smoother than the lobes.
+const KNOWN: f32 = 0.55;
+
 // Radiance that arrives from around direction `r` within a lobe: the environment where it is visible, the light of
 // the blocking surfaces elsewhere.
 fn reflected_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
     // What is known of visibility is too smooth for a mirror: there the environment shows unhindered.
-    let known = smoothstep(0.05, 0.55, perceptual_roughness);
+    let known = KNOWN * smoothstep(0.05, 0.4, perceptual_roughness);
     let visible = mix(1.0, clamp(s.visibility.x + dot(s.visibility.yzw, r), 0.0, 1.0), known);
     return mix(s.blocked_radiance, environment_radiance(r, perceptual_roughness), visible);
 }
@@ -124,22 +127,6 @@ fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
     out.transmittance = below;
     return out;
 }
-
-#ifdef SHEEN
-// Directional albedo of the Charlie sheen, a fit to its integral.
-fn sheen_albedo(n_dot_v: f32, perceptual_roughness: f32) -> f32 {
-    let c = 1.0 - n_dot_v;
-    let c3 = c * c * c;
-    return 0.65584461 * c3 + 1.0 / (4.16526551 + exp(-7.97291361 * sqrt(perceptual_roughness) + 6.33516894));
-}
-
-fn sheen_over(s: Surface, world: vec3<f32>, below: vec3<f32>, color: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
-    let albedo = sheen_albedo(s.n_dot_v, perceptual_roughness);
-    let strongest = max(color.r, max(color.g, color.b));
-    let light = s.irradiance / PI * color * albedo;
-    return below * (1.0 - strongest * albedo) + light + direct_sheen(s, world, color, perceptual_roughness);
-}
-#endif
 
 #ifdef CLEARCOAT
 fn coat_over(s: Surface, world: vec3<f32>, below: vec3<f32>, coat: f32, perceptual_roughness: f32, n: vec3<f32>) -> vec3<f32> {

@@ -9,6 +9,9 @@
 #import lib/shadow.wgsl
 #import lib/layers.wgsl
 #import lib/direct_light.wgsl
+#ifdef SHEEN
+#import lib/sheen.wgsl
+#endif
 #ifdef TRANSMISSION
 #import lib/transmission.wgsl
 #endif

@@ -19,6 +19,7 @@ const FILES: &[(&str, &str)] = &[
     ("lib/shadow.wgsl", include_str!("../../shaders/lib/shadow.wgsl")),
     ("lib/layers.wgsl", include_str!("../../shaders/lib/layers.wgsl")),
     ("lib/direct_light.wgsl", include_str!("../../shaders/lib/direct_light.wgsl")),
+    ("lib/sheen.wgsl", include_str!("../../shaders/lib/sheen.wgsl")),
     ("lib/transmission.wgsl", include_str!("../../shaders/lib/transmission.wgsl")),
     ("lib/full_screen.wgsl", include_str!("../../shaders/lib/full_screen.wgsl")),
     ("lib/surfaces.wgsl", include_str!("../../shaders/lib/surfaces.wgsl")),
