@@ -54,6 +54,12 @@ fn widened_roughness(normal_turn: f32, perceptual_roughness: f32) -> f32 {
 // Most that is held of what the spherical harmonics say of visibility: they are smoother than the lobes.
 const KNOWN: f32 = 0.55;
 
+// How far the middle of a lobe, its cosine included, has gone from the normal to the mirror direction: a fit to its
+// numerical integral (after Lagarde and de Rousiers 2014, "Moving Frostbite to PBR", section 4.9.3).
+fn toward_mirror(alpha: f32, n_dot_v: f32) -> f32 {
+    return clamp(1.0 - alpha * mix(1.6 - 1.35 * n_dot_v, 1.0, alpha), 0.0, 1.0);
+}
+
 // Radiance that arrives from around direction `r` within a lobe: the environment where it is visible, the light of
 // the blocking surfaces elsewhere.
 fn reflected_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
@@ -104,10 +110,11 @@ fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
 #ifdef ANISOTROPY
     let radiance = anisotropic_radiance(s);
 #else
-    // A rough lobe leans toward the normal (Lagarde and de Rousiers 2014, section 4.9.3).
     let alpha = s.roughness * s.roughness;
-    let lean = mix(r, s.n, alpha * alpha * 0.5);
-    let radiance = reflected_radiance(s, lean, s.roughness);
+    let lean = normalize(mix(s.n, r, toward_mirror(alpha, s.n_dot_v)));
+    // The widest lobe is nearly the cosine around the normal, of which more is known.
+    let lobe = reflected_radiance(s, lean, s.roughness);
+    let radiance = mix(lobe, s.irradiance / PI * frame.grow_origin.w, alpha * alpha);
 #endif
     let ab = dfg(s.n_dot_v, s.roughness);
     let diffuse_irradiance = s.irradiance / PI;
