@@ -64,7 +64,7 @@ fn toward_mirror(alpha: f32, n_dot_v: f32) -> f32 {
 // the blocking surfaces elsewhere.
 fn reflected_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
     // What is known of visibility is too smooth for a mirror: there the environment shows unhindered.
-    let known = KNOWN * smoothstep(0.05, 0.4, perceptual_roughness);
+    let known = mix(KNOWN, 1.0, perceptual_roughness * perceptual_roughness) * smoothstep(0.05, 0.4, perceptual_roughness);
     let visible = mix(1.0, clamp(s.visibility.x + dot(s.visibility.yzw, r), 0.0, 1.0), known);
     return mix(s.blocked_radiance, environment_radiance(r, perceptual_roughness), visible);
 }
