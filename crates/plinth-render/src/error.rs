@@ -56,6 +56,9 @@ pub enum RenderError {
         /// Triangles.
         triangles: usize,
     },
+    /// Layers are drawn without a background.
+    #[error("depth and normals are drawn with a transparent background and eight bits a channel")]
+    LayersNeedTransparency,
     /// The receiver of frames stopped.
     #[error("the frames could not be handed over")]
     Sink {

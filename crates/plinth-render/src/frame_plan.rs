@@ -208,7 +208,7 @@ impl Renderer<'_> {
 }
 
 /// Draws positions, and what a cut reads.
-fn draw(pass: &mut wgpu::RenderPass<'_>, batch: &Batch, material: &MaterialOnGpu, instance: u32) {
+pub(crate) fn draw(pass: &mut wgpu::RenderPass<'_>, batch: &Batch, material: &MaterialOnGpu, instance: u32) {
     if let Some(cut) = &material.cut {
         pass.set_bind_group(2, &cut.group, &[]);
         pass.set_vertex_buffer(1, batch.surface.slice(..));

@@ -10,12 +10,14 @@
 )]
 
 mod bindings;
+mod delivery;
 mod error;
 mod frame_plan;
 mod frame_uniform;
 mod gpu;
 mod gpu_types;
 mod ibl;
+mod layers;
 mod light;
 mod pass;
 mod pipelines;

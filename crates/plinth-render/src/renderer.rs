@@ -9,6 +9,7 @@ use plinth_scene::{Background, PosedPrimitive, Scene, Shot};
 
 use crate::RenderError;
 use crate::bindings;
+use crate::delivery::{Delivery, Repeats, straight_bytes, words_from_halves};
 use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
 use crate::gpu::Gpu;
 use crate::gpu_types;
@@ -53,7 +54,7 @@ pub(crate) struct Layouts {
 /// A scene on a device, ready to draw its frames.
 pub struct Renderer<'g> {
     pub(crate) gpu: &'g Gpu,
-    picture: Picture,
+    pub(crate) picture: Picture,
     light: PreparedLight,
     pub(crate) layouts: Layouts,
     pub(crate) look: TargetLook,
@@ -202,36 +203,45 @@ impl<'g> Renderer<'g> {
     /// Draws every shot of the scene in order. Equal frames are drawn once and handed over again.
     /// Errors: a device that fails, or a sink that takes no more frames.
     pub fn render(&mut self, scene: &Scene, sink: &mut dyn FrameSink) -> Result<(), RenderError> {
-        let depth = if self.gpu.is_software() { 2 } else { 3 };
-        let bytes = self.look.finished_format.block_copy_size(None).unwrap_or(4);
-        let mut ring = Readback::new(self.gpu, self.look.region, bytes, depth);
-        let plan = repeats(&scene.shots);
-        let mut delivery = Delivery { next: 0, plan: &plan };
+        let mut ring = Readback::new(self.gpu, &[(self.look.region, self.color_bytes())], self.frames_in_flight());
+        let plan = Repeats::of(&scene.shots);
+        let mut delivery = Delivery::new(&plan);
         let mut clip_time = None;
         for (i, shot) in scene.shots.iter().enumerate() {
             if plan.source[i] != i {
                 continue;
             }
             if ring.is_full()
-                && let Some((index, pixels)) = ring.take(self.gpu)?
+                && let Some((index, planes)) = ring.take(self.gpu)?
             {
-                let frame = self.frame(index, pixels);
-                delivery.deliver(frame, sink)?;
+                delivery.deliver(self.frame(index, planes), sink)?;
             }
             let pose_changed = i == 0 || clip_time != shot.clip_time;
             clip_time = shot.clip_time;
-            let encoder = self.encode(scene, shot, i == 0, pose_changed)?;
-            let submission = ring.submit(self.gpu, encoder, &self.targets.finished, i as u32);
+            let profile = self.profile.take();
+            let mut recorder = Recorder::new(self.gpu, profile.as_ref());
+            self.encode(&mut recorder, scene, shot, i == 0, pose_changed)?;
+            let submission = ring.submit(self.gpu, recorder.finish(), &[&self.targets.finished], i as u32);
             self.gpu.check()?;
-            if let (Some(profile), Some(submission)) = (&self.profile, submission) {
+            if let (Some(profile), Some(submission)) = (&profile, submission) {
                 profile.read(self.gpu, submission)?;
             }
+            self.profile = profile;
         }
-        while let Some((index, pixels)) = ring.take(self.gpu)? {
-            let frame = self.frame(index, pixels);
-            delivery.deliver(frame, sink)?;
+        while let Some((index, planes)) = ring.take(self.gpu)? {
+            delivery.deliver(self.frame(index, planes), sink)?;
         }
         Ok(())
+    }
+
+    /// Bytes of a finished pixel.
+    pub(crate) fn color_bytes(&self) -> u32 {
+        self.look.finished_format.block_copy_size(None).unwrap_or(4)
+    }
+
+    /// How many frames are drawn or on their way back at a time.
+    pub(crate) fn frames_in_flight(&self) -> usize {
+        if self.gpu.is_software() { 2 } else { 3 }
     }
 
     /// Notes from now on how long each pass takes, which keeps frames from overlapping. Without effect on adapters that
@@ -250,13 +260,14 @@ impl<'g> Renderer<'g> {
         self.look.region
     }
 
-    fn encode(
+    pub(crate) fn encode(
         &mut self,
+        recorder: &mut Recorder<'_>,
         scene: &Scene,
         shot: &Shot,
         first: bool,
         pose_changed: bool,
-    ) -> Result<wgpu::CommandEncoder, RenderError> {
+    ) -> Result<(), RenderError> {
         if pose_changed && !first && self.batches.iter().any(|b| b.moving) {
             let posed = scene.pose(shot.clip_time);
             for (i, batch) in self.batches.iter_mut().enumerate().filter(|(_, b)| b.moving) {
@@ -279,15 +290,10 @@ impl<'g> Renderer<'g> {
         self.clip_from_world = Mat4::from_cols_array_2d(&uniform.clip_from_world);
         self.grow = (shot.grow_origin, shot.grow);
         self.gpu.queue.write_buffer(&self.frame_buffer, 0, bytemuck::bytes_of(&uniform));
-        let profile = self.profile.take();
-        let mut recorder = Recorder::new(self.gpu, profile.as_ref());
         if first || (pose_changed && self.batches.iter().any(|b| b.moving)) || shot.grow < 1.0 || scene_grows(scene) {
-            self.encode_shadows(&mut recorder)?;
+            self.encode_shadows(recorder)?;
         }
-        self.encode_frame(&mut recorder)?;
-        let encoder = recorder.finish();
-        self.profile = profile;
-        Ok(encoder)
+        self.encode_frame(recorder)
     }
 
     /// Opaque batches by material; what is layered by depth, the farthest first, its triangles sorted too.
@@ -314,7 +320,8 @@ impl<'g> Renderer<'g> {
         (origin + (min - origin) * factor, origin + (max - origin) * factor)
     }
 
-    fn frame(&self, index: u32, pixels: Vec<u8>) -> Frame {
+    fn frame(&self, index: u32, mut planes: Vec<Vec<u8>>) -> Frame {
+        let pixels = planes.pop().unwrap_or_default();
         let transparent = self.backdrop == Backdrop::Transparent;
         let pixels = match self.picture.format {
             PixelFormat::Rgba8 if transparent => straight_bytes(pixels),
@@ -335,73 +342,6 @@ impl<'g> Renderer<'g> {
 
 fn scene_grows(scene: &Scene) -> bool {
     scene.shots.iter().any(|shot| (shot.grow - 1.0).abs() > 1e-6)
-}
-
-/// For each shot the first one that shows the same picture, and how often that is shown again later.
-struct Repeats {
-    source: Vec<usize>,
-    last_use: Vec<usize>,
-}
-
-fn repeats(shots: &[Shot]) -> Repeats {
-    let mut source: Vec<usize> = Vec::with_capacity(shots.len());
-    for (i, shot) in shots.iter().enumerate() {
-        // Only runs are shared: keeping every frame for a later return would not keep memory flat.
-        let before = i.checked_sub(1).filter(|k| shots[*k].same_picture(shot)).map(|k| source[k]);
-        source.push(before.unwrap_or(i));
-    }
-    let mut last_use = vec![0; shots.len()];
-    for (i, s) in source.iter().enumerate() {
-        last_use[*s] = i;
-    }
-    Repeats { source, last_use }
-}
-
-/// Hands frames over in order, repeating those that are shown again.
-struct Delivery<'a> {
-    next: usize,
-    plan: &'a Repeats,
-}
-
-impl Delivery<'_> {
-    fn deliver(&mut self, mut frame: Frame, sink: &mut dyn FrameSink) -> Result<(), RenderError> {
-        let source = frame.index as usize;
-        while self.next <= self.plan.last_use[source] {
-            frame.index = self.next as u32;
-            sink.frame(&frame).map_err(|source| RenderError::Sink { source })?;
-            self.next += 1;
-        }
-        Ok(())
-    }
-}
-
-/// Premultiplied to straight alpha, in bytes.
-fn straight_bytes(mut pixels: Vec<u8>) -> Vec<u8> {
-    for p in pixels.chunks_exact_mut(4) {
-        let a = u32::from(p[3]);
-        if a > 0 && a < 255 {
-            for c in &mut p[..3] {
-                *c = ((u32::from(*c) * 255 + a / 2) / a).min(255) as u8;
-            }
-        }
-    }
-    pixels
-}
-
-/// Premultiplied half floats to 16-bit words with straight alpha.
-fn words_from_halves(pixels: &[u8], straight: bool) -> Vec<u8> {
-    use rayon::prelude::*;
-    let mut out = vec![0; pixels.len()];
-    out.par_chunks_exact_mut(8).zip(pixels.par_chunks_exact(8)).with_min_len(4096).for_each(|(to, from)| {
-        let read = |i: usize| half::f16::from_ne_bytes([from[2 * i], from[2 * i + 1]]).to_f32();
-        let alpha = read(3).clamp(0.0, 1.0);
-        let scale = if straight && alpha > 0.0 { 1.0 / alpha } else { 1.0 };
-        for i in 0..4 {
-            let value = if i == 3 { alpha } else { (read(i) * scale).clamp(0.0, 1.0) };
-            to[2 * i..2 * i + 2].copy_from_slice(&((value * 65535.0).round() as u16).to_ne_bytes());
-        }
-    });
-    out
 }
 
 /// Images that are read by materials in use, with their encodings.

@@ -97,7 +97,7 @@ fn view(texture: &wgpu::Texture) -> wgpu::TextureView {
     texture.create_view(&wgpu::TextureViewDescriptor::default())
 }
 
-fn texture(
+pub(crate) fn texture(
     gpu: &Gpu,
     region: Region,
     samples: u32,

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    DepthView, POSE_ATTRIBUTES, PipelineBase, SURFACE_ATTRIBUTES, TRIANGLE_FORMAT, depth_state, pose_stream, primitive,
-    shader, surface_stream,
+    DepthView, GEOMETRY_FORMAT, POSE_ATTRIBUTES, PipelineBase, SURFACE_ATTRIBUTES, TRIANGLE_FORMAT, depth_state,
+    pose_stream, primitive, shader, surface_stream,
 };
 use crate::RenderError;
 use crate::shader::compose;
@@ -17,6 +17,8 @@ struct Geometry<'a> {
     label: &'a str,
     path: &'a str,
     cut: Option<&'a CutMaterial>,
+    /// Attributes of stream 0 that are read.
+    pose: usize,
     vertex_constants: &'a [(&'a str, f64)],
     fragment_constants: &'a [(&'a str, f64)],
     cull: bool,
@@ -37,6 +39,7 @@ pub(super) fn create_visibility(
             label: "visibility",
             path: "pass/visibility.wgsl",
             cut,
+            pose: 1,
             vertex_constants: &[],
             fragment_constants: if cut.is_some() { &samples } else { &[] },
             cull: !double_sided,
@@ -58,6 +61,7 @@ pub(super) fn create_depth(
             label: "depth",
             path: "pass/depth.wgsl",
             cut,
+            pose: 1,
             vertex_constants: &[("SUN_VIEW", if view == DepthView::Sun { 1.0 } else { 0.0 })],
             fragment_constants: &[],
             // A shadow comes from both sides: open models cast it too.
@@ -65,6 +69,29 @@ pub(super) fn create_depth(
             slope_bias: 2,
             samples: 1,
             target: None,
+        },
+    )
+}
+
+/// Normal and distance of the first surface, at the middles of pixels.
+pub(super) fn create_geometry(
+    base: &PipelineBase<'_>,
+    cut: Option<&CutMaterial>,
+    double_sided: bool,
+) -> Result<wgpu::RenderPipeline, RenderError> {
+    create(
+        base,
+        &Geometry {
+            label: "geometry",
+            path: "pass/geometry.wgsl",
+            cut,
+            pose: 2,
+            vertex_constants: &[],
+            fragment_constants: &[],
+            cull: !double_sided,
+            slope_bias: 0,
+            samples: 1,
+            target: Some(GEOMETRY_FORMAT),
         },
     )
 }
@@ -118,7 +145,7 @@ fn create(base: &PipelineBase<'_>, look: &Geometry<'_>) -> Result<wgpu::RenderPi
         immediate_size: 0,
     });
     let surface: Vec<_> = SURFACE_ATTRIBUTES.iter().copied().filter(|a| a.shader_location <= 5).collect();
-    let buffers = [Some(pose_stream(&POSE_ATTRIBUTES[..1])), Some(surface_stream(&surface))];
+    let buffers = [Some(pose_stream(&POSE_ATTRIBUTES[..look.pose])), Some(surface_stream(&surface))];
     let targets =
         [look.target.map(|format| wgpu::ColorTargetState { format, blend: None, write_mask: wgpu::ColorWrites::ALL })];
     let has_fragments = look.cut.is_some() || look.target.is_some();

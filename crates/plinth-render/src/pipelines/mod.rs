@@ -23,6 +23,9 @@ pub(crate) const SURFACE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32U
 /// Format in which a pixel's batch is kept as depth.
 pub(crate) const BATCH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth16Unorm;
 
+/// Format of the first surface of a pixel: normal and distance.
+pub(crate) const GEOMETRY_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba32Float;
+
 /// What surfaces write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum SurfaceOutput {
@@ -80,6 +83,7 @@ type CutKey = Option<Vec<SlotUse>>;
 /// Pipelines by variant.
 #[derive(Default)]
 pub(crate) struct Pipelines {
+    geometries: BTreeMap<(CutKey, bool), wgpu::RenderPipeline>,
     visibilities: BTreeMap<(CutKey, bool), wgpu::RenderPipeline>,
     shades: BTreeMap<VariantKey, wgpu::RenderPipeline>,
     layered: BTreeMap<(VariantKey, Side), wgpu::RenderPipeline>,
@@ -97,6 +101,17 @@ impl Pipelines {
         let cut = material.cut.as_ref();
         let key = (cut_key(cut), material.key.double_sided);
         cached(&mut self.visibilities, &key, || depth::create_visibility(base, cut, key.1))
+    }
+
+    /// The pipeline that notes normal and distance.
+    pub(crate) fn geometry(
+        &mut self,
+        base: &PipelineBase<'_>,
+        material: &MaterialOnGpu,
+    ) -> Result<&wgpu::RenderPipeline, RenderError> {
+        let cut = material.cut.as_ref();
+        let key = (cut_key(cut), material.key.double_sided);
+        cached(&mut self.geometries, &key, || depth::create_geometry(base, cut, key.1))
     }
 
     /// The pipeline that shades the pixels in which a material is seen.

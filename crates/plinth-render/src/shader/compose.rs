@@ -34,6 +34,7 @@ const FILES: &[(&str, &str)] = &[
     ("pass/floor.wgsl", include_str!("../../shaders/pass/floor.wgsl")),
     ("pass/behind.wgsl", include_str!("../../shaders/pass/behind.wgsl")),
     ("pass/far_side.wgsl", include_str!("../../shaders/pass/far_side.wgsl")),
+    ("pass/geometry.wgsl", include_str!("../../shaders/pass/geometry.wgsl")),
     ("pass/composite.wgsl", include_str!("../../shaders/pass/composite.wgsl")),
 ];
 
@@ -157,6 +158,8 @@ mod tests {
             ("pass/behind.wgsl", vec!["SAMPLES_DRAWN"]),
             ("pass/behind.wgsl", vec!["SAMPLES_DRAWN", "MULTISAMPLED"]),
             ("pass/far_side.wgsl", vec![]),
+            ("pass/geometry.wgsl", vec![]),
+            ("pass/geometry.wgsl", vec!["CUT"]),
             ("pass/visibility.wgsl", vec![]),
             ("pass/visibility.wgsl", vec!["CUT"]),
             ("pass/classify.wgsl", vec![]),
