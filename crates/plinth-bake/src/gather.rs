@@ -19,6 +19,7 @@ const MAX_PASSES: usize = 4;
 /// What a ray found: the surface that stops it and its share of the light.
 #[derive(Clone, Copy)]
 pub(crate) struct Blocked {
+    pub(crate) direction: Vec3,
     pub(crate) id: TriangleId,
     pub(crate) u: f32,
     pub(crate) v: f32,
@@ -33,14 +34,22 @@ pub(crate) struct Gathered {
     pub(crate) open: Vec3,
     /// Visibility over directions, degree-1 spherical harmonics.
     pub(crate) visibility: Vec4,
+    /// Turns sums of values times `basis` of their directions into such harmonics.
+    pub(crate) fit: Mat4,
     pub(crate) blocked: Vec<Blocked>,
-    /// Irradiance of the lights with a direction.
-    pub(crate) beams: Vec3,
+    closed: f32,
+    /// Irradiance of each light with a direction.
+    pub(crate) beams: Vec<Vec3>,
     /// Share of rays that see the inner side of a closed surface: near 1 for a place inside of another body.
     pub(crate) inside: f32,
 }
 
 impl Gathered {
+    /// Share of cosine-distributed directions that are blocked, at least a little.
+    pub(crate) fn closed(&self) -> f32 {
+        self.closed.max(0.02)
+    }
+
     /// Per channel: the share of the environment's irradiance that arrives.
     pub(crate) fn direct_share(&self) -> Vec3 {
         share(self.direct, self.open)
@@ -51,8 +60,8 @@ impl Gathered {
 pub(crate) struct Scene<'a> {
     bvh: Bvh,
     pub(crate) meshes: &'a [BakeMesh],
-    sky: Sky,
-    lights: &'a [BakeLight],
+    pub(crate) sky: Sky,
+    pub(crate) lights: &'a [BakeLight],
 }
 
 impl<'a> Scene<'a> {
@@ -67,16 +76,19 @@ impl<'a> Scene<'a> {
             direct: Vec3::ZERO,
             open: Vec3::ZERO,
             visibility: Vec4::ZERO,
+            fit: Mat4::ZERO,
             blocked: Vec::new(),
+            closed: 0.0,
             beams: self.beams(receiver, origin),
             inside: 0.0,
         };
-        let mut fit = VisibilityFit::default();
+        let mut fit = Fit::default();
         for direction in hemisphere.around(receiver.normal, shifts(receiver)) {
             let light = self.sky.radiance(direction);
             let cast = self.cast(origin, direction);
             out.open += light;
             out.direct += light * cast.through;
+            out.closed += 1.0 - cast.through;
             out.inside += f32::from(u8::from(cast.from_inside));
             out.blocked.extend(cast.blocked);
             fit.add(direction, cast.through);
@@ -85,8 +97,10 @@ impl<'a> Scene<'a> {
         let scale = PI / hemisphere.count() as f32;
         out.direct *= scale;
         out.open *= scale;
+        out.closed /= hemisphere.count() as f32;
         out.inside /= hemisphere.count() as f32;
-        out.visibility = fit.solve();
+        out.fit = fit.solver();
+        out.visibility = out.fit * fit.right;
         out
     }
 
@@ -95,7 +109,7 @@ impl<'a> Scene<'a> {
     pub(crate) fn probe(&self, receiver: &Receiver, hemisphere: &Hemisphere) -> Vec3 {
         let origin = origin(receiver);
         let (mut direct, mut open) = (Vec3::ZERO, Vec3::ZERO);
-        for direction in hemisphere.around(receiver.normal, (0.0, 0.0)) {
+        for direction in hemisphere.around(receiver.normal, (0.0, 0.5)) {
             let light = self.sky.radiance(direction);
             open += light;
             direct += light * self.cast(origin, direction).through;
@@ -111,7 +125,7 @@ impl<'a> Scene<'a> {
             let transparency = self.transparency(&hit);
             let share = out.through * (1.0 - transparency);
             if out.blocked.is_none_or(|s| share > s.share) {
-                out.blocked = Some(Blocked { id: hit.id, u: hit.u, v: hit.v, share });
+                out.blocked = Some(Blocked { direction, id: hit.id, u: hit.u, v: hit.v, share });
             }
             if pass == 0 {
                 out.from_inside = self.is_inner_side(&hit, direction);
@@ -144,22 +158,29 @@ impl<'a> Scene<'a> {
         (a * (1.0 - hit.u - hit.v) + b * hit.u + c * hit.v).dot(direction) > 0.0
     }
 
-    fn beams(&self, receiver: &Receiver, origin: Vec3) -> Vec3 {
+    fn beams(&self, receiver: &Receiver, origin: Vec3) -> Vec<Vec3> {
         self.lights
             .iter()
             .map(|light| {
-                let (to_light, irradiance) = match *light {
-                    BakeLight::Directional { to_light, irradiance } => (to_light, irradiance),
-                    BakeLight::Point { position, intensity } => {
-                        let offset = position - origin;
-                        let distance2 = offset.length_squared().max(1e-4);
-                        (offset / distance2.sqrt(), intensity / distance2)
-                    }
-                };
+                let (to_light, irradiance) = light.arriving(origin);
                 let cosine = receiver.normal.dot(to_light);
                 if cosine > 0.0 { irradiance * (cosine * self.cast(origin, to_light).through) } else { Vec3::ZERO }
             })
-            .sum()
+            .collect()
+    }
+}
+
+impl BakeLight {
+    /// Unit vector to the light, and irradiance on a surface facing it.
+    pub(crate) fn arriving(&self, at: Vec3) -> (Vec3, Vec3) {
+        match *self {
+            Self::Directional { to_light, irradiance } => (to_light, irradiance),
+            Self::Point { position, intensity } => {
+                let offset = position - at;
+                let distance2 = offset.length_squared().max(1e-4);
+                (offset / distance2.sqrt(), intensity / distance2)
+            }
+        }
     }
 }
 
@@ -208,23 +229,28 @@ fn shifts(receiver: &Receiver) -> (f32, f32) {
     ((state & 0xFFFF) as f32 / 65_536.0, (state >> 16) as f32 / 65_536.0)
 }
 
-/// Least squares of visibility over directions: `V(d) ≈ c0 + c·d`.
+/// A direction as least squares see it.
+pub(crate) fn basis(d: Vec3) -> Vec4 {
+    Vec4::new(1.0, d.x, d.y, d.z)
+}
+
+/// Least squares of a value over directions: `value(d) ≈ c0 + c·d`.
 #[derive(Default)]
-struct VisibilityFit {
+struct Fit {
     normal: [Vec4; 4],
     right: Vec4,
 }
 
-impl VisibilityFit {
-    fn add(&mut self, d: Vec3, visible: f32) {
-        let basis = Vec4::new(1.0, d.x, d.y, d.z);
+impl Fit {
+    fn add(&mut self, d: Vec3, value: f32) {
+        let basis = basis(d);
         for (column, weight) in self.normal.iter_mut().zip(basis.to_array()) {
             *column += basis * weight;
         }
-        self.right += basis * visible;
+        self.right += basis * value;
     }
 
-    fn solve(&self) -> Vec4 {
+    fn solver(&self) -> Mat4 {
         let count = self.normal[0].x.max(1.0);
         // A little weight on «no slope» keeps few samples from tilting the fit.
         let ridge = count * 0.02;
@@ -232,7 +258,7 @@ impl VisibilityFit {
         columns[1].y += ridge;
         columns[2].z += ridge;
         columns[3].w += ridge;
-        let solved = Mat4::from_cols(columns[0], columns[1], columns[2], columns[3]).inverse() * self.right;
-        if solved.is_finite() { solved } else { Vec4::new(self.right.x / count, 0.0, 0.0, 0.0) }
+        let inverse = Mat4::from_cols(columns[0], columns[1], columns[2], columns[3]).inverse();
+        if inverse.is_finite() { inverse } else { Mat4::from_diagonal(Vec4::X / count) }
     }
 }

@@ -11,6 +11,7 @@
 )]
 
 mod bake;
+mod bounce;
 mod bvh;
 mod gather;
 mod hemisphere;

@@ -21,6 +21,7 @@ pub(crate) struct Light {
     pub(crate) direct: Vec3,
     pub(crate) indirect: Vec3,
     pub(crate) visibility: Vec4,
+    pub(crate) blocked: Vec4,
 }
 
 impl Add for Light {
@@ -31,6 +32,7 @@ impl Add for Light {
             direct: self.direct + o.direct,
             indirect: self.indirect + o.indirect,
             visibility: self.visibility + o.visibility,
+            blocked: self.blocked + o.blocked,
         }
     }
 }
@@ -39,7 +41,12 @@ impl Mul<f32> for Light {
     type Output = Self;
 
     fn mul(self, by: f32) -> Self {
-        Self { direct: self.direct * by, indirect: self.indirect * by, visibility: self.visibility * by }
+        Self {
+            direct: self.direct * by,
+            indirect: self.indirect * by,
+            visibility: self.visibility * by,
+            blocked: self.blocked * by,
+        }
     }
 }
 

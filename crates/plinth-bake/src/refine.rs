@@ -18,18 +18,21 @@ const PLACE: f32 = 2e-6;
 /// Finds where meshes need more vertices for the light of an environment.
 /// Shape: a refinement per mesh; that of a mesh that is not `divisible` changes nothing.
 pub fn refine(meshes: &[BakeMesh], environment: &EnvironmentMap, options: &RefineOptions) -> Vec<Refinement> {
-    let mut drafts: Vec<Draft<'_>> = meshes.iter().map(Draft::new).collect();
-    if drafts.iter().any(|draft| draft.has_longer_than(options.shortest_edge)) {
+    let shortest = shortest_edge(meshes, options);
+    let mut places = HashMap::new();
+    let mut drafts: Vec<Draft<'_>> = meshes.iter().map(|mesh| Draft::new(mesh, shortest, &mut places)).collect();
+    if drafts.iter().any(Draft::has_long_edges) {
         let scene = Scene::new(meshes, environment, &[]);
         let hemisphere = Hemisphere::new(options.samples);
         let mut known: HashMap<Site, Vec3> = HashMap::new();
         let mut left = options.max_vertices;
+        let mut next_place = places.len() as u32;
         for _ in 0..options.rounds {
-            let survey = Survey::new(&drafts, options.shortest_edge);
+            let survey = Survey::new(&drafts);
             survey.probe(&scene, &hemisphere, &mut known);
             let mut wanted = survey.wanted(&known, options);
-            with_longest(&drafts, &mut wanted, options.shortest_edge);
-            let added = divide(&mut drafts, &wanted, options.shortest_edge, left);
+            with_longest(&drafts, &mut wanted);
+            let added = divide(&mut drafts, &mut next_place, &wanted, left);
             left = left.saturating_sub(added);
             if added == 0 {
                 break;
@@ -39,8 +42,26 @@ pub fn refine(meshes: &[BakeMesh], environment: &EnvironmentMap, options: &Refin
     drafts.into_iter().map(|draft| draft.refinement).collect()
 }
 
-/// Two places, the smaller first: an edge, whatever triangles and meshes it belongs to.
-type Edge = ([i32; 3], [i32; 3]);
+/// Length up to which edges stay whole: with very many edges, only the longest of them are looked at.
+fn shortest_edge(meshes: &[BakeMesh], options: &RefineOptions) -> f32 {
+    let length = |mesh: &BakeMesh, (a, b): (u32, u32)| mesh.positions[a as usize].distance(mesh.positions[b as usize]);
+    let divisible = meshes.iter().filter(|mesh| mesh.divisible && mesh.receives);
+    let mut lengths: Vec<f32> = divisible
+        .flat_map(|mesh| mesh.indices.as_chunks::<3>().0.iter().flat_map(sides).map(move |side| length(mesh, side)))
+        .filter(|length| *length > options.shortest_edge)
+        .collect();
+    // Most edges are sides of two triangles.
+    let most = options.max_edges * 2;
+    if lengths.len() <= most {
+        return options.shortest_edge;
+    }
+    let (_, shortest, _) = lengths.select_nth_unstable_by(most, |a, b| b.total_cmp(a));
+    *shortest
+}
+
+/// Two places, the smaller first: an edge, whatever triangles and meshes it belongs to. Vertices at one place have one
+/// number in all meshes.
+type Edge = (u32, u32);
 
 /// A mesh with the vertices that it has been given so far.
 struct Draft<'a> {
@@ -48,12 +69,21 @@ struct Draft<'a> {
     refinement: Refinement,
     positions: Vec<Vec3>,
     normals: Vec<Vec3>,
+    places: Vec<u32>,
+    /// Length up to which edges stay whole.
+    shortest: f32,
 }
 
 impl<'a> Draft<'a> {
-    fn new(mesh: &'a BakeMesh) -> Self {
+    fn new(mesh: &'a BakeMesh, shortest: f32, places: &mut HashMap<[i32; 3], u32>) -> Self {
+        let mut place = |position: &Vec3| {
+            let next = places.len() as u32;
+            *places.entry((*position / PLACE).round().as_ivec3().to_array()).or_insert(next)
+        };
         Self {
+            places: if mesh.divisible { mesh.positions.iter().map(&mut place).collect() } else { Vec::new() },
             mesh,
+            shortest,
             refinement: Refinement { indices: mesh.indices.clone(), parents: Vec::new() },
             positions: mesh.positions.clone(),
             normals: mesh.normals.clone(),
@@ -64,9 +94,8 @@ impl<'a> Draft<'a> {
         self.refinement.indices.as_chunks::<3>().0
     }
 
-    fn has_longer_than(&self, length: f32) -> bool {
-        self.mesh.divisible
-            && self.triangles().iter().any(|t| sides(t).iter().any(|(a, b)| self.length(*a, *b) > length))
+    fn has_long_edges(&self) -> bool {
+        self.mesh.divisible && self.triangles().iter().flat_map(sides).any(|(a, b)| self.edge(a, b).is_some())
     }
 
     fn position(&self, vertex: u32) -> Vec3 {
@@ -77,10 +106,10 @@ impl<'a> Draft<'a> {
         self.position(a).distance(self.position(b))
     }
 
-    fn edge(&self, a: u32, b: u32) -> Edge {
-        let place = |vertex| (self.position(vertex) / PLACE).round().as_ivec3().to_array();
-        let (a, b) = (place(a), place(b));
-        (a.min(b), a.max(b))
+    /// An edge, if it is long enough to be halved.
+    fn edge(&self, a: u32, b: u32) -> Option<Edge> {
+        let (from, to) = (self.places[a as usize], self.places[b as usize]);
+        (self.length(a, b) > self.shortest).then_some((from.min(to), from.max(to)))
     }
 
     fn middle(&self, a: u32, b: u32) -> (Vec3, Vec3) {
@@ -88,17 +117,18 @@ impl<'a> Draft<'a> {
         (self.position(a).midpoint(self.position(b)), normal.normalize_or(self.normals[a as usize]))
     }
 
-    /// Divides the triangles at wanted edges.
-    fn divide(&mut self, wanted: &HashSet<Edge>, shortest: f32) {
-        let mut middles: HashMap<(u32, u32), u32> = HashMap::new();
+    /// Divides the triangles at edges whose middles are given.
+    fn divide(&mut self, middles: &HashMap<Edge, u32>) {
+        let mut added: HashMap<(u32, u32), u32> = HashMap::new();
         let mut indices = Vec::with_capacity(self.refinement.indices.len());
         for t in self.refinement.indices.clone().as_chunks::<3>().0 {
             let middle = sides(t).map(|(a, b)| {
-                (self.length(a, b) > shortest && wanted.contains(&self.edge(a, b))).then(|| {
-                    *middles.entry((a.min(b), a.max(b))).or_insert_with(|| {
+                self.edge(a, b).and_then(|edge| middles.get(&edge)).map(|place| {
+                    *added.entry((a.min(b), a.max(b))).or_insert_with(|| {
                         let (position, normal) = self.middle(a, b);
                         self.positions.push(position);
                         self.normals.push(normal);
+                        self.places.push(*place);
                         self.refinement.parents.push([a.min(b), a.max(b)]);
                         (self.positions.len() - 1) as u32
                     })
@@ -137,22 +167,25 @@ fn sides([a, b, c]: &[u32; 3]) -> [(u32, u32); 3] {
 
 /// Adds the longest edge of every triangle with a wanted one: parts of long triangles would be longer still
 /// (Rivara 1984, "Algorithms for refining triangular grids").
-fn with_longest(drafts: &[Draft<'_>], wanted: &mut Vec<Edge>, shortest: f32) {
+fn with_longest(drafts: &[Draft<'_>], wanted: &mut Vec<Edge>) {
+    // The long edges of each triangle, the longest first.
+    let mut triangles: Vec<Vec<Edge>> = Vec::new();
+    for draft in drafts.iter().filter(|draft| draft.mesh.divisible) {
+        for t in draft.triangles() {
+            let long = |(a, b)| draft.edge(a, b).map(|edge| (draft.length(a, b), edge));
+            let mut edges: Vec<(f32, Edge)> = sides(t).into_iter().filter_map(long).collect();
+            if edges.len() > 1 {
+                edges.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+                triangles.push(edges.into_iter().map(|(_, edge)| edge).collect());
+            }
+        }
+    }
     let mut all: HashSet<Edge> = wanted.iter().copied().collect();
     loop {
         let before = wanted.len();
-        for draft in drafts.iter().filter(|draft| draft.mesh.divisible) {
-            for t in draft.triangles() {
-                let long =
-                    sides(t).map(|(a, b)| (draft.length(a, b), (a, b))).into_iter().filter(|(l, _)| *l > shortest);
-                let edges: Vec<(f32, Edge)> = long.map(|(l, (a, b))| (l, draft.edge(a, b))).collect();
-                let longest = edges.iter().max_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-                if let Some((_, longest)) = longest
-                    && edges.iter().any(|(_, edge)| all.contains(edge))
-                    && all.insert(*longest)
-                {
-                    wanted.push(*longest);
-                }
+        for edges in &triangles {
+            if edges[1..].iter().any(|edge| all.contains(edge)) && all.insert(edges[0]) {
+                wanted.push(edges[0]);
             }
         }
         if wanted.len() == before {
@@ -162,14 +195,13 @@ fn with_longest(drafts: &[Draft<'_>], wanted: &mut Vec<Edge>, shortest: f32) {
 }
 
 /// Halves the wanted edges, the first ones first, until no vertex is left; how many were added.
-fn divide(drafts: &mut [Draft<'_>], wanted: &[Edge], shortest: f32, left: usize) -> usize {
+fn divide(drafts: &mut [Draft<'_>], next_place: &mut u32, wanted: &[Edge], left: usize) -> usize {
     // Vertices that each edge costs: one for each pair of vertices in each mesh.
     let mut cost: HashMap<Edge, usize> = wanted.iter().map(|edge| (*edge, 0)).collect();
     for draft in drafts.iter().filter(|draft| draft.mesh.divisible) {
         let mut pairs = HashSet::new();
         for (a, b) in draft.triangles().iter().flat_map(sides) {
-            if draft.length(a, b) > shortest
-                && let Some(cost) = cost.get_mut(&draft.edge(a, b))
+            if let Some(cost) = draft.edge(a, b).and_then(|edge| cost.get_mut(&edge))
                 && pairs.insert((a.min(b), a.max(b)))
             {
                 *cost += 1;
@@ -181,9 +213,10 @@ fn divide(drafts: &mut [Draft<'_>], wanted: &[Edge], shortest: f32, left: usize)
         added += cost[*edge];
         added <= left
     });
-    let chosen: HashSet<Edge> = affordable.copied().collect();
+    let chosen: HashMap<Edge, u32> = (*next_place..).zip(affordable).map(|(place, edge)| (*edge, place)).collect();
+    *next_place += chosen.len() as u32;
     let before: usize = drafts.iter().map(|draft| draft.refinement.parents.len()).sum();
-    drafts.par_iter_mut().filter(|draft| draft.mesh.divisible).for_each(|draft| draft.divide(&chosen, shortest));
+    drafts.par_iter_mut().filter(|draft| draft.mesh.divisible).for_each(|draft| draft.divide(&chosen));
     drafts.iter().map(|draft| draft.refinement.parents.len()).sum::<usize>() - before
 }
 
@@ -205,18 +238,19 @@ struct Survey {
 }
 
 impl Survey {
-    fn new(drafts: &[Draft<'_>], shortest: f32) -> Self {
+    fn new(drafts: &[Draft<'_>]) -> Self {
         let mut out = Self::default();
         let mut seen = HashSet::new();
         for draft in drafts.iter().filter(|draft| draft.mesh.divisible && draft.mesh.receives) {
             for t in draft.triangles() {
-                for (a, b) in sides(t).into_iter().filter(|(a, b)| draft.length(*a, *b) > shortest) {
+                for (a, b) in sides(t) {
+                    let Some(edge) = draft.edge(a, b) else { continue };
                     let inside = t.map(|i| draft.position(i)).iter().sum::<Vec3>() / 3.0;
                     let ends = [a, b].map(|i| out.place(draft.position(i), draft.normals[i as usize], inside));
                     let (position, normal) = draft.middle(a, b);
                     let middle = out.place(position, normal, inside);
                     if seen.insert((ends[0].min(ends[1]), ends[0].max(ends[1]))) {
-                        out.spans.push((ends, middle, draft.edge(a, b), draft.length(a, b)));
+                        out.spans.push((ends, middle, edge, draft.length(a, b)));
                     }
                 }
             }

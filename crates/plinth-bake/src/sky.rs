@@ -3,36 +3,96 @@
 
 use glam::Vec3;
 use plinth_scene::EnvironmentMap;
+use rayon::prelude::*;
 
 /// Texels along a side: about three degrees each.
 const SIDE: usize = 64;
 /// Columns of the panorama that texels are read from.
 const PANORAMA_WIDTH: u32 = 128;
 
+/// Texels along a side of what glossy surfaces reflect.
+const GLOSSY_SIDE: usize = 32;
+/// Steps of roughness, 0 and 1 included.
+const GLOSSY_LEVELS: usize = 5;
+
 /// Radiance by direction.
 pub(crate) struct Sky {
     texels: Vec<Vec3>,
+    /// For each roughness, the mean over the lobe around a direction.
+    glossy: Vec<Vec<Vec3>>,
 }
 
 impl Sky {
     pub(crate) fn new(map: &EnvironmentMap) -> Self {
         let panorama = reduced(map);
         let at = |i: usize| (i as f32 + 0.5) / SIDE as f32;
-        let texels = (0..SIDE * SIDE).map(|i| panorama.radiance(direction(at(i % SIDE), at(i / SIDE)))).collect();
-        Self { texels }
+        let texels: Vec<Vec3> =
+            (0..SIDE * SIDE).map(|i| panorama.radiance(direction(at(i % SIDE), at(i / SIDE)))).collect();
+        let small = |i: usize| {
+            direction(
+                (i % GLOSSY_SIDE) as f32 / GLOSSY_SIDE as f32 + 0.5 / GLOSSY_SIDE as f32,
+                (i / GLOSSY_SIDE) as f32 / GLOSSY_SIDE as f32 + 0.5 / GLOSSY_SIDE as f32,
+            )
+        };
+        let sources: Vec<(Vec3, Vec3)> = (0..GLOSSY_SIDE * GLOSSY_SIDE)
+            .map(|i| {
+                let (x, y) = (i % GLOSSY_SIDE * 2, i / GLOSSY_SIDE * 2);
+                let sum: Vec3 =
+                    [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(dx, dy)| texels[(y + dy) * SIDE + x + dx]).into_iter().sum();
+                (small(i), sum / 4.0)
+            })
+            .collect();
+        let glossy = (0..GLOSSY_LEVELS)
+            .into_par_iter()
+            .map(|level| {
+                let alpha = (level as f32 / (GLOSSY_LEVELS - 1) as f32).powi(2).max(0.02);
+                let a2 = alpha * alpha;
+                (0..GLOSSY_SIDE * GLOSSY_SIDE)
+                    .map(|i| {
+                        let r = small(i);
+                        let (mut sum, mut weights) = (Vec3::ZERO, 0.0);
+                        for (d, light) in &sources {
+                            let cos = r.dot(*d);
+                            if cos > 0.0 {
+                                let h2 = (1.0 + cos) * 0.5;
+                                let f = h2 * (a2 - 1.0) + 1.0;
+                                let w = cos * a2 / (f * f);
+                                sum += *light * w;
+                                weights += w;
+                            }
+                        }
+                        sum / weights
+                    })
+                    .collect()
+            })
+            .collect();
+        Self { texels, glossy }
+    }
+
+    /// Radiance from around a unit direction, averaged over the lobe of a perceptual roughness.
+    pub(crate) fn reflected(&self, d: Vec3, roughness: f32) -> Vec3 {
+        let level = roughness.clamp(0.0, 1.0) * (GLOSSY_LEVELS - 1) as f32;
+        let low = (level as usize).min(GLOSSY_LEVELS - 2);
+        let at = texel(d, GLOSSY_SIDE);
+        self.glossy[low][at].lerp(self.glossy[low + 1][at], level - low as f32)
     }
 
     /// Radiance from a unit direction.
     pub(crate) fn radiance(&self, d: Vec3) -> Vec3 {
-        let flat = d / (d.x.abs() + d.y.abs() + d.z.abs());
-        let (x, z) = if flat.y < 0.0 {
-            ((1.0 - flat.z.abs()).copysign(flat.x), (1.0 - flat.x.abs()).copysign(flat.z))
-        } else {
-            (flat.x, flat.z)
-        };
-        let texel = |c: f32| (((c * 0.5 + 0.5) * SIDE as f32) as usize).min(SIDE - 1);
-        self.texels[texel(z) * SIDE + texel(x)]
+        self.texels[texel(d, SIDE)]
     }
+}
+
+/// Index of the texel in which a unit direction is.
+fn texel(d: Vec3, side: usize) -> usize {
+    let flat = d / (d.x.abs() + d.y.abs() + d.z.abs());
+    let (x, z) = if flat.y < 0.0 {
+        ((1.0 - flat.z.abs()).copysign(flat.x), (1.0 - flat.x.abs()).copysign(flat.z))
+    } else {
+        (flat.x, flat.z)
+    };
+    let at = |c: f32| (((c * 0.5 + 0.5) * side as f32) as usize).min(side - 1);
+    at(z) * side + at(x)
 }
 
 /// The unit direction of a point of the map, 0..1; +Y is the middle, −Y the corners.

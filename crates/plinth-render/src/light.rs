@@ -94,6 +94,9 @@ fn bake_lights(scene: &Scene, sun: Option<&Sun>) -> Vec<BakeLight> {
     sun.into_iter().chain(key).collect()
 }
 
+/// Reflectance of what is no metal, at normal incidence (glTF 2.0, appendix B.3.4).
+const DIELECTRIC_F0: Vec3 = Vec3::splat(0.04);
+
 /// A posed primitive as the bake sees it.
 fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], divisible: bool) -> BakeMesh {
     let Some(primitive) = primitive_of(scene, posed) else { return BakeMesh::default() };
@@ -103,6 +106,14 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], divisible: 
     let material = &scene.model.materials[primitive.material];
     let count = posed.positions.len();
     let colors: Vec<[f32; 4]> = (0..count).map(|v| color_at(&scene.model, material, primitive, v)).collect();
+    let rgb = |v: usize| Vec3::new(colors[v][0], colors[v][1], colors[v][2]);
+    // Metallic and roughness.
+    let metal_rough: Vec<(f32, f32)> = (0..count)
+        .map(|v| {
+            let packed = texel(&scene.model, material.metallic_roughness_texture, primitive, v);
+            (material.metallic * packed[2], material.perceptual_roughness * packed[1])
+        })
+        .collect();
     let emissive = Vec3::from(material.emissive);
     let emission = if emissive == Vec3::ZERO {
         Vec::new()
@@ -120,7 +131,9 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], divisible: 
         positions: posed.positions.clone(),
         normals: posed.normals.clone(),
         indices: indices.to_vec(),
-        albedo: colors.iter().map(|c| Vec3::new(c[0], c[1], c[2]) * (1.0 - transmission)).collect(),
+        albedo: (0..count).map(|v| rgb(v) * ((1.0 - transmission) * (1.0 - metal_rough[v].0))).collect(),
+        f0: (0..count).map(|v| DIELECTRIC_F0.lerp(rgb(v), metal_rough[v].0)).collect(),
+        roughness: metal_rough.into_iter().map(|(_, roughness)| roughness).collect(),
         emission,
         transparency,
         double_sided: material.double_sided,

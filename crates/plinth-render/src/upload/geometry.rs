@@ -357,11 +357,7 @@ fn surface_vertex(primitive: &Primitive, baked: &[BakedVertex], v: usize) -> Sur
 }
 
 fn set_light(out: &mut SurfaceVertex, baked: Option<&BakedVertex>) {
-    let light = baked.copied().unwrap_or(BakedVertex {
-        direct: Vec3::ONE,
-        indirect: Vec3::ZERO,
-        visibility: [1.0, 0.0, 0.0, 0.0],
-    });
+    let light = baked.copied().unwrap_or_default();
     out.direct = halves(light.direct.extend(0.0).to_array());
     out.indirect = halves(light.indirect.extend(0.0).to_array());
     out.visibility = halves(light.visibility);
