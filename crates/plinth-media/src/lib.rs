@@ -11,6 +11,7 @@
 )]
 
 mod canvas;
+mod container;
 mod convert;
 mod error;
 mod ffmpeg;

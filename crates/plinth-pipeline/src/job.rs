@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use plinth_frame::PixelFormat;
-use plinth_media::{MediaPlan, MediaWriter};
+use plinth_media::{MediaError, MediaPlan, MediaWriter};
 use plinth_model::{LoadOptions, load_glb};
 use plinth_render::{Gpu, GpuOptions, Picture, RenderError, Renderer};
 use plinth_scene::{EnvironmentMap, Scene, build_scene};
@@ -91,7 +91,7 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     stop_if(cancel)?;
     let prepare_secs = begin.elapsed().as_secs_f64() - load_secs;
     let frames = scene.shots.len() as u32;
-    let writer = MediaWriter::start(plan(job, width, height, frames, poster_frame))?;
+    let writer = MediaWriter::start(plan(job, width, height, frames, poster_frame), cancel)?;
     let mut sink = WatchedSink {
         writer,
         clock: Clock::new(frames),
@@ -189,8 +189,8 @@ fn from_render(error: RenderError) -> JobError {
     if source.0.is::<Cancelled>() {
         return JobError::Cancelled;
     }
-    match source.0.downcast::<plinth_media::MediaError>() {
-        Ok(media) => JobError::Media(*media),
+    match source.0.downcast::<MediaError>() {
+        Ok(media) => (*media).into(),
         Err(other) => JobError::Render(RenderError::Sink { source: plinth_frame::SinkError(other) }),
     }
 }

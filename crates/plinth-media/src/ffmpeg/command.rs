@@ -36,7 +36,8 @@ pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
         VideoCodec::ProRes4444 => "yuva444p10le",
     };
     let mut command = Command::new(program);
-    command.args(["-hide_banner", "-loglevel", "error", "-y"]);
+    // Without -xerror it ends well even where the end of a file could not be written.
+    command.args(["-hide_banner", "-loglevel", "error", "-xerror", "-y"]);
     command.args(["-f", "rawvideo", "-pixel_format", pixels, "-video_size", &size, "-framerate", &fps]);
     command.args(["-color_range", "tv", "-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]);
     command.args(["-i", "pipe:0", "-an", "-r", &fps]);
@@ -70,6 +71,9 @@ pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
         }
     }
     command.arg(out);
+    // Ctrl-C on a terminal goes to the whole group of processes; whether an encoder stops is for its parent to say.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     command
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
 
 use super::command::{Stream, VideoCodec};
 use super::process::Encoder;
@@ -18,6 +19,9 @@ pub struct Capabilities {
     pub prores: bool,
 }
 
+/// A probe is too short to be stopped.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
 /// Starts ffmpeg and encodes a frame with each encoder that is needed.
 /// Errors: [`MediaError::FfmpegMissing`].
 pub fn probe(program: &Path) -> Result<Capabilities, MediaError> {
@@ -28,9 +32,10 @@ pub fn probe(program: &Path) -> Result<Capabilities, MediaError> {
     let folder = tempfile::tempdir().map_err(missing)?;
     let works = |codec, name: &str, bytes: usize| {
         let stream = Stream { width: 64, height: 64, fps: 30, codec };
-        let encoded = Encoder::start(program, stream, &folder.path().join(name)).and_then(|mut encoder| {
-            encoder.picture(vec![128; bytes])?;
-            encoder.finish()
+        let file = folder.path().join(name);
+        let encoded = Encoder::start(program, stream, &file, &file).and_then(|mut encoder| {
+            encoder.picture(vec![128; bytes], &NEVER)?;
+            encoder.finish(&NEVER)
         });
         encoded.is_ok()
     };
