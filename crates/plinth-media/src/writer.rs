@@ -15,7 +15,7 @@ use crate::partial::{Partial, sweep};
 use crate::resize::{Reducer, quarter, within};
 
 /// Rate factor of the video itself.
-const MAIN_CRF: u8 = 18;
+const MAIN_CRF: u8 = 17;
 /// Rate factor of the web and thumbnail videos.
 const SMALL_CRF: u8 = 22;
 /// Longest side of the web video.
