@@ -21,5 +21,5 @@ mod resize;
 mod writer;
 
 pub use error::MediaError;
-pub use ffmpeg::{Capabilities, probe};
+pub use ffmpeg::{Capabilities, ffmpeg_version, probe};
 pub use writer::{MediaPlan, MediaReport, MediaWriter, WrittenFile};

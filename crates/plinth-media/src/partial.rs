@@ -88,7 +88,6 @@ fn new_file(folder: &Path) -> std::io::Result<NamedTempFile> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "tests")]
     use super::*;
 
     #[test]

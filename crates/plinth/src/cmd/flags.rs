@@ -43,6 +43,7 @@ pub(crate) fn args() -> Vec<Arg> {
                 .value_name("VALUE")
                 .help(help(row))
                 .help_heading("Settings")
+                .hide_short_help(true)
                 .allow_hyphen_values(true)
         })
         .collect()
