@@ -27,7 +27,8 @@ impl Partial {
             return Err(fault(std::io::ErrorKind::IsADirectory.into()));
         }
         loop {
-            let file = new_file(folder(target)).map_err(fault)?;
+            // Only the kind of the error: its text names the temporary file.
+            let file = new_file(folder(target)).map_err(|error| fault(error.kind().into()))?;
             // Without locks on this file system nothing is swept either.
             drop(file.as_file().lock());
             // Another process may have swept it before it was locked.

@@ -18,6 +18,8 @@ const QUEUE: usize = 3;
 const TAIL_BYTES: usize = 8192;
 /// An encoder that takes no picture for this long hangs.
 const STALL: Duration = Duration::from_mins(2);
+/// How many lines of that a message has.
+const LAST_LINES: usize = 4;
 /// How long a failed encoder may take for its last words.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 /// Pause between two looks at a busy encoder.
@@ -113,13 +115,8 @@ impl Encoder {
             std::thread::sleep(PAUSE);
         }
         let said = String::from_utf8_lossy(&self.said.lock().unwrap_or_else(PoisonError::into_inner)).into_owned();
-        let words = said
-            .replace(&*self.file.to_string_lossy(), &self.target.to_string_lossy())
-            .lines()
-            .map(str::trim)
-            .filter(|line| !line.is_empty())
-            .collect::<Vec<_>>()
-            .join("; ");
+        let said = said.replace(&*self.file.to_string_lossy(), &self.target.to_string_lossy());
+        let words = last_words(&said);
         let words = match (words.is_empty(), status) {
             (false, _) => words,
             (true, Some(status)) => format!("ffmpeg ended early and without a word ({status})"),
@@ -156,6 +153,13 @@ impl Drop for Encoder {
     }
 }
 
+/// The last lines in one.
+fn last_words(said: &str) -> String {
+    let lines: Vec<&str> =
+        said.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("Last message repeated")).collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("; ")
+}
+
 /// Reads to the end and keeps the last bytes.
 fn listen(pipe: &mut impl Read, said: &Mutex<Vec<u8>>) {
     let mut chunk = [0; 1024];
@@ -167,5 +171,17 @@ fn listen(pipe: &mut impl Read, said: &Mutex<Vec<u8>>) {
         kept.extend_from_slice(&chunk[..count]);
         let beyond = kept.len().saturating_sub(TAIL_BYTES);
         kept.drain(..beyond);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_are_quoted_in_their_order() {
+        let said = "a\nb\nwrite: disk full\n    Last message repeated 17 times\n\nno trailer\nc\nd\n";
+        assert_eq!(last_words(said), "write: disk full; no trailer; c; d");
+        assert_eq!(last_words(""), "");
     }
 }

@@ -207,4 +207,5 @@ fn outputs_that_cannot_be_are_refused_before_a_frame_is_drawn() {
     assert!(folder.contains("is a directory"), "{folder}");
     let nowhere = refused(&|plan| plan.thumb = Some(place.out.path().join("no/such/t.mp4")));
     assert!(nowhere.contains("no/such/t.mp4 cannot be written"), "{nowhere}");
+    assert!(!nowhere.contains(".partial"), "a temporary name: {nowhere}");
 }

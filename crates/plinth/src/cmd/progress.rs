@@ -35,13 +35,13 @@ impl Shown {
         let left = progress.left.map_or_else(String::new, |left| format!("{} left", clock(left)));
         match &self.bar {
             Some(bar) => {
-                if is_new_stage {
-                    bar.set_style(style(progress.stage));
-                    bar.set_message(word(progress.stage));
-                    bar.set_length(progress.frames.into());
-                }
+                bar.set_length(progress.frames.into());
                 bar.set_position(progress.frame.into());
                 bar.set_prefix(left);
+                if is_new_stage {
+                    bar.set_message(word(progress.stage));
+                    bar.set_style(style(progress.stage));
+                }
             }
             None if !self.quiet => self.line(progress, is_new_stage, &left),
             None => {}

@@ -22,7 +22,7 @@ Examples:
   plinth render chair.glb -o chair.png --bg-color '#202428'
   plinth render chair.glb -o chair.mp4 --env garden.hdr --settings @look.json
 
-Each setting is a flag of its own: see --help, or `plinth settings` for a table.";
+Each one-valued setting is a flag: --help shows them all, `plinth settings` prints a table.";
 
 pub(crate) fn command() -> Command {
     let switch = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);

@@ -76,12 +76,14 @@ fn doctor_needs_h264_but_not_prores_and_says_what_to_do() {
 }
 
 #[test]
-fn help_shows_each_commands_own_options_and_the_settings_only_when_asked_for_more() {
+fn help_shows_each_commands_own_options_and_all_settings_only_when_asked_for_more() {
     for command in ["render", "inspect", "doctor", "settings"] {
         let done = Command::new(env!("CARGO_BIN_EXE_plinth")).args([command, "--help"]).output().unwrap();
         assert!(done.status.success() && text(&done.stdout).contains("Usage: plinth"), "{command}");
     }
     let (short, long) = (text(&plinth(&["render", "-h"]).stdout), text(&plinth(&["render", "--help"]).stdout));
-    assert!(!short.contains("--bg-color <") && long.contains("--bg-color <"));
+    for (flag, is_common) in [("--bg-color <", true), ("--effect <", true), ("--ease-in-seconds <", false)] {
+        assert_eq!((short.contains(flag), long.contains(flag)), (is_common, true), "{flag}");
+    }
     assert!(short.contains("plinth render chair.glb -o chair.mp4"));
 }
