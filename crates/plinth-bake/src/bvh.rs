@@ -1,16 +1,17 @@
-//! A bounding volume hierarchy over triangles, split by the surface area heuristic in bins
-//! (Wald 2007, "On fast Construction of SAH-based Bounding Volume Hierarchies").
+//! A bounding volume hierarchy over triangles with four children a node, so that one instruction tests four boxes or
+//! four triangles (Wald, Benthin and Boulos 2008, "Getting Rid of Packets"). It is built as a binary one, split by the
+//! surface area heuristic in bins (Wald 2007, "On fast Construction of SAH-based Bounding Volume Hierarchies").
 
-use glam::Vec3;
+use glam::{Vec3, Vec4};
 
-/// Triangles per leaf, at most, unless they cannot be told apart.
-const LEAF: usize = 4;
+/// Triangles per leaf, at most, unless they cannot be told apart; also the width of a block.
+const WIDTH: usize = 4;
 /// Bins per axis.
 const BINS: usize = 16;
 /// Below this many triangles a subtree is built on one thread.
 const PARALLEL: usize = 8192;
-/// Deepest traversal: more than any tree of 2^32 triangles needs.
-const STACK: usize = 96;
+/// Deepest traversal: three siblings wait on each level, and no tree of 2^24 triangles is deeper.
+const STACK: usize = 128;
 
 /// A triangle of a mesh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,36 +29,243 @@ pub(crate) struct Hit {
     pub(crate) id: TriangleId,
 }
 
-/// A triangle prepared for intersection.
+/// Three coordinates of four things each.
+#[derive(Clone, Copy, Default)]
+struct Lanes {
+    x: Vec4,
+    y: Vec4,
+    z: Vec4,
+}
+
+impl Lanes {
+    fn splat(v: Vec3) -> Self {
+        Self { x: Vec4::splat(v.x), y: Vec4::splat(v.y), z: Vec4::splat(v.z) }
+    }
+
+    fn set(&mut self, lane: usize, v: Vec3) {
+        self.x[lane] = v.x;
+        self.y[lane] = v.y;
+        self.z[lane] = v.z;
+    }
+
+    fn minus(&self, o: &Self) -> Self {
+        Self { x: self.x - o.x, y: self.y - o.y, z: self.z - o.z }
+    }
+
+    fn cross(&self, o: &Self) -> Self {
+        Self { x: self.y * o.z - self.z * o.y, y: self.z * o.x - self.x * o.z, z: self.x * o.y - self.y * o.x }
+    }
+
+    fn dot(&self, o: &Self) -> Vec4 {
+        self.x * o.x + self.y * o.y + self.z * o.z
+    }
+}
+
+/// Triangles prepared for intersection, side by side. Unused lanes are degenerate and never hit.
+#[derive(Clone, Copy, Default)]
+struct Block {
+    a: Lanes,
+    ab: Lanes,
+    ac: Lanes,
+    ids: [TriangleId; WIDTH],
+}
+
+/// Boxes of four children. Unused lanes are empty boxes, which no ray enters.
 #[derive(Clone, Copy)]
-struct Triangle {
-    a: Vec3,
-    ab: Vec3,
-    ac: Vec3,
-    id: TriangleId,
+struct Node {
+    min: Lanes,
+    max: Lanes,
+    children: [Child; WIDTH],
 }
 
 #[derive(Clone, Copy)]
-struct Node {
-    min: Vec3,
-    /// First triangle of a leaf, or index of the second child (the first one follows its parent).
-    link: u32,
-    max: Vec3,
-    /// Triangles of a leaf; 0 for an inner node.
-    count: u32,
+enum Child {
+    /// Index of a node.
+    Node(u32),
+    /// Blocks from the first number to before the second.
+    Leaf(u32, u32),
 }
 
 /// The hierarchy.
 pub(crate) struct Bvh {
     nodes: Vec<Node>,
-    triangles: Vec<Triangle>,
+    blocks: Vec<Block>,
+}
+
+/// A ray with what is worked out once for it.
+struct Ray {
+    origin: Lanes,
+    direction: Lanes,
+    inverse: Lanes,
+    t_min: Vec4,
+}
+
+impl Bvh {
+    /// Builds a hierarchy over triangles given by their corners.
+    pub(crate) fn new(corners: impl Iterator<Item = ([Vec3; 3], TriangleId)>) -> Self {
+        let mut items: Vec<Item> = corners
+            .filter(|(c, _)| c.iter().all(|p| p.is_finite()) && (c[1] - c[0]).cross(c[2] - c[0]) != Vec3::ZERO)
+            .map(|(corners, id)| {
+                let [a, b, c] = corners;
+                Item { min: a.min(b).min(c), max: a.max(b).max(c), corners, id }
+            })
+            .collect();
+        let mut out = Self { nodes: Vec::new(), blocks: Vec::new() };
+        if !items.is_empty() {
+            let binary = build(&mut items, 0);
+            out.add_node(&binary, 0, &items);
+        }
+        out
+    }
+
+    /// Adds the node that stands for `at` and its nearest descendants, and everything below; its index.
+    fn add_node(&mut self, binary: &[BinaryNode], at: usize, items: &[Item]) -> u32 {
+        // Children with the largest boxes are opened until four are found.
+        let mut open = vec![at];
+        while open.len() < WIDTH {
+            let largest = (0..open.len()).filter(|i| binary[open[*i]].count == 0).max_by(|i, j| {
+                let area = |k: &usize| half_area(binary[open[*k]].min, binary[open[*k]].max);
+                area(i).total_cmp(&area(j)).then(j.cmp(i))
+            });
+            let Some(largest) = largest else { break };
+            let opened = open[largest];
+            open[largest] = opened + 1;
+            open.push(binary[opened].link as usize);
+        }
+        let index = self.nodes.len();
+        let none = Child::Leaf(0, 0);
+        let (min, max) = (Lanes::splat(Vec3::INFINITY), Lanes::splat(Vec3::NEG_INFINITY));
+        self.nodes.push(Node { min, max, children: [none; WIDTH] });
+        for (lane, child) in open.into_iter().enumerate() {
+            let node = &binary[child];
+            let link = if node.count > 0 {
+                let first = self.blocks.len() as u32;
+                let leaf = &items[node.link as usize..(node.link + node.count) as usize];
+                self.blocks.extend(leaf.chunks(WIDTH).map(Block::new));
+                Child::Leaf(first, self.blocks.len() as u32)
+            } else {
+                Child::Node(self.add_node(binary, child, items))
+            };
+            let slot = &mut self.nodes[index];
+            slot.min.set(lane, node.min);
+            slot.max.set(lane, node.max);
+            slot.children[lane] = link;
+        }
+        index as u32
+    }
+
+    /// The nearest hit beyond `t_min`.
+    pub(crate) fn intersect(&self, origin: Vec3, direction: Vec3, t_min: f32) -> Option<Hit> {
+        if self.nodes.is_empty() {
+            return None;
+        }
+        let ray = Ray {
+            origin: Lanes::splat(origin),
+            direction: Lanes::splat(direction),
+            inverse: Lanes::splat(direction.recip()),
+            t_min: Vec4::splat(t_min),
+        };
+        let mut best: Option<Hit> = None;
+        let mut t_max = f32::INFINITY;
+        let mut stack = [(Child::Leaf(0, 0), 0.0_f32); STACK];
+        let mut depth = 1;
+        stack[0] = (Child::Node(0), 0.0);
+        while depth > 0 {
+            depth -= 1;
+            let (child, entry) = stack[depth];
+            if entry >= t_max {
+                continue;
+            }
+            match child {
+                Child::Leaf(first, end) => {
+                    for block in &self.blocks[first as usize..end as usize] {
+                        if let Some(hit) = block.intersect(&ray, t_max) {
+                            t_max = hit.t;
+                            best = Some(hit);
+                        }
+                    }
+                }
+                Child::Node(index) => {
+                    let node = &self.nodes[index as usize];
+                    let (entries, mut mask) = node.entries(&ray, t_max);
+                    let base = depth;
+                    while mask != 0 && depth < STACK {
+                        let lane = mask.trailing_zeros() as usize;
+                        mask &= mask - 1;
+                        // Kept sorted, so that the nearest is taken first.
+                        let entry = entries[lane];
+                        let mut at = depth;
+                        while at > base && stack[at - 1].1 < entry {
+                            stack[at] = stack[at - 1];
+                            at -= 1;
+                        }
+                        stack[at] = (node.children[lane], entry);
+                        depth += 1;
+                    }
+                }
+            }
+        }
+        best
+    }
+}
+
+impl Node {
+    /// Distances at which a ray enters the boxes, and a bit for each that it enters before `t_max`.
+    fn entries(&self, ray: &Ray, t_max: f32) -> ([f32; WIDTH], u32) {
+        let near = |plane: Vec4, origin: Vec4, inverse: Vec4| (plane - origin) * inverse;
+        let (x0, x1) = (near(self.min.x, ray.origin.x, ray.inverse.x), near(self.max.x, ray.origin.x, ray.inverse.x));
+        let (y0, y1) = (near(self.min.y, ray.origin.y, ray.inverse.y), near(self.max.y, ray.origin.y, ray.inverse.y));
+        let (z0, z1) = (near(self.min.z, ray.origin.z, ray.inverse.z), near(self.max.z, ray.origin.z, ray.inverse.z));
+        let enter = x0.min(x1).max(y0.min(y1)).max(z0.min(z1)).max(Vec4::ZERO);
+        let leave = x0.max(x1).min(y0.max(y1)).min(z0.max(z1)).min(Vec4::splat(t_max));
+        (enter.to_array(), enter.cmple(leave).bitmask())
+    }
+}
+
+impl Block {
+    fn new(items: &[Item]) -> Self {
+        let mut out = Self::default();
+        for (lane, item) in items.iter().enumerate() {
+            let [a, b, c] = item.corners;
+            out.a.set(lane, a);
+            out.ab.set(lane, b - a);
+            out.ac.set(lane, c - a);
+            out.ids[lane] = item.id;
+        }
+        out
+    }
+
+    /// The nearest hit (Möller and Trumbore 1997).
+    fn intersect(&self, ray: &Ray, t_max: f32) -> Option<Hit> {
+        let p = ray.direction.cross(&self.ac);
+        let determinant = self.ab.dot(&p);
+        let inverse = determinant.recip();
+        let s = ray.origin.minus(&self.a);
+        let u = s.dot(&p) * inverse;
+        let q = s.cross(&self.ab);
+        let v = ray.direction.dot(&q) * inverse;
+        let t = self.ac.dot(&q) * inverse;
+        // Degenerate triangles give infinite or undefined numbers, for which no comparison below holds.
+        let inside = u.cmpge(Vec4::ZERO) & v.cmpge(Vec4::ZERO) & (u + v).cmple(Vec4::ONE);
+        let mut mask = (inside & t.cmpgt(ray.t_min) & t.cmplt(Vec4::splat(t_max))).bitmask();
+        let mut best: Option<usize> = None;
+        while mask != 0 {
+            let lane = mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            if best.is_none_or(|b| t[lane] < t[b]) {
+                best = Some(lane);
+            }
+        }
+        best.map(|lane| Hit { t: t[lane], u: u[lane], v: v[lane], id: self.ids[lane] })
+    }
 }
 
 #[derive(Clone, Copy)]
 struct Item {
     min: Vec3,
     max: Vec3,
-    triangle: Triangle,
+    corners: [Vec3; 3],
+    id: TriangleId,
 }
 
 impl Item {
@@ -66,115 +274,15 @@ impl Item {
     }
 }
 
-impl Bvh {
-    /// Builds a hierarchy over triangles given by their corners.
-    pub(crate) fn new(corners: impl Iterator<Item = ([Vec3; 3], TriangleId)>) -> Self {
-        let mut items: Vec<Item> = corners
-            .filter(|(c, _)| c.iter().all(|p| p.is_finite()) && (c[1] - c[0]).cross(c[2] - c[0]) != Vec3::ZERO)
-            .map(|([a, b, c], id)| Item {
-                min: a.min(b).min(c),
-                max: a.max(b).max(c),
-                triangle: Triangle { a, ab: b - a, ac: c - a, id },
-            })
-            .collect();
-        let nodes = if items.is_empty() { Vec::new() } else { build(&mut items, 0) };
-        Self { nodes, triangles: items.into_iter().map(|i| i.triangle).collect() }
-    }
-
-    /// The nearest hit beyond `t_min`.
-    pub(crate) fn intersect(&self, origin: Vec3, direction: Vec3, t_min: f32) -> Option<Hit> {
-        let mut best: Option<Hit> = None;
-        self.walk(origin, direction, t_min, |hit| {
-            best = Some(hit);
-            false
-        });
-        best
-    }
-
-    /// Visits hits, each nearer than the ones before; `stop` ends the walk by returning true.
-    fn walk(&self, origin: Vec3, direction: Vec3, t_min: f32, mut stop: impl FnMut(Hit) -> bool) {
-        if self.nodes.is_empty() {
-            return;
-        }
-        let inverse = direction.recip();
-        let mut t_max = f32::INFINITY;
-        let mut stack = [(0_u32, 0.0_f32); STACK];
-        let mut depth = 0;
-        let mut at = 0_u32;
-        loop {
-            let node = &self.nodes[at as usize];
-            if node.count > 0 {
-                let first = node.link as usize;
-                for triangle in &self.triangles[first..first + node.count as usize] {
-                    if let Some(hit) = triangle.intersect(origin, direction, t_min, t_max) {
-                        t_max = hit.t;
-                        if stop(hit) {
-                            return;
-                        }
-                    }
-                }
-            } else {
-                let (left, right) = (at + 1, node.link);
-                let near = self.nodes[left as usize].entry(origin, inverse, t_max);
-                let far = self.nodes[right as usize].entry(origin, inverse, t_max);
-                let ((first, t_first), (second, t_second)) =
-                    if near <= far { ((left, near), (right, far)) } else { ((right, far), (left, near)) };
-                if t_first < t_max {
-                    if t_second < t_max && depth < STACK {
-                        stack[depth] = (second, t_second);
-                        depth += 1;
-                    }
-                    at = first;
-                    continue;
-                }
-            }
-            loop {
-                if depth == 0 {
-                    return;
-                }
-                depth -= 1;
-                if stack[depth].1 < t_max {
-                    at = stack[depth].0;
-                    break;
-                }
-            }
-        }
-    }
-}
-
-impl Node {
-    /// Distance at which a ray enters the box; infinite when it misses.
-    fn entry(&self, origin: Vec3, inverse: Vec3, t_max: f32) -> f32 {
-        let a = (self.min - origin) * inverse;
-        let b = (self.max - origin) * inverse;
-        let enter = a.min(b).max_element().max(0.0);
-        let leave = a.max(b).min_element();
-        if enter <= leave && enter < t_max { enter } else { f32::INFINITY }
-    }
-}
-
-impl Triangle {
-    /// Möller and Trumbore 1997.
-    fn intersect(&self, origin: Vec3, direction: Vec3, t_min: f32, t_max: f32) -> Option<Hit> {
-        let p = direction.cross(self.ac);
-        let determinant = self.ab.dot(p);
-        if determinant == 0.0 {
-            return None;
-        }
-        let inverse = 1.0 / determinant;
-        let s = origin - self.a;
-        let u = s.dot(p) * inverse;
-        if !(0.0..=1.0).contains(&u) {
-            return None;
-        }
-        let q = s.cross(self.ab);
-        let v = direction.dot(q) * inverse;
-        if v < 0.0 || u + v > 1.0 {
-            return None;
-        }
-        let t = self.ac.dot(q) * inverse;
-        (t > t_min && t < t_max).then_some(Hit { t, u, v, id: self.id })
-    }
+/// A node of the binary tree.
+#[derive(Clone, Copy)]
+struct BinaryNode {
+    min: Vec3,
+    /// First item of a leaf, or index of the second child (the first one follows its parent).
+    link: u32,
+    max: Vec3,
+    /// Items of a leaf; 0 for an inner node.
+    count: u32,
 }
 
 fn half_area(min: Vec3, max: Vec3) -> f32 {
@@ -183,14 +291,14 @@ fn half_area(min: Vec3, max: Vec3) -> f32 {
 }
 
 /// Sorts `items` into leaf order and returns the nodes of their subtree; `first` is the index of `items[0]` overall.
-fn build(items: &mut [Item], first: usize) -> Vec<Node> {
+fn build(items: &mut [Item], first: usize) -> Vec<BinaryNode> {
     let (mut min, mut max) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
     for item in items.iter() {
         min = min.min(item.min);
         max = max.max(item.max);
     }
-    let leaf = |count: usize| vec![Node { min, max, link: first as u32, count: count as u32 }];
-    if items.len() <= LEAF {
+    let leaf = |count: usize| vec![BinaryNode { min, max, link: first as u32, count: count as u32 }];
+    if items.len() <= WIDTH {
         return leaf(items.len());
     }
     let middle = split(items).clamp(1, items.len() - 1);
@@ -202,8 +310,8 @@ fn build(items: &mut [Item], first: usize) -> Vec<Node> {
         (build(left, first), build(right, first + middle))
     };
     let mut nodes = Vec::with_capacity(1 + left.len() + right.len());
-    nodes.push(Node { min, max, link: (1 + left.len()) as u32, count: 0 });
-    let shift = |nodes: &mut [Node], by: usize| {
+    nodes.push(BinaryNode { min, max, link: (1 + left.len()) as u32, count: 0 });
+    let shift = |nodes: &mut [BinaryNode], by: usize| {
         for node in nodes.iter_mut().filter(|n| n.count == 0) {
             node.link += by as u32;
         }
@@ -278,6 +386,37 @@ mod tests {
         let hit = bvh.intersect(Vec3::new(0.0, 0.0, -50.5), Vec3::NEG_Z, 1e-4).unwrap();
         assert_eq!(hit.id.triangle, 50);
         assert!(bvh.intersect(Vec3::ZERO, Vec3::Z, 1e-4).is_none());
+    }
+
+    #[test]
+    fn every_ray_finds_what_a_search_through_all_triangles_finds() {
+        let mut state = 7_u32;
+        let mut random = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) as f32 / (1 << 23) as f32 - 1.0
+        };
+        let mut point = || Vec3::new(random(), random(), random());
+        let corners: Vec<[Vec3; 3]> = (0..500)
+            .map(|_| {
+                let at = point();
+                [at, at + point() * 0.2, at + point() * 0.2]
+            })
+            .collect();
+        let id = |i: usize| TriangleId { mesh: 0, triangle: i as u32 };
+        let bvh = Bvh::new(corners.iter().enumerate().map(|(i, c)| (*c, id(i))));
+        let single: Vec<Bvh> = corners.iter().enumerate().map(|(i, c)| Bvh::new([(*c, id(i))].into_iter())).collect();
+        let mut hits = 0;
+        for _ in 0..500 {
+            let (origin, direction) = (point(), point().normalize());
+            let nearest = single
+                .iter()
+                .filter_map(|one| one.intersect(origin, direction, 1e-4))
+                .min_by(|a, b| a.t.total_cmp(&b.t));
+            let found = bvh.intersect(origin, direction, 1e-4);
+            assert_eq!(found.map(|h| h.id), nearest.map(|h| h.id));
+            hits += usize::from(found.is_some());
+        }
+        assert!(hits > 100, "{hits}");
     }
 
     #[test]

@@ -1,18 +1,16 @@
-//! Casts the rays and lets the light bounce.
+//! Casts the rays of one receiver.
 
-use std::f32::consts::{PI, TAU};
+use std::f32::consts::PI;
 
 use glam::{Mat4, Vec3, Vec4};
 use plinth_scene::EnvironmentMap;
-use rayon::prelude::*;
 
-use crate::bvh::{Bvh, TriangleId};
-use crate::smooth::smooth;
-use crate::types::{BakeLight, BakeMesh, BakeOptions, BakedVertex};
-use crate::weld::{NONE, Receiver, Welded, weld};
+use crate::bvh::{Bvh, Hit, TriangleId};
+use crate::hemisphere::Hemisphere;
+use crate::sky::Sky;
+use crate::types::{BakeLight, BakeMesh};
+use crate::weld::Receiver;
 
-/// Columns of the panorama that rays look up: light is gathered over wide angles.
-const LOOKUP_WIDTH: u32 = 128;
 /// How far rays start from their surface, in world units (the model spans 2).
 const OFFSET: f32 = 1e-3;
 /// Transparent surfaces that a ray passes, at most.
@@ -20,62 +18,180 @@ const MAX_PASSES: usize = 4;
 
 /// What a ray found: the surface that stops it and its share of the light.
 #[derive(Clone, Copy)]
-struct Blocked {
-    id: TriangleId,
-    u: f32,
-    v: f32,
-    share: f32,
+pub(crate) struct Blocked {
+    pub(crate) direction: Vec3,
+    pub(crate) id: TriangleId,
+    pub(crate) u: f32,
+    pub(crate) v: f32,
+    pub(crate) share: f32,
 }
 
-/// First pass over one receiver.
-struct Gathered {
-    direct: Vec3,
-    open: Vec3,
-    visibility: [f32; 4],
-    blocked: Vec<Blocked>,
-    beams: Vec3,
+/// What the rays of one receiver found.
+pub(crate) struct Gathered {
+    /// Irradiance that arrives from the environment.
+    pub(crate) direct: Vec3,
+    /// Irradiance that would arrive without any geometry.
+    pub(crate) open: Vec3,
+    /// Visibility over directions, degree-1 spherical harmonics.
+    pub(crate) visibility: Vec4,
+    /// Turns sums of values times `basis` of their directions into such harmonics.
+    pub(crate) fit: Mat4,
+    pub(crate) blocked: Vec<Blocked>,
+    closed: f32,
+    /// Irradiance of each light with a direction.
+    pub(crate) beams: Vec<Vec3>,
+    /// Share of rays that see the inner side of a closed surface: near 1 for a place inside of another body.
+    pub(crate) inside: f32,
 }
 
-/// Gathers light for every vertex of every receiving mesh.
-/// Shape: a list per mesh with an entry per vertex; empty for meshes that do not receive.
-pub fn bake(
-    meshes: &[BakeMesh],
-    environment: &EnvironmentMap,
-    lights: &[BakeLight],
-    options: &BakeOptions,
-) -> Vec<Vec<BakedVertex>> {
-    let welded = weld(meshes);
-    let scene = Scene {
-        bvh: Bvh::new(triangles(meshes)),
-        meshes,
-        environment: reduced(environment),
-        lights,
-        samples: (options.ray_budget / welded.receivers.len().max(1)).clamp(options.min_samples, options.max_samples),
-    };
-    let first: Vec<Gathered> = welded.receivers.par_iter().map(|r| scene.gather(r)).collect();
-    let indirect = bounce(&scene, &welded, &first, options.bounces);
-    let mut baked: Vec<BakedVertex> = first
-        .iter()
-        .zip(indirect)
-        .map(|(one, indirect)| BakedVertex {
-            direct: Vec3::from_array(std::array::from_fn(|c| {
-                if one.open[c] > 1e-6 { one.direct[c] / one.open[c] } else { 1.0 }
-            })),
-            indirect,
-            visibility: one.visibility,
-        })
-        .collect();
-    smooth(meshes, &welded, &mut baked);
-    welded
-        .of_vertex
-        .iter()
-        .zip(meshes)
-        .map(|(of_vertex, mesh)| {
-            let unused = BakedVertex { direct: Vec3::ONE, indirect: Vec3::ZERO, visibility: [1.0, 0.0, 0.0, 0.0] };
-            let value = |r: &u32| baked.get(*r as usize).copied().unwrap_or(unused);
-            if mesh.receives { of_vertex.iter().map(value).collect() } else { Vec::new() }
-        })
-        .collect()
+impl Gathered {
+    /// Share of cosine-distributed directions that are blocked, at least a little.
+    pub(crate) fn closed(&self) -> f32 {
+        self.closed.max(0.02)
+    }
+
+    /// Per channel: the share of the environment's irradiance that arrives.
+    pub(crate) fn direct_share(&self) -> Vec3 {
+        share(self.direct, self.open)
+    }
+}
+
+/// Geometry and light that rays meet.
+pub(crate) struct Scene<'a> {
+    bvh: Bvh,
+    pub(crate) meshes: &'a [BakeMesh],
+    pub(crate) sky: Sky,
+    pub(crate) lights: &'a [BakeLight],
+}
+
+impl<'a> Scene<'a> {
+    pub(crate) fn new(meshes: &'a [BakeMesh], environment: &EnvironmentMap, lights: &'a [BakeLight]) -> Self {
+        Self { bvh: Bvh::new(triangles(meshes)), meshes, sky: Sky::new(environment), lights }
+    }
+
+    /// Gathers everything at a receiver.
+    pub(crate) fn gather(&self, receiver: &Receiver, hemisphere: &Hemisphere) -> Gathered {
+        let origin = origin(receiver);
+        let mut out = Gathered {
+            direct: Vec3::ZERO,
+            open: Vec3::ZERO,
+            visibility: Vec4::ZERO,
+            fit: Mat4::ZERO,
+            blocked: Vec::new(),
+            closed: 0.0,
+            beams: self.beams(receiver, origin),
+            inside: 0.0,
+        };
+        let mut fit = Fit::default();
+        for direction in hemisphere.around(receiver.normal, shifts(receiver)) {
+            let light = self.sky.radiance(direction);
+            let cast = self.cast(origin, direction);
+            out.open += light;
+            out.direct += light * cast.through;
+            out.closed += 1.0 - cast.through;
+            out.inside += f32::from(u8::from(cast.from_inside));
+            out.blocked.extend(cast.blocked);
+            fit.add(direction, cast.through);
+        }
+        // Irradiance: π times the mean radiance of cosine-distributed directions.
+        let scale = PI / hemisphere.count() as f32;
+        out.direct *= scale;
+        out.open *= scale;
+        out.closed /= hemisphere.count() as f32;
+        out.inside /= hemisphere.count() as f32;
+        out.fit = fit.solver();
+        out.visibility = out.fit * fit.right;
+        out
+    }
+
+    /// The share of the environment's irradiance that arrives. Directions are the same for equal normals, so that
+    /// noise is the same too and differences between places are real.
+    pub(crate) fn probe(&self, receiver: &Receiver, hemisphere: &Hemisphere) -> Vec3 {
+        let origin = origin(receiver);
+        let (mut direct, mut open) = (Vec3::ZERO, Vec3::ZERO);
+        for direction in hemisphere.around(receiver.normal, (0.0, 0.5)) {
+            let light = self.sky.radiance(direction);
+            open += light;
+            direct += light * self.cast(origin, direction).through;
+        }
+        share(direct, open)
+    }
+
+    /// Follows a ray.
+    fn cast(&self, mut origin: Vec3, direction: Vec3) -> Cast {
+        let mut out = Cast { through: 1.0, blocked: None, from_inside: false };
+        for pass in 0..MAX_PASSES {
+            let Some(hit) = self.bvh.intersect(origin, direction, OFFSET * 0.1) else { return out };
+            let transparency = self.transparency(&hit);
+            let share = out.through * (1.0 - transparency);
+            if out.blocked.is_none_or(|s| share > s.share) {
+                out.blocked = Some(Blocked { direction, id: hit.id, u: hit.u, v: hit.v, share });
+            }
+            if pass == 0 {
+                out.from_inside = self.is_inner_side(&hit, direction);
+            }
+            out.through *= transparency;
+            if out.through < 0.02 {
+                out.through = 0.0;
+                return out;
+            }
+            origin += direction * (hit.t + OFFSET);
+        }
+        out
+    }
+
+    fn transparency(&self, hit: &Hit) -> f32 {
+        let mesh = &self.meshes[hit.id.mesh as usize];
+        if mesh.transparency.is_empty() {
+            return 0.0;
+        }
+        let [a, b, c] = corners(mesh, hit.id).map(|i| mesh.transparency[i]);
+        (a * (1.0 - hit.u - hit.v) + b * hit.u + c * hit.v).clamp(0.0, 1.0)
+    }
+
+    fn is_inner_side(&self, hit: &Hit, direction: Vec3) -> bool {
+        let mesh = &self.meshes[hit.id.mesh as usize];
+        if mesh.double_sided || !mesh.transparency.is_empty() {
+            return false;
+        }
+        let [a, b, c] = corners(mesh, hit.id).map(|i| mesh.normals[i]);
+        (a * (1.0 - hit.u - hit.v) + b * hit.u + c * hit.v).dot(direction) > 0.0
+    }
+
+    fn beams(&self, receiver: &Receiver, origin: Vec3) -> Vec<Vec3> {
+        self.lights
+            .iter()
+            .map(|light| {
+                let (to_light, irradiance) = light.arriving(origin);
+                let cosine = receiver.normal.dot(to_light);
+                if cosine > 0.0 { irradiance * (cosine * self.cast(origin, to_light).through) } else { Vec3::ZERO }
+            })
+            .collect()
+    }
+}
+
+impl BakeLight {
+    /// Unit vector to the light, and irradiance on a surface facing it.
+    pub(crate) fn arriving(&self, at: Vec3) -> (Vec3, Vec3) {
+        match *self {
+            Self::Directional { to_light, irradiance } => (to_light, irradiance),
+            Self::Point { position, intensity } => {
+                let offset = position - at;
+                let distance2 = offset.length_squared().max(1e-4);
+                (offset / distance2.sqrt(), intensity / distance2)
+            }
+        }
+    }
+}
+
+/// What a ray found.
+struct Cast {
+    /// Share of the light that comes through.
+    through: f32,
+    /// The surface that blocks most of it.
+    blocked: Option<Blocked>,
+    /// The first surface shows its inner side.
+    from_inside: bool,
 }
 
 fn triangles(meshes: &[BakeMesh]) -> impl Iterator<Item = ([Vec3; 3], TriangleId)> + '_ {
@@ -87,102 +203,18 @@ fn triangles(meshes: &[BakeMesh]) -> impl Iterator<Item = ([Vec3; 3], TriangleId
     })
 }
 
-struct Scene<'a> {
-    bvh: Bvh,
-    meshes: &'a [BakeMesh],
-    environment: EnvironmentMap,
-    lights: &'a [BakeLight],
-    samples: usize,
-}
-
-impl Scene<'_> {
-    fn gather(&self, receiver: &Receiver) -> Gathered {
-        let (tangent, bitangent) = receiver.normal.any_orthonormal_pair();
-        let origin = receiver.position + receiver.normal * OFFSET;
-        let (shift_u, shift_v) = shifts(receiver);
-        let mut out = Gathered {
-            direct: Vec3::ZERO,
-            open: Vec3::ZERO,
-            visibility: [0.0; 4],
-            blocked: Vec::new(),
-            beams: self.beams(receiver, origin),
-        };
-        let mut fit = VisibilityFit::default();
-        for i in 0..self.samples {
-            // The R2 sequence (Roberts 2018), shifted per receiver; cosine-distributed (Malley's method).
-            let u = (shift_u + i as f32 * 0.754_877_7).fract();
-            let v = (shift_v + i as f32 * 0.569_840_3).fract();
-            let (sin, cos) = (u * TAU).sin_cos();
-            let (r, z) = (v.sqrt(), (1.0 - v).sqrt());
-            let direction = tangent * (r * cos) + bitangent * (r * sin) + receiver.normal * z;
-            let light = self.environment.radiance(direction);
-            let (through, blocked) = self.cast(origin, direction);
-            out.open += light;
-            out.direct += light * through;
-            out.blocked.extend(blocked);
-            fit.add(direction, through);
-        }
-        // Irradiance: π times the mean radiance of cosine-distributed directions.
-        let scale = PI / self.samples as f32;
-        out.direct *= scale;
-        out.open *= scale;
-        out.visibility = fit.solve();
-        out
-    }
-
-    /// Follows a ray: the share of light that comes through, and the surface that blocks most of it.
-    fn cast(&self, mut origin: Vec3, direction: Vec3) -> (f32, Option<Blocked>) {
-        let mut through = 1.0_f32;
-        let mut strongest: Option<Blocked> = None;
-        for _ in 0..MAX_PASSES {
-            let Some(hit) = self.bvh.intersect(origin, direction, OFFSET * 0.1) else { return (through, strongest) };
-            let transparency = self.transparency(hit.id, hit.u, hit.v);
-            let share = through * (1.0 - transparency);
-            if strongest.is_none_or(|s| share > s.share) {
-                strongest = Some(Blocked { id: hit.id, u: hit.u, v: hit.v, share });
-            }
-            through *= transparency;
-            if through < 0.02 {
-                return (0.0, strongest);
-            }
-            origin += direction * (hit.t + OFFSET);
-        }
-        (through, strongest)
-    }
-
-    fn transparency(&self, id: TriangleId, u: f32, v: f32) -> f32 {
-        let mesh = &self.meshes[id.mesh as usize];
-        if mesh.transparency.is_empty() {
-            return 0.0;
-        }
-        let [a, b, c] = corners(mesh, id).map(|i| mesh.transparency[i]);
-        (a * (1.0 - u - v) + b * u + c * v).clamp(0.0, 1.0)
-    }
-
-    /// Irradiance of the lights with a direction.
-    fn beams(&self, receiver: &Receiver, origin: Vec3) -> Vec3 {
-        self.lights
-            .iter()
-            .map(|light| {
-                let (to_light, irradiance) = match *light {
-                    BakeLight::Directional { to_light, irradiance } => (to_light, irradiance),
-                    BakeLight::Point { position, intensity } => {
-                        let offset = position - origin;
-                        let distance2 = offset.length_squared().max(1e-4);
-                        (offset / distance2.sqrt(), intensity / distance2)
-                    }
-                };
-                let cosine = receiver.normal.dot(to_light);
-                if cosine > 0.0 { irradiance * (cosine * self.cast(origin, to_light).0) } else { Vec3::ZERO }
-            })
-            .sum()
-    }
-}
-
 /// Corner indices of a triangle.
-fn corners(mesh: &BakeMesh, id: TriangleId) -> [usize; 3] {
+pub(crate) fn corners(mesh: &BakeMesh, id: TriangleId) -> [usize; 3] {
     let at = id.triangle as usize * 3;
     [mesh.indices[at] as usize, mesh.indices[at + 1] as usize, mesh.indices[at + 2] as usize]
+}
+
+fn origin(receiver: &Receiver) -> Vec3 {
+    receiver.position + receiver.inset + receiver.normal * OFFSET
+}
+
+fn share(direct: Vec3, open: Vec3) -> Vec3 {
+    Vec3::from_array(std::array::from_fn(|c| if open[c] > 1e-6 { direct[c] / open[c] } else { 1.0 }))
 }
 
 /// Two numbers in 0..1 that belong to a receiver's place, whatever mesh it is part of.
@@ -197,164 +229,36 @@ fn shifts(receiver: &Receiver) -> (f32, f32) {
     ((state & 0xFFFF) as f32 / 65_536.0, (state >> 16) as f32 / 65_536.0)
 }
 
-/// Least squares of visibility over directions: `V(d) ≈ c0 + c·d`.
+/// A direction as least squares see it.
+pub(crate) fn basis(d: Vec3) -> Vec4 {
+    Vec4::new(1.0, d.x, d.y, d.z)
+}
+
+/// Least squares of a value over directions: `value(d) ≈ c0 + c·d`.
 #[derive(Default)]
-struct VisibilityFit {
-    normal: Mat4Sum,
+struct Fit {
+    normal: [Vec4; 4],
     right: Vec4,
 }
 
-#[derive(Default)]
-struct Mat4Sum([Vec4; 4]);
-
-impl VisibilityFit {
-    fn add(&mut self, d: Vec3, visible: f32) {
-        let basis = Vec4::new(1.0, d.x, d.y, d.z);
-        for (column, weight) in self.normal.0.iter_mut().zip(basis.to_array()) {
+impl Fit {
+    fn add(&mut self, d: Vec3, value: f32) {
+        let basis = basis(d);
+        for (column, weight) in self.normal.iter_mut().zip(basis.to_array()) {
             *column += basis * weight;
         }
-        self.right += basis * visible;
+        self.right += basis * value;
     }
 
-    fn solve(&self) -> [f32; 4] {
-        let count = self.normal.0[0].x.max(1.0);
+    fn solver(&self) -> Mat4 {
+        let count = self.normal[0].x.max(1.0);
         // A little weight on «no slope» keeps few samples from tilting the fit.
         let ridge = count * 0.02;
-        let mut columns = self.normal.0;
+        let mut columns = self.normal;
         columns[1].y += ridge;
         columns[2].z += ridge;
         columns[3].w += ridge;
-        let solved = Mat4::from_cols(columns[0], columns[1], columns[2], columns[3]).inverse() * self.right;
-        if solved.is_finite() { solved.to_array() } else { [self.right.x / count, 0.0, 0.0, 0.0] }
-    }
-}
-
-/// Lets light bounce between the places that rays found (Goral et al. 1984), without new rays.
-fn bounce(scene: &Scene<'_>, welded: &Welded, first: &[Gathered], bounces: usize) -> Vec<Vec3> {
-    let own: Vec<Vec3> = first.iter().map(|g| g.direct + g.beams).collect();
-    let mut indirect = vec![Vec3::ZERO; first.len()];
-    let scale = PI / scene.samples as f32;
-    for _ in 0..bounces {
-        let radiance = |hit: &Blocked| {
-            let mesh = &scene.meshes[hit.id.mesh as usize];
-            let of_vertex = &welded.of_vertex[hit.id.mesh as usize];
-            let at = |corner: usize| {
-                let emitted = mesh.emission.get(corner).copied().unwrap_or(Vec3::ZERO);
-                match of_vertex[corner] {
-                    NONE => emitted,
-                    r => emitted + mesh.albedo[corner] * (own[r as usize] + indirect[r as usize]) / PI,
-                }
-            };
-            let [a, b, c] = corners(mesh, hit.id).map(at);
-            (a * (1.0 - hit.u - hit.v) + b * hit.u + c * hit.v) * hit.share
-        };
-        indirect = first.par_iter().map(|g| g.blocked.iter().map(radiance).sum::<Vec3>() * scale).collect();
-    }
-    indirect
-}
-
-/// Averaged down to what wide angles need.
-fn reduced(map: &EnvironmentMap) -> EnvironmentMap {
-    let factor = (map.width / LOOKUP_WIDTH).max(1);
-    if factor == 1 || map.height < factor {
-        return map.clone();
-    }
-    let (width, height) = (map.width / factor, map.height / factor);
-    let pixels = (0..width * height)
-        .map(|i| {
-            let (x0, y0) = (i % width * factor, i / width * factor);
-            let mut sum = Vec3::ZERO;
-            for y in y0..y0 + factor {
-                for x in x0..x0 + factor {
-                    sum += Vec3::from(map.pixels[(y * map.width + x) as usize]);
-                }
-            }
-            (sum / (factor * factor) as f32).to_array()
-        })
-        .collect();
-    EnvironmentMap { width, height, pixels }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn white() -> EnvironmentMap {
-        EnvironmentMap { width: 16, height: 8, pixels: vec![[1.0; 3]; 128] }
-    }
-
-    /// A square grid in the plane z = `z`, facing `normal`.
-    fn plane(size: f32, z: f32, normal: Vec3, albedo: Vec3) -> BakeMesh {
-        let n = 9_u32;
-        let at = |i: u32| (i as f32 / (n - 1) as f32 - 0.5) * size;
-        let positions: Vec<Vec3> = (0..n * n).map(|i| Vec3::new(at(i % n), at(i / n), z)).collect();
-        let indices = (0..(n - 1) * (n - 1))
-            .flat_map(|i| {
-                let a = i / (n - 1) * n + i % (n - 1);
-                [a, a + 1, a + n, a + 1, a + n + 1, a + n]
-            })
-            .collect();
-        BakeMesh {
-            normals: vec![normal; positions.len()],
-            albedo: vec![albedo; positions.len()],
-            positions,
-            indices,
-            occludes: true,
-            receives: true,
-            ..BakeMesh::default()
-        }
-    }
-
-    fn options() -> BakeOptions {
-        BakeOptions { ray_budget: 1 << 20, ..BakeOptions::default() }
-    }
-
-    #[test]
-    fn nothing_in_the_way_leaves_all_light() {
-        let baked = bake(&[plane(1.0, 0.0, Vec3::Z, Vec3::ONE)], &white(), &[], &options());
-        for v in &baked[0] {
-            assert_eq!(v.direct, Vec3::ONE);
-            assert_eq!(v.indirect, Vec3::ZERO);
-            assert!((v.visibility[0] - 1.0).abs() < 1e-3, "{v:?}");
-        }
-    }
-
-    #[test]
-    fn a_wide_cover_close_by_takes_nearly_all_light_and_returns_its_colour() {
-        let floor = plane(1.0, 0.0, Vec3::Z, Vec3::splat(0.5));
-        let cover = plane(20.0, 0.1, Vec3::NEG_Z, Vec3::new(0.9, 0.1, 0.1));
-        let baked = bake(&[floor, cover], &white(), &[], &options());
-        let middle = baked[0][40];
-        assert!(middle.direct.x < 0.05, "{middle:?}");
-        assert!(middle.indirect.x >= middle.indirect.y, "{middle:?}");
-    }
-
-    #[test]
-    fn half_a_sky_blocked_by_a_tall_wall_is_about_half() {
-        // A wall in the plane x = 0 seen from a floor point right beside it.
-        let floor = plane(0.02, 0.0, Vec3::Z, Vec3::ZERO);
-        let mut wall = plane(40.0, 0.0, Vec3::X, Vec3::ZERO);
-        wall.positions = wall.positions.iter().map(|p| Vec3::new(-0.02, p.x, p.y)).collect();
-        let baked = bake(&[floor, wall], &white(), &[], &options());
-        assert!((baked[0][40].direct.x - 0.5).abs() < 0.06, "{:?}", baked[0][40]);
-    }
-
-    #[test]
-    fn the_number_of_threads_does_not_matter() {
-        let run = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let meshes = [plane(1.0, 0.0, Vec3::Z, Vec3::ONE), plane(1.0, 0.4, Vec3::NEG_Z, Vec3::ONE)];
-            pool.install(|| bake(&meshes, &white(), &[], &options()))
-        };
-        assert_eq!(run(1), run(4));
-    }
-
-    #[test]
-    fn glass_lets_its_share_through() {
-        let floor = plane(0.5, 0.0, Vec3::Z, Vec3::ZERO);
-        let mut glass = plane(40.0, 0.1, Vec3::NEG_Z, Vec3::ZERO);
-        glass.transparency = vec![0.6; glass.positions.len()];
-        let baked = bake(&[floor, glass], &white(), &[], &options());
-        assert!((baked[0][40].direct.x - 0.6).abs() < 0.03, "{:?}", baked[0][40]);
+        let inverse = Mat4::from_cols(columns[0], columns[1], columns[2], columns[3]).inverse();
+        if inverse.is_finite() { inverse } else { Mat4::from_diagonal(Vec4::X / count) }
     }
 }

@@ -10,13 +10,19 @@
     reason = "indices are held below u32 by the model's limits"
 )]
 
+mod bake;
+mod bounce;
 mod bvh;
 mod gather;
-mod smooth;
+mod hemisphere;
+mod neighbours;
+mod refine;
+mod sky;
 mod sun;
 mod types;
 mod weld;
 
-pub use gather::bake;
+pub use bake::bake;
+pub use refine::refine;
 pub use sun::{Sun, extract_sun};
 pub use types::*;

@@ -13,6 +13,10 @@ pub struct BakeMesh {
     pub indices: Vec<u32>,
     /// Linear diffuse albedo, one a vertex: what a hit reflects.
     pub albedo: Vec<Vec3>,
+    /// Linear reflectance at normal incidence, one a vertex; empty: nothing is reflected as in a mirror.
+    pub f0: Vec<Vec3>,
+    /// Perceptual roughness, one a vertex; empty where `f0` is.
+    pub roughness: Vec<f32>,
     /// Linear emitted radiance, one a vertex; empty: none.
     pub emission: Vec<Vec3>,
     /// Share of light that is let through straight, one a vertex (1 − alpha, or transmission times its colour's
@@ -24,6 +28,76 @@ pub struct BakeMesh {
     pub occludes: bool,
     /// Whether light is gathered for it.
     pub receives: bool,
+    /// Whether its triangles may be divided.
+    pub divisible: bool,
+}
+
+/// Vertices that a mesh is given, and its triangles with them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Refinement {
+    /// Three indices a triangle, in the order of the triangles that they come from. Those from the mesh's number of
+    /// vertices on are of added ones.
+    pub indices: Vec<u32>,
+    /// For each added vertex, the two in whose middle it is; they come before it.
+    pub parents: Vec<[u32; 2]>,
+}
+
+impl Refinement {
+    /// Appends the added vertices' values to a list with one value a vertex; an empty list stays empty.
+    pub fn extend<T: Copy>(&self, values: &mut Vec<T>, middle: impl Fn(T, T) -> T) {
+        if values.is_empty() {
+            return;
+        }
+        values.reserve_exact(self.parents.len());
+        for [a, b] in &self.parents {
+            values.push(middle(values[*a as usize], values[*b as usize]));
+        }
+    }
+
+    /// Refines a mesh.
+    pub fn apply(&self, mesh: &mut BakeMesh) {
+        mesh.indices.clone_from(&self.indices);
+        self.extend(&mut mesh.positions, Vec3::midpoint);
+        self.extend(&mut mesh.normals, |a, b| (a + b).normalize_or(a));
+        self.extend(&mut mesh.albedo, Vec3::midpoint);
+        self.extend(&mut mesh.f0, Vec3::midpoint);
+        self.extend(&mut mesh.roughness, f32::midpoint);
+        self.extend(&mut mesh.emission, Vec3::midpoint);
+        self.extend(&mut mesh.transparency, f32::midpoint);
+    }
+}
+
+/// When triangles are divided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RefineOptions {
+    /// Edges up to this length stay whole, in world units.
+    pub shortest_edge: f32,
+    /// Edges above this length are halved whatever their light is: a shadow may be between.
+    pub longest_edge: f32,
+    /// Difference from the mean of an edge's ends, in its middle, from which on it is halved; 1 is all light.
+    pub light_step: f32,
+    /// Edges of the given meshes that are looked at, about; the longest are.
+    pub max_edges: usize,
+    /// Vertices that are added, at most.
+    pub max_vertices: usize,
+    /// Times that an edge is halved, at most.
+    pub rounds: usize,
+    /// Rays for each place whose light is compared.
+    pub samples: usize,
+}
+
+impl Default for RefineOptions {
+    fn default() -> Self {
+        Self {
+            shortest_edge: 0.04,
+            longest_edge: 0.4,
+            light_step: 0.08,
+            max_edges: 4000,
+            max_vertices: 10_000,
+            rounds: 7,
+            samples: 32,
+        }
+    }
 }
 
 /// Light gathered at one vertex.
@@ -38,6 +112,16 @@ pub struct BakedVertex {
     /// Visibility of the environment over directions as spherical harmonics of degree 1 in world space:
     /// `V(d) ≈ c0 + cx·d.x + cy·d.y + cz·d.z` (c0 is the mean over the upper hemisphere fitted this way).
     pub visibility: [f32; 4],
+    /// Radiance of what blocks the environment, as seen in a direction (0 where nothing does), as its luminance over
+    /// directions in the form of `visibility`. Its colour is that of `indirect`.
+    pub blocked: [f32; 4],
+}
+
+impl Default for BakedVertex {
+    /// What arrives where nothing is in the way.
+    fn default() -> Self {
+        Self { direct: Vec3::ONE, indirect: Vec3::ZERO, visibility: [1.0, 0.0, 0.0, 0.0], blocked: [0.0; 4] }
+    }
 }
 
 /// A light with a direction, whose reflected light is gathered too.

@@ -8,4 +8,4 @@ mod sink;
 
 pub use frame::{Backdrop, Frame, PixelFormat, Region};
 pub use layers::Layers;
-pub use sink::{FrameSink, SinkError};
+pub use sink::{FrameSink, LayersSink, SinkError};

@@ -75,9 +75,17 @@ fn main() {
     )
     .unwrap();
     println!("renderer {:?} region {:?}", begin.elapsed(), renderer.region());
+    if std::env::var_os("PASS_TIMES").is_some() {
+        renderer.time_passes();
+    }
     let mut sink = Sink { out: args[2].clone(), last: Instant::now(), times: Vec::new(), cpu: 0.0 };
     renderer.render(&scene, &mut sink).unwrap();
     let rest = &sink.times[1.min(sink.times.len() - 1)..];
+    if let Some(times) = renderer.pass_times() {
+        for (pass, millis) in &times.millis {
+            println!("{pass:16} {:7.1} ms a frame", millis / f64::from(times.frames));
+        }
+    }
     println!("cpu {:.1} ms a frame", (cpu() - sink.cpu) * 1e3 / rest.len() as f64);
     println!(
         "first {:.0} ms, then {:.1} ms a frame over {}",

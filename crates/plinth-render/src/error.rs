@@ -48,6 +48,17 @@ pub enum RenderError {
         /// Bytes allowed.
         limit: u64,
     },
+    /// More parts than can be told apart.
+    #[error("the model has too many parts to draw: {materials} materials with {triangles} triangles")]
+    TooManyParts {
+        /// Materials in use.
+        materials: usize,
+        /// Triangles.
+        triangles: usize,
+    },
+    /// Layers are drawn without a background.
+    #[error("depth and normals are drawn with a transparent background and eight bits a channel")]
+    LayersNeedTransparency,
     /// The receiver of frames stopped.
     #[error("the frames could not be handed over")]
     Sink {

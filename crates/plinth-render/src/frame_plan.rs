@@ -1,180 +1,224 @@
 //! The passes of one frame, in order, readable as a list.
 //!
 //! Once per pose: shadow maps, the floor's shadow.
-//! Every frame: depth prepass → opaque surfaces → (what is behind glass) → transmissive and blended surfaces, farthest
-//! first → resolve → backdrop, floor, model.
+//! Every frame: which triangle each sample shows → surfaces of each pixel → their colours → (what is behind glass) →
+//! transmissive and blended surfaces, farthest first → resolve → backdrop, floor, model.
+
+use plinth_frame::Region;
 
 use crate::RenderError;
+use crate::pass::behind::far_side_pass;
 use crate::pass::shadow_map::ShadowMap;
+use crate::pass::visibility::{SURFACES, joined, scissor};
+use crate::pass::{cleared, depth_target, kept};
 use crate::pipelines::{DepthView, Side};
+use crate::recorder::Recorder;
 use crate::renderer::Renderer;
 use crate::upload::geometry::Batch;
 use crate::upload::material::{DrawClass, MaterialOnGpu};
 
+/// How often glass may look at what is behind it in one frame.
+const MAX_LOOKS_BEHIND: usize = 8;
+
 impl Renderer<'_> {
     /// Shadow maps and the floor's shadow.
-    pub(crate) fn encode_shadows(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), RenderError> {
+    pub(crate) fn encode_shadows(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
         if self.switches.key_shadow {
-            self.encode_shadow_map(encoder, DepthView::Key)?;
+            self.encode_shadow_map(recorder, DepthView::Key)?;
         }
         if self.switches.sun {
-            self.encode_shadow_map(encoder, DepthView::Sun)?;
+            self.encode_shadow_map(recorder, DepthView::Sun)?;
         }
         if let Some(floor) = &self.floor {
-            floor.gather(encoder, &self.frame_group);
+            floor.gather(recorder, &self.frame_group);
         }
         Ok(())
     }
 
-    fn encode_shadow_map(&mut self, encoder: &mut wgpu::CommandEncoder, view: DepthView) -> Result<(), RenderError> {
+    fn encode_shadow_map(&mut self, recorder: &mut Recorder<'_>, view: DepthView) -> Result<(), RenderError> {
         // The maps being written must not be bound, so this pass binds the frame without them.
         let map: &ShadowMap = if view == DepthView::Key { &self.key_map } else { &self.sun_map };
-        let mut pass = encoder.begin_render_pass(&depth_only(&map.view));
-        pass.set_bind_group(0, &self.frame_group_without_maps, &[]);
+        let mut pass = recorder.pass(
+            "shadow map",
+            &self.frame_group_without_maps,
+            &[],
+            Some(depth_target(&map.view, Some(1.0), true)),
+        );
         let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
         for batch in &self.batches {
             let material = &self.materials[batch.material];
             if material.shadowless {
                 continue;
             }
-            let pipeline = self.pipelines.depth(&base, view, material.cut.as_ref(), true)?;
-            pass.set_pipeline(pipeline);
-            draw_depth(&mut pass, batch, material);
+            pass.set_pipeline(self.pipelines.depth(&base, view, material.cut.as_ref())?);
+            draw(&mut pass, batch, material, 0);
         }
         Ok(())
     }
 
     /// Everything of one frame up to the finished picture.
-    pub(crate) fn encode_frame(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), RenderError> {
-        self.encode_prepass(encoder)?;
-        self.encode_opaque(encoder)?;
-        if let Some(behind) = &self.behind {
-            behind.capture(encoder, &self.frame_group);
-        }
-        if self.has_layered() {
-            self.encode_layered(encoder)?;
+    pub(crate) fn encode_frame(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
+        self.encode_visibility(recorder)?;
+        self.classify.run(recorder, &self.frame_group, &self.targets);
+        self.encode_shading(recorder)?;
+        let layered = self.layered_part();
+        if let Some(part) = layered {
+            self.encode_layered(recorder, part)?;
         }
         // Seen from below, the floor would hide the model.
         let floor = self.floor.as_ref().filter(|_| self.floor_is_seen);
-        self.composite.run(encoder, &self.frame_group, floor, &self.targets.finished_view);
+        self.composite.run(recorder, &self.frame_group, floor, layered, &self.targets.finished_view);
         Ok(())
     }
 
-    /// Batches of a class, in drawing order.
-    fn of_class(&self, class: DrawClass) -> Vec<usize> {
-        let is = |i: &usize| self.materials[self.batches[*i].material].key.class == class;
-        self.order.iter().copied().filter(is).collect()
+    /// Batches that nothing is seen through, in drawing order.
+    fn solid(&self) -> Vec<usize> {
+        self.order
+            .iter()
+            .copied()
+            .filter(|i| !self.materials[self.batches[*i].material].key.class.is_layered())
+            .collect()
     }
 
-    /// Whether anything is drawn after the opaque part.
-    fn has_layered(&self) -> bool {
-        self.order.iter().any(|i| is_layered(&self.materials[self.batches[*i].material]))
-    }
-
-    /// Depth of opaque surfaces, so that each pixel is shaded once.
-    fn encode_prepass(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), RenderError> {
-        let mut pass = encoder.begin_render_pass(&depth_only(&self.targets.depth));
-        pass.set_bind_group(0, &self.frame_group, &[]);
+    fn encode_visibility(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
+        let mut pass = recorder.pass(
+            "visibility",
+            &self.frame_group,
+            &[cleared(&self.targets.triangles)],
+            Some(depth_target(&self.targets.depth, Some(1.0), true)),
+        );
         let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
-        for i in self.of_class(DrawClass::Opaque) {
+        for i in self.solid() {
             let (batch, material) = (&self.batches[i], &self.materials[self.batches[i].material]);
-            pass.set_pipeline(self.pipelines.depth(&base, DepthView::Camera, None, material.key.double_sided)?);
-            draw_depth(&mut pass, batch, material);
+            pass.set_pipeline(self.pipelines.visibility(&base, material)?);
+            draw(&mut pass, batch, material, batch.first_triangle);
         }
         Ok(())
     }
 
-    fn encode_opaque(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), RenderError> {
-        let last = !self.has_layered();
-        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("opaque"),
-            color_attachments: &[Some(self.color_attachment(true, last))],
-            depth_stencil_attachment: Some(depth_attachment(&self.targets.depth, false, !last)),
-            ..Default::default()
-        });
-        pass.set_bind_group(0, &self.frame_group, &[]);
+    fn encode_shading(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
         let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
-        let masked = self.of_class(DrawClass::Masked);
-        for i in self.of_class(DrawClass::Opaque).into_iter().chain(masked) {
-            let (batch, material) = (&self.batches[i], &self.materials[self.batches[i].material]);
-            pass.set_pipeline(self.pipelines.surface(&base, material, Side::Material)?);
-            draw_surface(&mut pass, batch, material);
+        let size = self.look.model_region;
+        for k in 0..SURFACES {
+            let mut pass = recorder.pass(
+                "shade",
+                &self.frame_group,
+                &[cleared(&self.targets.colors[k])],
+                Some(depth_target(&self.targets.batches[k], None, false)),
+            );
+            for i in self.solid() {
+                let (batch, material) = (&self.batches[i], &self.materials[self.batches[i].material]);
+                let bounds = self.grown(batch.bounds);
+                let Some(part) = scissor(&self.clip_from_world, bounds, size.width, size.height) else { continue };
+                pass.set_pipeline(self.pipelines.shade(&base, material)?);
+                pass.set_bind_group(1, self.classify.shade_group(i, k), &[]);
+                pass.set_bind_group(2, &material.group, &[]);
+                pass.set_scissor_rect(part.x, part.y, part.width, part.height);
+                pass.draw(0..3, 0..1);
+            }
         }
         Ok(())
     }
 
-    fn encode_layered(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), RenderError> {
-        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("layered"),
-            color_attachments: &[Some(self.color_attachment(false, true))],
-            depth_stencil_attachment: Some(depth_attachment(&self.targets.depth, false, false)),
-            ..Default::default()
-        });
-        pass.set_bind_group(0, &self.frame_group, &[]);
+    /// The part of the model's picture in which something is seen through.
+    fn layered_part(&self) -> Option<Region> {
+        let size = self.look.model_region;
+        let layered = |batch: &&Batch| self.materials[batch.material].key.class.is_layered();
+        self.batches
+            .iter()
+            .filter(layered)
+            .filter_map(|batch| scissor(&self.clip_from_world, self.grown(batch.bounds), size.width, size.height))
+            .reduce(joined)
+    }
+
+    /// Layered batches in the groups that are drawn between two looks at what is behind: a glass body that refracts
+    /// sees the glass behind it.
+    fn layered_groups(&self) -> Vec<Vec<usize>> {
+        let mut groups: Vec<Vec<usize>> = vec![Vec::new()];
+        let class = |i: usize| self.materials[self.batches[i].material].key.class;
+        let layered: Vec<usize> = self.order.iter().copied().filter(|i| class(*i).is_layered()).collect();
+        let glass = layered.iter().filter(|i| class(**i) == DrawClass::Transmissive).count();
+        let mut seen = 0;
+        for i in layered {
+            if class(i) == DrawClass::Transmissive {
+                seen += 1;
+                // The farthest of very many share one look.
+                if glass - seen < MAX_LOOKS_BEHIND && groups.last().is_some_and(|group| !group.is_empty()) {
+                    groups.push(Vec::new());
+                }
+            }
+            if let Some(group) = groups.last_mut() {
+                group.push(i);
+            }
+        }
+        groups
+    }
+
+    fn encode_layered(&mut self, recorder: &mut Recorder<'_>, part: Region) -> Result<(), RenderError> {
+        for (k, group) in self.layered_groups().into_iter().enumerate() {
+            if let (Some(behind), Some(target)) = (&self.behind, &self.targets.behind) {
+                if k == 0 {
+                    behind.capture_opaque(recorder, &self.frame_group);
+                } else {
+                    behind.capture_drawn(recorder, &self.frame_group);
+                }
+                let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
+                let mut pass = far_side_pass(recorder, &self.frame_group, target);
+                pass.set_pipeline(self.pipelines.far_side(&base)?);
+                for i in group.iter().filter(|i| self.materials[self.batches[**i].material].refracts) {
+                    let batch = &self.batches[*i];
+                    pass.set_vertex_buffer(0, batch.pose.slice(..));
+                    pass.set_index_buffer(batch.indices.slice(..), wgpu::IndexFormat::Uint32);
+                    pass.draw_indexed(0..batch.index_count, 0, 0..1);
+                }
+            }
+            self.encode_layered_group(recorder, part, &group, k == 0)?;
+        }
+        Ok(())
+    }
+
+    fn encode_layered_group(
+        &mut self,
+        recorder: &mut Recorder<'_>,
+        part: Region,
+        group: &[usize],
+        first: bool,
+    ) -> Result<(), RenderError> {
+        let (Some(samples), Some(spread)) = (&self.targets.layered, &self.spread) else { return Ok(()) };
+        let color = if first { cleared(samples) } else { kept(samples) };
+        let depth = depth_target(&self.targets.depth, None, true);
+        let mut pass = recorder.pass("layered", &self.frame_group, &[color], Some(depth));
+        pass.set_scissor_rect(part.x, part.y, part.width, part.height);
+        if first {
+            spread.draw(&mut pass);
+        }
         if let Some(behind) = &self.behind {
             pass.set_bind_group(1, &behind.group, &[]);
         }
         let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
-        for i in &self.order {
+        for i in group {
             let (batch, material) = (&self.batches[*i], &self.materials[self.batches[*i].material]);
-            if !is_layered(material) {
-                continue;
-            }
             let side =
                 if self.closed[*i] && material.key.class == DrawClass::Blended { Side::Both } else { Side::Material };
-            pass.set_pipeline(self.pipelines.surface(&base, material, side)?);
+            pass.set_pipeline(self.pipelines.layered(&base, material, side)?);
             draw_surface(&mut pass, batch, material);
         }
         Ok(())
     }
-
-    fn color_attachment(&self, clear: bool, resolve: bool) -> wgpu::RenderPassColorAttachment<'_> {
-        let resolved = self.targets.resolved.as_ref().filter(|_| resolve);
-        wgpu::RenderPassColorAttachment {
-            view: &self.targets.color,
-            depth_slice: None,
-            resolve_target: resolved,
-            ops: wgpu::Operations {
-                load: if clear { wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT) } else { wgpu::LoadOp::Load },
-                store: if resolved.is_some() { wgpu::StoreOp::Discard } else { wgpu::StoreOp::Store },
-            },
-        }
-    }
 }
 
-fn is_layered(material: &MaterialOnGpu) -> bool {
-    matches!(material.key.class, DrawClass::Transmissive | DrawClass::Blended)
-}
-
-fn depth_only(view: &wgpu::TextureView) -> wgpu::RenderPassDescriptor<'_> {
-    wgpu::RenderPassDescriptor {
-        label: Some("depth"),
-        depth_stencil_attachment: Some(depth_attachment(view, true, true)),
-        ..Default::default()
-    }
-}
-
-fn depth_attachment(view: &wgpu::TextureView, clear: bool, keep: bool) -> wgpu::RenderPassDepthStencilAttachment<'_> {
-    wgpu::RenderPassDepthStencilAttachment {
-        view,
-        depth_ops: Some(wgpu::Operations {
-            load: if clear { wgpu::LoadOp::Clear(1.0) } else { wgpu::LoadOp::Load },
-            store: if keep { wgpu::StoreOp::Store } else { wgpu::StoreOp::Discard },
-        }),
-        stencil_ops: None,
-    }
-}
-
-fn draw_depth(pass: &mut wgpu::RenderPass<'_>, batch: &Batch, material: &MaterialOnGpu) {
+/// Draws positions, and what a cut reads.
+pub(crate) fn draw(pass: &mut wgpu::RenderPass<'_>, batch: &Batch, material: &MaterialOnGpu, instance: u32) {
     if let Some(cut) = &material.cut {
         pass.set_bind_group(2, &cut.group, &[]);
         pass.set_vertex_buffer(1, batch.surface.slice(..));
     }
     pass.set_vertex_buffer(0, batch.pose.slice(..));
     pass.set_index_buffer(batch.indices.slice(..), wgpu::IndexFormat::Uint32);
-    pass.draw_indexed(0..batch.index_count, 0, 0..1);
+    pass.draw_indexed(0..batch.index_count, 0, instance..instance + 1);
 }
 
+/// Draws with everything a surface is shaded by.
 fn draw_surface(pass: &mut wgpu::RenderPass<'_>, batch: &Batch, material: &MaterialOnGpu) {
     pass.set_bind_group(2, &material.group, &[]);
     pass.set_vertex_buffer(0, batch.pose.slice(..));

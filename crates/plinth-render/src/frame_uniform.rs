@@ -27,17 +27,21 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
     let aspect = base.width as f32 / base.height as f32;
     let whole = clip_from_view(&shot.camera, aspect) * shot.camera.view_from_world;
     let cropped = |region| (crop(region, base.width, base.height) * whole).to_cols_array_2d();
+    let forward = -shot.camera.view_from_world.row(2).truncate();
+    let depth_range = shot.camera.far / (shot.camera.far - shot.camera.near);
+    let pixel = 2.0 * (0.5 * shot.camera.fov_y).tan() / base.height as f32;
     let last_mip = (base.light.specular.mips.len() - 1) as f32;
     let mut out = Frame {
         clip_from_world: cropped(base.model_region),
         picture_clip_from_world: cropped(base.region),
         key_clip_from_world: base.key_map.clip_from_world.to_cols_array_2d(),
         sun_clip_from_world: base.sun_map.clip_from_world.to_cols_array_2d(),
+        camera_axis: forward.extend(shot.camera.near * depth_range).to_array(),
         camera: shot.camera.position.extend(shot.grow).to_array(),
         grow_origin: shot.grow_origin.extend(scene.gloss).to_array(),
         ambient: irradiance_of_uniform(scene.ambient).extend(last_mip).to_array(),
         shadow: [base.key_map.texel, base.key_map.normal_offset, base.sun_map.texel, base.sun_map.normal_offset],
-        target_size: [base.model_region.width as f32, base.model_region.height as f32, 0.0, 0.0],
+        target_size: [base.model_region.width as f32, base.model_region.height as f32, depth_range, pixel],
         irradiance_sh: base.light.irradiance_sh,
         ..Frame::default()
     };

@@ -26,6 +26,7 @@ pub(crate) struct Frame {
     pub(crate) key_clip_from_world: [[f32; 4]; 4],
     pub(crate) sun_clip_from_world: [[f32; 4]; 4],
     pub(crate) camera: [f32; 4],
+    pub(crate) camera_axis: [f32; 4],
     pub(crate) grow_origin: [f32; 4],
     pub(crate) ambient: [f32; 4],
     pub(crate) key_position: [f32; 4],
@@ -65,6 +66,14 @@ pub(crate) struct Floor {
     pub(crate) place: [f32; 4],
     pub(crate) extent: [f32; 4],
     pub(crate) look: [f32; 4],
+}
+
+/// Twin of `Batch`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub(crate) struct Batch {
+    pub(crate) first_triangle: u32,
+    pub(crate) number: u32,
 }
 
 /// Vertex stream 0: what changes with the pose.

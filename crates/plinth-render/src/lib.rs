@@ -9,16 +9,20 @@
     reason = "counts of vertices, texels and bytes are checked against the device's limits, which fit 32 bits"
 )]
 
+mod bindings;
+mod delivery;
 mod error;
 mod frame_plan;
 mod frame_uniform;
 mod gpu;
 mod gpu_types;
 mod ibl;
+mod layers;
 mod light;
 mod pass;
 mod pipelines;
 mod readback;
+mod recorder;
 mod region;
 mod renderer;
 mod shader;
@@ -27,4 +31,5 @@ mod upload;
 
 pub use error::RenderError;
 pub use gpu::{AdapterKind, AdapterReport, Gpu, GpuError, GpuOptions, adapters};
+pub use recorder::PassTimes;
 pub use renderer::{Picture, Renderer};

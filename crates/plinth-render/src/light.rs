@@ -3,13 +3,13 @@
 use std::f32::consts::PI;
 
 use glam::Vec3;
-use plinth_bake::{BakeLight, BakeMesh, BakeOptions, BakedVertex, Sun, bake, extract_sun};
+use plinth_bake::{BakeLight, BakeMesh, BakeOptions, RefineOptions, Sun, bake, extract_sun, refine};
 use plinth_model::{AlphaMode, Material, Model, Primitive, Topology};
 use plinth_scene::{EnvironmentMap, PointLikeLight, PosedPrimitive, Scene};
 
 use crate::ibl::{SpecularMap, irradiance_sh, prefilter};
 use crate::pass::floor::{AMBIENT_SIDE, FloorArea};
-use crate::upload::geometry::{Baked, Posed, primitive_of};
+use crate::upload::geometry::{BakedMesh, Posed, primitive_of};
 use crate::upload::texture::linear_from_srgb;
 
 /// Side of the filtered environment at roughness 0, in texels.
@@ -23,7 +23,7 @@ pub(crate) struct PreparedLight {
     pub(crate) specular: SpecularMap,
     pub(crate) irradiance_sh: [[f32; 4]; 9],
     /// Per posed primitive.
-    pub(crate) baked: Baked,
+    pub(crate) baked: Vec<BakedMesh>,
     /// Per cell of the floor's grid: share of the environment's light that arrives.
     pub(crate) floor_ambient: Vec<f32>,
 }
@@ -32,25 +32,32 @@ pub(crate) struct PreparedLight {
 pub(crate) fn prepare(scene: &Scene, posed: &Posed<'_>, floor: Option<FloorArea>) -> PreparedLight {
     let (environment, sun) = extract_sun(&scene.environment);
     let environment = with_soft_lights(environment, &scene.lights);
-    let mut meshes: Vec<BakeMesh> =
-        posed.primitives.iter().zip(posed.indices).map(|(one, indices)| bake_mesh(scene, one, indices)).collect();
-    if let Some(area) = floor {
-        meshes.push(floor_grid(area));
-    }
+    let mut meshes: Vec<BakeMesh> = posed
+        .primitives
+        .iter()
+        .zip(posed.indices)
+        .zip(posed.moving)
+        .map(|((one, indices), moving)| bake_mesh(scene, one, indices, !moving))
+        .collect();
     let lights = bake_lights(scene, sun.as_ref());
-    let ((specular, sh), mut baked) = rayon::join(
+    let ((specular, sh), (mut baked, refinements)) = rayon::join(
         || (prefilter(&environment, MAP_SIDE, MAP_MIPS), irradiance_sh(&environment)),
-        || bake(&meshes, &environment, &lights, &BakeOptions::default()),
+        || {
+            let refinements = refine(&meshes, &environment, &RefineOptions::default());
+            for (mesh, refinement) in meshes.iter_mut().zip(&refinements) {
+                refinement.apply(mesh);
+            }
+            meshes.extend(floor.map(floor_grid));
+            (bake(&meshes, &environment, &lights, &BakeOptions::default()), refinements)
+        },
     );
-    for (mesh, light) in meshes.iter().zip(&mut baked).filter(|(mesh, _)| mesh.occludes) {
-        doubt_long_edges(mesh, light);
-    }
     let floor_ambient = if floor.is_some() {
         let grid = baked.pop().unwrap_or_default();
         grid.iter().map(|v| v.direct.dot(Vec3::splat(1.0 / 3.0))).collect()
     } else {
         Vec::new()
     };
+    let baked = baked.into_iter().zip(refinements).map(|(light, refinement)| BakedMesh { light, refinement }).collect();
     PreparedLight { sun, specular, irradiance_sh: sh, baked, floor_ambient }
 }
 
@@ -87,8 +94,11 @@ fn bake_lights(scene: &Scene, sun: Option<&Sun>) -> Vec<BakeLight> {
     sun.into_iter().chain(key).collect()
 }
 
+/// Reflectance of what is no metal, at normal incidence (glTF 2.0, appendix B.3.4).
+const DIELECTRIC_F0: Vec3 = Vec3::splat(0.04);
+
 /// A posed primitive as the bake sees it.
-fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) -> BakeMesh {
+fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], divisible: bool) -> BakeMesh {
     let Some(primitive) = primitive_of(scene, posed) else { return BakeMesh::default() };
     if primitive.topology != Topology::Triangles || posed.normals.is_empty() {
         return BakeMesh::default();
@@ -96,6 +106,14 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) -> BakeMesh
     let material = &scene.model.materials[primitive.material];
     let count = posed.positions.len();
     let colors: Vec<[f32; 4]> = (0..count).map(|v| color_at(&scene.model, material, primitive, v)).collect();
+    let rgb = |v: usize| Vec3::new(colors[v][0], colors[v][1], colors[v][2]);
+    // Metallic and roughness.
+    let metal_rough: Vec<(f32, f32)> = (0..count)
+        .map(|v| {
+            let packed = texel(&scene.model, material.metallic_roughness_texture, primitive, v);
+            (material.metallic * packed[2], material.perceptual_roughness * packed[1])
+        })
+        .collect();
     let emissive = Vec3::from(material.emissive);
     let emission = if emissive == Vec3::ZERO {
         Vec::new()
@@ -113,12 +131,15 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) -> BakeMesh
         positions: posed.positions.clone(),
         normals: posed.normals.clone(),
         indices: indices.to_vec(),
-        albedo: colors.iter().map(|c| Vec3::new(c[0], c[1], c[2]) * (1.0 - transmission)).collect(),
+        albedo: (0..count).map(|v| rgb(v) * ((1.0 - transmission) * (1.0 - metal_rough[v].0))).collect(),
+        f0: (0..count).map(|v| DIELECTRIC_F0.lerp(rgb(v), metal_rough[v].0)).collect(),
+        roughness: metal_rough.into_iter().map(|(_, roughness)| roughness).collect(),
         emission,
         transparency,
         double_sided: material.double_sided,
         occludes: true,
         receives: !material.unlit,
+        divisible,
     }
 }
 
@@ -152,42 +173,6 @@ fn texel(model: &Model, reference: Option<plinth_model::TextureRef>, primitive: 
     let wrap = |x: f32, size: u32| ((x.rem_euclid(1.0) * size as f32) as usize).min(size.max(1) as usize - 1);
     let at = (wrap(t, image.height) * image.width as usize + wrap(s, image.width)) * 4;
     image.pixels.get(at..at + 4).map_or(white, |p| [p[0], p[1], p[2], p[3]].map(|c| f32::from(c) / 255.0))
-}
-
-/// Edges up to this length carry the light of their ends faithfully, in world units.
-const SHORT_EDGE: f32 = 0.12;
-/// From this length on they do not where their ends differ.
-const LONG_EDGE: f32 = 0.5;
-/// Difference between the ends of an edge that tells of a shadow which ends somewhere between them.
-const SHADOW_STEP: f32 = 0.3;
-/// What a vertex in such a shadow still counts.
-const LEAST_TRUST: f32 = 0.15;
-
-/// A shadow at one corner of a large triangle says little about its middle: where a vertex is darker than the other
-/// end of a long edge, what was gathered counts less.
-fn doubt_long_edges(mesh: &BakeMesh, light: &mut [BakedVertex]) {
-    if light.is_empty() {
-        return;
-    }
-    let mut doubt = vec![0.0_f32; mesh.positions.len()];
-    for t in mesh.indices.as_chunks::<3>().0 {
-        let corners = t.map(|i| i as usize);
-        for (a, b) in [(0, 1), (1, 2), (2, 0)].map(|(a, b)| (corners[a], corners[b])) {
-            let length = mesh.positions[a].distance(mesh.positions[b]);
-            let long = ((length - SHORT_EDGE) / (LONG_EDGE - SHORT_EDGE)).clamp(0.0, 1.0);
-            let darker = (light[b].direct - light[a].direct).element_sum() / (3.0 * SHADOW_STEP);
-            doubt[a] = doubt[a].max(long * darker.clamp(0.0, 1.0));
-            doubt[b] = doubt[b].max(long * (-darker).clamp(0.0, 1.0));
-        }
-    }
-    for (vertex, doubt) in light.iter_mut().zip(doubt) {
-        let trust = 1.0 - doubt * (1.0 - LEAST_TRUST);
-        vertex.direct = Vec3::ONE.lerp(vertex.direct, trust);
-        vertex.indirect *= trust;
-        for (value, open) in vertex.visibility.iter_mut().zip([1.0, 0.0, 0.0, 0.0]) {
-            *value = open + (*value - open) * trust;
-        }
-    }
 }
 
 /// The floor as a grid that receives light and blocks none.

@@ -8,13 +8,25 @@ use plinth_frame::Region;
 use crate::RenderError;
 use crate::gpu::Gpu;
 
-/// Pictures on their way back.
+/// Pictures on their way back, each of one or more planes.
 pub(crate) struct Readback {
     free: Vec<wgpu::Buffer>,
     pending: VecDeque<Pending>,
+    planes: Vec<Plane>,
+}
+
+/// One texture of a picture and its place in the buffer.
+struct Plane {
+    region: Region,
     row_bytes: u32,
     padded_row_bytes: u32,
-    region: Region,
+    offset: u64,
+}
+
+impl Plane {
+    fn padded_bytes(&self) -> u64 {
+        u64::from(self.padded_row_bytes) * u64::from(self.region.height)
+    }
 }
 
 struct Pending {
@@ -25,11 +37,19 @@ struct Pending {
 }
 
 impl Readback {
-    /// A ring of `depth` buffers for pictures of the region's size.
-    pub(crate) fn new(gpu: &Gpu, region: Region, bytes_per_pixel: u32, depth: usize) -> Self {
-        let row_bytes = region.width * bytes_per_pixel;
-        let padded_row_bytes = row_bytes.next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
-        let size = u64::from(padded_row_bytes) * u64::from(region.height);
+    /// A ring of `depth` buffers for planes of these sizes and bytes per pixel.
+    pub(crate) fn new(gpu: &Gpu, planes: &[(Region, u32)], depth: usize) -> Self {
+        let mut size = 0;
+        let planes = planes
+            .iter()
+            .map(|(region, bytes_per_pixel)| {
+                let row_bytes = region.width * bytes_per_pixel;
+                let padded_row_bytes = row_bytes.next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
+                let plane = Plane { region: *region, row_bytes, padded_row_bytes, offset: size };
+                size += plane.padded_bytes();
+                plane
+            })
+            .collect();
         let free = (0..depth)
             .map(|_| {
                 gpu.device.create_buffer(&wgpu::BufferDescriptor {
@@ -40,7 +60,7 @@ impl Readback {
                 })
             })
             .collect();
-        Self { free, pending: VecDeque::new(), row_bytes, padded_row_bytes, region }
+        Self { free, pending: VecDeque::new(), planes }
     }
 
     /// Whether the oldest picture must be taken before another can be copied.
@@ -48,32 +68,43 @@ impl Readback {
         self.free.is_empty()
     }
 
-    /// Copies the target into a free buffer at the end of `encoder` and submits it.
-    pub(crate) fn submit(&mut self, gpu: &Gpu, mut encoder: wgpu::CommandEncoder, target: &wgpu::Texture, index: u32) {
-        let Some(buffer) = self.free.pop() else { return };
-        encoder.copy_texture_to_buffer(
-            target.as_image_copy(),
-            wgpu::TexelCopyBufferInfo {
-                buffer: &buffer,
-                layout: wgpu::TexelCopyBufferLayout {
-                    offset: 0,
-                    bytes_per_row: Some(self.padded_row_bytes),
-                    rows_per_image: Some(self.region.height),
+    /// Copies the textures, one per plane, into a free buffer at the end of `encoder` and submits it. Nothing when no
+    /// buffer is free.
+    pub(crate) fn submit(
+        &mut self,
+        gpu: &Gpu,
+        mut encoder: wgpu::CommandEncoder,
+        textures: &[&wgpu::Texture],
+        index: u32,
+    ) -> Option<wgpu::SubmissionIndex> {
+        let buffer = self.free.pop()?;
+        for (plane, texture) in self.planes.iter().zip(textures) {
+            let (width, height) = (plane.region.width, plane.region.height);
+            encoder.copy_texture_to_buffer(
+                texture.as_image_copy(),
+                wgpu::TexelCopyBufferInfo {
+                    buffer: &buffer,
+                    layout: wgpu::TexelCopyBufferLayout {
+                        offset: plane.offset,
+                        bytes_per_row: Some(plane.padded_row_bytes),
+                        rows_per_image: Some(height),
+                    },
                 },
-            },
-            wgpu::Extent3d { width: self.region.width, height: self.region.height, depth_or_array_layers: 1 },
-        );
+                wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
+            );
+        }
         let submission = gpu.queue.submit([encoder.finish()]);
         let (sender, mapped) = channel();
         buffer.slice(..).map_async(wgpu::MapMode::Read, move |result| {
             // The receiver is gone only when the whole render was given up.
             let _sent = sender.send(result);
         });
-        self.pending.push_back(Pending { buffer, mapped, index, submission });
+        self.pending.push_back(Pending { buffer, mapped, index, submission: submission.clone() });
+        Some(submission)
     }
 
-    /// Waits for the oldest picture: its index and tightly packed rows. `None` when none is on its way.
-    pub(crate) fn take(&mut self, gpu: &Gpu) -> Result<Option<(u32, Vec<u8>)>, RenderError> {
+    /// Waits for the oldest picture: its index and the tightly packed rows of each plane. `None` when none is on its way.
+    pub(crate) fn take(&mut self, gpu: &Gpu) -> Result<Option<(u32, Vec<Vec<u8>>)>, RenderError> {
         let Some(oldest) = self.pending.pop_front() else { return Ok(None) };
         gpu.wait_for(oldest.submission)?;
         let lost = || RenderError::DeviceLost { words: "a finished picture could not be read".to_owned() };
@@ -81,15 +112,21 @@ impl Readback {
             Ok(Ok(())) => {}
             _ => return Err(gpu.check().err().unwrap_or_else(lost)),
         }
-        let mut pixels = Vec::with_capacity(self.row_bytes as usize * self.region.height as usize);
+        let mut planes = Vec::with_capacity(self.planes.len());
         {
             let view = oldest.buffer.get_mapped_range(..).map_err(|_refused| lost())?;
-            for row in view.chunks_exact(self.padded_row_bytes as usize) {
-                pixels.extend_from_slice(&row[..self.row_bytes as usize]);
+            for plane in &self.planes {
+                let mut pixels = Vec::with_capacity(plane.row_bytes as usize * plane.region.height as usize);
+                let start = plane.offset as usize;
+                let padded = &view[start..start + plane.padded_bytes() as usize];
+                for row in padded.chunks_exact(plane.padded_row_bytes as usize) {
+                    pixels.extend_from_slice(&row[..plane.row_bytes as usize]);
+                }
+                planes.push(pixels);
             }
         }
         oldest.buffer.unmap();
         self.free.push(oldest.buffer);
-        Ok(Some((oldest.index, pixels)))
+        Ok(Some((oldest.index, planes)))
     }
 }

@@ -2,24 +2,30 @@
 
 use std::collections::BTreeSet;
 
+use glam::{Mat4, Vec3};
 use plinth_frame::{Backdrop, Frame, FrameSink, PixelFormat, Region};
 use plinth_model::Model;
 use plinth_scene::{Background, PosedPrimitive, Scene, Shot};
 
 use crate::RenderError;
+use crate::bindings;
+use crate::delivery::{Delivery, Repeats, straight_bytes, words_from_halves};
 use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
 use crate::gpu::Gpu;
 use crate::gpu_types;
 use crate::light::{PreparedLight, prepare};
-use crate::pass::behind::Behind;
-use crate::pass::composite::{Composite, CompositeLook};
+use crate::pass::behind::{Behind, scene_layout};
+use crate::pass::composite::Composite;
 use crate::pass::floor::{Floor, FloorArea};
 use crate::pass::shadow_map::ShadowMap;
+use crate::pass::spread::Spread;
+use crate::pass::visibility::{Classify, batch_layout};
 use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
 use crate::readback::Readback;
+use crate::recorder::{PassTimes, Profile, Recorder};
 use crate::targets::{TargetLook, Targets};
 use crate::upload::environment;
-use crate::upload::geometry::{self, Batch, Posed, primitive_of};
+use crate::upload::geometry::{self, Batch, Geometry, Posed, primitive_of};
 use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
 use crate::upload::simplify::drawn_indices;
 use crate::upload::texture::Textures;
@@ -42,12 +48,13 @@ pub struct Picture {
 pub(crate) struct Layouts {
     pub(crate) frame: wgpu::BindGroupLayout,
     pub(crate) scene: wgpu::BindGroupLayout,
+    pub(crate) batch: wgpu::BindGroupLayout,
 }
 
 /// A scene on a device, ready to draw its frames.
 pub struct Renderer<'g> {
     pub(crate) gpu: &'g Gpu,
-    picture: Picture,
+    pub(crate) picture: Picture,
     light: PreparedLight,
     pub(crate) layouts: Layouts,
     pub(crate) look: TargetLook,
@@ -55,6 +62,7 @@ pub struct Renderer<'g> {
     pub(crate) pipelines: Pipelines,
     pub(crate) materials: Vec<MaterialOnGpu>,
     pub(crate) batches: Vec<Batch>,
+    triangles: wgpu::Buffer,
     /// For each batch: its triangles enclose a body.
     pub(crate) closed: Vec<bool>,
     /// Order in which batches are drawn.
@@ -65,12 +73,18 @@ pub struct Renderer<'g> {
     pub(crate) floor: Option<Floor>,
     /// The camera of the current frame is above the floor.
     pub(crate) floor_is_seen: bool,
+    pub(crate) classify: Classify,
+    pub(crate) spread: Option<Spread>,
     pub(crate) composite: Composite,
     pub(crate) behind: Option<Behind>,
+    /// The current frame's camera, and how the model is scaled in it.
+    pub(crate) clip_from_world: Mat4,
+    grow: (Vec3, f32),
     pub(crate) frame_group: wgpu::BindGroup,
     pub(crate) frame_group_without_maps: wgpu::BindGroup,
     frame_buffer: wgpu::Buffer,
     backdrop: Backdrop,
+    profile: Option<Profile>,
 }
 
 impl<'g> Renderer<'g> {
@@ -104,14 +118,13 @@ impl<'g> Renderer<'g> {
         mut textures: Textures,
     ) -> Result<Self, RenderError> {
         let materials = upload_materials(gpu, scene, posed.primitives, &mut textures);
-        let sorted: Vec<bool> =
-            materials.iter().map(|m| matches!(m.key.class, DrawClass::Blended | DrawClass::Transmissive)).collect();
-        let batches = geometry::build(gpu, scene, posed, &light.baked, &sorted)?;
+        let sorted: Vec<bool> = materials.iter().map(|m| m.key.class.is_layered()).collect();
+        let Geometry { batches, triangles } = geometry::build(gpu, scene, posed, &light.baked, &sorted)?;
         let closed = batches.iter().map(|batch| batch.sortable.as_ref().is_some_and(geometry::is_closed)).collect();
         let model_region = region_of(scene, picture, None);
         let region = region_of(scene, picture, area);
         let look = target_look(gpu, picture, (region, model_region), &materials, &batches);
-        let layouts = Layouts { frame: frame_layout(gpu), scene: Behind::scene_layout(gpu) };
+        let layouts = Layouts { frame: frame_layout(gpu), scene: scene_layout(gpu), batch: batch_layout(gpu) };
         let (key_map, sun_map) = shadow_maps(gpu, scene, &light);
         let switches = LightSwitches {
             key: scene.key_light.is_some(),
@@ -128,27 +141,20 @@ impl<'g> Renderer<'g> {
         };
         let targets = Targets::new(gpu, look);
         let (backdrop, clear) = backdrop(scene);
-        let composite = Composite::new(
-            gpu,
-            &layouts.frame,
-            &CompositeLook {
-                model: targets.resolved.as_ref().unwrap_or(&targets.color),
-                samples: if targets.resolved.is_some() { 1 } else { look.samples },
-                radiance: look.output == SurfaceOutput::Radiance,
-                format: look.finished_format,
-                part: Region {
-                    x: model_region.x.saturating_sub(region.x),
-                    y: model_region.y.saturating_sub(region.y),
-                    ..model_region
-                },
-                backdrop: clear,
-            },
-        )?;
-        let behind = targets
-            .behind
-            .as_ref()
-            .map(|target| Behind::new(gpu, &layouts.frame, &layouts.scene, &targets.color, look.samples, target))
-            .transpose()?;
+        let composite = Composite::new(gpu, &layouts.frame, &look, &targets, clear)?;
+        let classify =
+            Classify::new(gpu, &layouts.frame, &layouts.batch, &targets, look.samples, (&batches, &triangles))?;
+        let spread = match &targets.layered {
+            Some(_) => Some(Spread::new(gpu, &layouts.frame, &targets, look.samples, look.color_format)?),
+            None => None,
+        };
+        let behind = match (&targets.behind, &targets.layered) {
+            (Some(target), Some(layered)) => {
+                let all = (&targets, target, layered);
+                Some(Behind::new(gpu, &layouts.frame, &layouts.scene, look.samples, all)?)
+            }
+            _ => None,
+        };
         let specular = environment::upload(gpu, &light.specular);
         let frame_buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("frame"),
@@ -172,6 +178,7 @@ impl<'g> Renderer<'g> {
             pipelines: Pipelines::default(),
             materials,
             batches,
+            triangles,
             closed,
             order,
             targets,
@@ -179,45 +186,73 @@ impl<'g> Renderer<'g> {
             sun_map,
             floor,
             floor_is_seen: true,
+            classify,
+            spread,
             composite,
             behind,
+            clip_from_world: Mat4::IDENTITY,
+            grow: (Vec3::ZERO, 1.0),
             frame_group,
             frame_group_without_maps,
             frame_buffer,
             backdrop,
+            profile: None,
         })
     }
 
     /// Draws every shot of the scene in order. Equal frames are drawn once and handed over again.
     /// Errors: a device that fails, or a sink that takes no more frames.
     pub fn render(&mut self, scene: &Scene, sink: &mut dyn FrameSink) -> Result<(), RenderError> {
-        let depth = if self.gpu.is_software() { 2 } else { 3 };
-        let bytes = self.look.finished_format.block_copy_size(None).unwrap_or(4);
-        let mut ring = Readback::new(self.gpu, self.look.region, bytes, depth);
-        let plan = repeats(&scene.shots);
-        let mut delivery = Delivery { next: 0, plan: &plan };
+        let mut ring = Readback::new(self.gpu, &[(self.look.region, self.color_bytes())], self.frames_in_flight());
+        let plan = Repeats::of(&scene.shots);
+        let mut delivery = Delivery::new(&plan);
         let mut clip_time = None;
         for (i, shot) in scene.shots.iter().enumerate() {
             if plan.source[i] != i {
                 continue;
             }
             if ring.is_full()
-                && let Some((index, pixels)) = ring.take(self.gpu)?
+                && let Some((index, planes)) = ring.take(self.gpu)?
             {
-                let frame = self.frame(index, pixels);
-                delivery.deliver(frame, sink)?;
+                delivery.deliver(self.frame(index, planes), sink)?;
             }
             let pose_changed = i == 0 || clip_time != shot.clip_time;
             clip_time = shot.clip_time;
-            let encoder = self.encode(scene, shot, i == 0, pose_changed)?;
-            ring.submit(self.gpu, encoder, &self.targets.finished, i as u32);
+            let profile = self.profile.take();
+            let mut recorder = Recorder::new(self.gpu, profile.as_ref());
+            self.encode(&mut recorder, scene, shot, i == 0, pose_changed)?;
+            let submission = ring.submit(self.gpu, recorder.finish(), &[&self.targets.finished], i as u32);
             self.gpu.check()?;
+            if let (Some(profile), Some(submission)) = (&profile, submission) {
+                profile.read(self.gpu, submission)?;
+            }
+            self.profile = profile;
         }
-        while let Some((index, pixels)) = ring.take(self.gpu)? {
-            let frame = self.frame(index, pixels);
-            delivery.deliver(frame, sink)?;
+        while let Some((index, planes)) = ring.take(self.gpu)? {
+            delivery.deliver(self.frame(index, planes), sink)?;
         }
         Ok(())
+    }
+
+    /// Bytes of a finished pixel.
+    pub(crate) fn color_bytes(&self) -> u32 {
+        self.look.finished_format.block_copy_size(None).unwrap_or(4)
+    }
+
+    /// How many frames are drawn or on their way back at a time.
+    pub(crate) fn frames_in_flight(&self) -> usize {
+        if self.gpu.is_software() { 2 } else { 3 }
+    }
+
+    /// Notes from now on how long each pass takes, which keeps frames from overlapping. Without effect on adapters that
+    /// have no clock.
+    pub fn time_passes(&mut self) {
+        self.profile = Profile::new(self.gpu);
+    }
+
+    /// Times noted so far.
+    pub fn pass_times(&self) -> Option<PassTimes> {
+        self.profile.as_ref().map(Profile::times)
     }
 
     /// The part of the picture that is drawn.
@@ -225,17 +260,18 @@ impl<'g> Renderer<'g> {
         self.look.region
     }
 
-    fn encode(
+    pub(crate) fn encode(
         &mut self,
+        recorder: &mut Recorder<'_>,
         scene: &Scene,
         shot: &Shot,
         first: bool,
         pose_changed: bool,
-    ) -> Result<wgpu::CommandEncoder, RenderError> {
+    ) -> Result<(), RenderError> {
         if pose_changed && !first && self.batches.iter().any(|b| b.moving) {
             let posed = scene.pose(shot.clip_time);
-            for batch in self.batches.iter_mut().filter(|b| b.moving) {
-                batch.update(self.gpu, scene, &posed);
+            for (i, batch) in self.batches.iter_mut().enumerate().filter(|(_, b)| b.moving) {
+                batch.update(self.gpu, scene, &posed, i, &self.triangles);
             }
         }
         self.order_batches(shot);
@@ -251,14 +287,13 @@ impl<'g> Renderer<'g> {
         };
         self.floor_is_seen = shot.camera.position.y > scene.floor_height;
         let uniform = frame_uniform(&base, shot);
+        self.clip_from_world = Mat4::from_cols_array_2d(&uniform.clip_from_world);
+        self.grow = (shot.grow_origin, shot.grow);
         self.gpu.queue.write_buffer(&self.frame_buffer, 0, bytemuck::bytes_of(&uniform));
-        let mut encoder =
-            self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("frame") });
         if first || (pose_changed && self.batches.iter().any(|b| b.moving)) || shot.grow < 1.0 || scene_grows(scene) {
-            self.encode_shadows(&mut encoder)?;
+            self.encode_shadows(recorder)?;
         }
-        self.encode_frame(&mut encoder)?;
-        Ok(encoder)
+        self.encode_frame(recorder)
     }
 
     /// Opaque batches by material; what is layered by depth, the farthest first, its triangles sorted too.
@@ -279,7 +314,14 @@ impl<'g> Renderer<'g> {
         self.order = order;
     }
 
-    fn frame(&self, index: u32, pixels: Vec<u8>) -> Frame {
+    /// A box of the model as it is scaled in the current frame.
+    pub(crate) fn grown(&self, (min, max): (Vec3, Vec3)) -> (Vec3, Vec3) {
+        let (origin, factor) = self.grow;
+        (origin + (min - origin) * factor, origin + (max - origin) * factor)
+    }
+
+    fn frame(&self, index: u32, mut planes: Vec<Vec<u8>>) -> Frame {
+        let pixels = planes.pop().unwrap_or_default();
         let transparent = self.backdrop == Backdrop::Transparent;
         let pixels = match self.picture.format {
             PixelFormat::Rgba8 if transparent => straight_bytes(pixels),
@@ -300,73 +342,6 @@ impl<'g> Renderer<'g> {
 
 fn scene_grows(scene: &Scene) -> bool {
     scene.shots.iter().any(|shot| (shot.grow - 1.0).abs() > 1e-6)
-}
-
-/// For each shot the first one that shows the same picture, and how often that is shown again later.
-struct Repeats {
-    source: Vec<usize>,
-    last_use: Vec<usize>,
-}
-
-fn repeats(shots: &[Shot]) -> Repeats {
-    let mut source: Vec<usize> = Vec::with_capacity(shots.len());
-    for (i, shot) in shots.iter().enumerate() {
-        // Only runs are shared: keeping every frame for a later return would not keep memory flat.
-        let before = i.checked_sub(1).filter(|k| shots[*k].same_picture(shot)).map(|k| source[k]);
-        source.push(before.unwrap_or(i));
-    }
-    let mut last_use = vec![0; shots.len()];
-    for (i, s) in source.iter().enumerate() {
-        last_use[*s] = i;
-    }
-    Repeats { source, last_use }
-}
-
-/// Hands frames over in order, repeating those that are shown again.
-struct Delivery<'a> {
-    next: usize,
-    plan: &'a Repeats,
-}
-
-impl Delivery<'_> {
-    fn deliver(&mut self, mut frame: Frame, sink: &mut dyn FrameSink) -> Result<(), RenderError> {
-        let source = frame.index as usize;
-        while self.next <= self.plan.last_use[source] {
-            frame.index = self.next as u32;
-            sink.frame(&frame).map_err(|source| RenderError::Sink { source })?;
-            self.next += 1;
-        }
-        Ok(())
-    }
-}
-
-/// Premultiplied to straight alpha, in bytes.
-fn straight_bytes(mut pixels: Vec<u8>) -> Vec<u8> {
-    for p in pixels.chunks_exact_mut(4) {
-        let a = u32::from(p[3]);
-        if a > 0 && a < 255 {
-            for c in &mut p[..3] {
-                *c = ((u32::from(*c) * 255 + a / 2) / a).min(255) as u8;
-            }
-        }
-    }
-    pixels
-}
-
-/// Premultiplied half floats to 16-bit words with straight alpha.
-fn words_from_halves(pixels: &[u8], straight: bool) -> Vec<u8> {
-    use rayon::prelude::*;
-    let mut out = vec![0; pixels.len()];
-    out.par_chunks_exact_mut(8).zip(pixels.par_chunks_exact(8)).with_min_len(4096).for_each(|(to, from)| {
-        let read = |i: usize| half::f16::from_ne_bytes([from[2 * i], from[2 * i + 1]]).to_f32();
-        let alpha = read(3).clamp(0.0, 1.0);
-        let scale = if straight && alpha > 0.0 { 1.0 / alpha } else { 1.0 };
-        for i in 0..4 {
-            let value = if i == 3 { alpha } else { (read(i) * scale).clamp(0.0, 1.0) };
-            to[2 * i..2 * i + 2].copy_from_slice(&((value * 65535.0).round() as u16).to_ne_bytes());
-        }
-    });
-    out
 }
 
 /// Images that are read by materials in use, with their encodings.
@@ -435,10 +410,11 @@ fn target_look(
     TargetLook {
         region,
         model_region,
-        samples: gpu.report().max_samples.min(SAMPLES),
+        samples: if gpu.report().max_samples >= SAMPLES { SAMPLES } else { 1 },
         color_format: if radiance { wgpu::TextureFormat::Rgba16Float } else { finished_format },
         finished_format,
         output,
+        layered: classes.iter().any(|class| class.is_layered()),
         transmissive: radiance,
     }
 }
@@ -484,44 +460,24 @@ pub(crate) fn pipeline_base<'a>(
         finished_format: look.finished_format,
         output: look.output,
         lights,
+        batch_layout: &layouts.batch,
         scene_layout: &layouts.scene,
     }
 }
 
 fn frame_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
-    let stages = wgpu::ShaderStages::VERTEX_FRAGMENT;
-    let texture = |binding, sample_type, view_dimension| wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility: stages,
-        ty: wgpu::BindingType::Texture { sample_type, view_dimension, multisampled: false },
-        count: None,
-    };
-    let sampler = |binding, kind| wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility: stages,
-        ty: wgpu::BindingType::Sampler(kind),
-        count: None,
-    };
-    gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label: Some("frame"),
-        entries: &[
-            wgpu::BindGroupLayoutEntry {
-                binding: 0,
-                visibility: stages,
-                ty: wgpu::BindingType::Buffer {
-                    ty: wgpu::BufferBindingType::Uniform,
-                    has_dynamic_offset: false,
-                    min_binding_size: None,
-                },
-                count: None,
-            },
-            texture(1, wgpu::TextureSampleType::Float { filterable: true }, wgpu::TextureViewDimension::D2),
-            sampler(2, wgpu::SamplerBindingType::Filtering),
-            texture(3, wgpu::TextureSampleType::Depth, wgpu::TextureViewDimension::D2),
-            texture(4, wgpu::TextureSampleType::Depth, wgpu::TextureViewDimension::D2),
-            sampler(5, wgpu::SamplerBindingType::Comparison),
+    bindings::layout(
+        &gpu.device,
+        "frame",
+        &[
+            bindings::uniform(0),
+            bindings::texture(1, bindings::FILTERED),
+            bindings::sampler(2, wgpu::SamplerBindingType::Filtering),
+            bindings::texture(3, wgpu::TextureSampleType::Depth),
+            bindings::texture(4, wgpu::TextureSampleType::Depth),
+            bindings::sampler(5, wgpu::SamplerBindingType::Comparison),
         ],
-    })
+    )
 }
 
 fn frame_group(
@@ -545,17 +501,17 @@ fn frame_group(
         compare: Some(wgpu::CompareFunction::LessEqual),
         ..Default::default()
     });
-    let entry = |binding, resource| wgpu::BindGroupEntry { binding, resource };
-    gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-        label: Some("frame"),
+    bindings::group(
+        &gpu.device,
+        "frame",
         layout,
-        entries: &[
-            entry(0, buffer.as_entire_binding()),
-            entry(1, wgpu::BindingResource::TextureView(specular)),
-            entry(2, wgpu::BindingResource::Sampler(&linear)),
-            entry(3, wgpu::BindingResource::TextureView(maps[0])),
-            entry(4, wgpu::BindingResource::TextureView(maps[1])),
-            entry(5, wgpu::BindingResource::Sampler(&comparison)),
+        &[
+            buffer.as_entire_binding(),
+            bindings::view(specular),
+            wgpu::BindingResource::Sampler(&linear),
+            bindings::view(maps[0]),
+            bindings::view(maps[1]),
+            wgpu::BindingResource::Sampler(&comparison),
         ],
-    })
+    )
 }

@@ -3,16 +3,23 @@
 use plinth_frame::Region;
 
 use crate::gpu::Gpu;
-use crate::pipelines::{DEPTH_FORMAT, SurfaceOutput};
+use crate::pass::visibility::SURFACES;
+use crate::pipelines::{BATCH_FORMAT, DEPTH_FORMAT, SURFACE_FORMAT, SurfaceOutput, TRIANGLE_FORMAT};
 
-/// The textures of a frame.
+/// The textures of a frame. All but the finished picture cover the part of the picture that the model can cover.
 pub(crate) struct Targets {
-    /// What surfaces are drawn into: the part of the picture that the model covers.
-    pub(crate) color: wgpu::TextureView,
+    /// Which triangle each sample shows.
+    pub(crate) triangles: wgpu::TextureView,
     /// Depth of the same samples.
     pub(crate) depth: wgpu::TextureView,
-    /// The same part with one sample a pixel, where display colours are resolved.
-    pub(crate) resolved: Option<wgpu::TextureView>,
+    /// The surfaces of each pixel.
+    pub(crate) surfaces: [wgpu::TextureView; SURFACES],
+    /// The batches of these surfaces, as depth.
+    pub(crate) batches: [wgpu::TextureView; SURFACES],
+    /// Their colours.
+    pub(crate) colors: [wgpu::TextureView; SURFACES],
+    /// The samples to which layered surfaces are drawn; only where there are any.
+    pub(crate) layered: Option<wgpu::TextureView>,
     /// The finished picture, one sample a pixel.
     pub(crate) finished: wgpu::Texture,
     pub(crate) finished_view: wgpu::TextureView,
@@ -20,10 +27,23 @@ pub(crate) struct Targets {
     pub(crate) behind: Option<Behind>,
 }
 
-/// The opaque part of the picture, as refracted rays find it.
+/// Format of the picture as refracted rays find it.
+pub(crate) const BEHIND_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
+/// Format of its distance.
+pub(crate) const DISTANCE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R16Float;
+/// Format of unit vectors.
+pub(crate) const NORMAL_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
+
+/// What refracted rays find.
 pub(crate) struct Behind {
+    /// The picture so far.
     pub(crate) color: wgpu::Texture,
     pub(crate) mips: u32,
+    /// Distance of its opaque part along the camera's axis.
+    pub(crate) distance: wgpu::Texture,
+    /// Normal and depth of the far side of the body that is drawn next.
+    pub(crate) far_normal: wgpu::TextureView,
+    pub(crate) far_depth: wgpu::TextureView,
 }
 
 /// What decides the targets.
@@ -35,6 +55,7 @@ pub(crate) struct TargetLook {
     pub(crate) color_format: wgpu::TextureFormat,
     pub(crate) finished_format: wgpu::TextureFormat,
     pub(crate) output: SurfaceOutput,
+    pub(crate) layered: bool,
     pub(crate) transmissive: bool,
 }
 
@@ -46,17 +67,29 @@ impl Targets {
         let finished =
             texture(gpu, look.region, 1, look.finished_format, attachment | wgpu::TextureUsages::COPY_SRC, 1);
         let finished_view = view(&finished);
-        let resolves = look.samples > 1 && look.output == SurfaceOutput::Display;
-        let color_usage = if resolves { attachment } else { readable };
-        let color = view(&texture(gpu, model, look.samples, look.color_format, color_usage, 1));
-        let resolved = resolves.then(|| view(&texture(gpu, model, 1, look.color_format, readable, 1)));
-        let depth = view(&texture(gpu, model, look.samples, DEPTH_FORMAT, readable, 1));
+        let part = |samples, format, usage| view(&texture(gpu, model, samples, format, usage, 1));
+        let layered = look.layered.then(|| part(look.samples, look.color_format, readable));
         let behind = look.transmissive.then(|| {
             let mips = model.width.max(model.height).ilog2().clamp(1, 8);
-            let color = texture(gpu, model, 1, wgpu::TextureFormat::Rgba16Float, readable, mips);
-            Behind { color, mips }
+            Behind {
+                color: texture(gpu, model, 1, BEHIND_FORMAT, readable, mips),
+                mips,
+                distance: texture(gpu, model, 1, DISTANCE_FORMAT, readable, mips),
+                far_normal: part(1, NORMAL_FORMAT, readable),
+                far_depth: part(1, DEPTH_FORMAT, readable),
+            }
         });
-        Self { color, depth, resolved, finished, finished_view, behind }
+        Self {
+            triangles: part(look.samples, TRIANGLE_FORMAT, readable),
+            depth: part(look.samples, DEPTH_FORMAT, readable),
+            surfaces: [(); SURFACES].map(|()| part(1, SURFACE_FORMAT, readable)),
+            batches: [(); SURFACES].map(|()| part(1, BATCH_FORMAT, attachment)),
+            colors: [(); SURFACES].map(|()| part(1, look.color_format, readable)),
+            layered,
+            finished,
+            finished_view,
+            behind,
+        }
     }
 }
 
@@ -64,7 +97,7 @@ fn view(texture: &wgpu::Texture) -> wgpu::TextureView {
     texture.create_view(&wgpu::TextureViewDescriptor::default())
 }
 
-fn texture(
+pub(crate) fn texture(
     gpu: &Gpu,
     region: Region,
     samples: u32,

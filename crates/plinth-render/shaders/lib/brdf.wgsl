@@ -48,18 +48,6 @@ fn dfg(n_dot_v: f32, perceptual_roughness: f32) -> vec2<f32> {
     return vec2(-1.04, 1.04) * a + r.zw;
 }
 
-// Charlie sheen distribution (Estevez and Kulla 2017, eq. 2).
-fn d_charlie(n_dot_h: f32, alpha: f32) -> f32 {
-    let inverse = 1.0 / alpha;
-    let sin2 = max(1.0 - n_dot_h * n_dot_h, 0.0078125);
-    return (2.0 + inverse) * pow(sin2, inverse * 0.5) / (2.0 * PI);
-}
-
-// Visibility that goes with it (Neubelt and Pettineo 2013).
-fn v_neubelt(n_dot_l: f32, n_dot_v: f32) -> f32 {
-    return clamp(1.0 / (4.0 * (n_dot_l + n_dot_v - n_dot_l * n_dot_v)), 0.0, 1.0);
-}
-
 // Reflectance at normal incidence between two media.
 fn f0_from_ior(n1: f32, n2: f32) -> f32 {
     let r = (n2 - n1) / max(n2 + n1, 1e-5);

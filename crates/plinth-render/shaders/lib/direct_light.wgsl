@@ -119,32 +119,6 @@ fn direct_layers(s: Surface, world: vec3<f32>, diffuse_weight: f32) -> Layered {
     return sum;
 }
 
-#ifdef SHEEN
-fn beam_sheen(s: Surface, beam: Beam, color: vec3<f32>, alpha: f32) -> vec3<f32> {
-    let n_dot_l = clamp(dot(s.n, beam.to_light), 0.0, 1.0);
-    let h = normalize(s.v + beam.to_light);
-    let lobe = d_charlie(clamp(dot(s.n, h), 0.0, 1.0), alpha) * v_neubelt(max(n_dot_l, 1e-3), s.n_dot_v);
-    return beam.irradiance * color * (n_dot_l * lobe);
-}
-
-fn direct_sheen(s: Surface, world: vec3<f32>, color: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
-    let alpha = max(perceptual_roughness * perceptual_roughness, 0.005);
-    var sum = vec3(0.0);
-    if KEY {
-        sum += beam_sheen(s, key_beam(s, world), color, alpha);
-    }
-    if SUN {
-        sum += beam_sheen(s, sun_beam(s, world), color, alpha);
-    }
-    if PUNCTUAL {
-        for (var i = 0u; i < frame.counts.x; i++) {
-            sum += beam_sheen(s, punctual_beam(frame.lights[i], world), color, alpha);
-        }
-    }
-    return sum;
-}
-#endif
-
 #ifdef CLEARCOAT
 fn beam_coat(s: Surface, beam: Beam, n: vec3<f32>, n_dot_v: f32, alpha_in: f32) -> vec3<f32> {
     let n_dot_l = clamp(dot(n, beam.to_light), 0.0, 1.0);

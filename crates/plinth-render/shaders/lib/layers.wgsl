@@ -6,6 +6,8 @@ struct Surface {
     n: vec3<f32>,
     geometric: vec3<f32>,
     n_dot_v: f32,
+    // Squared length of the geometric normal's change from this pixel to the next ones.
+    normal_turn: f32,
     // Perceptual and squared.
     roughness: f32,
     alpha_roughness: f32,
@@ -43,19 +45,26 @@ struct Layered {
 
 // Widens roughness where the normal turns within a pixel, so that highlights do not flicker
 // (Tokuyoshi and Kaplanyan 2019, "Improved Geometric Specular Antialiasing", eq. 5).
-fn widened_roughness(n: vec3<f32>, perceptual_roughness: f32) -> f32 {
-    let dx = dpdx(n);
-    let dy = dpdy(n);
-    let kernel = min(2.0 * 0.15915494 * (dot(dx, dx) + dot(dy, dy)), 0.18);
+fn widened_roughness(normal_turn: f32, perceptual_roughness: f32) -> f32 {
+    let kernel = min(2.0 * 0.15915494 * normal_turn, 0.18);
     let alpha = perceptual_roughness * perceptual_roughness;
     return sqrt(sqrt(clamp(alpha * alpha + kernel, 0.0, 1.0)));
+}
+
+// Most that is held of what the spherical harmonics say of visibility: they are smoother than the lobes.
+const KNOWN: f32 = 0.55;
+
+// How far the middle of a lobe, its cosine included, has gone from the normal to the mirror direction: a fit to its
+// numerical integral (after Lagarde and de Rousiers 2014, "Moving Frostbite to PBR", section 4.9.3).
+fn toward_mirror(alpha: f32, n_dot_v: f32) -> f32 {
+    return clamp(1.0 - alpha * mix(1.6 - 1.35 * n_dot_v, 1.0, alpha), 0.0, 1.0);
 }
 
 // Radiance that arrives from around direction `r` within a lobe: the environment where it is visible, the light of
 // the blocking surfaces elsewhere.
 fn reflected_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
     // What is known of visibility is too smooth for a mirror: there the environment shows unhindered.
-    let known = smoothstep(0.05, 0.55, perceptual_roughness);
+    let known = mix(KNOWN, 1.0, perceptual_roughness * perceptual_roughness) * smoothstep(0.05, 0.4, perceptual_roughness);
     let visible = mix(1.0, clamp(s.visibility.x + dot(s.visibility.yzw, r), 0.0, 1.0), known);
     return mix(s.blocked_radiance, environment_radiance(r, perceptual_roughness), visible);
 }
@@ -101,10 +110,11 @@ fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
 #ifdef ANISOTROPY
     let radiance = anisotropic_radiance(s);
 #else
-    // A rough lobe leans toward the normal (Lagarde and de Rousiers 2014, section 4.9.3).
     let alpha = s.roughness * s.roughness;
-    let lean = mix(r, s.n, alpha * alpha * 0.5);
-    let radiance = reflected_radiance(s, lean, s.roughness);
+    let lean = normalize(mix(s.n, r, toward_mirror(alpha, s.n_dot_v)));
+    // The widest lobe is nearly the cosine around the normal, of which more is known.
+    let lobe = reflected_radiance(s, lean, s.roughness);
+    let radiance = mix(lobe, s.irradiance / PI * frame.grow_origin.w, alpha * alpha);
 #endif
     let ab = dfg(s.n_dot_v, s.roughness);
     let diffuse_irradiance = s.irradiance / PI;
@@ -114,7 +124,7 @@ fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
     let multiple = mix(d.multiple, m.multiple, s.metallic);
     let below = max(vec3(1.0) - d.single - d.multiple, vec3(0.0));
     var out: Layered;
-    out.specular = radiance * single + diffuse_irradiance * multiple * frame.grow_origin.w;
+    out.specular = radiance * (single + multiple);
     var diffuse = diffuse_irradiance * s.base;
 #ifdef DIFFUSE_TRANSMISSION
     let behind = (environment_irradiance(-s.n) + frame.ambient.rgb) / PI * s.diffuse_transmission_color;
@@ -125,22 +135,6 @@ fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
     return out;
 }
 
-#ifdef SHEEN
-// Directional albedo of the Charlie sheen, a fit to its integral.
-fn sheen_albedo(n_dot_v: f32, perceptual_roughness: f32) -> f32 {
-    let c = 1.0 - n_dot_v;
-    let c3 = c * c * c;
-    return 0.65584461 * c3 + 1.0 / (4.16526551 + exp(-7.97291361 * sqrt(perceptual_roughness) + 6.33516894));
-}
-
-fn sheen_over(s: Surface, world: vec3<f32>, below: vec3<f32>, color: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
-    let albedo = sheen_albedo(s.n_dot_v, perceptual_roughness);
-    let strongest = max(color.r, max(color.g, color.b));
-    let light = s.irradiance / PI * color * albedo;
-    return below * (1.0 - strongest * albedo) + light + direct_sheen(s, world, color, perceptual_roughness);
-}
-#endif
-
 #ifdef CLEARCOAT
 fn coat_over(s: Surface, world: vec3<f32>, below: vec3<f32>, coat: f32, perceptual_roughness: f32, n: vec3<f32>) -> vec3<f32> {
     let n_dot_v = clamp(dot(n, s.v), 1e-3, 1.0);
@@ -149,6 +143,6 @@ fn coat_over(s: Surface, world: vec3<f32>, below: vec3<f32>, coat: f32, perceptu
     let albedo = specular_albedo(vec3(0.04), 1.0, ab);
     let reflectance = (albedo.single + albedo.multiple) * coat;
     let radiance = reflected_radiance(s, reflect(-s.v, n), roughness);
-    return below * (1.0 - reflectance) + radiance * reflectance + coat * direct_coat(s, world, n, n_dot_v, widened_roughness(s.geometric, roughness));
+    return below * (1.0 - reflectance) + radiance * reflectance + coat * direct_coat(s, world, n, n_dot_v, widened_roughness(s.normal_turn, roughness));
 }
 #endif

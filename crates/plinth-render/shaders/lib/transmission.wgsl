@@ -1,38 +1,122 @@
-// Light that passes through: refraction into the picture behind. Needs types/frame.wgsl, layers, ibl.
+// Light that passes through: refracted where it enters and where it leaves a body, then seen in the picture behind.
+// In screen space, after Wyman 2005, "An Approximate Image-Space Approach for Interactive Refraction", with both points
+// found by iteration. Needs types/frame.wgsl, layers, ibl.
 
 @group(1) @binding(0) var behind: texture_2d<f32>;
+// Distance of what is behind along the camera's axis, times its coverage.
+@group(1) @binding(1) var behind_distance: texture_2d<f32>;
+// Outward normal and depth of the body's far side; depth 1 where it has none.
+@group(1) @binding(2) var far_normal: texture_2d<f32>;
+@group(1) @binding(3) var far_depth: texture_depth_2d;
 
-// Where a world point is in the picture behind, 0..1.
-fn behind_uv(point: vec3<f32>) -> vec2<f32> {
+const EXIT_STEPS: i32 = 4;
+// How far a ray is followed beyond the body, in world units (a model spans 2), in how many steps, and how often the step
+// in which it meets something is halved.
+const REACH: f32 = 3.0;
+const HIT_STEPS: i32 = 16;
+const HALVINGS: i32 = 5;
+
+// Where a world point is in the picture, 0..1.
+fn picture_uv(point: vec3<f32>) -> vec2<f32> {
     let clip = frame.clip_from_world * vec4(point, 1.0);
     return clip.xy / max(clip.w, 1e-4) * vec2(0.5, -0.5) + 0.5;
 }
 
-// Radiance from beyond, in a direction, through a point where the ray leaves the body: the opaque picture where it
-// covers, the environment elsewhere.
-fn beyond(s: Surface, exit: vec3<f32>, direction: vec3<f32>, roughness: f32) -> vec3<f32> {
-    let uv = behind_uv(exit + direction * 0.35);
-    let mip = roughness * log2(max(frame.target_size.x, frame.target_size.y)) * 0.75;
-    let seen = textureSampleLevel(behind, linear_sampler, uv, mip);
-    return seen.rgb + (1.0 - clamp(seen.a, 0.0, 1.0)) * environment_radiance(direction, roughness);
+fn picture_pixel(uv: vec2<f32>) -> vec2<i32> {
+    return vec2<i32>(clamp(uv * frame.target_size.xy, vec2(0.0), frame.target_size.xy - 1.0));
 }
 
-fn transmitted_radiance(s: Surface, world: vec3<f32>, at: vec4<f32>, thickness: f32) -> vec3<f32> {
+fn distance_along_axis(point: vec3<f32>) -> f32 {
+    return dot(point - frame.camera.xyz, frame.camera_axis.xyz);
+}
+
+// Reflectance of a dielectric for unpolarised light, from inside; 1 at total reflection.
+fn fresnel_from_inside(cos_inside: f32, ior: f32) -> f32 {
+    let sin2_outside = ior * ior * (1.0 - cos_inside * cos_inside);
+    if sin2_outside >= 1.0 {
+        return 1.0;
+    }
+    let cos_outside = sqrt(1.0 - sin2_outside);
+    let parallel = (cos_inside - ior * cos_outside) / (cos_inside + ior * cos_outside);
+    let perpendicular = (ior * cos_inside - cos_outside) / (ior * cos_inside + cos_outside);
+    return 0.5 * (parallel * parallel + perpendicular * perpendicular);
+}
+
+// Distance of what is behind along the camera's axis, blurred by a mip level; 0 where nothing is.
+fn distance_behind(uv: vec2<f32>, mip: f32) -> f32 {
+    let coverage = textureSampleLevel(behind, linear_sampler, uv, mip).a;
+    return select(0.0, textureSampleLevel(behind_distance, linear_sampler, uv, mip).r / coverage, coverage > 1e-3);
+}
+
+// Radiance that comes from a direction to where a ray leaves a body after a path in it: the picture where the ray meets it, the environment elsewhere.
+fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> vec3<f32> {
+    let around = environment_radiance(direction, roughness);
+    let forward = dot(direction, frame.camera_axis.xyz);
+    let here = distance_along_axis(start);
+    // Rough surfaces spread the ray to a cone, from where it entered the body; its width in pixels chooses the blur.
+    let widening = 0.9 * roughness * roughness / frame.target_size.w;
+    var low = 0.0;
+    var high = 0.0;
+    var met = false;
+    // What is in front of the ray at first cannot be met.
+    var hidden = true;
+    for (var i = 0; i <= HIT_STEPS; i++) {
+        let travelled = REACH * f32(i) / f32(HIT_STEPS);
+        let depth = here + forward * travelled;
+        let there = distance_behind(picture_uv(start + direction * travelled), log2(max(widening * (path + travelled) / depth, 1.0)));
+        let passed = there > 0.0 && depth > there;
+        if !met && passed && !hidden {
+            low = travelled - REACH / f32(HIT_STEPS);
+            high = travelled;
+            met = true;
+        }
+        hidden = passed;
+    }
+    for (var i = 0; i < HALVINGS; i++) {
+        let middle = 0.5 * (low + high);
+        let depth = here + forward * middle;
+        let there = distance_behind(picture_uv(start + direction * middle), log2(max(widening * (path + middle) / depth, 1.0)));
+        let passed = there > 0.0 && depth > there;
+        high = select(high, middle, passed);
+        low = select(middle, low, passed);
+    }
+    let uv = picture_uv(start + direction * high);
+    let edge = clamp(min(min(uv.x, 1.0 - uv.x), min(uv.y, 1.0 - uv.y)) * 50.0, 0.0, 1.0);
+    let found = textureSampleLevel(behind, linear_sampler, uv, log2(max(widening * (path + high) / (here + forward * high), 1.0)));
+    let share = select(0.0, clamp(found.a, 0.0, 1.0) * edge, met);
+    return mix(around, found.rgb / max(found.a, 1e-3), share);
+}
+
+fn transmitted_radiance(s: Surface, world: vec3<f32>, thickness: f32) -> vec3<f32> {
     let ior = material.transmission.z;
     // The index of refraction blurs less the nearer it is to 1 (KHR_materials_transmission, implementation notes).
     let roughness = s.roughness * clamp(ior * 2.0 - 2.0, 0.0, 1.0);
     if thickness <= 0.0 {
-        return beyond(s, world, -s.v, roughness) * s.base;
+        return beyond(world, -s.v, roughness, 0.0) * s.base;
     }
     let inside = refract(-s.v, s.n, 1.0 / ior);
-    let path = thickness * max(dot(-s.n, inside), 0.0);
-    let exit = world + inside * path;
-    // The far side is taken as a sphere's: its normal mirrors the near one about the path.
-    let far_normal = normalize(s.n - 2.0 * dot(s.n, inside) * inside);
-    var outside = refract(inside, -far_normal, ior);
-    if dot(outside, outside) < 0.5 {
-        outside = reflect(inside, -far_normal);
+    let forward = max(dot(inside, frame.camera_axis.xyz), 0.05);
+    let here = distance_along_axis(world);
+    // A body without a far side is taken as a ball: its far normal mirrors the near one about the path.
+    var path = thickness * max(dot(-s.n, inside), 0.0);
+    var outward = normalize(2.0 * dot(s.n, inside) * inside - s.n);
+    for (var i = 0; i < EXIT_STEPS; i++) {
+        let pixel = picture_pixel(picture_uv(world + inside * path));
+        let depth = textureLoad(far_depth, pixel, 0);
+        let there = frame.camera_axis.w / (frame.target_size.z - depth);
+        let found = depth < 1.0 && there > here;
+        path = select(path, (there - here) / forward, found);
+        outward = select(outward, textureLoad(far_normal, pixel, 0).xyz, found);
     }
-    let absorbed = exp(-material.absorption.rgb * path);
-    return beyond(s, exit, outside, roughness) * absorbed * s.base;
+    let exit = world + inside * path;
+    let through = exp(-material.absorption.rgb * path) * s.base;
+    let cos_inside = clamp(dot(inside, outward), 0.0, 1.0);
+    let kept = fresnel_from_inside(cos_inside, ior);
+    // What is reflected inside leaves the body somewhere: it is seen as if from here.
+    let reflected = environment_radiance(reflect(inside, outward), roughness);
+    var radiance = reflected * kept;
+    if kept < 1.0 {
+        radiance += beyond(exit, refract(inside, -outward, ior), roughness, path) * (1.0 - kept);
+    }
+    return radiance * through;
 }

@@ -1,11 +1,11 @@
-// Depth only: the shadow maps and the depth prepass. A masked or blended material is cut at its cutoff.
+// Depth only: the shadow maps. A masked or blended material is cut at its cutoff.
 #import types/frame.wgsl
 #ifdef CUT
 #import types/material.wgsl
 #endif
 
 struct DepthOut {
-    @builtin(position) @invariant clip: vec4<f32>,
+    @builtin(position) clip: vec4<f32>,
 #ifdef CUT
     @location(0) uv0: vec2<f32>,
     @location(1) uv1: vec2<f32>,
@@ -13,7 +13,8 @@ struct DepthOut {
 #endif
 }
 
-override LIGHT: i32 = 0; // 0: camera, 1: key light, 2: sun
+// The view is the sun's; the key light's otherwise.
+override SUN_VIEW: bool = false;
 
 @vertex
 fn vs(
@@ -26,12 +27,10 @@ fn vs(
 ) -> DepthOut {
     let world = frame.grow_origin.xyz + (position - frame.grow_origin.xyz) * frame.camera.w;
     var out: DepthOut;
-    if LIGHT == 0 {
-        out.clip = frame.clip_from_world * vec4(world, 1.0);
-    } else if LIGHT == 1 {
-        out.clip = frame.key_clip_from_world * vec4(world, 1.0);
-    } else {
+    if SUN_VIEW {
         out.clip = frame.sun_clip_from_world * vec4(world, 1.0);
+    } else {
+        out.clip = frame.key_clip_from_world * vec4(world, 1.0);
     }
 #ifdef CUT
     out.uv0 = uv0;

@@ -1,6 +1,7 @@
 // The shadow on the floor, gathered once into a texture: the key light's with a penumbra that widens away from the
 // contact (Fernando 2005, "Percentage-Closer Soft Shadows"), and the dimming of the environment from the bake.
 #import types/frame.wgsl
+#import lib/full_screen.wgsl
 #import lib/shadow.wgsl
 
 struct Floor {
@@ -25,11 +26,8 @@ struct CornerOut {
 
 @vertex
 fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
-    let corner = vec2(f32((i << 1u) & 2u), f32(i & 2u));
-    var out: CornerOut;
-    out.clip = vec4(corner.x * 2.0 - 1.0, 1.0 - corner.y * 2.0, 0.0, 1.0);
-    out.uv = corner;
-    return out;
+    let corner = full_screen_corner(i);
+    return CornerOut(vec4(corner, 0.0, 1.0), corner * vec2(0.5, -0.5) + 0.5);
 }
 
 const TAPS: u32 = 40u;

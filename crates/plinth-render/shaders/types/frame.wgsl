@@ -21,6 +21,8 @@ struct Frame {
     sun_clip_from_world: mat4x4<f32>,
     // xyz: world position of the camera; w: overall scale of the model.
     camera: vec4<f32>,
+    // xyz: unit direction the camera looks in; w: numerator of the distance along it, `w / (target_size.z - depth)`.
+    camera_axis: vec4<f32>,
     // xyz: fixed point of that scale; w: factor on specular reflections of the environment.
     grow_origin: vec4<f32>,
     // rgb: irradiance of the uniform ambient light; w: last mip of the specular map.
@@ -39,7 +41,7 @@ struct Frame {
     shadow: vec4<f32>,
     // x: punctual lights in use.
     counts: vec4<u32>,
-    // xy: width and height of the target in pixels.
+    // xy: width and height of the target in pixels; z: see camera_axis; w: size of a pixel at distance 1.
     target_size: vec4<f32>,
     // Irradiance as spherical harmonics of degree 2, in the polynomial form of `lib/ibl.wgsl`.
     irradiance_sh: array<vec4<f32>, 9>,

@@ -1,122 +1,149 @@
-//! The opaque part of the picture as a texture with mip levels, for refraction.
+//! What glass shows: the picture so far as a texture with mip levels, its distance, and the far side of the body.
 
+use super::composite::{surface_entries, surface_resources};
+use super::{cleared, depth_target};
 use crate::RenderError;
+use crate::bindings;
 use crate::gpu::Gpu;
-use crate::pipelines::{FullScreen, full_screen};
-use crate::targets::Behind as BehindTarget;
+use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
+use crate::recorder::Recorder;
+use crate::targets::{self, Targets};
 
 /// Captures the picture and blurs it.
 pub(crate) struct Behind {
-    capture: wgpu::RenderPipeline,
-    capture_group: wgpu::BindGroup,
+    opaque: Capture,
+    drawn: Capture,
     halve: wgpu::RenderPipeline,
     halve_groups: Vec<wgpu::BindGroup>,
-    levels: Vec<wgpu::TextureView>,
+    /// Colour and distance of each level.
+    levels: Vec<[wgpu::TextureView; 2]>,
     /// Group 1 of transmissive surfaces.
     pub(crate) group: wgpu::BindGroup,
 }
 
+struct Capture {
+    pipeline: wgpu::RenderPipeline,
+    group: wgpu::BindGroup,
+}
+
+/// Group 1 of surfaces that look through.
+pub(crate) fn scene_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
+    bindings::layout(
+        &gpu.device,
+        "behind",
+        &[
+            bindings::texture(0, bindings::FILTERED),
+            bindings::texture(1, bindings::FILTERED),
+            bindings::texture(2, bindings::UNFILTERED),
+            bindings::texture(3, wgpu::TextureSampleType::Depth),
+        ],
+    )
+}
+
 impl Behind {
+    /// `layered` holds the samples of glass that is drawn already.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
         scene_layout: &wgpu::BindGroupLayout,
-        radiance: &wgpu::TextureView,
         samples: u32,
-        target: &BehindTarget,
+        (targets, target, layered): (&Targets, &targets::Behind, &wgpu::TextureView),
     ) -> Result<Self, RenderError> {
-        let capture_layout = layout(gpu, samples > 1, false);
-        let halve_layout = layout(gpu, false, true);
-        let constants = [("SAMPLES", f64::from(samples))];
-        let defines: &[&str] = if samples > 1 { &["CAPTURE", "MULTISAMPLED"] } else { &["CAPTURE"] };
-        let pass = |label, defines, constants, group| FullScreen {
-            label,
-            path: "pass/behind.wgsl",
-            defines,
-            constants,
-            groups: group,
-            format: wgpu::TextureFormat::Rgba16Float,
-            blend: None,
-        };
-        let capture_constants: &[(&str, f64)] = if samples > 1 { &constants } else { &[] };
-        let capture_groups = [frame_layout, &capture_layout];
-        let capture = full_screen(gpu, &pass("behind", defines, capture_constants, &capture_groups))?;
-        let halve_layouts = [frame_layout, &halve_layout];
-        let halve = full_screen(gpu, &pass("behind halved", &[], &[], &halve_layouts))?;
+        let device = &gpu.device;
         let level = |mip: u32, count: u32| {
-            target.color.create_view(&wgpu::TextureViewDescriptor {
-                base_mip_level: mip,
-                mip_level_count: Some(count),
-                ..Default::default()
+            [&target.color, &target.distance].map(|texture| {
+                texture.create_view(&wgpu::TextureViewDescriptor {
+                    base_mip_level: mip,
+                    mip_level_count: Some(count),
+                    ..Default::default()
+                })
             })
         };
         let levels: Vec<_> = (0..target.mips).map(|mip| level(mip, 1)).collect();
-        let bind = |layout: &wgpu::BindGroupLayout, view: &wgpu::TextureView| {
-            gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some("behind"),
-                layout,
-                entries: &[wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::TextureView(view) }],
-            })
+        let constants = [("SAMPLES", f64::from(samples))];
+        let make = |label, defines: &[&str], layout, colors| {
+            full_screen(
+                gpu,
+                &FullScreen {
+                    label,
+                    path: "pass/behind.wgsl",
+                    defines,
+                    constants: if defines.contains(&"HALVE") { &[] } else { &constants },
+                    groups: &[frame_layout, layout],
+                    target: FullScreenTarget { colors, ..Default::default() },
+                },
+            )
         };
-        Ok(Self {
-            capture,
-            capture_group: bind(&capture_layout, radiance),
-            halve,
-            halve_groups: levels.iter().map(|view| bind(&halve_layout, view)).collect(),
-            group: bind(scene_layout, &level(0, target.mips)),
-            levels,
-        })
+        let sampled = if samples > 1 { "MULTISAMPLED" } else { "ONE_SAMPLE" };
+        let formats = [targets::BEHIND_FORMAT, targets::DISTANCE_FORMAT];
+
+        let mut entries: Vec<_> = surface_entries().collect();
+        entries.push(bindings::multisampled(5, wgpu::TextureSampleType::Depth, samples));
+        let layout = bindings::layout(device, "opaque behind", &entries);
+        let pipeline = make("opaque behind", &["SURFACES", sampled], &layout, &formats)?;
+        let resources = surface_resources(targets).chain([bindings::view(&targets.depth)]);
+        let entries: Vec<_> =
+            (1..).zip(resources).map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource }).collect();
+        let descriptor = wgpu::BindGroupDescriptor { label: Some("opaque behind"), layout: &layout, entries: &entries };
+        let opaque = Capture { pipeline, group: device.create_bind_group(&descriptor) };
+
+        let layout =
+            bindings::layout(device, "drawn behind", &[bindings::multisampled(0, bindings::UNFILTERED, samples)]);
+        let drawn = Capture {
+            pipeline: make("drawn behind", &["SAMPLES_DRAWN", sampled], &layout, &formats[..1])?,
+            group: bindings::group(device, "drawn behind", &layout, &[bindings::view(layered)]),
+        };
+
+        let layout = bindings::layout(
+            device,
+            "halved",
+            &[bindings::texture(0, bindings::FILTERED), bindings::texture(1, bindings::FILTERED)],
+        );
+        let halve = make("halved", &["HALVE"], &layout, &formats)?;
+        let halve_groups = levels
+            .iter()
+            .map(|views| bindings::group(device, "halved", &layout, &views.each_ref().map(bindings::view)))
+            .collect();
+        let [color, distance] = &level(0, target.mips);
+        let resources = [color, distance, &target.far_normal, &target.far_depth].map(bindings::view);
+        let group = bindings::group(device, "behind", scene_layout, &resources);
+        Ok(Self { opaque, drawn, halve, halve_groups, levels, group })
     }
 
-    /// Group 1 of surfaces that look through: one filterable texture.
-    pub(crate) fn scene_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
-        layout(gpu, false, true)
+    /// Captures what is opaque.
+    pub(crate) fn capture_opaque(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
+        let colors = self.levels[0].each_ref().map(cleared);
+        draw(&mut recorder.pass("behind", frame, &colors, None), &self.opaque.pipeline, &self.opaque.group);
+        self.blur(recorder, frame);
     }
 
-    /// Copies what is drawn so far, then halves it level by level.
-    pub(crate) fn capture(&self, encoder: &mut wgpu::CommandEncoder, frame: &wgpu::BindGroup) {
-        run(encoder, frame, &self.capture, &self.capture_group, &self.levels[0]);
+    /// Captures what is drawn so far, glass included; the distance stays that of what is opaque.
+    pub(crate) fn capture_drawn(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
+        let colors = [cleared(&self.levels[0][0])];
+        draw(&mut recorder.pass("behind", frame, &colors, None), &self.drawn.pipeline, &self.drawn.group);
+        self.blur(recorder, frame);
+    }
+
+    fn blur(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
         for (source, target) in self.halve_groups.iter().zip(&self.levels[1..]) {
-            run(encoder, frame, &self.halve, source, target);
+            let colors = target.each_ref().map(cleared);
+            draw(&mut recorder.pass("behind", frame, &colors, None), &self.halve, source);
         }
     }
 }
 
-fn run(
-    encoder: &mut wgpu::CommandEncoder,
-    frame: &wgpu::BindGroup,
-    pipeline: &wgpu::RenderPipeline,
-    source: &wgpu::BindGroup,
-    target: &wgpu::TextureView,
-) {
-    let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-        label: Some("behind"),
-        color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-            view: target,
-            depth_slice: None,
-            resolve_target: None,
-            ops: wgpu::Operations { load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT), store: wgpu::StoreOp::Store },
-        })],
-        ..Default::default()
-    });
+fn draw(pass: &mut wgpu::RenderPass<'_>, pipeline: &wgpu::RenderPipeline, source: &wgpu::BindGroup) {
     pass.set_pipeline(pipeline);
-    pass.set_bind_group(0, frame, &[]);
     pass.set_bind_group(1, source, &[]);
     pass.draw(0..3, 0..1);
 }
 
-fn layout(gpu: &Gpu, multisampled: bool, filterable: bool) -> wgpu::BindGroupLayout {
-    gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label: Some("behind"),
-        entries: &[wgpu::BindGroupLayoutEntry {
-            binding: 0,
-            visibility: wgpu::ShaderStages::FRAGMENT,
-            ty: wgpu::BindingType::Texture {
-                sample_type: wgpu::TextureSampleType::Float { filterable },
-                view_dimension: wgpu::TextureViewDimension::D2,
-                multisampled,
-            },
-            count: None,
-        }],
-    })
+/// The pass over the far side of a body.
+pub(crate) fn far_side_pass<'r>(
+    recorder: &'r mut Recorder<'_>,
+    frame: &wgpu::BindGroup,
+    target: &targets::Behind,
+) -> wgpu::RenderPass<'r> {
+    let depth = depth_target(&target.far_depth, Some(1.0), true);
+    recorder.pass("far side", frame, &[cleared(&target.far_normal)], Some(depth))
 }

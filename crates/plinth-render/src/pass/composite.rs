@@ -3,126 +3,172 @@
 use plinth_frame::Region;
 
 use crate::RenderError;
+use crate::bindings;
 use crate::gpu::Gpu;
 use crate::pass::floor::Floor;
-use crate::pipelines::{FullScreen, full_screen};
+use crate::pipelines::{FullScreen, FullScreenTarget, SurfaceOutput, full_screen};
+use crate::recorder::Recorder;
+use crate::targets::{TargetLook, Targets};
 use crate::upload::geometry::filled;
 
 /// The pass that puts model, floor and backdrop together.
 pub(crate) struct Composite {
-    pipeline: wgpu::RenderPipeline,
-    group: wgpu::BindGroup,
+    surfaces: Source,
+    /// Where layered surfaces were drawn.
+    layered: Option<Source>,
     /// The model's part, relative to the drawn region.
     part: Region,
     backdrop: wgpu::Color,
 }
 
-/// What is put together, and how.
-pub(crate) struct CompositeLook<'a> {
-    /// The drawn model.
-    pub(crate) model: &'a wgpu::TextureView,
-    /// Its samples per pixel.
-    pub(crate) samples: u32,
-    /// Whether it is linear radiance.
-    pub(crate) radiance: bool,
-    /// Format of the finished picture.
-    pub(crate) format: wgpu::TextureFormat,
-    /// The model's part, relative to the drawn region.
-    pub(crate) part: Region,
-    /// sRGB-encoded with alpha 1, or all zero for a transparent picture.
-    pub(crate) backdrop: wgpu::Color,
+/// One of the places where the model's colours are.
+struct Source {
+    pipeline: wgpu::RenderPipeline,
+    group: wgpu::BindGroup,
 }
 
 impl Composite {
+    /// `backdrop` is sRGB-encoded with alpha 1, or all zero for a transparent picture.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
-        look: &CompositeLook<'_>,
+        look: &TargetLook,
+        targets: &Targets,
+        backdrop: wgpu::Color,
     ) -> Result<Self, RenderError> {
-        let stages = wgpu::ShaderStages::FRAGMENT;
-        let layout = gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-            label: Some("composite"),
-            entries: &[
-                wgpu::BindGroupLayoutEntry {
-                    binding: 0,
-                    visibility: stages,
-                    ty: wgpu::BindingType::Texture {
-                        sample_type: wgpu::TextureSampleType::Float { filterable: false },
-                        view_dimension: wgpu::TextureViewDimension::D2,
-                        multisampled: look.samples > 1,
+        let part = Region {
+            x: look.model_region.x.saturating_sub(look.region.x),
+            y: look.model_region.y.saturating_sub(look.region.y),
+            ..look.model_region
+        };
+        let origin = [part.x as f32, part.y as f32, 0.0, 0.0];
+        let place = filled(gpu, "place", bytemuck::bytes_of(&origin), wgpu::BufferUsages::UNIFORM)?;
+        let source = |layered: Option<&wgpu::TextureView>| {
+            let mut defines = Vec::new();
+            let mut entries = vec![bindings::uniform(0)];
+            let mut resources = vec![place.as_entire_binding()];
+            if let Some(samples) = layered {
+                defines.push("LAYERED");
+                entries.push(bindings::multisampled(1, bindings::UNFILTERED, look.samples));
+                resources.push(bindings::view(samples));
+            } else {
+                entries.extend(surface_entries());
+                resources.extend(surface_resources(targets));
+            }
+            if look.samples > 1 {
+                defines.push("MULTISAMPLED");
+            }
+            if look.output == SurfaceOutput::Radiance {
+                defines.push("RADIANCE");
+            }
+            let layout = bindings::layout(&gpu.device, "composite", &entries);
+            let pipeline = full_screen(
+                gpu,
+                &FullScreen {
+                    label: "composite",
+                    path: "pass/composite.wgsl",
+                    defines: &defines,
+                    constants: &[("SAMPLES", f64::from(look.samples))],
+                    groups: &[frame_layout, &layout],
+                    target: FullScreenTarget {
+                        colors: &[look.finished_format],
+                        blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+                        ..Default::default()
                     },
-                    count: None,
                 },
-                wgpu::BindGroupLayoutEntry {
-                    binding: 1,
-                    visibility: stages,
-                    ty: wgpu::BindingType::Buffer {
-                        ty: wgpu::BufferBindingType::Uniform,
-                        has_dynamic_offset: false,
-                        min_binding_size: None,
-                    },
-                    count: None,
-                },
-            ],
-        });
-        let origin = [look.part.x as f32, look.part.y as f32, 0.0, 0.0];
-        let buffer = filled(gpu, "place", bytemuck::bytes_of(&origin), wgpu::BufferUsages::UNIFORM)?;
-        let mut defines = Vec::new();
-        if look.samples > 1 {
-            defines.push("MULTISAMPLED");
-        }
-        if look.radiance {
-            defines.push("RADIANCE");
-        }
-        let constants = [("SAMPLES", f64::from(look.samples))];
-        let pipeline = full_screen(
-            gpu,
-            &FullScreen {
-                label: "composite",
-                path: "pass/composite.wgsl",
-                defines: &defines,
-                constants: if look.samples > 1 { &constants } else { &[] },
-                groups: &[frame_layout, &layout],
-                format: look.format,
-                blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
-            },
-        )?;
-        let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("composite"),
-            layout: &layout,
-            entries: &[
-                wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::TextureView(look.model) },
-                wgpu::BindGroupEntry { binding: 1, resource: buffer.as_entire_binding() },
-            ],
-        });
-        Ok(Self { pipeline, group, part: look.part, backdrop: look.backdrop })
+            )?;
+            Ok::<_, RenderError>(Source {
+                pipeline,
+                group: bindings::group(&gpu.device, "composite", &layout, &resources),
+            })
+        };
+        let surfaces = source(None)?;
+        let layered = targets.layered.as_ref().map(|samples| source(Some(samples))).transpose()?;
+        Ok(Self { surfaces, layered, part, backdrop })
     }
 
-    /// Writes every pixel of the finished picture. The floor is behind the model wherever it is seen at all.
+    /// Writes every pixel of the finished picture. The floor is behind the model wherever it is seen at all. `layered`
+    /// is the part of the model in which layered surfaces were drawn.
     pub(crate) fn run(
         &self,
-        encoder: &mut wgpu::CommandEncoder,
+        recorder: &mut Recorder<'_>,
         frame: &wgpu::BindGroup,
         floor: Option<&Floor>,
+        layered: Option<Region>,
         target: &wgpu::TextureView,
     ) {
-        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("composite"),
-            color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                view: target,
-                depth_slice: None,
-                resolve_target: None,
-                ops: wgpu::Operations { load: wgpu::LoadOp::Clear(self.backdrop), store: wgpu::StoreOp::Store },
-            })],
-            ..Default::default()
-        });
-        pass.set_bind_group(0, frame, &[]);
+        let color = wgpu::RenderPassColorAttachment {
+            view: target,
+            depth_slice: None,
+            resolve_target: None,
+            ops: wgpu::Operations { load: wgpu::LoadOp::Clear(self.backdrop), store: wgpu::StoreOp::Store },
+        };
+        let mut pass = recorder.pass("composite", frame, &[Some(color)], None);
         if let Some(floor) = floor {
             floor.draw(&mut pass);
         }
-        pass.set_pipeline(&self.pipeline);
-        pass.set_bind_group(1, &self.group, &[]);
-        pass.set_scissor_rect(self.part.x, self.part.y, self.part.width, self.part.height);
-        pass.draw(0..3, 0..1);
+        let mut draw = |source: &Source, local: Region| {
+            if local.width > 0 && local.height > 0 {
+                pass.set_pipeline(&source.pipeline);
+                pass.set_bind_group(1, &source.group, &[]);
+                pass.set_scissor_rect(self.part.x + local.x, self.part.y + local.y, local.width, local.height);
+                pass.draw(0..3, 0..1);
+            }
+        };
+        let whole = Region::whole(self.part.width, self.part.height);
+        match (&self.layered, layered) {
+            (Some(source), Some(inner)) => {
+                around(whole, inner).into_iter().for_each(|part| draw(&self.surfaces, part));
+                draw(source, inner);
+            }
+            _ => draw(&self.surfaces, whole),
+        }
+    }
+}
+
+/// What is left of `whole` without `inner`: above, below, left, right.
+fn around(whole: Region, inner: Region) -> [Region; 4] {
+    let (right, bottom) = (inner.x + inner.width, inner.y + inner.height);
+    [
+        Region { height: inner.y, ..whole },
+        Region { y: bottom, height: whole.height - bottom, ..whole },
+        Region { x: 0, width: inner.x, ..inner },
+        Region { x: right, width: whole.width - right, ..inner },
+    ]
+}
+
+/// Layout of the surfaces' textures (`lib/surfaces.wgsl`), bindings 1 to 4.
+pub(crate) fn surface_entries() -> impl Iterator<Item = wgpu::BindGroupLayoutEntry> {
+    let surfaces = [1, 2].map(|k| bindings::texture(k, wgpu::TextureSampleType::Uint));
+    surfaces.into_iter().chain([3, 4].map(|k| bindings::texture(k, bindings::UNFILTERED)))
+}
+
+/// The textures themselves, in the same order.
+pub(crate) fn surface_resources(targets: &Targets) -> impl Iterator<Item = wgpu::BindingResource<'_>> {
+    targets.surfaces.iter().chain(&targets.colors).map(bindings::view)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_and_what_is_around_it_cover_every_pixel_once() {
+        let whole = Region::whole(20, 11);
+        for inner in [
+            Region { x: 3, y: 2, width: 5, height: 6 },
+            Region { x: 0, y: 0, width: 20, height: 11 },
+            Region { x: 15, y: 10, width: 5, height: 1 },
+        ] {
+            let mut count = [[0; 20]; 11];
+            for part in around(whole, inner).into_iter().chain([inner]) {
+                for y in part.y..part.y + part.height {
+                    for x in part.x..part.x + part.width {
+                        count[y as usize][x as usize] += 1;
+                    }
+                }
+            }
+            assert!(count.iter().flatten().all(|n| *n == 1), "{inner:?}");
+        }
     }
 }

@@ -3,11 +3,14 @@
 use glam::{Vec2, Vec3};
 use plinth_scene::{KeyLight, Scene, ShadowLook};
 
+use super::cleared;
 use super::shadow_map::ShadowMap;
 use crate::RenderError;
+use crate::bindings;
 use crate::gpu::Gpu;
 use crate::gpu_types;
-use crate::pipelines::{FullScreen, PipelineBase, full_screen, shader};
+use crate::pipelines::{FullScreen, FullScreenTarget, PipelineBase, full_screen, shader};
+use crate::recorder::Recorder;
 use crate::shader::compose;
 use crate::upload::geometry::filled;
 
@@ -110,22 +113,9 @@ impl Floor {
     }
 
     /// Gathers the shadow: once, or whenever the model has moved.
-    pub(crate) fn gather(&self, encoder: &mut wgpu::CommandEncoder, frame: &wgpu::BindGroup) {
-        let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-            label: Some("floor shadow"),
-            color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                view: &self.shadow,
-                depth_slice: None,
-                resolve_target: None,
-                ops: wgpu::Operations {
-                    load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT),
-                    store: wgpu::StoreOp::Store,
-                },
-            })],
-            ..Default::default()
-        });
+    pub(crate) fn gather(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
+        let mut pass = recorder.pass("floor shadow", frame, &[cleared(&self.shadow)], None);
         pass.set_pipeline(&self.gather);
-        pass.set_bind_group(0, frame, &[]);
         pass.set_bind_group(1, &self.gather_group, &[]);
         pass.draw(0..3, 0..1);
     }
@@ -145,31 +135,16 @@ fn gather(
     depth_map: &wgpu::TextureView,
 ) -> Result<(wgpu::RenderPipeline, wgpu::BindGroup), RenderError> {
     let gpu = base.gpu;
-    let stages = wgpu::ShaderStages::VERTEX_FRAGMENT;
-    let texture = |binding, sample_type| wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility: stages,
-        ty: wgpu::BindingType::Texture {
-            sample_type,
-            view_dimension: wgpu::TextureViewDimension::D2,
-            multisampled: false,
-        },
-        count: None,
-    };
-    let layout = gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label: Some("floor shadow"),
-        entries: &[
-            uniform_entry(0),
-            texture(1, wgpu::TextureSampleType::Float { filterable: true }),
-            texture(2, wgpu::TextureSampleType::Depth),
-            wgpu::BindGroupLayoutEntry {
-                binding: 3,
-                visibility: stages,
-                ty: wgpu::BindingType::Sampler(wgpu::SamplerBindingType::NonFiltering),
-                count: None,
-            },
+    let layout = bindings::layout(
+        &gpu.device,
+        "floor shadow",
+        &[
+            bindings::uniform(0),
+            bindings::texture(1, bindings::FILTERED),
+            bindings::texture(2, wgpu::TextureSampleType::Depth),
+            bindings::sampler(3, wgpu::SamplerBindingType::NonFiltering),
         ],
-    });
+    );
     let pipeline = full_screen(
         gpu,
         &FullScreen {
@@ -178,21 +153,21 @@ fn gather(
             defines: &[],
             constants: &[],
             groups: &[base.frame_layout, &layout],
-            format: wgpu::TextureFormat::R8Unorm,
-            blend: None,
+            target: FullScreenTarget { colors: &[wgpu::TextureFormat::R8Unorm], ..Default::default() },
         },
     )?;
     let nearest = gpu.device.create_sampler(&wgpu::SamplerDescriptor::default());
-    let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-        label: Some("floor shadow"),
-        layout: &layout,
-        entries: &[
-            wgpu::BindGroupEntry { binding: 0, resource: buffer.as_entire_binding() },
-            wgpu::BindGroupEntry { binding: 1, resource: wgpu::BindingResource::TextureView(ambient) },
-            wgpu::BindGroupEntry { binding: 2, resource: wgpu::BindingResource::TextureView(depth_map) },
-            wgpu::BindGroupEntry { binding: 3, resource: wgpu::BindingResource::Sampler(&nearest) },
+    let group = bindings::group(
+        &gpu.device,
+        "floor shadow",
+        &layout,
+        &[
+            buffer.as_entire_binding(),
+            bindings::view(ambient),
+            bindings::view(depth_map),
+            wgpu::BindingResource::Sampler(&nearest),
         ],
-    });
+    );
     Ok((pipeline, group))
 }
 
@@ -202,22 +177,7 @@ fn draw(
     shadow: &wgpu::TextureView,
 ) -> Result<(wgpu::RenderPipeline, wgpu::BindGroup), RenderError> {
     let device = &base.gpu.device;
-    let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label: Some("floor"),
-        entries: &[
-            uniform_entry(0),
-            wgpu::BindGroupLayoutEntry {
-                binding: 1,
-                visibility: wgpu::ShaderStages::FRAGMENT,
-                ty: wgpu::BindingType::Texture {
-                    sample_type: wgpu::TextureSampleType::Float { filterable: true },
-                    view_dimension: wgpu::TextureViewDimension::D2,
-                    multisampled: false,
-                },
-                count: None,
-            },
-        ],
-    });
+    let layout = bindings::layout(device, "floor", &[bindings::uniform(0), bindings::texture(1, bindings::FILTERED)]);
     let module = shader(base.gpu, "floor", &compose("pass/floor.wgsl", &std::collections::BTreeSet::new(), &[])?)?;
     let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label: Some("floor"),
@@ -252,28 +212,8 @@ fn draw(
         multiview_mask: None,
         cache: None,
     });
-    let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-        label: Some("floor"),
-        layout: &layout,
-        entries: &[
-            wgpu::BindGroupEntry { binding: 0, resource: buffer.as_entire_binding() },
-            wgpu::BindGroupEntry { binding: 1, resource: wgpu::BindingResource::TextureView(shadow) },
-        ],
-    });
+    let group = bindings::group(device, "floor", &layout, &[buffer.as_entire_binding(), bindings::view(shadow)]);
     Ok((pipeline, group))
-}
-
-fn uniform_entry(binding: u32) -> wgpu::BindGroupLayoutEntry {
-    wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility: wgpu::ShaderStages::VERTEX_FRAGMENT,
-        ty: wgpu::BindingType::Buffer {
-            ty: wgpu::BufferBindingType::Uniform,
-            has_dynamic_offset: false,
-            min_binding_size: None,
-        },
-        count: None,
-    }
 }
 
 fn plane(gpu: &Gpu, side: u32, format: wgpu::TextureFormat, usage: wgpu::TextureUsages) -> wgpu::Texture {

@@ -1,6 +1,42 @@
-//! The passes of a frame; `frame_plan.rs` says in which order they run.
+//! Passes, one per file, each with a shader of the same name.
 
 pub(crate) mod behind;
 pub(crate) mod composite;
 pub(crate) mod floor;
 pub(crate) mod shadow_map;
+pub(crate) mod spread;
+pub(crate) mod visibility;
+
+/// A colour target that starts transparent (or as zeros) and is kept.
+pub(crate) const fn cleared(view: &wgpu::TextureView) -> Option<wgpu::RenderPassColorAttachment<'_>> {
+    Some(wgpu::RenderPassColorAttachment {
+        view,
+        depth_slice: None,
+        resolve_target: None,
+        ops: wgpu::Operations { load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT), store: wgpu::StoreOp::Store },
+    })
+}
+
+/// A colour target that is drawn over.
+pub(crate) const fn kept(view: &wgpu::TextureView) -> Option<wgpu::RenderPassColorAttachment<'_>> {
+    let ops = wgpu::Operations { load: wgpu::LoadOp::Load, store: wgpu::StoreOp::Store };
+    Some(wgpu::RenderPassColorAttachment { view, depth_slice: None, resolve_target: None, ops })
+}
+
+/// A depth target, cleared to `clear` or kept as it is, stored if `store`.
+pub(crate) const fn depth_target(
+    view: &wgpu::TextureView,
+    clear: Option<f32>,
+    store: bool,
+) -> wgpu::RenderPassDepthStencilAttachment<'_> {
+    let load = match clear {
+        Some(value) => wgpu::LoadOp::Clear(value),
+        None => wgpu::LoadOp::Load,
+    };
+    let store = if store { wgpu::StoreOp::Store } else { wgpu::StoreOp::Discard };
+    wgpu::RenderPassDepthStencilAttachment {
+        view,
+        depth_ops: Some(wgpu::Operations { load, store }),
+        stencil_ops: None,
+    }
+}

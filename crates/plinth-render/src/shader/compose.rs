@@ -10,6 +10,8 @@ const FILES: &[(&str, &str)] = &[
     ("types/frame.wgsl", include_str!("../../shaders/types/frame.wgsl")),
     ("types/material.wgsl", include_str!("../../shaders/types/material.wgsl")),
     ("types/surface_io.wgsl", include_str!("../../shaders/types/surface_io.wgsl")),
+    ("types/surface_point.wgsl", include_str!("../../shaders/types/surface_point.wgsl")),
+    ("types/visibility.wgsl", include_str!("../../shaders/types/visibility.wgsl")),
     ("lib/color.wgsl", include_str!("../../shaders/lib/color.wgsl")),
     ("lib/brdf.wgsl", include_str!("../../shaders/lib/brdf.wgsl")),
     ("lib/iridescence.wgsl", include_str!("../../shaders/lib/iridescence.wgsl")),
@@ -17,12 +19,22 @@ const FILES: &[(&str, &str)] = &[
     ("lib/shadow.wgsl", include_str!("../../shaders/lib/shadow.wgsl")),
     ("lib/layers.wgsl", include_str!("../../shaders/lib/layers.wgsl")),
     ("lib/direct_light.wgsl", include_str!("../../shaders/lib/direct_light.wgsl")),
+    ("lib/sheen.wgsl", include_str!("../../shaders/lib/sheen.wgsl")),
     ("lib/transmission.wgsl", include_str!("../../shaders/lib/transmission.wgsl")),
+    ("lib/full_screen.wgsl", include_str!("../../shaders/lib/full_screen.wgsl")),
+    ("lib/surfaces.wgsl", include_str!("../../shaders/lib/surfaces.wgsl")),
+    ("lib/surface.wgsl", include_str!("../../shaders/lib/surface.wgsl")),
     ("pass/depth.wgsl", include_str!("../../shaders/pass/depth.wgsl")),
-    ("pass/surface.wgsl", include_str!("../../shaders/pass/surface.wgsl")),
+    ("pass/visibility.wgsl", include_str!("../../shaders/pass/visibility.wgsl")),
+    ("pass/classify.wgsl", include_str!("../../shaders/pass/classify.wgsl")),
+    ("pass/shade.wgsl", include_str!("../../shaders/pass/shade.wgsl")),
+    ("pass/spread.wgsl", include_str!("../../shaders/pass/spread.wgsl")),
+    ("pass/layered.wgsl", include_str!("../../shaders/pass/layered.wgsl")),
     ("pass/floor_shadow.wgsl", include_str!("../../shaders/pass/floor_shadow.wgsl")),
     ("pass/floor.wgsl", include_str!("../../shaders/pass/floor.wgsl")),
     ("pass/behind.wgsl", include_str!("../../shaders/pass/behind.wgsl")),
+    ("pass/far_side.wgsl", include_str!("../../shaders/pass/far_side.wgsl")),
+    ("pass/geometry.wgsl", include_str!("../../shaders/pass/geometry.wgsl")),
     ("pass/composite.wgsl", include_str!("../../shaders/pass/composite.wgsl")),
 ];
 
@@ -89,7 +101,7 @@ impl Composer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shader::material_source::{Slot, SlotUse, declarations, define};
+    use crate::shader::material_source::{Footprint, Slot, SlotUse, declarations, define};
     use wgpu::naga;
 
     fn validate(path: &str, defines: &BTreeSet<String>, textures: &str) -> naga::Module {
@@ -115,14 +127,18 @@ mod tests {
         sets.push(features.to_vec());
         sets.push(Vec::new());
         for set in sets {
-            for (output, class) in [("DISPLAY", "MASK"), ("DISPLAY", "BLEND"), ("", "BLEND"), ("", "")] {
+            for (output, class) in [("DISPLAY", ""), ("DISPLAY", "BLEND"), ("", "BLEND"), ("", "")] {
                 for slots in [all_slots.as_slice(), &[]] {
                     let mut defines: BTreeSet<String> = slots.iter().map(|used| define(used.slot)).collect();
                     defines.extend(set.iter().chain(&["LIT", output, class]).map(|d| (*d).to_owned()));
                     if !slots.is_empty() || set.contains(&"ANISOTROPY") {
                         defines.extend(["TANGENT", "UV", "UV1"].map(str::to_owned));
                     }
-                    validate("pass/surface.wgsl", &defines, &declarations(slots, &[Slot::BaseColor]));
+                    let textures = |footprint| declarations(slots, &[Slot::BaseColor], footprint);
+                    validate("pass/layered.wgsl", &defines, &textures(Footprint::Neighbors));
+                    if class.is_empty() && !set.contains(&"TRANSMISSION") {
+                        validate("pass/shade.wgsl", &defines, &textures(Footprint::Steps));
+                    }
                 }
             }
         }
@@ -130,17 +146,32 @@ mod tests {
 
     #[test]
     fn every_other_pass_is_valid() {
-        let textures = declarations(&[], &[Slot::BaseColor]);
+        let textures = declarations(&[], &[Slot::BaseColor], Footprint::Neighbors);
         for (path, defines) in [
             ("pass/depth.wgsl", vec![]),
             ("pass/depth.wgsl", vec!["CUT"]),
             ("pass/floor.wgsl", vec![]),
             ("pass/floor_shadow.wgsl", vec![]),
-            ("pass/behind.wgsl", vec![]),
-            ("pass/behind.wgsl", vec!["CAPTURE", "MULTISAMPLED"]),
+            ("pass/behind.wgsl", vec!["HALVE"]),
+            ("pass/behind.wgsl", vec!["SURFACES"]),
+            ("pass/behind.wgsl", vec!["SURFACES", "MULTISAMPLED"]),
+            ("pass/behind.wgsl", vec!["SAMPLES_DRAWN"]),
+            ("pass/behind.wgsl", vec!["SAMPLES_DRAWN", "MULTISAMPLED"]),
+            ("pass/far_side.wgsl", vec![]),
+            ("pass/geometry.wgsl", vec![]),
+            ("pass/geometry.wgsl", vec!["CUT"]),
+            ("pass/visibility.wgsl", vec![]),
+            ("pass/visibility.wgsl", vec!["CUT"]),
+            ("pass/classify.wgsl", vec![]),
+            ("pass/classify.wgsl", vec!["MULTISAMPLED"]),
+            ("pass/classify.wgsl", vec!["SECOND"]),
+            ("pass/spread.wgsl", vec![]),
+            ("pass/spread.wgsl", vec!["MULTISAMPLED"]),
             ("pass/composite.wgsl", vec![]),
             ("pass/composite.wgsl", vec!["RADIANCE"]),
-            ("pass/composite.wgsl", vec!["RADIANCE", "MULTISAMPLED"]),
+            ("pass/composite.wgsl", vec!["LAYERED"]),
+            ("pass/composite.wgsl", vec!["LAYERED", "RADIANCE"]),
+            ("pass/composite.wgsl", vec!["LAYERED", "RADIANCE", "MULTISAMPLED"]),
         ] {
             validate(path, &defines.into_iter().map(str::to_owned).collect(), &textures);
         }
@@ -148,8 +179,11 @@ mod tests {
 
     #[test]
     fn uniforms_have_the_size_of_their_twins() {
-        let module =
-            validate("pass/depth.wgsl", &BTreeSet::from(["CUT".to_owned()]), &declarations(&[], &[Slot::BaseColor]));
+        let module = validate(
+            "pass/depth.wgsl",
+            &BTreeSet::from(["CUT".to_owned()]),
+            &declarations(&[], &[Slot::BaseColor], Footprint::Neighbors),
+        );
         let mut layouter = naga::proc::Layouter::default();
         layouter.update(module.to_ctx()).unwrap();
         for (name, size) in [

@@ -134,26 +134,43 @@ pub(crate) struct SlotUse {
     pub(crate) transformed: bool,
 }
 
+/// How the size of a pixel on a texture is known, which chooses the mip level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Footprint {
+    /// From the neighbouring pixels of the same triangle.
+    Neighbors,
+    /// From `uv0_steps` and `uv1_steps`, the change of the coordinates to the next pixels.
+    Steps,
+}
+
 /// Declarations and reading functions of the used slots; a slot that is not used reads as white.
 /// Bindings: texture `1 + 2k`, sampler `2 + 2k` for the k-th used slot.
-pub(crate) fn declarations(uses: &[SlotUse], wanted: &[Slot]) -> String {
+pub(crate) fn declarations(uses: &[SlotUse], wanted: &[Slot], footprint: Footprint) -> String {
     let mut text = String::new();
     for (k, used) in uses.iter().enumerate() {
         let name = used.slot.name();
         let set = if used.second_uv { "uv1" } else { "uv0" };
         let row = 2 * used.slot as usize;
-        let uv = if used.transformed {
-            format!(
-                "vec2(dot(material.uv_rows[{row}].xyz, vec3({set}, 1.0)), dot(material.uv_rows[{}].xyz, vec3({set}, 1.0)))",
-                row + 1
-            )
-        } else {
-            set.to_owned()
+        let rows = |place: &str| {
+            let next = row + 1;
+            format!("vec2(dot(material.uv_rows[{row}].xyz, {place}), dot(material.uv_rows[{next}].xyz, {place}))")
+        };
+        let at = |coordinates: &str, third: &str| {
+            if used.transformed { rows(&format!("vec3({coordinates}, {third})")) } else { coordinates.to_owned() }
+        };
+        let uv = at(set, "1.0");
+        let lookup = match footprint {
+            Footprint::Neighbors => format!("textureSample(t_{name}, s_{name}, {uv})"),
+            Footprint::Steps => {
+                let right = at(&format!("{set}_steps.xy"), "0.0");
+                let down = at(&format!("{set}_steps.zw"), "0.0");
+                format!("textureSampleGrad(t_{name}, s_{name}, {uv}, {right}, {down})")
+            }
         };
         let _written = write!(
             text,
             "@group(2) @binding({}) var t_{name}: texture_2d<f32>;\n@group(2) @binding({}) var s_{name}: sampler;\n\
-             fn tex_{name}(uv0: vec2<f32>, uv1: vec2<f32>) -> vec4<f32> {{\n    return textureSample(t_{name}, s_{name}, {uv});\n}}\n",
+             fn tex_{name}(uv0: vec2<f32>, uv1: vec2<f32>) -> vec4<f32> {{\n    return {lookup};\n}}\n",
             1 + 2 * k,
             2 + 2 * k,
         );

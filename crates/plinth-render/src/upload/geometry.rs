@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use bytemuck::Zeroable as _;
 use glam::Vec3;
 use half::f16;
-use plinth_bake::BakedVertex;
+use plinth_bake::{BakedVertex, Refinement};
 use plinth_model::{Primitive, Topology};
 use plinth_scene::{PosedPrimitive, Scene};
 
 use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types::{PoseVertex, SurfaceVertex};
+use crate::upload::triangles::{FIRST_TRIANGLE, MAX_BATCHES, MAX_TRIANGLES, triangle_words};
 
 /// A run of vertices of one posed primitive inside a batch.
 #[derive(Clone, Copy, Debug)]
@@ -31,10 +32,23 @@ pub(crate) struct Batch {
     pub(crate) surface: wgpu::Buffer,
     pub(crate) indices: wgpu::Buffer,
     pub(crate) index_count: u32,
+    /// Number of its first triangle in the visibility buffer.
+    pub(crate) first_triangle: u32,
+    /// World-space bounds of the current pose.
+    pub(crate) bounds: (Vec3, Vec3),
     pieces: Vec<Piece>,
-    vertex_count: usize,
+    /// Where the vertices of a part stand among those of its pieces; nothing where they are the same.
+    chosen: Option<Vec<u32>>,
+    /// Corners, kept of a batch that moves.
+    corners: Vec<u32>,
     /// Kept where triangles are sorted by depth: corner indices and their world positions.
     pub(crate) sortable: Option<Sortable>,
+}
+
+/// All batches, and what the visibility buffer knows of their triangles.
+pub(crate) struct Geometry {
+    pub(crate) batches: Vec<Batch>,
+    pub(crate) triangles: wgpu::Buffer,
 }
 
 /// What sorting triangles back to front needs.
@@ -43,8 +57,13 @@ pub(crate) struct Sortable {
     positions: Vec<Vec3>,
 }
 
-/// Light gathered for each posed primitive; an empty list where nothing was gathered.
-pub(crate) type Baked = Vec<Vec<BakedVertex>>;
+/// What the bake made of a posed primitive.
+pub(crate) struct BakedMesh {
+    /// Light per vertex, added ones included; empty where nothing was gathered.
+    pub(crate) light: Vec<BakedVertex>,
+    /// Vertices that were added to carry it.
+    pub(crate) refinement: Refinement,
+}
 
 /// Posed primitives, the indices each is drawn with, and whether it moves from frame to frame.
 #[derive(Clone, Copy)]
@@ -65,29 +84,44 @@ pub(crate) fn build(
     gpu: &Gpu,
     scene: &Scene,
     posed: &Posed<'_>,
-    baked: &Baked,
+    baked: &[BakedMesh],
     sorted: &[bool],
-) -> Result<Vec<Batch>, RenderError> {
+) -> Result<Geometry, RenderError> {
     let Posed { primitives: posed, indices, moving } = *posed;
-    let mut groups: BTreeMap<(usize, bool), Vec<usize>> = BTreeMap::new();
+    let mut groups: BTreeMap<(usize, bool, usize), Vec<usize>> = BTreeMap::new();
     for (i, one) in posed.iter().enumerate() {
         let Some(primitive) = primitive_of(scene, one) else { continue };
         if primitive.topology == Topology::Triangles && !indices[i].is_empty() {
-            groups.entry((primitive.material, moving[i])).or_default().push(i);
+            // What is sorted by depth is sorted as whole bodies first.
+            let body = if sorted[primitive.material] { i } else { 0 };
+            groups.entry((primitive.material, moving[i], body)).or_default().push(i);
         }
     }
-    groups
-        .into_iter()
-        .map(|((material, moving), members)| {
-            let mut draft = Draft::default();
-            for i in members {
-                if let Some(primitive) = primitive_of(scene, &posed[i]) {
-                    draft.add(i, &posed[i], primitive, &indices[i], baked.get(i).map_or(&[], Vec::as_slice));
-                }
+    let most = gpu.max_storage_bytes() as usize / size_of::<SurfaceVertex>();
+    let mut batches = Vec::new();
+    let mut words = Vec::new();
+    for ((material, moving, _), members) in groups {
+        let mut draft = Draft::default();
+        for i in members {
+            if let Some(primitive) = primitive_of(scene, &posed[i]) {
+                draft.add(i, &posed[i], primitive, &indices[i], &baked[i]);
             }
-            draft.upload(gpu, material, moving, sorted[material])
-        })
-        .collect()
+        }
+        // Sorted batches are drawn, not shaded by number: they need not fit a storage binding.
+        let parts = if sorted[material] { vec![draft] } else { draft.split(most) };
+        for part in parts {
+            let first_triangle = FIRST_TRIANGLE + words.len() as u32;
+            if !sorted[material] {
+                words.extend(triangle_words(batches.len(), &part.pose, &part.indices));
+            }
+            batches.push(part.upload(gpu, material, moving, sorted[material], first_triangle)?);
+        }
+    }
+    if batches.len() > MAX_BATCHES || words.len() >= MAX_TRIANGLES as usize {
+        return Err(RenderError::TooManyParts { materials: batches.len(), triangles: words.len() });
+    }
+    let triangles = filled(gpu, "triangles", bytemuck::cast_slice(&words), wgpu::BufferUsages::STORAGE)?;
+    Ok(Geometry { batches, triangles })
 }
 
 /// A batch before it is uploaded.
@@ -97,21 +131,22 @@ struct Draft {
     surface: Vec<SurfaceVertex>,
     indices: Vec<u32>,
     pieces: Vec<Piece>,
+    chosen: Option<Vec<u32>>,
 }
 
 impl Draft {
-    fn add(
-        &mut self,
-        index: usize,
-        posed: &PosedPrimitive,
-        primitive: &Primitive,
-        indices: &[u32],
-        baked: &[BakedVertex],
-    ) {
+    fn add(&mut self, index: usize, posed: &PosedPrimitive, primitive: &Primitive, indices: &[u32], baked: &BakedMesh) {
         let first = self.pose.len();
         self.pieces.push(Piece { posed: index, first_vertex: first });
         write_pose(posed, primitive, &mut self.pose);
-        self.surface.extend((0..posed.positions.len()).map(|v| surface_vertex(primitive, baked, v)));
+        self.surface.extend((0..posed.positions.len()).map(|v| surface_vertex(primitive, &baked.light, v)));
+        let refinement = &baked.refinement;
+        for (v, [a, b]) in (posed.positions.len()..).zip(&refinement.parents) {
+            let (a, b) = (first + *a as usize, first + *b as usize);
+            self.pose.push(middle_pose(&self.pose[a], &self.pose[b]));
+            self.surface.push(middle_surface(&self.surface[a], &self.surface[b], baked.light.get(v)));
+        }
+        let indices = if refinement.parents.is_empty() { indices } else { &refinement.indices };
         let offset = first as u32;
         for corner in indices.chunks_exact(3) {
             let (a, b, c) = (corner[0] + offset, corner[1] + offset, corner[2] + offset);
@@ -119,13 +154,57 @@ impl Draft {
         }
     }
 
-    fn upload(self, gpu: &Gpu, material: usize, moving: bool, sorted: bool) -> Result<Batch, RenderError> {
+    /// Parts of at most so many vertices (and a third more corners), in the order of their triangles.
+    fn split(self, most_vertices: usize) -> Vec<Self> {
+        let most_corners = most_vertices * (size_of::<SurfaceVertex>() / size_of::<u32>());
+        if self.pose.len() <= most_vertices && self.indices.len() <= most_corners {
+            return vec![self];
+        }
+        let mut parts = Vec::new();
+        let mut part = Self { pieces: self.pieces.clone(), ..Self::default() };
+        let mut chosen: Vec<u32> = Vec::new();
+        let mut place: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut close = |part: &mut Self, chosen: &mut Vec<u32>, place: &mut BTreeMap<u32, u32>| {
+            let fresh = Self { pieces: self.pieces.clone(), ..Self::default() };
+            let mut done = std::mem::replace(part, fresh);
+            done.chosen = Some(std::mem::take(chosen));
+            place.clear();
+            parts.push(done);
+        };
+        for triangle in self.indices.as_chunks::<3>().0 {
+            if chosen.len() + 3 > most_vertices || part.indices.len() + 3 > most_corners {
+                close(&mut part, &mut chosen, &mut place);
+            }
+            for corner in triangle {
+                let next = chosen.len() as u32;
+                let at = *place.entry(*corner).or_insert(next);
+                if at == next {
+                    chosen.push(*corner);
+                    part.pose.push(self.pose[*corner as usize]);
+                    part.surface.push(self.surface[*corner as usize]);
+                }
+                part.indices.push(at);
+            }
+        }
+        close(&mut part, &mut chosen, &mut place);
+        parts
+    }
+
+    fn upload(
+        self,
+        gpu: &Gpu,
+        material: usize,
+        moving: bool,
+        sorted: bool,
+        first_triangle: u32,
+    ) -> Result<Batch, RenderError> {
         let sortable = sorted.then(|| Sortable {
             indices: self.indices.as_chunks::<3>().0.to_vec(),
             positions: self.pose.iter().map(|v| Vec3::from(v.position)).collect(),
         });
-        let vertex = wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_DST;
-        let index = wgpu::BufferUsages::INDEX | wgpu::BufferUsages::COPY_DST;
+        let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+        let vertex = wgpu::BufferUsages::VERTEX | storage;
+        let index = wgpu::BufferUsages::INDEX | storage;
         Ok(Batch {
             material,
             moving,
@@ -133,26 +212,51 @@ impl Draft {
             surface: filled(gpu, "surface", bytemuck::cast_slice(&self.surface), vertex)?,
             indices: filled(gpu, "indices", bytemuck::cast_slice(&self.indices), index)?,
             index_count: self.indices.len() as u32,
+            first_triangle,
+            bounds: bounds_of(&self.pose),
             pieces: self.pieces,
-            vertex_count: self.pose.len(),
+            chosen: self.chosen,
+            corners: if moving { self.indices } else { Vec::new() },
             sortable,
         })
     }
 }
 
+fn bounds_of(vertices: &[PoseVertex]) -> (Vec3, Vec3) {
+    vertices.iter().fold((Vec3::MAX, Vec3::MIN), |(low, high), v| {
+        let p = Vec3::from(v.position);
+        (low.min(p), high.max(p))
+    })
+}
+
 impl Batch {
-    /// Writes the vertices of a new pose.
-    pub(crate) fn update(&mut self, gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive]) {
-        let mut vertices = Vec::with_capacity(self.vertex_count);
+    /// Writes the vertices of a new pose; `number` is this batch's place among all.
+    pub(crate) fn update(
+        &mut self,
+        gpu: &Gpu,
+        scene: &Scene,
+        posed: &[PosedPrimitive],
+        number: usize,
+        triangles: &wgpu::Buffer,
+    ) {
+        let mut vertices = Vec::new();
         for piece in &self.pieces {
             if let Some(primitive) = primitive_of(scene, &posed[piece.posed]) {
                 debug_assert_eq!(vertices.len(), piece.first_vertex);
                 write_pose(&posed[piece.posed], primitive, &mut vertices);
             }
         }
+        if let Some(chosen) = &self.chosen {
+            vertices = chosen.iter().map(|v| vertices[*v as usize]).collect();
+        }
         gpu.queue.write_buffer(&self.pose, 0, bytemuck::cast_slice(&vertices));
+        self.bounds = bounds_of(&vertices);
         if let Some(sortable) = &mut self.sortable {
             sortable.positions = vertices.iter().map(|v| Vec3::from(v.position)).collect();
+        } else {
+            let words = triangle_words(number, &vertices, &self.corners);
+            let offset = u64::from(self.first_triangle - FIRST_TRIANGLE) * size_of::<u32>() as u64;
+            gpu.queue.write_buffer(triangles, offset, bytemuck::cast_slice(&words));
         }
     }
 
@@ -248,14 +352,35 @@ fn surface_vertex(primitive: &Primitive, baked: &[BakedVertex], v: usize) -> Sur
     out.uv0 = uv(0);
     out.uv1 = uv(1);
     out.color = color.map(|c| (c.clamp(0.0, 1.0) * 65535.0).round() as u16);
-    let light = baked.get(v).copied().unwrap_or(BakedVertex {
-        direct: Vec3::ONE,
-        indirect: Vec3::ZERO,
-        visibility: [1.0, 0.0, 0.0, 0.0],
-    });
+    set_light(&mut out, baked.get(v));
+    out
+}
+
+fn set_light(out: &mut SurfaceVertex, baked: Option<&BakedVertex>) {
+    let light = baked.copied().unwrap_or_default();
     out.direct = halves(light.direct.extend(0.0).to_array());
     out.indirect = halves(light.indirect.extend(0.0).to_array());
     out.visibility = halves(light.visibility);
+}
+
+/// The vertex in the middle of two others.
+fn middle_pose(a: &PoseVertex, b: &PoseVertex) -> PoseVertex {
+    let unit = |v: [i16; 4]| Vec3::new(f32::from(v[0]), f32::from(v[1]), f32::from(v[2])) / 32767.0;
+    let middle = |a, b| (unit(a) + unit(b)).normalize_or(unit(a));
+    PoseVertex {
+        position: Vec3::from(a.position).midpoint(Vec3::from(b.position)).to_array(),
+        normal: snorm(middle(a.normal, b.normal), 0.0),
+        tangent: snorm(middle(a.tangent, b.tangent), f32::from(a.tangent[3])),
+    }
+}
+
+fn middle_surface(a: &SurfaceVertex, b: &SurfaceVertex, baked: Option<&BakedVertex>) -> SurfaceVertex {
+    let uv = |a: [f32; 2], b: [f32; 2]| [f32::midpoint(a[0], b[0]), f32::midpoint(a[1], b[1])];
+    let mut out = SurfaceVertex::zeroed();
+    out.uv0 = uv(a.uv0, b.uv0);
+    out.uv1 = uv(a.uv1, b.uv1);
+    out.color = std::array::from_fn(|c| a.color[c].midpoint(b.color[c]));
+    set_light(&mut out, baked);
     out
 }
 

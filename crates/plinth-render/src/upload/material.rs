@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use plinth_model::{AlphaMode, Material, Model, Texture};
 
 use super::texture::Textures;
+use crate::bindings;
 use crate::gpu::Gpu;
 use crate::gpu_types;
 use crate::shader::material_source::{Slot, SlotUse, define};
@@ -20,6 +21,13 @@ pub(crate) enum DrawClass {
     Transmissive,
     /// Coverage: drawn last, back to front.
     Blended,
+}
+
+impl DrawClass {
+    /// Something is seen through it, so it is drawn over what is behind.
+    pub(crate) const fn is_layered(self) -> bool {
+        matches!(self, Self::Transmissive | Self::Blended)
+    }
 }
 
 /// What tells one shader variant from another.
@@ -38,6 +46,8 @@ pub(crate) struct MaterialOnGpu {
     pub(crate) group: wgpu::BindGroup,
     /// The variant for depth-only passes that cut by alpha, with its own bindings.
     pub(crate) cut: Option<CutMaterial>,
+    /// It bounds a volume that light is refracted into and out of.
+    pub(crate) refracts: bool,
     /// It lets so much light through that it casts no shadow.
     pub(crate) shadowless: bool,
 }
@@ -73,8 +83,10 @@ pub(crate) fn upload(
         let (layout, group) = bind(gpu, model, textures, material, &buffer, &slots);
         CutMaterial { slots, layout, group }
     });
-    let shadowless = material.transmission.is_some_and(|t| t.factor > 0.5);
-    MaterialOnGpu { key, layout, group, cut, shadowless }
+    let refracts = key.class == DrawClass::Transmissive && material.volume.is_some_and(|v| v.thickness > 0.0);
+    // Light that is refracted does not go straight on: a thick body casts a shadow, a pane does not.
+    let shadowless = material.transmission.is_some_and(|t| t.factor > 0.5) && !refracts;
+    MaterialOnGpu { key, layout, group, cut, refracts, shadowless }
 }
 
 /// The draw class of a material.
@@ -129,7 +141,6 @@ fn variant_key(model: &Model, material: &Material, has_colors: bool) -> VariantK
     let lit = !material.unlit;
     set("LIT", lit);
     set("UNLIT", material.unlit);
-    set("MASK", class == DrawClass::Masked);
     set(
         "BLEND",
         class == DrawClass::Blended || (class == DrawClass::Transmissive && material.alpha_mode == AlphaMode::Blend),
@@ -249,34 +260,10 @@ fn texture_of(model: &Model, material: &Material, slot: Slot) -> Texture {
 }
 
 fn layout(gpu: &Gpu, slots: usize) -> wgpu::BindGroupLayout {
-    let stages = wgpu::ShaderStages::FRAGMENT;
-    let mut entries = vec![wgpu::BindGroupLayoutEntry {
-        binding: 0,
-        visibility: stages,
-        ty: wgpu::BindingType::Buffer {
-            ty: wgpu::BufferBindingType::Uniform,
-            has_dynamic_offset: false,
-            min_binding_size: None,
-        },
-        count: None,
-    }];
+    let mut entries = vec![bindings::uniform(0)];
     for k in 0..slots as u32 {
-        entries.push(wgpu::BindGroupLayoutEntry {
-            binding: 1 + 2 * k,
-            visibility: stages,
-            ty: wgpu::BindingType::Texture {
-                sample_type: wgpu::TextureSampleType::Float { filterable: true },
-                view_dimension: wgpu::TextureViewDimension::D2,
-                multisampled: false,
-            },
-            count: None,
-        });
-        entries.push(wgpu::BindGroupLayoutEntry {
-            binding: 2 + 2 * k,
-            visibility: stages,
-            ty: wgpu::BindingType::Sampler(wgpu::SamplerBindingType::Filtering),
-            count: None,
-        });
+        entries.push(bindings::texture(1 + 2 * k, bindings::FILTERED));
+        entries.push(bindings::sampler(2 + 2 * k, wgpu::SamplerBindingType::Filtering));
     }
-    gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some("material"), entries: &entries })
+    bindings::layout(&gpu.device, "material", &entries)
 }

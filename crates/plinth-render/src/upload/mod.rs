@@ -5,3 +5,4 @@ pub(crate) mod geometry;
 pub(crate) mod material;
 pub(crate) mod simplify;
 pub(crate) mod texture;
+pub(crate) mod triangles;

@@ -1,7 +1,5 @@
-// The shaded surfaces of the model: opaque, masked, blended and transmissive, one variant per set of features.
-#import types/frame.wgsl
-#import types/material.wgsl
-#import types/surface_io.wgsl
+// What the camera sees of a surface: base colour, emission and the light of all lamps. One variant per set of
+// features. Needs types/frame, material, surface_point; the material's textures are generated before it.
 #import lib/color.wgsl
 #import lib/brdf.wgsl
 #ifdef IRIDESCENCE
@@ -11,136 +9,57 @@
 #import lib/shadow.wgsl
 #import lib/layers.wgsl
 #import lib/direct_light.wgsl
+#ifdef SHEEN
+#import lib/sheen.wgsl
+#endif
 #ifdef TRANSMISSION
 #import lib/transmission.wgsl
 #endif
 
-@vertex
-fn vs(
-    @location(0) position: vec3<f32>,
-    @location(1) normal: vec4<f32>,
-#ifdef TANGENT
-    @location(2) tangent: vec4<f32>,
-#endif
-#ifdef UV
-    @location(3) uv0: vec2<f32>,
-#endif
-#ifdef UV1
-    @location(4) uv1: vec2<f32>,
-#endif
-#ifdef VERTEX_COLOR
-    @location(5) color: vec4<f32>,
-#endif
-#ifdef LIT
-    @location(6) direct: vec4<f32>,
-    @location(7) indirect: vec4<f32>,
-    @location(8) visibility: vec4<f32>,
-#endif
-) -> VertexOut {
-    let world = frame.grow_origin.xyz + (position - frame.grow_origin.xyz) * frame.camera.w;
-    var out: VertexOut;
-    out.clip = frame.clip_from_world * vec4(world, 1.0);
-    out.world = world;
-    out.normal = normal.xyz;
-#ifdef TANGENT
-    out.tangent = vec4(tangent.xyz, sign(tangent.w));
-#endif
-#ifdef UV
-    out.uv0 = uv0;
-#endif
-#ifdef UV1
-    out.uv1 = uv1;
-#endif
-#ifdef VERTEX_COLOR
-    out.color = color;
-#endif
-#ifdef LIT
-    out.direct = direct.rgb;
-    out.indirect = indirect.rgb;
-    out.visibility = visibility;
-#endif
-    return out;
-}
-
-//{material textures}
-
-struct FragmentOut {
-    @location(0) color: vec4<f32>,
-#ifdef MASK
-    @builtin(sample_mask) coverage: u32,
-#endif
-}
-
-#ifdef MASK
-// Coverage of a masked texel: the alpha ramp is sharpened to one pixel and turned into samples.
-fn mask_coverage(alpha: f32, cutoff: f32) -> u32 {
-    let sharp = clamp((alpha - cutoff) / max(fwidth(alpha), 1e-4) + 0.5, 0.0, 1.0);
-    let samples = u32(sharp * f32(SAMPLES) + 0.5);
-    return (1u << samples) - 1u;
-}
-#endif
-
-override SAMPLES: u32 = 4u;
-
-@fragment
-fn fs(v: VertexOut, @builtin(front_facing) front: bool) -> FragmentOut {
-#ifdef UV
-    let uv0 = v.uv0;
-#else
-    let uv0 = vec2(0.0);
-#endif
-#ifdef UV1
-    let uv1 = v.uv1;
-#else
-    let uv1 = uv0;
-#endif
-    let base_texel = tex_base_color(uv0, uv1);
+// Linear base colour and coverage.
+fn base_color(v: SurfacePoint) -> vec4<f32> {
+    let texel = tex_base_color(v.uv0, v.uv1);
 #ifdef BASE_COLOR_TEX
-    var base = vec4(linear_from_srgb(base_texel.rgb), base_texel.a) * material.base_color;
+    var base = vec4(linear_from_srgb(texel.rgb), texel.a) * material.base_color;
 #else
     var base = material.base_color;
 #endif
 #ifdef VERTEX_COLOR
     base *= v.color;
 #endif
-    var out: FragmentOut;
-#ifdef MASK
-    out.coverage = mask_coverage(base.a, material.emissive.w);
-    if out.coverage == 0u {
-        discard;
-    }
-    base.a = 1.0;
-#endif
-#ifndef BLEND
-    base.a = 1.0;
-#endif
+    return base;
+}
+
+// The surface's colour for its target, premultiplied by the coverage in `base`.
+fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
+#ifdef LIT
     var emitted = material.emissive.rgb;
 #ifdef EMISSIVE_TEX
-    emitted *= linear_from_srgb(tex_emissive(uv0, uv1).rgb);
+    emitted *= linear_from_srgb(tex_emissive(v.uv0, v.uv1).rgb);
 #endif
-#ifdef LIT
-    let radiance = shade(v, uv0, uv1, front, base) + emitted * base.a;
+    let radiance = shade(v, base) + emitted * base.a;
 #else
     let radiance = base.rgb * base.a;
 #endif
 #ifdef DISPLAY
     // The tone curve works on the surface's own radiance: the background joins afterwards.
 #ifdef UNLIT
-    out.color = vec4(srgb_from_linear(radiance / max(base.a, 1e-4)) * base.a, base.a);
+    return vec4(srgb_from_linear(radiance / max(base.a, 1e-4)) * base.a, base.a);
 #else
-    out.color = vec4(srgb_from_linear(tone_map_pbr_neutral(radiance / max(base.a, 1e-4))) * base.a, base.a);
+    return vec4(srgb_from_linear(tone_map_pbr_neutral(radiance / max(base.a, 1e-4))) * base.a, base.a);
 #endif
 #else
-    out.color = vec4(radiance, base.a);
+    return vec4(radiance, base.a);
 #endif
-    return out;
 }
 
 #ifdef LIT
 // Radiance toward the camera, multiplied by the coverage.
-fn shade(v: VertexOut, uv0: vec2<f32>, uv1: vec2<f32>, front: bool, base: vec4<f32>) -> vec3<f32> {
+fn shade(v: SurfacePoint, base: vec4<f32>) -> vec3<f32> {
+    let uv0 = v.uv0;
+    let uv1 = v.uv1;
     let to_camera = normalize(frame.camera.xyz - v.world);
-    let facing = select(-1.0, 1.0, front);
+    let facing = select(-1.0, 1.0, v.front);
     let geometric = normalize(v.normal) * facing;
     var n = geometric;
 #ifdef TANGENT
@@ -172,7 +91,8 @@ fn shade(v: VertexOut, uv0: vec2<f32>, uv1: vec2<f32>, front: bool, base: vec4<f
     s.n_dot_v = clamp(dot(n, to_camera), 1e-3, 1.0);
     s.roughness = clamp(roughness, 0.0, 1.0);
     // Only lights with a direction flicker: the environment is filtered already.
-    let widened = widened_roughness(geometric, s.roughness);
+    s.normal_turn = v.normal_turn;
+    let widened = widened_roughness(s.normal_turn, s.roughness);
     s.alpha_roughness = max(widened * widened, 2e-4);
     s.metallic = clamp(metallic, 0.0, 1.0);
     s.base = base.rgb;
@@ -257,7 +177,7 @@ fn shade(v: VertexOut, uv0: vec2<f32>, uv1: vec2<f32>, front: bool, base: vec4<f
 #ifdef THICKNESS_TEX
     thickness *= tex_thickness(uv0, uv1).g;
 #endif
-    body += transmitted_share * (1.0 - s.metallic) * ibl.transmittance * transmitted_radiance(s, v.world, v.clip, thickness);
+    body += transmitted_share * (1.0 - s.metallic) * ibl.transmittance * transmitted_radiance(s, v.world, thickness);
 #endif
 
     var total = body + gloss;

@@ -1,0 +1,148 @@
+//! The environment as rays look it up: an octahedral map (Cigolle et al. 2014), which needs no inverse trigonometry,
+//! as fine as light from wide angles needs.
+
+use glam::Vec3;
+use plinth_scene::EnvironmentMap;
+use rayon::prelude::*;
+
+/// Texels along a side: about three degrees each.
+const SIDE: usize = 64;
+/// Columns of the panorama that texels are read from.
+const PANORAMA_WIDTH: u32 = 128;
+
+/// Texels along a side of what glossy surfaces reflect.
+const GLOSSY_SIDE: usize = 32;
+/// Steps of roughness, 0 and 1 included.
+const GLOSSY_LEVELS: usize = 5;
+
+/// Radiance by direction.
+pub(crate) struct Sky {
+    texels: Vec<Vec3>,
+    /// For each roughness, the mean over the lobe around a direction.
+    glossy: Vec<Vec<Vec3>>,
+}
+
+impl Sky {
+    pub(crate) fn new(map: &EnvironmentMap) -> Self {
+        let panorama = reduced(map);
+        let at = |i: usize| (i as f32 + 0.5) / SIDE as f32;
+        let texels: Vec<Vec3> =
+            (0..SIDE * SIDE).map(|i| panorama.radiance(direction(at(i % SIDE), at(i / SIDE)))).collect();
+        let small = |i: usize| {
+            direction(
+                (i % GLOSSY_SIDE) as f32 / GLOSSY_SIDE as f32 + 0.5 / GLOSSY_SIDE as f32,
+                (i / GLOSSY_SIDE) as f32 / GLOSSY_SIDE as f32 + 0.5 / GLOSSY_SIDE as f32,
+            )
+        };
+        let sources: Vec<(Vec3, Vec3)> = (0..GLOSSY_SIDE * GLOSSY_SIDE)
+            .map(|i| {
+                let (x, y) = (i % GLOSSY_SIDE * 2, i / GLOSSY_SIDE * 2);
+                let sum: Vec3 =
+                    [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(dx, dy)| texels[(y + dy) * SIDE + x + dx]).into_iter().sum();
+                (small(i), sum / 4.0)
+            })
+            .collect();
+        let glossy = (0..GLOSSY_LEVELS)
+            .into_par_iter()
+            .map(|level| {
+                let alpha = (level as f32 / (GLOSSY_LEVELS - 1) as f32).powi(2).max(0.02);
+                let a2 = alpha * alpha;
+                (0..GLOSSY_SIDE * GLOSSY_SIDE)
+                    .map(|i| {
+                        let r = small(i);
+                        let (mut sum, mut weights) = (Vec3::ZERO, 0.0);
+                        for (d, light) in &sources {
+                            let cos = r.dot(*d);
+                            if cos > 0.0 {
+                                let h2 = (1.0 + cos) * 0.5;
+                                let f = h2 * (a2 - 1.0) + 1.0;
+                                let w = cos * a2 / (f * f);
+                                sum += *light * w;
+                                weights += w;
+                            }
+                        }
+                        sum / weights
+                    })
+                    .collect()
+            })
+            .collect();
+        Self { texels, glossy }
+    }
+
+    /// Radiance from around a unit direction, averaged over the lobe of a perceptual roughness.
+    pub(crate) fn reflected(&self, d: Vec3, roughness: f32) -> Vec3 {
+        let level = roughness.clamp(0.0, 1.0) * (GLOSSY_LEVELS - 1) as f32;
+        let low = (level as usize).min(GLOSSY_LEVELS - 2);
+        let at = texel(d, GLOSSY_SIDE);
+        self.glossy[low][at].lerp(self.glossy[low + 1][at], level - low as f32)
+    }
+
+    /// Radiance from a unit direction.
+    pub(crate) fn radiance(&self, d: Vec3) -> Vec3 {
+        self.texels[texel(d, SIDE)]
+    }
+}
+
+/// Index of the texel in which a unit direction is.
+fn texel(d: Vec3, side: usize) -> usize {
+    let flat = d / (d.x.abs() + d.y.abs() + d.z.abs());
+    let (x, z) = if flat.y < 0.0 {
+        ((1.0 - flat.z.abs()).copysign(flat.x), (1.0 - flat.x.abs()).copysign(flat.z))
+    } else {
+        (flat.x, flat.z)
+    };
+    let at = |c: f32| (((c * 0.5 + 0.5) * side as f32) as usize).min(side - 1);
+    at(z) * side + at(x)
+}
+
+/// The unit direction of a point of the map, 0..1; +Y is the middle, −Y the corners.
+fn direction(u: f32, v: f32) -> Vec3 {
+    let (x, z) = (2.0 * u - 1.0, 2.0 * v - 1.0);
+    let y = 1.0 - x.abs() - z.abs();
+    let fold = (-y).max(0.0);
+    Vec3::new(x - fold.copysign(x), y, z - fold.copysign(z)).normalize()
+}
+
+/// Averaged down to what wide angles need.
+fn reduced(map: &EnvironmentMap) -> EnvironmentMap {
+    let factor = (map.width / PANORAMA_WIDTH).max(1);
+    if factor == 1 || map.height < factor {
+        return map.clone();
+    }
+    let (width, height) = (map.width / factor, map.height / factor);
+    let pixels = (0..width * height)
+        .map(|i| {
+            let (x0, y0) = (i % width * factor, i / width * factor);
+            let mut sum = Vec3::ZERO;
+            for y in y0..y0 + factor {
+                for x in x0..x0 + factor {
+                    sum += Vec3::from(map.pixels[(y * map.width + x) as usize]);
+                }
+            }
+            (sum / (factor * factor) as f32).to_array()
+        })
+        .collect();
+    EnvironmentMap { width, height, pixels }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn light_is_found_in_its_direction() {
+        let mut map = EnvironmentMap { width: 256, height: 128, pixels: vec![[0.0; 3]; 256 * 128] };
+        for i in 0..256 * 128 {
+            let d = map.direction(i % 256, i / 256);
+            map.pixels[i as usize] = (d * 0.5 + Vec3::splat(0.5)).to_array();
+        }
+        let sky = Sky::new(&map);
+        for i in 0..500 {
+            let (y, angle) = (1.0 - (i as f32 + 0.5) / 250.0, i as f32 * 2.4);
+            let around = (1.0_f32 - y * y).sqrt();
+            let d = Vec3::new(around * angle.cos(), y, around * angle.sin());
+            let error = (sky.radiance(d) - (d * 0.5 + Vec3::splat(0.5))).abs().max_element();
+            assert!(error < 0.03, "{d}: {error}");
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The bake as its users see it.
+
+mod analytic;

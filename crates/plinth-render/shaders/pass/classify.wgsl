@@ -1,0 +1,136 @@
+// From samples to surfaces: what a pixel shows becomes one surface, or two at an edge, so that each is shaded once.
+//
+// First draw: both surfaces, and the batch of the first as depth. Second draw (SECOND): the batch of the second.
+#import types/frame.wgsl
+#import types/visibility.wgsl
+#import lib/full_screen.wgsl
+
+#ifdef SECOND
+@group(1) @binding(0) var second_surface: texture_2d<u32>;
+#else
+#ifdef MULTISAMPLED
+@group(1) @binding(0) var samples_map: texture_multisampled_2d<u32>;
+@group(1) @binding(2) var depth_map: texture_depth_multisampled_2d;
+#else
+@group(1) @binding(0) var samples_map: texture_2d<u32>;
+@group(1) @binding(2) var depth_map: texture_depth_2d;
+#endif
+#endif
+// Per triangle: batch in the low 16 bits, then its mean normal, octahedral, 8 bits a coordinate.
+@group(1) @binding(1) var<storage, read> triangles: array<u32>;
+
+@vertex
+fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
+    return vec4(full_screen_corner(i), 0.0, 1.0);
+}
+
+fn batch_of(triangle: u32) -> u32 {
+    return triangles[triangle - 1u] & 0xffffu;
+}
+
+#ifdef SECOND
+@fragment
+fn fs(@builtin(position) at: vec4<f32>) -> @builtin(frag_depth) f32 {
+    let surface = textureLoad(second_surface, vec2<i32>(at.xy), 0).r;
+    if surface == 0u {
+        return 0.0;
+    }
+    return batch_depth(batch_of(surface_triangle(surface)));
+}
+#else
+struct Classified {
+    @location(0) first: u32,
+    @location(1) second: u32,
+    @builtin(frag_depth) batch: f32,
+}
+
+// Surfaces of one batch are told apart by normals that differ by more than this cosine,
+const SAME_NORMAL: f32 = 0.85;
+// or by depths further apart than a plane spans in so many pixels.
+const SAME_DEPTH_PIXELS: f32 = 3.0;
+
+fn triangle_normal(info: u32) -> vec3<f32> {
+    let e = vec2<f32>(vec2((info >> 16u) & 0xffu, info >> 24u)) / 127.5 - 1.0;
+    var n = vec3(e, 1.0 - abs(e.x) - abs(e.y));
+    let fold = max(-n.z, 0.0);
+    n.x += select(fold, -fold, n.x >= 0.0);
+    n.y += select(fold, -fold, n.y >= 0.0);
+    return normalize(n);
+}
+
+fn whole(triangle: u32) -> Classified {
+    var out: Classified;
+    if triangle != 0u {
+        out.first = pack_surface(triangle, (1u << SAMPLES) - 1u);
+        out.batch = batch_depth(batch_of(triangle));
+    }
+    return out;
+}
+
+#ifdef MULTISAMPLED
+fn triangle_at(pixel: vec2<i32>, i: i32) -> u32 {
+    let halves = textureLoad(samples_map, pixel, i).rg;
+    return halves.x | (halves.y << 16u);
+}
+
+fn info_of(triangle: u32) -> u32 {
+    return triangles[max(triangle, 1u) - 1u];
+}
+
+// The surface with the most of some samples, given for each sample those that show the same surface: x is the triangle
+// that stands for it, y its samples.
+fn largest(ids: vec4<u32>, same: vec4<u32>, among: u32) -> vec2<u32> {
+    let members = select(vec4(0u), same & vec4(among), (vec4(among) & vec4(1u, 2u, 4u, 8u)) != vec4(0u));
+    let counts = countOneBits(members);
+    var best = vec3(ids.x, members.x, counts.x);
+    best = select(best, vec3(ids.y, members.y, counts.y), counts.y > best.z);
+    best = select(best, vec3(ids.z, members.z, counts.z), counts.z > best.z);
+    best = select(best, vec3(ids.w, members.w, counts.w), counts.w > best.z);
+    return best.xy;
+}
+
+@fragment
+fn fs(@builtin(position) at: vec4<f32>) -> Classified {
+    let pixel = vec2<i32>(at.xy);
+    let ids = vec4(triangle_at(pixel, 0), triangle_at(pixel, 1), triangle_at(pixel, 2), triangle_at(pixel, 3));
+    if all(ids == vec4(ids.x)) {
+        return whole(ids.x);
+    }
+    let infos = vec4(info_of(ids.x), info_of(ids.y), info_of(ids.z), info_of(ids.w));
+    let depths = vec4(
+        textureLoad(depth_map, pixel, 0), textureLoad(depth_map, pixel, 1),
+        textureLoad(depth_map, pixel, 2), textureLoad(depth_map, pixel, 3),
+    );
+    let normals = mat4x3(
+        triangle_normal(infos.x), triangle_normal(infos.y), triangle_normal(infos.z), triangle_normal(infos.w),
+    );
+    let distances = frame.camera_axis.w / (frame.target_size.z - depths);
+    let reach = distances * frame.target_size.w * SAME_DEPTH_PIXELS / max(abs(frame.camera_axis.xyz * normals), vec4(0.1));
+    // For each sample the others of the same batch whose normal and depth are alike.
+    let covered_vector = select(vec4(0u), vec4(1u, 2u, 4u, 8u), ids != vec4(0u));
+    let covered = covered_vector.x | covered_vector.y | covered_vector.z | covered_vector.w;
+    var same: vec4<u32>;
+    for (var i = 0; i < 4; i++) {
+        let alike = (vec4(infos[i] & 0xffffu) == (infos & vec4(0xffffu))) & (normals[i] * normals > vec4(SAME_NORMAL))
+            & (abs(vec4(distances[i]) - distances) < max(vec4(reach[i]), reach));
+        let samples = select(vec4(0u), covered_vector, alike | (ids == vec4(ids[i])));
+        same[i] = samples.x | samples.y | samples.z | samples.w;
+    }
+    // The surface with the most samples comes first, then the one with the most of the rest; what is left joins it.
+    let first = largest(ids, same, covered);
+    let rest = covered & ~first.y;
+    let second = largest(ids, same, rest);
+    var out: Classified;
+    out.first = pack_surface(first.x, first.y);
+    out.second = select(0u, pack_surface(second.x, rest), rest != 0u);
+    out.batch = batch_depth(info_of(first.x) & 0xffffu);
+    return out;
+}
+#else
+@fragment
+fn fs(@builtin(position) at: vec4<f32>) -> Classified {
+    let halves = textureLoad(samples_map, vec2<i32>(at.xy), 0).rg;
+    return whole(halves.x | (halves.y << 16u));
+}
+#endif
+#endif

@@ -1,0 +1,70 @@
+// Surfaces that something is seen through: blended and transmissive ones, drawn back to front over what is opaque.
+#import types/frame.wgsl
+#import types/material.wgsl
+#import types/surface_point.wgsl
+#import types/surface_io.wgsl
+
+@vertex
+fn vs(in: VertexIn) -> VertexOut {
+    let world = frame.grow_origin.xyz + (in.position - frame.grow_origin.xyz) * frame.camera.w;
+    var out: VertexOut;
+    out.clip = frame.clip_from_world * vec4(world, 1.0);
+    out.world = world;
+    out.normal = in.normal.xyz;
+#ifdef TANGENT
+    out.tangent = vec4(in.tangent.xyz, sign(in.tangent.w));
+#endif
+#ifdef UV
+    out.uv0 = in.uv0;
+#endif
+#ifdef UV1
+    out.uv1 = in.uv1;
+#endif
+#ifdef VERTEX_COLOR
+    out.color = in.color;
+#endif
+#ifdef LIT
+    out.direct = in.direct.rgb;
+    out.indirect = in.indirect.rgb;
+    out.visibility = in.visibility;
+#endif
+    return out;
+}
+
+//{material textures}
+#import lib/surface.wgsl
+
+@fragment
+fn fs(v: VertexOut, @builtin(front_facing) front: bool) -> @location(0) vec4<f32> {
+    var p: SurfacePoint;
+    p.world = v.world;
+    p.normal = v.normal;
+    p.front = front;
+#ifdef TANGENT
+    p.tangent = v.tangent;
+#endif
+#ifdef UV
+    p.uv0 = v.uv0;
+    p.uv1 = v.uv0;
+#endif
+#ifdef UV1
+    p.uv1 = v.uv1;
+#endif
+#ifdef VERTEX_COLOR
+    p.color = v.color;
+#endif
+#ifdef LIT
+    let unit = normalize(v.normal);
+    let dx = dpdx(unit);
+    let dy = dpdy(unit);
+    p.normal_turn = dot(dx, dx) + dot(dy, dy);
+    p.direct = v.direct;
+    p.indirect = v.indirect;
+    p.visibility = v.visibility;
+#endif
+    var base = base_color(p);
+#ifndef BLEND
+    base.a = 1.0;
+#endif
+    return surface_color(p, base);
+}

@@ -1,0 +1,152 @@
+// Shades the pixels of one batch, each once: the triangle is fetched by its number, and its attributes are
+// interpolated at the middle of the samples it covers.
+#import types/frame.wgsl
+#import types/material.wgsl
+#import types/surface_point.wgsl
+#import types/visibility.wgsl
+#import lib/full_screen.wgsl
+
+struct Batch {
+    // The number of its first triangle.
+    first_triangle: u32,
+    // Its place among the batches.
+    number: u32,
+}
+
+@group(1) @binding(0) var surfaces: texture_2d<u32>;
+@group(1) @binding(1) var<uniform> batch: Batch;
+@group(1) @binding(2) var<storage, read> corners: array<u32>;
+// Twin of `PoseVertex`, as words.
+@group(1) @binding(3) var<storage, read> pose: array<u32>;
+// Twin of `SurfaceVertex`, as words.
+@group(1) @binding(4) var<storage, read> attributes: array<u32>;
+
+const POSE_WORDS: u32 = 7u;
+const ATTRIBUTE_WORDS: u32 = 12u;
+
+// Change of the texture coordinates from this pixel to the next: xy to the right, zw downward.
+var<private> uv0_steps: vec4<f32>;
+var<private> uv1_steps: vec4<f32>;
+
+//{material textures}
+#import lib/surface.wgsl
+
+@vertex
+fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
+    return vec4(full_screen_corner(i), batch_depth(batch.number), 1.0);
+}
+
+// Places of the four samples of a pixel (Vulkan's standard locations), from its middle.
+fn middle_of_samples(samples: u32) -> vec2<f32> {
+    if SAMPLES != 4u {
+        return vec2(0.0);
+    }
+    var sum = vec2(0.0);
+    sum += select(vec2(0.0), vec2(-0.125, -0.375), (samples & 1u) != 0u);
+    sum += select(vec2(0.0), vec2(0.375, -0.125), (samples & 2u) != 0u);
+    sum += select(vec2(0.0), vec2(-0.375, 0.125), (samples & 4u) != 0u);
+    sum += select(vec2(0.0), vec2(0.125, 0.375), (samples & 8u) != 0u);
+    return sum / f32(max(countOneBits(samples), 1u));
+}
+
+fn position_of(corner: u32) -> vec3<f32> {
+    let at = corner * POSE_WORDS;
+    return vec3(bitcast<f32>(pose[at]), bitcast<f32>(pose[at + 1u]), bitcast<f32>(pose[at + 2u]));
+}
+
+fn normal_of(corner: u32) -> vec3<f32> {
+    let at = corner * POSE_WORDS + 3u;
+    return vec3(unpack2x16snorm(pose[at]), unpack2x16snorm(pose[at + 1u]).x);
+}
+
+fn tangent_of(corner: u32) -> vec4<f32> {
+    let at = corner * POSE_WORDS + 5u;
+    return vec4(unpack2x16snorm(pose[at]), unpack2x16snorm(pose[at + 1u]));
+}
+
+fn uv_of(corner: u32, which: u32) -> vec2<f32> {
+    let at = corner * ATTRIBUTE_WORDS + 2u * which;
+    return vec2(bitcast<f32>(attributes[at]), bitcast<f32>(attributes[at + 1u]));
+}
+
+fn color_of(corner: u32) -> vec4<f32> {
+    let at = corner * ATTRIBUTE_WORDS + 4u;
+    return vec4(unpack2x16unorm(attributes[at]), unpack2x16unorm(attributes[at + 1u]));
+}
+
+// The k-th of the gathered values: 0 direct, 1 indirect, 2 visibility.
+fn light_of(corner: u32, k: u32) -> vec4<f32> {
+    let at = corner * ATTRIBUTE_WORDS + 6u + 2u * k;
+    return vec4(unpack2x16float(attributes[at]), unpack2x16float(attributes[at + 1u]));
+}
+
+fn cross2(a: vec2<f32>, b: vec2<f32>) -> f32 {
+    return a.x * b.y - a.y * b.x;
+}
+
+@fragment
+fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
+    let surface = textureLoad(surfaces, vec2<i32>(at.xy), 0).r;
+    let first = (surface_triangle(surface) - batch.first_triangle) * 3u;
+    let c = vec3(corners[first], corners[first + 1u], corners[first + 2u]);
+
+    // Perspective-correct weights of the corners, from homogeneous coordinates relative to the pixel (Olano and
+    // Greer 1997, "Triangle Scan Conversion using 2D Homogeneous Coordinates").
+    let origin = frame.grow_origin.xyz;
+    let p0 = origin + (position_of(c.x) - origin) * frame.camera.w;
+    let p1 = origin + (position_of(c.y) - origin) * frame.camera.w;
+    let p2 = origin + (position_of(c.z) - origin) * frame.camera.w;
+    let to_next = vec2(2.0, -2.0) / frame.target_size.xy;
+    let ndc = (at.xy + middle_of_samples(surface_samples(surface))) * to_next + vec2(-1.0, 1.0);
+    let c0 = (frame.clip_from_world * vec4(p0, 1.0)).xyw;
+    let c1 = (frame.clip_from_world * vec4(p1, 1.0)).xyw;
+    let c2 = (frame.clip_from_world * vec4(p2, 1.0)).xyw;
+    let d0 = c0.xy - ndc * c0.z;
+    let d1 = c1.xy - ndc * c1.z;
+    let d2 = c2.xy - ndc * c2.z;
+    let area = vec3(cross2(d1, d2), cross2(d2, d0), cross2(d0, d1));
+    let total = area.x + area.y + area.z;
+    let inverse = select(0.0, 1.0 / total, abs(total) > 1e-30);
+    // Of a surface of several triangles the point may be just outside of the one that stands for it.
+    let inside = max(area * inverse, vec3(0.0));
+    let b = inside / max(inside.x + inside.y + inside.z, 1e-6);
+    let area_dx = vec3(c2.z * d1.y - c1.z * d2.y, c0.z * d2.y - c2.z * d0.y, c1.z * d0.y - c0.z * d1.y) * to_next.x;
+    let area_dy = vec3(c1.z * d2.x - c2.z * d1.x, c2.z * d0.x - c0.z * d2.x, c0.z * d1.x - c1.z * d0.x) * to_next.y;
+    let dx = (area_dx - b * (area_dx.x + area_dx.y + area_dx.z)) * inverse;
+    let dy = (area_dy - b * (area_dy.x + area_dy.y + area_dy.z)) * inverse;
+
+    var v: SurfacePoint;
+    v.world = p0 * b.x + p1 * b.y + p2 * b.z;
+    v.front = total > 0.0;
+#ifdef UV
+    let u0 = mat3x2(uv_of(c.x, 0u), uv_of(c.y, 0u), uv_of(c.z, 0u));
+    v.uv0 = u0 * b;
+    v.uv1 = v.uv0;
+    uv0_steps = vec4(u0 * dx, u0 * dy);
+#endif
+#ifdef UV1
+    let u1 = mat3x2(uv_of(c.x, 1u), uv_of(c.y, 1u), uv_of(c.z, 1u));
+    v.uv1 = u1 * b;
+    uv1_steps = vec4(u1 * dx, u1 * dy);
+#endif
+#ifdef VERTEX_COLOR
+    v.color = color_of(c.x) * b.x + color_of(c.y) * b.y + color_of(c.z) * b.z;
+#endif
+#ifdef LIT
+    let n = mat3x3(normal_of(c.x), normal_of(c.y), normal_of(c.z));
+    v.normal = n * b;
+    let turn_x = n * dx;
+    let turn_y = n * dy;
+    v.normal_turn = (dot(turn_x, turn_x) + dot(turn_y, turn_y)) / max(dot(v.normal, v.normal), 1e-4);
+#ifdef TANGENT
+    let t0 = tangent_of(c.x);
+    v.tangent = vec4(t0.xyz * b.x + tangent_of(c.y).xyz * b.y + tangent_of(c.z).xyz * b.z, sign(t0.w));
+#endif
+    v.direct = light_of(c.x, 0u).rgb * b.x + light_of(c.y, 0u).rgb * b.y + light_of(c.z, 0u).rgb * b.z;
+    v.indirect = light_of(c.x, 1u).rgb * b.x + light_of(c.y, 1u).rgb * b.y + light_of(c.z, 1u).rgb * b.z;
+    v.visibility = light_of(c.x, 2u) * b.x + light_of(c.y, 2u) * b.y + light_of(c.z, 2u) * b.z;
+#endif
+    var base = base_color(v);
+    base.a = 1.0;
+    return surface_color(v, base);
+}

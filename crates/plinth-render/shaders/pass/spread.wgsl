@@ -1,0 +1,34 @@
+// Shaded surfaces back to the samples they cover, for layered surfaces to be drawn over.
+#import types/frame.wgsl
+#import types/visibility.wgsl
+#import lib/full_screen.wgsl
+
+@group(1) @binding(0) var surfaces: texture_2d<u32>;
+@group(1) @binding(1) var colors: texture_2d<f32>;
+
+struct Spread {
+    @location(0) color: vec4<f32>,
+#ifdef MULTISAMPLED
+    @builtin(sample_mask) samples: u32,
+#endif
+}
+
+@vertex
+fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
+    return vec4(full_screen_corner(i), 0.0, 1.0);
+}
+
+@fragment
+fn fs(@builtin(position) at: vec4<f32>) -> Spread {
+    let pixel = vec2<i32>(at.xy);
+    let samples = surface_samples(textureLoad(surfaces, pixel, 0).r);
+    if samples == 0u {
+        discard;
+    }
+    var out: Spread;
+    out.color = textureLoad(colors, pixel, 0);
+#ifdef MULTISAMPLED
+    out.samples = samples;
+#endif
+    return out;
+}

@@ -1,0 +1,74 @@
+//! Entries of bind group layouts and bind groups.
+
+/// Both stages of drawing.
+const STAGES: wgpu::ShaderStages = wgpu::ShaderStages::VERTEX_FRAGMENT;
+
+pub(crate) const FILTERED: wgpu::TextureSampleType = wgpu::TextureSampleType::Float { filterable: true };
+pub(crate) const UNFILTERED: wgpu::TextureSampleType = wgpu::TextureSampleType::Float { filterable: false };
+
+const fn entry(binding: u32, ty: wgpu::BindingType) -> wgpu::BindGroupLayoutEntry {
+    wgpu::BindGroupLayoutEntry { binding, visibility: STAGES, ty, count: None }
+}
+
+/// A texture of two dimensions.
+pub(crate) const fn texture(binding: u32, sample_type: wgpu::TextureSampleType) -> wgpu::BindGroupLayoutEntry {
+    multisampled(binding, sample_type, 1)
+}
+
+/// A texture of two dimensions with so many samples per texel.
+pub(crate) const fn multisampled(
+    binding: u32,
+    sample_type: wgpu::TextureSampleType,
+    samples: u32,
+) -> wgpu::BindGroupLayoutEntry {
+    let view_dimension = wgpu::TextureViewDimension::D2;
+    entry(binding, wgpu::BindingType::Texture { sample_type, view_dimension, multisampled: samples > 1 })
+}
+
+/// A sampler.
+pub(crate) const fn sampler(binding: u32, kind: wgpu::SamplerBindingType) -> wgpu::BindGroupLayoutEntry {
+    entry(binding, wgpu::BindingType::Sampler(kind))
+}
+
+/// A uniform buffer.
+pub(crate) const fn uniform(binding: u32) -> wgpu::BindGroupLayoutEntry {
+    buffer(binding, wgpu::BufferBindingType::Uniform)
+}
+
+/// A storage buffer that is read.
+pub(crate) const fn storage(binding: u32) -> wgpu::BindGroupLayoutEntry {
+    wgpu::BindGroupLayoutEntry {
+        visibility: wgpu::ShaderStages::FRAGMENT,
+        ..buffer(binding, wgpu::BufferBindingType::Storage { read_only: true })
+    }
+}
+
+const fn buffer(binding: u32, ty: wgpu::BufferBindingType) -> wgpu::BindGroupLayoutEntry {
+    entry(binding, wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None })
+}
+
+/// A layout of these entries.
+pub(crate) fn layout(
+    device: &wgpu::Device,
+    label: &str,
+    entries: &[wgpu::BindGroupLayoutEntry],
+) -> wgpu::BindGroupLayout {
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(label), entries })
+}
+
+/// A group whose k-th resource has binding k.
+pub(crate) fn group(
+    device: &wgpu::Device,
+    label: &str,
+    layout: &wgpu::BindGroupLayout,
+    resources: &[wgpu::BindingResource<'_>],
+) -> wgpu::BindGroup {
+    let entries: Vec<_> =
+        (0..).zip(resources).map(|(binding, r)| wgpu::BindGroupEntry { binding, resource: r.clone() }).collect();
+    device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some(label), layout, entries: &entries })
+}
+
+/// A texture view as a resource.
+pub(crate) const fn view(view: &wgpu::TextureView) -> wgpu::BindingResource<'_> {
+    wgpu::BindingResource::TextureView(view)
+}

@@ -1,0 +1,83 @@
+//! From finished pictures to frames in order.
+
+use plinth_frame::FrameSink;
+use plinth_scene::Shot;
+
+use crate::RenderError;
+
+/// For each shot the first one that shows the same picture, and how often that is shown again later.
+pub(crate) struct Repeats {
+    pub(crate) source: Vec<usize>,
+    last_use: Vec<usize>,
+}
+
+impl Repeats {
+    pub(crate) fn of(shots: &[Shot]) -> Self {
+        let mut source: Vec<usize> = Vec::with_capacity(shots.len());
+        for (i, shot) in shots.iter().enumerate() {
+            // Only runs are shared: keeping every frame for a later return would not keep memory flat.
+            let before = i.checked_sub(1).filter(|k| shots[*k].same_picture(shot)).map(|k| source[k]);
+            source.push(before.unwrap_or(i));
+        }
+        let mut last_use = vec![0; shots.len()];
+        for (i, s) in source.iter().enumerate() {
+            last_use[*s] = i;
+        }
+        Self { source, last_use }
+    }
+}
+
+/// Hands frames over in order, repeating those that are shown again.
+pub(crate) struct Delivery<'a> {
+    next: usize,
+    plan: &'a Repeats,
+}
+
+impl<'a> Delivery<'a> {
+    pub(crate) const fn new(plan: &'a Repeats) -> Self {
+        Self { next: 0, plan }
+    }
+
+    pub(crate) fn deliver(
+        &mut self,
+        mut frame: plinth_frame::Frame,
+        sink: &mut dyn FrameSink,
+    ) -> Result<(), RenderError> {
+        let source = frame.index as usize;
+        while self.next <= self.plan.last_use[source] {
+            frame.index = self.next as u32;
+            sink.frame(&frame).map_err(|source| RenderError::Sink { source })?;
+            self.next += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Premultiplied to straight alpha, in bytes.
+pub(crate) fn straight_bytes(mut pixels: Vec<u8>) -> Vec<u8> {
+    for p in pixels.chunks_exact_mut(4) {
+        let a = u32::from(p[3]);
+        if a > 0 && a < 255 {
+            for c in &mut p[..3] {
+                *c = ((u32::from(*c) * 255 + a / 2) / a).min(255) as u8;
+            }
+        }
+    }
+    pixels
+}
+
+/// Premultiplied half floats to 16-bit words, with straight alpha if asked for.
+pub(crate) fn words_from_halves(pixels: &[u8], straight: bool) -> Vec<u8> {
+    use rayon::prelude::*;
+    let mut out = vec![0; pixels.len()];
+    out.par_chunks_exact_mut(8).zip(pixels.par_chunks_exact(8)).with_min_len(4096).for_each(|(to, from)| {
+        let read = |i: usize| half::f16::from_ne_bytes([from[2 * i], from[2 * i + 1]]).to_f32();
+        let alpha = read(3).clamp(0.0, 1.0);
+        let scale = if straight && alpha > 0.0 { 1.0 / alpha } else { 1.0 };
+        for i in 0..4 {
+            let value = if i == 3 { alpha } else { (read(i) * scale).clamp(0.0, 1.0) };
+            to[2 * i..2 * i + 2].copy_from_slice(&((value * 65535.0).round() as u16).to_ne_bytes());
+        }
+    });
+    out
+}

@@ -1,0 +1,179 @@
+//! Pipelines that write where surfaces are: the visibility buffer and the shadow maps.
+
+use std::collections::BTreeSet;
+
+use super::{
+    DepthView, GEOMETRY_FORMAT, POSE_ATTRIBUTES, PipelineBase, SURFACE_ATTRIBUTES, TRIANGLE_FORMAT, depth_state,
+    pose_stream, primitive, shader, surface_stream,
+};
+use crate::RenderError;
+use crate::shader::compose;
+use crate::shader::material_source::{Footprint, Slot, declarations};
+use crate::targets::NORMAL_FORMAT;
+use crate::upload::material::CutMaterial;
+
+/// What both kinds have in common.
+struct Geometry<'a> {
+    label: &'a str,
+    path: &'a str,
+    cut: Option<&'a CutMaterial>,
+    /// Attributes of stream 0 that are read.
+    pose: usize,
+    vertex_constants: &'a [(&'a str, f64)],
+    fragment_constants: &'a [(&'a str, f64)],
+    cull: bool,
+    slope_bias: u8,
+    samples: u32,
+    target: Option<wgpu::TextureFormat>,
+}
+
+pub(super) fn create_visibility(
+    base: &PipelineBase<'_>,
+    cut: Option<&CutMaterial>,
+    double_sided: bool,
+) -> Result<wgpu::RenderPipeline, RenderError> {
+    let samples = [("SAMPLES", f64::from(base.samples))];
+    create(
+        base,
+        &Geometry {
+            label: "visibility",
+            path: "pass/visibility.wgsl",
+            cut,
+            pose: 1,
+            vertex_constants: &[],
+            fragment_constants: if cut.is_some() { &samples } else { &[] },
+            cull: !double_sided,
+            slope_bias: 0,
+            samples: base.samples,
+            target: Some(TRIANGLE_FORMAT),
+        },
+    )
+}
+
+pub(super) fn create_depth(
+    base: &PipelineBase<'_>,
+    view: DepthView,
+    cut: Option<&CutMaterial>,
+) -> Result<wgpu::RenderPipeline, RenderError> {
+    create(
+        base,
+        &Geometry {
+            label: "depth",
+            path: "pass/depth.wgsl",
+            cut,
+            pose: 1,
+            vertex_constants: &[("SUN_VIEW", if view == DepthView::Sun { 1.0 } else { 0.0 })],
+            fragment_constants: &[],
+            // A shadow comes from both sides: open models cast it too.
+            cull: false,
+            slope_bias: 2,
+            samples: 1,
+            target: None,
+        },
+    )
+}
+
+/// Normal and distance of the first surface, at the middles of pixels.
+pub(super) fn create_geometry(
+    base: &PipelineBase<'_>,
+    cut: Option<&CutMaterial>,
+    double_sided: bool,
+) -> Result<wgpu::RenderPipeline, RenderError> {
+    create(
+        base,
+        &Geometry {
+            label: "geometry",
+            path: "pass/geometry.wgsl",
+            cut,
+            pose: 2,
+            vertex_constants: &[],
+            fragment_constants: &[],
+            cull: !double_sided,
+            slope_bias: 0,
+            samples: 1,
+            target: Some(GEOMETRY_FORMAT),
+        },
+    )
+}
+
+/// The far sides of glass bodies.
+pub(super) fn create_far_side(base: &PipelineBase<'_>) -> Result<wgpu::RenderPipeline, RenderError> {
+    let source = compose("pass/far_side.wgsl", &BTreeSet::new(), &[])?;
+    let module = shader(base.gpu, "far side", &source)?;
+    let device = &base.gpu.device;
+    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some("far side"),
+        bind_group_layouts: &[Some(base.frame_layout)],
+        immediate_size: 0,
+    });
+    Ok(device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+        label: Some("far side"),
+        layout: Some(&layout),
+        vertex: wgpu::VertexState {
+            module: &module,
+            entry_point: Some("vs"),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            buffers: &[Some(pose_stream(&POSE_ATTRIBUTES[..2]))],
+        },
+        primitive: wgpu::PrimitiveState { cull_mode: Some(wgpu::Face::Front), ..Default::default() },
+        depth_stencil: Some(depth_state(true, wgpu::CompareFunction::LessEqual, 0)),
+        multisample: wgpu::MultisampleState::default(),
+        fragment: Some(wgpu::FragmentState {
+            module: &module,
+            entry_point: Some("fs"),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            targets: &[Some(NORMAL_FORMAT.into())],
+        }),
+        multiview_mask: None,
+        cache: None,
+    }))
+}
+
+fn create(base: &PipelineBase<'_>, look: &Geometry<'_>) -> Result<wgpu::RenderPipeline, RenderError> {
+    let mut defines = BTreeSet::new();
+    if look.cut.is_some() {
+        defines.insert("CUT".to_owned());
+    }
+    let slots = look.cut.map_or(&[][..], |c| c.slots.as_slice());
+    let textures = declarations(slots, &[Slot::BaseColor], Footprint::Neighbors);
+    let source = compose(look.path, &defines, &[("material textures", &textures)])?;
+    let module = shader(base.gpu, look.label, &source)?;
+    let device = &base.gpu.device;
+    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some(look.label),
+        bind_group_layouts: &[Some(base.frame_layout), None, look.cut.map(|c| &c.layout)],
+        immediate_size: 0,
+    });
+    let surface: Vec<_> = SURFACE_ATTRIBUTES.iter().copied().filter(|a| a.shader_location <= 5).collect();
+    let buffers = [Some(pose_stream(&POSE_ATTRIBUTES[..look.pose])), Some(surface_stream(&surface))];
+    let targets =
+        [look.target.map(|format| wgpu::ColorTargetState { format, blend: None, write_mask: wgpu::ColorWrites::ALL })];
+    let has_fragments = look.cut.is_some() || look.target.is_some();
+    Ok(device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+        label: Some(look.label),
+        layout: Some(&layout),
+        vertex: wgpu::VertexState {
+            module: &module,
+            entry_point: Some("vs"),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: look.vertex_constants,
+                ..Default::default()
+            },
+            buffers: if look.cut.is_some() { &buffers } else { &buffers[..1] },
+        },
+        primitive: primitive(look.cull),
+        depth_stencil: Some(depth_state(true, wgpu::CompareFunction::LessEqual, look.slope_bias)),
+        multisample: wgpu::MultisampleState { count: look.samples, ..Default::default() },
+        fragment: has_fragments.then(|| wgpu::FragmentState {
+            module: &module,
+            entry_point: Some("fs"),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: look.fragment_constants,
+                ..Default::default()
+            },
+            targets: if look.target.is_some() { &targets } else { &[] },
+        }),
+        multiview_mask: None,
+        cache: None,
+    }))
+}

@@ -1,0 +1,127 @@
+//! Pipelines that compute colours of surfaces, one per set of material features.
+
+use std::collections::BTreeSet;
+
+use super::{
+    BATCH_FORMAT, POSE_ATTRIBUTES, PipelineBase, SURFACE_ATTRIBUTES, Side, SurfaceOutput, depth_state, pose_stream,
+    primitive, shader, surface_stream, wanted,
+};
+use crate::RenderError;
+use crate::shader::compose;
+use crate::shader::material_source::{Footprint, Slot, declarations};
+use crate::upload::material::{DrawClass, MaterialOnGpu};
+
+/// Shader module, layout and constants of a variant.
+struct Variant {
+    module: wgpu::ShaderModule,
+    layout: wgpu::PipelineLayout,
+    defines: BTreeSet<String>,
+    constants: Vec<(&'static str, f64)>,
+}
+
+fn variant(
+    base: &PipelineBase<'_>,
+    material: &MaterialOnGpu,
+    path: &str,
+    footprint: Footprint,
+    group1: Option<&wgpu::BindGroupLayout>,
+) -> Result<Variant, RenderError> {
+    let mut defines = material.key.defines.clone();
+    if base.output == SurfaceOutput::Display {
+        defines.insert("DISPLAY".to_owned());
+    }
+    let textures = declarations(&material.key.slots, &[Slot::BaseColor], footprint);
+    let source = compose(path, &defines, &[("material textures", &textures)])?;
+    let module = shader(base.gpu, path, &source)?;
+    let layout = base.gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some(path),
+        bind_group_layouts: &[Some(base.frame_layout), group1, Some(&material.layout)],
+        immediate_size: 0,
+    });
+    let switch = |on: bool| f64::from(u8::from(on));
+    let lights = base.lights;
+    let mut constants = Vec::new();
+    if defines.contains("LIT") {
+        constants.extend([
+            ("KEY", switch(lights.key)),
+            ("KEY_SHADOW", switch(lights.key_shadow)),
+            ("SUN", switch(lights.sun)),
+            ("PUNCTUAL", switch(lights.punctual)),
+        ]);
+    }
+    Ok(Variant { module, layout, defines, constants })
+}
+
+/// Shades the pixels that show a batch: those whose batch number stands in the depth target.
+pub(super) fn create_shade(
+    base: &PipelineBase<'_>,
+    material: &MaterialOnGpu,
+) -> Result<wgpu::RenderPipeline, RenderError> {
+    let Variant { module, layout, mut constants, .. } =
+        variant(base, material, "pass/shade.wgsl", Footprint::Steps, Some(base.batch_layout))?;
+    constants.push(("SAMPLES", f64::from(base.samples)));
+    Ok(base.gpu.device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+        label: Some("shade"),
+        layout: Some(&layout),
+        vertex: wgpu::VertexState {
+            module: &module,
+            entry_point: Some("vs"),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            buffers: &[],
+        },
+        primitive: wgpu::PrimitiveState::default(),
+        depth_stencil: Some(wgpu::DepthStencilState {
+            format: BATCH_FORMAT,
+            ..depth_state(false, wgpu::CompareFunction::Equal, 0)
+        }),
+        multisample: wgpu::MultisampleState::default(),
+        fragment: Some(wgpu::FragmentState {
+            module: &module,
+            entry_point: Some("fs"),
+            compilation_options: wgpu::PipelineCompilationOptions { constants: &constants, ..Default::default() },
+            targets: &[Some(base.color_format.into())],
+        }),
+        multiview_mask: None,
+        cache: None,
+    }))
+}
+
+/// Draws triangles over what is behind them.
+pub(super) fn create_layered(
+    base: &PipelineBase<'_>,
+    material: &MaterialOnGpu,
+    side: Side,
+) -> Result<wgpu::RenderPipeline, RenderError> {
+    let key = &material.key;
+    let group1 = (key.class == DrawClass::Transmissive).then_some(base.scene_layout);
+    let Variant { module, layout, defines, constants } =
+        variant(base, material, "pass/layered.wgsl", Footprint::Neighbors, group1)?;
+    let pose = wanted(&POSE_ATTRIBUTES, &defines);
+    let surface = wanted(&SURFACE_ATTRIBUTES, &defines);
+    let blended = defines.contains("BLEND");
+    Ok(base.gpu.device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+        label: Some("layered"),
+        layout: Some(&layout),
+        vertex: wgpu::VertexState {
+            module: &module,
+            entry_point: Some("vs"),
+            compilation_options: wgpu::PipelineCompilationOptions::default(),
+            buffers: &[Some(pose_stream(&pose)), Some(surface_stream(&surface))],
+        },
+        primitive: primitive(!key.double_sided && side == Side::Material),
+        depth_stencil: Some(depth_state(!blended, wgpu::CompareFunction::LessEqual, 0)),
+        multisample: wgpu::MultisampleState { count: base.samples, ..Default::default() },
+        fragment: Some(wgpu::FragmentState {
+            module: &module,
+            entry_point: Some("fs"),
+            compilation_options: wgpu::PipelineCompilationOptions { constants: &constants, ..Default::default() },
+            targets: &[Some(wgpu::ColorTargetState {
+                format: base.color_format,
+                blend: blended.then_some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+                write_mask: wgpu::ColorWrites::ALL,
+            })],
+        }),
+        multiview_mask: None,
+        cache: None,
+    }))
+}

@@ -1,0 +1,61 @@
+//! What the visibility buffer needs to know of each triangle before it is shaded.
+
+use glam::Vec3;
+
+use crate::gpu_types::PoseVertex;
+
+/// Number of the first triangle; 0 stands for none.
+pub(crate) const FIRST_TRIANGLE: u32 = 1;
+/// Triangles that can be told apart (`TRIANGLE_BITS` in `types/visibility.wgsl`).
+pub(crate) const MAX_TRIANGLES: u32 = 1 << 28;
+/// Batches that can be told apart: their numbers are kept as 16-bit depths, 0 for none.
+pub(crate) const MAX_BATCHES: usize = (1 << 16) - 2;
+
+/// One word per triangle: the batch in the low 16 bits, then the mean normal of its corners as two octahedral
+/// coordinates of 8 bits (Cigolle et al. 2014, "A Survey of Efficient Representations for Independent Unit Vectors").
+pub(crate) fn triangle_words(batch: usize, vertices: &[PoseVertex], corners: &[u32]) -> Vec<u32> {
+    let normal = |corner: u32| {
+        let [x, y, z, _] = vertices[corner as usize].normal.map(f32::from);
+        Vec3::new(x, y, z)
+    };
+    corners
+        .as_chunks::<3>()
+        .0
+        .iter()
+        .map(|[a, b, c]| batch as u32 | octahedral(normal(*a) + normal(*b) + normal(*c)) << 16)
+        .collect()
+}
+
+fn octahedral(v: Vec3) -> u32 {
+    let sum = v.x.abs() + v.y.abs() + v.z.abs();
+    let d = if sum > 0.0 { v / sum } else { Vec3::Z };
+    let (x, y) =
+        if d.z < 0.0 { ((1.0 - d.y.abs()).copysign(d.x), (1.0 - d.x.abs()).copysign(d.y)) } else { (d.x, d.y) };
+    let byte = |c: f32| ((c * 0.5 + 0.5) * 255.0).round() as u32;
+    byte(x) | byte(y) << 8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The reading in `pass/classify.wgsl`.
+    fn decode(word: u32) -> Vec3 {
+        let part = |shift: u32| (word >> shift & 0xff) as f32 / 127.5 - 1.0;
+        let (x, y) = (part(0), part(8));
+        let z = 1.0 - x.abs() - y.abs();
+        let fold = (-z).max(0.0);
+        Vec3::new(x - fold.copysign(x), y - fold.copysign(y), z).normalize()
+    }
+
+    #[test]
+    fn a_packed_normal_turns_by_less_than_two_degrees() {
+        for i in 0..500 {
+            let z = 1.0 - 2.0 * (i as f32 + 0.5) / 500.0;
+            let angle = i as f32 * 2.4;
+            let radius = (1.0 - z * z).sqrt();
+            let v = Vec3::new(radius * angle.cos(), radius * angle.sin(), z);
+            assert!(v.angle_between(decode(octahedral(v * 3.0))) < 2_f32.to_radians(), "{v}");
+        }
+    }
+}

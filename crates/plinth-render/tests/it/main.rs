@@ -1,0 +1,13 @@
+//! Scenes of models made by hand, drawn on the best adapter there is.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "tests may fail, and count small numbers"
+)]
+
+mod layers;
+mod models;
+mod pictures;

@@ -1,0 +1,126 @@
+//! Small models, scenes of them, and sinks that keep what they get.
+
+use std::sync::Arc;
+
+use plinth_frame::{Frame, FrameSink, Layers, LayersSink, PixelFormat, SinkError};
+use plinth_model::{Material, Mesh, Model, Node, Primitive, Transform, Trs};
+use plinth_render::{Gpu, GpuOptions, Picture, Renderer};
+use plinth_scene::{Background, EnvironmentMap, Scene, build_scene};
+use plinth_spec::RenderSettings;
+use plinth_spec::settings::ParseOptions;
+use serde_json::Value;
+
+/// A ball of radius 1 with smooth normals.
+pub(crate) fn ball(rings: u32, sectors: u32) -> Primitive {
+    let mut ball = Primitive::default();
+    for ring in 0..=rings {
+        let polar = std::f32::consts::PI * ring as f32 / rings as f32;
+        for sector in 0..=sectors {
+            let azimuth = 2.0 * std::f32::consts::PI * sector as f32 / sectors as f32;
+            let p = [polar.sin() * azimuth.cos(), polar.cos(), polar.sin() * azimuth.sin()];
+            ball.positions.push(p);
+            ball.normals.push(p);
+        }
+    }
+    let at = |ring: u32, sector: u32| ring * (sectors + 1) + sector;
+    for ring in 0..rings {
+        for sector in 0..sectors {
+            let (a, b) = (at(ring, sector), at(ring, sector + 1));
+            let (c, d) = (at(ring + 1, sector), at(ring + 1, sector + 1));
+            ball.indices.extend([a, b, c, b, d, c]);
+        }
+    }
+    ball
+}
+
+/// A square of half side 1 that faces +Z.
+pub(crate) fn square() -> Primitive {
+    Primitive {
+        positions: vec![[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]],
+        normals: vec![[0.0, 0.0, 1.0]; 4],
+        indices: vec![0, 1, 2, 0, 2, 3],
+        ..Primitive::default()
+    }
+}
+
+/// One node per part: its primitive, material, and place and scale.
+pub(crate) fn model(parts: Vec<(Primitive, Material, [f32; 3], f32)>) -> Model {
+    let mut out = Model::default();
+    for (i, (mut primitive, material, translation, scale)) in parts.into_iter().enumerate() {
+        primitive.material = i;
+        out.materials.push(material);
+        out.meshes.push(Mesh { name: format!("part {i}"), primitives: vec![primitive] });
+        let trs = Trs { translation: translation.into(), scale: glam::Vec3::splat(scale), ..Trs::default() };
+        out.nodes.push(Node {
+            name: format!("part {i}"),
+            mesh: Some(i),
+            local: Transform::Trs(trs),
+            ..Node::default()
+        });
+    }
+    out
+}
+
+/// A scene in even white light.
+pub(crate) fn scene(model: Model, settings: &Value) -> Scene {
+    let even = EnvironmentMap { width: 4, height: 2, pixels: vec![[1.0; 3]; 8] };
+    let settings = RenderSettings::from_json(settings, ParseOptions::default()).unwrap();
+    build_scene(Arc::new(model), &settings, Some(even)).unwrap()
+}
+
+/// Settings of a camera on the +Z axis, 4 units from the model's middle, without shadows or lamps.
+pub(crate) fn straight_on() -> Value {
+    serde_json::json!({
+        "effect": "keyframes", "aspect": "1:1", "shadows": false, "length": 0.04,
+        "spotlightIntensity": 0, "lightsIntensity": 0, "ambientIntensity": 0, "bgColor": "#204060",
+        "keyframes": [{"pose": {"position": [0, 0, 4], "lookAt": [0, 0, 0], "fov": 40}}],
+    })
+}
+
+#[derive(Default)]
+pub(crate) struct Kept {
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) layers: Vec<Layers>,
+}
+
+impl FrameSink for Kept {
+    fn frame(&mut self, frame: &Frame) -> Result<(), SinkError> {
+        self.frames.push(frame.clone());
+        Ok(())
+    }
+}
+
+impl LayersSink for Kept {
+    fn layers(&mut self, layers: &Layers) -> Result<(), SinkError> {
+        self.layers.push(layers.clone());
+        Ok(())
+    }
+}
+
+/// The first view of a scene with its layers, `side` pixels square.
+pub(crate) fn layers(mut scene: Scene, side: u32) -> Layers {
+    scene.background = Background::Transparent;
+    let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+    let picture = Picture { width: side, height: side, format: PixelFormat::Rgba8 };
+    let mut kept = Kept::default();
+    Renderer::new(&gpu, &scene, picture).unwrap().render_layers(&scene, &mut kept).unwrap();
+    kept.layers.remove(0)
+}
+
+/// The first frame of a scene as rows of R, G, B.
+pub(crate) fn picture(scene: &Scene, side: u32) -> Vec<[u8; 3]> {
+    let gpu = Gpu::open(&GpuOptions::default()).unwrap();
+    let picture = Picture { width: side, height: side, format: PixelFormat::Rgba8 };
+    let mut kept = Kept::default();
+    Renderer::new(&gpu, scene, picture).unwrap().render(scene, &mut kept).unwrap();
+    let frame = &kept.frames[0];
+    let plinth_frame::Backdrop::Solid(backdrop) = frame.backdrop else { panic!("a solid backdrop was asked for") };
+    let mut whole = vec![backdrop; (side * side) as usize];
+    let part = frame.region;
+    for (y, row) in (part.y..).zip(frame.pixels.chunks_exact(part.width as usize * 4)) {
+        for (x, pixel) in (part.x..).zip(row.as_chunks::<4>().0) {
+            whole[(y * side + x) as usize] = [pixel[0], pixel[1], pixel[2]];
+        }
+    }
+    whole
+}

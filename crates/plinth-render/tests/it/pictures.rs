@@ -1,0 +1,185 @@
+//! What pictures must show, whatever the adapter.
+
+use plinth_model::{AlphaMode, Material, Transmission, Volume};
+
+use crate::models::{ball, model, picture, scene, square, straight_on};
+
+const SIDE: u32 = 96;
+
+fn at(picture: &[[u8; 3]], x: u32, y: u32) -> [u8; 3] {
+    picture[(y * SIDE + x) as usize]
+}
+
+fn colored(r: f32, g: f32, b: f32) -> Material {
+    Material {
+        base_color: [r, g, b, 1.0],
+        metallic: 0.0,
+        perceptual_roughness: 1.0,
+        unlit: true,
+        ..Material::default()
+    }
+}
+
+/// Two squares that meet in the middle of the picture: unlit, so that every shade between is antialiasing.
+#[test]
+fn an_edge_between_two_surfaces_is_mixed_by_coverage() {
+    let tilted = |mut p: plinth_model::Primitive| {
+        for v in &mut p.positions {
+            *v = [0.96 * v[0] - 0.28 * v[1], 0.28 * v[0] + 0.96 * v[1], v[2]];
+        }
+        p
+    };
+    let parts = vec![
+        (tilted(square()), colored(1.0, 0.0, 0.0), [0.0; 3], 1.0),
+        (tilted(square()), colored(0.0, 0.0, 1.0), [0.0, 0.0, 0.2], 0.5),
+    ];
+    let picture = picture(&scene(model(parts), &straight_on()), SIDE);
+    let mut mixed = 0;
+    for pixel in &picture {
+        let [r, g, b] = *pixel;
+        // Red over blue in quarters, nothing of the backdrop (32, 64, 96) in it.
+        if g < 8 && r > 16 && b > 16 {
+            let quarters = f32::from(b) / 255.0 * 4.0;
+            assert!((quarters - quarters.round()).abs() < 0.1, "{pixel:?}");
+            assert!(u32::from(r) + u32::from(b) > 240, "{pixel:?}");
+            mixed += 1;
+        }
+    }
+    assert!(mixed > 40, "{mixed} mixed pixels");
+}
+
+#[test]
+fn a_crease_of_one_material_is_antialiased() {
+    // A roof: two squares of one material that meet at a ridge, seen from above.
+    let mut roof = plinth_model::Primitive::default();
+    for side in [-1.0_f32, 1.0] {
+        let first = roof.positions.len() as u32;
+        let (ridge, eave) = ([0.05, 0.4], [side, -0.4]);
+        for (x, z, y) in [
+            (ridge[0], ridge[1], -1.0),
+            (eave[0], eave[1], -1.0),
+            (eave[0], eave[1], 1.0),
+            (ridge[0] + 0.1, ridge[1], 1.0),
+        ] {
+            roof.positions.push([x, y, z]);
+            roof.normals.push(glam::Vec3::new(side * 0.8, 0.0, 1.0).normalize().to_array());
+        }
+        let quad = if side > 0.0 { [0, 1, 2, 0, 2, 3] } else { [0, 2, 1, 0, 3, 2] };
+        roof.indices.extend(quad.map(|i| first + i));
+    }
+    let material = Material { metallic: 0.0, perceptual_roughness: 1.0, ..Material::default() };
+    let mut settings = straight_on();
+    settings["lightsIntensity"] = 1.into();
+    let picture = picture(&scene(model(vec![(roof, material, [0.0; 3], 1.0)]), &settings), SIDE);
+    // Along a row the shade steps from one side's to the other's; some rows meet the ridge inside of a pixel.
+    let between = (20..SIDE - 20)
+        .filter(|y| {
+            let row: Vec<i32> = (40..62).map(|x| i32::from(at(&picture, x, *y)[0])).collect();
+            let (left, right) = (row[0], row[row.len() - 1]);
+            (left - right).abs() > 8
+                && row.iter().any(|v| {
+                    (v - left).abs() * 5 > (left - right).abs() && (v - right).abs() * 5 > (left - right).abs()
+                })
+        })
+        .count();
+    assert!(between > 10, "{between} rows have a mixed pixel at the ridge");
+}
+
+#[test]
+fn a_masked_hole_shows_what_is_behind() {
+    let holes = Material {
+        alpha_mode: AlphaMode::Mask { cutoff: 0.5 },
+        base_color: [0.0, 1.0, 0.0, 0.2],
+        ..colored(0.0, 1.0, 0.0)
+    };
+    let holes = Material { base_color: [0.0, 1.0, 0.0, 0.2], ..holes };
+    let parts = vec![(square(), colored(1.0, 0.0, 0.0), [0.0; 3], 1.0), (square(), holes, [0.0, 0.0, 0.2], 0.5)];
+    let picture = picture(&scene(model(parts), &straight_on()), SIDE);
+    assert_eq!(at(&picture, SIDE / 2, SIDE / 2), [255, 0, 0]);
+}
+
+#[test]
+fn blended_surfaces_mix_with_what_is_behind_and_keep_the_rest_of_the_picture() {
+    let half = Material { alpha_mode: AlphaMode::Blend, base_color: [0.0, 0.0, 1.0, 0.5], ..colored(0.0, 0.0, 1.0) };
+    let parts = vec![(square(), colored(1.0, 0.0, 0.0), [0.0; 3], 1.0), (square(), half, [0.0, 0.0, 0.2], 0.3)];
+    let picture = picture(&scene(model(parts), &straight_on()), SIDE);
+    let [r, _, b] = at(&picture, SIDE / 2, SIDE / 2);
+    assert!(r.abs_diff(128) <= 2 && b.abs_diff(128) <= 2, "{r} {b}");
+    assert_eq!(at(&picture, SIDE / 2, SIDE / 4 + 4), [255, 0, 0], "opaque beside it");
+    assert_eq!(at(&picture, 2, 2), [32, 64, 96], "the backdrop beside that");
+}
+
+fn glass(ior: f32, thickness: f32) -> Material {
+    Material {
+        transmission: Some(Transmission { factor: 1.0, texture: None }),
+        volume: Some(Volume {
+            thickness,
+            thickness_texture: None,
+            attenuation_color: [1.0; 3],
+            attenuation_distance: f32::INFINITY,
+        }),
+        ior,
+        perceptual_roughness: 0.0,
+        metallic: 0.0,
+        ..Material::default()
+    }
+}
+
+/// Left red, right blue, and a glass ball before both.
+fn ball_before_two_halves(material: Material) -> Vec<[u8; 3]> {
+    let wide = |mut p: plinth_model::Primitive, shift: f32| {
+        p.positions.iter_mut().for_each(|v| v[0] += shift);
+        p
+    };
+    let parts = vec![
+        (wide(square(), -1.0), colored(1.0, 0.0, 0.0), [0.0, 0.0, -1.5], 1.0),
+        (wide(square(), 1.0), colored(0.0, 0.0, 1.0), [0.0, 0.0, -1.5], 1.0),
+        (ball(48, 96), material, [0.0; 3], 0.5),
+    ];
+    picture(&scene(model(parts), &straight_on()), SIDE)
+}
+
+#[test]
+fn a_glass_ball_turns_what_is_behind_it_around() {
+    let picture = ball_before_two_halves(glass(1.5, 1.0));
+    let (left, right) = (at(&picture, SIDE / 2 - 8, SIDE / 2), at(&picture, SIDE / 2 + 8, SIDE / 2));
+    assert!(left[2] > 150 && left[0] < 100, "the left shows the right half: {left:?}");
+    assert!(right[0] > 150 && right[2] < 100, "the right shows the left half: {right:?}");
+}
+
+#[test]
+fn glass_without_refraction_shows_what_is_straight_behind() {
+    let picture = ball_before_two_halves(glass(1.0, 1.0));
+    let (left, right) = (at(&picture, SIDE / 2 - 8, SIDE / 2), at(&picture, SIDE / 2 + 8, SIDE / 2));
+    assert!(left[0] > 200 && left[2] < 60, "{left:?}");
+    assert!(right[2] > 200 && right[0] < 60, "{right:?}");
+}
+
+#[test]
+fn glass_behind_glass_is_seen() {
+    let green = Material { base_color: [0.0, 1.0, 0.0, 1.0], ..glass(1.0, 0.0) };
+    let clear = glass(1.0, 0.0);
+    let parts = vec![
+        (square(), colored(1.0, 1.0, 1.0), [0.0, 0.0, -0.5], 1.0),
+        (square(), green, [0.0; 3], 0.5),
+        (square(), clear, [0.0, 0.0, 0.3], 0.3),
+    ];
+    let picture = picture(&scene(model(parts), &straight_on()), SIDE);
+    let [r, g, b] = at(&picture, SIDE / 2, SIDE / 2);
+    assert!(g > 200 && r < 80 && b < 80, "green behind clear glass stays green: {r} {g} {b}");
+}
+
+#[test]
+fn a_white_ball_in_even_white_light_stays_white() {
+    for roughness in [0.0, 0.3, 0.6, 1.0] {
+        let white =
+            Material { metallic: 1.0, perceptual_roughness: roughness, base_color: [1.0; 4], ..Material::default() };
+        let scene = scene(model(vec![(ball(48, 96), white, [0.0; 3], 1.0)]), &straight_on());
+        let picture = picture(&scene, SIDE);
+        // Radiance 1 in display colours, after the tone curve.
+        let middle = at(&picture, SIDE / 2, SIDE / 2)[1];
+        let side = at(&picture, SIDE / 2 + 20, SIDE / 2)[1];
+        assert!(middle.abs_diff(side) <= 3, "roughness {roughness}: {middle} in the middle, {side} at the side");
+        assert!(middle > 235, "roughness {roughness}: {middle}");
+    }
+}
