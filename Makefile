@@ -27,9 +27,12 @@ test: setup ## run all tests
 	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --workspace; \
 	else set -x; cargo test --workspace; fi
 
-lint: setup ## check format and lints
+lint: setup ## check format, lints, layers, and licences where cargo-deny is installed
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	@scripts/layers.sh
+	@if cargo deny --version >/dev/null 2>&1; then set -x; cargo deny check; \
+	else echo "cargo-deny is not installed: licences and advisories are not checked"; fi
 
 bench: build ## measure milliseconds per frame (MODELS="a.glb b.glb", TIERS="share standard")
 	@bench/bench.sh $(MODELS)

@@ -70,3 +70,13 @@ pub struct Frame {
     /// The stored pixels.
     pub pixels: Vec<u8>,
 }
+
+impl Frame {
+    /// Whether the region lies inside of the picture and `pixels` has its size.
+    pub fn is_whole(&self) -> bool {
+        let Region { x, y, width, height } = self.region;
+        let inside = |first: u32, count: u32, side: u32| first.checked_add(count).is_some_and(|end| end <= side);
+        let bytes = width as usize * height as usize * self.format.bytes_per_pixel();
+        inside(x, width, self.width) && inside(y, height, self.height) && self.pixels.len() == bytes
+    }
+}

@@ -1,25 +1,39 @@
 //! The whole picture, put together from the part that a frame carries.
 
-use plinth_frame::{Backdrop, Frame, PixelFormat};
+use plinth_frame::{Backdrop, Frame, PixelFormat, Region};
 
 /// An opaque picture: R, G, B, 255 bytes, row 0 at the top.
 pub(crate) struct Canvas {
     pub(crate) width: u32,
     pub(crate) height: u32,
     pub(crate) pixels: Vec<u8>,
+    /// What was put here last: where the next frame has the same, its region covers all that changes.
+    around: Option<(Region, [u8; 3])>,
 }
 
 impl Canvas {
-    /// A picture of one colour.
-    pub(crate) fn new(width: u32, height: u32, color: [u8; 3]) -> Self {
-        let [r, g, b] = color;
-        let count = width as usize * height as usize;
-        Self { width, height, pixels: [r, g, b, 255].repeat(count) }
+    /// An empty picture.
+    pub(crate) fn new(width: u32, height: u32) -> Self {
+        Self::from_pixels(width, height, vec![0; width as usize * height as usize * 4])
     }
 
-    /// Puts a frame's region in its place; straight alpha is composed over `background` in display space.
+    /// A finished picture.
+    pub(crate) fn from_pixels(width: u32, height: u32, pixels: Vec<u8>) -> Self {
+        Self { width, height, pixels, around: None }
+    }
+
+    /// Puts a frame's region in its place and its backdrop around it; straight alpha is composed over `background` in
+    /// display space.
     pub(crate) fn put(&mut self, frame: &Frame, background: [u8; 3]) {
         let region = frame.region;
+        let backdrop = match frame.backdrop {
+            Backdrop::Solid(color) => color,
+            Backdrop::Transparent => background,
+        };
+        if self.around.replace((region, backdrop)) != Some((region, backdrop)) {
+            let [r, g, b] = backdrop;
+            self.pixels.as_chunks_mut::<4>().0.fill([r, g, b, 255]);
+        }
         let pixel = frame.format.bytes_per_pixel();
         let row_bytes = region.width as usize * pixel;
         for (y, row) in frame.pixels.chunks_exact(row_bytes.max(1)).enumerate() {

@@ -1,6 +1,6 @@
 //! RGB to what encoders take: BT.709, limited range (ITU-R BT.709-6, sections 3.2 to 3.4).
 
-use plinth_frame::{Frame, PixelFormat};
+use plinth_frame::{Frame, PixelFormat, Region};
 use rayon::prelude::*;
 use yuv::{BufferStoreMut, YuvConversionMode, YuvPlanarImageMut, YuvRange, YuvStandardMatrix};
 
@@ -39,19 +39,24 @@ pub(crate) struct Yuva444p10 {
     width: usize,
     height: usize,
     bytes: Vec<u8>,
+    around: Option<Region>,
 }
 
 impl Yuva444p10 {
-    /// A picture of nothing: black, alpha 0.
+    /// An empty picture.
     pub(crate) fn new(width: u32, height: u32) -> Self {
         let (width, height) = (width as usize, height as usize);
-        let plane = |value: u16| value.to_le_bytes().repeat(width * height);
-        Self { width, height, bytes: [plane(64), plane(512), plane(512), plane(0)].concat() }
+        Self { width, height, bytes: vec![0; width * height * 8], around: None }
     }
 
-    /// Puts a frame's region in its place.
+    /// Puts a frame's region in its place and nothing (black, alpha 0) around it.
     pub(crate) fn put(&mut self, frame: &Frame) {
         let region = frame.region;
+        if self.around.replace(region) != Some(region) {
+            for (plane, value) in self.bytes.chunks_exact_mut(self.width * self.height * 2).zip([64_u16, 512, 512, 0]) {
+                plane.as_chunks_mut::<2>().0.fill(value.to_le_bytes());
+            }
+        }
         let stride = self.width * 2;
         let plane = stride * self.height;
         let (first, width) = (region.x as usize * 2, region.width as usize);

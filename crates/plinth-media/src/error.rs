@@ -24,6 +24,14 @@ pub enum MediaError {
         /// The end of what ffmpeg said.
         words: String,
     },
+    /// An encoder ended well, but its file is not what it should be.
+    #[error("{} is not complete: {problem}; is the disk full?", file.display())]
+    Incomplete {
+        /// Which one.
+        file: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
     /// A file could not be written.
     #[error("{} cannot be written: {source}", file.display())]
     File {
@@ -40,6 +48,15 @@ pub enum MediaError {
         /// Why.
         source: ::png::EncodingError,
     },
+    /// One file is to be two.
+    #[error("{} is named for two outputs; give each its own name", file.display())]
+    SameFile {
+        /// Which one.
+        file: PathBuf,
+    },
+    /// Somebody asked to stop.
+    #[error("cancelled")]
+    Stopped,
     /// Frames are missing or do not fit.
     #[error("{problem}")]
     Frames {

@@ -11,6 +11,7 @@
 )]
 
 mod canvas;
+mod container;
 mod convert;
 mod error;
 mod ffmpeg;
@@ -20,5 +21,5 @@ mod resize;
 mod writer;
 
 pub use error::MediaError;
-pub use ffmpeg::{Capabilities, probe};
+pub use ffmpeg::{Capabilities, ffmpeg_version, probe};
 pub use writer::{MediaPlan, MediaReport, MediaWriter, WrittenFile};

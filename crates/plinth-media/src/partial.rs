@@ -1,44 +1,123 @@
 //! Files that appear only when they are complete.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
 
 use crate::MediaError;
 
-/// A file under a temporary name beside its own; removed unless it is kept.
+const PREFIX: &str = ".plinth-";
+const SUFFIX: &str = ".partial";
+
+/// A file under a temporary name in its target's folder; removed unless it is kept.
+///
+/// It is locked as long as this process lives, so that a later run knows those that a killed process left behind.
 pub(crate) struct Partial {
-    temporary: PathBuf,
+    file: NamedTempFile,
     target: PathBuf,
-    kept: bool,
 }
 
 impl Partial {
-    /// Picks a temporary name in the target's folder, with the same extension.
-    pub(crate) fn new(target: &Path) -> Self {
-        let name = target.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
-        let temporary = target.with_file_name(format!(".partial-{}-{name}", std::process::id()));
-        Self { temporary, target: target.to_owned(), kept: false }
+    /// Makes the temporary file.
+    /// Errors: the folder is missing or cannot be written to, or the target is a folder itself.
+    pub(crate) fn create(target: &Path) -> Result<Self, MediaError> {
+        let fault = |source| MediaError::File { file: target.to_owned(), source };
+        if target.is_dir() {
+            return Err(fault(std::io::ErrorKind::IsADirectory.into()));
+        }
+        loop {
+            // Only the kind of the error: its text names the temporary file.
+            let file = new_file(folder(target)).map_err(|error| fault(error.kind().into()))?;
+            // Without locks on this file system nothing is swept either.
+            drop(file.as_file().lock());
+            // Another process may have swept it before it was locked.
+            if file.path().exists() {
+                return Ok(Self { file, target: target.to_owned() });
+            }
+        }
     }
 
     /// Where to write.
     pub(crate) fn path(&self) -> &Path {
-        &self.temporary
+        self.file.path()
+    }
+
+    /// Where it will be.
+    pub(crate) fn target(&self) -> &Path {
+        &self.target
     }
 
     /// Gives the file its name, replacing what was there, and returns its size in bytes.
-    pub(crate) fn keep(mut self) -> Result<(PathBuf, u64), MediaError> {
+    pub(crate) fn keep(self) -> Result<(PathBuf, u64), MediaError> {
         let fault = |source| MediaError::File { file: self.target.clone(), source };
-        let size = std::fs::metadata(&self.temporary).map_err(fault)?.len();
-        std::fs::rename(&self.temporary, &self.target).map_err(fault)?;
-        self.kept = true;
-        Ok((self.target.clone(), size))
+        let size = self.file.as_file().metadata().map_err(fault)?.len();
+        self.file.persist(&self.target).map_err(|e| fault(e.error))?;
+        Ok((self.target, size))
     }
 }
 
-impl Drop for Partial {
-    fn drop(&mut self) {
-        if !self.kept {
-            // Nothing may have been written yet.
-            drop(std::fs::remove_file(&self.temporary));
+/// Removes temporary files beside `target` whose process is dead.
+pub(crate) fn sweep(target: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder(target)) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if !(name.starts_with(PREFIX) && name.ends_with(SUFFIX)) {
+            continue;
         }
+        let Ok(file) = File::open(entry.path()) else { continue };
+        if file.try_lock().is_ok() {
+            // Whoever may not remove it leaves it to its owner.
+            drop(std::fs::remove_file(entry.path()));
+        }
+    }
+}
+
+fn folder(target: &Path) -> &Path {
+    target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn new_file(folder: &Path) -> std::io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX).suffix(SUFFIX).rand_bytes(10);
+    // What a new file has, not what a secret has.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_living_process_keeps_its_file_and_a_dead_one_loses_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("a.mp4");
+        let living = Partial::create(&target).unwrap();
+        let dead = folder.path().join(".plinth-0123456789.partial");
+        let foreign = folder.path().join(".plinth-notes");
+        std::fs::write(&dead, b"half a video").unwrap();
+        std::fs::write(&foreign, b"somebody's own").unwrap();
+        sweep(&target);
+        assert!(living.path().exists());
+        assert!(!dead.exists());
+        assert!(foreign.exists());
+        std::fs::write(living.path(), b"a video").unwrap();
+        assert_eq!(living.keep().unwrap(), (target.clone(), 7));
+        assert_eq!(std::fs::read(&target).unwrap(), b"a video");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_kept_file_has_the_mode_of_any_new_file() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let (plain, target) = (folder.path().join("plain"), folder.path().join("a.mp4"));
+        std::fs::write(&plain, b"").unwrap();
+        Partial::create(&target).unwrap().keep().unwrap();
+        let mode = |path| std::fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&target), mode(&plain));
     }
 }

@@ -7,10 +7,10 @@ use std::path::Path;
 use crate::MediaError;
 use crate::canvas::Canvas;
 
-/// Writes an opaque picture as an 8-bit RGB PNG.
-pub(crate) fn write(path: &Path, canvas: &Canvas) -> Result<(), MediaError> {
-    let file = File::create(path).map_err(|source| MediaError::File { file: path.to_owned(), source })?;
-    let fault = |source| MediaError::Png { file: path.to_owned(), source };
+/// Writes an opaque picture as an 8-bit RGB PNG into `path`; messages name it `target`.
+pub(crate) fn write(path: &Path, target: &Path, canvas: &Canvas) -> Result<(), MediaError> {
+    let file = File::create(path).map_err(|source| MediaError::File { file: target.to_owned(), source })?;
+    let fault = |source| MediaError::Png { file: target.to_owned(), source };
     let mut encoder = ::png::Encoder::new(BufWriter::new(file), canvas.width, canvas.height);
     encoder.set_color(::png::ColorType::Rgb);
     encoder.set_depth(::png::BitDepth::Eight);

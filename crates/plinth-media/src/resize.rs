@@ -26,7 +26,7 @@ impl Reducer {
         let mut target = Image::new(self.width, self.height, PixelType::U8x4);
         let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Box)).use_alpha(false);
         self.resizer.resize(&source, &mut target, &options).map_err(|e| fault(e.to_string()))?;
-        Ok(Canvas { width: self.width, height: self.height, pixels: target.into_vec() })
+        Ok(Canvas::from_pixels(self.width, self.height, target.into_vec()))
     }
 }
 

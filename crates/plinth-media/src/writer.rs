@@ -1,19 +1,21 @@
 //! One pass of frames feeds every output.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use plinth_frame::{Frame, FrameSink, SinkError};
 use plinth_spec::quality::Codec;
 
 use crate::MediaError;
 use crate::canvas::Canvas;
+use crate::container;
 use crate::convert::{Yuva444p10, yuv420p};
 use crate::ffmpeg::{Encoder, Stream, VideoCodec};
-use crate::partial::Partial;
+use crate::partial::{Partial, sweep};
 use crate::resize::{Reducer, quarter, within};
 
 /// Rate factor of the video itself.
-const MAIN_CRF: u8 = 18;
+const MAIN_CRF: u8 = 17;
 /// Rate factor of the web and thumbnail videos.
 const SMALL_CRF: u8 = 22;
 /// Longest side of the web video.
@@ -48,6 +50,17 @@ pub struct MediaPlan {
     pub poster_frame: u32,
     /// sRGB colour under transparent frames in everything but a ProRes video.
     pub background: [u8; 3],
+}
+
+impl MediaPlan {
+    /// Every file that is to be written.
+    fn targets(&self) -> impl Iterator<Item = &Path> {
+        let video = self.video.as_ref().map(|(path, _)| path);
+        [video, self.web.as_ref(), self.thumb.as_ref(), self.poster.as_ref(), self.small_poster.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(PathBuf::as_path)
+    }
 }
 
 /// A finished file.
@@ -90,66 +103,60 @@ struct Poster {
     height: u32,
 }
 
-/// Takes frames and writes all planned files.
-pub struct MediaWriter {
+/// The video with alpha on its way.
+struct AlphaTrack {
+    encoder: Encoder,
+    partial: Partial,
+    planes: Yuva444p10,
+}
+
+/// Takes frames and writes all planned files. Dropped before [`Self::finish`], it leaves none.
+pub struct MediaWriter<'a> {
     plan: MediaPlan,
+    stop: &'a AtomicBool,
     canvas: Canvas,
-    alpha: Option<(Encoder, Partial, Yuva444p10)>,
+    alpha: Option<AlphaTrack>,
     tracks: Vec<Track>,
     posters: Vec<Poster>,
-    web_is_video: bool,
+    /// Where the video goes a second time, when it is a web video already.
+    web_copy: Option<Partial>,
     next: u32,
 }
 
-impl MediaWriter {
-    /// Starts the encoders.
-    /// Errors: ffmpeg is missing, or the plan makes no sense.
-    pub fn start(plan: MediaPlan) -> Result<Self, MediaError> {
-        if plan.width % 2 == 1 || plan.height % 2 == 1 || plan.width == 0 || plan.height == 0 || plan.frames == 0 {
-            let problem = format!("a video of {} frames of {}×{} is impossible", plan.frames, plan.width, plan.height);
-            return Err(MediaError::Frames { problem });
-        }
+impl<'a> MediaWriter<'a> {
+    /// Starts the encoders. Setting `stop` ends every wait for them with [`MediaError::Stopped`].
+    /// Errors: ffmpeg is missing, a file cannot be written where it shall be, or the plan makes no sense.
+    pub fn start(plan: MediaPlan, stop: &'a AtomicBool) -> Result<Self, MediaError> {
+        check(&plan)?;
+        plan.targets().for_each(sweep);
         let whole = (plan.width, plan.height);
         let web_size = within(plan.width, plan.height, WEB_SIDE);
-        let is_h264 = matches!(plan.video, Some((_, Codec::H264)));
-        let web_is_video = is_h264 && web_size == whole;
+        let web_is_video = matches!(plan.video, Some((_, Codec::H264))) && web_size == whole;
         let mut tracks = Vec::new();
         let mut alpha = None;
         match &plan.video {
             Some((path, Codec::H264)) => tracks.push(track(&plan, "video", path, whole, MAIN_CRF)?),
-            Some((path, Codec::ProRes4444)) => {
-                let partial = Partial::new(path);
-                let stream =
-                    Stream { width: plan.width, height: plan.height, fps: plan.fps, codec: VideoCodec::ProRes4444 };
-                let encoder = Encoder::start(&plan.ffmpeg, stream, partial.path())?;
-                alpha = Some((encoder, partial, Yuva444p10::new(plan.width, plan.height)));
-            }
+            Some((path, Codec::ProRes4444)) => alpha = Some(alpha_track(&plan, path)?),
             None => {}
         }
-        if let Some(path) = plan.web.as_ref().filter(|_| !web_is_video) {
-            tracks.push(track(&plan, "web", path, web_size, SMALL_CRF)?);
+        let mut web_copy = None;
+        match &plan.web {
+            Some(path) if web_is_video => web_copy = Some(Partial::create(path)?),
+            Some(path) => tracks.push(track(&plan, "web", path, web_size, SMALL_CRF)?),
+            None => {}
         }
         if let Some(path) = &plan.thumb {
             tracks.push(track(&plan, "thumb", path, quarter(plan.width, plan.height), SMALL_CRF)?);
         }
-        let poster =
-            |kind, path: &PathBuf, (width, height)| Poster { kind, partial: Partial::new(path), width, height };
-        let posters = [
-            plan.poster.as_ref().map(|path| poster("poster", path, whole)),
-            plan.small_poster
-                .as_ref()
-                .map(|path| poster("smallPoster", path, within(plan.width, plan.height, POSTER_SIDE))),
-        ];
-        let canvas = Canvas::new(plan.width, plan.height, plan.background);
-        Ok(Self {
-            canvas,
-            alpha,
-            tracks,
-            posters: posters.into_iter().flatten().collect(),
-            web_is_video,
-            next: 0,
-            plan,
-        })
+        let mut posters = Vec::new();
+        if let Some(path) = &plan.poster {
+            posters.push(poster("poster", path, whole)?);
+        }
+        if let Some(path) = &plan.small_poster {
+            posters.push(poster("smallPoster", path, within(plan.width, plan.height, POSTER_SIDE))?);
+        }
+        let canvas = Canvas::new(plan.width, plan.height);
+        Ok(Self { stop, canvas, alpha, tracks, posters, web_copy, next: 0, plan })
     }
 
     fn take(&mut self, frame: &Frame) -> Result<(), MediaError> {
@@ -157,14 +164,18 @@ impl MediaWriter {
             let problem = format!("frame {} came where frame {} was due", frame.index, self.next);
             return Err(MediaError::Frames { problem });
         }
+        if !frame.is_whole() {
+            let problem = format!("frame {} does not hold the pixels that it says", frame.index);
+            return Err(MediaError::Frames { problem });
+        }
         self.next += 1;
         self.canvas.put(frame, self.plan.background);
-        if let Some((encoder, _, planes)) = &mut self.alpha {
+        if let Some(AlphaTrack { encoder, planes, .. }) = &mut self.alpha {
             planes.put(frame);
             let mut bytes = encoder.spare();
             bytes.clear();
             bytes.extend_from_slice(planes.bytes());
-            encoder.picture(bytes)?;
+            encoder.picture(bytes, self.stop)?;
         }
         for track in &mut self.tracks {
             let reduced;
@@ -177,15 +188,16 @@ impl MediaWriter {
             };
             let mut bytes = track.encoder.spare();
             yuv420p(canvas, &mut bytes)?;
-            track.encoder.picture(bytes)?;
+            track.encoder.picture(bytes, self.stop)?;
         }
         if frame.index == self.plan.poster_frame {
             for poster in &self.posters {
+                let (path, target) = (poster.partial.path(), poster.partial.target());
                 if (poster.width, poster.height) == (self.plan.width, self.plan.height) {
-                    crate::png::write(poster.partial.path(), &self.canvas)?;
+                    crate::png::write(path, target, &self.canvas)?;
                 } else {
                     let small = Reducer::new(poster.width, poster.height).reduce(&self.canvas)?;
-                    crate::png::write(poster.partial.path(), &small)?;
+                    crate::png::write(path, target, &small)?;
                 }
             }
         }
@@ -201,22 +213,23 @@ impl MediaWriter {
         }
         let whole = (self.plan.width, self.plan.height);
         let mut done: Vec<(&'static str, Partial, (u32, u32))> = Vec::new();
-        if let Some((encoder, partial, _)) = self.alpha {
-            encoder.finish()?;
+        if let Some(AlphaTrack { encoder, partial, .. }) = self.alpha {
+            encoder.finish(self.stop)?;
+            verify(&partial, self.plan.frames)?;
             done.push(("video", partial, whole));
         }
         for track in self.tracks {
-            track.encoder.finish()?;
+            track.encoder.finish(self.stop)?;
+            verify(&track.partial, self.plan.frames)?;
             done.push((track.kind, track.partial, (track.width, track.height)));
         }
-        done.extend(self.posters.into_iter().map(|p| (p.kind, p.partial, (p.width, p.height))));
-        if let Some(web) = self.plan.web.as_ref().filter(|_| self.web_is_video) {
-            let partial = Partial::new(web);
+        if let Some(partial) = self.web_copy {
             if let Some((_, video, _)) = done.iter().find(|(kind, _, _)| *kind == "video") {
-                copy(video.path(), partial.path())?;
+                copy(video.path(), &partial)?;
             }
             done.push(("web", partial, whole));
         }
+        done.extend(self.posters.into_iter().map(|p| (p.kind, p.partial, (p.width, p.height))));
         let files = done
             .into_iter()
             .map(|(kind, partial, (width, height))| {
@@ -228,14 +241,47 @@ impl MediaWriter {
     }
 }
 
-impl FrameSink for MediaWriter {
+impl FrameSink for MediaWriter<'_> {
     fn frame(&mut self, frame: &Frame) -> Result<(), SinkError> {
         self.take(frame).map_err(|error| SinkError(Box::new(error)))
     }
 }
 
-fn copy(from: &Path, to: &Path) -> Result<(), MediaError> {
-    std::fs::copy(from, to).map(drop).map_err(|source| MediaError::File { file: to.to_owned(), source })
+/// Refuses what cannot be written.
+fn check(plan: &MediaPlan) -> Result<(), MediaError> {
+    let MediaPlan { width, height, frames, poster_frame, .. } = *plan;
+    if width == 0 || height == 0 || width % 2 == 1 || height % 2 == 1 || frames == 0 || poster_frame >= frames {
+        let problem = format!("{frames} frames of {width}×{height} with poster {poster_frame} cannot be written");
+        return Err(MediaError::Frames { problem });
+    }
+    let targets: Vec<&Path> = plan.targets().collect();
+    match targets.iter().enumerate().find(|(i, target)| targets[..*i].contains(target)) {
+        Some((_, twice)) => Err(MediaError::SameFile { file: twice.to_path_buf() }),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a video whose index does not name all frames.
+fn verify(partial: &Partial, frames: u32) -> Result<(), MediaError> {
+    let incomplete = |problem| MediaError::Incomplete { file: partial.target().to_owned(), problem };
+    match container::pictures(partial.path()) {
+        Ok(Some(count)) if count == frames => Ok(()),
+        Ok(Some(count)) => Err(incomplete(format!("it has {count} of {frames} frames"))),
+        Ok(None) => Err(incomplete("it is cut off".to_owned())),
+        Err(error) => Err(incomplete(error.to_string())),
+    }
+}
+
+fn copy(from: &Path, to: &Partial) -> Result<(), MediaError> {
+    let fault = |source| MediaError::File { file: to.target().to_owned(), source };
+    std::fs::copy(from, to.path()).map(drop).map_err(fault)
+}
+
+fn alpha_track(plan: &MediaPlan, path: &Path) -> Result<AlphaTrack, MediaError> {
+    let partial = Partial::create(path)?;
+    let stream = Stream { width: plan.width, height: plan.height, fps: plan.fps, codec: VideoCodec::ProRes4444 };
+    let encoder = Encoder::start(&plan.ffmpeg, stream, partial.path(), path)?;
+    Ok(AlphaTrack { encoder, partial, planes: Yuva444p10::new(plan.width, plan.height) })
 }
 
 fn track(
@@ -245,9 +291,13 @@ fn track(
     (width, height): (u32, u32),
     crf: u8,
 ) -> Result<Track, MediaError> {
-    let partial = Partial::new(path);
+    let partial = Partial::create(path)?;
     let stream = Stream { width, height, fps: plan.fps, codec: VideoCodec::H264 { crf } };
-    let encoder = Encoder::start(&plan.ffmpeg, stream, partial.path())?;
+    let encoder = Encoder::start(&plan.ffmpeg, stream, partial.path(), path)?;
     let reducer = ((width, height) != (plan.width, plan.height)).then(|| Reducer::new(width, height));
     Ok(Track { kind, encoder, partial, reducer, width, height })
+}
+
+fn poster(kind: &'static str, path: &Path, (width, height): (u32, u32)) -> Result<Poster, MediaError> {
+    Ok(Poster { kind, partial: Partial::create(path)?, width, height })
 }

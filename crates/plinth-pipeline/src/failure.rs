@@ -23,13 +23,22 @@ pub enum JobError {
     Render(#[from] RenderError),
     /// Writing files failed.
     #[error(transparent)]
-    Media(#[from] MediaError),
+    Media(MediaError),
     /// Somebody asked to stop.
     #[error("cancelled")]
     Cancelled,
     /// A helper thread died: an error in this program.
     #[error("a thread of the renderer died")]
     Crashed,
+}
+
+impl From<MediaError> for JobError {
+    fn from(error: MediaError) -> Self {
+        match error {
+            MediaError::Stopped => Self::Cancelled,
+            other => Self::Media(other),
+        }
+    }
 }
 
 /// The failure code of an error.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use plinth_frame::PixelFormat;
-use plinth_media::{MediaPlan, MediaWriter};
+use plinth_media::{MediaError, MediaPlan, MediaWriter};
 use plinth_model::{LoadOptions, load_glb};
 use plinth_render::{Gpu, GpuOptions, Picture, RenderError, Renderer};
 use plinth_scene::{EnvironmentMap, Scene, build_scene};
@@ -69,14 +69,19 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let begin = Instant::now();
     let stage = |stage| Progress { stage, frame: 0, frames: 0, left: None };
     report(stage(Stage::Loading));
+    if !job.outputs.is_still() {
+        // Better known now than after the work.
+        plinth_media::ffmpeg_version(&job.ffmpeg)?;
+    }
     let options = GpuOptions { adapter: job.adapter.clone() };
     // The device opens while the model is read.
     let opening = std::thread::spawn(move || Gpu::open(&options));
     let (width, height) = job.settings.video().quality.size(job.settings.video().aspect);
     let load = LoadOptions { max_texture_side: texture_side(width.max(height)), ..LoadOptions::default() };
-    let scene = load_glb(&job.model, &load)
-        .map_err(JobError::from)
-        .and_then(|model| Ok(build_scene(Arc::new(model), &job.settings, job.environment.clone())?));
+    let scene = load_glb(&job.model, &load).map_err(JobError::from).and_then(|model| {
+        stop_if(cancel)?;
+        Ok(build_scene(Arc::new(model), &job.settings, job.environment.clone())?)
+    });
     // A driver must not be left while it starts, so it is awaited also where the model is bad.
     let gpu = opening.join().map_err(|_panic| JobError::Crashed)?;
     let mut scene = scene?;
@@ -88,10 +93,11 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let transparent = job.settings.video().quality.has_alpha() && job.outputs.video.is_some();
     let format = if transparent { PixelFormat::Rgba16 } else { PixelFormat::Rgba8 };
     let mut renderer = Renderer::new(&gpu, &scene, Picture { width, height, format })?;
-    stop_if(cancel)?;
     let prepare_secs = begin.elapsed().as_secs_f64() - load_secs;
     let frames = scene.shots.len() as u32;
-    let writer = MediaWriter::start(plan(job, width, height, frames, poster_frame))?;
+    report(Progress { stage: Stage::Rendering, frame: 0, frames, left: None });
+    stop_if(cancel)?;
+    let writer = MediaWriter::start(plan(job, width, height, frames, poster_frame), cancel)?;
     let mut sink = WatchedSink {
         writer,
         clock: Clock::new(frames),
@@ -189,8 +195,8 @@ fn from_render(error: RenderError) -> JobError {
     if source.0.is::<Cancelled>() {
         return JobError::Cancelled;
     }
-    match source.0.downcast::<plinth_media::MediaError>() {
-        Ok(media) => JobError::Media(*media),
+    match source.0.downcast::<MediaError>() {
+        Ok(media) => (*media).into(),
         Err(other) => JobError::Render(RenderError::Sink { source: plinth_frame::SinkError(other) }),
     }
 }

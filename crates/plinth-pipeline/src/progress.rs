@@ -9,7 +9,7 @@ pub enum Stage {
     Loading,
     /// Light, textures, geometry.
     Preparing,
-    /// Drawing and encoding.
+    /// Drawing and encoding. Reported before the first file is begun; a wish to stop is looked for after that.
     Rendering,
     /// Waiting for encoders.
     Finishing,

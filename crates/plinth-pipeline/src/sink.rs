@@ -16,7 +16,7 @@ pub(crate) struct Cancelled;
 
 /// Hands frames to the files and tells how far they are.
 pub(crate) struct WatchedSink<'a> {
-    pub(crate) writer: MediaWriter,
+    pub(crate) writer: MediaWriter<'a>,
     pub(crate) clock: Clock,
     pub(crate) hash: Option<Sha256>,
     pub(crate) cancel: &'a AtomicBool,

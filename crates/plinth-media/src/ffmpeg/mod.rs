@@ -5,5 +5,5 @@ mod probe;
 mod process;
 
 pub(crate) use command::{Stream, VideoCodec};
-pub use probe::{Capabilities, probe};
+pub use probe::{Capabilities, ffmpeg_version, probe};
 pub(crate) use process::Encoder;

@@ -1,17 +1,71 @@
 //! `plinth doctor`: what this machine would render with.
 
-use std::path::PathBuf;
+use std::io::Write;
 
 use anyhow::{Result, bail};
-use clap::{Arg, ArgAction, ArgMatches, Command};
-use plinth_render::{AdapterKind, AdapterReport, adapters};
-use serde_json::json;
+use clap::{ArgMatches, Command};
+use plinth_media::{Capabilities, MediaError};
+use plinth_render::{AdapterKind, AdapterReport, Gpu, GpuError, GpuOptions, adapters};
+use serde_json::{Value, json};
 
 pub(crate) fn command() -> Command {
     Command::new("doctor")
         .about("Says what this machine would render with, and what to do where something is missing")
-        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print one JSON object"))
-        .arg(super::render::ffmpeg_arg())
+        .arg(super::json_arg("Print one JSON object"))
+        .arg(super::adapter_arg())
+        .arg(super::ffmpeg_arg())
+}
+
+/// What was found.
+struct Findings {
+    /// The adapter that a render would take, opened as a render does.
+    chosen: Result<AdapterReport, GpuError>,
+    others: Vec<AdapterReport>,
+    ffmpeg: Result<Capabilities, MediaError>,
+}
+
+impl Findings {
+    /// Everything but ProRes is needed by every video.
+    fn ready(&self) -> bool {
+        self.chosen.is_ok() && self.ffmpeg.as_ref().is_ok_and(|m| m.h264)
+    }
+}
+
+pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
+    let chosen = Gpu::open(&GpuOptions { adapter: super::adapter(args) }).map(|gpu| gpu.report().clone());
+    let mut others = adapters();
+    if let Some(at) = chosen.as_ref().ok().and_then(|c| others.iter().position(|o| o == c)) {
+        others.remove(at);
+    }
+    let findings = Findings { chosen, others, ffmpeg: plinth_media::probe(&super::ffmpeg(args)) };
+    if args.get_flag("json") {
+        writeln!(out, "{:#}", report(&findings))?;
+    } else {
+        print(&findings, out)?;
+    }
+    if !findings.ready() {
+        bail!("this machine cannot render videos yet");
+    }
+    Ok(())
+}
+
+fn report(findings: &Findings) -> Value {
+    let adapter = match &findings.chosen {
+        Ok(chosen) => facts(chosen),
+        Err(error) => json!({"error": one_line(error)}),
+    };
+    let ffmpeg = match &findings.ffmpeg {
+        Ok(m) => json!({"version": m.version, "h264": m.h264, "prores": m.prores}),
+        Err(error) => json!({"error": one_line(error)}),
+    };
+    let others: Vec<_> = findings.others.iter().map(facts).collect();
+    json!({"ready": findings.ready(), "adapter": adapter, "otherAdapters": others, "ffmpeg": ffmpeg})
+}
+
+fn facts(adapter: &AdapterReport) -> Value {
+    json!({"name": adapter.name, "driver": adapter.driver, "kind": kind(adapter), "backend": adapter.backend,
+           "maxTextureSide": adapter.max_texture_side, "maxBufferBytes": adapter.max_buffer_bytes,
+           "maxSamples": adapter.max_samples})
 }
 
 fn kind(adapter: &AdapterReport) -> &'static str {
@@ -21,62 +75,42 @@ fn kind(adapter: &AdapterReport) -> &'static str {
     }
 }
 
-pub(crate) fn run(args: &ArgMatches) -> Result<()> {
-    let found = adapters();
-    let ffmpeg = args.get_one::<PathBuf>("ffmpeg").cloned().unwrap_or_else(|| PathBuf::from("ffmpeg"));
-    let media = plinth_media::probe(&ffmpeg);
-    let encodes = media.as_ref().is_ok_and(|m| m.h264 && m.prores);
-    let works = !found.is_empty() && encodes;
-    if args.get_flag("json") {
-        let adapters: Vec<_> = found
-            .iter()
-            .map(|a| {
-                json!({"name": a.name, "driver": a.driver, "kind": kind(a), "backend": a.backend,
-                       "maxTextureSide": a.max_texture_side, "maxBufferBytes": a.max_buffer_bytes,
-                       "maxSamples": a.max_samples})
-            })
-            .collect();
-        let ffmpeg = match &media {
-            Ok(m) => json!({"version": m.version, "h264": m.h264, "prores": m.prores}),
-            Err(error) => json!({"error": error.to_string()}),
-        };
-        println!("{:#}", json!({"ready": works, "adapters": adapters, "ffmpeg": ffmpeg}));
-    } else {
-        print(&found, &media);
-    }
-    if !works {
-        bail!("this machine cannot render yet");
-    }
-    Ok(())
-}
-
-fn print(found: &[AdapterReport], media: &Result<plinth_media::Capabilities, plinth_media::MediaError>) {
-    if found.is_empty() {
-        println!("adapter   none: install a Vulkan driver (apt-get install mesa-vulkan-drivers libvulkan1)");
-    }
-    for (i, adapter) in found.iter().enumerate() {
-        let chosen = if i == 0 { "" } else { " (not used unless asked for)" };
-        println!(
-            "adapter   {}, {} {}, {}, textures to {} px, {}× antialiasing{chosen}",
-            adapter.name,
-            kind(adapter),
-            adapter.backend,
-            adapter.driver,
-            adapter.max_texture_side,
-            adapter.max_samples
-        );
-    }
-    if found.first().is_some_and(|a| a.kind == AdapterKind::Software) {
-        println!("          a software driver works but is slow; a graphics card with a Vulkan driver is faster");
-    }
-    match media {
-        Err(error) => println!("ffmpeg    {error}"),
-        Ok(m) => {
-            println!("ffmpeg    {}", m.version);
-            for (name, works) in [("libx264", m.h264), ("prores_ks", m.prores)] {
-                let state = if works { "works" } else { "missing: install an ffmpeg built with it" };
-                println!("encoder   {name} {state}");
+fn print(findings: &Findings, out: &mut dyn Write) -> std::io::Result<()> {
+    match &findings.chosen {
+        Ok(chosen) => {
+            writeln!(out, "adapter   {}", words(chosen))?;
+            if chosen.kind == AdapterKind::Software {
+                writeln!(out, "          works, but slowly: a graphics card with a Vulkan driver is faster")?;
             }
         }
+        Err(error) => writeln!(out, "adapter   missing: {}", one_line(error))?,
+    }
+    for other in &findings.others {
+        writeln!(out, "          not used unless asked for with --adapter: {}", words(other))?;
+    }
+    let found = match &findings.ffmpeg {
+        Ok(found) => found,
+        Err(error) => return writeln!(out, "ffmpeg    missing: {}", one_line(error)),
+    };
+    writeln!(out, "ffmpeg    {}", found.version)?;
+    let line = |works, lacks: &'static str| if works { "works" } else { lacks };
+    let h264 = line(found.h264, "missing: no video can be written; install an ffmpeg built with --enable-libx264");
+    let prores = line(found.prores, "missing: only quality pro needs it; install an ffmpeg that has this encoder");
+    writeln!(out, "H.264     libx264 {h264}")?;
+    writeln!(out, "ProRes    prores_ks {prores}")
+}
+
+fn words(adapter: &AdapterReport) -> String {
+    let AdapterReport { name, driver, backend, max_texture_side, max_samples, .. } = adapter;
+    let kind = kind(adapter);
+    format!(
+        "{name}, {kind}, {backend}, driver {driver}, textures to {max_texture_side} px, {max_samples}× antialiasing"
+    )
+}
+
+fn one_line(error: &(dyn std::error::Error + 'static)) -> String {
+    match error.source() {
+        Some(source) => super::plain(&format!("{error} ({source})")),
+        None => super::plain(&error.to_string()),
     }
 }

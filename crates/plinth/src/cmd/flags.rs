@@ -4,6 +4,9 @@ use clap::{Arg, ArgMatches};
 use plinth_spec::settings::{Kind, Row, TABLE};
 use serde_json::{Map, Value};
 
+/// Settings that the short help shows, too.
+const COMMON: [&str; 5] = ["quality", "aspect", "length", "effect", "bgColor"];
+
 /// `--bg-color` for `bgColor`.
 fn flag_name(key: &str) -> String {
     key.chars().fold(String::new(), |mut out, c| {
@@ -43,6 +46,7 @@ pub(crate) fn args() -> Vec<Arg> {
                 .value_name("VALUE")
                 .help(help(row))
                 .help_heading("Settings")
+                .hide_short_help(!COMMON.contains(&row.key))
                 .allow_hyphen_values(true)
         })
         .collect()

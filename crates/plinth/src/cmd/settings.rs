@@ -1,20 +1,21 @@
 //! `plinth settings`: the reference of render settings.
 
+use std::io::Write;
+
 use anyhow::Result;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{ArgMatches, Command};
 
 pub(crate) fn command() -> Command {
     Command::new("settings")
         .about("Prints the reference of all render settings")
-        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print the JSON Schema instead of a table"))
+        .arg(super::json_arg("Print the JSON Schema instead of a table"))
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "all commands have one shape")]
-pub(crate) fn run(args: &ArgMatches) -> Result<()> {
+pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     if args.get_flag("json") {
-        println!("{:#}", plinth_spec::settings::schema());
+        writeln!(out, "{:#}", plinth_spec::settings::schema())?;
     } else {
-        print!("{}", plinth_spec::settings::markdown_table());
+        write!(out, "{}", plinth_spec::settings::markdown_table())?;
     }
     Ok(())
 }

@@ -7,21 +7,43 @@ pub(crate) fn with_json(json: &str) -> Vec<u8> {
 
 /// A unit cube of twelve triangles without normals.
 pub(crate) fn cube() -> Vec<u8> {
+    cubes(&[r#"{"pbrMetallicRoughness":{"baseColorFactor":[0.8,0.2,0.1,1],"metallicFactor":0}}"#], "")
+}
+
+/// Three cubes in a row: metal, half transparent, and glass.
+pub(crate) fn three_cubes() -> Vec<u8> {
+    let materials = [
+        r#"{"pbrMetallicRoughness":{"baseColorFactor":[0.9,0.7,0.3,1],"roughnessFactor":0.3}}"#,
+        r#"{"alphaMode":"BLEND","pbrMetallicRoughness":{"baseColorFactor":[0.1,0.3,0.9,0.5],"metallicFactor":0}}"#,
+        r#"{"pbrMetallicRoughness":{"metallicFactor":0,"roughnessFactor":0.1},
+            "extensions":{"KHR_materials_transmission":{"transmissionFactor":0.9}}}"#,
+    ];
+    cubes(&materials, r#""extensionsUsed":["KHR_materials_transmission"],"#)
+}
+
+/// A row of cubes, one of each material.
+fn cubes(materials: &[&str], extensions: &str) -> Vec<u8> {
     let corners: Vec<[f32; 3]> =
         (0..8_u8).map(|i| [1, 2, 4].map(|bit| if i & bit == 0 { -0.5 } else { 0.5 })).collect();
     let faces: [u16; 36] =
         [0, 2, 1, 1, 2, 3, 4, 5, 6, 5, 7, 6, 0, 1, 4, 1, 5, 4, 2, 6, 3, 3, 6, 7, 0, 4, 2, 2, 4, 6, 1, 3, 5, 3, 7, 5];
     let mut bin: Vec<u8> = corners.iter().flatten().flat_map(|c| c.to_le_bytes()).collect();
     bin.extend(faces.iter().flat_map(|i| i.to_le_bytes()));
-    let json = r#"{"asset":{"version":"2.0"},"scene":0,"scenes":[{"nodes":[0]}],
-        "nodes":[{"mesh":0,"name":"Cube of ice"}],
-        "meshes":[{"primitives":[{"attributes":{"POSITION":0},"indices":1,"material":0}]}],
-        "materials":[{"pbrMetallicRoughness":{"baseColorFactor":[0.8,0.2,0.1,1],"metallicFactor":0}}],
-        "accessors":[{"bufferView":0,"componentType":5126,"count":8,"type":"VEC3","min":[-0.5,-0.5,-0.5],"max":[0.5,0.5,0.5]},
-            {"bufferView":1,"componentType":5123,"count":36,"type":"SCALAR"}],
-        "bufferViews":[{"buffer":0,"byteLength":96},{"buffer":0,"byteOffset":96,"byteLength":72}],
-        "buffers":[{"byteLength":168}]}"#;
-    pack(json, &bin)
+    let each = |item: &dyn Fn(usize) -> String| (0..materials.len()).map(item).collect::<Vec<_>>().join(",");
+    let roots = each(&|i| i.to_string());
+    let nodes = each(&|i| format!(r#"{{"mesh":{i},"name":"Cube of ice","translation":[{},0,0]}}"#, 1.5 * i as f32));
+    let meshes =
+        each(&|i| format!(r#"{{"primitives":[{{"attributes":{{"POSITION":0}},"indices":1,"material":{i}}}]}}"#));
+    let json = format!(
+        r#"{{"asset":{{"version":"2.0"}},{extensions}"scene":0,"scenes":[{{"nodes":[{roots}]}}],
+        "nodes":[{nodes}],"meshes":[{meshes}],"materials":[{}],
+        "accessors":[{{"bufferView":0,"componentType":5126,"count":8,"type":"VEC3","min":[-0.5,-0.5,-0.5],"max":[0.5,0.5,0.5]}},
+            {{"bufferView":1,"componentType":5123,"count":36,"type":"SCALAR"}}],
+        "bufferViews":[{{"buffer":0,"byteLength":96}},{{"buffer":0,"byteOffset":96,"byteLength":72}}],
+        "buffers":[{{"byteLength":168}}]}}"#,
+        materials.join(",")
+    );
+    pack(&json, &bin)
 }
 
 fn pack(json: &str, bin: &[u8]) -> Vec<u8> {

@@ -2,190 +2,60 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod glb;
+mod info;
+mod render;
+mod stop;
+mod tiers;
+mod usage;
 
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output};
 
+/// The program.
+fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_plinth"))
+}
+
+/// Runs it to its end.
 fn plinth(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_plinth")).args(args).output().unwrap()
+    program().args(args).output().unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// What ffprobe says of the first video stream.
-fn probe(file: &Path) -> serde_json::Value {
-    let out = Command::new("ffprobe")
-        .args(["-v", "error", "-count_packets", "-select_streams", "v:0", "-show_streams", "-of", "json"])
-        .arg(file)
-        .output()
-        .unwrap();
-    let all: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
-    all["streams"][0].clone()
+/// A folder with `cube.glb`, and another that nobody looks into.
+struct Place {
+    folder: tempfile::TempDir,
+    other: tempfile::TempDir,
 }
 
-/// The first frame as R, G, B bytes.
-fn first_frame(file: &Path) -> Vec<u8> {
-    let filter = "scale=in_color_matrix=bt709:in_range=tv:out_range=pc,format=rgb24";
-    let out = Command::new("ffmpeg")
-        .args(["-v", "error", "-i"])
-        .arg(file)
-        .args(["-frames:v", "1", "-vf", filter, "-f", "rawvideo", "-"])
-        .output()
-        .unwrap();
-    out.stdout
-}
-
-#[test]
-fn a_share_render_is_what_the_tier_says_and_keeps_its_background() {
-    let folder = tempfile::tempdir().unwrap();
-    let (model, out) = (folder.path().join("cube.glb"), folder.path().join("cube.mp4"));
-    std::fs::write(&model, glb::cube()).unwrap();
-    let (model, out_name) = (model.to_str().unwrap(), out.to_str().unwrap());
-    let done = plinth(&[
-        "render",
-        model,
-        "-o",
-        out_name,
-        "--quality",
-        "share",
-        "--length",
-        "0.2",
-        "--bg-color",
-        "#c83cf0",
-        "--shadows",
-        "false",
-        "--all",
-        "--json",
-    ]);
-    assert!(done.status.success(), "{}", text(&done.stderr));
-    let manifest: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
-    assert_eq!(manifest["frames"], 6);
-    assert_eq!(manifest["files"].as_array().unwrap().len(), 5);
-    let stream = probe(&out);
-    for (key, value) in [
-        ("codec_name", "h264"),
-        ("profile", "High"),
-        ("pix_fmt", "yuv420p"),
-        ("color_range", "tv"),
-        ("color_space", "bt709"),
-        ("color_primaries", "bt709"),
-        ("color_transfer", "bt709"),
-        ("r_frame_rate", "30/1"),
-        ("nb_read_packets", "6"),
-    ] {
-        assert_eq!(stream[key], value, "{key}");
+impl Place {
+    fn new() -> Self {
+        let place = Self { folder: tempfile::tempdir().unwrap(), other: tempfile::tempdir().unwrap() };
+        std::fs::write(place.file("cube.glb"), glb::cube()).unwrap();
+        place
     }
-    assert_eq!((&stream["width"], &stream["height"]), (&960.into(), &540.into()));
-    let corner = &first_frame(&out)[..3];
-    for (is, should) in corner.iter().zip([0xC8_u8, 0x3C, 0xF0]) {
-        assert!(is.abs_diff(should) <= 2, "{corner:?}");
+
+    /// Path of a file in the folder.
+    fn file(&self, name: &str) -> String {
+        self.folder.path().join(name).to_str().unwrap().to_owned()
     }
-    let bytes = std::fs::read(&out).unwrap();
-    let find = |tag: &[u8]| bytes.windows(4).position(|w| w == tag).unwrap();
-    assert!(find(b"moov") < find(b"mdat"), "not faststart");
-    assert_eq!(std::fs::read(folder.path().join("cube.web.mp4")).unwrap(), bytes);
-}
 
-#[test]
-fn pro_is_prores_with_straight_alpha() {
-    let folder = tempfile::tempdir().unwrap();
-    let (model, out) = (folder.path().join("cube.glb"), folder.path().join("cube.mov"));
-    std::fs::write(&model, glb::cube()).unwrap();
-    let done = plinth(&["render", model.to_str().unwrap(), "-o", out.to_str().unwrap(), "--length", "0.03"]);
-    assert!(done.status.success(), "{}", text(&done.stderr));
-    let stream = probe(&out);
-    assert_eq!(stream["codec_tag_string"], "ap4h");
-    assert!(stream["pix_fmt"].as_str().unwrap().starts_with("yuva444p"), "{stream}");
-    for key in ["color_space", "color_primaries", "color_transfer"] {
-        assert_eq!(stream[key], "bt709", "{key}");
+    /// Names of all files in the folder, in order.
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(self.folder.path()).unwrap();
+        let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
     }
-}
 
-#[test]
-fn two_runs_give_the_same_frames_on_any_number_of_cores() {
-    let folder = tempfile::tempdir().unwrap();
-    let model = folder.path().join("cube.glb");
-    std::fs::write(&model, glb::cube()).unwrap();
-    let hash = |cores: &str| {
-        let out = folder.path().join("cube.mp4");
-        let done = Command::new(env!("CARGO_BIN_EXE_plinth"))
-            .args(["render", model.to_str().unwrap(), "-o", out.to_str().unwrap()])
-            .args(["--quality", "share", "--length", "0.1", "--hash", "--json"])
-            .env("LP_NUM_THREADS", cores)
-            .env("RAYON_NUM_THREADS", cores)
-            .output()
-            .unwrap();
-        assert!(done.status.success(), "{}", text(&done.stderr));
-        let manifest: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
-        manifest["frameHash"].as_str().unwrap().to_owned()
-    };
-    let first = hash("1");
-    assert_eq!(first.len(), 64);
-    assert_eq!(first, hash("2"));
-    assert_eq!(first, hash("2"));
-}
-
-#[test]
-fn bad_models_end_in_one_clear_line_and_leave_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let good = glb::cube();
-    let cut = good[..good.len() - 40].to_vec();
-    let cases: [(&str, Vec<u8>); 4] = [
-        ("empty", Vec::new()),
-        ("cut", cut),
-        ("text", b"this is no model at all".to_vec()),
-        ("cycle", glb::with_json(r#"{"asset":{"version":"2.0"},"nodes":[{"children":[1]},{"children":[0]}]}"#)),
-    ];
-    for (name, bytes) in cases {
-        let (model, out) = (folder.path().join(format!("{name}.glb")), folder.path().join(format!("{name}.mp4")));
-        std::fs::write(&model, bytes).unwrap();
-        std::fs::write(&out, b"an older video").unwrap();
-        let done = plinth(&["render", model.to_str().unwrap(), "-o", out.to_str().unwrap(), "-q"]);
-        assert_eq!(done.status.code(), Some(1), "{name}");
-        let said: Vec<String> =
-            text(&done.stderr).lines().filter(|l| l.starts_with("plinth:")).map(str::to_owned).collect();
-        assert_eq!(said.len(), 1, "{name}: {said:?}");
-        assert!(!said[0].contains("internal error"), "{name}: {said:?}");
-        assert_eq!(std::fs::read(&out).unwrap(), b"an older video", "{name}");
+    /// Makes a program outside of the folder.
+    fn script(&self, lines: &str) -> String {
+        let path = self.other.path().join("script");
+        std::fs::write(&path, format!("#!/bin/bash\n{lines}\n")).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path.to_str().unwrap().to_owned()
     }
-    let left = std::fs::read_dir(folder.path())
-        .unwrap()
-        .filter(|e| e.as_ref().is_ok_and(|e| e.file_name().to_string_lossy().starts_with(".partial")));
-    assert_eq!(left.count(), 0);
-}
-
-#[test]
-fn wrong_usage_is_2_and_wrong_settings_name_the_field() {
-    assert_eq!(plinth(&["render"]).status.code(), Some(2));
-    assert_eq!(plinth(&["nonsense"]).status.code(), Some(2));
-    let done = plinth(&["render", "x.glb", "-o", "x.mp4", "--zoom", "9"]);
-    assert_eq!(done.status.code(), Some(1));
-    assert!(text(&done.stderr).contains("zoom must be a number from 0.5 to 2"), "{}", text(&done.stderr));
-    let done = plinth(&["render", "x.glb", "-o", "x.mp4", "--settings", r##"{"bgcolor":"#fff"}"##]);
-    assert!(text(&done.stderr).contains("did you mean 'bgColor'"), "{}", text(&done.stderr));
-}
-
-#[test]
-fn inspect_and_settings_speak_json() {
-    let folder = tempfile::tempdir().unwrap();
-    let model = folder.path().join("cube.glb");
-    std::fs::write(&model, glb::cube()).unwrap();
-    let done = plinth(&["inspect", model.to_str().unwrap(), "--json"]);
-    let inventory: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
-    assert_eq!(inventory["triangles"], 12);
-    assert_eq!(inventory["meshNames"][0], "Cube_of_ice");
-    let done = plinth(&["settings", "--json"]);
-    let schema: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
-    assert!(schema["properties"]["bgColor"].is_object());
-}
-
-#[test]
-fn the_readme_has_the_settings_table_of_the_code() {
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
-    let table = plinth(&["settings"]);
-    let missing: Vec<String> =
-        text(&table.stdout).lines().filter(|l| !readme.contains(*l)).map(str::to_owned).collect();
-    assert!(missing.is_empty(), "run `make generate`; missing: {missing:#?}");
 }

@@ -1,0 +1,105 @@
+//! Colours arrive as they were sent.
+
+use plinth_frame::{Backdrop, Frame, PixelFormat, Region};
+use plinth_spec::quality::Codec;
+
+use crate::support::{ball, plan, png, rgb, straight, write};
+
+/// Saturated, dark, light and grey: each a corner or an edge of what limited-range 4:2:0 can say.
+const HARD: [[u8; 3]; 16] = [
+    [255, 0, 0],
+    [0, 255, 0],
+    [0, 0, 255],
+    [255, 255, 0],
+    [0, 255, 255],
+    [255, 0, 255],
+    [0, 0, 0],
+    [255, 255, 255],
+    [1, 2, 3],
+    [252, 253, 254],
+    [127, 127, 127],
+    [128, 128, 128],
+    [64, 64, 64],
+    [200, 60, 240],
+    [32, 36, 40],
+    [245, 240, 232],
+];
+
+/// Largest difference between pixels of the first rows of any frame and a colour.
+fn worst(pixels: &[u8], frame_pixels: usize, checked: usize, color: [u8; 3]) -> u8 {
+    pixels
+        .chunks_exact(frame_pixels * 3)
+        .flat_map(|frame| frame[..checked * 3].as_chunks::<3>().0)
+        .flat_map(|pixel| [0, 1, 2].map(|c| pixel[c].abs_diff(color[c])))
+        .max()
+        .unwrap()
+}
+
+#[test]
+fn a_solid_background_is_within_2_of_255_in_video_web_and_thumbnail_and_exact_in_posters() {
+    // Longer than a web video may be, so that all three are encoded apart.
+    let size = (2048, 1152);
+    let mut wrong = Vec::new();
+    for color in HARD {
+        let folder = tempfile::tempdir().unwrap();
+        write(plan(folder.path(), size, Codec::H264, 3), |i| ball(size, i, color)).unwrap();
+        for (name, width, height) in [("out.mp4", 2048, 1152), ("out.web.mp4", 1920, 1080), ("out.thumb.mp4", 512, 288)]
+        {
+            let apart = worst(&rgb(&folder.path().join(name)), width * height, width * height / 5, color);
+            if apart > 2 {
+                wrong.push(format!("{color:?} in {name}: {apart} levels apart"));
+            }
+        }
+        for name in ["out.poster.png", "out.small.png"] {
+            let (_, _, pixels) = png(&folder.path().join(name));
+            assert_eq!(pixels[..3], color, "{name}");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn colours_of_the_picture_itself_arrive_too() {
+    // Patches of one colour each, in the drawn part and not in its backdrop.
+    let (width, height) = (1024_u32, 64_u32);
+    let patch = |x: u32| HARD[(x / 64) as usize];
+    let pixels: Vec<u8> =
+        (0..height).flat_map(|_| (0..width).flat_map(|x| patch(x).into_iter().chain([255]))).collect();
+    let folder = tempfile::tempdir().unwrap();
+    write(plan(folder.path(), (width, height), Codec::H264, 3), |index| Frame {
+        index,
+        width,
+        height,
+        region: Region::whole(width, height),
+        backdrop: Backdrop::Solid([255; 3]),
+        format: PixelFormat::Rgba8,
+        pixels: pixels.clone(),
+    })
+    .unwrap();
+    let shown = rgb(&folder.path().join("out.mp4"));
+    for (i, color) in HARD.iter().enumerate() {
+        let at = (32 * width as usize + i * 64 + 32) * 3;
+        let apart = (0..3).map(|c| shown[at + c].abs_diff(color[c])).max().unwrap();
+        assert!(apart <= 3, "{color:?} became {:?}", &shown[at..at + 3]);
+    }
+}
+
+#[test]
+fn transparent_frames_stand_over_the_background_everywhere_but_in_prores() {
+    let size = (640, 360);
+    let folder = tempfile::tempdir().unwrap();
+    let mut plan = plan(folder.path(), size, Codec::ProRes4444, 2);
+    plan.background = [200, 60, 240];
+    // Half a white cover over the right half.
+    write(plan, |i| straight(size, i, |x, _| [1.0, 1.0, 1.0, if x < 320 { 0.0 } else { 0.5 }])).unwrap();
+    let (_, _, poster) = png(&folder.path().join("out.poster.png"));
+    assert_eq!(poster[..3], [200, 60, 240]);
+    assert_eq!(poster[(639 * 3)..][..3], [228, 158, 248]);
+    for (name, width) in [("out.web.mp4", 640), ("out.thumb.mp4", 160)] {
+        let shown = rgb(&folder.path().join(name));
+        for (at, color) in [(width / 4, [200_u8, 60, 240]), (width - width / 4, [228, 158, 248])] {
+            let apart = (0..3).map(|c| shown[at * 3 + c].abs_diff(color[c])).max().unwrap();
+            assert!(apart <= 2, "{name}: {:?} instead of {color:?}", &shown[at * 3..at * 3 + 3]);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! A failure says why and leaves nothing.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use plinth_frame::{Frame, FrameSink as _};
+use plinth_media::{MediaError, MediaPlan, MediaWriter};
+use plinth_spec::quality::Codec;
+
+use crate::support::{ball, names, plan, straight, write};
+
+const SIZE: (u32, u32) = (640, 360);
+
+/// A program in `folder` that stands for ffmpeg.
+fn script(folder: &Path, lines: &str) -> PathBuf {
+    let path = folder.join("ffmpeg.sh");
+    std::fs::write(&path, format!("#!/bin/bash\n{lines}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+/// A folder for the files, where an older video lies, and one for everything else.
+struct Place {
+    out: tempfile::TempDir,
+    aside: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Self { out: tempfile::tempdir().unwrap(), aside: tempfile::tempdir().unwrap() };
+        std::fs::write(place.out.path().join("out.mp4"), b"an older video").unwrap();
+        place
+    }
+
+    fn plan(&self, lines: &str) -> MediaPlan {
+        let mut plan = plan(self.out.path(), SIZE, Codec::H264, 40);
+        plan.ffmpeg = script(self.aside.path(), lines);
+        plan
+    }
+
+    /// The folder is as it was.
+    fn assert_untouched(&self) {
+        assert_eq!(names(self.out.path()), ["out.mp4"]);
+        assert_eq!(std::fs::read(self.out.path().join("out.mp4")).unwrap(), b"an older video");
+    }
+}
+
+fn fails(lines: &str) -> String {
+    let place = Place::new();
+    let error = write(place.plan(lines), |i| ball(SIZE, i, [9; 3])).unwrap_err().to_string();
+    place.assert_untouched();
+    assert!(!error.contains(".partial"), "a temporary name: {error}");
+    error
+}
+
+#[test]
+fn an_encoder_that_dies_midway_is_quoted() {
+    let said = fails("head -c 1000000 >/dev/null; echo 'first words' >&2; echo 'the encoder exploded' >&2; exit 3");
+    assert!(said.contains("out.mp4") && said.contains("the encoder exploded"), "{said}");
+}
+
+#[test]
+fn an_encoder_that_refuses_to_start_is_quoted() {
+    let said = fails("exec ffmpeg -no_such_option");
+    assert!(said.contains("no_such_option"), "{said}");
+}
+
+#[test]
+fn an_encoder_that_dies_without_a_word_is_named_with_its_signal() {
+    let said = fails("head -c 1000000 >/dev/null; kill -KILL $$");
+    assert!(said.contains("without a word") && said.contains("SIGKILL"), "{said}");
+}
+
+#[test]
+fn an_encoder_that_fails_only_at_the_end_is_quoted() {
+    let said = fails("cat >/dev/null; echo 'cannot write the index' >&2; exit 1");
+    assert!(said.contains("cannot write the index"), "{said}");
+}
+
+#[test]
+fn a_full_disk_is_named() {
+    // All but the last argument, which is the file.
+    let said = fails(r#"exec ffmpeg "${@:1:$#-1}" /dev/full"#);
+    assert!(said.contains("No space left on device"), "{said}");
+}
+
+#[test]
+fn a_file_that_may_not_grow_is_named() {
+    let said = fails(r#"trap '' XFSZ; ulimit -f 2; exec ffmpeg "$@""#);
+    assert!(said.contains("File too large"), "{said}");
+    let said = fails(r#"ulimit -c 0 -f 2; exec ffmpeg "$@""#);
+    assert!(said.contains("SIGXFSZ"), "{said}");
+}
+
+#[test]
+fn a_file_that_an_encoder_left_incomplete_is_refused() {
+    let cut = r#"ffmpeg "$@"; truncate -s -1000 "${@: -1}""#;
+    assert!(fails(cut).contains("is not complete: it is cut off"));
+    let short =
+        r#"ffmpeg -loglevel error -y -f lavfi -i testsrc2=s=64x64 -frames:v 5 -f mp4 "${@: -1}"; cat >/dev/null"#;
+    assert!(fails(short).contains("it has 5 of 40 frames"));
+}
+
+#[test]
+fn an_encoder_whose_helper_lives_on_is_not_waited_for() {
+    let begin = Instant::now();
+    let said = fails("sleep 60 & echo 'gone' >&2; exit 1");
+    assert!(said.contains("gone"), "{said}");
+    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn a_missing_ffmpeg_says_what_to_install() {
+    let place = Place::new();
+    let mut plan = place.plan("");
+    plan.ffmpeg = PathBuf::from("/nowhere/ffmpeg");
+    let error = write(plan, |i| ball(SIZE, i, [9; 3])).unwrap_err().to_string();
+    assert!(error.contains("/nowhere/ffmpeg") && error.contains("install ffmpeg"), "{error}");
+    place.assert_untouched();
+}
+
+#[test]
+fn a_dropped_writer_leaves_nothing() {
+    for codec in [Codec::H264, Codec::ProRes4444] {
+        let place = Place::new();
+        let stop = AtomicBool::new(false);
+        let mut writer = MediaWriter::start(plan(place.out.path(), SIZE, codec, 90), &stop).unwrap();
+        for i in 0..20 {
+            let frame = if codec == Codec::H264 { ball(SIZE, i, [9; 3]) } else { straight(SIZE, i, |_, _| [0.5; 4]) };
+            writer.frame(&frame).unwrap();
+        }
+        assert!(names(place.out.path()).len() > 1, "nothing was begun");
+        drop(writer);
+        place.assert_untouched();
+    }
+}
+
+#[test]
+fn a_wish_to_stop_is_heard_while_an_encoder_hangs() {
+    for (lines, frames) in [("sleep 60", 40), ("cat >/dev/null; sleep 60", 3)] {
+        let place = Place::new();
+        let stop = AtomicBool::new(false);
+        let mut plan = place.plan(lines);
+        plan.frames = frames;
+        let begin = Instant::now();
+        let error = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(500));
+                stop.store(true, Ordering::Relaxed);
+            });
+            let mut writer = MediaWriter::start(plan, &stop).unwrap();
+            for i in 0..frames {
+                if let Err(error) = writer.frame(&ball(SIZE, i, [9; 3])) {
+                    return *error.0.downcast::<MediaError>().unwrap();
+                }
+            }
+            writer.finish().unwrap_err()
+        });
+        assert!(matches!(error, MediaError::Stopped), "{error}");
+        assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
+        place.assert_untouched();
+    }
+}
+
+#[test]
+fn missing_frames_leave_no_file() {
+    let place = Place::new();
+    let stop = AtomicBool::new(false);
+    let mut writer = MediaWriter::start(plan(place.out.path(), SIZE, Codec::H264, 5), &stop).unwrap();
+    writer.frame(&ball(SIZE, 0, [9; 3])).unwrap();
+    let error = writer.finish().unwrap_err().to_string();
+    assert!(error.contains("1 of 5 frames"), "{error}");
+    place.assert_untouched();
+}
+
+#[test]
+fn a_frame_that_does_not_fit_is_refused() {
+    let place = Place::new();
+    let spoils: [fn(&mut Frame); 3] = [|f| f.region.x = 400, |f| f.pixels.truncate(9), |f| f.index = 7];
+    for spoil in spoils {
+        let error = write(plan(place.out.path(), SIZE, Codec::H264, 1), |i| {
+            let mut frame = ball(SIZE, i, [9; 3]);
+            spoil(&mut frame);
+            frame
+        });
+        assert!(matches!(error, Err(MediaError::Frames { .. })), "{error:?}");
+        place.assert_untouched();
+    }
+}
+
+#[test]
+fn outputs_that_cannot_be_are_refused_before_a_frame_is_drawn() {
+    let place = Place::new();
+    let stop = AtomicBool::new(false);
+    let refused = |change: &dyn Fn(&mut MediaPlan)| {
+        let mut plan = plan(place.out.path(), SIZE, Codec::H264, 1);
+        change(&mut plan);
+        let error = MediaWriter::start(plan, &stop).err().unwrap().to_string();
+        place.assert_untouched();
+        error
+    };
+    let twice = refused(&|plan| plan.web = Some(place.out.path().join("out.mp4")));
+    assert!(twice.contains("out.mp4 is named for two outputs"), "{twice}");
+    let folder = refused(&|plan| plan.poster = Some(place.out.path().to_owned()));
+    assert!(folder.contains("is a directory"), "{folder}");
+    let nowhere = refused(&|plan| plan.thumb = Some(place.out.path().join("no/such/t.mp4")));
+    assert!(nowhere.contains("no/such/t.mp4 cannot be written"), "{nowhere}");
+    assert!(!nowhere.contains(".partial"), "a temporary name: {nowhere}");
+}

@@ -1,0 +1,210 @@
+//! What each tier's files are.
+
+use std::path::Path;
+
+use plinth_spec::quality::{Aspect, Codec, Quality};
+
+use crate::support::{ball, decode, names, plan, png, probe, straight, write};
+
+/// Frames of a test: more than a group of pictures.
+const FRAMES: u32 = 33;
+
+/// Positions of the tops of an MP4's or MOV's boxes.
+fn boxes(file: &Path) -> Vec<String> {
+    let bytes = std::fs::read(file).unwrap();
+    let (mut at, mut kinds) = (0, Vec::new());
+    while at + 8 <= bytes.len() {
+        let size = u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
+        let long = || u64::from_be_bytes(bytes[at + 8..at + 16].try_into().unwrap()) as usize;
+        kinds.push(String::from_utf8_lossy(&bytes[at + 4..at + 8]).into_owned());
+        at += if size == 1 { long() } else { size };
+    }
+    assert_eq!(at, bytes.len(), "{kinds:?}");
+    kinds
+}
+
+fn index_comes_first(file: &Path) -> bool {
+    let kinds = boxes(file);
+    let at = |kind: &str| kinds.iter().position(|k| k == kind).unwrap();
+    at("moov") < at("mdat")
+}
+
+fn assert_h264(file: &Path, (width, height): (u32, u32), frames: u32) {
+    let (stream, format) = probe(file);
+    let count = frames.to_string();
+    for (key, value) in [
+        ("codec_name", "h264"),
+        ("codec_tag_string", "avc1"),
+        ("profile", "High"),
+        ("pix_fmt", "yuv420p"),
+        ("field_order", "progressive"),
+        ("color_range", "tv"),
+        ("color_space", "bt709"),
+        ("color_primaries", "bt709"),
+        ("color_transfer", "bt709"),
+        ("chroma_location", "left"),
+        ("r_frame_rate", "30/1"),
+        ("avg_frame_rate", "30/1"),
+        ("nb_frames", &count),
+        ("nb_read_frames", &count),
+        ("start_time", "0.000000"),
+    ] {
+        assert_eq!(stream[key], value, "{key} of {}", file.display());
+    }
+    assert_eq!((&stream["width"], &stream["height"]), (&width.into(), &height.into()), "{}", file.display());
+    let square = stream.get("sample_aspect_ratio").is_none_or(|ratio| ratio == "1:1");
+    assert!(square, "pixels of {} are not square", file.display());
+    let secs: f64 = format["duration"].as_str().unwrap().parse().unwrap();
+    assert!((secs - f64::from(frames) / 30.0).abs() < 0.002, "{secs} s");
+    let bytes = std::fs::read(file).unwrap();
+    assert!(bytes.windows(8).any(|w| w == b"colrnclx"), "no colour box in {}", file.display());
+    assert!(index_comes_first(file), "{}: {:?}", file.display(), boxes(file));
+}
+
+/// All tiers have sizes that can be reduced without a remainder.
+fn at_most_1920((width, height): (u32, u32)) -> (u32, u32) {
+    let long = width.max(height);
+    if long > 1920 { (width * 1920 / long, height * 1920 / long) } else { (width, height) }
+}
+
+#[test]
+fn h264_tiers_are_high_profile_bt709_with_their_index_first_in_every_shape() {
+    for quality in [Quality::Share, Quality::Standard, Quality::FourK] {
+        for aspect in Aspect::ALL {
+            let folder = tempfile::tempdir().unwrap();
+            let size = quality.size(aspect);
+            // The larger a tier, the longer a frame takes; the codec is the same.
+            let frames = if quality == Quality::Share { FRAMES } else { 2 };
+            let plan = plan(folder.path(), size, Codec::H264, frames);
+            let report = write(plan, |i| ball(size, i, [40, 90, 160])).unwrap();
+            let out = |name: &str| folder.path().join(name);
+            assert_h264(&out("out.mp4"), size, frames);
+            assert_h264(&out("out.web.mp4"), at_most_1920(size), frames);
+            let thumb = ((size.0 / 4).next_multiple_of(2), (size.1 / 4).next_multiple_of(2));
+            assert_h264(&out("out.thumb.mp4"), thumb, frames);
+            let (width, height, _) = png(&out("out.poster.png"));
+            assert_eq!((width, height), size);
+            let (width, height, _) = png(&out("out.small.png"));
+            assert_eq!((width.max(height), width * size.1), (480, height * size.0), "{quality:?} {aspect:?}");
+            assert_eq!(report.files.len(), 5);
+            for file in &report.files {
+                assert_eq!(file.bytes, std::fs::metadata(&file.path).unwrap().len());
+                let (stream, _) = probe(&file.path);
+                assert_eq!(
+                    (stream["width"].clone(), stream["height"].clone()),
+                    (file.width.into(), file.height.into())
+                );
+            }
+            assert_eq!(names(folder.path()).len(), 5);
+        }
+    }
+}
+
+/// Time in seconds and flags of each packet.
+fn packets(file: &Path) -> Vec<(f64, String)> {
+    let out = std::process::Command::new("ffprobe")
+        .args(["-v", "error", "-show_entries", "packet=pts_time,flags", "-of", "json"])
+        .arg(file)
+        .output()
+        .unwrap();
+    let all: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let packets = all["packets"].as_array().unwrap();
+    packets.iter().map(|p| (text(&p["pts_time"]).parse().unwrap(), text(&p["flags"]))).collect()
+}
+
+#[test]
+fn every_second_begins_with_a_frame_that_needs_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let size = (320, 180);
+    write(plan(folder.path(), size, Codec::H264, 61), |i| ball(size, i, [200; 3])).unwrap();
+    let packets = packets(&folder.path().join("out.mp4"));
+    assert_eq!(packets.len(), 61);
+    let keys: Vec<f64> = packets.iter().filter(|(_, flags)| flags.starts_with('K')).map(|(at, _)| *at).collect();
+    let secs = keys.iter().map(|at| at - keys[0]).collect::<Vec<_>>();
+    assert_eq!(secs, [0.0, 1.0, 2.0]);
+}
+
+#[test]
+fn pro_is_prores_4444_with_alpha_in_every_shape() {
+    for aspect in Aspect::ALL {
+        let folder = tempfile::tempdir().unwrap();
+        let size = Quality::Pro.size(aspect);
+        let report = write(plan(folder.path(), size, Codec::ProRes4444, 2), |i| {
+            straight(size, i, |x, _| [0.5, 0.2, 0.1, if x < size.0 / 2 { 1.0 } else { 0.0 }])
+        })
+        .unwrap();
+        let video = folder.path().join("out.mov");
+        let (stream, _) = probe(&video);
+        for (key, value) in [
+            ("codec_name", "prores"),
+            ("codec_tag_string", "ap4h"),
+            ("profile", "4444"),
+            ("field_order", "progressive"),
+            ("color_range", "tv"),
+            ("color_space", "bt709"),
+            ("color_primaries", "bt709"),
+            ("color_transfer", "bt709"),
+            ("r_frame_rate", "30/1"),
+            ("nb_read_frames", "2"),
+        ] {
+            assert_eq!(stream[key], value, "{key}");
+        }
+        assert!(stream["pix_fmt"].as_str().unwrap().starts_with("yuva444p"), "{stream}");
+        assert_eq!((&stream["width"], &stream["height"]), (&size.0.into(), &size.1.into()));
+        assert!(std::fs::read(&video).unwrap().windows(8).any(|w| w == b"colrnclc"), "no colour atom");
+        assert_h264(&folder.path().join("out.web.mp4"), at_most_1920(size), 2);
+        assert_h264(&folder.path().join("out.thumb.mp4"), (size.0 / 4, size.1 / 4), 2);
+        assert_eq!(report.files.len(), 5);
+    }
+}
+
+#[test]
+fn the_poster_shows_its_own_frame() {
+    let folder = tempfile::tempdir().unwrap();
+    let size = (320, 180);
+    let mut plan = plan(folder.path(), size, Codec::H264, 4);
+    plan.poster_frame = 3;
+    write(plan, |i| ball(size, i, [10 * i as u8, 0, 0])).unwrap();
+    let (_, _, pixels) = png(&folder.path().join("out.poster.png"));
+    assert_eq!(pixels[..3], [30, 0, 0]);
+}
+
+#[test]
+fn a_region_that_moves_leaves_nothing_of_the_frame_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let size = (320, 180);
+    let mut plan = plan(folder.path(), size, Codec::H264, 2);
+    plan.poster_frame = 1;
+    write(plan, |i| {
+        let mut frame = ball(size, i, [0; 3]);
+        frame.pixels.fill(255);
+        frame.region.x = 160 * i;
+        frame
+    })
+    .unwrap();
+    let (_, _, pixels) = png(&folder.path().join("out.poster.png"));
+    let at = |x: usize, y: usize| pixels[(y * 320 + x) * 3];
+    assert_eq!((at(20, 90), at(300, 90)), (0, 255));
+}
+
+#[test]
+fn the_web_video_of_a_small_video_is_the_same_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let size = (960, 540);
+    write(plan(folder.path(), size, Codec::H264, 3), |i| ball(size, i, [90; 3])).unwrap();
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    assert_eq!(read("out.mp4"), read("out.web.mp4"));
+}
+
+#[test]
+fn the_thumbnail_is_a_smaller_picture_of_the_video() {
+    let folder = tempfile::tempdir().unwrap();
+    let size = (640, 360);
+    write(plan(folder.path(), size, Codec::H264, 1), |i| ball(size, i, [90; 3])).unwrap();
+    let small = decode(&folder.path().join("out.mp4"), &["-vf", "scale=160:90:flags=area", "-pix_fmt", "gray"]);
+    let thumb = decode(&folder.path().join("out.thumb.mp4"), &["-pix_fmt", "gray"]);
+    assert_eq!(small.len(), thumb.len());
+    let apart: f64 = small.iter().zip(&thumb).map(|(a, b)| f64::from(a.abs_diff(*b))).sum::<f64>() / small.len() as f64;
+    assert!(apart < 3.0, "{apart} levels apart");
+}

@@ -1,0 +1,9 @@
+//! Writes files from frames made here, and reads them with ffmpeg and ffprobe.
+#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "sizes and colours of tests are small")]
+
+mod alpha;
+mod colour;
+mod failure;
+mod files;
+mod support;

@@ -1,0 +1,125 @@
+//! Frames, plans, and what foreign readers say of the files.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use plinth_frame::{Backdrop, Frame, FrameSink as _, PixelFormat, Region};
+use plinth_media::{MediaError, MediaPlan, MediaReport, MediaWriter};
+use plinth_spec::quality::{Codec, FRAMES_PER_SECOND};
+
+/// A plan with every output in `folder`.
+pub(crate) fn plan(folder: &Path, (width, height): (u32, u32), codec: Codec, frames: u32) -> MediaPlan {
+    let extension = if codec == Codec::H264 { "mp4" } else { "mov" };
+    MediaPlan {
+        ffmpeg: PathBuf::from("ffmpeg"),
+        width,
+        height,
+        fps: FRAMES_PER_SECOND,
+        frames,
+        video: Some((folder.join("out").with_extension(extension), codec)),
+        web: Some(folder.join("out.web.mp4")),
+        thumb: Some(folder.join("out.thumb.mp4")),
+        poster: Some(folder.join("out.poster.png")),
+        small_poster: Some(folder.join("out.small.png")),
+        poster_frame: 0,
+        background: [255; 3],
+    }
+}
+
+/// Writes the frames that `frame` makes.
+pub(crate) fn write(plan: MediaPlan, frame: impl Fn(u32) -> Frame) -> Result<MediaReport, MediaError> {
+    let stop = AtomicBool::new(false);
+    let frames = plan.frames;
+    let mut writer = MediaWriter::start(plan, &stop)?;
+    for index in 0..frames {
+        writer.frame(&frame(index)).map_err(|e| *e.0.downcast::<MediaError>().unwrap())?;
+    }
+    writer.finish()
+}
+
+/// An opaque frame: something round and shaded that moves, in a region in the middle of a backdrop.
+pub(crate) fn ball((width, height): (u32, u32), index: u32, backdrop: [u8; 3]) -> Frame {
+    let region = Region { x: width / 4, y: height / 4, width: width / 2, height: height / 2 };
+    let radius = region.height as f32 * 0.45;
+    let mut pixels = Vec::new();
+    for y in 0..region.height {
+        for x in 0..region.width {
+            let at = [x as f32 - region.width as f32 / 2.0 - 3.0 * index as f32, y as f32 - region.height as f32 / 2.0];
+            let [u, v] = at.map(|c| c / radius);
+            let inside = u * u + v * v < 1.0;
+            let shade = |k: f32| (128.0 + 127.0 * (k * u + 7.0 * v).sin()) as u8;
+            let color = if inside { [shade(5.0), shade(9.0), shade(13.0)] } else { backdrop };
+            pixels.extend(color);
+            pixels.push(255);
+        }
+    }
+    Frame { index, width, height, region, backdrop: Backdrop::Solid(backdrop), format: PixelFormat::Rgba8, pixels }
+}
+
+/// A frame with straight alpha, 16 bits a component, without a smaller region.
+pub(crate) fn straight((width, height): (u32, u32), index: u32, pixel: impl Fn(u32, u32) -> [f32; 4]) -> Frame {
+    let mut pixels = Vec::new();
+    for y in 0..height {
+        for x in 0..width {
+            pixels.extend(pixel(x, y).iter().flat_map(|c| ((c * 65_535.0).round() as u16).to_ne_bytes()));
+        }
+    }
+    Frame {
+        index,
+        width,
+        height,
+        region: Region::whole(width, height),
+        backdrop: Backdrop::Transparent,
+        format: PixelFormat::Rgba16,
+        pixels,
+    }
+}
+
+/// What ffprobe says of a file: its first video stream, and the file.
+pub(crate) fn probe(file: &Path) -> (serde_json::Value, serde_json::Value) {
+    let out = Command::new("ffprobe")
+        .args(["-v", "error", "-count_frames", "-show_streams", "-show_format", "-of", "json"])
+        .arg(file)
+        .output()
+        .unwrap();
+    let all: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    assert_eq!(all["streams"].as_array().unwrap().len(), 1, "one stream, no sound: {all}");
+    (all["streams"][0].clone(), all["format"].clone())
+}
+
+/// All frames as R, G, B bytes, as a player shows them that believes the tags.
+pub(crate) fn rgb(file: &Path) -> Vec<u8> {
+    decode(file, &["-vf", "scale=flags=accurate_rnd+full_chroma_int+full_chroma_inp,format=rgb24"])
+}
+
+/// What ffmpeg makes of a file.
+pub(crate) fn decode(file: &Path, options: &[&str]) -> Vec<u8> {
+    let out = Command::new("ffmpeg")
+        .args(["-v", "error", "-i"])
+        .arg(file)
+        .args(options)
+        .args(["-f", "rawvideo", "-"])
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    out.stdout
+}
+
+/// Width, height and pixels (R, G, B) of a PNG.
+pub(crate) fn png(file: &Path) -> (u32, u32, Vec<u8>) {
+    let decoder = png::Decoder::new(std::io::BufReader::new(std::fs::File::open(file).unwrap()));
+    let mut reader = decoder.read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    assert_eq!((info.color_type, info.bit_depth), (png::ColorType::Rgb, png::BitDepth::Eight));
+    (info.width, info.height, pixels)
+}
+
+/// Names of all files in a folder, in order.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<String> =
+        std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,94 @@
+//! Whole jobs, through the door that a worker uses.
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use plinth_pipeline::{Job, JobError, Outputs, Stage, failure_code, run};
+use plinth_spec::settings::ParseOptions;
+use plinth_spec::{FailureCode, RenderSettings};
+
+/// A job of three frames with all outputs in a folder.
+fn job(folder: &Path) -> Job {
+    let settings = serde_json::json!({"quality": "share", "length": 0.1});
+    let out = |name: &str| Some(folder.join(name));
+    Job {
+        model: std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/models/flight_helmet.glb")).unwrap(),
+        settings: RenderSettings::from_json(&settings, ParseOptions::default()).unwrap(),
+        environment: None,
+        outputs: Outputs {
+            video: out("video.mp4"),
+            web: out("web.mp4"),
+            thumb: out("thumb.mp4"),
+            poster: out("poster.png"),
+            small_poster: out("small.png"),
+        },
+        adapter: None,
+        ffmpeg: PathBuf::from("ffmpeg"),
+        hash_frames: false,
+    }
+}
+
+fn files(folder: &Path) -> usize {
+    std::fs::read_dir(folder).unwrap().count()
+}
+
+#[test]
+fn a_job_passes_its_stages_in_order_and_counts_every_frame() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut told = Vec::new();
+    let manifest = run(&job(folder.path()), &mut |p| told.push((p.stage, p.frame)), &AtomicBool::new(false)).unwrap();
+    let rendering = (0..=3).map(|frame| (Stage::Rendering, frame));
+    let expected: Vec<_> = [(Stage::Loading, 0), (Stage::Preparing, 0)]
+        .into_iter()
+        .chain(rendering)
+        .chain([(Stage::Finishing, 3)])
+        .collect();
+    assert_eq!(told, expected);
+    assert_eq!((manifest.frames, manifest.files.len(), files(folder.path())), (3, 5, 5));
+    assert!(manifest.frame_hash.is_none());
+}
+
+#[test]
+fn a_cancelled_job_leaves_nothing_whatever_it_was_doing() {
+    for moment in [(Stage::Loading, 0), (Stage::Preparing, 0), (Stage::Rendering, 0), (Stage::Rendering, 2)] {
+        let folder = tempfile::tempdir().unwrap();
+        let cancel = AtomicBool::new(false);
+        let mut watch = |p: plinth_pipeline::Progress| {
+            cancel.fetch_or((p.stage, p.frame) == moment, Ordering::Relaxed);
+        };
+        let error = run(&job(folder.path()), &mut watch, &cancel).unwrap_err();
+        assert!(matches!(error, JobError::Cancelled), "{moment:?}: {error}");
+        assert_eq!(files(folder.path()), 0, "{moment:?}");
+    }
+}
+
+#[test]
+fn failures_are_told_apart_by_their_code_and_leave_nothing() {
+    let fails = |change: &dyn Fn(&mut Job)| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut job = job(folder.path());
+        change(&mut job);
+        let error = run(&job, &mut |_| {}, &AtomicBool::new(false)).unwrap_err();
+        assert_eq!(files(folder.path()), 0, "{error}");
+        (failure_code(&error), error.to_string())
+    };
+    let (code, words) = fails(&|job| job.model.truncate(1000));
+    assert_eq!(code, FailureCode::RendererError, "{words}");
+    let (code, words) = fails(&|job| job.adapter = Some("no such card".to_owned()));
+    assert_eq!(code, FailureCode::DisplayLost, "{words}");
+    let (code, words) = fails(&|job| job.ffmpeg = PathBuf::from("/nowhere/ffmpeg"));
+    assert_eq!(code, FailureCode::EncodeFailed, "{words}");
+    let (code, words) = fails(&|job| job.outputs.web = Some(PathBuf::from("/nowhere/web.mp4")));
+    assert_eq!(code, FailureCode::EncodeFailed, "{words}");
+}
+
+#[test]
+fn stills_need_no_ffmpeg() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut job = job(folder.path());
+    job.ffmpeg = PathBuf::from("/nowhere/ffmpeg");
+    (job.outputs.video, job.outputs.web, job.outputs.thumb) = (None, None, None);
+    let manifest = run(&job, &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    assert_eq!((manifest.frames, files(folder.path())), (1, 2));
+}

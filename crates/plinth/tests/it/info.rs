@@ -1,0 +1,89 @@
+//! Commands that say something and render nothing.
+
+use std::process::{Command, Stdio};
+
+use crate::{Place, plinth, program, text};
+
+#[test]
+fn inspect_and_settings_speak_json() {
+    let place = Place::new();
+    let done = plinth(&["inspect", &place.file("cube.glb"), "--json"]);
+    let inventory: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(inventory["triangles"], 12);
+    assert_eq!(inventory["meshNames"][0], "Cube_of_ice");
+    let done = plinth(&["settings", "--json"]);
+    let schema: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert!(schema["properties"]["bgColor"].is_object());
+}
+
+#[test]
+fn the_readme_has_the_settings_table_of_the_code() {
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md")).unwrap();
+    let table = plinth(&["settings"]);
+    let missing: Vec<String> =
+        text(&table.stdout).lines().filter(|l| !readme.contains(*l)).map(str::to_owned).collect();
+    assert!(missing.is_empty(), "run `make generate`; missing: {missing:#?}");
+}
+
+#[test]
+fn a_reader_that_has_read_enough_is_no_error() {
+    let mut child = program().arg("settings").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // Closed before the program has begun to write.
+    drop(child.stdout.take());
+    let done = child.wait_with_output().unwrap();
+    assert_eq!((done.status.code(), text(&done.stderr).as_str()), (Some(0), ""));
+}
+
+fn doctor(variable: (&str, &str)) -> (Option<i32>, String, serde_json::Value) {
+    let run = |json: &[&str]| program().arg("doctor").args(json).env(variable.0, variable.1).output().unwrap();
+    let (plain, json) = (run(&[]), run(&["--json"]));
+    assert_eq!(plain.status.code(), json.status.code());
+    (plain.status.code(), text(&plain.stdout), serde_json::from_slice(&json.stdout).unwrap())
+}
+
+#[test]
+fn doctor_looks_at_the_adapter_that_a_render_would_take() {
+    let (code, words, json) = doctor(("PLINTH_ADAPTER", "cpu"));
+    assert_eq!(
+        (code, &json["ready"], &json["adapter"]["kind"]),
+        (Some(0), &true.into(), &"software".into()),
+        "{words}"
+    );
+    let (code, words, json) = doctor(("PLINTH_ADAPTER", "no such card"));
+    assert_eq!((code, &json["ready"]), (Some(1), &false.into()));
+    assert!(words.contains("no adapter matches 'no such card'; available: "), "{words}");
+    assert!(json["otherAdapters"][0]["name"].is_string(), "{json}");
+}
+
+#[test]
+fn doctor_needs_h264_but_not_prores_and_says_what_to_do() {
+    let place = Place::new();
+    let without = |encoder: &str| {
+        // Refuses one encoder, as an ffmpeg does that was built without it.
+        place.script(&format!(
+            r#"case "$*" in *{encoder}*) echo "Unknown encoder" >&2; exit 1;; esac; exec ffmpeg "$@""#
+        ))
+    };
+    let (code, words, json) = doctor(("PLINTH_FFMPEG", &without("prores_ks")));
+    assert_eq!((code, &json["ready"], &json["ffmpeg"]["prores"]), (Some(0), &true.into(), &false.into()), "{words}");
+    assert!(words.contains("prores_ks missing: only quality pro needs it; install"), "{words}");
+    let (code, words, json) = doctor(("PLINTH_FFMPEG", &without("libx264")));
+    assert_eq!((code, &json["ready"], &json["ffmpeg"]["h264"]), (Some(1), &false.into(), &false.into()), "{words}");
+    assert!(words.contains("libx264 missing: no video can be written; install"), "{words}");
+    let (code, words, json) = doctor(("PLINTH_FFMPEG", "/nowhere/ffmpeg"));
+    assert_eq!((code, &json["ready"]), (Some(1), &false.into()));
+    assert!(words.contains("'/nowhere/ffmpeg' cannot be started; install ffmpeg"), "{words}");
+}
+
+#[test]
+fn help_shows_each_commands_own_options_and_all_settings_only_when_asked_for_more() {
+    for command in ["render", "inspect", "doctor", "settings"] {
+        let done = Command::new(env!("CARGO_BIN_EXE_plinth")).args([command, "--help"]).output().unwrap();
+        assert!(done.status.success() && text(&done.stdout).contains("Usage: plinth"), "{command}");
+    }
+    let (short, long) = (text(&plinth(&["render", "-h"]).stdout), text(&plinth(&["render", "--help"]).stdout));
+    for (flag, is_common) in [("--bg-color <", true), ("--effect <", true), ("--ease-in-seconds <", false)] {
+        assert_eq!((short.contains(flag), long.contains(flag)), (is_common, true), "{flag}");
+    }
+    assert!(short.contains("plinth render chair.glb -o chair.mp4"));
+}

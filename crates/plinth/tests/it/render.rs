@@ -1,0 +1,124 @@
+//! Files that a render makes, and what a failure leaves.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::{glb, plinth, text};
+
+/// What ffprobe says of the first video stream.
+fn probe(file: &Path) -> serde_json::Value {
+    let out = Command::new("ffprobe")
+        .args(["-v", "error", "-count_packets", "-select_streams", "v:0", "-show_streams", "-of", "json"])
+        .arg(file)
+        .output()
+        .unwrap();
+    let all: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    all["streams"][0].clone()
+}
+
+/// The first frame as R, G, B bytes.
+fn first_frame(file: &Path) -> Vec<u8> {
+    let filter = "scale=in_color_matrix=bt709:in_range=tv:out_range=pc,format=rgb24";
+    let out = Command::new("ffmpeg")
+        .args(["-v", "error", "-i"])
+        .arg(file)
+        .args(["-frames:v", "1", "-vf", filter, "-f", "rawvideo", "-"])
+        .output()
+        .unwrap();
+    out.stdout
+}
+
+#[test]
+fn a_share_render_is_what_the_tier_says_and_keeps_its_background() {
+    let folder = tempfile::tempdir().unwrap();
+    let (model, out) = (folder.path().join("cube.glb"), folder.path().join("cube.mp4"));
+    std::fs::write(&model, glb::cube()).unwrap();
+    let (model, out_name) = (model.to_str().unwrap(), out.to_str().unwrap());
+    let done = plinth(&[
+        "render",
+        model,
+        "-o",
+        out_name,
+        "--quality",
+        "share",
+        "--length",
+        "0.2",
+        "--bg-color",
+        "#c83cf0",
+        "--shadows",
+        "false",
+        "--all",
+        "--json",
+    ]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let manifest: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(manifest["frames"], 6);
+    assert_eq!(manifest["files"].as_array().unwrap().len(), 5);
+    let stream = probe(&out);
+    for (key, value) in [
+        ("codec_name", "h264"),
+        ("profile", "High"),
+        ("pix_fmt", "yuv420p"),
+        ("color_range", "tv"),
+        ("color_space", "bt709"),
+        ("color_primaries", "bt709"),
+        ("color_transfer", "bt709"),
+        ("r_frame_rate", "30/1"),
+        ("nb_read_packets", "6"),
+    ] {
+        assert_eq!(stream[key], value, "{key}");
+    }
+    assert_eq!((&stream["width"], &stream["height"]), (&960.into(), &540.into()));
+    let corner = &first_frame(&out)[..3];
+    for (is, should) in corner.iter().zip([0xC8_u8, 0x3C, 0xF0]) {
+        assert!(is.abs_diff(should) <= 2, "{corner:?}");
+    }
+    let bytes = std::fs::read(&out).unwrap();
+    let find = |tag: &[u8]| bytes.windows(4).position(|w| w == tag).unwrap();
+    assert!(find(b"moov") < find(b"mdat"), "not faststart");
+    assert_eq!(std::fs::read(folder.path().join("cube.web.mp4")).unwrap(), bytes);
+}
+
+#[test]
+fn pro_is_prores_with_straight_alpha() {
+    let folder = tempfile::tempdir().unwrap();
+    let (model, out) = (folder.path().join("cube.glb"), folder.path().join("cube.mov"));
+    std::fs::write(&model, glb::cube()).unwrap();
+    let done = plinth(&["render", model.to_str().unwrap(), "-o", out.to_str().unwrap(), "--length", "0.03"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let stream = probe(&out);
+    assert_eq!(stream["codec_tag_string"], "ap4h");
+    assert!(stream["pix_fmt"].as_str().unwrap().starts_with("yuva444p"), "{stream}");
+    for key in ["color_space", "color_primaries", "color_transfer"] {
+        assert_eq!(stream[key], "bt709", "{key}");
+    }
+}
+
+#[test]
+fn bad_models_end_in_one_clear_line_and_leave_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = glb::cube();
+    let cut = good[..good.len() - 40].to_vec();
+    let cases: [(&str, Vec<u8>); 4] = [
+        ("empty", Vec::new()),
+        ("cut", cut),
+        ("text", b"this is no model at all".to_vec()),
+        ("cycle", glb::with_json(r#"{"asset":{"version":"2.0"},"nodes":[{"children":[1]},{"children":[0]}]}"#)),
+    ];
+    for (name, bytes) in cases {
+        let (model, out) = (folder.path().join(format!("{name}.glb")), folder.path().join(format!("{name}.mp4")));
+        std::fs::write(&model, bytes).unwrap();
+        std::fs::write(&out, b"an older video").unwrap();
+        let done = plinth(&["render", model.to_str().unwrap(), "-o", out.to_str().unwrap(), "-q"]);
+        assert_eq!(done.status.code(), Some(1), "{name}");
+        let said: Vec<String> =
+            text(&done.stderr).lines().filter(|l| l.starts_with("plinth:")).map(str::to_owned).collect();
+        assert_eq!(said.len(), 1, "{name}: {said:?}");
+        assert!(!said[0].contains("internal error"), "{name}: {said:?}");
+        assert_eq!(std::fs::read(&out).unwrap(), b"an older video", "{name}");
+    }
+    let left = std::fs::read_dir(folder.path())
+        .unwrap()
+        .filter(|e| e.as_ref().is_ok_and(|e| e.file_name().to_string_lossy().starts_with(".partial")));
+    assert_eq!(left.count(), 0);
+}

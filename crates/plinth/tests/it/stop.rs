@@ -1,0 +1,107 @@
+//! A wish to stop, at any time.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::{Place, plinth, program, text};
+
+/// A render of a minute, and what it says.
+struct Running {
+    child: Child,
+    said: BufReader<ChildStderr>,
+}
+
+impl Running {
+    fn start(place: &Place, ffmpeg: &str) -> Self {
+        std::fs::write(place.file("out.mp4"), b"an older video").unwrap();
+        let mut child = program()
+            .args(["render", &place.file("cube.glb"), "-o", &place.file("out.mp4"), "--all"])
+            .args(["--quality", "share", "--length", "60", "--ffmpeg", ffmpeg])
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let said = BufReader::new(child.stderr.take().unwrap());
+        Self { child, said }
+    }
+
+    /// Waits for a line that begins so.
+    fn until(&mut self, words: &str) {
+        let mut line = String::new();
+        while !line.starts_with(words) {
+            line.clear();
+            assert!(self.said.read_line(&mut line).unwrap() > 0, "it ended before it said '{words}'");
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        assert!(Command::new("kill").arg(name).arg(self.child.id().to_string()).status().unwrap().success());
+    }
+
+    /// How it ends: exit code and last line.
+    fn end(mut self) -> (Option<i32>, String) {
+        let last = self.said.lines().map_while(Result::ok).last();
+        (self.child.wait().unwrap().code(), last.unwrap_or_default())
+    }
+}
+
+fn assert_untouched(place: &Place) {
+    assert_eq!(place.names(), ["cube.glb", "out.mp4"]);
+    assert_eq!(std::fs::read(place.file("out.mp4")).unwrap(), b"an older video");
+}
+
+#[test]
+fn a_signal_at_any_time_ends_with_its_code_and_leaves_everything_as_it_was() {
+    let moments = ["loading", "preparing", "rendering 0/", "rendering 180/"];
+    let both = moments.map(|moment| [(moment, "-INT", 130), (moment, "-TERM", 143)]);
+    for (moment, signal, code) in both.into_iter().flatten().chain([("rendering 0/", "-HUP", 129)]) {
+        let place = Place::new();
+        let mut running = Running::start(&place, "ffmpeg");
+        running.until(moment);
+        let begin = Instant::now();
+        running.signal(signal);
+        let (ended, last) = running.end();
+        assert_eq!((ended, last.as_str()), (Some(code), "plinth: cancelled"), "{signal} while {moment}");
+        assert!(begin.elapsed() < Duration::from_secs(10), "{signal} while {moment}: {:?}", begin.elapsed());
+        assert_untouched(&place);
+    }
+}
+
+#[test]
+fn a_signal_is_heard_while_an_encoder_takes_no_frames() {
+    let place = Place::new();
+    let hangs = place.script(r#"case "$*" in -version) exec ffmpeg -version;; esac; sleep 60"#);
+    let mut running = Running::start(&place, &hangs);
+    running.until("rendering 0/");
+    std::thread::sleep(Duration::from_secs(1));
+    running.signal("-TERM");
+    assert_eq!(running.end(), (Some(143), "plinth: cancelled".to_owned()));
+    assert_untouched(&place);
+}
+
+#[test]
+fn a_killed_run_leaves_the_older_file_and_the_next_run_removes_its_traces() {
+    let place = Place::new();
+    let mut running = Running::start(&place, "ffmpeg");
+    running.until("rendering 180/");
+    running.signal("-KILL");
+    running.end();
+    assert_eq!(std::fs::read(place.file("out.mp4")).unwrap(), b"an older video");
+    assert!(place.names().len() > 2, "a kill that left no trace tests nothing: {:?}", place.names());
+    let done = plinth(&["render", &place.file("cube.glb"), "-o", &place.file("still.png"), "--quality", "share"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert_eq!(place.names(), ["cube.glb", "out.mp4", "still.png"]);
+}
+
+#[test]
+fn a_dying_encoder_ends_the_render_with_its_words() {
+    let place = Place::new();
+    let dies = place.script(
+        r#"case "$*" in -version) exec ffmpeg -version;; esac; head -c 5000000 >/dev/null; echo 'no more room' >&2; exit 1"#,
+    );
+    let running = Running::start(&place, &dies);
+    let (code, last) = running.end();
+    assert_eq!(code, Some(1));
+    assert!(last.starts_with("plinth: encoding ") && last.ends_with(" failed: no more room"), "{last}");
+    assert_untouched(&place);
+}

@@ -1,0 +1,143 @@
+//! What the command line takes, and what it refuses.
+
+use crate::{Place, plinth, text};
+
+/// Runs with a model and an output that would do, and these flags before or behind them.
+fn refused(place: &Place, out: &str, flags: &[&str]) -> String {
+    let (model, out) = (place.file("cube.glb"), place.file(out));
+    let mut args = vec!["render", &model, "-o", &out, "-q"];
+    args.extend(flags);
+    let done = plinth(&args);
+    assert_eq!(done.status.code(), Some(2), "{flags:?}: {}", text(&done.stderr));
+    let said = text(&done.stderr);
+    assert_eq!(said.lines().count(), 1, "{said}");
+    said
+}
+
+#[test]
+fn wrong_usage_is_2_and_one_line_that_names_what_is_wrong() {
+    assert_eq!(plinth(&[]).status.code(), Some(2));
+    assert_eq!(plinth(&["render"]).status.code(), Some(2));
+    assert_eq!(plinth(&["nonsense"]).status.code(), Some(2));
+    let place = Place::new();
+    let older = place.file("out.mp4");
+    let cases: [(&str, &[&str], &str); 13] = [
+        ("out.mp4", &["--zoom", "9"], "zoom must be a number from 0.5 to 2"),
+        ("out.mp4", &["--settings", r##"{"bgcolor":"#fff"}"##], "did you mean 'bgColor'"),
+        ("out.mp4", &["--settings", "{zoom}"], "--settings is not valid JSON"),
+        ("out.mp4", &["--settings", "[1]"], "--settings must be a JSON object"),
+        ("out.mp4", &["--quality", "pro"], "quality pro is a .mov"),
+        ("out.mov", &["--quality", "share"], "a .mov is quality pro, not share"),
+        ("out.avi", &[], "must end in .mp4, .mov or .png"),
+        ("out.png", &["--all"], "a .png is a still alone"),
+        ("out.mp4", &["--poster", "poster.jpg"], "--poster takes a .png file"),
+        ("out.mp4", &["--thumb", "thumb.png"], "--thumb takes a .mp4 file"),
+        ("out.mp4", &["--web", &older], "is named for two outputs"),
+        ("out.mp4", &["--env", "sdr.webp,gain.webp"], "--env takes one .hdr file, or the three parts"),
+        ("out.mp4", &["--env", "a.hdr", "--env", "b.hdr"], "--env takes one .hdr file, or the three parts"),
+    ];
+    for (out, flags, words) in cases {
+        let said = refused(&place, out, flags);
+        assert!(said.contains(words), "{said}");
+    }
+    let done = plinth(&["render", "model.fbx", "-o", &place.file("out.mp4")]);
+    assert_eq!(done.status.code(), Some(2));
+}
+
+#[test]
+fn what_is_not_there_is_a_failure_and_named() {
+    let place = Place::new();
+    let cube = place.file("cube.glb");
+    let out = place.file("out.mp4");
+    let nowhere = place.file("no/out.mp4");
+    let cases: [(&[&str], &str); 5] = [
+        (&["render", "none.glb", "-o", &out], "none.glb cannot be read"),
+        (&["render", &cube, "-o", &nowhere], "does not exist; make it first"),
+        (&["render", &cube, "-o", &out, "--env", "none.hdr"], "none.hdr cannot be read"),
+        (&["render", &cube, "-o", &out, "--settings", "@none.json"], "none.json cannot be read"),
+        (&["render", &cube, "-o", &out, "-q", "--ffmpeg", "/nowhere/ffmpeg"], "install ffmpeg"),
+    ];
+    for (args, words) in cases {
+        let done = plinth(args);
+        let said = text(&done.stderr);
+        assert_eq!((done.status.code(), said.lines().count()), (Some(1), 1), "{said}");
+        assert!(said.contains(words), "{said}");
+    }
+}
+
+#[test]
+fn an_environment_is_given_before_or_behind_the_model_as_one_file_or_three() {
+    let place = Place::new();
+    let (hdr, sdr, gain, json) =
+        (place.file("a.hdr"), place.file("s.webp"), place.file("g.webp"), place.file("m.json"));
+    let mut radiance = b"#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y 4 +X 8\n".to_vec();
+    radiance.extend([128, 128, 128, 129].repeat(32));
+    std::fs::write(&hdr, radiance).unwrap();
+    for file in [&sdr, &gain] {
+        image::RgbImage::from_pixel(8, 4, image::Rgb([180; 3])).save(file).unwrap();
+    }
+    let numbers = r#"{"gamma":[1,1,1],"hdrCapacityMin":0,"hdrCapacityMax":4,"offsetSdr":[0.015625,0.015625,0.015625],
+        "offsetHdr":[0.015625,0.015625,0.015625],"gainMapMin":[0,0,0],"gainMapMax":[4,4,4]}"#;
+    std::fs::write(&json, numbers).unwrap();
+    // A comma in a name is a comma in a name where there is such a file.
+    let odd = place.file("a,b.hdr");
+    std::fs::copy(&hdr, &odd).unwrap();
+    let three = [sdr.as_str(), &gain, &json].join(",");
+    let (cube, out) = (place.file("cube.glb"), place.file("out.png"));
+    let rest = ["-o", &out, "--quality", "share", "-q"];
+    let mut pictures = Vec::new();
+    for (before, behind) in [
+        (vec!["--env", &hdr], vec![]),
+        (vec![], vec!["--env", &hdr]),
+        (vec!["--env", &odd], vec![]),
+        (vec!["--env", &three], vec![]),
+        (vec![], vec!["--env", &three]),
+        (vec!["--env", &sdr, "--env", &gain, "--env", &json], vec![]),
+        (vec![], vec![]),
+    ] {
+        let mut args = vec!["render"];
+        args.extend(&before);
+        args.push(&cube);
+        args.extend(&behind);
+        args.extend(rest);
+        let done = plinth(&args);
+        assert!(done.status.success(), "{before:?} {behind:?}: {}", text(&done.stderr));
+        pictures.push(std::fs::read(&out).unwrap());
+    }
+    let [first, second, odd, triple, behind, repeated, none] = pictures.try_into().unwrap();
+    assert!(first == second && first == odd, "one file in different places");
+    assert!(triple == behind && triple == repeated, "three files in different places");
+    assert!(first != triple && first != none && triple != none, "the environment has no effect");
+}
+
+#[test]
+fn each_output_has_a_flag_and_all_names_those_that_have_none() {
+    let place = Place::new();
+    let (cube, out, poster) = (place.file("cube.glb"), place.file("out.mp4"), place.file("my poster.png"));
+    let common = ["render", &cube, "-o", &out, "--quality", "share", "--length", "0.05", "-q", "--poster", &poster];
+    let done = plinth(&common);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert_eq!(place.names(), ["cube.glb", "my poster.png", "out.mp4"]);
+    let done = plinth(&[&common[..], &["--all"]].concat());
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert_eq!(
+        place.names(),
+        ["cube.glb", "my poster.png", "out.mp4", "out.small.png", "out.thumb.mp4", "out.web.mp4"]
+    );
+}
+
+#[test]
+fn progress_is_plain_lines_where_there_is_no_terminal() {
+    let place = Place::new();
+    let (cube, out) = (place.file("cube.glb"), place.file("out.mp4"));
+    let common = ["render", &cube, "-o", &out, "--quality", "share", "--length", "1"];
+    let said = text(&plinth(&common).stderr);
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(&lines[..3], ["loading", "preparing", "rendering 0/30"], "{said}");
+    assert_eq!(lines.last(), Some(&"finishing"), "{said}");
+    assert!(lines.iter().any(|l| l.starts_with("rendering 15/30 ") && l.ends_with(" left")), "{said}");
+    assert!(!said.contains(['\r', '\x1b']), "{said:?}");
+    for silent in ["--quiet", "--json"] {
+        assert_eq!(text(&plinth(&[&common[..], &[silent]].concat()).stderr), "", "{silent}");
+    }
+}

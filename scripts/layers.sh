@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Compares what each crate of the workspace depends on with the layer table in ARCHITECTURE.md.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# "crate: dependency dependency", in order, from the rows below the heading.
+told=$(awk -F '|' '
+    /^#/                          { inside = /Layer table/ }
+    inside && $2 ~ /^ *plinth/    { gsub(/[ ]/, "", $2); gsub(/,/, " ", $3); print $2 ":" $3 }
+' ARCHITECTURE.md | while IFS=: read -r crate dependencies; do
+    # shellcheck disable=SC2086  # words, one a line
+    echo "$crate: $(printf '%s\n' $dependencies | sort | xargs)"
+done | sort)
+
+tree() { cargo tree --all-features --edges normal,build --prefix none "$@" | awk '$1 ~ /^plinth/ { print $1 }' | sort -u; }
+found=$(for crate in $(tree --workspace --depth 0); do
+    echo "$crate: $(tree --package "$crate" --depth 1 | grep -vx "$crate" | xargs || true)"
+done | sort)
+
+if [[ -z $told || -z $found ]]; then
+    echo "layers: no table found in ARCHITECTURE.md, or no crates" >&2
+    exit 1
+fi
+if ! diff --label "ARCHITECTURE.md, layer table" --label "Cargo.toml of the crates" -U 0 <(echo "$told") <(echo "$found") >&2; then
+    echo "layers: a new arrow changes the table in ARCHITECTURE.md, with a reason; otherwise remove the dependency" >&2
+    exit 1
+fi
+echo "layers: $(wc -l <<<"$found") crates as the table says"
