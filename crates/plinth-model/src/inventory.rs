@@ -85,7 +85,8 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
         // One that cannot be read is not drawn with: loading would have refused it.
         match header(&source, i) {
             Ok((format, (width, height))) => {
-                textures.push(TextureSummary { name: image.name.clone(), format: format.to_owned(), width, height })
+                let (name, format) = (image.name.clone(), format.to_owned());
+                textures.push(TextureSummary { name, format, width, height });
             }
             Err(problem) => warnings.push(format!("not used: {problem}")),
         }

@@ -131,21 +131,26 @@ fn decode(source: &Source<'_>, index: usize, max_side: u32) -> Result<Image> {
     let bytes = bytes(source, index)?;
     let raster = match kind(&bytes) {
         Some(Kind::Ktx2) => ktx2(&bytes, index)?,
-        _ => raster(&bytes, index, source.limits)?,
+        _ => raster(&bytes, source.limits).map_err(|problem| unreadable(index, problem))?,
     };
     Ok(raster.into_image(max_side))
 }
 
-fn raster(bytes: &[u8], index: usize, limits: Limits) -> Result<Raster> {
-    let mut reader = reader(bytes, index)?;
+/// Decodes a PNG, JPEG or WebP.
+/// Errors: what is wrong with it.
+pub(crate) fn raster(bytes: &[u8], limits: Limits) -> std::result::Result<Raster, String> {
+    let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|e| e.to_string())?;
     let mut bounds = image::Limits::default();
     bounds.max_alloc = Some(limits.decoded_bytes);
     reader.limits(bounds);
-    let mut decoder = reader.into_decoder().map_err(|e| unreadable(index, e))?;
-    check("bytes in one decoded image", decoder.total_bytes(), limits.decoded_bytes)?;
+    let mut decoder = reader.into_decoder().map_err(|e| e.to_string())?;
+    let size = decoder.total_bytes();
+    if size > limits.decoded_bytes {
+        return Err(format!("it takes {size} bytes decoded, more than {}", limits.decoded_bytes));
+    }
     // Textures carry colours as they are: an embedded profile or orientation is not applied.
     let _profile = decoder.icc_profile();
-    image::DynamicImage::from_decoder(decoder).map(Raster::from).map_err(|e| unreadable(index, e))
+    image::DynamicImage::from_decoder(decoder).map(Raster::from).map_err(|e| e.to_string())
 }
 
 fn ktx2(bytes: &[u8], index: usize) -> Result<Raster> {

@@ -162,7 +162,7 @@ impl Reading<'_> {
     }
 
     fn read_influences(attributes: &Attributes<'_>, out: &mut Primitive) -> Result<()> {
-        let mut sets: Vec<(Vec<[f32; 4]>, Vec<[f32; 4]>)> = Vec::new();
+        let mut sets = Vec::new();
         for set in 0..MAX_INFLUENCE_SETS {
             let joints = attributes.vectors::<4>(&format!("JOINTS_{set}"))?;
             let weights = attributes.vectors::<4>(&format!("WEIGHTS_{set}"))?;

@@ -45,15 +45,14 @@ pub(crate) fn convert_textures(
         let Texture { image, sampler } = textures[reference.texture];
         let [r, g, b] = old.specular_factor;
         let key = (image, [r, g, b, old.glossiness_factor].map(f32::to_bits));
-        let image = match made.get(&key) {
-            Some(image) => *image,
-            None => {
-                pixels += pixels_of(&images[image]);
-                check("pixels in images", pixels, source.limits.image_pixels)?;
-                images.push(converted(old, &images[image]));
-                made.insert(key, images.len() - 1);
-                images.len() - 1
-            }
+        let image = if let Some(image) = made.get(&key) {
+            *image
+        } else {
+            pixels += pixels_of(&images[image]);
+            check("pixels in images", pixels, source.limits.image_pixels)?;
+            images.push(converted(old, &images[image]));
+            made.insert(key, images.len() - 1);
+            images.len() - 1
         };
         reference.texture = textures.len();
         textures.push(Texture { image, sampler });
