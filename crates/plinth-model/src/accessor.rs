@@ -173,13 +173,15 @@ impl<'a> Reader<'a> {
         Ok(vec![T::default(); count])
     }
 
+    fn wrong_width(&self, needed: usize) -> ModelError {
+        let problem = format!("it has {} components where {needed} are needed", self.components);
+        ModelError::invalid(self.place.as_str(), problem)
+    }
+
     /// All values as vectors of `N`, which must be the accessor's own number of components.
     pub(crate) fn vectors<const N: usize>(&self) -> Result<Vec<[f32; N]>> {
         if self.components != N {
-            return Err(ModelError::invalid(
-                self.place.as_str(),
-                format!("it has {} components where {N} are needed", self.components),
-            ));
+            return Err(self.wrong_width(N));
         }
         self.source.budget.take::<[f32; N]>(self.count)?;
         let mut values = vec![[0.0; N]; self.count];
@@ -187,8 +189,11 @@ impl<'a> Reader<'a> {
         Ok(values)
     }
 
-    /// All values as unsigned integers.
+    /// All values as unsigned integers; one component each.
     pub(crate) fn integers(&self) -> Result<Vec<u32>> {
+        if self.components != 1 {
+            return Err(self.wrong_width(1));
+        }
         match self.component {
             Component::U8 | Component::U16 | Component::U32 => {
                 let mut values = self.zeros(self.components)?;
