@@ -6,7 +6,7 @@ use std::io::Cursor;
 use image::{ImageDecoder, ImageFormat, ImageReader};
 use rayon::prelude::*;
 
-use super::ktx2::Plain;
+use super::ktx2::{Plain, checked_size};
 use super::raster::Raster;
 use crate::error::{ModelError, Result};
 use crate::limits::{Limits, check};
@@ -111,10 +111,7 @@ fn unreadable(index: usize, problem: impl std::fmt::Display) -> ModelError {
 pub(crate) fn size(bytes: &[u8], index: usize) -> Result<(u32, u32)> {
     let (width, height) = match kind(bytes) {
         None => return Err(unreadable(index, "not a PNG, JPEG, WebP or KTX2 image")),
-        Some(Kind::Ktx2) => match Plain::open(bytes) {
-            Some(plain) => (plain.width, plain.height),
-            None => basisu::Transcoder::new(bytes).map_err(|e| unreadable(index, format!("{e:?}")))?.base_dimensions(),
-        },
+        Some(Kind::Ktx2) => checked_size(bytes).ok_or_else(|| unreadable(index, "its KTX2 header is broken"))?,
         Some(_) => reader(bytes, index)?.into_dimensions().map_err(|e| unreadable(index, e))?,
     };
     if width == 0 || height == 0 {

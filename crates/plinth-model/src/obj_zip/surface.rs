@@ -15,9 +15,9 @@ const MAX_AROUND: usize = 64;
 
 /// What the faces around each position make of its normals; over the whole file, so that parts meet without a seam.
 pub(super) struct Smooth {
-    /// Positions and area normals of the corners that are smooth by angle, sorted by position.
+    /// Positions and weighted normals of the corners that are smooth by angle, sorted by position.
     around: Vec<(u32, Vec3)>,
-    /// Sums of area normals by position and smoothing group.
+    /// Sums of weighted normals by position and smoothing group.
     groups: HashMap<(u32, u32), Vec3>,
 }
 
@@ -35,8 +35,10 @@ impl Smooth {
             }
             let taken = budget.take_bytes(BYTES_PER_TRIANGLE);
             taken.map_err(|e| ImportError::Model { problem: e.to_string() })?;
-            let normal = area_normal(obj, triangle);
-            for corner in triangle.corners {
+            let angles = angles(obj, triangle);
+            let unit = unit_normal(obj, triangle);
+            for (corner, angle) in triangle.corners.into_iter().zip(angles) {
+                let normal = unit * angle;
                 match triangle.smoothing {
                     Smoothing::Off => {}
                     Smoothing::ByAngle => around.push((corner.position, normal)),
@@ -54,7 +56,7 @@ impl Smooth {
         if let Some(normal) = given(obj, corner) {
             return normal;
         }
-        let own = area_normal(obj, triangle).normalize_or(Vec3::Y);
+        let own = unit_normal(obj, triangle).normalize_or(Vec3::Y);
         match triangle.smoothing {
             Smoothing::Off => own,
             Smoothing::Group(group) => {
@@ -79,9 +81,25 @@ fn given(obj: &Obj, corner: Corner) -> Option<Vec3> {
     (corner.normal != NONE).then(|| Vec3::from(obj.normals[corner.normal as usize]))?.try_normalize()
 }
 
-/// Normal with the length of twice the area; zero where that cannot be told.
-fn area_normal(obj: &Obj, triangle: &Triangle) -> Vec3 {
-    let [a, b, c] = triangle.corners.map(|c| Vec3::from(obj.positions[c.position as usize]));
-    let n = (b - a).cross(c - a);
-    if n.is_finite() { n } else { Vec3::ZERO }
+fn corners(obj: &Obj, triangle: &Triangle) -> [Vec3; 3] {
+    triangle.corners.map(|c| Vec3::from(obj.positions[c.position as usize]))
+}
+
+/// Zero where it cannot be told.
+fn unit_normal(obj: &Obj, triangle: &Triangle) -> Vec3 {
+    let [a, b, c] = corners(obj, triangle);
+    // Scaled first: the cross product of tiny edges would vanish, that of long ones overflow.
+    let (u, v) = (b - a, c - a);
+    let scale = u.abs().max_element().max(v.abs().max_element()).max(f32::MIN_POSITIVE);
+    (u / scale).cross(v / scale).normalize_or_zero()
+}
+
+/// Weights that do not depend on how a polygon was cut (Thürmer and Wüthrich 1998, "Computing Vertex Normals from
+/// Polygonal Facets").
+fn angles(obj: &Obj, triangle: &Triangle) -> [f32; 3] {
+    let p = corners(obj, triangle);
+    std::array::from_fn(|i| {
+        let to = |k: usize| (p[(i + k) % 3] - p[i]).normalize_or_zero();
+        to(1).dot(to(2)).clamp(-1.0, 1.0).acos()
+    })
 }

@@ -104,6 +104,36 @@ fn plain_ktx2_of_one_to_four_channels_is_read() {
 }
 
 #[test]
+fn ktx2_lengths_that_do_not_fit_its_size_are_refused() {
+    let good = include_bytes!("../fixtures/halves_uastc.ktx2");
+    for (at, value) in [(96, 0xAF_0000_0040_u64), (96, u64::MAX), (80, u64::MAX), (88, u64::MAX), (72, u64::MAX)] {
+        let mut bent = good.to_vec();
+        bent[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        assert!(ktx2(&bent).fault().contains("images[0]: it cannot be decoded: its KTX2 header is broken"), "{at}");
+    }
+    for (at, count) in [(28, 1), (32, 0xFFFF), (36, 6), (40, 33), (24, 0)] {
+        let mut bent = good.to_vec();
+        bent[at..at + 4].copy_from_slice(&u32::to_le_bytes(count));
+        assert!(ktx2(&bent).fault().contains("its KTX2 header is broken"), "{at}");
+    }
+}
+
+#[test]
+fn damaged_ktx2_never_panics() {
+    for good in
+        [include_bytes!("../fixtures/halves_etc1s.ktx2").as_slice(), include_bytes!("../fixtures/halves_uastc.ktx2")]
+    {
+        for at in 0..good.len() {
+            for change in [0xFF, 0x01, 0x80] {
+                let mut bent = good.to_vec();
+                bent[at] ^= change;
+                drop(ktx2(&bent).load_with(&LoadOptions::default()));
+            }
+        }
+    }
+}
+
+#[test]
 fn ktx2_without_its_extension_is_shown_with_a_warning() {
     let mut glb = ktx2(include_bytes!("../fixtures/halves_etc1s.ktx2"));
     glb.json["textures"][0] = json!({"source": 0});

@@ -17,9 +17,10 @@ mod glb;
 mod images;
 mod inspecting;
 mod limits;
-
+mod malformed;
 mod materials;
 mod nodes;
-
+mod obj_zip;
 mod skins;
 mod structure;
+mod zips;
