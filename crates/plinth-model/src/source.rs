@@ -53,7 +53,8 @@ impl<'a> Source<'a> {
         let container = container::read(bytes)?;
         let text = std::str::from_utf8(container.json)
             .map_err(|e| ModelError::Json { problem: format!("not UTF-8 at byte {}", e.valid_up_to()) })?;
-        check_size(text, limits)?;
+        let budget = Budget::new(limits.decoded_bytes);
+        check_size(text, limits, &budget)?;
         let root: Root = serde_json::from_str(text).map_err(|e| json_error(&e))?;
         check_asset(&root)?;
         for (i, image) in root.images.iter().enumerate() {
@@ -61,7 +62,6 @@ impl<'a> Source<'a> {
                 return Err(ModelError::External { place: format!("images[{i}]"), uri: shortened(uri) });
             }
         }
-        let budget = Budget::new(limits.decoded_bytes);
         let mut buffers = Vec::with_capacity(root.buffers.len());
         for (i, buffer) in root.buffers.iter().enumerate() {
             buffers.push(resolve_buffer(i, buffer, container.bin, &budget)?);

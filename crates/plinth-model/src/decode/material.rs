@@ -10,6 +10,7 @@ use crate::source::Source;
 
 /// All materials and, at the end, the default one.
 pub(crate) fn materials(source: &Source<'_>) -> Result<Vec<Material>> {
+    source.budget.take::<Material>(source.root.materials.len())?;
     let mut out: Vec<Material> = source
         .root
         .materials

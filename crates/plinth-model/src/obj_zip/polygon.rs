@@ -8,7 +8,7 @@ use super::obj::Corner;
 /// Larger polygons are fanned: cutting ears takes time with the square of their corners.
 const MAX_EARS: usize = 2000;
 /// Sum of those squares over one file, after which polygons are fanned: a few seconds for the worst shapes.
-const MAX_EAR_STEPS: u64 = 40_000_000;
+const MAX_EAR_STEPS: u64 = 100_000_000;
 
 /// Cuts polygons one after the other.
 #[derive(Default)]
