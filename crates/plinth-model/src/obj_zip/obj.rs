@@ -157,6 +157,9 @@ impl Reader<'_> {
         let (obj, state) = (&mut self.obj, &mut self.state);
         state.face.clear();
         for word in rest.split_whitespace() {
+            if state.face.len() == MAX_CORNERS {
+                return Err(format!("a face has more than {MAX_CORNERS} corners"));
+            }
             let corner = corner(word, obj).ok_or("a face names a vertex that does not exist")?;
             state.face.push(corner);
         }
@@ -166,9 +169,10 @@ impl Reader<'_> {
         let count = state.face.len() - 2;
         self.budget.take::<Triangle>(count).map_err(|e| e.to_string())?;
         state.triangles += count as u64;
-        if state.triangles.saturating_mul(3) > self.limits.indices || obj.positions.len() as u64 > self.limits.vertices
-        {
-            return Err("the model is too large".to_owned());
+        let most = MAX_TRIANGLES.min(self.limits.indices / 3);
+        if state.triangles > most || obj.positions.len() as u64 > self.limits.vertices {
+            let vertices = self.limits.vertices;
+            return Err(format!("there are more than {most} triangles or {vertices} vertices"));
         }
         let part = match self.state.part {
             Some(part) => part,
@@ -198,6 +202,12 @@ impl Reader<'_> {
     }
 }
 
+/// Most triangles: more than fit into an archive, unless it repeats itself.
+const MAX_TRIANGLES: u64 = 16_000_000;
+/// Most corners of a face.
+const MAX_CORNERS: usize = 1_000_000;
+/// Most numbers of a line: a position, a weight and a colour.
+const MAX_NUMBERS: usize = 8;
 /// Longest name of an object or material.
 const MAX_NAME_BYTES: usize = 1024;
 /// Most libraries that one file names.
@@ -208,6 +218,7 @@ const PART_BYTES: u64 = 4096;
 fn floats(rest: &str) -> Result<Vec<f32>, String> {
     text::without_comment(rest)
         .split_whitespace()
+        .take(MAX_NUMBERS)
         .map(|t| t.parse::<f32>().ok().filter(|v| v.is_finite()))
         .collect::<Option<_>>()
         .ok_or_else(|| "a number is not finite or not a number".to_owned())

@@ -311,6 +311,11 @@ fn faces_without_end_are_bounded() {
     let obj = format!("v 0 0 0\n{}", "f 1 1 1\n".repeat(100_000));
     let problem = glb_from_zip(&zip(&[("a.obj", obj.as_bytes())]), &limits).unwrap_err().to_string();
     assert!(problem.contains("bytes of decoded data"), "{problem}");
+    let few = Limits { indices: 30, ..Limits::default() };
+    let problem = glb_from_zip(&zip(&[("a.obj", obj.as_bytes())]), &few).unwrap_err().to_string();
+    assert!(problem.contains("there are more than 10 triangles"), "{problem}");
+    let line = format!("v 0 0 0\nf{}\n", " 1".repeat(1_000_001));
+    refused("one face", &zip(&[("a.obj", line.as_bytes())]), true, "a face has more than 1000000 corners");
 }
 
 #[test]
