@@ -34,7 +34,7 @@ pub(crate) fn generate(primitive: &mut Primitive, uv_set: usize) {
         .map(|([x, y, z, w], normal)| {
             let length = (x * x + y * y + z * z).sqrt();
             let hand = if w < 0.0 { -1.0 } else { 1.0 };
-            if length > 1e-12 {
+            if length > 1e-12 && length.is_finite() {
                 [x / length, y / length, z / length, hand]
             } else {
                 let [a, b, c] = Vec3::from(*normal).any_orthonormal_vector().to_array();
