@@ -8,6 +8,7 @@ use crate::decode::image;
 use crate::error::Result;
 use crate::load::{LoadOptions, load, triangles, unique};
 use crate::source::Source;
+use crate::warnings::Warnings;
 
 /// What is in a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -79,7 +80,7 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
             unique_material(&mut seen, &name)
         })
         .collect();
-    let mut warnings = model.warnings;
+    let mut unused = Warnings::default();
     let mut textures = Vec::new();
     for (i, image) in source.root.images.iter().enumerate() {
         // One that cannot be read is not drawn with: loading would have refused it.
@@ -88,7 +89,7 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
                 let (name, format) = (image.name.clone(), format.to_owned());
                 textures.push(TextureSummary { name, format, width, height });
             }
-            Err(problem) => warnings.push(format!("not used: {problem}")),
+            Err(problem) => unused.add(&format!("not used: {problem}")),
         }
     }
     let drawn = || model.nodes.iter().filter_map(|n| Some((&model.meshes[n.mesh?], n.instances.len().max(1) as u64)));
@@ -109,7 +110,7 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
         textures,
         extensions_used: source.root.extensions_used.clone(),
         extensions_required: source.root.extensions_required.clone(),
-        warnings,
+        warnings: model.warnings.into_iter().chain(unused.into_list()).collect(),
     })
 }
 

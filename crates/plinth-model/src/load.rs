@@ -7,6 +7,7 @@ use crate::error::{ModelError, Result};
 use crate::limits::Limits;
 use crate::model::{Image, Material, Model, Node, Primitive, Skin, Texture, TextureRef, Topology};
 use crate::source::Source;
+use crate::warnings::Warnings;
 
 /// How a model is loaded.
 #[derive(Clone, Copy, Debug)]
@@ -215,13 +216,13 @@ fn resolved_textures(maybe: Vec<Option<Texture>>, images: &mut Vec<Image>) -> Ve
 }
 
 fn warnings(source: &Source<'_>) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings = Warnings::default();
     for mesh in &source.root.meshes {
         let odd = |p: &&crate::json::Primitive| matches!(p.mode, Some(0..=3));
         let count = mesh.primitives.iter().filter(odd).count();
         if count > 0 {
             let name = mesh.name.as_deref().unwrap_or("a mesh");
-            warnings.push(format!(
+            warnings.add(&format!(
                 "{}: {count} primitives of points or lines are not drawn",
                 crate::source::shortened(name)
             ));
@@ -232,9 +233,9 @@ fn warnings(source: &Source<'_>) -> Vec<String> {
         direct.and_then(|i| source.root.images.get(i)).is_some_and(|i| i.mime_type.as_deref() == Some("image/ktx2"))
     });
     if ktx2_undeclared {
-        warnings.push("KTX2 images are used without KHR_texture_basisu; shown all the same".to_owned());
+        warnings.add("KTX2 images are used without KHR_texture_basisu; shown all the same");
     }
-    warnings
+    warnings.into_list()
 }
 
 /// Triangles of a primitive.

@@ -10,13 +10,12 @@ mod surface;
 mod text;
 mod texture;
 mod to_glb;
-mod warnings;
 
 pub use error::ImportError;
 use pictures::Pictures;
-use warnings::Warnings;
 
 use crate::limits::{Budget, Limits};
+use crate::warnings::Warnings;
 
 /// Most bytes that an archive may unpack to.
 const UNPACKED_BYTES: u64 = 500_000_000;

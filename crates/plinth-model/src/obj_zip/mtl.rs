@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::archive::Archive;
 use super::obj::Obj;
 use super::texture::{TextureUse, texture_use};
-use super::warnings::Warnings;
 use super::{ImportError, text};
 use crate::decode::image::linear_from_srgb;
+use crate::warnings::Warnings;
 
 /// A material as far as glTF can hold it.
 #[derive(Clone, Debug)]

@@ -9,10 +9,10 @@ use image::codecs::png::PngEncoder;
 use super::ImportError;
 use super::archive::Archive;
 use super::texture::TextureUse;
-use super::warnings::Warnings;
 use crate::decode::image::{Kind, kind, raster};
 use crate::limits::Limits;
 use crate::model::Image;
+use crate::warnings::Warnings;
 
 /// Pictures that are put together are halved until no side is longer.
 const MAX_MADE_SIDE: u32 = 4096;

@@ -5,14 +5,14 @@ const MOST: usize = 50;
 
 /// Sentences for the caller.
 #[derive(Debug, Default)]
-pub(super) struct Warnings {
+pub(crate) struct Warnings {
     list: Vec<String>,
     more: usize,
 }
 
 impl Warnings {
     /// Adds one that is not there yet.
-    pub(super) fn add(&mut self, warning: &str) {
+    pub(crate) fn add(&mut self, warning: &str) {
         let warning: String = warning.chars().take(300).collect();
         if self.list.contains(&warning) {
             return;
@@ -25,7 +25,7 @@ impl Warnings {
     }
 
     /// All, and how many more there would be.
-    pub(super) fn into_list(self) -> Vec<String> {
+    pub(crate) fn into_list(self) -> Vec<String> {
         let more = (self.more > 0).then(|| format!("and {} more of the kind", self.more));
         self.list.into_iter().chain(more).collect()
     }
