@@ -39,7 +39,9 @@ if ! [[ -r /proc/self/status ]]; then
 fi
 
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+pid=
+# The render ends with this script; its wish to stop leaves no files.
+trap 'if [[ -n $pid ]]; then kill "$pid" 2>/dev/null; wait "$pid"; fi; rm -rf "$work"' EXIT
 
 # Resident kilobytes of a process, 0 when it is gone: PID. No subprocess, so that looks are cheap.
 resident() {
@@ -52,7 +54,7 @@ resident() {
 
 # Renders once: "program encoders together", in megabytes.
 measure() { # TIER SECONDS
-    local out=$work/out.mp4 pid children child
+    local out=$work/out.mp4 list children child
     local own=0 encoders=0 together=0 now sum
     if [[ $1 == pro ]]; then out=$work/out.mov; fi
     "$plinth" render "$model" -o "$out" --quality "$1" --length "$2" --all -q "${flags[@]}" >/dev/null 2>"$work/said" &
@@ -75,9 +77,11 @@ measure() { # TIER SECONDS
         sleep 0.05
     done
     if ! wait "$pid"; then
+        pid=
         cat "$work/said" >&2
         exit 1
     fi
+    pid=
     echo "$((own / 1024)) $((encoders / 1024)) $((together / 1024))" >"$work/result"
 }
 

@@ -42,14 +42,8 @@ impl Stop {
     pub(crate) fn listen() -> std::io::Result<Self> {
         let stop = Self::default();
         let arrived = Arc::new(AtomicUsize::new(0));
-        let signals = [
-            SIGINT,
-            SIGTERM,
-            // The terminal is gone.
-            #[cfg(unix)]
-            signal_hook::consts::SIGHUP,
-        ];
-        for signal in signals {
+        // Not SIGHUP: whoever starts a render with `nohup` wants it to go on.
+        for signal in [SIGINT, SIGTERM] {
             let number = usize::try_from(signal).unwrap_or_default();
             signal_hook::flag::register_usize(signal, Arc::clone(&arrived), number)?;
         }

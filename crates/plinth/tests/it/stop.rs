@@ -14,8 +14,12 @@ struct Running {
 
 impl Running {
     fn start(place: &Place, ffmpeg: &str) -> Self {
+        Self::start_by(program(), place, ffmpeg)
+    }
+
+    fn start_by(mut program: Command, place: &Place, ffmpeg: &str) -> Self {
         std::fs::write(place.file("out.mp4"), b"an older video").unwrap();
-        let mut child = program()
+        let mut child = program
             .args(["render", &place.file("cube.glb"), "-o", &place.file("out.mp4"), "--all"])
             .args(["--quality", "share", "--length", "60", "--ffmpeg", ffmpeg])
             .stderr(Stdio::piped())
@@ -54,7 +58,7 @@ fn assert_untouched(place: &Place) {
 fn a_signal_at_any_time_ends_with_its_code_and_leaves_everything_as_it_was() {
     let moments = ["loading", "preparing", "rendering 0/", "rendering 180/"];
     let both = moments.map(|moment| [(moment, "-INT", 130), (moment, "-TERM", 143)]);
-    for (moment, signal, code) in both.into_iter().flatten().chain([("rendering 0/", "-HUP", 129)]) {
+    for (moment, signal, code) in both.into_iter().flatten() {
         let place = Place::new();
         let mut running = Running::start(&place, "ffmpeg");
         running.until(moment);
@@ -65,6 +69,20 @@ fn a_signal_at_any_time_ends_with_its_code_and_leaves_everything_as_it_was() {
         assert!(begin.elapsed() < Duration::from_secs(10), "{signal} while {moment}: {:?}", begin.elapsed());
         assert_untouched(&place);
     }
+}
+
+#[test]
+fn a_render_started_with_nohup_outlives_its_terminal() {
+    let place = Place::new();
+    let mut nohup = Command::new("nohup");
+    nohup.arg(env!("CARGO_BIN_EXE_plinth")).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut running = Running::start_by(nohup, &place, "ffmpeg");
+    running.until("rendering 0/");
+    running.signal("-HUP");
+    running.until("rendering 180/");
+    running.signal("-TERM");
+    assert_eq!(running.end(), (Some(143), "plinth: cancelled".to_owned()));
+    assert_untouched(&place);
 }
 
 #[test]
