@@ -87,13 +87,8 @@ fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> 
     return mix(around, found.rgb / max(found.a, 1e-3), share);
 }
 
-fn transmitted_radiance(s: Surface, world: vec3<f32>, thickness: f32) -> vec3<f32> {
-    let ior = material.transmission.z;
-    // The index of refraction blurs less the nearer it is to 1 (KHR_materials_transmission, implementation notes).
-    let roughness = s.roughness * clamp(ior * 2.0 - 2.0, 0.0, 1.0);
-    if thickness <= 0.0 {
-        return beyond(world, -s.v, roughness, 0.0) * s.base;
-    }
+// Radiance that comes through a body with a far side, for one index of refraction.
+fn refracted_radiance(s: Surface, world: vec3<f32>, thickness: f32, roughness: f32, ior: f32) -> vec3<f32> {
     let inside = refract(-s.v, s.n, 1.0 / ior);
     let forward = max(dot(inside, frame.camera_axis.xyz), 0.05);
     let here = distance_along_axis(world);
@@ -119,4 +114,24 @@ fn transmitted_radiance(s: Surface, world: vec3<f32>, thickness: f32) -> vec3<f3
         radiance += beyond(exit, refract(inside, -outward, ior), roughness, path) * (1.0 - kept);
     }
     return radiance * through;
+}
+
+fn transmitted_radiance(s: Surface, world: vec3<f32>, thickness: f32) -> vec3<f32> {
+    let ior = material.transmission.z;
+    // The index of refraction blurs less the nearer it is to 1 (KHR_materials_transmission, implementation notes).
+    let roughness = s.roughness * clamp(ior * 2.0 - 2.0, 0.0, 1.0);
+    if thickness <= 0.0 {
+        return beyond(world, -s.v, roughness, 0.0) * s.base;
+    }
+#ifdef DISPERSION
+    // Red, green and blue are refracted apart (KHR_materials_dispersion, implementation notes).
+    let spread = (ior - 1.0) * 0.025 * material.transmission.w;
+    return vec3(
+        refracted_radiance(s, world, thickness, roughness, ior - spread).r,
+        refracted_radiance(s, world, thickness, roughness, ior).g,
+        refracted_radiance(s, world, thickness, roughness, ior + spread).b,
+    );
+#else
+    return refracted_radiance(s, world, thickness, roughness, ior);
+#endif
 }

@@ -124,6 +124,7 @@ mod tests {
             .map(|slot| SlotUse { slot, second_uv: slot == Slot::Occlusion, transformed: true })
             .collect();
         let mut sets: Vec<Vec<&str>> = features.iter().map(|f| vec![*f]).collect();
+        sets.push(vec!["TRANSMISSION", "DISPERSION"]);
         sets.push(features.to_vec());
         sets.push(Vec::new());
         for set in sets {

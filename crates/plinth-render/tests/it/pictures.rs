@@ -138,6 +138,25 @@ fn glass_without_refraction_shows_what_is_straight_behind() {
 }
 
 #[test]
+fn dispersion_parts_the_colours_of_an_edge() {
+    let colored_pixels = |dispersion: f32| {
+        let white = |mut p: plinth_model::Primitive| {
+            p.positions.iter_mut().for_each(|v| v[0] += 1.0);
+            p
+        };
+        let parts = vec![
+            (square(), colored(0.0, 0.0, 0.0), [0.0, 0.0, -1.6], 1.5),
+            (white(square()), colored(1.0, 1.0, 1.0), [0.0, 0.0, -1.5], 1.0),
+            (ball(48, 96), Material { dispersion, ..glass(1.5, 1.0) }, [0.0; 3], 0.7),
+        ];
+        let picture = picture(&scene(model(parts), &straight_on()), SIDE);
+        picture.iter().filter(|[r, g, b]| r.abs_diff(*g).max(b.abs_diff(*g)) > 60).count()
+    };
+    let (without, with) = (colored_pixels(0.0), colored_pixels(5.0));
+    assert!(with > without + 4, "{without} coloured pixels without, {with} with dispersion");
+}
+
+#[test]
 fn glass_behind_glass_is_seen() {
     let green = Material { base_color: [0.0, 1.0, 0.0, 1.0], ..glass(1.0, 0.0) };
     let clear = glass(1.0, 0.0);
