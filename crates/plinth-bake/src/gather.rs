@@ -16,6 +16,9 @@ const OFFSET: f32 = 1e-3;
 /// Transparent surfaces that a ray passes, at most.
 const MAX_PASSES: usize = 4;
 
+/// Transparency from which on a surface is seen through.
+const CLEAR: f32 = 0.05;
+
 /// What a ray found: the surface that stops it and its share of the light.
 #[derive(Clone, Copy)]
 pub(crate) struct Blocked {
@@ -115,6 +118,32 @@ impl<'a> Scene<'a> {
             direct += light * self.cast(origin, direction).through;
         }
         share(direct, open)
+    }
+
+    /// Whether a receiver is seen from one of the eyes, through clear surfaces too.
+    pub(crate) fn is_seen(&self, receiver: &Receiver, double_sided: bool, eyes: &[Vec3]) -> bool {
+        eyes.iter().any(|eye| {
+            let side = receiver.normal.dot(eye - receiver.position).signum();
+            let origin = receiver.position + receiver.inset + receiver.normal * (OFFSET * side);
+            (side > 0.0 || double_sided) && self.reaches(origin, *eye)
+        })
+    }
+
+    fn reaches(&self, mut origin: Vec3, eye: Vec3) -> bool {
+        for _ in 0..MAX_PASSES {
+            let distance = origin.distance(eye);
+            let direction = (eye - origin) / distance.max(OFFSET);
+            match self.bvh.intersect(origin, direction, OFFSET * 0.1) {
+                Some(hit) if hit.t < distance => {
+                    if self.transparency(&hit) < CLEAR {
+                        return false;
+                    }
+                    origin += direction * (hit.t + OFFSET);
+                }
+                _ => return true,
+            }
+        }
+        false
     }
 
     /// Follows a ray.

@@ -15,21 +15,26 @@ use crate::weld::{Inward, Receiver, Site, site};
 /// Positions in one cell of this size are one place, in world units (the model spans 2).
 const PLACE: f32 = 2e-6;
 
-/// Finds where meshes need more vertices for the light of an environment.
+/// Finds where meshes need more vertices for the light of an environment, as far as it is seen from `eyes`.
 /// Shape: a refinement per mesh; that of a mesh that is not `divisible` changes nothing.
-pub fn refine(meshes: &[BakeMesh], environment: &EnvironmentMap, options: &RefineOptions) -> Vec<Refinement> {
+pub fn refine(
+    meshes: &[BakeMesh],
+    environment: &EnvironmentMap,
+    eyes: &[Vec3],
+    options: &RefineOptions,
+) -> Vec<Refinement> {
     let shortest = shortest_edge(meshes, options);
     let mut places = HashMap::new();
     let mut drafts: Vec<Draft<'_>> = meshes.iter().map(|mesh| Draft::new(mesh, shortest, &mut places)).collect();
     if drafts.iter().any(Draft::has_long_edges) {
         let scene = Scene::new(meshes, environment, &[]);
         let hemisphere = Hemisphere::new(options.samples);
-        let mut known: HashMap<Site, Vec3> = HashMap::new();
+        let mut known: HashMap<Site, Known> = HashMap::new();
         let mut left = options.max_vertices;
         let mut next_place = places.len() as u32;
         for _ in 0..options.rounds {
             let survey = Survey::new(&drafts);
-            survey.probe(&scene, &hemisphere, &mut known);
+            survey.probe(&scene, &hemisphere, eyes, &mut known);
             let mut wanted = survey.wanted(&known, options);
             with_longest(&drafts, &mut wanted);
             let added = divide(&mut drafts, &mut next_place, &wanted, left);
@@ -226,6 +231,20 @@ struct Place {
     position: Vec3,
     normal: Vec3,
     inward: Inward,
+    double_sided: bool,
+}
+
+impl Place {
+    fn receiver(&self) -> Receiver {
+        Receiver { position: self.position, normal: self.normal, inset: self.inward.inset(self.normal) }
+    }
+}
+
+/// What is known of a place.
+#[derive(Clone, Copy)]
+struct Known {
+    light: Vec3,
+    seen: bool,
 }
 
 /// Edges long enough to be halved, with their ends and middles.
@@ -246,9 +265,15 @@ impl Survey {
                 for (a, b) in sides(t) {
                     let Some(edge) = draft.edge(a, b) else { continue };
                     let inside = t.map(|i| draft.position(i)).iter().sum::<Vec3>() / 3.0;
-                    let ends = [a, b].map(|i| out.place(draft.position(i), draft.normals[i as usize], inside));
+                    let mut place = |position, normal| {
+                        let index = out.place(position, normal);
+                        out.places[index].inward.add(inside - position);
+                        out.places[index].double_sided |= draft.mesh.double_sided;
+                        index
+                    };
+                    let ends = [a, b].map(|i| place(draft.position(i), draft.normals[i as usize]));
                     let (position, normal) = draft.middle(a, b);
-                    let middle = out.place(position, normal, inside);
+                    let middle = place(position, normal);
                     if seen.insert((ends[0].min(ends[1]), ends[0].max(ends[1]))) {
                         out.spans.push((ends, middle, edge, draft.length(a, b)));
                     }
@@ -258,37 +283,58 @@ impl Survey {
         out
     }
 
-    fn place(&mut self, position: Vec3, normal: Vec3, inside: Vec3) -> usize {
+    fn place(&mut self, position: Vec3, normal: Vec3) -> usize {
         let site = site(position, normal);
-        let index = *self.index.entry(site).or_insert_with(|| {
-            self.places.push(Place { site, position, normal, inward: Inward::default() });
+        *self.index.entry(site).or_insert_with(|| {
+            self.places.push(Place { site, position, normal, inward: Inward::default(), double_sided: false });
             self.places.len() - 1
-        });
-        self.places[index].inward.add(inside - position);
-        index
+        })
     }
 
-    /// Asks for the light of places that are not known yet.
-    fn probe(&self, scene: &Scene<'_>, hemisphere: &Hemisphere, known: &mut HashMap<Site, Vec3>) {
-        let new: Vec<&Place> = self.places.iter().filter(|place| !known.contains_key(&place.site)).collect();
-        let light = new.par_iter().map(|place| {
-            let inset = place.inward.inset(place.normal);
-            let receiver = Receiver { position: place.position, normal: place.normal, inset };
-            (place.site, scene.probe(&receiver, hemisphere))
-        });
-        known.extend(light.collect::<Vec<_>>());
+    /// Finds out about places of seen edges that are not known yet.
+    fn probe(&self, scene: &Scene<'_>, hemisphere: &Hemisphere, eyes: &[Vec3], known: &mut HashMap<Site, Known>) {
+        let seen: Vec<bool> = self
+            .places
+            .par_iter()
+            .map(|place| match known.get(&place.site) {
+                Some(known) => known.seen,
+                None => scene.is_seen(&place.receiver(), place.double_sided, eyes),
+            })
+            .collect();
+        let mut asked = vec![false; self.places.len()];
+        for ([a, b], middle, ..) in &self.spans {
+            let places = [*a, *b, *middle];
+            if places.iter().any(|i| seen[*i]) {
+                for i in places {
+                    asked[i] = true;
+                }
+            }
+        }
+        let new: Vec<(Site, Known)> = (0..self.places.len())
+            .into_par_iter()
+            .filter(|i| asked[*i] && !known.contains_key(&self.places[*i].site))
+            .map(|i| {
+                let light = scene.probe(&self.places[i].receiver(), hemisphere);
+                (self.places[i].site, Known { light, seen: seen[i] })
+            })
+            .collect();
+        known.extend(new);
     }
 
     /// Edges whose middle is lit otherwise than the mean of their ends, the largest differences first.
-    fn wanted(&self, known: &HashMap<Site, Vec3>, options: &RefineOptions) -> Vec<Edge> {
-        let light = |place: usize| known.get(&self.places[place].site).copied().unwrap_or(Vec3::ONE);
+    fn wanted(&self, known: &HashMap<Site, Known>, options: &RefineOptions) -> Vec<Edge> {
+        let of = |place: usize| known.get(&self.places[place].site);
         let mut scored: Vec<(f32, Edge)> = self
             .spans
             .iter()
             .filter_map(|([a, b], middle, edge, length)| {
-                let error = (light(*middle) - light(*a).midpoint(light(*b))).abs().max_element();
-                let blind = if *length > options.longest_edge { options.light_step } else { 0.0 };
-                (error.max(blind) >= options.light_step).then_some((error.max(blind) * length, *edge))
+                let (a, b, middle) = (of(*a)?, of(*b)?, of(*middle)?);
+                if !(a.seen || b.seen || middle.seen) {
+                    return None;
+                }
+                let error = (middle.light - a.light.midpoint(b.light)).abs().max_element();
+                let visible = error >= options.least_error && error * length >= options.least_area;
+                (visible || *length > options.longest_edge).then_some((error * length, *edge))
             })
             .collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -301,6 +347,8 @@ impl Survey {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
+
+    const EYES: [Vec3; 2] = [Vec3::new(1.0, 2.0, -3.0), Vec3::new(-3.0, 1.0, -2.0)];
 
     fn white() -> EnvironmentMap {
         EnvironmentMap { width: 16, height: 8, pixels: vec![[1.0; 3]; 128] }
@@ -323,7 +371,7 @@ mod tests {
 
     fn refined(meshes: &[BakeMesh]) -> Vec<BakeMesh> {
         let mut out = meshes.to_vec();
-        for (mesh, refinement) in out.iter_mut().zip(refine(meshes, &white(), &RefineOptions::default())) {
+        for (mesh, refinement) in out.iter_mut().zip(refine(meshes, &white(), &EYES, &RefineOptions::default())) {
             refinement.apply(mesh);
         }
         out
@@ -391,12 +439,20 @@ mod tests {
     }
 
     #[test]
+    fn what_no_camera_sees_stays_as_it_is() {
+        let meshes = [square(2.0, 0.0), square(0.5, 0.1)];
+        let below = [Vec3::new(0.0, -3.0, 0.0)];
+        let refinements = refine(&meshes, &white(), &below, &RefineOptions::default());
+        assert!(refinements.iter().all(|r| r.parents.is_empty()));
+    }
+
+    #[test]
     fn vertices_are_never_more_than_allowed_and_what_moves_stays_as_it_is() {
         let mut table = square(0.5, 0.1);
         table.divisible = false;
         let meshes = [square(2.0, 0.0), table];
         let options = RefineOptions { max_vertices: 50, ..RefineOptions::default() };
-        let refinements = refine(&meshes, &white(), &options);
+        let refinements = refine(&meshes, &white(), &EYES, &options);
         assert!((1..=50).contains(&refinements[0].parents.len()), "{}", refinements[0].parents.len());
         assert_eq!(refinements[1], Refinement { indices: meshes[1].indices.clone(), parents: Vec::new() });
     }
@@ -406,7 +462,7 @@ mod tests {
         let meshes = [square(2.0, 0.0), square(0.5, 0.1)];
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| refine(&meshes, &white(), &RefineOptions::default()))
+            pool.install(|| refine(&meshes, &white(), &EYES, &RefineOptions::default()))
         };
         assert_eq!(run(1), run(4));
     }

@@ -81,8 +81,10 @@ pub struct RefineOptions {
     pub shortest_edge: f32,
     /// Edges above this length are halved whatever their light is: a shadow may be between.
     pub longest_edge: f32,
-    /// Difference from the mean of an edge's ends, in its middle, from which on it is halved; 1 is all light.
-    pub light_step: f32,
+    /// Difference from the mean of an edge's ends, in its middle, below which it stays whole; 1 is all light.
+    pub least_error: f32,
+    /// The same times the edge's length.
+    pub least_area: f32,
     /// Edges of the given meshes that are looked at, about; the longest are.
     pub max_edges: usize,
     /// Vertices that are added, at most.
@@ -98,7 +100,8 @@ impl Default for RefineOptions {
         Self {
             shortest_edge: 0.04,
             longest_edge: 0.4,
-            light_step: 0.08,
+            least_error: 0.05,
+            least_area: 0.01,
             max_edges: 4000,
             max_vertices: 10_000,
             rounds: 7,

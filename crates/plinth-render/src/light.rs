@@ -17,6 +17,12 @@ const MAP_SIDE: u32 = 512;
 /// Roughness steps of the filtered environment.
 const MAP_MIPS: u32 = 6;
 
+/// Positions of the camera that are asked what they see.
+const MAX_EYES: usize = 24;
+
+/// Shots of at least as many frames are films.
+const MIN_FILM_FRAMES: usize = 4;
+
 /// Light prepared for drawing.
 pub(crate) struct PreparedLight {
     pub(crate) sun: Option<Sun>,
@@ -40,10 +46,11 @@ pub(crate) fn prepare(scene: &Scene, posed: &Posed<'_>, floor: Option<FloorArea>
         .map(|((one, indices), moving)| bake_mesh(scene, one, indices, !moving))
         .collect();
     let lights = bake_lights(scene, sun.as_ref());
+    let eyes = eyes(scene);
     let ((specular, sh), (mut baked, refinements)) = rayon::join(
         || (prefilter(&environment, MAP_SIDE, MAP_MIPS), irradiance_sh(&environment)),
         || {
-            let refinements = refine(&meshes, &environment, &RefineOptions::default());
+            let refinements = refine(&meshes, &environment, &eyes, &refine_options(scene));
             for (mesh, refinement) in meshes.iter_mut().zip(&refinements) {
                 refinement.apply(mesh);
             }
@@ -98,6 +105,22 @@ fn with_soft_lights(mut environment: EnvironmentMap, lights: &[PointLikeLight]) 
         }
     }
     environment
+}
+
+/// Positions of the camera that stand for all of them.
+fn eyes(scene: &Scene) -> Vec<Vec3> {
+    let step = scene.shots.len().div_ceil(MAX_EYES).max(1);
+    scene.shots.iter().step_by(step).map(|shot| shot.camera.position).collect()
+}
+
+/// Every triangle costs in each frame: films are refined less than stills.
+fn refine_options(scene: &Scene) -> RefineOptions {
+    let still = RefineOptions::default();
+    if scene.shots.len() < MIN_FILM_FRAMES {
+        still
+    } else {
+        RefineOptions { shortest_edge: 1.5 * still.shortest_edge, least_area: 1.5 * still.least_area, ..still }
+    }
 }
 
 /// Lights whose bounces are gathered: the sun and the key.
