@@ -6,7 +6,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export PLINTH ?= $(or $(CARGO_TARGET_DIR),target)/debug/plinth
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint bench fidelity generate
+.PHONY: help setup build demo test lint fuzz bench fidelity generate
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ lint: setup ## check format, lints, layers, and licences where cargo-deny is ins
 	@scripts/layers.sh
 	@if cargo deny --version >/dev/null 2>&1; then set -x; cargo deny check; \
 	else echo "cargo-deny is not installed: licences and advisories are not checked"; fi
+
+fuzz: setup ## feed damaged files to the readers (SECONDS_EACH=60, TARGETS="load_glb obj_zip")
+	@fuzz/fuzz.sh
 
 bench: build ## measure milliseconds per frame (MODELS="a.glb b.glb", TIERS="share standard")
 	@bench/bench.sh $(MODELS)

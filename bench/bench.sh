@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Milliseconds per frame, by model and tier, compared with bench/baseline.json.
+# Milliseconds per frame, by model, tier and pass, compared with bench/baseline.json. Encode % is the share of the time
+# from first frame to complete files in which rendering waits for conversion and encoders.
 set -euo pipefail
 
 usage() {
@@ -54,7 +55,7 @@ known() {
     { grep -F "\"$1\":" "$baseline" || true; } | sed -n 's/.*"'"$2"'": *\([0-9.]*\).*/\1/p'
 }
 
-# Runs a model in a tier once: "ms-per-frame first-frame-seconds total-seconds finish-seconds".
+# Runs a model in a tier once: "ms-per-frame first-frame-seconds total-seconds finish-seconds write-share".
 measure() {
     local model=$1 tier=$2 out=$work/out.mp4 json=$work/manifest.json
     if [[ $tier == pro ]]; then out=$work/out.mov; fi
@@ -62,12 +63,23 @@ measure() {
     adapter=$(member adapter <"$json")
     awk -v render="$(member renderSecs <"$json")" -v frames="$(member frames <"$json")" \
         -v first="$(member firstFrameSecs <"$json")" -v total="$(member totalSecs <"$json")" \
-        -v finish="$(member finishSecs <"$json")" \
-        'BEGIN { printf "%.2f %.3f %.3f %.3f\n", 1000 * render / (frames > 1 ? frames - 1 : 1), first, total, finish }' \
+        -v finish="$(member finishSecs <"$json")" -v write="$(member writeSecs <"$json")" \
+        'BEGIN {
+            printf "%.2f %.3f %.3f %.3f ", 1000 * render / (frames > 1 ? frames - 1 : 1), first, total, finish
+            printf "%.1f\n", 100 * (write + finish) / (render + finish)
+        }' \
         >"$work/run"
 }
 
-printf '%-28s %-9s %12s %12s %12s %12s %10s\n' model tier "ms/frame" "first s" "finish s" "total s" "baseline"
+# Milliseconds a frame by pass; frames do not overlap here, so that their sum is more than a frame takes.
+passes() {
+    local model=$1 tier=$2 out=$work/out.mp4
+    if [[ $tier == pro ]]; then out=$work/out.mov; fi
+    "$plinth" render "$model" -o "$out" --quality "$tier" --length 0.4 "${flags[@]}" --profile --quiet |
+        sed -n 's/ ms a frame$//p' | awk '{ ms = $NF; $NF = ""; sub(/ +$/, ""); printf "    %s %.1f", $0, ms } END { print "" }'
+}
+
+printf '%-28s %-9s %12s %12s %12s %12s %10s %10s\n' model tier "ms/frame" "first s" "finish s" "total s" "encode %" "baseline"
 rows=()
 slower=false
 adapter=
@@ -80,10 +92,10 @@ for model in "${models[@]}"; do
             cat "$work/run" >>"$work/runs"
         done
         # Each number is the least of its runs: what is above it is the machine's other work.
-        read -r ms first total finish < <(awk '
-            NR == 1 { for (i = 1; i <= 4; i++) least[i] = $i }
-            { for (i = 1; i <= 4; i++) if ($i + 0 < least[i] + 0) least[i] = $i }
-            END { print least[1], least[2], least[3], least[4] }' "$work/runs")
+        read -r ms first total finish share < <(awk '
+            NR == 1 { for (i = 1; i <= 5; i++) least[i] = $i }
+            { for (i = 1; i <= 5; i++) if ($i + 0 < least[i] + 0) least[i] = $i }
+            END { print least[1], least[2], least[3], least[4], least[5] }' "$work/runs")
         row="$name $tier"
         before=$(known "$row" msPerFrame)
         change=-
@@ -93,7 +105,9 @@ for model in "${models[@]}"; do
                 slower=true
             fi
         fi
-        printf '%-28s %-9s %12s %12s %12s %12s %10s\n' "$name" "$tier" "$ms" "$first" "$finish" "$total" "$change"
+        printf '%-28s %-9s %12s %12s %12s %12s %10s %10s\n' \
+            "$name" "$tier" "$ms" "$first" "$finish" "$total" "$share" "$change"
+        passes "$model" "$tier"
         rows+=("    \"$row\": {\"msPerFrame\": $ms, \"firstFrameSecs\": $first, \"totalSecs\": $total}")
     done
 done

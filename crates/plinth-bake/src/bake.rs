@@ -1,5 +1,6 @@
 //! The entry: meshes and light in, light per vertex out.
 
+use glam::Vec3;
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 
@@ -8,7 +9,7 @@ use crate::gather::{Gathered, Scene};
 use crate::hemisphere::Hemisphere;
 use crate::neighbours::{Light, Neighbours};
 use crate::types::{BakeLight, BakeMesh, BakeOptions, BakedVertex};
-use crate::weld::weld;
+use crate::weld::{Receiver, weld};
 
 /// Share of rays that meet the inner side of a surface, above which a place is taken to be inside of a body.
 const INSIDE: f32 = 0.5;
@@ -45,9 +46,31 @@ pub fn bake(
     let light = neighbours.smoothed(neighbours.filled(light, &trusted), &welded);
     let value = |r: &u32| light.get(*r as usize).copied().map(BakedVertex::from).unwrap_or_default();
     let of_mesh = |(mesh, of_vertex): (&BakeMesh, &Vec<u32>)| {
-        if mesh.receives { of_vertex.iter().map(value).collect() } else { Vec::new() }
+        if mesh.is_floor() {
+            floor(&scene, mesh)
+        } else if mesh.receives {
+            of_vertex.iter().map(value).collect()
+        } else {
+            Vec::new()
+        }
     };
     meshes.iter().zip(&welded.of_vertex).map(of_mesh).collect()
+}
+
+/// Rays for each place of a floor: it is one smooth surface, on which noise would show.
+const FLOOR_SAMPLES: usize = 128;
+
+/// What arrives directly. Every place takes the same directions.
+fn floor(scene: &Scene<'_>, mesh: &BakeMesh) -> Vec<BakedVertex> {
+    let hemisphere = Hemisphere::new(FLOOR_SAMPLES);
+    let receivers: Vec<Receiver> = mesh
+        .positions
+        .iter()
+        .zip(&mesh.normals)
+        .map(|(position, normal)| Receiver { position: *position, normal: *normal, inset: Vec3::ZERO })
+        .collect();
+    let direct = |r: &Receiver| BakedVertex { direct: scene.probe(r, &hemisphere), ..BakedVertex::default() };
+    receivers.par_iter().map(direct).collect()
 }
 
 impl From<Light> for BakedVertex {

@@ -6,7 +6,7 @@ use glam::{Vec3, Vec4};
 use rayon::prelude::*;
 
 use crate::gather::{Blocked, Gathered, Scene, basis, corners};
-use crate::weld::{NONE, Welded};
+use crate::weld::Welded;
 
 /// Least roughness of mirrored lights: vertices are too far apart for smaller highlights.
 const SHARPEST_MIRROR: f32 = 0.4;
@@ -15,10 +15,12 @@ const SHARPEST_MIRROR: f32 = 0.4;
 struct Leaving {
     /// Radiance that does not depend on other bounces: emitted, or mirrored from the environment.
     fixed: Vec3,
-    /// Receivers at the corners, with the radiance that leaves for each unit of their irradiance.
-    corners: [(u32, Vec3); 3],
-    /// The same for irradiance that arrives after a bounce, mirrored.
-    mirrored: [Vec3; 3],
+    /// Receivers at the corners, and their shares.
+    corners: [(u32, f32); 3],
+    /// Radiance for each unit of all irradiance.
+    diffuse: Vec3,
+    /// Radiance for each unit of the irradiance that arrives after a bounce.
+    mirrored: Vec3,
 }
 
 /// Light on its way between surfaces.
@@ -51,14 +53,12 @@ impl<'a> Bounces<'a> {
     }
 
     fn radiance(&self, leaving: &Leaving) -> Vec3 {
-        let mut out = leaving.fixed;
-        for ((r, diffuse), mirrored) in leaving.corners.iter().zip(leaving.mirrored) {
-            if *r != NONE {
-                let indirect = self.indirect[*r as usize];
-                out += *diffuse * (self.own[*r as usize] + indirect) + mirrored * indirect;
-            }
+        let (mut all, mut indirect) = (Vec3::ZERO, Vec3::ZERO);
+        for (r, share) in leaving.corners {
+            indirect += self.indirect[r as usize] * share;
+            all += self.own[r as usize] * share;
         }
-        out
+        leaving.fixed + leaving.diffuse * (all + indirect) + leaving.mirrored * indirect
     }
 
     /// Luminance of what blocks the environment over directions, for each receiver.
@@ -75,37 +75,52 @@ impl<'a> Bounces<'a> {
 impl Leaving {
     fn new(scene: &Scene<'_>, welded: &Welded, first: &[Gathered], hit: &Blocked) -> Self {
         let mesh = &scene.meshes[hit.id.mesh as usize];
-        let of_vertex = &welded.of_vertex[hit.id.mesh as usize];
         let at = corners(mesh, hit.id);
-        let weights = [1.0 - hit.u - hit.v, hit.u, hit.v].map(|w| w * hit.share);
-        let normal: Vec3 =
-            at.iter().zip(weights).map(|(i, w)| mesh.normals[*i] * w).sum::<Vec3>().normalize_or(-hit.direction);
-        let normal = if normal.dot(hit.direction) > 0.0 { -normal } else { normal };
-        let cosine = -normal.dot(hit.direction);
-        let toward = hit.direction.reflect(normal);
-        let mut out = Self { fixed: Vec3::ZERO, corners: [(NONE, Vec3::ZERO); 3], mirrored: [Vec3::ZERO; 3] };
-        for (k, (i, weight)) in at.into_iter().zip(weights).enumerate() {
-            out.fixed += mesh.emission.get(i).copied().unwrap_or(Vec3::ZERO) * weight;
-            let r = of_vertex[i];
-            if r == NONE {
-                continue;
-            }
-            let mut diffuse = mesh.albedo[i] / PI;
-            if let (Some(f0), Some(roughness)) = (mesh.f0.get(i), mesh.roughness.get(i)) {
-                let reflectance = reflectance(*f0, *roughness, cosine);
-                for (light, beam) in scene.lights.iter().zip(&first[r as usize].beams) {
-                    let (to_light, _) = light.arriving(mesh.positions[i]);
-                    let highlight = highlight(normal, to_light, -hit.direction, *roughness);
-                    out.fixed += *beam * *f0 * (highlight * weight);
-                }
-                let open = first[r as usize].visibility.dot(basis(toward)).clamp(0.0, 1.0);
-                out.fixed += scene.sky.reflected(toward, *roughness) * reflectance * (open * weight);
-                out.mirrored[k] = reflectance * ((1.0 - open) / first[r as usize].closed() / PI * weight);
-                diffuse *= Vec3::ONE - reflectance;
-            }
-            out.corners[k] = (r, diffuse * weight);
+        let weights = [1.0 - hit.u - hit.v, hit.u, hit.v];
+        let mix = |values: &[Vec3]| at.iter().zip(weights).map(|(i, w)| values[*i] * w).sum::<Vec3>();
+        let fixed = if mesh.emission.is_empty() { Vec3::ZERO } else { mix(&mesh.emission) * hit.share };
+        let mut out = Self { fixed, corners: [(0, 0.0); 3], diffuse: Vec3::ZERO, mirrored: Vec3::ZERO };
+        if !mesh.receives {
+            return out;
+        }
+        let of_vertex = &welded.of_vertex[hit.id.mesh as usize];
+        out.corners = std::array::from_fn(|k| (of_vertex[at[k]], weights[k]));
+        out.diffuse = mix(&mesh.albedo) * (hit.share / PI);
+        if !mesh.f0.is_empty() {
+            let normal = mix(&mesh.normals).normalize_or(-hit.direction);
+            out.mirror(
+                scene,
+                first,
+                hit,
+                if normal.dot(hit.direction) > 0.0 { -normal } else { normal },
+                mix(&mesh.f0),
+            );
         }
         out
+    }
+
+    /// Adds what the surface mirrors.
+    fn mirror(&mut self, scene: &Scene<'_>, first: &[Gathered], hit: &Blocked, normal: Vec3, f0: Vec3) {
+        let mesh = &scene.meshes[hit.id.mesh as usize];
+        let roughness: f32 =
+            corners(mesh, hit.id).iter().zip(self.corners).map(|(i, (_, w))| mesh.roughness[*i] * w).sum();
+        let toward = hit.direction.reflect(normal);
+        let reflectance = reflectance(f0, roughness, -normal.dot(hit.direction)) * hit.share;
+        let place = corners(mesh, hit.id).iter().zip(self.corners).map(|(i, (_, w))| mesh.positions[*i] * w).sum();
+        let (mut open, mut closed) = (0.0, 0.0);
+        for (r, weight) in self.corners {
+            let corner = &first[r as usize];
+            open += corner.visibility.dot(basis(toward)).clamp(0.0, 1.0) * weight;
+            closed += corner.closed() * weight;
+            for (light, beam) in scene.lights.iter().zip(&corner.beams) {
+                let (to_light, _) = light.arriving(place);
+                self.fixed +=
+                    *beam * f0 * (highlight(normal, to_light, -hit.direction, roughness) * weight * hit.share);
+            }
+        }
+        self.fixed += scene.sky.reflected(toward, roughness) * reflectance * open;
+        self.mirrored = reflectance * ((1.0 - open) / (closed * PI));
+        self.diffuse *= Vec3::ONE - reflectance;
     }
 }
 

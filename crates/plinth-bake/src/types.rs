@@ -32,6 +32,13 @@ pub struct BakeMesh {
     pub divisible: bool,
 }
 
+impl BakeMesh {
+    /// A surface that is not there: it shows what arrives at it, and no more.
+    pub(crate) const fn is_floor(&self) -> bool {
+        self.receives && !self.occludes
+    }
+}
+
 /// Vertices that a mesh is given, and its triangles with them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refinement {

@@ -65,7 +65,7 @@ pub(crate) fn weld(meshes: &[BakeMesh]) -> Welded {
     let of_vertex = meshes
         .iter()
         .map(|mesh| {
-            if !mesh.receives {
+            if !mesh.receives || mesh.is_floor() {
                 return vec![NONE; mesh.positions.len()];
             }
             // Light is gathered only where a triangle is.
@@ -97,7 +97,9 @@ pub(crate) fn weld(meshes: &[BakeMesh]) -> Welded {
 impl Welded {
     fn set_insets(&mut self, meshes: &[BakeMesh]) {
         let mut inward = vec![Inward::default(); self.receivers.len()];
-        for (mesh, of_vertex) in meshes.iter().zip(&self.of_vertex).filter(|(mesh, _)| mesh.receives) {
+        for (mesh, of_vertex) in
+            meshes.iter().zip(&self.of_vertex).filter(|(mesh, _)| mesh.receives && !mesh.is_floor())
+        {
             for t in mesh.indices.as_chunks::<3>().0 {
                 let corners = t.map(|i| mesh.positions[i as usize]);
                 let middle = corners.iter().sum::<Vec3>() / 3.0;

@@ -62,6 +62,7 @@ impl Component {
 
 /// The shape of an accessor, checked against its data.
 pub(crate) struct Reader<'a> {
+    source: &'a Source<'a>,
     place: String,
     pub(crate) count: usize,
     pub(crate) component: Component,
@@ -97,7 +98,6 @@ impl<'a> Reader<'a> {
         let component = Component::from_code(&place, accessor.component_type)?;
         let components = components_of(&place, &accessor.kind)?;
         let element = component.size() * components;
-        check("values in one accessor", accessor.count.saturating_mul(element as u64), source.limits.accessor_bytes)?;
         let count = usize::try_from(accessor.count)
             .map_err(|_wide| ModelError::invalid(place.as_str(), "count is too large"))?;
         let data = match accessor.buffer_view {
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
                 Some((indices, bytes))
             }
         };
-        Ok(Self { place, count, component, components, normalized: accessor.normalized, data, sparse })
+        Ok(Self { source, place, count, component, components, normalized: accessor.normalized, data, sparse })
     }
 
     /// The bytes of an element.
@@ -129,55 +129,77 @@ impl<'a> Reader<'a> {
         self.data.and_then(|(bytes, stride)| bytes.get(i * stride..i * stride + size)).unwrap_or(&[])
     }
 
-    fn each<T: Clone + Default>(&self, read: impl Fn(Component, &[u8]) -> T) -> Vec<T> {
+    /// Fills a list of zeros, one entry a component.
+    fn fill<T>(&self, out: &mut [T], read: impl Fn(Component, &[u8]) -> T) {
         let size = self.component.size();
-        let mut out = Vec::with_capacity(self.count * self.components);
-        for i in 0..self.count {
-            let bytes = self.element(i);
-            for c in 0..self.components {
-                out.push(bytes.get(c * size..).map_or_else(T::default, |b| read(self.component, b)));
-            }
-        }
-        if let Some((indices, values)) = &self.sparse {
-            for (k, i) in indices.iter().enumerate() {
-                for c in 0..self.components {
-                    if let (Some(slot), Some(bytes)) =
-                        (out.get_mut(*i as usize * self.components + c), values.get((k * self.components + c) * size..))
-                    {
-                        *slot = read(self.component, bytes);
-                    }
+        if self.data.is_some() {
+            for (i, slots) in out.chunks_exact_mut(self.components).enumerate() {
+                for (slot, bytes) in slots.iter_mut().zip(self.element(i).chunks_exact(size)) {
+                    *slot = read(self.component, bytes);
                 }
             }
         }
-        out
+        if let Some((indices, values)) = &self.sparse {
+            for (i, element) in indices.iter().zip(values.chunks_exact(size * self.components)) {
+                let from = *i as usize * self.components;
+                let slots = out.get_mut(from..from + self.components).unwrap_or(&mut []);
+                for (slot, bytes) in slots.iter_mut().zip(element.chunks_exact(size)) {
+                    *slot = read(self.component, bytes);
+                }
+            }
+        }
     }
 
-    /// All values as floats, normalised where the accessor says so.
-    pub(crate) fn floats(&self) -> Result<Vec<f32>> {
-        let normalized = self.normalized;
-        let values = self.each(|component, bytes| component.read_f32(bytes, normalized));
-        if values.iter().all(|v| v.is_finite()) {
-            Ok(values)
+    fn fill_floats(&self, out: &mut [f32]) -> Result<()> {
+        self.fill(out, |component, bytes| component.read_f32(bytes, self.normalized));
+        if out.iter().all(|v| v.is_finite()) {
+            Ok(())
         } else {
             Err(ModelError::invalid(self.place.as_str(), "a value is not finite"))
         }
     }
 
+    /// All values as floats, normalised where the accessor says so.
+    pub(crate) fn floats(&self) -> Result<Vec<f32>> {
+        let mut values = self.zeros(self.components)?;
+        self.fill_floats(&mut values)?;
+        Ok(values)
+    }
+
+    /// A list for all values, entered into the budget first.
+    fn zeros<T: Clone + Default>(&self, of_each: usize) -> Result<Vec<T>> {
+        let count = self.count.saturating_mul(of_each);
+        self.source.budget.take::<T>(count)?;
+        Ok(vec![T::default(); count])
+    }
+
+    fn wrong_width(&self, needed: usize) -> ModelError {
+        let problem = format!("it has {} components where {needed} are needed", self.components);
+        ModelError::invalid(self.place.as_str(), problem)
+    }
+
     /// All values as vectors of `N`, which must be the accessor's own number of components.
     pub(crate) fn vectors<const N: usize>(&self) -> Result<Vec<[f32; N]>> {
         if self.components != N {
-            return Err(ModelError::invalid(
-                self.place.as_str(),
-                format!("it has {} components where {N} are needed", self.components),
-            ));
+            return Err(self.wrong_width(N));
         }
-        Ok(self.floats()?.as_chunks::<N>().0.to_vec())
+        self.source.budget.take::<[f32; N]>(self.count)?;
+        let mut values = vec![[0.0; N]; self.count];
+        self.fill_floats(values.as_flattened_mut())?;
+        Ok(values)
     }
 
-    /// All values as unsigned integers.
+    /// All values as unsigned integers; one component each.
     pub(crate) fn integers(&self) -> Result<Vec<u32>> {
+        if self.components != 1 {
+            return Err(self.wrong_width(1));
+        }
         match self.component {
-            Component::U8 | Component::U16 | Component::U32 => Ok(self.each(Component::read_u32)),
+            Component::U8 | Component::U16 | Component::U32 => {
+                let mut values = self.zeros(self.components)?;
+                self.fill(&mut values, Component::read_u32);
+                Ok(values)
+            }
             other => Err(ModelError::invalid(
                 self.place.as_str(),
                 format!("unsigned integers are needed, not component type {other:?}"),
@@ -231,6 +253,7 @@ fn sparse_indices(source: &Source<'_>, place: &str, sparse: &crate::json::Sparse
         .ok()
         .filter(|n| *n <= count)
         .ok_or_else(|| ModelError::invalid(place, format!("{} sparse values for {count} elements", sparse.count)))?;
+    source.budget.take::<u32>(sparse_count)?;
     let (bytes, _) = source.view(place, sparse.indices.buffer_view)?;
     let (bytes, stride) = range(place, bytes, sparse.indices.byte_offset, sparse_count, component.size(), None)?;
     let indices: Vec<u32> = bytes.chunks_exact(stride).map(|b| component.read_u32(b)).collect();

@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use crate::decode::image;
 use crate::error::Result;
-use crate::load::{LoadOptions, load_glb, triangles, unique};
+use crate::load::{LoadOptions, load, triangles, unique};
 use crate::source::Source;
+use crate::warnings::Warnings;
 
 /// What is in a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -25,7 +26,7 @@ pub struct Inventory {
     pub triangles: u64,
     /// Vertices drawn, instances counted.
     pub vertices: u64,
-    /// Images.
+    /// Images that can be read.
     pub textures: Vec<TextureSummary>,
     /// `extensionsUsed` of the file.
     pub extensions_used: Vec<String>,
@@ -59,12 +60,15 @@ pub struct TextureSummary {
     pub height: u32,
 }
 
+/// What images are reduced to when nothing is drawn.
+const INSPECTED_TEXTURE_SIDE: u32 = 64;
+
 /// Reads a GLB file and says what is in it. The file is checked as for rendering.
-/// Errors: as [`load_glb`].
+/// Errors: as [`crate::load_glb`].
 pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
     // Pixels are decoded to be sure that they can be, but need not be kept.
-    let model = load_glb(bytes, &LoadOptions { max_texture_side: 64, ..*options })?;
     let source = Source::open(bytes, options.limits)?;
+    let model = load(&source, INSPECTED_TEXTURE_SIDE)?;
     let mut seen = BTreeMap::new();
     let material_names = source
         .root
@@ -76,13 +80,18 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
             unique_material(&mut seen, &name)
         })
         .collect();
-    let textures = (0..source.root.images.len())
-        .map(|i| {
-            let (width, height) = image::size(&source, i)?;
-            let format = image::kind(&image::bytes(&source, i)?).map_or("", image::Kind::name).to_owned();
-            Ok(TextureSummary { name: source.root.images[i].name.clone(), format, width, height })
-        })
-        .collect::<Result<_>>()?;
+    let mut unused = Warnings::default();
+    let mut textures = Vec::new();
+    for (i, image) in source.root.images.iter().enumerate() {
+        // One that cannot be read is not drawn with: loading would have refused it.
+        match header(&source, i) {
+            Ok((format, (width, height))) => {
+                let (name, format) = (image.name.clone(), format.to_owned());
+                textures.push(TextureSummary { name, format, width, height });
+            }
+            Err(problem) => unused.add(&format!("not used: {problem}")),
+        }
+    }
     let drawn = || model.nodes.iter().filter_map(|n| Some((&model.meshes[n.mesh?], n.instances.len().max(1) as u64)));
     let sum = |count: fn(&crate::model::Primitive) -> u64| {
         drawn().map(|(mesh, times)| mesh.primitives.iter().map(count).sum::<u64>() * times).sum()
@@ -101,8 +110,14 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
         textures,
         extensions_used: source.root.extensions_used.clone(),
         extensions_required: source.root.extensions_required.clone(),
-        warnings: model.warnings,
+        warnings: model.warnings.into_iter().chain(unused.into_list()).collect(),
     })
+}
+
+/// Format and size of an image, from its first bytes.
+fn header(source: &Source<'_>, index: usize) -> Result<(&'static str, (u32, u32))> {
+    let bytes = image::bytes(source, index)?;
+    Ok((image::kind(&bytes).map_or("", image::Kind::name), image::size(&bytes, index)?))
 }
 
 /// Material names keep their spaces; repeated ones are one key that matches all of them.

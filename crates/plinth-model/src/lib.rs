@@ -18,6 +18,7 @@ mod meshopt;
 mod model;
 pub mod obj_zip;
 mod source;
+mod warnings;
 
 pub use error::ModelError;
 pub use inventory::{AnimationSummary, Inventory, TextureSummary, inspect};

@@ -7,6 +7,7 @@ use crate::error::{ModelError, Result};
 use crate::limits::Limits;
 use crate::model::{Image, Material, Model, Node, Primitive, Skin, Texture, TextureRef, Topology};
 use crate::source::Source;
+use crate::warnings::Warnings;
 
 /// How a model is loaded.
 #[derive(Clone, Copy, Debug)]
@@ -27,31 +28,31 @@ impl Default for LoadOptions {
 /// Errors: anything in it that breaks the format's rules, refers outside of the file, needs an unknown extension or
 /// exceeds the limits; the message says what and where.
 pub fn load_glb(bytes: &[u8], options: &LoadOptions) -> Result<Model> {
-    let source = Source::open(bytes, options.limits)?;
-    let graph = node::graph(&source)?;
+    load(&Source::open(bytes, options.limits)?, options.max_texture_side)
+}
+
+/// Decodes an opened file.
+pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> {
+    let graph = node::graph(source)?;
     let mut nodes = graph.nodes;
-    let mut materials = material::materials(&source)?;
-    let uses = mesh_uses(&source, &nodes);
-    let meshes = mesh::meshes(&source, &materials, &uses)?;
+    let mut materials = material::materials(source)?;
+    let uses = mesh_uses(source, &nodes);
+    let meshes = mesh::meshes(source, &materials, &uses)?;
     if meshes.iter().all(|m| m.primitives.is_empty()) {
         return Err(ModelError::invalid("meshes", "there is nothing to draw"));
     }
-    let skins = kept_skins(skin::skins(&source)?, &graph.kept);
+    let skins = kept_skins(skin::skins(source)?, &graph.kept);
     check_joints(&nodes, &meshes, &skins)?;
-    let targets = |node: usize| {
-        let mesh = source.root.nodes[node].mesh;
-        mesh.and_then(|m| source.root.meshes.get(m)?.primitives.first()).map_or(0, |p| p.targets.len())
-    };
-    let animations = clip::clips(&source, &graph.kept, targets)?;
-    complete_nodes(&source, &mut nodes);
-    let mut warnings = Vec::new();
-    let maybe = material::textures(&source)?;
+    let targets = |node: usize| source.root.nodes[node].mesh.map_or(0, |mesh| morph_targets(source, mesh));
+    let animations = clip::clips(source, &graph.kept, targets)?;
+    complete_nodes(source, &mut nodes)?;
+    let maybe = material::textures(source)?;
     let used_materials = used(&meshes, materials.len());
-    let wanted = wanted_images(&source, &materials, &used_materials, &maybe);
-    let mut images = image::images(&source, &wanted, options.max_texture_side)?;
+    let wanted = wanted_images(source, &materials, &used_materials, &maybe);
+    image::check_encoded(source)?;
+    let mut images = image::images(source, &wanted, max_texture_side)?;
     let mut textures = resolved_textures(maybe, &mut images);
-    convert_spec_gloss(&source, &mut materials, &mut textures, &mut images);
-    warn(&source, &mut warnings);
+    spec_gloss::convert_textures(source, &used_materials, &mut materials, &mut textures, &mut images)?;
     Ok(Model {
         nodes,
         meshes,
@@ -60,9 +61,14 @@ pub fn load_glb(bytes: &[u8], options: &LoadOptions) -> Result<Model> {
         images,
         skins,
         animations,
-        lights: light::lights(&source)?,
-        warnings,
+        lights: light::lights(source)?,
+        warnings: warnings(source),
     })
+}
+
+/// The number of a mesh's morph targets, which is that of its first primitive.
+fn morph_targets(source: &Source<'_>, mesh: usize) -> usize {
+    source.root.meshes.get(mesh).and_then(|m| m.primitives.first()).map_or(0, |p| p.targets.len())
 }
 
 /// How often each mesh is drawn.
@@ -76,12 +82,13 @@ fn mesh_uses(source: &Source<'_>, nodes: &[Node]) -> Vec<u64> {
     uses
 }
 
-/// Skins whose joints are nodes of the model; a joint outside of the scene stands still at the origin of its mesh.
+/// Skins with joints that are nodes of the model. One that is not drawn may lack some: it stays empty.
 fn kept_skins(skins: Vec<Skin>, kept: &[Option<usize>]) -> Vec<Skin> {
-    skins
-        .into_iter()
-        .map(|skin| Skin { joints: skin.joints.iter().map(|j| kept[*j].unwrap_or(0)).collect(), ..skin })
-        .collect()
+    let kept_skin = |skin: Skin| {
+        let joints: Option<Vec<usize>> = skin.joints.iter().map(|joint| kept[*joint]).collect();
+        joints.map_or_else(Skin::default, |joints| Skin { joints, ..skin })
+    };
+    skins.into_iter().map(kept_skin).collect()
 }
 
 fn check_joints(nodes: &[Node], meshes: &[crate::model::Mesh], skins: &[Skin]) -> Result<()> {
@@ -99,23 +106,29 @@ fn check_joints(nodes: &[Node], meshes: &[crate::model::Mesh], skins: &[Skin]) -
 }
 
 /// Morph weights from meshes and render-time names.
-fn complete_nodes(source: &Source<'_>, nodes: &mut [Node]) {
+fn complete_nodes(source: &Source<'_>, nodes: &mut [Node]) -> Result<()> {
     for node in nodes.iter_mut() {
         if node.weights.is_empty()
             && let Some(mesh) = node.mesh
         {
-            node.weights.clone_from(&source.root.meshes[mesh].weights);
+            let weights = &source.root.meshes[mesh].weights;
+            let weights = &weights[..weights.len().min(morph_targets(source, mesh))];
+            source.budget.take::<f32>(weights.len())?;
+            node.weights = weights.to_vec();
         }
         if node.name.is_empty()
             && let Some(mesh) = node.mesh
         {
-            node.name = source.root.meshes[mesh].name.clone().unwrap_or_else(|| format!("mesh_{mesh}"));
+            let name = source.root.meshes[mesh].name.as_deref();
+            source.budget.take::<u8>(name.map_or(0, str::len))?;
+            node.name = name.map_or_else(|| format!("mesh_{mesh}"), str::to_owned);
         }
     }
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for node in nodes.iter_mut().filter(|n| n.mesh.is_some()) {
         node.name = unique(&mut seen, &node.name);
     }
+    Ok(())
 }
 
 /// Spaces become `_`; a name that was there before gains `_1`, `_2` and so on.
@@ -167,7 +180,7 @@ pub(crate) fn references(m: &Material) -> Vec<TextureRef> {
     .collect()
 }
 
-/// Images that are drawn with. All of a file's images are checked by their headers, used or not.
+/// Images that are drawn with; the others are not looked at.
 fn wanted_images(
     source: &Source<'_>,
     materials: &[Material],
@@ -202,28 +215,14 @@ fn resolved_textures(maybe: Vec<Option<Texture>>, images: &mut Vec<Image>) -> Ve
         .collect()
 }
 
-fn convert_spec_gloss(
-    source: &Source<'_>,
-    materials: &mut [Material],
-    textures: &mut Vec<Texture>,
-    images: &mut Vec<Image>,
-) {
-    for (json, material) in source.root.materials.iter().zip(materials) {
-        let Some(old) = &json.extensions.specular_glossiness else { continue };
-        let Some(reference) = &mut material.metallic_roughness_texture else { continue };
-        if let Some(converted) = spec_gloss::convert_images(old, textures, images, reference.texture) {
-            reference.texture = converted;
-        }
-    }
-}
-
-fn warn(source: &Source<'_>, warnings: &mut Vec<String>) {
+fn warnings(source: &Source<'_>) -> Vec<String> {
+    let mut warnings = Warnings::default();
     for mesh in &source.root.meshes {
         let odd = |p: &&crate::json::Primitive| matches!(p.mode, Some(0..=3));
         let count = mesh.primitives.iter().filter(odd).count();
         if count > 0 {
             let name = mesh.name.as_deref().unwrap_or("a mesh");
-            warnings.push(format!(
+            warnings.add(&format!(
                 "{}: {count} primitives of points or lines are not drawn",
                 crate::source::shortened(name)
             ));
@@ -234,8 +233,9 @@ fn warn(source: &Source<'_>, warnings: &mut Vec<String>) {
         direct.and_then(|i| source.root.images.get(i)).is_some_and(|i| i.mime_type.as_deref() == Some("image/ktx2"))
     });
     if ktx2_undeclared {
-        warnings.push("KTX2 images are used without KHR_texture_basisu; shown all the same".to_owned());
+        warnings.add("KTX2 images are used without KHR_texture_basisu; shown all the same");
     }
+    warnings.into_list()
 }
 
 /// Triangles of a primitive.

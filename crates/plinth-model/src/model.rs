@@ -113,7 +113,8 @@ pub enum Topology {
     Points,
 }
 
-/// A piece of geometry with one material. All vertex lists that are present have `positions.len()` entries.
+/// A piece of geometry with one material. All vertex lists that are present
+/// have `positions.len()` entries.
 #[derive(Clone, Debug, Default)]
 pub struct Primitive {
     /// What the indices make.
@@ -128,7 +129,7 @@ pub struct Primitive {
     /// Unit tangents with handedness in w. There whenever the material needs them (normal map, clearcoat normal map,
     /// anisotropy) and texture coordinates exist; empty otherwise.
     pub tangents: Vec<[f32; 4]>,
-    /// Texture coordinate sets, in order of their number.
+    /// Texture coordinate sets, in order of their number; one that the file leaves out is empty.
     pub uvs: Vec<Vec<[f32; 2]>>,
     /// Linear vertex colours with alpha; empty where there are none.
     pub colors: Vec<[f32; 4]>,

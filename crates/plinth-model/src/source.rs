@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use base64::Engine as _;
 
 use crate::error::{ModelError, Result};
-use crate::json::{BufferView, Root};
-use crate::limits::{Limits, check};
+use crate::json::{BufferView, Root, check_size};
+use crate::limits::{Budget, Limits, check};
 use crate::{container, meshopt};
 
 /// Extensions that are understood (or may be ignored without harm).
@@ -40,6 +40,7 @@ const KNOWN_EXTENSIONS: &[&str] = &[
 pub(crate) struct Source<'a> {
     pub(crate) root: Root,
     pub(crate) limits: Limits,
+    pub(crate) budget: Budget,
     buffers: Vec<Option<Cow<'a, [u8]>>>,
     /// Unpacked views, for those that are compressed.
     unpacked: Vec<Option<Vec<u8>>>,
@@ -52,10 +53,8 @@ impl<'a> Source<'a> {
         let container = container::read(bytes)?;
         let text = std::str::from_utf8(container.json)
             .map_err(|e| ModelError::Json { problem: format!("not UTF-8 at byte {}", e.valid_up_to()) })?;
-        let value: serde_json::Value = serde_json::from_str(text).map_err(|e| json_error(&e))?;
-        if !value.is_object() {
-            return Err(ModelError::Json { problem: "the document is not an object".to_owned() });
-        }
+        let budget = Budget::new(limits.decoded_bytes);
+        check_size(text, limits, &budget)?;
         let root: Root = serde_json::from_str(text).map_err(|e| json_error(&e))?;
         check_asset(&root)?;
         for (i, image) in root.images.iter().enumerate() {
@@ -65,25 +64,23 @@ impl<'a> Source<'a> {
         }
         let mut buffers = Vec::with_capacity(root.buffers.len());
         for (i, buffer) in root.buffers.iter().enumerate() {
-            buffers.push(resolve_buffer(i, buffer, container.bin, limits)?);
+            buffers.push(resolve_buffer(i, buffer, container.bin, &budget)?);
         }
-        let mut source = Self { unpacked: Vec::new(), root, limits, buffers };
+        let mut source = Self { unpacked: Vec::new(), root, limits, budget, buffers };
         source.unpack()?;
         Ok(source)
     }
 
     fn unpack(&mut self) -> Result<()> {
         let mut unpacked = Vec::with_capacity(self.root.buffer_views.len());
-        let mut total = 0;
         for (i, view) in self.root.buffer_views.iter().enumerate() {
-            let Some(packed) = &view.extensions.meshopt else {
+            let Some(packed) = view.meshopt() else {
                 unpacked.push(None);
                 continue;
             };
             let place = format!("bufferViews[{i}]");
             let data = self.slice(&place, packed.buffer, packed.byte_offset, packed.byte_length)?;
-            total = u64::saturating_add(total, packed.count.saturating_mul(packed.byte_stride));
-            check("bytes of compressed vertices", total, self.limits.accessor_bytes)?;
+            self.budget.take_bytes(packed.count.saturating_mul(packed.byte_stride))?;
             unpacked.push(Some(meshopt::unpack(&place, packed, data)?));
         }
         self.unpacked = unpacked;
@@ -117,7 +114,7 @@ impl<'a> Source<'a> {
             .get(index)
             .ok_or_else(|| ModelError::invalid(place, format!("bufferView {index} does not exist")))?;
         if let Some(Some(bytes)) = self.unpacked.get(index) {
-            return Ok((bytes, view.extensions.meshopt.as_ref().map(|m| m.byte_stride)));
+            return Ok((bytes, view.meshopt().map(|m| m.byte_stride)));
         }
         let bytes = self.slice(&format!("bufferViews[{index}]"), view.buffer, view.byte_offset, view.byte_length)?;
         Ok((bytes, view.byte_stride))
@@ -156,14 +153,16 @@ fn resolve_buffer<'a>(
     index: usize,
     buffer: &crate::json::Buffer,
     bin: Option<&'a [u8]>,
-    limits: Limits,
+    budget: &Budget,
 ) -> Result<Option<Cow<'a, [u8]>>> {
     let place = format!("buffers[{index}]");
-    let is_fallback = ["EXT_meshopt_compression", "KHR_meshopt_compression"].iter().any(|name| {
-        buffer.extensions.get(*name).and_then(|e| e.get("fallback")).and_then(serde_json::Value::as_bool) == Some(true)
-    });
+    let is_fallback =
+        [&buffer.extensions.meshopt, &buffer.extensions.older_meshopt].into_iter().flatten().any(|e| e.fallback);
     let bytes: Cow<'a, [u8]> = match &buffer.uri {
-        Some(uri) => Cow::Owned(data_uri(&place, uri, limits)?),
+        Some(uri) => {
+            budget.take_bytes(uri.len() as u64)?;
+            Cow::Owned(data_uri(&place, uri)?)
+        }
         None if is_fallback => return Ok(None),
         None if index == 0 => {
             Cow::Borrowed(bin.ok_or_else(|| ModelError::invalid(place.as_str(), "there is no binary chunk"))?)
@@ -180,7 +179,7 @@ fn resolve_buffer<'a>(
 }
 
 /// Decodes a `data:` URI; any other URI is refused.
-pub(crate) fn data_uri(place: &str, uri: &str, limits: Limits) -> Result<Vec<u8>> {
+pub(crate) fn data_uri(place: &str, uri: &str) -> Result<Vec<u8>> {
     let Some(rest) = uri.strip_prefix("data:") else {
         return Err(ModelError::External { place: place.to_owned(), uri: shortened(uri) });
     };
@@ -190,7 +189,6 @@ pub(crate) fn data_uri(place: &str, uri: &str, limits: Limits) -> Result<Vec<u8>
     if !kind.ends_with(";base64") {
         return Err(ModelError::invalid(place, "the data URI is not base64"));
     }
-    check("bytes in a data URI", data.len() as u64, limits.bytes)?;
     base64::engine::general_purpose::STANDARD
         .decode(data.trim_end_matches('='))
         .or_else(|_padded| base64::engine::general_purpose::STANDARD_NO_PAD.decode(data.trim_end_matches('=')))

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use plinth_frame::PixelFormat;
 use plinth_media::{MediaError, MediaPlan, MediaWriter};
@@ -60,6 +60,8 @@ pub struct Job {
     pub ffmpeg: PathBuf,
     /// Whether the manifest carries a hash of all frames.
     pub hash_frames: bool,
+    /// Whether the manifest says how long each pass takes. Frames do not overlap then.
+    pub time_passes: bool,
 }
 
 /// Runs a job. `report` hears how far it is; setting `cancel` ends it. Files appear only when all are complete.
@@ -93,6 +95,9 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let transparent = job.settings.video().quality.has_alpha() && job.outputs.video.is_some();
     let format = if transparent { PixelFormat::Rgba16 } else { PixelFormat::Rgba8 };
     let mut renderer = Renderer::new(&gpu, &scene, Picture { width, height, format })?;
+    if job.time_passes {
+        renderer.time_passes();
+    }
     let prepare_secs = begin.elapsed().as_secs_f64() - load_secs;
     let frames = scene.shots.len() as u32;
     report(Progress { stage: Stage::Rendering, frame: 0, frames, left: None });
@@ -105,12 +110,17 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
         cancel,
         report,
         first_frame: None,
+        writing: Duration::ZERO,
     };
     renderer.render(&scene, &mut sink).map_err(from_render)?;
     let rendered = Instant::now();
-    let WatchedSink { writer, hash, report, first_frame, .. } = sink;
+    let WatchedSink { writer, hash, report, first_frame, writing, .. } = sink;
     report(Progress { stage: Stage::Finishing, frame: frames, frames, left: None });
     let written = writer.finish()?;
+    let pass_millis = renderer.pass_times().map(|times| {
+        let frames = f64::from(times.frames.max(1));
+        times.millis.into_iter().map(|(pass, millis)| (pass.to_owned(), millis / frames)).collect()
+    });
     let first = first_frame.unwrap_or(rendered);
     Ok(Manifest {
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -118,6 +128,7 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
         render_settings: job.settings.echoed(),
         frames,
         frame_hash: hash.map(hex),
+        pass_millis,
         files: written
             .files
             .into_iter()
@@ -135,6 +146,7 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
             prepare_secs,
             first_frame_secs: (first - begin).as_secs_f64(),
             render_secs: (rendered - first).as_secs_f64(),
+            write_secs: writing.as_secs_f64(),
             finish_secs: rendered.elapsed().as_secs_f64(),
             total_secs: begin.elapsed().as_secs_f64(),
         },

@@ -1,5 +1,7 @@
 //! What a job made.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 /// What a job made, for machines.
@@ -17,6 +19,9 @@ pub struct Manifest {
     /// SHA-256 over all frames in order, as hexadecimal digits; only where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_hash: Option<String>,
+    /// Milliseconds a frame by pass; only where it was asked for and the adapter has a clock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pass_millis: Option<BTreeMap<String, f64>>,
     /// The files.
     pub files: Vec<ManifestFile>,
     /// Settings without effect and repairs of the model.
@@ -52,6 +57,8 @@ pub struct Timings {
     pub first_frame_secs: f64,
     /// First to last frame.
     pub render_secs: f64,
+    /// Of this, handing frames to the encoders: conversion, and waiting where they are behind.
+    pub write_secs: f64,
     /// Last frame to complete files.
     pub finish_secs: f64,
     /// All together.

@@ -1,7 +1,7 @@
 //! Between renderer and files: counts, hashes, and listens for a wish to stop.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use plinth_frame::{Frame, FrameSink, SinkError};
 use plinth_media::MediaWriter;
@@ -22,6 +22,8 @@ pub(crate) struct WatchedSink<'a> {
     pub(crate) cancel: &'a AtomicBool,
     pub(crate) report: &'a mut dyn FnMut(Progress),
     pub(crate) first_frame: Option<Instant>,
+    /// Time spent in the writer.
+    pub(crate) writing: Duration,
 }
 
 impl FrameSink for WatchedSink<'_> {
@@ -34,7 +36,9 @@ impl FrameSink for WatchedSink<'_> {
             hash.update(frame.index.to_le_bytes());
             hash.update(&frame.pixels);
         }
+        let begin = Instant::now();
         self.writer.frame(frame)?;
+        self.writing += begin.elapsed();
         (self.report)(self.clock.tick(frame.index + 1));
         Ok(())
     }

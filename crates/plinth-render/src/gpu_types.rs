@@ -98,4 +98,5 @@ pub(crate) struct SurfaceVertex {
     pub(crate) direct: [half::f16; 4],
     pub(crate) indirect: [half::f16; 4],
     pub(crate) visibility: [half::f16; 4],
+    pub(crate) blocked: [half::f16; 4],
 }

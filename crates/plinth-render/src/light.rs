@@ -52,13 +52,29 @@ pub(crate) fn prepare(scene: &Scene, posed: &Posed<'_>, floor: Option<FloorArea>
         },
     );
     let floor_ambient = if floor.is_some() {
-        let grid = baked.pop().unwrap_or_default();
-        grid.iter().map(|v| v.direct.dot(Vec3::splat(1.0 / 3.0))).collect()
+        let grid: Vec<f32> =
+            baked.pop().unwrap_or_default().iter().map(|v| v.direct.dot(Vec3::splat(1.0 / 3.0))).collect();
+        softened(&grid, AMBIENT_SIDE as usize)
     } else {
         Vec::new()
     };
     let baked = baked.into_iter().zip(refinements).map(|(light, refinement)| BakedMesh { light, refinement }).collect();
     PreparedLight { sun, specular, irradiance_sh: sh, baked, floor_ambient }
+}
+
+/// A square grid with each value mixed with its neighbours' by binomial weights.
+fn softened(grid: &[f32], side: usize) -> Vec<f32> {
+    let along = |grid: &[f32], step: usize, place: fn(usize, usize) -> usize| -> Vec<f32> {
+        (0..grid.len())
+            .map(|i| {
+                let at = place(i, side);
+                let before = if at == 0 { i } else { i - step };
+                let after = if at + 1 == side { i } else { i + step };
+                0.25 * grid[before] + 0.5 * grid[i] + 0.25 * grid[after]
+            })
+            .collect()
+    };
+    along(&along(grid, 1, |i, side| i % side), side, |i, side| i / side)
 }
 
 /// Angular radius of lights that are drawn into the environment, in radians.

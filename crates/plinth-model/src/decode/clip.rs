@@ -61,7 +61,7 @@ fn read(
         Some(other) => return Err(fault(format!("unknown interpolation '{}'", crate::source::shortened(other)))),
     };
     let times = Reader::open(source, sampler.input)?.vectors::<1>()?.into_iter().map(|[t]| t).collect::<Vec<f32>>();
-    let values = Reader::open(source, sampler.output)?.floats()?;
+    let mut values = Reader::open(source, sampler.output)?.floats()?;
     if times.is_empty() {
         return Err(fault("there are no keys".to_owned()));
     }
@@ -76,6 +76,6 @@ fn read(
     if width == 0 {
         return Ok(None);
     }
-    let values = values[..times.len() * per_key].to_vec();
+    values.truncate(times.len() * per_key);
     Ok(Some(Channel { node, property, interpolation, times, values }))
 }

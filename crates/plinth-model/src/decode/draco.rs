@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use draco_core::{DecoderBuffer, FaceIndex, Mesh, MeshDecoder};
+use draco_core::{DecodeLimits, DecoderBuffer, FaceIndex, Mesh, MeshDecoder};
 
 use crate::error::{ModelError, Result};
 use crate::json::DracoPrimitive;
 use crate::limits::check;
-use crate::source::Source;
+use crate::source::{Source, shortened};
+
+/// What decoding takes for a face in tables that are gone afterwards.
+const TABLE_BYTES_PER_FACE: u64 = 64;
 
 /// Decoded data of a compressed primitive.
 pub(crate) struct Decoded {
@@ -21,13 +24,19 @@ pub(crate) struct Decoded {
 pub(crate) fn decode(source: &Source<'_>, place: &str, packed: &DracoPrimitive) -> Result<Decoded> {
     let fault = |problem: &str| ModelError::invalid(place, format!("Draco data: {problem}"));
     let (bytes, _) = source.view(place, packed.buffer_view)?;
+    // The decoder compares these with what the data declare, before it takes memory.
+    let left = source.budget.left_bytes();
+    let limits = DecodeLimits::default()
+        .with_max_points(source.limits.vertices)
+        .with_max_faces((source.limits.indices / 3).min(left / TABLE_BYTES_PER_FACE))
+        .with_max_decoded_bytes(left);
     let mut mesh = Mesh::new();
     MeshDecoder::new()
-        .decode(&mut DecoderBuffer::new(bytes), &mut mesh)
-        .map_err(|_cause| fault("it cannot be decoded"))?;
-    check("indices", mesh.num_faces() as u64 * 3, source.limits.indices)?;
+        .decode(&mut DecoderBuffer::new(bytes).with_limits(limits), &mut mesh)
+        .map_err(|cause| fault(&format!("it cannot be decoded: {}", shortened(&cause.to_string()))))?;
     let points = mesh.num_points();
     check("vertices", points as u64, source.limits.vertices)?;
+    source.budget.take_bytes(mesh.num_faces() as u64 * TABLE_BYTES_PER_FACE)?;
     let faces = u32::try_from(mesh.num_faces()).map_err(|_wide| fault("too many faces"))?;
     let indices: Vec<u32> = (0..faces).flat_map(|f| mesh.face(FaceIndex(f)).map(|p| p.0)).collect();
     if indices.iter().any(|i| *i as usize >= points) {

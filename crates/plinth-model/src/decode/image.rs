@@ -1,30 +1,58 @@
 //! Images: PNG, JPEG, WebP and KTX2 to RGBA bytes.
 
+use std::borrow::Cow;
 use std::io::Cursor;
 
 use image::{ImageDecoder, ImageFormat, ImageReader};
 use rayon::prelude::*;
 
-use super::ktx2::Plain;
+use super::ktx2::{Plain, checked_size};
+use super::raster::Raster;
 use crate::error::{ModelError, Result};
 use crate::limits::{Limits, check};
 use crate::model::Image;
 use crate::source::{Source, data_uri};
 
-/// Decodes the wanted images in parallel; the others stay empty.
+/// Pixels that are decoded at the same time, unless one image alone has more.
+const PIXELS_AT_ONCE: u64 = 1 << 26;
+
+/// Bounds how much is read when each image of a file is looked at: many may name the same bytes.
+pub(crate) fn check_encoded(source: &Source<'_>) -> Result<()> {
+    let length = |image: &crate::json::Image| {
+        let view = image.buffer_view.and_then(|view| source.root.buffer_views.get(view));
+        image.uri.as_ref().map_or(view.map_or(0, |v| v.byte_length), |uri| uri.len() as u64)
+    };
+    let bytes = source.root.images.iter().map(length).fold(0, u64::saturating_add);
+    check("bytes in images", bytes, source.limits.bytes)
+}
+
+/// Decodes the wanted images, several in parallel; the others stay empty.
 pub(crate) fn images(source: &Source<'_>, wanted: &[bool], max_side: u32) -> Result<Vec<Image>> {
     let mut pixels = 0;
+    let mut groups: Vec<(u64, Vec<usize>)> = Vec::new();
     for (i, _) in wanted.iter().enumerate().filter(|(_, wanted)| **wanted) {
-        let (width, height) = size(source, i)?;
+        let data = bytes(source, i)?;
+        let (width, height) = size(&data, i)?;
         check("pixels on the side of an image", u64::from(width.max(height)), source.limits.image_side)?;
-        pixels += u64::from(width) * u64::from(height);
+        let own = u64::from(width) * u64::from(height);
+        pixels += own;
         check("pixels in images", pixels, source.limits.image_pixels)?;
+        match groups.last_mut().filter(|(sum, _)| sum + own <= PIXELS_AT_ONCE) {
+            Some((sum, group)) => {
+                *sum += own;
+                group.push(i);
+            }
+            None => groups.push((own, vec![i])),
+        }
     }
-    wanted
-        .par_iter()
-        .enumerate()
-        .map(|(i, wanted)| if *wanted { decode(source, i, max_side) } else { Ok(Image::default()) })
-        .collect()
+    let mut images = vec![Image::default(); wanted.len()];
+    for (_, group) in groups {
+        let decoded: Vec<Result<Image>> = group.par_iter().map(|i| decode(source, *i, max_side)).collect();
+        for (i, image) in group.into_iter().zip(decoded) {
+            images[i] = image?;
+        }
+    }
+    Ok(images)
 }
 
 fn place_of(index: usize) -> String {
@@ -32,12 +60,12 @@ fn place_of(index: usize) -> String {
 }
 
 /// The encoded bytes of an image.
-pub(crate) fn bytes(source: &Source<'_>, index: usize) -> Result<Vec<u8>> {
+pub(crate) fn bytes<'a>(source: &'a Source<'_>, index: usize) -> Result<Cow<'a, [u8]>> {
     let place = place_of(index);
     let image = &source.root.images[index];
     match (&image.uri, image.buffer_view) {
-        (Some(uri), _) => data_uri(&place, uri, source.limits),
-        (None, Some(view)) => Ok(source.view(&place, view)?.0.to_vec()),
+        (Some(uri), _) => data_uri(&place, uri).map(Cow::Owned),
+        (None, Some(view)) => Ok(Cow::Borrowed(source.view(&place, view)?.0)),
         (None, None) => Err(ModelError::invalid(place, "it has neither data nor a URI")),
     }
 }
@@ -80,15 +108,11 @@ fn unreadable(index: usize, problem: impl std::fmt::Display) -> ModelError {
 }
 
 /// Width and height from the header, before any pixel is decoded.
-pub(crate) fn size(source: &Source<'_>, index: usize) -> Result<(u32, u32)> {
-    let bytes = bytes(source, index)?;
-    let (width, height) = match kind(&bytes) {
+pub(crate) fn size(bytes: &[u8], index: usize) -> Result<(u32, u32)> {
+    let (width, height) = match kind(bytes) {
         None => return Err(unreadable(index, "not a PNG, JPEG, WebP or KTX2 image")),
-        Some(Kind::Ktx2) => match Plain::open(&bytes) {
-            Some(plain) => (plain.width, plain.height),
-            None => basisu::Transcoder::new(&bytes).map_err(|e| unreadable(index, format!("{e:?}")))?.base_dimensions(),
-        },
-        Some(_) => reader(&bytes, index)?.into_dimensions().map_err(|e| unreadable(index, e))?,
+        Some(Kind::Ktx2) => checked_size(bytes).ok_or_else(|| unreadable(index, "its KTX2 header is broken"))?,
+        Some(_) => reader(bytes, index)?.into_dimensions().map_err(|e| unreadable(index, e))?,
     };
     if width == 0 || height == 0 {
         return Err(unreadable(index, "its width or height is 0"));
@@ -102,63 +126,43 @@ fn reader(bytes: &[u8], index: usize) -> Result<ImageReader<Cursor<&[u8]>>> {
 
 fn decode(source: &Source<'_>, index: usize, max_side: u32) -> Result<Image> {
     let bytes = bytes(source, index)?;
-    let (width, height, pixels) = match kind(&bytes) {
+    let raster = match kind(&bytes) {
         Some(Kind::Ktx2) => ktx2(&bytes, index)?,
-        _ => raster(&bytes, index, source.limits)?,
+        _ => raster(&bytes, source.limits).map_err(|problem| unreadable(index, problem))?,
     };
-    let mut image = Image { width, height, pixels, source_width: width, source_height: height };
-    while image.width.max(image.height) > max_side.max(1) {
-        image = halve(&image);
-    }
-    Ok(image)
+    Ok(raster.into_image(max_side))
 }
 
-fn raster(bytes: &[u8], index: usize, limits: Limits) -> Result<(u32, u32, Vec<u8>)> {
-    let mut reader = reader(bytes, index)?;
+/// Decodes a PNG, JPEG or WebP.
+/// Errors: what is wrong with it.
+pub(crate) fn raster(bytes: &[u8], limits: Limits) -> std::result::Result<Raster, String> {
+    let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|e| e.to_string())?;
     let mut bounds = image::Limits::default();
-    bounds.max_alloc = Some(limits.image_pixels * 8);
+    bounds.max_alloc = Some(limits.decoded_bytes);
     reader.limits(bounds);
-    let mut decoder = reader.into_decoder().map_err(|e| unreadable(index, e))?;
+    let mut decoder = reader.into_decoder().map_err(|e| e.to_string())?;
+    let size = decoder.total_bytes();
+    if size > limits.decoded_bytes {
+        return Err(format!("it takes {size} bytes decoded, more than {}", limits.decoded_bytes));
+    }
     // Textures carry colours as they are: an embedded profile or orientation is not applied.
     let _profile = decoder.icc_profile();
-    let rgba = image::DynamicImage::from_decoder(decoder).map_err(|e| unreadable(index, e))?.into_rgba8();
-    let (width, height) = rgba.dimensions();
-    Ok((width, height, rgba.into_raw()))
+    image::DynamicImage::from_decoder(decoder).map(Raster::from).map_err(|e| e.to_string())
 }
 
-fn ktx2(bytes: &[u8], index: usize) -> Result<(u32, u32, Vec<u8>)> {
+fn ktx2(bytes: &[u8], index: usize) -> Result<Raster> {
     if let Some(plain) = Plain::open(bytes) {
-        let pixels = plain.rgba().ok_or_else(|| unreadable(index, "its level data are broken"))?;
-        return Ok((plain.width, plain.height, pixels));
+        let rgba = plain.rgba().ok_or_else(|| unreadable(index, "its level data are broken"))?;
+        return Ok(Raster { width: plain.width, height: plain.height, channels: 4, bytes: rgba });
     }
     let fault = |e: basisu::Error| unreadable(index, format!("{e:?}"));
     let texture = basisu::Transcoder::new(bytes).map_err(fault)?;
     let (width, height) = texture.base_dimensions();
-    let pixels = texture.transcode(0, basisu::TargetFormat::Rgba32, basisu::DecodeFlags::NONE).map_err(fault)?;
-    if pixels.len() as u64 != u64::from(width) * u64::from(height) * 4 {
+    let rgba = texture.transcode(0, basisu::TargetFormat::Rgba32, basisu::DecodeFlags::NONE).map_err(fault)?;
+    if rgba.len() as u64 != u64::from(width) * u64::from(height) * 4 {
         return Err(unreadable(index, "its data do not fit its size"));
     }
-    Ok((width, height, pixels))
-}
-
-/// Half the size, averaging bytes: only for images far larger than what is shown.
-fn halve(image: &Image) -> Image {
-    let (width, height) = ((image.width / 2).max(1), (image.height / 2).max(1));
-    let at = |x: u32, y: u32, c: usize| {
-        let (x, y) = (x.min(image.width - 1) as usize, y.min(image.height - 1) as usize);
-        u32::from(image.pixels[(y * image.width as usize + x) * 4 + c])
-    };
-    let mut pixels = Vec::with_capacity(width as usize * height as usize * 4);
-    for y in 0..height {
-        for x in 0..width {
-            for c in 0..4 {
-                let (x, y) = (2 * x, 2 * y);
-                let sum = at(x, y, c) + at(x + 1, y, c) + at(x, y + 1, c) + at(x + 1, y + 1, c);
-                pixels.push(((sum + 2) / 4) as u8);
-            }
-        }
-    }
-    Image { width, height, pixels, source_width: image.source_width, source_height: image.source_height }
+    Ok(Raster { width, height, channels: 4, bytes: rgba })
 }
 
 /// IEC 61966-2-1, decoding.

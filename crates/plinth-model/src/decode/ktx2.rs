@@ -1,6 +1,41 @@
-//! KTX2 with plain 8-bit texels (Khronos, "KTX File Format Specification 2.0"); Basis Universal is the crate's work.
+//! KTX2 (Khronos, "KTX File Format Specification 2.0"): its header, and files with plain 8-bit texels. Basis Universal is
+//! the crate's work.
 
 use std::io::Read as _;
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
+}
+
+/// Most mip levels: those of a side of 32 bits.
+const MAX_LEVELS: u32 = 32;
+/// Most bytes of a block of 4 × 4 texels: four plain channels.
+const BLOCK_BYTES: u64 = 64;
+
+/// Width and height of a single picture whose parts lie within the file and unpack to what the size takes: the decoder
+/// believes these lengths.
+pub(crate) fn checked_size(bytes: &[u8]) -> Option<(u32, u32)> {
+    let inside = |offset: u64, length: u64| offset.checked_add(length).is_some_and(|end| end <= bytes.len() as u64);
+    let [width, height, depth, layers, faces, levels] = [20, 24, 28, 32, 36, 40].map(|at| word(bytes, at));
+    let (width, height, levels) = (width?, height?, levels?.max(1));
+    let single = depth? == 0 && layers? <= 1 && faces? == 1 && levels <= MAX_LEVELS;
+    if !single || width == 0 || height == 0 || !inside(long(bytes, 64)?, long(bytes, 72)?) {
+        return None;
+    }
+    for level in 0..levels {
+        let at = 80 + 24 * level as usize;
+        let (offset, length, unpacked) = (long(bytes, at)?, long(bytes, at + 8)?, long(bytes, at + 16)?);
+        let blocks = [width, height].map(|side| u64::from(side.checked_shr(level).unwrap_or(0).max(1)).div_ceil(4));
+        if !inside(offset, length) || unpacked > blocks[0] * blocks[1] * BLOCK_BYTES {
+            return None;
+        }
+    }
+    Some((width, height))
+}
 
 /// Size and texels of a plain KTX2 file; `None` when it is of another kind.
 pub(crate) struct Plain<'a> {
@@ -14,24 +49,22 @@ pub(crate) struct Plain<'a> {
 impl<'a> Plain<'a> {
     /// Reads the header.
     pub(crate) fn open(bytes: &'a [u8]) -> Option<Self> {
-        let word = |at: usize| bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes);
-        let long = |at: usize| bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes);
         // VkFormat R8, R8G8, R8G8B8 and R8G8B8A8, UNORM and SRGB.
-        let channels = match word(12)? {
+        let channels = match word(bytes, 12)? {
             9 | 15 => 1,
             16 | 22 => 2,
             23 | 29 => 3,
             37 | 43 => 4,
             _ => return None,
         };
-        let zstd = match word(44)? {
+        let zstd = match word(bytes, 44)? {
             0 => false,
             2 => true,
             _ => return None,
         };
-        let (offset, length) = (usize::try_from(long(80)?).ok()?, usize::try_from(long(88)?).ok()?);
+        let (offset, length) = (usize::try_from(long(bytes, 80)?).ok()?, usize::try_from(long(bytes, 88)?).ok()?);
         let level = bytes.get(offset..offset.checked_add(length)?)?;
-        Some(Self { width: word(20)?, height: word(24)?, channels, zstd, level })
+        Some(Self { width: word(bytes, 20)?, height: word(bytes, 24)?, channels, zstd, level })
     }
 
     /// R, G, B, A bytes of the largest level.

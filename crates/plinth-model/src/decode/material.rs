@@ -10,6 +10,7 @@ use crate::source::Source;
 
 /// All materials and, at the end, the default one.
 pub(crate) fn materials(source: &Source<'_>) -> Result<Vec<Material>> {
+    source.budget.take::<Material>(source.root.materials.len())?;
     let mut out: Vec<Material> = source
         .root
         .materials
@@ -80,24 +81,24 @@ impl Reading<'_> {
         let mut out = Material {
             name: m.name.clone().unwrap_or_default(),
             base_color: pbr.base_color_factor,
-            base_color_texture: self.texture(pbr.base_color_texture.as_ref())?,
+            base_color_texture: self.texture(pbr.base_color_texture.as_deref())?,
             metallic: pbr.metallic_factor.clamp(0.0, 1.0),
             perceptual_roughness: pbr.roughness_factor.clamp(0.0, 1.0),
-            metallic_roughness_texture: self.texture(pbr.metallic_roughness_texture.as_ref())?,
-            normal_texture: self.texture(m.normal_texture.as_ref())?,
+            metallic_roughness_texture: self.texture(pbr.metallic_roughness_texture.as_deref())?,
+            normal_texture: self.texture(m.normal_texture.as_deref())?,
             normal_scale: m.normal_texture.as_ref().and_then(|t| t.scale).unwrap_or(1.0),
-            occlusion_texture: self.texture(m.occlusion_texture.as_ref())?,
+            occlusion_texture: self.texture(m.occlusion_texture.as_deref())?,
             occlusion_strength: m.occlusion_texture.as_ref().and_then(|t| t.strength).unwrap_or(1.0).clamp(0.0, 1.0),
             emissive: m.emissive_factor.map(|c| c.max(0.0) * strength),
-            emissive_texture: self.texture(m.emissive_texture.as_ref())?,
+            emissive_texture: self.texture(m.emissive_texture.as_deref())?,
             alpha_mode,
             double_sided: m.double_sided,
             unlit: e.unlit.is_some(),
             ior: e.ior.as_ref().map_or(1.5, |i| i.ior),
             specular: specular.map_or(1.0, |s| s.specular_factor.clamp(0.0, 1.0)),
-            specular_texture: self.texture(specular.and_then(|s| s.specular_texture.as_ref()))?,
+            specular_texture: self.texture(specular.and_then(|s| s.specular_texture.as_deref()))?,
             specular_color: specular.map_or([1.0; 3], |s| s.specular_color_factor.map(|c| c.max(0.0))),
-            specular_color_texture: self.texture(specular.and_then(|s| s.specular_color_texture.as_ref()))?,
+            specular_color_texture: self.texture(specular.and_then(|s| s.specular_color_texture.as_deref()))?,
             clearcoat: e.clearcoat.as_ref().map(|c| self.clearcoat(c)).transpose()?,
             sheen: e.sheen.as_ref().map(|s| self.sheen(s)).transpose()?,
             transmission: e.transmission.as_ref().map(|t| self.transmission(t)).transpose()?,
@@ -109,8 +110,8 @@ impl Reading<'_> {
         };
         if let Some(old) = &e.specular_glossiness {
             out.base_color = old.diffuse_factor;
-            out.base_color_texture = self.texture(old.diffuse_texture.as_ref())?;
-            out.metallic_roughness_texture = self.texture(old.specular_glossiness_texture.as_ref())?;
+            out.base_color_texture = self.texture(old.diffuse_texture.as_deref())?;
+            out.metallic_roughness_texture = self.texture(old.specular_glossiness_texture.as_deref())?;
             // The textures are converted once images are decoded.
             super::spec_gloss::convert_factors(&mut out, old);
         }
@@ -148,10 +149,10 @@ impl Reading<'_> {
     fn clearcoat(&self, c: &json::Clearcoat) -> Result<Clearcoat> {
         Ok(Clearcoat {
             factor: c.clearcoat_factor.clamp(0.0, 1.0),
-            texture: self.texture(c.clearcoat_texture.as_ref())?,
+            texture: self.texture(c.clearcoat_texture.as_deref())?,
             roughness: c.clearcoat_roughness_factor.clamp(0.0, 1.0),
-            roughness_texture: self.texture(c.clearcoat_roughness_texture.as_ref())?,
-            normal_texture: self.texture(c.clearcoat_normal_texture.as_ref())?,
+            roughness_texture: self.texture(c.clearcoat_roughness_texture.as_deref())?,
+            normal_texture: self.texture(c.clearcoat_normal_texture.as_deref())?,
             normal_scale: c.clearcoat_normal_texture.as_ref().and_then(|t| t.scale).unwrap_or(1.0),
         })
     }
@@ -159,23 +160,23 @@ impl Reading<'_> {
     fn sheen(&self, s: &json::Sheen) -> Result<Sheen> {
         Ok(Sheen {
             color: s.sheen_color_factor.map(|c| c.max(0.0)),
-            color_texture: self.texture(s.sheen_color_texture.as_ref())?,
+            color_texture: self.texture(s.sheen_color_texture.as_deref())?,
             roughness: s.sheen_roughness_factor.clamp(0.0, 1.0),
-            roughness_texture: self.texture(s.sheen_roughness_texture.as_ref())?,
+            roughness_texture: self.texture(s.sheen_roughness_texture.as_deref())?,
         })
     }
 
     fn transmission(&self, t: &json::Transmission) -> Result<Transmission> {
         Ok(Transmission {
             factor: t.transmission_factor.clamp(0.0, 1.0),
-            texture: self.texture(t.transmission_texture.as_ref())?,
+            texture: self.texture(t.transmission_texture.as_deref())?,
         })
     }
 
     fn volume(&self, v: &json::Volume) -> Result<Volume> {
         Ok(Volume {
             thickness: v.thickness_factor.max(0.0),
-            thickness_texture: self.texture(v.thickness_texture.as_ref())?,
+            thickness_texture: self.texture(v.thickness_texture.as_deref())?,
             attenuation_distance: v.attenuation_distance.filter(|d| *d > 0.0).unwrap_or(f32::INFINITY),
             attenuation_color: v.attenuation_color.map(|c| c.clamp(0.0, 1.0)),
         })
@@ -184,11 +185,11 @@ impl Reading<'_> {
     fn iridescence(&self, i: &json::Iridescence) -> Result<Iridescence> {
         Ok(Iridescence {
             factor: i.iridescence_factor.clamp(0.0, 1.0),
-            texture: self.texture(i.iridescence_texture.as_ref())?,
+            texture: self.texture(i.iridescence_texture.as_deref())?,
             ior: i.iridescence_ior.max(1.0),
             thickness_min: i.iridescence_thickness_minimum.max(0.0),
             thickness_max: i.iridescence_thickness_maximum.max(0.0),
-            thickness_texture: self.texture(i.iridescence_thickness_texture.as_ref())?,
+            thickness_texture: self.texture(i.iridescence_thickness_texture.as_deref())?,
         })
     }
 
@@ -196,16 +197,16 @@ impl Reading<'_> {
         Ok(Anisotropy {
             strength: a.anisotropy_strength.clamp(0.0, 1.0),
             rotation: a.anisotropy_rotation,
-            texture: self.texture(a.anisotropy_texture.as_ref())?,
+            texture: self.texture(a.anisotropy_texture.as_deref())?,
         })
     }
 
     fn diffuse_transmission(&self, d: &json::DiffuseTransmission) -> Result<DiffuseTransmission> {
         Ok(DiffuseTransmission {
             factor: d.diffuse_transmission_factor.clamp(0.0, 1.0),
-            texture: self.texture(d.diffuse_transmission_texture.as_ref())?,
+            texture: self.texture(d.diffuse_transmission_texture.as_deref())?,
             color: d.diffuse_transmission_color_factor.map(|c| c.max(0.0)),
-            color_texture: self.texture(d.diffuse_transmission_color_texture.as_ref())?,
+            color_texture: self.texture(d.diffuse_transmission_color_texture.as_deref())?,
         })
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use glam::Vec3;
 
-use super::{draco, tangent};
+use super::{draco, flat, tangent};
 use crate::accessor::Reader;
 use crate::error::{ModelError, Result};
 use crate::json;
@@ -14,6 +14,8 @@ use crate::source::Source;
 
 /// Most texture coordinate sets that are read.
 const MAX_UV_SETS: usize = 8;
+/// Most sets of four joints that are read.
+const MAX_INFLUENCE_SETS: usize = 4;
 
 /// Decodes the meshes that are used; the others stay empty. `uses` says how often each is drawn.
 pub(crate) fn meshes(source: &Source<'_>, materials: &[Material], uses: &[u64]) -> Result<Vec<Mesh>> {
@@ -83,10 +85,11 @@ impl Reading<'_> {
             Some(m) if m + 1 < materials.len() => m,
             Some(m) => return Err(self.fault(format!("material {m} does not exist"))),
         };
-        let packed = match &self.primitive.extensions.draco {
+        let mut packed = match &self.primitive.extensions.draco {
             None => None,
             Some(packed) => Some(draco::decode(self.source, self.place, packed)?),
         };
+        let packed_indices = packed.as_mut().map(|p| std::mem::take(&mut p.indices));
         let Some(position) = self.primitive.attributes.get("POSITION") else {
             return Err(self.fault("it has no POSITION"));
         };
@@ -100,31 +103,40 @@ impl Reading<'_> {
         if out.positions.is_empty() {
             return Err(self.fault("it has no vertices"));
         }
-        self.read_topology(&attributes, &mut out)?;
+        self.read_topology(packed_indices, &mut out)?;
         out.normals = unit_normals(attributes.vectors::<3>("NORMAL")?.unwrap_or_default());
         out.tangents = attributes.vectors::<4>("TANGENT")?.unwrap_or_default();
         out.uvs = attributes.uv_sets()?;
         out.colors = attributes.colors()?;
         Self::read_influences(&attributes, &mut out)?;
         out.morph_targets = self.morph_targets(count)?;
-        finish(&mut out, &materials[material]);
+        finish(&mut out, &materials[material], self.source)?;
         Ok(out)
     }
 
-    fn read_topology(&self, attributes: &Attributes<'_>, out: &mut Primitive) -> Result<()> {
+    fn read_topology(&self, packed: Option<Vec<u32>>, out: &mut Primitive) -> Result<()> {
         let count = out.positions.len() as u64;
-        let raw = match (&attributes.packed, self.primitive.indices) {
-            (Some(packed), _) => packed.indices.clone(),
+        let mode = if packed.is_some() { 4 } else { self.primitive.mode.unwrap_or(4) };
+        let mut raw = match (packed, self.primitive.indices) {
+            (Some(indices), _) => indices,
             (None, Some(accessor)) => Reader::open(self.source, accessor)?.integers()?,
-            (None, None) => (0..out.positions.len() as u32).collect(),
+            (None, None) => {
+                self.source.budget.take::<u32>(out.positions.len())?;
+                (0..out.positions.len() as u32).collect()
+            }
         };
+        check("indices", raw.len() as u64, self.source.limits.indices)?;
         if let Some(beyond) = raw.iter().find(|i| u64::from(**i) >= count) {
             return Err(self.fault(format!("index {beyond} is beyond its {count} vertices")));
         }
-        let mode = if attributes.packed.is_some() { 4 } else { self.primitive.mode.unwrap_or(4) };
+        // Strips, loops and fans name most vertices several times.
+        self.source.budget.take::<u32>(if matches!(mode, 2 | 3 | 5 | 6) { raw.len() * 3 } else { 0 })?;
         (out.topology, out.indices) = match mode {
             0 => (Topology::Points, raw),
-            1 => (Topology::Lines, raw.as_chunks::<2>().0.as_flattened().to_vec()),
+            1 => {
+                raw.truncate(raw.len() / 2 * 2);
+                (Topology::Lines, raw)
+            }
             2 | 3 => {
                 let mut pairs: Vec<u32> = raw.windows(2).flatten().copied().collect();
                 if mode == 2 && raw.len() > 2 {
@@ -132,7 +144,10 @@ impl Reading<'_> {
                 }
                 (Topology::Lines, pairs)
             }
-            4 => (Topology::Triangles, raw.as_chunks::<3>().0.as_flattened().to_vec()),
+            4 => {
+                raw.truncate(raw.len() / 3 * 3);
+                (Topology::Triangles, raw)
+            }
             5 => {
                 let turned = |(i, t): (usize, &[u32])| if i % 2 == 0 { [t[0], t[1], t[2]] } else { [t[0], t[2], t[1]] };
                 (Topology::Triangles, raw.windows(3).enumerate().flat_map(turned).collect())
@@ -147,25 +162,24 @@ impl Reading<'_> {
     }
 
     fn read_influences(attributes: &Attributes<'_>, out: &mut Primitive) -> Result<()> {
-        let mut all: Vec<Vec<(u16, f32)>> = Vec::new();
-        for set in 0..4 {
+        let mut sets = Vec::new();
+        for set in 0..MAX_INFLUENCE_SETS {
             let joints = attributes.vectors::<4>(&format!("JOINTS_{set}"))?;
             let weights = attributes.vectors::<4>(&format!("WEIGHTS_{set}"))?;
             let (Some(joints), Some(weights)) = (joints, weights) else { break };
-            all.resize(out.positions.len(), Vec::new());
-            for (list, (j, w)) in all.iter_mut().zip(joints.iter().zip(&weights)) {
-                list.extend(j.iter().zip(w).map(|(j, w)| (*j as u16, w.max(0.0))));
-            }
+            sets.push((joints, weights));
         }
-        for list in &mut all {
-            list.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-            let sum: f32 = list.iter().take(4).map(|(_, w)| w).sum();
-            let mut joints = [0; 4];
-            let mut weights = [1.0, 0.0, 0.0, 0.0];
-            for (k, (joint, weight)) in list.iter().take(4).enumerate() {
-                joints[k] = *joint;
-                weights[k] = if sum > 0.0 { weight / sum } else { weights[k] };
+        if sets.is_empty() {
+            return Ok(());
+        }
+        attributes.reading.source.budget.take::<([u16; 4], [f32; 4])>(out.positions.len())?;
+        let mut all: Vec<(u16, f32)> = Vec::with_capacity(4 * MAX_INFLUENCE_SETS);
+        for vertex in 0..out.positions.len() {
+            all.clear();
+            for (joints, weights) in &sets {
+                all.extend(joints[vertex].iter().zip(weights[vertex]).map(|(j, w)| (*j as u16, w.max(0.0))));
             }
+            let (joints, weights) = strongest(&mut all);
             out.joints.push(joints);
             out.weights.push(weights);
         }
@@ -189,6 +203,21 @@ impl Reading<'_> {
     }
 }
 
+/// The four strongest influences, their weights summing to 1. A joint without weight is joint 0: exporters fill unused
+/// places with anything.
+fn strongest(influences: &mut [(u16, f32)]) -> ([u16; 4], [f32; 4]) {
+    influences.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let sum: f32 = influences.iter().take(4).map(|(_, w)| w).sum();
+    let (mut joints, mut weights) = ([0; 4], [1.0, 0.0, 0.0, 0.0]);
+    if sum > 0.0 {
+        for (k, (joint, weight)) in influences.iter().take(4).enumerate() {
+            weights[k] = weight / sum;
+            joints[k] = if *weight > 0.0 { *joint } else { 0 };
+        }
+    }
+    (joints, weights)
+}
+
 fn accessor_vectors<const N: usize>(
     reading: &Reading<'_>,
     attributes: &BTreeMap<String, usize>,
@@ -206,8 +235,13 @@ fn accessor_vectors<const N: usize>(
 impl Attributes<'_> {
     fn vectors<const N: usize>(&self, name: &str) -> Result<Option<Vec<[f32; N]>>> {
         if let Some(packed) = &self.packed
-            && let Some(values) = packed.floats(name, N, self.divisor(name))
+            && packed.components(name).is_some()
         {
+            self.reading.source.budget.take::<[f32; N]>(self.count)?;
+            let values = packed.floats(name, N, self.divisor(name)).unwrap_or_default();
+            if values.len() != self.count * N {
+                return Err(self.reading.fault(format!("{name} has fewer values than vertices")));
+            }
             if values.iter().any(|v| !v.is_finite()) {
                 return Err(self.reading.fault(format!("{name} holds a value that is not finite")));
             }
@@ -232,9 +266,10 @@ impl Attributes<'_> {
     fn uv_sets(&self) -> Result<Vec<Vec<[f32; 2]>>> {
         let mut sets = Vec::new();
         for set in 0..MAX_UV_SETS {
-            match self.vectors::<2>(&format!("TEXCOORD_{set}"))? {
-                Some(uvs) => sets.push(uvs),
-                None => break,
+            if let Some(uvs) = self.vectors::<2>(&format!("TEXCOORD_{set}"))? {
+                // Sets that are left out keep the numbers of those behind them.
+                sets.resize(set, Vec::new());
+                sets.push(uvs);
             }
         }
         Ok(sets)
@@ -265,59 +300,22 @@ fn unit_normals(mut normals: Vec<[f32; 3]>) -> Vec<[f32; 3]> {
 }
 
 /// Normals and tangents that the file leaves out.
-fn finish(primitive: &mut Primitive, material: &Material) {
+fn finish(primitive: &mut Primitive, material: &Material, source: &Source<'_>) -> Result<()> {
     if primitive.topology != Topology::Triangles {
-        return;
+        return Ok(());
     }
     if primitive.normals.is_empty() {
-        make_flat(primitive);
+        source.budget.take_bytes(flat::bytes(primitive))?;
+        flat::shade(primitive);
     }
     let bumped = material.normal_texture.or(material.clearcoat.and_then(|c| c.normal_texture));
     let needed = bumped.is_some() || material.anisotropy.is_some();
-    if !needed || primitive.uvs.is_empty() {
+    if !needed || primitive.uvs.iter().all(Vec::is_empty) {
         primitive.tangents.clear();
     } else if primitive.tangents.is_empty() {
         let set = bumped.or(material.anisotropy.and_then(|a| a.texture)).map_or(0, |t| t.uv_set);
+        source.budget.take::<[f32; 4]>(primitive.positions.len())?;
         tangent::generate(primitive, set);
     }
-}
-
-/// Splits all vertices and gives each triangle its own normal (glTF 2.0, section 3.7.2.1).
-fn make_flat(primitive: &mut Primitive) {
-    let old = std::mem::take(primitive);
-    let pick = |i: &u32| *i as usize;
-    let normal_of = |t: &[u32; 3]| {
-        let [a, b, c] = [&t[0], &t[1], &t[2]].map(|i| Vec3::from(old.positions[pick(i)]));
-        // Scaled first: the cross product of tiny edges would vanish.
-        let (u, v) = ((b - a), (c - a));
-        let scale = u.abs().max_element().max(v.abs().max_element()).max(f32::MIN_POSITIVE);
-        (u / scale).cross(v / scale).normalize_or(Vec3::Y).to_array()
-    };
-    let triangles = old.indices.as_chunks::<3>().0;
-    *primitive = Primitive {
-        topology: old.topology,
-        indices: (0..old.indices.len() as u32).collect(),
-        positions: take(&old.positions, &old.indices),
-        normals: triangles.iter().flat_map(|t| [normal_of(t); 3]).collect(),
-        tangents: Vec::new(),
-        uvs: old.uvs.iter().map(|set| take(set, &old.indices)).collect(),
-        colors: take(&old.colors, &old.indices),
-        joints: take(&old.joints, &old.indices),
-        weights: take(&old.weights, &old.indices),
-        morph_targets: old
-            .morph_targets
-            .iter()
-            .map(|target| MorphTarget {
-                positions: take(&target.positions, &old.indices),
-                normals: Vec::new(),
-                tangents: Vec::new(),
-            })
-            .collect(),
-        material: old.material,
-    };
-}
-
-/// The vertices that indices name; nothing where there are none.
-fn take<T: Copy>(list: &[T], indices: &[u32]) -> Vec<T> {
-    if list.is_empty() { Vec::new() } else { indices.iter().map(|i| list[*i as usize]).collect() }
+    Ok(())
 }

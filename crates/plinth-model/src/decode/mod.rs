@@ -2,12 +2,14 @@
 
 pub(crate) mod clip;
 pub(crate) mod draco;
+pub(crate) mod flat;
 pub(crate) mod image;
 pub(crate) mod ktx2;
 pub(crate) mod light;
 pub(crate) mod material;
 pub(crate) mod mesh;
 pub(crate) mod node;
+pub(crate) mod raster;
 pub(crate) mod skin;
 pub(crate) mod spec_gloss;
 pub(crate) mod tangent;

@@ -1,5 +1,7 @@
 //! The scene graph: the default scene's nodes, parents before children.
 
+use std::collections::BTreeSet;
+
 use glam::{Mat4, Quat, Vec3};
 
 use crate::accessor::Reader;
@@ -40,7 +42,43 @@ pub(crate) fn graph(source: &Source<'_>) -> Result<Graph> {
         graph.nodes.push(decode(source, &place, node, parent)?);
         open.extend(node.children.iter().rev().map(|child| (*child, Some(here), depth + 1)));
     }
+    keep_joints(source, &mut graph)?;
     Ok(graph)
+}
+
+/// Joints of drawn skins may lie outside of the scene: they and the nodes above them are kept, without what they would
+/// draw.
+fn keep_joints(source: &Source<'_>, graph: &mut Graph) -> Result<()> {
+    let root = &source.root;
+    let drawn: BTreeSet<usize> = graph.nodes.iter().filter(|n| n.mesh.is_some()).filter_map(|n| n.skin).collect();
+    let joints: Vec<usize> = drawn.iter().flat_map(|skin| &root.skins[*skin].joints).copied().collect();
+    if joints.iter().all(|joint| graph.kept.get(*joint).is_none_or(Option::is_some)) {
+        return Ok(());
+    }
+    let mut parents = vec![None; root.nodes.len()];
+    for (i, node) in root.nodes.iter().enumerate() {
+        for child in &node.children {
+            parents[*child] = Some(i);
+        }
+    }
+    for joint in joints.into_iter().filter(|joint| *joint < root.nodes.len()) {
+        let mut chain = Vec::new();
+        let mut next = Some(joint);
+        while let Some(node) = next.filter(|node| graph.kept[*node].is_none()) {
+            chain.push(node);
+            check("levels of nodes", chain.len() as u64, source.limits.depth)?;
+            next = parents[node];
+        }
+        let mut parent = next.and_then(|node| graph.kept[node]);
+        for node in chain.into_iter().rev() {
+            let local = local(&format!("nodes[{node}]"), &root.nodes[node])?;
+            let name = root.nodes[node].name.clone().unwrap_or_default();
+            graph.kept[node] = Some(graph.nodes.len());
+            graph.nodes.push(Node { name, parent, local, ..Node::default() });
+            parent = graph.kept[node];
+        }
+    }
+    Ok(())
 }
 
 /// Every node of the document, shown or not, has at most one parent and is not its own ancestor.
@@ -93,14 +131,10 @@ fn decode(source: &Source<'_>, place: &str, node: &json::Node, parent: Option<us
         other => Ok(other),
     };
     let lights = source.root.extensions.lights.as_ref().map_or(0, |l| l.lights.len());
-    let local = local(node);
-    if !local.matrix().is_finite() {
-        return Err(ModelError::invalid(place, "its transform is not finite"));
-    }
     Ok(Node {
         name: node.name.clone().unwrap_or_default(),
         parent,
-        local,
+        local: local(place, node)?,
         mesh: exists("mesh", node.mesh, source.root.meshes.len())?,
         skin: exists("skin", node.skin, source.root.skins.len())?,
         light: node.extensions.light.as_ref().map(|l| l.light).filter(|l| *l < lights),
@@ -109,15 +143,16 @@ fn decode(source: &Source<'_>, place: &str, node: &json::Node, parent: Option<us
     })
 }
 
-fn local(node: &json::Node) -> Transform {
-    match node.matrix {
-        Some(matrix) => Transform::Matrix(Mat4::from_cols_array(&matrix)),
+fn local(place: &str, node: &json::Node) -> Result<Transform> {
+    let local = match &node.matrix {
+        Some(matrix) => Transform::Matrix(Mat4::from_cols_array(matrix)),
         None => Transform::Trs(Trs {
             translation: Vec3::from(node.translation.unwrap_or([0.0; 3])),
             rotation: rotation(node.rotation.unwrap_or([0.0, 0.0, 0.0, 1.0])),
             scale: Vec3::from(node.scale.unwrap_or([1.0; 3])),
         }),
-    }
+    };
+    if local.matrix().is_finite() { Ok(local) } else { Err(ModelError::invalid(place, "its transform is not finite")) }
 }
 
 /// A unit quaternion; one of length zero turns nothing.
@@ -143,6 +178,7 @@ fn instances(source: &Source<'_>, place: &str, node: &json::Node) -> Result<Vec<
         return Err(ModelError::invalid(place, "its instance attributes differ in number"));
     }
     check("instances", count as u64, source.limits.nodes)?;
+    source.budget.take::<Transform>(count)?;
     let list = |reader: Option<Reader<'_>>| reader.map(|r| r.vectors::<3>()).transpose();
     let (translation, scale) = (list(translation)?, list(scale)?);
     let turn = turn.map(|r| r.vectors::<4>()).transpose()?;

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::extensions::{
-    ImageTexture, MaterialExtensions, MeshoptView, NodeExtensions, PrimitiveExtensions, RootExtensions,
+    ImageTexture, MaterialExtensions, MeshoptBuffer, MeshoptView, NodeExtensions, PrimitiveExtensions, RootExtensions,
     TextureTransform,
 };
 
@@ -47,7 +47,7 @@ pub(crate) struct Scene {
 pub(crate) struct Node {
     pub(crate) name: Option<String>,
     pub(crate) children: Vec<usize>,
-    pub(crate) matrix: Option<[f32; 16]>,
+    pub(crate) matrix: Option<Box<[f32; 16]>>,
     pub(crate) translation: Option<[f32; 3]>,
     pub(crate) rotation: Option<[f32; 4]>,
     pub(crate) scale: Option<[f32; 3]>,
@@ -125,11 +125,20 @@ pub(crate) struct BufferView {
     pub(crate) extensions: ViewExtensions,
 }
 
+impl BufferView {
+    /// How it is compressed, by the extension's final name or its older one.
+    pub(crate) fn meshopt(&self) -> Option<&MeshoptView> {
+        self.extensions.meshopt.as_deref().or(self.extensions.older_meshopt.as_deref())
+    }
+}
+
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct ViewExtensions {
-    #[serde(rename = "EXT_meshopt_compression", alias = "KHR_meshopt_compression")]
-    pub(crate) meshopt: Option<MeshoptView>,
+    #[serde(rename = "KHR_meshopt_compression")]
+    pub(crate) meshopt: Option<Box<MeshoptView>>,
+    #[serde(rename = "EXT_meshopt_compression")]
+    pub(crate) older_meshopt: Option<Box<MeshoptView>>,
 }
 
 #[derive(Deserialize)]
@@ -138,7 +147,16 @@ pub(crate) struct Buffer {
     pub(crate) uri: Option<String>,
     pub(crate) byte_length: u64,
     #[serde(default)]
-    pub(crate) extensions: std::collections::BTreeMap<String, serde_json::Value>,
+    pub(crate) extensions: BufferExtensions,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct BufferExtensions {
+    #[serde(rename = "KHR_meshopt_compression")]
+    pub(crate) meshopt: Option<MeshoptBuffer>,
+    #[serde(rename = "EXT_meshopt_compression")]
+    pub(crate) older_meshopt: Option<MeshoptBuffer>,
 }
 
 #[derive(Deserialize, Default)]
@@ -215,9 +233,9 @@ pub(crate) struct AnimationSampler {
 pub(crate) struct Material {
     pub(crate) name: Option<String>,
     pub(crate) pbr_metallic_roughness: Pbr,
-    pub(crate) normal_texture: Option<TextureInfo>,
-    pub(crate) occlusion_texture: Option<TextureInfo>,
-    pub(crate) emissive_texture: Option<TextureInfo>,
+    pub(crate) normal_texture: Option<Box<TextureInfo>>,
+    pub(crate) occlusion_texture: Option<Box<TextureInfo>>,
+    pub(crate) emissive_texture: Option<Box<TextureInfo>>,
     pub(crate) emissive_factor: [f32; 3],
     pub(crate) alpha_mode: Option<String>,
     pub(crate) alpha_cutoff: Option<f32>,
@@ -229,10 +247,10 @@ pub(crate) struct Material {
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Pbr {
     pub(crate) base_color_factor: [f32; 4],
-    pub(crate) base_color_texture: Option<TextureInfo>,
+    pub(crate) base_color_texture: Option<Box<TextureInfo>>,
     pub(crate) metallic_factor: f32,
     pub(crate) roughness_factor: f32,
-    pub(crate) metallic_roughness_texture: Option<TextureInfo>,
+    pub(crate) metallic_roughness_texture: Option<Box<TextureInfo>>,
 }
 
 impl Default for Pbr {
@@ -264,5 +282,5 @@ pub(crate) struct TextureInfo {
 #[serde(default)]
 pub(crate) struct TextureInfoExtensions {
     #[serde(rename = "KHR_texture_transform")]
-    pub(crate) transform: Option<TextureTransform>,
+    pub(crate) transform: Option<Box<TextureTransform>>,
 }

@@ -80,6 +80,13 @@ pub(crate) struct DracoPrimitive {
     pub(crate) attributes: BTreeMap<String, u32>,
 }
 
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct MeshoptBuffer {
+    /// The buffer has no data: it is what readers without the extension would use.
+    pub(crate) fallback: bool,
+}
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MeshoptView {
@@ -111,31 +118,31 @@ pub(crate) struct TextureTransform {
 #[serde(default)]
 pub(crate) struct MaterialExtensions {
     #[serde(rename = "KHR_materials_unlit")]
-    pub(crate) unlit: Option<serde_json::Value>,
+    pub(crate) unlit: Option<serde::de::IgnoredAny>,
     #[serde(rename = "KHR_materials_emissive_strength")]
-    pub(crate) emissive_strength: Option<EmissiveStrength>,
+    pub(crate) emissive_strength: Option<Box<EmissiveStrength>>,
     #[serde(rename = "KHR_materials_ior")]
-    pub(crate) ior: Option<Ior>,
+    pub(crate) ior: Option<Box<Ior>>,
     #[serde(rename = "KHR_materials_specular")]
-    pub(crate) specular: Option<Specular>,
+    pub(crate) specular: Option<Box<Specular>>,
     #[serde(rename = "KHR_materials_clearcoat")]
-    pub(crate) clearcoat: Option<Clearcoat>,
+    pub(crate) clearcoat: Option<Box<Clearcoat>>,
     #[serde(rename = "KHR_materials_sheen")]
-    pub(crate) sheen: Option<Sheen>,
+    pub(crate) sheen: Option<Box<Sheen>>,
     #[serde(rename = "KHR_materials_transmission")]
-    pub(crate) transmission: Option<Transmission>,
+    pub(crate) transmission: Option<Box<Transmission>>,
     #[serde(rename = "KHR_materials_volume")]
-    pub(crate) volume: Option<Volume>,
+    pub(crate) volume: Option<Box<Volume>>,
     #[serde(rename = "KHR_materials_dispersion")]
-    pub(crate) dispersion: Option<Dispersion>,
+    pub(crate) dispersion: Option<Box<Dispersion>>,
     #[serde(rename = "KHR_materials_iridescence")]
-    pub(crate) iridescence: Option<Iridescence>,
+    pub(crate) iridescence: Option<Box<Iridescence>>,
     #[serde(rename = "KHR_materials_anisotropy")]
-    pub(crate) anisotropy: Option<Anisotropy>,
+    pub(crate) anisotropy: Option<Box<Anisotropy>>,
     #[serde(rename = "KHR_materials_diffuse_transmission")]
-    pub(crate) diffuse_transmission: Option<DiffuseTransmission>,
+    pub(crate) diffuse_transmission: Option<Box<DiffuseTransmission>>,
     #[serde(rename = "KHR_materials_pbrSpecularGlossiness")]
-    pub(crate) specular_glossiness: Option<SpecularGlossiness>,
+    pub(crate) specular_glossiness: Option<Box<SpecularGlossiness>>,
 }
 
 fn one() -> f32 {
@@ -168,36 +175,36 @@ fn default_ior() -> f32 {
 pub(crate) struct Specular {
     #[serde(default = "one")]
     pub(crate) specular_factor: f32,
-    pub(crate) specular_texture: Option<TextureInfo>,
+    pub(crate) specular_texture: Option<Box<TextureInfo>>,
     #[serde(default = "white")]
     pub(crate) specular_color_factor: [f32; 3],
-    pub(crate) specular_color_texture: Option<TextureInfo>,
+    pub(crate) specular_color_texture: Option<Box<TextureInfo>>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Clearcoat {
     pub(crate) clearcoat_factor: f32,
-    pub(crate) clearcoat_texture: Option<TextureInfo>,
+    pub(crate) clearcoat_texture: Option<Box<TextureInfo>>,
     pub(crate) clearcoat_roughness_factor: f32,
-    pub(crate) clearcoat_roughness_texture: Option<TextureInfo>,
-    pub(crate) clearcoat_normal_texture: Option<TextureInfo>,
+    pub(crate) clearcoat_roughness_texture: Option<Box<TextureInfo>>,
+    pub(crate) clearcoat_normal_texture: Option<Box<TextureInfo>>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Sheen {
     pub(crate) sheen_color_factor: [f32; 3],
-    pub(crate) sheen_color_texture: Option<TextureInfo>,
+    pub(crate) sheen_color_texture: Option<Box<TextureInfo>>,
     pub(crate) sheen_roughness_factor: f32,
-    pub(crate) sheen_roughness_texture: Option<TextureInfo>,
+    pub(crate) sheen_roughness_texture: Option<Box<TextureInfo>>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Transmission {
     pub(crate) transmission_factor: f32,
-    pub(crate) transmission_texture: Option<TextureInfo>,
+    pub(crate) transmission_texture: Option<Box<TextureInfo>>,
 }
 
 #[derive(Deserialize)]
@@ -205,7 +212,7 @@ pub(crate) struct Transmission {
 pub(crate) struct Volume {
     #[serde(default)]
     pub(crate) thickness_factor: f32,
-    pub(crate) thickness_texture: Option<TextureInfo>,
+    pub(crate) thickness_texture: Option<Box<TextureInfo>>,
     pub(crate) attenuation_distance: Option<f32>,
     #[serde(default = "white")]
     pub(crate) attenuation_color: [f32; 3],
@@ -221,11 +228,11 @@ pub(crate) struct Dispersion {
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Iridescence {
     pub(crate) iridescence_factor: f32,
-    pub(crate) iridescence_texture: Option<TextureInfo>,
+    pub(crate) iridescence_texture: Option<Box<TextureInfo>>,
     pub(crate) iridescence_ior: f32,
     pub(crate) iridescence_thickness_minimum: f32,
     pub(crate) iridescence_thickness_maximum: f32,
-    pub(crate) iridescence_thickness_texture: Option<TextureInfo>,
+    pub(crate) iridescence_thickness_texture: Option<Box<TextureInfo>>,
 }
 
 impl Default for Iridescence {
@@ -246,7 +253,7 @@ impl Default for Iridescence {
 pub(crate) struct Anisotropy {
     pub(crate) anisotropy_strength: f32,
     pub(crate) anisotropy_rotation: f32,
-    pub(crate) anisotropy_texture: Option<TextureInfo>,
+    pub(crate) anisotropy_texture: Option<Box<TextureInfo>>,
 }
 
 #[derive(Deserialize)]
@@ -254,20 +261,20 @@ pub(crate) struct Anisotropy {
 pub(crate) struct DiffuseTransmission {
     #[serde(default)]
     pub(crate) diffuse_transmission_factor: f32,
-    pub(crate) diffuse_transmission_texture: Option<TextureInfo>,
+    pub(crate) diffuse_transmission_texture: Option<Box<TextureInfo>>,
     #[serde(default = "white")]
     pub(crate) diffuse_transmission_color_factor: [f32; 3],
-    pub(crate) diffuse_transmission_color_texture: Option<TextureInfo>,
+    pub(crate) diffuse_transmission_color_texture: Option<Box<TextureInfo>>,
 }
 
 #[derive(Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct SpecularGlossiness {
     pub(crate) diffuse_factor: [f32; 4],
-    pub(crate) diffuse_texture: Option<TextureInfo>,
+    pub(crate) diffuse_texture: Option<Box<TextureInfo>>,
     pub(crate) specular_factor: [f32; 3],
     pub(crate) glossiness_factor: f32,
-    pub(crate) specular_glossiness_texture: Option<TextureInfo>,
+    pub(crate) specular_glossiness_texture: Option<Box<TextureInfo>>,
 }
 
 impl Default for SpecularGlossiness {

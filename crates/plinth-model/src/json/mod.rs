@@ -3,6 +3,8 @@
 
 mod document;
 mod extensions;
+mod scan;
 
 pub(crate) use document::*;
 pub(crate) use extensions::*;
+pub(crate) use scan::check_size;

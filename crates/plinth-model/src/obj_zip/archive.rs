@@ -1,24 +1,23 @@
 //! The archive: files by name, unpacked within a limit.
 
+use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 
 use zip::ZipArchive;
 
-use super::ImportError;
+use super::{ImportError, text};
 
 /// Most entries that are looked at.
 const MAX_ENTRIES: usize = 20_000;
 
-struct Entry {
-    index: usize,
-    /// With forward slashes, letter case as stored.
-    name: String,
-}
-
 /// An opened archive.
 pub(super) struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
-    entries: Vec<Entry>,
+    /// By name with forward slashes, letter case as stored.
+    entries: BTreeMap<String, usize>,
+    /// Names by whole path and by last part, in lower case; the first of several that differ in letter case only.
+    by_path: BTreeMap<String, String>,
+    by_base: BTreeMap<String, String>,
     left: u64,
     limit: u64,
 }
@@ -45,7 +44,7 @@ impl<'a> Archive<'a> {
         if let Some(listed) = listed_entries(bytes).filter(|listed| *listed != count) {
             return Err(broken(format!("{listed} entries are listed but only {count} differ in name")));
         }
-        let mut entries = Vec::new();
+        let mut entries = BTreeMap::new();
         let mut declared = 0_u64;
         for index in 0..count {
             let file = zip.by_index_raw(index).map_err(broken)?;
@@ -53,25 +52,32 @@ impl<'a> Archive<'a> {
             if file.encrypted() {
                 return Err(broken("it is encrypted"));
             }
-            let name = String::from_utf8_lossy(file.name_raw()).replace('\\', "/");
+            let name = text::decode(file.name_raw()).replace('\\', "/");
             let plain = !file.is_dir() && !file.is_symlink() && !name.ends_with('/');
             let safe = !name.starts_with('/') && !name.split('/').any(|part| part == ".." || part.ends_with(':'));
             let base = name.rsplit('/').next().unwrap_or_default();
             if plain && safe && !name.starts_with("__MACOSX/") && !base.starts_with("._") {
-                entries.push(Entry { index, name });
+                entries.insert(name, index);
             }
         }
         if declared > limit {
             return Err(ImportError::TooLarge { limit });
         }
-        Ok(Self { zip, entries, left: limit, limit })
+        let (mut by_path, mut by_base) = (BTreeMap::new(), BTreeMap::new());
+        for name in entries.keys() {
+            let lower = name.to_lowercase();
+            let base = lower.rsplit('/').next().unwrap_or_default().to_owned();
+            by_path.entry(lower).or_insert_with(|| name.clone());
+            by_base.entry(base).or_insert_with(|| name.clone());
+        }
+        Ok(Self { zip, entries, by_path, by_base, left: limit, limit })
     }
 
     /// The name of the only OBJ.
     pub(super) fn the_obj(&self) -> Result<String, ImportError> {
-        let mut found = self.entries.iter().filter(|e| e.name.to_lowercase().ends_with(".obj"));
+        let mut found = self.entries.keys().filter(|name| name.to_lowercase().ends_with(".obj"));
         match (found.next(), found.count()) {
-            (Some(one), 0) => Ok(one.name.clone()),
+            (Some(one), 0) => Ok(one.clone()),
             (None, _) => Err(ImportError::ObjCount { count: 0 }),
             (Some(_), more) => Err(ImportError::ObjCount { count: more + 1 }),
         }
@@ -83,19 +89,15 @@ impl<'a> Archive<'a> {
         let wanted = wanted.replace('\\', "/").to_lowercase();
         let folder = beside.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{}/", folder.to_lowercase()));
         let relative = format!("{folder}{}", wanted.trim_start_matches("./"));
-        let base = wanted.rsplit('/').next().unwrap_or_default().to_owned();
-        let lower = |e: &&Entry| e.name.to_lowercase();
-        let by = |test: &dyn Fn(&str) -> bool| self.entries.iter().find(|e| test(&lower(e)));
-        by(&|n| n == relative)
-            .or_else(|| by(&|n| n == wanted))
-            .or_else(|| by(&|n| !base.is_empty() && n.rsplit('/').next() == Some(base.as_str())))
-            .map(|e| e.name.clone())
+        let base = wanted.rsplit('/').next().filter(|base| !base.is_empty());
+        let found = self.by_path.get(&relative).or_else(|| self.by_path.get(&wanted));
+        found.or_else(|| self.by_base.get(base?)).cloned()
     }
 
     /// Unpacks a file, counting what comes out.
     pub(super) fn read(&mut self, name: &str) -> Result<Vec<u8>, ImportError> {
-        let entry = self.entries.iter().find(|e| e.name == name).ok_or_else(|| broken("a file is missing"))?;
-        let file = self.zip.by_index(entry.index).map_err(broken)?;
+        let index = self.entries.get(name).ok_or_else(|| broken("a file is missing"))?;
+        let file = self.zip.by_index(*index).map_err(broken)?;
         let mut out = Vec::new();
         let count = file.take(self.left + 1).read_to_end(&mut out).map_err(broken)? as u64;
         if count > self.left {

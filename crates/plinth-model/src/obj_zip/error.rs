@@ -29,6 +29,12 @@ pub enum ImportError {
         /// What is wrong.
         problem: String,
     },
+    /// The model is too large.
+    #[error("{problem}")]
+    Model {
+        /// Which limit it exceeds.
+        problem: String,
+    },
     /// There is nothing to draw.
     #[error("the OBJ has no faces")]
     NoFaces,

@@ -4,12 +4,18 @@ mod archive;
 mod error;
 mod mtl;
 mod obj;
+mod pictures;
+mod polygon;
 mod surface;
+mod text;
+mod texture;
 mod to_glb;
 
 pub use error::ImportError;
+use pictures::Pictures;
 
-use crate::limits::Limits;
+use crate::limits::{Budget, Limits};
+use crate::warnings::Warnings;
 
 /// Most bytes that an archive may unpack to.
 const UNPACKED_BYTES: u64 = 500_000_000;
@@ -30,12 +36,19 @@ pub struct Converted {
 pub fn glb_from_zip(bytes: &[u8], limits: &Limits) -> Result<Converted, ImportError> {
     let mut archive = archive::Archive::open(bytes, UNPACKED_BYTES)?;
     let name = archive.the_obj()?;
-    let text = archive.read(&name)?;
-    let obj = obj::parse(&obj::decode_text(&text), limits)?;
-    let mut warnings = Vec::new();
-    let materials = mtl::load(&mut archive, &name, &obj, limits, &mut warnings)?;
-    let glb = to_glb::write(&obj, &materials)?;
-    Ok(Converted { glb, warnings })
+    let bytes = archive.read(&name)?;
+    // Triangles, vertices and the file live at the same time, which reading the file does not need.
+    let budget = Budget::new(limits.decoded_bytes.saturating_mul(2));
+    let obj = obj::parse(&text::decode(&bytes), limits, &budget)?;
+    drop(bytes);
+    let mut warnings = Warnings::default();
+    if obj.fanned > 0 {
+        warnings.add(&format!("{} large polygons are taken to have no notches", obj.fanned));
+    }
+    let materials = mtl::load(&mut archive, &name, &obj, &mut warnings)?;
+    let pictures = Pictures::new(&mut archive, limits, &mut warnings);
+    let glb = to_glb::write(&obj, &materials, pictures, &budget)?;
+    Ok(Converted { glb, warnings: warnings.into_list() })
 }
 
 #[cfg(test)]

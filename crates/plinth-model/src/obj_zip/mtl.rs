@@ -1,13 +1,13 @@
 //! Wavefront MTL.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::ImportError;
 use super::archive::Archive;
-use super::obj::{Obj, decode_text};
-use crate::decode::image::{Kind, kind, linear_from_srgb};
-use crate::limits::Limits;
+use super::obj::Obj;
+use super::texture::{TextureUse, texture_use};
+use super::{ImportError, text};
+use crate::decode::image::linear_from_srgb;
+use crate::warnings::Warnings;
 
 /// A material as far as glTF can hold it.
 #[derive(Clone, Debug)]
@@ -17,138 +17,173 @@ pub(super) struct Material {
     pub(super) alpha: f32,
     /// Linear.
     pub(super) emissive: [f32; 3],
-    /// Name of the texture's entry.
-    pub(super) texture: Option<String>,
+    pub(super) color_map: Option<TextureUse>,
+    pub(super) alpha_map: Option<TextureUse>,
+    pub(super) emissive_map: Option<TextureUse>,
+    /// A height map or a normal map.
+    pub(super) bump_map: Option<TextureUse>,
+    /// The bump map is a normal map whatever it looks like.
+    pub(super) is_normal_map: bool,
 }
 
 impl Default for Material {
     fn default() -> Self {
-        Self { color: [1.0; 3], alpha: 1.0, emissive: [0.0; 3], texture: None }
+        Self {
+            color: [1.0; 3],
+            alpha: 1.0,
+            emissive: [0.0; 3],
+            color_map: None,
+            alpha_map: None,
+            emissive_map: None,
+            bump_map: None,
+            is_normal_map: false,
+        }
     }
 }
 
-/// Materials by name and the textures they use.
-#[derive(Debug, Default)]
-pub(super) struct Materials {
-    pub(super) by_name: BTreeMap<String, Material>,
-    /// Entry name to MIME type and bytes.
-    pub(super) textures: BTreeMap<String, (&'static str, Vec<u8>)>,
-}
-
-/// Reads the libraries that an OBJ names; what is missing is a warning.
+/// Reads the libraries that an OBJ names: the materials that its faces use, by the names they use. What is missing is a
+/// warning.
 pub(super) fn load(
     archive: &mut Archive<'_>,
     beside: &str,
     obj: &Obj,
-    limits: &Limits,
-    warnings: &mut Vec<String>,
-) -> Result<Materials, ImportError> {
-    let mut out = Materials::default();
+    warnings: &mut Warnings,
+) -> Result<BTreeMap<String, Material>, ImportError> {
+    let mut used: BTreeMap<&str, &str> = BTreeMap::new();
+    for name in obj.parts.iter().map(|p| p.material.as_str()) {
+        used.entry(text::without_comment(name)).or_insert(name);
+    }
+    used.extend(obj.parts.iter().map(|p| (p.material.as_str(), p.material.as_str())));
+    let mut found: BTreeSet<String> = BTreeSet::new();
+    let mut by_name = BTreeMap::new();
     for line in &obj.libraries {
         for library in libraries(archive, beside, line) {
             match library {
-                Ok(name) => {
-                    let text = decode_text(&archive.read(&name)?);
-                    read_library(archive, &name, &text, &mut out, warnings);
+                Ok(name) if found.insert(name.clone()) => {
+                    let bytes = archive.read(&name)?;
+                    let mut reader = Reader { archive, beside: &name, used: &used, by_name: &mut by_name, warnings };
+                    reader.library(&text::decode(&bytes));
                 }
-                Err(missing) => warnings.push(format!("the material library '{missing}' is not in the ZIP")),
+                Ok(_again) => {}
+                Err(missing) => warnings.add(&format!("the material library '{missing}' is not in the ZIP")),
             }
         }
     }
-    let wanted: Vec<String> = out.by_name.values().filter_map(|m| m.texture.clone()).collect();
-    for name in wanted {
-        if let Entry::Vacant(slot) = out.textures.entry(name) {
-            let bytes = archive.read(slot.key())?;
-            let mime = checked(slot.key(), &bytes, limits)?;
-            slot.insert((mime, bytes));
-        }
-    }
-    Ok(out)
+    Ok(by_name)
 }
 
-/// A `mtllib` line is one name with spaces, or several names.
+/// A `mtllib` line is one name with spaces, or several names, and may end in a comment.
 fn libraries(archive: &Archive<'_>, beside: &str, line: &str) -> Vec<Result<String, String>> {
-    if let Some(whole) = archive.find(beside, line) {
-        return vec![Ok(whole)];
+    for whole in [line, text::without_comment(line)] {
+        if let Some(found) = archive.find(beside, whole) {
+            return vec![Ok(found)];
+        }
     }
     let mut out = Vec::new();
-    let mut rest = line;
-    while let Some(end) = rest.to_lowercase().find(".mtl") {
-        let (name, after) = rest.split_at(end + 4);
-        out.push(archive.find(beside, name.trim()).ok_or_else(|| name.trim().to_owned()));
-        rest = after;
+    let mut begun = String::new();
+    for word in line.split_whitespace() {
+        begun = if begun.is_empty() { word.to_owned() } else { format!("{begun} {word}") };
+        if word.to_ascii_lowercase().ends_with(".mtl") {
+            let name = std::mem::take(&mut begun);
+            out.push(archive.find(beside, &name).ok_or(name));
+        } else if begun.len() > MAX_NAME_BYTES {
+            break;
+        }
     }
     if out.is_empty() {
-        out.push(Err(line.to_owned()));
+        out.push(Err(crate::source::shortened(line)));
     }
     out
 }
 
-fn read_library(archive: &Archive<'_>, beside: &str, text: &str, out: &mut Materials, warnings: &mut Vec<String>) {
-    let mut current: Option<String> = None;
-    for line in text.lines().map(str::trim) {
-        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        let rest = rest.trim();
-        if word.eq_ignore_ascii_case("newmtl") {
-            out.by_name.insert(rest.to_owned(), Material::default());
-            current = Some(rest.to_owned());
-            continue;
+/// Longest name that is put together from words.
+const MAX_NAME_BYTES: usize = 1000;
+
+struct Reader<'a, 'z> {
+    archive: &'a Archive<'z>,
+    beside: &'a str,
+    /// Names that faces use, by themselves and without a comment behind them.
+    used: &'a BTreeMap<&'a str, &'a str>,
+    by_name: &'a mut BTreeMap<String, Material>,
+    warnings: &'a mut Warnings,
+}
+
+impl Reader<'_, '_> {
+    fn library(&mut self, text: &str) {
+        let mut current: Option<(String, Material)> = None;
+        for (_, line) in text::logical_lines(text) {
+            let (word, rest) = text::keyword(&line);
+            if word.eq_ignore_ascii_case("newmtl") {
+                self.finish(current.take());
+                current = self.wanted(rest).map(|name| (name, Material::default()));
+            } else if let Some((_, material)) = &mut current {
+                self.statement(material, word, rest);
+            }
         }
-        let Some(material) = current.as_ref().and_then(|name| out.by_name.get_mut(name)) else { continue };
-        let numbers: Vec<f32> = rest.split_whitespace().filter_map(|t| t.parse().ok()).collect();
-        // Colours are taken as displayed, as other viewers do.
-        let color = |n: &[f32]| match n {
-            [r, g, b, ..] => Some([*r, *g, *b].map(|c| linear_from_srgb(c.clamp(0.0, 1.0)))),
-            _ => None,
-        };
-        match word.to_lowercase().as_str() {
-            "kd" => material.color = color(&numbers).unwrap_or(material.color),
-            "ke" => material.emissive = color(&numbers).unwrap_or(material.emissive),
-            "d" => material.alpha = numbers.first().map_or(material.alpha, |a| a.clamp(0.0, 1.0)),
+        self.finish(current);
+    }
+
+    /// The name that faces use: exactly, or but for a comment behind it.
+    fn wanted(&self, name: &str) -> Option<String> {
+        let found = self.used.get(name).or_else(|| self.used.get(text::without_comment(name)));
+        found.map(|name| (*name).to_owned())
+    }
+
+    /// The last material of a name counts.
+    fn finish(&mut self, material: Option<(String, Material)>) {
+        let Some((name, mut material)) = material else { return };
+        // Many exporters write any colour beside a texture.
+        if material.color_map.is_some() {
+            material.color = [1.0; 3];
+        }
+        if material.emissive_map.is_some() && material.emissive.iter().all(|c| *c <= 0.0) {
+            material.emissive = [1.0; 3];
+        }
+        self.by_name.insert(name, material);
+    }
+
+    fn statement(&mut self, material: &mut Material, word: &str, rest: &str) {
+        let number = || text::without_comment(rest).split_whitespace().find_map(finite);
+        match word.to_ascii_lowercase().as_str() {
+            "kd" => material.color = color(rest).unwrap_or(material.color),
+            "ke" => material.emissive = color(rest).unwrap_or(material.emissive),
+            "d" => material.alpha = number().map_or(material.alpha, |a| a.clamp(0.0, 1.0)),
             // Many exporters write the opacity here: a wholly invisible material is one of theirs.
             "tr" => {
-                let shown = numbers.first().map(|t| 1.0 - t.clamp(0.0, 1.0)).filter(|alpha| *alpha > 0.0);
+                let shown = number().map(|t| 1.0 - t.clamp(0.0, 1.0)).filter(|alpha| *alpha > 0.0);
                 material.alpha = shown.unwrap_or(material.alpha);
             }
-            "map_kd" => match texture(archive, beside, rest) {
-                Some(name) => {
-                    material.texture = Some(name);
-                    material.color = [1.0; 3];
+            "map_kd" => material.color_map = self.texture(rest).or(material.color_map.take()),
+            "map_d" => material.alpha_map = self.texture(rest).or(material.alpha_map.take()),
+            "map_ke" => material.emissive_map = self.texture(rest).or(material.emissive_map.take()),
+            "map_bump" | "bump" if !material.is_normal_map => {
+                material.bump_map = self.texture(rest).or(material.bump_map.take());
+            }
+            "norm" | "map_kn" => {
+                if let Some(map) = self.texture(rest) {
+                    (material.bump_map, material.is_normal_map) = (Some(map), true);
                 }
-                None => warnings.push(format!("the texture '{rest}' is not in the ZIP")),
-            },
-            "map_ks" | "map_ns" | "map_bump" | "bump" | "map_d" | "map_ke" | "norm" | "disp" => {
-                warnings.push(format!("{word} is left out: only base colour textures are converted"));
+            }
+            "map_ks" | "map_ns" | "disp" | "decal" | "map_tr" => {
+                self.warnings.add(&format!("{word} is left out: glTF has nothing that means the same"));
             }
             _ => {}
         }
     }
-}
 
-/// Finds a texture whose name may follow options: the longest tail of the words that names an entry.
-fn texture(archive: &Archive<'_>, beside: &str, rest: &str) -> Option<String> {
-    let mut tail = rest;
-    loop {
-        if let Some(found) = archive.find(beside, tail.trim()) {
-            return Some(found);
-        }
-        tail = tail.trim_start().split_once(char::is_whitespace)?.1;
+    fn texture(&mut self, rest: &str) -> Option<TextureUse> {
+        let found = texture_use(self.archive, self.beside, rest);
+        found.map_err(|name| self.warnings.add(&format!("the texture '{name}' is not in the ZIP"))).ok()
     }
 }
 
-/// Refuses what is no PNG or JPEG, or too large.
-fn checked(name: &str, bytes: &[u8], limits: &Limits) -> Result<&'static str, ImportError> {
-    let fault = |problem: String| ImportError::Texture { name: crate::source::shortened(name), problem };
-    let mime = match kind(bytes) {
-        Some(Kind::Png) => "image/png",
-        Some(Kind::Jpeg) => "image/jpeg",
-        _ => return Err(fault("it is neither PNG nor JPEG".to_owned())),
-    };
-    let reader = image::ImageReader::new(std::io::Cursor::new(bytes)).with_guessed_format();
-    let (width, height) =
-        reader.map_err(|e| fault(e.to_string()))?.into_dimensions().map_err(|e| fault(e.to_string()))?;
-    if width == 0 || height == 0 || u64::from(width.max(height)) > limits.image_side {
-        return Err(fault(format!("its size of {width}×{height} is not accepted")));
-    }
-    Ok(mime)
+fn finite(word: &str) -> Option<f32> {
+    word.parse().ok().filter(|n: &f32| n.is_finite())
+}
+
+/// A colour as displayed, which is how other viewers take it, made linear.
+fn color(rest: &str) -> Option<[f32; 3]> {
+    let mut numbers = text::without_comment(rest).split_whitespace().map_while(finite);
+    let (r, g, b) = (numbers.next()?, numbers.next()?, numbers.next()?);
+    Some([r, g, b].map(|c| linear_from_srgb(c.clamp(0.0, 1.0))))
 }

@@ -1,22 +1,47 @@
 //! Wavefront OBJ.
 
-use super::ImportError;
-use crate::limits::Limits;
+use std::collections::HashMap;
 
-/// A corner of a face: position, texture coordinate, normal.
+use super::polygon::Cutter;
+use super::{ImportError, text};
+use crate::limits::{Budget, Limits};
+
+/// A corner of a triangle: position, and texture coordinate and normal or [`NONE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Corner {
     pub(super) position: u32,
-    pub(super) uv: Option<u32>,
-    pub(super) normal: Option<u32>,
+    pub(super) uv: u32,
+    pub(super) normal: u32,
 }
 
-/// Faces of one object with one material.
-#[derive(Debug, Default)]
+/// No texture coordinate, or no normal.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// How a face without normals meets its neighbours (OBJ statement `s`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Smoothing {
+    /// Nothing is said: edges that turn little are smooth.
+    #[default]
+    ByAngle,
+    /// `s off`: flat.
+    Off,
+    /// Smooth with faces of the same group.
+    Group(u32),
+}
+
+/// A triangle.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Triangle {
+    pub(super) corners: [Corner; 3],
+    pub(super) smoothing: Smoothing,
+}
+
+/// Triangles of one object with one material.
+#[derive(Debug)]
 pub(super) struct Part {
     pub(super) name: String,
     pub(super) material: String,
-    pub(super) faces: Vec<Vec<Corner>>,
+    pub(super) triangles: Vec<Triangle>,
 }
 
 /// A parsed file.
@@ -27,109 +52,191 @@ pub(super) struct Obj {
     pub(super) colors: Vec<[f32; 3]>,
     pub(super) uvs: Vec<[f32; 2]>,
     pub(super) normals: Vec<[f32; 3]>,
+    /// In order of their first faces; no two have both name and material in common.
     pub(super) parts: Vec<Part>,
     /// The arguments of `mtllib`, whole lines.
     pub(super) libraries: Vec<String>,
-}
-
-/// Bytes as text: UTF-8, UTF-16 with its mark, or Latin-1.
-pub(super) fn decode_text(bytes: &[u8]) -> String {
-    let wide = |from: fn([u8; 2]) -> u16| {
-        let units: Vec<u16> = bytes[2..].as_chunks::<2>().0.iter().map(|b| from(*b)).collect();
-        String::from_utf16_lossy(&units)
-    };
-    match bytes {
-        [0xFF, 0xFE, ..] => wide(u16::from_le_bytes),
-        [0xFE, 0xFF, ..] => wide(u16::from_be_bytes),
-        [0xEF, 0xBB, 0xBF, rest @ ..] => decode_text(rest),
-        _ => std::str::from_utf8(bytes)
-            .map_or_else(|_latin| bytes.iter().map(|b| char::from(*b)).collect(), str::to_owned),
-    }
+    /// Polygons that were too large to be looked at for notches.
+    pub(super) fanned: usize,
 }
 
 /// Parses a file.
-pub(super) fn parse(text: &str, limits: &Limits) -> Result<Obj, ImportError> {
-    let mut obj = Obj::default();
-    let (mut name, mut material) = (String::new(), String::new());
-    let mut corners = 0_u64;
-    let joined = text.replace("\\\r\n", " ").replace("\\\n", " ");
-    for (number, line) in joined.lines().enumerate() {
-        let fault = |problem: &str| ImportError::Obj { line: number + 1, problem: problem.to_owned() };
-        let line = line.split('#').next().unwrap_or_default().trim();
-        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        let numbers = || floats(rest).ok_or_else(|| fault("a number is not finite or not a number"));
-        match word {
-            "v" => {
-                let v = numbers()?;
-                let [x, y, z, extra @ ..] = v.as_slice() else { return Err(fault("a vertex needs three numbers")) };
-                obj.positions.push([*x, *y, *z]);
-                if let [r, g, b] = extra {
-                    obj.colors.resize(obj.positions.len() - 1, [1.0; 3]);
-                    obj.colors.push([*r, *g, *b].map(|c| c.clamp(0.0, 1.0)));
-                }
-            }
-            "vt" => {
-                let v = numbers()?;
-                obj.uvs.push([v.first().copied().unwrap_or(0.0), v.get(1).copied().unwrap_or(0.0)]);
-            }
-            "vn" => match numbers()?.as_slice() {
-                [x, y, z, ..] => obj.normals.push([*x, *y, *z]),
-                _ => return Err(fault("a normal needs three numbers")),
-            },
-            "f" => {
-                let face = rest
-                    .split_whitespace()
-                    .map(|c| corner(c, &obj).ok_or_else(|| fault("a face names a vertex that does not exist")))
-                    .collect::<Result<Vec<_>, _>>()?;
-                corners += face.len() as u64;
-                if corners > limits.indices || obj.positions.len() as u64 > limits.vertices {
-                    return Err(fault("the model is too large"));
-                }
-                if face.len() < 3 {
-                    continue;
-                }
-                if obj.parts.last().is_none_or(|p| p.name != name || p.material != material) {
-                    obj.parts.push(Part { name: name.clone(), material: material.clone(), faces: Vec::new() });
-                }
-                if let Some(part) = obj.parts.last_mut() {
-                    part.faces.push(face);
-                }
-            }
-            "o" | "g" => rest.trim().clone_into(&mut name),
-            "usemtl" => rest.trim().clone_into(&mut material),
-            "mtllib" => obj.libraries.push(rest.trim().to_owned()),
-            _ => {}
-        }
+pub(super) fn parse(text: &str, limits: &Limits, budget: &Budget) -> Result<Obj, ImportError> {
+    let mut reader = Reader { obj: Obj::default(), limits, budget, state: State::default() };
+    for (number, line) in text::logical_lines(text) {
+        reader.line(&line).map_err(|problem| ImportError::Obj { line: number, problem })?;
     }
+    let State { cutter, .. } = reader.state;
+    let mut obj = reader.obj;
     if obj.parts.is_empty() {
         return Err(ImportError::NoFaces);
     }
     if !obj.colors.is_empty() {
         obj.colors.resize(obj.positions.len(), [1.0; 3]);
     }
+    obj.fanned = cutter.fanned;
     Ok(obj)
 }
 
-fn floats(text: &str) -> Option<Vec<f32>> {
-    text.split_whitespace().map(|t| t.parse::<f32>().ok().filter(|v| v.is_finite())).collect()
+struct Reader<'a> {
+    obj: Obj,
+    limits: &'a Limits,
+    budget: &'a Budget,
+    state: State,
+}
+
+/// What earlier lines set for later ones.
+#[derive(Default)]
+struct State {
+    name: String,
+    material: String,
+    smoothing: Smoothing,
+    /// Index of the part with this name and material.
+    part: Option<usize>,
+    parts: HashMap<(String, String), usize>,
+    triangles: u64,
+    face: Vec<Corner>,
+    cutter: Cutter,
+}
+
+impl Reader<'_> {
+    fn line(&mut self, line: &str) -> Result<(), String> {
+        let (word, rest) = text::keyword(line);
+        let too_large = |e: crate::ModelError| e.to_string();
+        match word {
+            "v" => {
+                let v = floats(rest)?;
+                let [x, y, z, extra @ ..] = v.as_slice() else { return Err("a vertex needs three numbers".to_owned()) };
+                self.budget.take::<[f32; 3]>(1).map_err(too_large)?;
+                self.obj.positions.push([*x, *y, *z]);
+                if let [r, g, b] = extra {
+                    self.budget.take::<[f32; 3]>(1).map_err(too_large)?;
+                    self.obj.colors.resize(self.obj.positions.len() - 1, [1.0; 3]);
+                    self.obj.colors.push([*r, *g, *b].map(|c| c.clamp(0.0, 1.0)));
+                }
+            }
+            "vt" => {
+                let v = floats(rest)?;
+                self.budget.take::<[f32; 2]>(1).map_err(too_large)?;
+                self.obj.uvs.push([v.first().copied().unwrap_or(0.0), v.get(1).copied().unwrap_or(0.0)]);
+            }
+            "vn" => {
+                let v = floats(rest)?;
+                let [x, y, z, ..] = v.as_slice() else { return Err("a normal needs three numbers".to_owned()) };
+                self.budget.take::<[f32; 3]>(1).map_err(too_large)?;
+                self.obj.normals.push([*x, *y, *z]);
+            }
+            "f" => self.face(text::without_comment(rest))?,
+            "s" => {
+                self.state.smoothing = match text::without_comment(rest) {
+                    "off" | "0" => Smoothing::Off,
+                    group => group.parse().map_or(self.state.smoothing, Smoothing::Group),
+                }
+            }
+            // Names keep a '#': some programs number their materials with it.
+            "o" | "g" | "usemtl" => {
+                if rest.len() > MAX_NAME_BYTES {
+                    return Err(format!("a name is longer than {MAX_NAME_BYTES} bytes"));
+                }
+                let set = if word == "usemtl" { &mut self.state.material } else { &mut self.state.name };
+                rest.clone_into(set);
+                self.state.part = None;
+            }
+            "mtllib" if !self.obj.libraries.iter().any(|l| l == rest) => {
+                if self.obj.libraries.len() == MAX_LIBRARIES {
+                    return Err(format!("there are more than {MAX_LIBRARIES} material libraries"));
+                }
+                self.obj.libraries.push(rest.to_owned());
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn face(&mut self, rest: &str) -> Result<(), String> {
+        let (obj, state) = (&mut self.obj, &mut self.state);
+        state.face.clear();
+        for word in rest.split_whitespace() {
+            if state.face.len() == MAX_CORNERS {
+                return Err(format!("a face has more than {MAX_CORNERS} corners"));
+            }
+            let corner = corner(word, obj).ok_or("a face names a vertex that does not exist")?;
+            state.face.push(corner);
+        }
+        if state.face.len() < 3 {
+            return Ok(());
+        }
+        let count = state.face.len() - 2;
+        self.budget.take::<Triangle>(count).map_err(|e| e.to_string())?;
+        state.triangles += count as u64;
+        let most = MAX_TRIANGLES.min(self.limits.indices / 3);
+        if state.triangles > most || obj.positions.len() as u64 > self.limits.vertices {
+            let vertices = self.limits.vertices;
+            return Err(format!("there are more than {most} triangles or {vertices} vertices"));
+        }
+        let part = match self.state.part {
+            Some(part) => part,
+            None => self.begin_part()?,
+        };
+        let (obj, state) = (&mut self.obj, &mut self.state);
+        let Some(part) = obj.parts.get_mut(part) else { return Ok(()) };
+        let (face, smoothing) = (&state.face, state.smoothing);
+        state.cutter.cut(&obj.positions, face, |t| {
+            part.triangles.push(Triangle { corners: t.map(|i| face[i]), smoothing });
+        });
+        Ok(())
+    }
+
+    /// Finds or makes the part with the present name and material.
+    fn begin_part(&mut self) -> Result<usize, String> {
+        let (name, material) = (self.state.name.clone(), self.state.material.clone());
+        let next = self.obj.parts.len();
+        let part = *self.state.parts.entry((name.clone(), material.clone())).or_insert(next);
+        if part == next {
+            let bytes = PART_BYTES + 2 * (name.len() + material.len()) as u64;
+            self.budget.take_bytes(bytes).map_err(|e| e.to_string())?;
+            self.obj.parts.push(Part { name, material, triangles: Vec::new() });
+        }
+        self.state.part = Some(part);
+        Ok(part)
+    }
+}
+
+/// Most triangles: more than fit into an archive, unless it repeats itself.
+const MAX_TRIANGLES: u64 = 16_000_000;
+/// Most corners of a face.
+const MAX_CORNERS: usize = 1_000_000;
+/// Most numbers of a line: a position, a weight and a colour.
+const MAX_NUMBERS: usize = 8;
+/// Longest name of an object or material.
+const MAX_NAME_BYTES: usize = 1024;
+/// Most libraries that one file names.
+const MAX_LIBRARIES: usize = 1000;
+/// What a part takes besides its triangles, here and in the document.
+const PART_BYTES: u64 = 4096;
+
+fn floats(rest: &str) -> Result<Vec<f32>, String> {
+    text::without_comment(rest)
+        .split_whitespace()
+        .take(MAX_NUMBERS)
+        .map(|t| t.parse::<f32>().ok().filter(|v| v.is_finite()))
+        .collect::<Option<_>>()
+        .ok_or_else(|| "a number is not finite or not a number".to_owned())
 }
 
 fn corner(text: &str, obj: &Obj) -> Option<Corner> {
     let mut parts = text.split('/');
-    let index = |part: Option<&str>, count: usize| match part {
-        None | Some("") => Some(None),
-        Some(text) => resolve(text.parse().ok()?, count).map(Some),
-    };
-    let position = index(parts.next(), obj.positions.len())??;
+    let position = resolve(parts.next()?, obj.positions.len())?;
     // A texture coordinate or normal that is not there is left out.
-    let uv = index(parts.next(), obj.uvs.len()).unwrap_or(None);
-    let normal = index(parts.next(), obj.normals.len()).unwrap_or(None);
+    let mut optional = |count| parts.next().and_then(|part| resolve(part, count)).unwrap_or(NONE);
+    let (uv, normal) = (optional(obj.uvs.len()), optional(obj.normals.len()));
     Some(Corner { position, uv, normal })
 }
 
 /// Counts from 1, or from the end for negative numbers.
-fn resolve(index: i64, count: usize) -> Option<u32> {
+fn resolve(text: &str, count: usize) -> Option<u32> {
+    let index: i64 = text.parse().ok()?;
     let count = i64::try_from(count).ok()?;
-    let at = if index > 0 { index - 1 } else { count + index };
+    let at = if index > 0 { index - 1 } else { count.checked_add(index)? };
     (index != 0 && (0..count).contains(&at)).then(|| u32::try_from(at).ok()).flatten()
 }

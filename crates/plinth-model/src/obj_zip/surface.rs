@@ -1,95 +1,105 @@
-//! Faces become triangles with normals.
+//! Normals for corners that have none.
 
 use std::collections::HashMap;
 
-use earcut::Earcut;
 use glam::Vec3;
 
-use super::obj::{Corner, Obj};
+use super::ImportError;
+use super::obj::{Corner, NONE, Obj, Smoothing, Triangle};
+use crate::limits::Budget;
 
-/// Faces that meet at more than this angle keep a hard edge: its cosine.
+/// Where nothing is said, faces that meet at more than this angle keep a hard edge: its cosine.
 const CREASE: f32 = 0.6;
-/// Larger polygons are fanned: cutting ears takes time with the square of their corners.
-const MAX_EARS: usize = 2000;
+/// Where more faces meet, the edges by angle stay hard: averaging all of them for each takes time with their square.
+const MAX_AROUND: usize = 64;
 
-/// One corner of a triangle, complete.
-#[derive(Clone, Copy)]
-pub(super) struct Vertex {
-    pub(super) corner: Corner,
-    pub(super) normal: Vec3,
-}
-
-/// Splits a polygon, concave ones too, into triangles of indices into it.
-pub(super) fn triangulate(obj: &Obj, face: &[Corner]) -> Vec<[usize; 3]> {
-    let fan = || (1..face.len() - 1).map(|i| [0, i, i + 1]).collect();
-    if face.len() == 3 || face.len() > MAX_EARS {
-        return fan();
-    }
-    let points: Vec<Vec3> = face.iter().map(|c| Vec3::from(obj.positions[c.position as usize])).collect();
-    // Newell's normal, then the plane in which the polygon is largest.
-    let normal: Vec3 = (0..points.len()).map(|i| points[i].cross(points[(i + 1) % points.len()])).sum();
-    let a = normal.abs();
-    let flat: Vec<[f32; 2]> = points
-        .iter()
-        .map(|p| {
-            if a.x >= a.y && a.x >= a.z {
-                [p.y, p.z]
-            } else if a.y >= a.z {
-                [p.z, p.x]
-            } else {
-                [p.x, p.y]
-            }
-        })
-        .collect();
-    let mut indices: Vec<usize> = Vec::new();
-    Earcut::new().earcut(flat, &[], &mut indices);
-    let triangles = indices.as_chunks::<3>().0;
-    if triangles.len() + 2 != face.len() {
-        return fan();
-    }
-    let turned = |t: &[usize; 3]| (points[t[1]] - points[t[0]]).cross(points[t[2]] - points[t[0]]).dot(normal) < 0.0;
-    triangles.iter().map(|t| if turned(t) { [t[0], t[2], t[1]] } else { *t }).collect()
-}
-
-/// Normals by position for faces that have none: those of neighbours that turn little are averaged by area.
+/// What the faces around each position make of its normals; over the whole file, so that parts meet without a seam.
 pub(super) struct Smooth {
-    around: HashMap<u32, Vec<Vec3>>,
+    /// Positions and weighted normals of the corners that are smooth by angle, sorted by position.
+    around: Vec<(u32, Vec3)>,
+    /// Sums of weighted normals by position and smoothing group.
+    groups: HashMap<(u32, u32), Vec3>,
 }
+
+/// What [`Smooth`] takes for each triangle.
+const BYTES_PER_TRIANGLE: u64 = 3 * 2 * (size_of::<(u32, Vec3)>() as u64);
 
 impl Smooth {
-    /// Gathers the area-weighted normals of all triangles around each position.
-    pub(super) fn of(obj: &Obj, triangles: &[[Corner; 3]]) -> Self {
-        let mut around: HashMap<u32, Vec<Vec3>> = HashMap::new();
-        for t in triangles {
-            let normal = area_normal(obj, t);
-            for c in t {
-                around.entry(c.position).or_default().push(normal);
+    /// Looks at all triangles that have corners without normals.
+    pub(super) fn of(obj: &Obj, budget: &Budget) -> Result<Self, ImportError> {
+        let mut around: Vec<(u32, Vec3)> = Vec::new();
+        let mut groups: HashMap<(u32, u32), Vec3> = HashMap::new();
+        for triangle in obj.parts.iter().flat_map(|p| &p.triangles) {
+            if triangle.corners.iter().all(|c| given(obj, *c).is_some()) {
+                continue;
+            }
+            let taken = budget.take_bytes(BYTES_PER_TRIANGLE);
+            taken.map_err(|e| ImportError::Model { problem: e.to_string() })?;
+            let angles = angles(obj, triangle);
+            let unit = unit_normal(obj, triangle);
+            for (corner, angle) in triangle.corners.into_iter().zip(angles) {
+                let normal = unit * angle;
+                match triangle.smoothing {
+                    Smoothing::Off => {}
+                    Smoothing::ByAngle => around.push((corner.position, normal)),
+                    Smoothing::Group(group) => *groups.entry((corner.position, group)).or_default() += normal,
+                }
             }
         }
-        Self { around }
+        // Stable: sums are made in the order of the file.
+        around.sort_by_key(|(position, _)| *position);
+        Ok(Self { around, groups })
     }
 
-    /// The normal of a corner of a triangle.
-    pub(super) fn normal(&self, obj: &Obj, triangle: &[Corner; 3], corner: Corner) -> Vec3 {
-        if let Some(n) = corner.normal {
-            let given = Vec3::from(obj.normals[n as usize]).normalize_or_zero();
-            if given != Vec3::ZERO {
-                return given;
+    /// The unit normal of a corner of a triangle.
+    pub(super) fn normal(&self, obj: &Obj, triangle: &Triangle, corner: Corner) -> Vec3 {
+        if let Some(normal) = given(obj, corner) {
+            return normal;
+        }
+        let own = unit_normal(obj, triangle).normalize_or(Vec3::Y);
+        match triangle.smoothing {
+            Smoothing::Off => own,
+            Smoothing::Group(group) => {
+                self.groups.get(&(corner.position, group)).map_or(own, |sum| sum.normalize_or(own))
+            }
+            Smoothing::ByAngle => {
+                let from = self.around.partition_point(|(position, _)| *position < corner.position);
+                let rest = &self.around[from..];
+                let near = &rest[..rest.partition_point(|(position, _)| *position == corner.position)];
+                if near.len() > MAX_AROUND {
+                    return own;
+                }
+                let turns_little = |n: &&(u32, Vec3)| n.1.normalize_or_zero().dot(own) >= CREASE;
+                near.iter().filter(turns_little).map(|n| n.1).sum::<Vec3>().normalize_or(own)
             }
         }
-        let own = area_normal(obj, triangle).normalize_or_zero();
-        let neighbours = self.around.get(&corner.position).map_or(&[][..], Vec::as_slice);
-        // Many faces at one point: averaging all of them for each would take time with their square.
-        if neighbours.len() > 64 {
-            return if own == Vec3::ZERO { Vec3::Y } else { own };
-        }
-        let sum: Vec3 = neighbours.iter().filter(|n| n.normalize_or_zero().dot(own) >= CREASE).sum();
-        sum.normalize_or(if own == Vec3::ZERO { Vec3::Y } else { own })
     }
 }
 
-fn area_normal(obj: &Obj, t: &[Corner; 3]) -> Vec3 {
-    let [a, b, c] = t.map(|c| Vec3::from(obj.positions[c.position as usize]));
-    let n = (b - a).cross(c - a);
-    if n.is_finite() { n } else { Vec3::ZERO }
+/// The file's normal, unless it is missing or has no direction.
+fn given(obj: &Obj, corner: Corner) -> Option<Vec3> {
+    (corner.normal != NONE).then(|| Vec3::from(obj.normals[corner.normal as usize]))?.try_normalize()
+}
+
+fn corners(obj: &Obj, triangle: &Triangle) -> [Vec3; 3] {
+    triangle.corners.map(|c| Vec3::from(obj.positions[c.position as usize]))
+}
+
+/// Zero where it cannot be told.
+fn unit_normal(obj: &Obj, triangle: &Triangle) -> Vec3 {
+    let [a, b, c] = corners(obj, triangle);
+    // Scaled first: the cross product of tiny edges would vanish, that of long ones overflow.
+    let (u, v) = (b - a, c - a);
+    let scale = u.abs().max_element().max(v.abs().max_element()).max(f32::MIN_POSITIVE);
+    (u / scale).cross(v / scale).normalize_or_zero()
+}
+
+/// Weights that do not depend on how a polygon was cut (Thürmer and Wüthrich 1998, "Computing Vertex Normals from
+/// Polygonal Facets").
+fn angles(obj: &Obj, triangle: &Triangle) -> [f32; 3] {
+    let p = corners(obj, triangle);
+    std::array::from_fn(|i| {
+        let to = |k: usize| (p[(i + k) % 3] - p[i]).normalize_or_zero();
+        to(1).dot(to(2)).clamp(-1.0, 1.0).acos()
+    })
 }

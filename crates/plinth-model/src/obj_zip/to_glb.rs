@@ -5,75 +5,149 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Value, json};
 
 use super::ImportError;
-use super::mtl::{Material, Materials};
-use super::obj::{Corner, Obj, Part};
-use super::surface::{Smooth, Vertex, triangulate};
+use super::mtl::Material;
+use super::obj::{Corner, NONE, Obj, Part};
+use super::pictures::{Coverage, Picture, Pictures};
+use super::surface::Smooth;
+use super::texture::TextureUse;
 use crate::decode::image::linear_from_srgb;
+use crate::limits::Budget;
+
+const TRANSFORM: &str = "KHR_texture_transform";
+
+/// What a finished vertex takes: in the list and the map here, and in the file.
+const BYTES_PER_VERTEX: u64 = 128;
 
 /// Builds the file.
-pub(super) fn write(obj: &Obj, materials: &Materials) -> Result<Vec<u8>, ImportError> {
-    let mut glb = Glb::default();
-    let names: Vec<&String> = materials.by_name.keys().collect();
-    let images: BTreeMap<&String, usize> = materials.textures.keys().enumerate().map(|(i, n)| (n, i)).collect();
-    let mut json_images = Vec::new();
-    for (mime, bytes) in materials.textures.values() {
-        json_images.push(json!({"bufferView": glb.view(bytes, None), "mimeType": mime}));
+pub(super) fn write(
+    obj: &Obj,
+    by_name: &BTreeMap<String, Material>,
+    mut pictures: Pictures<'_, '_>,
+    budget: &Budget,
+) -> Result<Vec<u8>, ImportError> {
+    let mut materials = Materials::default();
+    let mut indices = HashMap::new();
+    for (name, material) in by_name {
+        indices.insert(name.as_str(), materials.add(name, material, &mut pictures)?);
     }
-    let mut json_materials: Vec<Value> =
-        names.iter().map(|name| material(name, &materials.by_name[*name], &images)).collect();
+    let mut glb = Glb::default();
+    let images: Vec<Value> = pictures
+        .list
+        .iter()
+        .map(|Picture { mime, bytes }| json!({"bufferView": glb.view(bytes, None), "mimeType": mime}))
+        .collect();
     let (mut meshes, mut nodes) = (Vec::new(), Vec::new());
     let mut default_material = None;
-    for part in merged(&obj.parts) {
-        let index = names.iter().position(|n| **n == part.material).unwrap_or_else(|| {
-            *default_material.get_or_insert_with(|| {
-                json_materials.push(material("default", &Material::default(), &images));
-                json_materials.len() - 1
-            })
-        });
-        let primitive = glb.primitive(obj, &part, index);
-        let name = if part.name.is_empty() { "model".to_owned() } else { part.name };
+    let smooth = Smooth::of(obj, budget)?;
+    for part in &obj.parts {
+        let index = match indices.get(part.material.as_str()) {
+            Some(index) => *index,
+            None => match default_material {
+                Some(index) => index,
+                None => *default_material.insert(materials.add("default", &Material::default(), &mut pictures)?),
+            },
+        };
+        let primitive = glb.primitive(obj, part, &smooth, (index, materials.textured[index]), budget)?;
+        let name = if part.name.is_empty() { "model" } else { &part.name };
         nodes.push(json!({"mesh": meshes.len(), "name": name}));
         meshes.push(json!({"name": name, "primitives": [primitive]}));
     }
     let scene: Vec<usize> = (0..nodes.len()).collect();
     let mut document = json!({
         "asset": {"version": "2.0", "generator": "Plinth"},
-        "scene": 0, "scenes": [{"nodes": scene}], "nodes": nodes, "meshes": meshes, "materials": json_materials,
+        "scene": 0, "scenes": [{"nodes": scene}], "nodes": nodes, "meshes": meshes, "materials": materials.list,
         "accessors": glb.accessors, "bufferViews": glb.views,
     });
-    if !json_images.is_empty() {
-        document["textures"] = (0..json_images.len()).map(|i| json!({"source": i, "sampler": 0})).collect();
-        document["samplers"] = json!([{"magFilter": 9729, "minFilter": 9987}]);
-        document["images"] = Value::from(json_images);
+    if !images.is_empty() {
+        document["images"] = images.into();
+        document["samplers"] = json!([
+            {"magFilter": 9729, "minFilter": 9987},
+            {"magFilter": 9729, "minFilter": 9987, "wrapS": 33071, "wrapT": 33071},
+        ]);
+        document["textures"] = materials
+            .textures
+            .iter()
+            .map(|(picture, clamp)| json!({"source": picture, "sampler": usize::from(*clamp)}))
+            .collect();
+    }
+    if materials.transformed {
+        document["extensionsUsed"] = json!([TRANSFORM]);
     }
     glb.file(document)
 }
 
-/// Parts of the same name and material become one, in order of their first face.
-fn merged(parts: &[Part]) -> Vec<Part> {
-    let mut out: Vec<Part> = Vec::new();
-    let mut known: HashMap<(&str, &str), usize> = HashMap::new();
-    for part in parts {
-        let at = *known.entry((&part.name, &part.material)).or_insert_with(|| {
-            out.push(Part { name: part.name.clone(), material: part.material.clone(), faces: Vec::new() });
-            out.len() - 1
-        });
-        out[at].faces.extend(part.faces.iter().cloned());
-    }
-    out
+/// Materials and textures of the document.
+#[derive(Default)]
+struct Materials {
+    list: Vec<Value>,
+    /// Whether each has any texture.
+    textured: Vec<bool>,
+    /// Pictures with whether they are clamped.
+    textures: Vec<(usize, bool)>,
+    transformed: bool,
 }
 
-fn material(name: &str, m: &Material, images: &BTreeMap<&String, usize>) -> Value {
-    let [r, g, b] = m.color;
-    let mut pbr = json!({"baseColorFactor": [r, g, b, m.alpha], "metallicFactor": 0, "roughnessFactor": 1});
-    if let Some(image) = m.texture.as_ref().and_then(|t| images.get(t)) {
-        pbr["baseColorTexture"] = json!({"index": image});
+impl Materials {
+    fn add(&mut self, name: &str, m: &Material, pictures: &mut Pictures<'_, '_>) -> Result<usize, ImportError> {
+        let [r, g, b] = m.color;
+        let mut pbr = json!({"baseColorFactor": [r, g, b, m.alpha], "metallicFactor": 0, "roughnessFactor": 1});
+        let mut out = json!({"name": name, "emissiveFactor": m.emissive, "doubleSided": true});
+        let mut coverage = (m.alpha < 1.0).then_some(Coverage::Blend);
+        let covered = match &m.alpha_map {
+            Some(alpha) => pictures.with_alpha(m.color_map.as_ref(), alpha)?,
+            None => None,
+        };
+        let mut textured = false;
+        let color = m.color_map.as_ref().or(m.alpha_map.as_ref());
+        if let (Some((picture, own)), Some(map)) = (covered, color) {
+            coverage = coverage.or(Some(own));
+            pbr["baseColorTexture"] = self.reference(picture, map);
+            textured = true;
+        } else if let Some(map) = &m.color_map
+            && let Some(picture) = pictures.file(map)?
+        {
+            pbr["baseColorTexture"] = self.reference(picture, map);
+            textured = true;
+        }
+        if let Some(map) = &m.emissive_map
+            && let Some(picture) = pictures.file(map)?
+        {
+            out["emissiveTexture"] = self.reference(picture, map);
+            textured = true;
+        }
+        if let Some(map) = &m.bump_map
+            && let Some(normals) = pictures.normals(map, m.is_normal_map)?
+        {
+            out["normalTexture"] = self.reference(normals.picture, map);
+            out["normalTexture"]["scale"] = normals.scale.into();
+            textured = true;
+        }
+        out["pbrMetallicRoughness"] = pbr;
+        match coverage {
+            None => {}
+            Some(Coverage::Mask) => out["alphaMode"] = "MASK".into(),
+            Some(Coverage::Blend) => out["alphaMode"] = "BLEND".into(),
+        }
+        self.list.push(out);
+        self.textured.push(textured);
+        Ok(self.list.len() - 1)
     }
-    let mut out = json!({"name": name, "pbrMetallicRoughness": pbr, "emissiveFactor": m.emissive, "doubleSided": true});
-    if m.alpha < 1.0 {
-        out["alphaMode"] = "BLEND".into();
+
+    fn reference(&mut self, picture: usize, map: &TextureUse) -> Value {
+        let texture = (picture, map.clamp);
+        let index = self.textures.iter().position(|t| *t == texture).unwrap_or_else(|| {
+            self.textures.push(texture);
+            self.textures.len() - 1
+        });
+        let mut out = json!({"index": index});
+        let ([su, sv], [ou, ov]) = (map.scale, map.offset);
+        if !map.is_plain() {
+            // v runs up in MTL and down in glTF: v' = 1 - (sv (1 - v) + ov).
+            out["extensions"] = json!({TRANSFORM: {"scale": [su, sv], "offset": [ou, 1.0 - sv - ov]}});
+            self.transformed = true;
+        }
+        out
     }
-    out
 }
 
 #[derive(Default)]
@@ -108,43 +182,34 @@ impl Glb {
         self.accessors.len() - 1
     }
 
-    fn primitive(&mut self, obj: &Obj, part: &Part, material: usize) -> Value {
-        let triangles: Vec<[Corner; 3]> =
-            part.faces.iter().flat_map(|f| triangulate(obj, f).into_iter().map(|t| t.map(|i| f[i]))).collect();
-        let smooth = Smooth::of(obj, &triangles);
-        let mut vertices: Vec<Vertex> = Vec::new();
-        let mut known: HashMap<(Corner, [i16; 3]), u32> = HashMap::new();
-        let mut indices: Vec<u32> = Vec::with_capacity(triangles.len() * 3);
-        for t in &triangles {
-            for corner in t {
-                let normal = smooth.normal(obj, t, *corner);
-                let key = (*corner, normal.to_array().map(|c| (c * 4096.0).round() as i16));
-                indices.push(*known.entry(key).or_insert_with(|| {
-                    vertices.push(Vertex { corner: *corner, normal });
-                    (vertices.len() - 1) as u32
-                }));
-            }
-        }
-        let positions: Vec<[f32; 3]> = vertices.iter().map(|v| obj.positions[v.corner.position as usize]).collect();
-        let normals: Vec<[f32; 3]> = vertices.iter().map(|v| v.normal.to_array()).collect();
+    fn primitive(
+        &mut self,
+        obj: &Obj,
+        part: &Part,
+        smooth: &Smooth,
+        (material, textured): (usize, bool),
+        budget: &Budget,
+    ) -> Result<Value, ImportError> {
+        let Vertices { corners, normals, indices } = vertices(obj, part, smooth, budget)?;
+        let positions: Vec<[f32; 3]> = corners.iter().map(|c| obj.positions[c.position as usize]).collect();
         let mut attributes =
             json!({"POSITION": self.floats(&positions, "VEC3"), "NORMAL": self.floats(&normals, "VEC3")});
-        if vertices.iter().any(|v| v.corner.uv.is_some()) {
+        if textured || corners.iter().any(|c| c.uv != NONE) {
             // v runs up in OBJ and down in glTF.
-            let uv = |v: &Vertex| v.corner.uv.map_or([0.0; 2], |i| obj.uvs[i as usize]);
-            let uvs: Vec<[f32; 2]> = vertices.iter().map(uv).map(|[u, v]| [u, 1.0 - v]).collect();
+            let uv = |c: &Corner| if c.uv == NONE { [0.0; 2] } else { obj.uvs[c.uv as usize] };
+            let uvs: Vec<[f32; 2]> = corners.iter().map(uv).map(|[u, v]| [u, 1.0 - v]).collect();
             attributes["TEXCOORD_0"] = self.floats(&uvs, "VEC2").into();
         }
         if !obj.colors.is_empty() {
-            let color = |v: &Vertex| obj.colors[v.corner.position as usize].map(linear_from_srgb);
-            let colors: Vec<[f32; 3]> = vertices.iter().map(color).collect();
+            let color = |c: &Corner| obj.colors[c.position as usize].map(linear_from_srgb);
+            let colors: Vec<[f32; 3]> = corners.iter().map(color).collect();
             attributes["COLOR_0"] = self.floats(&colors, "VEC3").into();
         }
         let bytes: Vec<u8> = indices.iter().flat_map(|i| i.to_le_bytes()).collect();
         let view = self.view(&bytes, Some(34963));
         self.accessors
             .push(json!({"bufferView": view, "componentType": 5125, "count": indices.len(), "type": "SCALAR"}));
-        json!({"attributes": attributes, "indices": self.accessors.len() - 1, "material": material})
+        Ok(json!({"attributes": attributes, "indices": self.accessors.len() - 1, "material": material}))
     }
 
     fn file(mut self, mut document: Value) -> Result<Vec<u8>, ImportError> {
@@ -165,4 +230,34 @@ impl Glb {
         out.extend_from_slice(&self.bin);
         Ok(out)
     }
+}
+
+/// Distinct vertices of a part, and its triangles as indices into them.
+struct Vertices {
+    corners: Vec<Corner>,
+    normals: Vec<[f32; 3]>,
+    indices: Vec<u32>,
+}
+
+fn vertices(obj: &Obj, part: &Part, smooth: &Smooth, budget: &Budget) -> Result<Vertices, ImportError> {
+    let too_large = |e: crate::ModelError| ImportError::Model { problem: e.to_string() };
+    budget.take::<[u32; 6]>(part.triangles.len()).map_err(too_large)?;
+    let mut out = Vertices { corners: Vec::new(), normals: Vec::new(), indices: Vec::new() };
+    out.indices.reserve_exact(part.triangles.len() * 3);
+    let mut known: HashMap<(Corner, [i16; 3]), u32> = HashMap::new();
+    for triangle in &part.triangles {
+        for corner in triangle.corners {
+            let normal = smooth.normal(obj, triangle, corner).to_array();
+            let key = (corner, normal.map(|c| (c * 4096.0).round() as i16));
+            let next = out.corners.len() as u32;
+            let index = *known.entry(key).or_insert(next);
+            if index == next {
+                budget.take_bytes(BYTES_PER_VERTEX).map_err(too_large)?;
+                out.corners.push(corner);
+                out.normals.push(normal);
+            }
+            out.indices.push(index);
+        }
+    }
+    Ok(out)
 }

@@ -26,6 +26,7 @@ fn job(folder: &Path) -> Job {
         adapter: None,
         ffmpeg: PathBuf::from("ffmpeg"),
         hash_frames: false,
+        time_passes: false,
     }
 }
 

@@ -19,6 +19,8 @@ fn octahedral_uv(direction: vec3<f32>) -> vec2<f32> {
 
 // Radiance of the environment in a direction, filtered for a perceptual roughness.
 fn environment_radiance(direction: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
-    let mip = perceptual_roughness * frame.ambient.w;
+    // The inverse of the roughness that each mip is filtered for (`ibl/specular.rs`).
+    let share = select(0.2 + 0.8 * perceptual_roughness, 0.8 * sqrt(perceptual_roughness), perceptual_roughness < 0.25);
+    let mip = share * frame.ambient.w;
     return textureSampleLevel(specular_map, linear_sampler, octahedral_uv(direction), mip).rgb * frame.grow_origin.w;
 }

@@ -23,8 +23,9 @@ struct Surface {
     irradiance: vec3<f32>,
     // Visibility of the environment over directions, degree-1 spherical harmonics.
     visibility: vec4<f32>,
-    // Mean radiance of what blocks the rest.
-    blocked_radiance: vec3<f32>,
+    // Luminance over directions of what blocks the rest, in the same form, and its colour.
+    blocked: vec4<f32>,
+    blocked_color: vec3<f32>,
 #ifdef ANISOTROPY
     anisotropic_t: vec3<f32>,
     anisotropic_b: vec3<f32>,
@@ -66,7 +67,8 @@ fn reflected_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32) -> ve
     // What is known of visibility is too smooth for a mirror: there the environment shows unhindered.
     let known = mix(KNOWN, 1.0, perceptual_roughness * perceptual_roughness) * smoothstep(0.05, 0.4, perceptual_roughness);
     let visible = mix(1.0, clamp(s.visibility.x + dot(s.visibility.yzw, r), 0.0, 1.0), known);
-    return mix(s.blocked_radiance, environment_radiance(r, perceptual_roughness), visible);
+    let blocked = s.blocked_color * (known * max(s.blocked.x + dot(s.blocked.yzw, r), 0.0));
+    return blocked + environment_radiance(r, perceptual_roughness) * visible;
 }
 
 #ifdef ANISOTROPY

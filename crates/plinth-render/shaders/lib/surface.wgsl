@@ -101,8 +101,8 @@ fn shade(v: SurfacePoint, base: vec4<f32>) -> vec3<f32> {
     s.direct = min(v.direct, vec3(occlusion));
     s.irradiance = environment_irradiance(n) * s.direct + v.indirect * occlusion + frame.ambient.rgb * occlusion;
     s.visibility = v.visibility;
-    let closed = 1.0 - clamp(v.visibility.x + 0.667 * dot(v.visibility.yzw, geometric), 0.0, 0.98);
-    s.blocked_radiance = v.indirect / (PI * closed);
+    s.blocked = v.blocked;
+    s.blocked_color = v.indirect / max(dot(v.indirect, vec3(0.2126, 0.7152, 0.0722)), 1e-4);
 
     var specular_weight = material.specular.w;
     var specular_color = material.specular.rgb;

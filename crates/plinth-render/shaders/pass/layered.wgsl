@@ -27,6 +27,7 @@ fn vs(in: VertexIn) -> VertexOut {
     out.direct = in.direct.rgb;
     out.indirect = in.indirect.rgb;
     out.visibility = in.visibility;
+    out.blocked = in.blocked;
 #endif
     return out;
 }
@@ -61,6 +62,7 @@ fn fs(v: VertexOut, @builtin(front_facing) front: bool) -> @location(0) vec4<f32
     p.direct = v.direct;
     p.indirect = v.indirect;
     p.visibility = v.visibility;
+    p.blocked = v.blocked;
 #endif
     var base = base_color(p);
 #ifndef BLEND

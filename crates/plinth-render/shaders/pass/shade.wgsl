@@ -22,7 +22,7 @@ struct Batch {
 @group(1) @binding(4) var<storage, read> attributes: array<u32>;
 
 const POSE_WORDS: u32 = 7u;
-const ATTRIBUTE_WORDS: u32 = 12u;
+const ATTRIBUTE_WORDS: u32 = 14u;
 
 // Change of the texture coordinates from this pixel to the next: xy to the right, zw downward.
 var<private> uv0_steps: vec4<f32>;
@@ -74,7 +74,7 @@ fn color_of(corner: u32) -> vec4<f32> {
     return vec4(unpack2x16unorm(attributes[at]), unpack2x16unorm(attributes[at + 1u]));
 }
 
-// The k-th of the gathered values: 0 direct, 1 indirect, 2 visibility.
+// The k-th of the gathered values: 0 direct, 1 indirect, 2 visibility, 3 blocked.
 fn light_of(corner: u32, k: u32) -> vec4<f32> {
     let at = corner * ATTRIBUTE_WORDS + 6u + 2u * k;
     return vec4(unpack2x16float(attributes[at]), unpack2x16float(attributes[at + 1u]));
@@ -145,6 +145,7 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     v.direct = light_of(c.x, 0u).rgb * b.x + light_of(c.y, 0u).rgb * b.y + light_of(c.z, 0u).rgb * b.z;
     v.indirect = light_of(c.x, 1u).rgb * b.x + light_of(c.y, 1u).rgb * b.y + light_of(c.z, 1u).rgb * b.z;
     v.visibility = light_of(c.x, 2u) * b.x + light_of(c.y, 2u) * b.y + light_of(c.z, 2u) * b.z;
+    v.blocked = light_of(c.x, 3u) * b.x + light_of(c.y, 3u) * b.y + light_of(c.z, 3u) * b.z;
 #endif
     var base = base_color(v);
     base.a = 1.0;

@@ -19,6 +19,7 @@ struct VertexIn {
     @location(6) direct: vec4<f32>,
     @location(7) indirect: vec4<f32>,
     @location(8) visibility: vec4<f32>,
+    @location(9) blocked: vec4<f32>,
 #endif
 }
 
@@ -42,5 +43,6 @@ struct VertexOut {
     @location(6) direct: vec3<f32>,
     @location(7) indirect: vec3<f32>,
     @location(8) visibility: vec4<f32>,
+    @location(9) blocked: vec4<f32>,
 #endif
 }

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::pyramid::Pyramid;
 
-/// An octahedral map; mip `m` of `n` is filtered for perceptual roughness `m / (n − 1)`.
+/// An octahedral map; each mip is filtered for a roughness, see `roughness_of_mip`.
 pub(crate) struct SpecularMap {
     /// Side of mip 0 in texels.
     pub(crate) side: u32,
@@ -26,11 +26,17 @@ pub(crate) fn prefilter(map: &EnvironmentMap, side: u32, mip_count: u32) -> Spec
     let mips = (0..mip_count)
         .map(|mip| {
             let mip_side = (side >> mip).max(1);
-            let roughness = mip as f32 / (mip_count - 1) as f32;
+            let roughness = roughness_of_mip(mip as f32 / (mip_count - 1) as f32);
             filter_mip(&pyramid, mip_side, roughness)
         })
         .collect();
     SpecularMap { side, mips }
+}
+
+/// Perceptual roughness for which a mip is filtered, given as its share of the last one's number. Steps are small near
+/// 0, because a mix of a mirror image and a blurred one shows both. `lib/ibl.wgsl` inverts it.
+fn roughness_of_mip(mip: f32) -> f32 {
+    if mip < 0.4 { (1.25 * mip).powi(2) } else { 1.25 * mip - 0.25 }
 }
 
 fn filter_mip(pyramid: &Pyramid, side: u32, roughness: f32) -> Vec<[f32; 4]> {
@@ -117,6 +123,14 @@ mod tests {
         for texel in cube.mips.iter().flatten() {
             assert!((texel[0] - 0.5).abs() < 1e-2, "{texel:?}");
             assert!((texel[2] - 2.0).abs() < 1e-2, "{texel:?}");
+        }
+    }
+
+    #[test]
+    fn roughness_grows_steadily_from_mirror_to_matt() {
+        let steps: Vec<f32> = (0..6).map(|mip| roughness_of_mip(mip as f32 / 5.0)).collect();
+        for (step, expected) in steps.iter().zip([0.0, 0.0625, 0.25, 0.5, 0.75, 1.0]) {
+            assert!((step - expected).abs() < 1e-5, "{steps:?}");
         }
     }
 

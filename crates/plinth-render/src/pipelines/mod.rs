@@ -181,8 +181,8 @@ pub(crate) fn shader(gpu: &Gpu, name: &str, source: &str) -> Result<wgpu::Shader
 
 const POSE_ATTRIBUTES: [wgpu::VertexAttribute; 3] =
     wgpu::vertex_attr_array![0 => Float32x3, 1 => Snorm16x4, 2 => Snorm16x4];
-const SURFACE_ATTRIBUTES: [wgpu::VertexAttribute; 6] = wgpu::vertex_attr_array![
-    3 => Float32x2, 4 => Float32x2, 5 => Unorm16x4, 6 => Float16x4, 7 => Float16x4, 8 => Float16x4
+const SURFACE_ATTRIBUTES: [wgpu::VertexAttribute; 7] = wgpu::vertex_attr_array![
+    3 => Float32x2, 4 => Float32x2, 5 => Unorm16x4, 6 => Float16x4, 7 => Float16x4, 8 => Float16x4, 9 => Float16x4
 ];
 
 /// The attributes a variant reads; the others are not fetched.

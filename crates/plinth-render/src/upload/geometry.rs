@@ -361,6 +361,7 @@ fn set_light(out: &mut SurfaceVertex, baked: Option<&BakedVertex>) {
     out.direct = halves(light.direct.extend(0.0).to_array());
     out.indirect = halves(light.indirect.extend(0.0).to_array());
     out.visibility = halves(light.visibility);
+    out.blocked = halves(light.blocked);
 }
 
 /// The vertex in the middle of two others.

@@ -39,6 +39,7 @@ pub(crate) fn command() -> Command {
         )
         .arg(environment::arg())
         .arg(super::json_arg("Print what was made as one JSON object; no progress"))
+        .arg(switch("profile").help("Say how long each pass takes; frames are drawn one after the other meanwhile"))
         .arg(switch("hash").help("Add a SHA-256 over all frames to that object"))
         .arg(switch("quiet").short('q').help("No progress"))
         .arg(super::adapter_arg())
@@ -62,6 +63,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
         adapter: super::adapter(args),
         ffmpeg: super::ffmpeg(args),
         hash_frames: args.get_flag("hash"),
+        time_passes: args.get_flag("profile"),
         settings,
     };
     let mut shown = Shown::new(args.get_flag("quiet") || args.get_flag("json"));
@@ -86,6 +88,9 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     }
     for warning in &manifest.warnings {
         eprintln!("plinth: warning: {}", plain(warning));
+    }
+    for (pass, millis) in manifest.pass_millis.iter().flatten() {
+        writeln!(out, "{pass:16} {millis:8.2} ms a frame")?;
     }
     for file in &manifest.files {
         writeln!(out, "{} ({}×{}, {} kB)", file.path, file.width, file.height, file.bytes.div_ceil(1000))?;

@@ -1,0 +1,98 @@
+//! Animation clips.
+
+use plinth_model::{Interpolation, Property};
+use serde_json::json;
+
+use crate::glb::Glb;
+
+/// A triangle whose node is animated with keys at 0 and 1 second.
+fn animated(path: &str, interpolation: &str, values: &[[f32; 3]]) -> Glb {
+    let mut glb = Glb::triangle();
+    let input = glb.accessor(&[[0.0_f32], [1.0]]);
+    let output = glb.accessor(values);
+    glb.push(
+        "animations",
+        json!({
+            "name": "wave",
+            "samplers": [{"input": input, "output": output, "interpolation": interpolation}],
+            "channels": [{"sampler": 0, "target": {"node": 0, "path": path}}],
+        }),
+    );
+    glb
+}
+
+#[test]
+fn all_three_interpolations_are_read_with_as_many_values_as_they_need() {
+    for (name, interpolation, count) in [
+        ("LINEAR", Interpolation::Linear, 2),
+        ("STEP", Interpolation::Step, 2),
+        ("CUBICSPLINE", Interpolation::CubicSpline, 6),
+    ] {
+        let clip = animated("translation", name, &vec![[1.0, 2.0, 3.0]; count]).load().animations.swap_remove(0);
+        let channel = &clip.channels[0];
+        assert_eq!((clip.name.as_str(), clip.duration), ("wave", 1.0));
+        assert_eq!((channel.interpolation, channel.property, channel.node), (interpolation, Property::Translation, 0));
+        assert_eq!(channel.values.len(), count * 3);
+        let fault = animated("translation", name, &vec![[0.0; 3]; count - 1]).fault();
+        assert!(fault.contains("animations[0].channels[0]: 2 keys but only"), "{fault}");
+    }
+}
+
+#[test]
+fn without_an_interpolation_it_is_linear_and_an_unknown_one_is_refused() {
+    let mut glb = animated("scale", "LINEAR", &[[1.0; 3]; 2]);
+    glb.json["animations"][0]["samplers"][0].as_object_mut().unwrap().remove("interpolation");
+    assert_eq!(glb.load().animations[0].channels[0].interpolation, Interpolation::Linear);
+    assert!(animated("scale", "MAGIC", &[[1.0; 3]; 2]).fault().contains("unknown interpolation 'MAGIC'"));
+}
+
+#[test]
+fn key_times_that_fall_and_samplers_without_keys_are_refused() {
+    let mut glb = animated("scale", "LINEAR", &[[1.0; 3]; 2]);
+    let falling = glb.accessor(&[[1.0_f32], [0.0]]);
+    glb.json["animations"][0]["samplers"][0]["input"] = falling.into();
+    assert!(glb.fault().contains("key times fall"));
+    glb.json["accessors"][falling]["count"] = 0.into();
+    assert!(glb.fault().contains("there are no keys"));
+}
+
+#[test]
+fn references_of_channels_are_checked() {
+    let changed = |change: fn(&mut serde_json::Value)| {
+        let mut glb = animated("scale", "LINEAR", &[[1.0; 3]; 2]);
+        change(&mut glb.json["animations"][0]["channels"][0]);
+        glb
+    };
+    assert!(changed(|c| c["sampler"] = 9.into()).fault().contains("sampler 9 does not exist"));
+    assert!(changed(|c| c["target"]["node"] = 9.into()).fault().contains("node 9 does not exist"));
+}
+
+#[test]
+fn channels_of_nothing_and_of_unknown_properties_are_left_out() {
+    let mut glb = animated("scale", "LINEAR", &[[1.0; 3]; 2]);
+    let channels = json!([
+        {"sampler": 0, "target": {"path": "scale"}},
+        {"sampler": 0, "target": {"node": 0, "path": "pointer"}},
+        {"sampler": 0, "target": {"node": 1, "path": "scale"}},
+    ]);
+    glb.push("nodes", json!({"name": "outside of the scene"}));
+    glb.json["animations"][0]["channels"] = channels;
+    assert!(glb.load().animations[0].channels.is_empty());
+}
+
+#[test]
+fn weights_have_a_value_for_each_morph_target() {
+    let mut glb = Glb::triangle();
+    let moved = glb.accessor(&[[0.5_f32; 3]; 3]);
+    glb.primitive()["targets"] = json!([{"POSITION": moved}, {"POSITION": moved}]);
+    let input = glb.accessor(&[[0.0_f32], [1.0]]);
+    let output = glb.normalized(&[[0_u8], [255], [255], [0]]);
+    let animation = json!({
+        "samplers": [{"input": input, "output": output}],
+        "channels": [{"sampler": 0, "target": {"node": 0, "path": "weights"}}],
+    });
+    glb.push("animations", animation);
+    let clip = glb.load().animations.swap_remove(0);
+    assert_eq!(clip.name, "animation_0");
+    assert_eq!(clip.channels[0].values, [0.0, 1.0, 1.0, 0.0]);
+}

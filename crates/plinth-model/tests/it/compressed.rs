@@ -1,0 +1,191 @@
+//! Compressed geometry.
+
+use serde_json::{Value, json};
+
+use crate::glb::{CORNERS, Glb, assert_near};
+
+const QUAD: [[f32; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+
+/// A primitive whose data are Draco's.
+fn draco(bytes: &[u8]) -> Glb {
+    let mut glb = Glb::mesh(&QUAD);
+    let view = glb.view(bytes);
+    let bare = |kind: &str, code: u32| json!({"componentType": code, "count": 4, "type": kind});
+    let mut attributes = json!({});
+    for (name, kind, code) in
+        [("POSITION", "VEC3", 5126), ("NORMAL", "VEC3", 5126), ("TEXCOORD_0", "VEC2", 5126), ("COLOR_0", "VEC4", 5121)]
+    {
+        attributes[name] = glb.push("accessors", bare(kind, code)).into();
+    }
+    let color = attributes["COLOR_0"].as_u64().unwrap() as usize;
+    glb.json["accessors"][color]["normalized"] = true.into();
+    let indices = glb.push("accessors", json!({"componentType": 5123, "count": 6, "type": "SCALAR"}));
+    *glb.primitive() = json!({
+        "attributes": attributes, "indices": indices,
+        "extensions": {"KHR_draco_mesh_compression": {
+            "bufferView": view, "attributes": {"POSITION": 0, "NORMAL": 1, "TEXCOORD_0": 2, "COLOR_0": 3},
+        }},
+    });
+    glb.json["extensionsRequired"] = json!(["KHR_draco_mesh_compression"]);
+    glb
+}
+
+const EDGEBREAKER: &[u8] = include_bytes!("../fixtures/quad_edgebreaker.drc");
+const SEQUENTIAL: &[u8] = include_bytes!("../fixtures/quad_sequential.drc");
+
+#[test]
+fn draco_is_read_in_both_of_its_ways() {
+    for bytes in [EDGEBREAKER, SEQUENTIAL] {
+        let read = draco(bytes).loaded();
+        assert_eq!(read.indices.len(), 6);
+        let area: f32 = read
+            .indices
+            .as_chunks::<3>()
+            .0
+            .iter()
+            .map(|t| {
+                let [a, b, c] = t.map(|i| glam::Vec3::from(read.positions[i as usize]));
+                (b - a).cross(c - a).z * 0.5
+            })
+            .sum();
+        assert_near(&[area], &[1.0]);
+        for (v, [x, y, _]) in read.positions.iter().enumerate() {
+            // What was written: texture coordinates equal positions, and one colour at each corner.
+            assert!((read.uvs[0][v][0] - x).abs() < 1e-3 && (read.uvs[0][v][1] - y).abs() < 1e-3);
+            let alpha = if *x < 0.5 && *y > 0.5 { 128.0 / 255.0 } else { 1.0 };
+            assert_near(&[read.colors[v][3]], &[alpha]);
+            assert!(read.normals[v][2] > 0.99);
+        }
+    }
+}
+
+#[test]
+fn draco_that_is_damaged_is_refused_or_read_but_never_panics() {
+    for bytes in [EDGEBREAKER, SEQUENTIAL] {
+        for at in 0..bytes.len() {
+            for change in [0xFF, 0x01, 0x80] {
+                let mut bent = bytes.to_vec();
+                bent[at] ^= change;
+                drop(draco(&bent).load_with(&plinth_model::LoadOptions::default()));
+            }
+            assert!(draco(&bytes[..at]).load_with(&plinth_model::LoadOptions::default()).is_err(), "cut at {at}");
+        }
+    }
+}
+
+#[test]
+fn draco_that_declares_more_than_the_limits_is_refused_before_it_is_decoded() {
+    let limits = plinth_model::Limits { indices: 5, ..plinth_model::Limits::default() };
+    let fault = draco(EDGEBREAKER).load_within(limits).unwrap_err().to_string();
+    assert!(fault.contains("Draco data") && fault.contains("ceiling of 1"), "{fault}");
+}
+
+/// Replaces the positions by a compressed view.
+fn meshopt(extension: &str, data: &[u8], description: Value) -> Glb {
+    let mut glb = Glb::triangle();
+    let fallback = glb.push("buffers", json!({"byteLength": 48, "extensions": {extension: {"fallback": true}}}));
+    let packed = glb.view(data);
+    let offset = glb.json["bufferViews"][packed]["byteOffset"].clone();
+    let mut description = description;
+    description["buffer"] = 0.into();
+    description["byteOffset"] = offset;
+    description["byteLength"] = data.len().into();
+    let view = json!({"buffer": fallback, "byteLength": 48, "byteStride": 16, "extensions": {extension: description}});
+    let view = glb.push("bufferViews", view);
+    glb.json["accessors"][0]["bufferView"] = view.into();
+    glb.json["extensionsRequired"] = json!([extension]);
+    glb
+}
+
+const PADDED: [[f32; 4]; 3] = [[0.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]];
+
+fn attributes() -> Vec<u8> {
+    meshopt::encode_vertex_buffer(&PADDED).unwrap()
+}
+
+#[test]
+fn meshopt_attributes_are_read_by_both_names_of_the_extension() {
+    for name in ["EXT_meshopt_compression", "KHR_meshopt_compression"] {
+        let glb = meshopt(name, &attributes(), json!({"byteStride": 16, "count": 3, "mode": "ATTRIBUTES"}));
+        assert_eq!(glb.loaded().positions, CORNERS, "{name}");
+    }
+}
+
+#[test]
+fn a_view_may_be_compressed_by_both_names_at_once() {
+    let mut glb =
+        meshopt("EXT_meshopt_compression", &attributes(), json!({"byteStride": 16, "count": 3, "mode": "ATTRIBUTES"}));
+    let view = glb.json["bufferViews"].as_array().unwrap().len() - 1;
+    let same = glb.json["bufferViews"][view]["extensions"]["EXT_meshopt_compression"].clone();
+    glb.json["bufferViews"][view]["extensions"]["KHR_meshopt_compression"] = same;
+    assert_eq!(glb.loaded().positions, CORNERS);
+}
+
+#[test]
+fn meshopt_indices_are_read() {
+    let data = meshopt::encode_index_buffer(&[0, 1, 2], 3).unwrap();
+    let mut glb = meshopt("EXT_meshopt_compression", &data, json!({"byteStride": 4, "count": 3, "mode": "TRIANGLES"}));
+    // The view holds indices, the positions are plain.
+    let view = glb.json["accessors"][0]["bufferView"].clone();
+    glb.json["accessors"][0]["bufferView"] = 0.into();
+    let indices =
+        glb.push("accessors", json!({"bufferView": view, "componentType": 5125, "count": 3, "type": "SCALAR"}));
+    glb.primitive()["indices"] = indices.into();
+    assert_eq!(glb.loaded().positions, CORNERS);
+}
+
+#[test]
+fn the_exponential_filter_is_undone() {
+    let filtered = meshopt::encode_filter_exp(&PADDED, 20, meshopt::EncodeExpMode::Separate);
+    let data = meshopt::encode_vertex_buffer(&filtered).unwrap();
+    let description = json!({"byteStride": 16, "count": 3, "mode": "ATTRIBUTES", "filter": "EXPONENTIAL"});
+    assert_eq!(meshopt("EXT_meshopt_compression", &data, description).loaded().positions, CORNERS);
+}
+
+#[test]
+fn the_octahedral_filter_is_undone() {
+    let normals: [[f32; 4]; 3] = [[0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, -1.0, 0.0, 0.0]];
+    let filtered: Vec<[i8; 4]> = meshopt::encode_filter_oct(&normals, 8);
+    let data = meshopt::encode_vertex_buffer(&filtered).unwrap();
+    let description = json!({"byteStride": 4, "count": 3, "mode": "ATTRIBUTES", "filter": "OCTAHEDRAL"});
+    let mut glb = meshopt("EXT_meshopt_compression", &data, description);
+    let view = glb.json["accessors"][0]["bufferView"].clone();
+    glb.json["accessors"][0]["bufferView"] = 0.into();
+    let normal = json!({"bufferView": view, "componentType": 5120, "normalized": true, "count": 3, "type": "VEC3"});
+    let normal = glb.push("accessors", normal);
+    glb.primitive()["attributes"]["NORMAL"] = normal.into();
+    for (found, expected) in glb.loaded().normals.iter().zip(normals) {
+        assert!(glam::Vec3::from(*found).distance(glam::Vec4::from(expected).truncate()) < 0.02, "{found:?}");
+    }
+}
+
+#[test]
+fn meshopt_descriptions_that_do_not_fit_are_refused() {
+    for (description, problem) in [
+        (json!({"byteStride": 16, "count": 3, "mode": "MAGIC"}), "unknown mode 'MAGIC'"),
+        (json!({"byteStride": 15, "count": 3, "mode": "ATTRIBUTES"}), "count or stride does not fit the mode"),
+        (json!({"byteStride": 0, "count": 3, "mode": "ATTRIBUTES"}), "count or stride does not fit the mode"),
+        (json!({"byteStride": 260, "count": 3, "mode": "ATTRIBUTES"}), "count or stride does not fit the mode"),
+        (json!({"byteStride": 4, "count": 4, "mode": "TRIANGLES"}), "count or stride does not fit the mode"),
+        (json!({"byteStride": 16, "count": 3, "mode": "ATTRIBUTES", "filter": "BLUR"}), "unknown filter 'BLUR'"),
+        (
+            json!({"byteStride": 16, "count": 3, "mode": "ATTRIBUTES", "filter": "OCTAHEDRAL"}),
+            "the filter does not fit",
+        ),
+        (json!({"byteStride": 16, "count": 10_000_000, "mode": "ATTRIBUTES"}), "more elements than the data can hold"),
+        (json!({"byteStride": 16, "count": 100_000_000, "mode": "ATTRIBUTES"}), "bytes of decoded data"),
+        (json!({"byteStride": 16, "count": 4, "mode": "ATTRIBUTES"}), "it cannot be decoded"),
+    ] {
+        let fault = meshopt("EXT_meshopt_compression", &attributes(), description).fault();
+        assert!(fault.contains(problem), "{fault}");
+    }
+}
+
+#[test]
+fn a_view_of_a_fallback_buffer_without_compression_is_refused() {
+    let mut glb = Glb::triangle();
+    let fallback =
+        glb.push("buffers", json!({"byteLength": 48, "extensions": {"EXT_meshopt_compression": {"fallback": true}}}));
+    glb.json["bufferViews"][0]["buffer"] = fallback.into();
+    assert!(glb.fault().contains("buffer 1 has no data"));
+}

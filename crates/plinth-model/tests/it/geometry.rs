@@ -1,0 +1,183 @@
+//! What primitives become: triangles with normals, tangents, texture coordinates and colours.
+
+use plinth_model::{Primitive, Topology};
+use serde_json::json;
+
+use crate::glb::{CORNERS, Glb, UVS, assert_near};
+
+const SQUARE: [[f32; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]];
+const UP: [[f32; 3]; 4] = [[0.0, 0.0, 1.0]; 4];
+
+fn with_mode(mode: u32) -> Primitive {
+    let mut glb = Glb::mesh(&SQUARE);
+    glb.attribute("NORMAL", &UP);
+    glb.primitive()["mode"] = mode.into();
+    glb.loaded()
+}
+
+#[test]
+fn strips_and_fans_become_triangles_that_turn_the_same_way() {
+    assert_eq!(with_mode(5).indices, [0, 1, 2, 1, 3, 2]);
+    assert_eq!(with_mode(6).indices, [1, 2, 0, 2, 3, 0]);
+    assert_eq!(with_mode(5).topology, Topology::Triangles);
+}
+
+#[test]
+fn lines_and_points_are_kept_as_such() {
+    assert_eq!((with_mode(0).topology, with_mode(0).indices), (Topology::Points, vec![0, 1, 2, 3]));
+    assert_eq!((with_mode(1).topology, with_mode(1).indices), (Topology::Lines, vec![0, 1, 2, 3]));
+    assert_eq!(with_mode(2).indices, [0, 1, 1, 2, 2, 3, 3, 0]);
+    assert_eq!(with_mode(3).indices, [0, 1, 1, 2, 2, 3]);
+}
+
+#[test]
+fn lines_and_points_are_told_of() {
+    let mut glb = Glb::triangle();
+    let lines = json!({"attributes": {"POSITION": 0}, "mode": 3});
+    glb.json["meshes"][0]["primitives"].as_array_mut().unwrap().push(lines);
+    assert_eq!(glb.load().warnings.len(), 1);
+}
+
+#[test]
+fn vertices_beyond_the_last_whole_triangle_are_not_drawn() {
+    assert_eq!(with_mode(4).indices, [0, 1, 2]);
+    let mut glb = Glb::mesh(&SQUARE);
+    assert_eq!(glb.loaded().normals.len(), glb.loaded().positions.len());
+    glb.indices(&[3_u8, 2, 1, 0]);
+    assert_eq!(glb.loaded().indices.len(), 3);
+}
+
+#[test]
+fn without_indices_vertices_are_taken_in_order() {
+    assert_eq!(Glb::triangle().loaded().indices, [0, 1, 2]);
+}
+
+#[test]
+fn without_normals_each_triangle_is_flat_and_has_its_own_vertices() {
+    let mut glb = Glb::mesh(&[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
+    glb.attribute("TEXCOORD_0", &[[0.0_f32, 0.0], [0.1, 0.0], [0.2, 0.0], [0.3, 0.0]]);
+    glb.attribute("COLOR_0", &[[0.0_f32, 0.0, 0.0], [0.1, 0.0, 0.0], [0.2, 0.0, 0.0], [0.3, 0.0, 0.0]]);
+    glb.indices(&[0_u8, 1, 2, 0, 2, 3]);
+    let flat = glb.loaded();
+    assert_eq!(flat.indices, [0, 1, 2, 3, 4, 5]);
+    assert_eq!(flat.positions[5], [0.0, 0.0, 1.0]);
+    assert_eq!((flat.uvs[0][5], flat.colors[5][0]), ([0.3, 0.0], 0.3));
+    assert_eq!(flat.normals[..3], [[0.0, 0.0, 1.0]; 3]);
+    assert_eq!(flat.normals[3..], [[1.0, 0.0, 0.0]; 3]);
+}
+
+#[test]
+fn flat_normals_of_tiny_and_of_degenerate_triangles_are_unit_vectors() {
+    let tiny = Glb::mesh(&CORNERS.map(|p| p.map(|c| c * 1e-18))).loaded();
+    assert_eq!(tiny.normals, [[0.0, 0.0, 1.0]; 3]);
+    let point = Glb::mesh(&[[0.5; 3]; 3]).loaded();
+    assert_eq!(point.normals, [[0.0, 1.0, 0.0]; 3]);
+}
+
+#[test]
+fn normals_of_the_file_become_unit_vectors() {
+    let mut glb = Glb::triangle();
+    glb.attribute("NORMAL", &[[0.0_f32, 0.0, 4.0], [0.0, 0.0, 0.0], [3.0, 0.0, 0.0]]);
+    assert_eq!(glb.loaded().normals, [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]);
+}
+
+/// The triangle with a normal map that reads texture coordinate set `set`.
+fn bumped(set: usize) -> Glb {
+    let mut glb = Glb::triangle();
+    glb.attribute("NORMAL", &[[0.0_f32, 0.0, 1.0]; 3]);
+    glb.image("image/png", &crate::images::png(1, 1, &[128, 128, 255, 255]));
+    glb.push("materials", json!({"normalTexture": {"index": 0, "texCoord": set}}));
+    glb.primitive()["material"] = 0.into();
+    glb
+}
+
+#[test]
+fn tangents_follow_u_and_their_sign_says_whether_v_is_mirrored() {
+    let mut glb = bumped(0);
+    glb.attribute("TEXCOORD_0", &UVS);
+    for tangent in glb.loaded().tangents {
+        assert_near(&tangent, &[1.0, 0.0, 0.0, 1.0]);
+    }
+    glb.attribute("TEXCOORD_0", &UVS.map(|[u, v]| [-u, v]));
+    for tangent in glb.loaded().tangents {
+        assert_near(&tangent, &[-1.0, 0.0, 0.0, -1.0]);
+    }
+}
+
+#[test]
+fn tangents_are_made_for_the_set_that_the_normal_map_reads() {
+    let mut glb = bumped(1);
+    glb.attribute("TEXCOORD_0", &UVS);
+    glb.attribute("TEXCOORD_1", &UVS.map(|[u, v]| [v, u]));
+    assert_near(&glb.loaded().tangents[0], &[0.0, 1.0, 0.0, -1.0]);
+}
+
+#[test]
+fn tangents_of_the_file_are_kept_and_only_where_they_are_needed() {
+    let mut glb = bumped(0);
+    glb.attribute("TEXCOORD_0", &UVS);
+    glb.attribute("TANGENT", &[[0.0_f32, 1.0, 0.0, -1.0]; 3]);
+    assert_eq!(glb.loaded().tangents, [[0.0, 1.0, 0.0, -1.0]; 3]);
+    glb.json["materials"][0] = json!({});
+    assert!(glb.loaded().tangents.is_empty());
+    let without_uvs = bumped(0);
+    assert!(without_uvs.loaded().tangents.is_empty());
+}
+
+/// A disc of `count` triangles around one point.
+fn disc(count: usize) -> Glb {
+    let rim = |i: usize| (i as f32 / count as f32 * std::f32::consts::TAU).sin_cos();
+    let points: Vec<[f32; 3]> = std::iter::once([0.0; 3])
+        .chain((0..count).map(|i| {
+            let (y, x) = rim(i);
+            [x, y, 0.0]
+        }))
+        .collect();
+    let mut glb = Glb::mesh(&points);
+    glb.attribute("NORMAL", &vec![[0.0_f32, 0.0, 1.0]; points.len()]);
+    glb.attribute("TEXCOORD_0", &points.iter().map(|[x, y, _]| [*x, *y]).collect::<Vec<_>>());
+    let corner = |i: usize| (1 + i % count) as u32;
+    glb.indices(&(0..count).flat_map(|i| [0, corner(i), corner(i + 1)]).collect::<Vec<u32>>());
+    glb.image("image/png", &crate::images::png(1, 1, &[128, 128, 255, 255]));
+    glb.push("materials", json!({"normalTexture": {"index": 0}}));
+    glb.primitive()["material"] = 0.into();
+    glb
+}
+
+#[test]
+fn a_point_that_hundred_thousand_triangles_share_costs_little_and_gets_the_same_tangents() {
+    for count in [8, 100_000] {
+        for tangent in disc(count).loaded().tangents {
+            assert_near(&tangent, &[1.0, 0.0, 0.0, 1.0]);
+        }
+    }
+}
+
+#[test]
+fn texture_coordinate_sets_keep_their_numbers_where_some_are_left_out() {
+    let mut glb = Glb::triangle();
+    glb.attribute("TEXCOORD_2", &UVS);
+    let uvs = glb.loaded().uvs;
+    assert_eq!(uvs.len(), 3);
+    assert!(uvs[0].is_empty() && uvs[1].is_empty());
+    assert_eq!(uvs[2], UVS);
+}
+
+#[test]
+fn colours_have_alpha_1_where_the_file_gives_none() {
+    let mut glb = Glb::triangle();
+    glb.attribute("COLOR_0", &[[0.5_f32, 0.25, 0.125]; 3]);
+    assert_eq!(glb.loaded().colors, [[0.5, 0.25, 0.125, 1.0]; 3]);
+    let accessor = glb.normalized(&[[255_u8, 0, 51, 102]; 3]);
+    glb.primitive()["attributes"]["COLOR_0"] = accessor.into();
+    assert_near(&glb.loaded().colors[0], &[1.0, 0.0, 0.2, 0.4]);
+}
+
+#[test]
+fn a_primitive_without_a_material_has_the_default_one_which_is_last() {
+    let mut glb = Glb::triangle();
+    glb.push("materials", json!({"name": "unused"}));
+    let model = glb.load();
+    assert_eq!(model.meshes[0].primitives[0].material, 1);
+    assert_eq!(model.materials[1], plinth_model::Material::default());
+}

@@ -1,0 +1,225 @@
+//! Images.
+
+use std::io::Cursor;
+
+use image::{DynamicImage, ExtendedColorType, ImageFormat};
+use plinth_model::{Image, Limits, LoadOptions};
+use serde_json::json;
+
+use crate::glb::Glb;
+
+/// An RGBA PNG.
+pub(crate) fn png(width: u32, height: u32, rgba: &[u8]) -> Vec<u8> {
+    encoded(width, height, rgba, ExtendedColorType::Rgba8, ImageFormat::Png)
+}
+
+fn encoded(width: u32, height: u32, bytes: &[u8], color: ExtendedColorType, format: ImageFormat) -> Vec<u8> {
+    let mut out = Cursor::new(Vec::new());
+    image::write_buffer_with_format(&mut out, bytes, width, height, color, format).unwrap();
+    out.into_inner()
+}
+
+fn with_image(mime: &str, bytes: &[u8]) -> Glb {
+    let mut glb = Glb::textured();
+    glb.image(mime, bytes);
+    glb
+}
+
+fn decoded(mime: &str, bytes: &[u8]) -> Image {
+    with_image(mime, bytes).load().images.swap_remove(0)
+}
+
+#[test]
+fn png_of_every_depth_and_channel_count_becomes_rgba_bytes() {
+    let one = |bytes: &[u8], color| decoded("image/png", &encoded(1, 1, bytes, color, ImageFormat::Png)).pixels;
+    assert_eq!(one(&[9], ExtendedColorType::L8), [9, 9, 9, 255]);
+    assert_eq!(one(&[9, 100], ExtendedColorType::La8), [9, 9, 9, 100]);
+    assert_eq!(one(&[1, 2, 3], ExtendedColorType::Rgb8), [1, 2, 3, 255]);
+    assert_eq!(one(&[1, 2, 3, 4], ExtendedColorType::Rgba8), [1, 2, 3, 4]);
+    let wide = |values: &[u16]| values.iter().flat_map(|v| v.to_ne_bytes()).collect::<Vec<u8>>();
+    assert_eq!(one(&wide(&[0x8080]), ExtendedColorType::L16), [0x80, 0x80, 0x80, 255]);
+    assert_eq!(one(&wide(&[0, 0x4040, 0xFFFF]), ExtendedColorType::Rgb16), [0, 0x40, 255, 255]);
+    assert_eq!(one(&wide(&[0, 0x4040, 0xFFFF, 0x2020]), ExtendedColorType::Rgba16), [0, 0x40, 255, 0x20]);
+}
+
+#[test]
+fn jpeg_and_webp_are_read_whatever_the_file_calls_them() {
+    let grey = [128; 8 * 8 * 3];
+    let jpeg = encoded(8, 8, &grey, ExtendedColorType::Rgb8, ImageFormat::Jpeg);
+    assert_eq!(decoded("image/jpeg", &jpeg).pixels[..4], [128, 128, 128, 255]);
+    assert_eq!(decoded("image/png", &jpeg).pixels[..4], [128, 128, 128, 255]);
+    let webp = encoded(1, 1, &[1, 2, 3, 4], ExtendedColorType::Rgba8, ImageFormat::WebP);
+    let mut glb = with_image("image/webp", &webp);
+    glb.json["textures"][0] = json!({"extensions": {"EXT_texture_webp": {"source": 0}}});
+    glb.json["extensionsRequired"] = json!(["EXT_texture_webp"]);
+    assert_eq!(glb.load().images[0].pixels, [1, 2, 3, 4]);
+}
+
+fn ktx2(bytes: &[u8]) -> Glb {
+    let mut glb = with_image("image/ktx2", bytes);
+    glb.json["textures"][0] = json!({"extensions": {"KHR_texture_basisu": {"source": 0}}});
+    glb.json["extensionsRequired"] = json!(["KHR_texture_basisu"]);
+    glb
+}
+
+#[test]
+fn basis_universal_is_read_in_both_of_its_forms() {
+    for bytes in
+        [include_bytes!("../fixtures/halves_etc1s.ktx2").as_slice(), include_bytes!("../fixtures/halves_uastc.ktx2")]
+    {
+        let image = ktx2(bytes).load().images.swap_remove(0);
+        assert_eq!((image.width, image.height), (8, 8));
+        let [left, right] = [0, 7].map(|x: usize| [0, 1, 2, 3].map(|c| i32::from(image.pixels[x * 4 + c])));
+        for (found, expected) in [(left, [255, 0, 0, 255]), (right, [0, 0, 255, 255])] {
+            assert!(found.iter().zip(expected).all(|(f, e)| (f - e).abs() <= 12), "{found:?}");
+        }
+    }
+}
+
+/// A KTX2 file of one level of plain texels.
+fn plain_ktx2(format: u32, width: u32, height: u32, texels: &[u8]) -> Vec<u8> {
+    let mut out = b"\xABKTX 20\xBB\r\n\x1A\n".to_vec();
+    for word in [format, 1, width, height, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0] {
+        out.extend(u32::to_le_bytes(word));
+    }
+    for long in [104_u64, texels.len() as u64, texels.len() as u64] {
+        out.extend(long.to_le_bytes());
+    }
+    out.extend(texels);
+    out
+}
+
+#[test]
+fn plain_ktx2_of_one_to_four_channels_is_read() {
+    let one = |format, texels: &[u8]| ktx2(&plain_ktx2(format, 1, 1, texels)).load().images.swap_remove(0).pixels;
+    assert_eq!(one(9, &[7]), [7, 7, 7, 255]);
+    assert_eq!(one(16, &[7, 8]), [7, 8, 0, 255]);
+    assert_eq!(one(29, &[7, 8, 9]), [7, 8, 9, 255]);
+    assert_eq!(one(43, &[7, 8, 9, 10]), [7, 8, 9, 10]);
+    assert!(
+        ktx2(&plain_ktx2(43, 2, 2, &[0; 4]))
+            .fault()
+            .contains("images[0]: it cannot be decoded: its level data are broken")
+    );
+}
+
+#[test]
+fn ktx2_lengths_that_do_not_fit_its_size_are_refused() {
+    let good = include_bytes!("../fixtures/halves_uastc.ktx2");
+    for (at, value) in [(96, 0xAF_0000_0040_u64), (96, u64::MAX), (80, u64::MAX), (88, u64::MAX), (72, u64::MAX)] {
+        let mut bent = good.to_vec();
+        bent[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        assert!(ktx2(&bent).fault().contains("images[0]: it cannot be decoded: its KTX2 header is broken"), "{at}");
+    }
+    for (at, count) in [(28, 1), (32, 0xFFFF), (36, 6), (40, 33), (24, 0)] {
+        let mut bent = good.to_vec();
+        bent[at..at + 4].copy_from_slice(&u32::to_le_bytes(count));
+        assert!(ktx2(&bent).fault().contains("its KTX2 header is broken"), "{at}");
+    }
+}
+
+#[test]
+fn damaged_ktx2_never_panics() {
+    for good in
+        [include_bytes!("../fixtures/halves_etc1s.ktx2").as_slice(), include_bytes!("../fixtures/halves_uastc.ktx2")]
+    {
+        for at in 0..good.len() {
+            for change in [0xFF, 0x01, 0x80] {
+                let mut bent = good.to_vec();
+                bent[at] ^= change;
+                drop(ktx2(&bent).load_with(&LoadOptions::default()));
+            }
+        }
+    }
+}
+
+#[test]
+fn ktx2_without_its_extension_is_shown_with_a_warning() {
+    let mut glb = ktx2(include_bytes!("../fixtures/halves_etc1s.ktx2"));
+    glb.json["textures"][0] = json!({"source": 0});
+    let model = glb.load();
+    assert_eq!((model.images[0].width, model.warnings.len()), (8, 1));
+}
+
+#[test]
+fn images_are_halved_until_they_fit_and_remember_their_size() {
+    let checker: Vec<u8> = (0..8 * 4).flat_map(|i| if (i / 8 + i) % 2 == 0 { [255; 4] } else { [0; 4] }).collect();
+    let glb = with_image("image/png", &png(8, 4, &checker));
+    let image =
+        glb.load_with(&LoadOptions { max_texture_side: 3, ..LoadOptions::default() }).unwrap().images.swap_remove(0);
+    assert_eq!((image.width, image.height, image.source_width, image.source_height), (2, 1, 8, 4));
+    assert_eq!(image.pixels, [128; 8]);
+}
+
+#[test]
+fn broken_images_are_refused_with_their_place() {
+    for (bytes, problem) in [
+        (b"".to_vec(), "not a PNG, JPEG, WebP or KTX2 image"),
+        (b"GIF89a".to_vec(), "not a PNG"),
+        (b"\x89PNG\r\n\x1a\n".to_vec(), "it cannot be decoded"),
+        (png(2, 2, &[0; 16])[..50].to_vec(), "it cannot be decoded"),
+        (b"\xABKTX 20\xBB\r\n\x1A\nnoise noise".to_vec(), "it cannot be decoded"),
+    ] {
+        let fault = with_image("image/png", &bytes).fault();
+        assert!(fault.starts_with("images[0]: ") && fault.contains(problem), "{fault}");
+    }
+}
+
+#[test]
+fn an_image_that_nothing_draws_with_does_not_matter() {
+    let mut glb = with_image("image/png", &png(1, 1, &[9; 4]));
+    let bad = glb.view(b"noise");
+    glb.push("images", json!({"bufferView": bad}));
+    let unused = glb.push("textures", json!({"source": 1}));
+    glb.push("materials", json!({"emissiveTexture": {"index": unused}}));
+    assert_eq!(glb.load().images[0].pixels, [9; 4]);
+}
+
+#[test]
+fn sizes_are_checked_before_texels_are_decoded() {
+    let mut huge = png(1, 1, &[0; 4]);
+    huge[16..24].copy_from_slice(&[0, 0, 0xEA, 0x60, 0, 0, 0xEA, 0x60]);
+    let crc = crc32(&huge[12..29]);
+    huge[29..33].copy_from_slice(&crc.to_be_bytes());
+    assert!(with_image("image/png", &huge).fault().contains("60000 pixels on the side of an image"));
+    let glb = with_image("image/png", &png(8, 8, &[0; 256]));
+    let within = |limits| glb.load_within(limits).map(drop).map_err(|e| e.to_string());
+    assert!(within(Limits { image_side: 7, ..Limits::default() }).unwrap_err().contains("8 pixels on the side"));
+    assert!(within(Limits { image_pixels: 63, ..Limits::default() }).unwrap_err().contains("64 pixels in images"));
+    assert!(within(Limits { image_side: 8, image_pixels: 64, ..Limits::default() }).is_ok());
+}
+
+/// ISO 3309.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0_u32, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |c, _| if c & 1 == 1 { 0xEDB8_8320 ^ (c >> 1) } else { c >> 1 })
+    })
+}
+
+#[test]
+fn many_images_of_the_same_bytes_are_bounded() {
+    let mut glb = with_image("image/png", &png(1, 1, &[0; 4]));
+    let large = vec![0; 1 << 16];
+    let view = glb.view(&large);
+    for _ in 0..100 {
+        glb.push("images", json!({"bufferView": view}));
+    }
+    let fault = glb.load_within(Limits { bytes: 1 << 20, ..Limits::default() }).unwrap_err().to_string();
+    assert!(fault.contains("bytes in images"), "{fault}");
+}
+
+#[test]
+fn colours_of_the_file_are_taken_as_they_stand() {
+    // A decoder that applied the gamma of this chunk would change the middle.
+    let mut bytes = Cursor::new(Vec::new());
+    DynamicImage::ImageRgb8(image::RgbImage::from_pixel(1, 1, image::Rgb([64, 128, 192])))
+        .write_to(&mut bytes, ImageFormat::Png)
+        .unwrap();
+    let mut png = bytes.into_inner();
+    let mut chunk = b"gAMA".to_vec();
+    chunk.extend(100_000_u32.to_be_bytes());
+    let crc = crc32(&chunk).to_be_bytes();
+    let chunk: Vec<u8> = 4_u32.to_be_bytes().into_iter().chain(chunk).chain(crc).collect();
+    png.splice(33..33, chunk);
+    assert_eq!(decoded("image/png", &png).pixels, [64, 128, 192, 255]);
+}

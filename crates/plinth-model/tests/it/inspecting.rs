@@ -1,0 +1,61 @@
+//! What is said of a model.
+
+use plinth_model::{Inventory, LoadOptions, inspect};
+use serde_json::json;
+
+use crate::glb::Glb;
+use crate::images::png;
+
+fn inspected(glb: &Glb) -> Inventory {
+    inspect(&glb.bytes(), &LoadOptions::default()).unwrap()
+}
+
+#[test]
+fn names_counts_and_textures_are_told() {
+    let mut glb = Glb::textured();
+    glb.image("image/png", &png(2, 1, &[9; 8]));
+    glb.json["images"][0]["name"] = "wood".into();
+    glb.json["asset"]["generator"] = "a test".into();
+    glb.json["extensionsUsed"] = json!(["ACME_x"]);
+    glb.json["nodes"] = json!([{"mesh": 0, "name": "left leg"}, {"mesh": 0, "name": "left leg"}]);
+    glb.json["scenes"][0]["nodes"] = json!([0, 1]);
+    let told = inspected(&glb);
+    assert_eq!(told.mesh_names, ["left_leg", "left_leg_1"]);
+    assert_eq!((told.triangles, told.vertices), (2, 6));
+    assert_eq!(told.generator.as_deref(), Some("a test"));
+    assert_eq!(told.extensions_used, ["ACME_x"]);
+    let texture = &told.textures[0];
+    assert_eq!((texture.name.as_deref(), texture.format.as_str()), (Some("wood"), "png"));
+    assert_eq!((texture.width, texture.height), (2, 1));
+}
+
+#[test]
+fn material_names_keep_their_spaces_and_missing_ones_are_made_up() {
+    let mut glb = Glb::textured();
+    glb.image("image/png", &png(1, 1, &[9; 4]));
+    glb.material()["name"] = "dark oak".into();
+    glb.push("materials", json!({}));
+    assert_eq!(inspected(&glb).material_names, ["dark oak", "material_1"]);
+}
+
+#[test]
+fn inspecting_accepts_what_loading_accepts() {
+    let mut glb = Glb::textured();
+    glb.image("image/png", &png(1, 1, &[9; 4]));
+    let noise = glb.view(b"noise");
+    glb.push("images", json!({"bufferView": noise}));
+    glb.push("images", json!({"bufferView": 99}));
+    glb.load();
+    let told = inspected(&glb);
+    assert_eq!(told.textures.len(), 1);
+    assert_eq!(told.warnings.len(), 2);
+    assert!(told.warnings[0].starts_with("not used: images[1]: it cannot be decoded"), "{}", told.warnings[0]);
+    assert!(told.warnings[1].contains("bufferView 99 does not exist"), "{}", told.warnings[1]);
+}
+
+#[test]
+fn inspecting_refuses_what_loading_refuses() {
+    let mut glb = Glb::textured();
+    glb.image("image/png", b"noise");
+    assert_eq!(inspect(&glb.bytes(), &LoadOptions::default()).unwrap_err().to_string(), glb.fault());
+}

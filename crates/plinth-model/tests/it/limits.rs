@@ -1,0 +1,174 @@
+//! What small files may cost: each is refused before memory or time is taken.
+
+use std::time::{Duration, Instant};
+
+use plinth_model::Limits;
+use serde_json::json;
+
+use crate::glb::{Glb, file};
+
+/// Refused within a moment.
+#[track_caller]
+fn refused(glb: &Glb, expected: &str) {
+    let start = Instant::now();
+    let fault = glb.fault();
+    assert!(fault.contains(expected), "'{fault}' does not say '{expected}'");
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+const BUDGET: &str = "bytes of decoded data, more than the 1073741824 that are accepted";
+
+#[test]
+fn zero_filled_accessors_together_are_bounded() {
+    let mut glb = Glb::empty();
+    let zeros = glb.push("accessors", json!({"componentType": 5126, "count": 30_000_000, "type": "VEC3"}));
+    glb.push("meshes", json!({"primitives": [{"attributes": {"POSITION": zeros}, "mode": 0}, {"attributes": {"POSITION": zeros}, "mode": 0}, {"attributes": {"POSITION": zeros, "NORMAL": zeros}, "mode": 0}]}));
+    glb.push("nodes", json!({"mesh": 0}));
+    glb.json["scenes"][0]["nodes"] = json!([0]);
+    refused(&glb, "vertices, more than the 40000000");
+    glb.json["accessors"][0]["count"] = 13_000_000.into();
+    for set in 0..8 {
+        glb.primitive()["attributes"][format!("TEXCOORD_{set}")] = 1.into();
+    }
+    glb.push("accessors", json!({"componentType": 5126, "count": 13_000_000, "type": "VEC2"}));
+    refused(&glb, BUDGET);
+}
+
+#[test]
+fn morph_targets_together_are_bounded() {
+    let mut glb = Glb::triangle();
+    glb.json["accessors"][0] = json!({"componentType": 5126, "count": 1_000_000, "type": "VEC3"});
+    glb.primitive()["mode"] = 0.into();
+    let target = json!({"POSITION": 0, "NORMAL": 0, "TANGENT": 0});
+    glb.primitive()["targets"] = vec![target; 90].into();
+    refused(&glb, BUDGET);
+}
+
+#[test]
+fn indices_that_split_into_many_vertices_are_bounded() {
+    let mut glb = Glb::triangle();
+    let zeros = glb.push("accessors", json!({"componentType": 5121, "count": 39_000_000, "type": "SCALAR"}));
+    glb.primitive()["indices"] = zeros.into();
+    refused(&glb, BUDGET);
+}
+
+#[test]
+fn animations_that_share_their_values_are_bounded() {
+    let mut glb = Glb::triangle();
+    let zeros = glb.push("accessors", json!({"componentType": 5126, "count": 1_000_000, "type": "SCALAR"}));
+    let channels: Vec<_> = (0..1000).map(|_| json!({"sampler": 0, "target": {"node": 0, "path": "weights"}})).collect();
+    glb.push("animations", json!({"samplers": [{"input": zeros, "output": zeros}], "channels": channels}));
+    refused(&glb, BUDGET);
+}
+
+#[test]
+fn instances_of_many_nodes_are_bounded() {
+    let mut glb = Glb::triangle();
+    let zeros = glb.push("accessors", json!({"componentType": 5126, "count": 190_000, "type": "VEC3"}));
+    let node = json!({"extensions": {"EXT_mesh_gpu_instancing": {"attributes": {"TRANSLATION": zeros}}}});
+    glb.json["nodes"].as_array_mut().unwrap().extend(vec![node; 1000]);
+    glb.json["scenes"][0]["nodes"] = (0..1001).collect();
+    refused(&glb, BUDGET);
+}
+
+#[test]
+fn drawn_vertices_count_once_for_each_instance() {
+    let mut glb = Glb::triangle();
+    let zeros = glb.push("accessors", json!({"componentType": 5126, "count": 190_000, "type": "VEC3"}));
+    glb.node()["extensions"]["EXT_mesh_gpu_instancing"]["attributes"]["TRANSLATION"] = zeros.into();
+    let limits = Limits { vertices: 500_000, ..Limits::default() };
+    assert!(glb.load_within(limits).unwrap_err().to_string().contains("570000 vertices, more than the 500000"));
+}
+
+#[test]
+fn a_long_name_that_many_nodes_take_over_is_bounded() {
+    let mut glb = Glb::triangle();
+    glb.json["meshes"][0]["name"] = "x".repeat(1 << 20).into();
+    glb.json["nodes"] = vec![json!({"mesh": 0}); 2000].into();
+    glb.json["scenes"][0]["nodes"] = (0..2000).collect();
+    refused(&glb, BUDGET);
+}
+
+#[test]
+fn morph_weights_beyond_the_targets_are_not_taken_over() {
+    let mut glb = Glb::triangle();
+    glb.json["meshes"][0]["weights"] = vec![0.5; 100_000].into();
+    assert!(glb.load().nodes[0].weights.is_empty());
+}
+
+#[test]
+fn compressed_views_together_are_bounded() {
+    let mut glb = Glb::triangle();
+    let data = meshopt::encode_vertex_buffer(&[[0.0_f32; 4]; 3]).unwrap();
+    let packed = glb.view(&data);
+    let offset = glb.json["bufferViews"][packed]["byteOffset"].clone();
+    let view = json!({"buffer": 0, "byteLength": 48, "extensions": {"EXT_meshopt_compression": {
+        "buffer": 0, "byteOffset": offset, "byteLength": data.len(), "byteStride": 16, "count": 3, "mode": "ATTRIBUTES",
+    }}});
+    glb.json["bufferViews"].as_array_mut().unwrap().extend(vec![view; 400]);
+    let within = |decoded_bytes| glb.load_within(Limits { decoded_bytes, ..Limits::default() });
+    let views = 400 * 48;
+    assert!(within(document_bytes(&glb) + views - 1).unwrap_err().to_string().contains("bytes of decoded data"));
+    assert!(within(document_bytes(&glb) + views + 1000).is_ok());
+}
+
+#[test]
+fn json_is_counted_before_it_is_parsed() {
+    let start = Instant::now();
+    let document = |body: &str| {
+        let json = format!("{{\"asset\": {{\"version\": \"2.0\"}}, {body}}}");
+        plinth_model::load_glb(&file(json.as_bytes(), b""), &plinth_model::LoadOptions::default())
+            .unwrap_err()
+            .to_string()
+    };
+    let materials = format!("\"materials\": [{}{{}}]", "{},".repeat(1_000_000));
+    assert!(document(&materials).contains("JSON objects, more than the 1000000"));
+    let children = format!("\"nodes\": [{{\"children\": [{}0]}}]", "0,".repeat(20_000_000));
+    assert!(document(&children).contains("JSON values, more than the 20000000"));
+    assert!(start.elapsed() < Duration::from_secs(20));
+}
+
+/// What the document itself takes: 256 bytes an object and 8 a value.
+fn document_bytes(glb: &Glb) -> u64 {
+    let text = glb.json.to_string();
+    let count = |bytes: &[u8]| text.bytes().filter(|b| bytes.contains(b)).count() as u64;
+    256 * count(b"{") + 8 * count(b"{[,")
+}
+
+#[test]
+fn every_limit_holds_at_its_value_and_not_below() {
+    let glb = {
+        let mut glb = Glb::triangle();
+        glb.attribute("NORMAL", &[[0.0_f32, 0.0, 1.0]; 3]);
+        glb
+    };
+    let size = glb.bytes().len() as u64;
+    let within = |limits: Limits| glb.load_within(limits).is_ok();
+    let all = Limits::default();
+    assert!(within(Limits { bytes: size, ..all }) && !within(Limits { bytes: size - 1, ..all }));
+    assert!(within(Limits { nodes: 1, ..all }) && !within(Limits { nodes: 0, ..all }));
+    assert!(within(Limits { depth: 1, ..all }) && !within(Limits { depth: 0, ..all }));
+    assert!(within(Limits { vertices: 3, ..all }) && !within(Limits { vertices: 2, ..all }));
+    assert!(within(Limits { indices: 3, ..all }) && !within(Limits { indices: 2, ..all }));
+    // Positions, normals and indices, and what the document itself takes.
+    let decoded = 36 + 36 + 12 + document_bytes(&glb);
+    assert!(within(Limits { decoded_bytes: decoded, ..all }) && !within(Limits { decoded_bytes: decoded - 1, ..all }));
+}
+
+#[test]
+fn morph_and_animation_values_have_limits_of_their_own() {
+    let mut glb = Glb::triangle();
+    glb.primitive()["targets"] = json!([{"POSITION": 0}]);
+    let input = glb.accessor(&[[0.0_f32], [1.0]]);
+    let output = glb.accessor(&[[0.0_f32; 3]; 2]);
+    let animation = json!({
+        "samplers": [{"input": input, "output": output}],
+        "channels": [{"sampler": 0, "target": {"node": 0, "path": "scale"}}],
+    });
+    glb.push("animations", animation);
+    let fault = |limits| glb.load_within(limits).unwrap_err().to_string();
+    let all = Limits::default();
+    assert!(glb.load_within(Limits { morph_values: 3, animation_values: 6, ..all }).is_ok());
+    assert!(fault(Limits { morph_values: 2, ..all }).contains("3 morph target values, more than the 2"));
+    assert!(fault(Limits { animation_values: 5, ..all }).contains("6 animation values, more than the 5"));
+}

@@ -1,0 +1,26 @@
+//! The reader's rules, through its public door, on small files made here.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::float_cmp,
+    clippy::cast_possible_truncation,
+    reason = "tests: a wrong value may panic, and values that are read back are exact"
+)]
+
+mod accessors;
+mod clips;
+mod compressed;
+mod container;
+mod geometry;
+mod glb;
+mod images;
+mod inspecting;
+mod limits;
+mod malformed;
+mod materials;
+mod nodes;
+mod obj_zip;
+mod skins;
+mod structure;
+mod zips;

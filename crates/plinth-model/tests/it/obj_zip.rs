@@ -1,0 +1,273 @@
+//! OBJ archives: what their statements become.
+
+use glam::Vec3;
+use plinth_model::obj_zip::ImportError;
+use plinth_model::{AlphaMode, LoadOptions, Material, Model, Primitive, Wrap, load_glb};
+
+use crate::glb::assert_near;
+use crate::images::png;
+use crate::zips::{TRIANGLE, convert};
+
+fn model(files: &[(&str, &[u8])]) -> Model {
+    load_glb(&convert(files).unwrap().glb, &LoadOptions::default()).unwrap()
+}
+
+fn primitive(obj: &str) -> Primitive {
+    model(&[("a.obj", obj.as_bytes())]).meshes.swap_remove(0).primitives.swap_remove(0)
+}
+
+/// Two squares that meet at a right angle along the edge from 3 to 4.
+const CORNER: &str = "v 0 0 1\nv 1 0 1\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\n";
+
+/// Normals at the position (0, 0, 0), without repetitions.
+fn normals_at_origin(statements: &str) -> Vec<[f32; 3]> {
+    let p = primitive(&format!("{CORNER}{statements}"));
+    let mut found: Vec<[f32; 3]> =
+        p.positions.iter().zip(&p.normals).filter(|(p, _)| Vec3::from(**p) == Vec3::ZERO).map(|(_, n)| *n).collect();
+    found.sort_by(|a, b| a[1].total_cmp(&b[1]));
+    found.dedup();
+    found
+}
+
+#[test]
+fn faces_of_one_smoothing_group_share_normals_and_those_of_two_do_not() {
+    let half = std::f32::consts::FRAC_1_SQRT_2;
+    let smooth = normals_at_origin("s 1\nf 1 2 4 3\nf 3 4 6 5\n");
+    assert_eq!(smooth.len(), 1);
+    assert_near(&smooth[0], &[0.0, half, half]);
+    let two = normals_at_origin("s 1\nf 1 2 4 3\ns 2\nf 3 4 6 5\n");
+    assert_eq!(two, [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]);
+}
+
+#[test]
+fn smoothing_off_is_flat_and_without_the_statement_the_angle_decides() {
+    let edges = "f 1 2 4 3\nf 3 4 6 5\n";
+    assert_eq!(normals_at_origin(&format!("s off\n{edges}")).len(), 2);
+    assert_eq!(normals_at_origin(&format!("s 0\n{edges}")).len(), 2);
+    assert_eq!(normals_at_origin(edges).len(), 2);
+    // Two squares that turn little.
+    let bent = "v 0 0 1\nv 1 0 1\nv 0 0 0\nv 1 0 0\nv 0 0.2 -1\nv 1 0.2 -1\n";
+    let p = primitive(&format!("{bent}f 1 2 4 3\nf 3 4 6 5\n"));
+    assert_eq!(p.positions.len(), 6);
+}
+
+#[test]
+fn smoothing_groups_reach_across_objects_and_materials() {
+    let m = model(&[("a.obj", format!("{CORNER}s 1\no floor\nf 1 2 4 3\no wall\nf 3 4 6 5\n").as_bytes())]);
+    let at_origin = |mesh: usize| {
+        let p = &m.meshes[mesh].primitives[0];
+        let at = p.positions.iter().position(|p| Vec3::from(*p) == Vec3::ZERO).unwrap();
+        p.normals[at]
+    };
+    assert_eq!(at_origin(0), at_origin(1));
+}
+
+#[test]
+fn normals_of_the_file_win_over_smoothing() {
+    let p = primitive("vn 1 0 0\nv 0 0 0\nv 1 0 0\nv 0 1 0\ns 1\nf 1//1 2//1 3//1\n");
+    assert_eq!(p.normals, [[1.0, 0.0, 0.0]; 3]);
+}
+
+#[test]
+fn a_line_that_ends_in_a_backslash_goes_on_and_lines_keep_their_numbers() {
+    assert_eq!(primitive("v 0 0 0\nv 1 0 0\r\nv 0 1 0\nf 1 \\\n2 \\\r\n3\n").indices.len(), 3);
+    let broken = convert(&[("a.obj", b"v 0 0 0\nf 1 \\\n1 1\nf 9 9 9\n")]);
+    assert!(matches!(broken, Err(ImportError::Obj { line: 4, .. })), "{broken:?}");
+}
+
+#[test]
+fn negative_indices_count_back_from_the_last_of_each_kind() {
+    let p = primitive("v 9 9 9\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0.5 0.25\nvn 0 0 1\nf -3/-1/-1 -2/-1/-1 -1/-1/-1\n");
+    assert_eq!(p.positions, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
+    assert_eq!(p.uvs[0][0], [0.5, 0.75]);
+}
+
+#[test]
+fn comments_end_numbers_but_not_names() {
+    let obj = format!(
+        "mtllib a.mtl # library\nusemtl Material #25\n{}# end\n",
+        TRIANGLE.replace("f 1 2 3", "f 1 2 3 # face")
+    );
+    let m = model(&[("a.obj", obj.as_bytes()), ("a.mtl", b"newmtl Material #25\nKd 1 0 0 # red\n")]);
+    assert_eq!((m.materials[0].name.as_str(), m.materials[0].base_color), ("Material #25", [1.0, 0.0, 0.0, 1.0]));
+    let obj = format!("mtllib a.mtl\nusemtl red # of the roof\n{TRIANGLE}");
+    let m = model(&[("a.obj", obj.as_bytes()), ("a.mtl", b"newmtl red\nKd 1 0 0\n")]);
+    assert_eq!(m.materials[0].base_color, [1.0, 0.0, 0.0, 1.0]);
+}
+
+#[test]
+fn objects_with_the_same_name_and_material_are_one_mesh() {
+    let obj = format!("o a\n{TRIANGLE}o b\nf 1 2 3\no a\nf 1 2 3\n");
+    let m = model(&[("a.obj", obj.as_bytes())]);
+    let counts: Vec<usize> = m.meshes.iter().map(|m| m.primitives[0].indices.len() / 3).collect();
+    assert_eq!(counts, [2, 1]);
+}
+
+#[test]
+fn vertex_colours_are_made_linear() {
+    let p = primitive("v 0 0 0 1 0.5 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    assert_near(&p.colors[0], &[1.0, 0.214_041_14, 0.0, 1.0]);
+    assert_eq!(p.colors[1], [1.0; 4]);
+}
+
+/// The model of a triangle whose material has these statements, with files beside it.
+fn with_mtl(statements: &str, files: &[(&str, &[u8])]) -> Model {
+    let obj = format!("mtllib a.mtl\nusemtl m\nvt 0 0\nvt 1 0\nvt 0 1\n{}", TRIANGLE.replace("1 2 3", "1/1 2/2 3/3"));
+    let mtl = format!("newmtl m\n{statements}\n");
+    let mut all: Vec<(&str, &[u8])> = vec![("a.obj", obj.as_bytes()), ("a.mtl", mtl.as_bytes())];
+    all.extend(files);
+    model(&all)
+}
+
+fn material(statements: &str, files: &[(&str, &[u8])]) -> Material {
+    with_mtl(statements, files).materials.swap_remove(0)
+}
+
+#[test]
+fn colours_and_opacity_are_read() {
+    let m = material("Kd 1 0 0.5\nKe 0 1 0\nd 0.25", &[]);
+    assert_near(&m.base_color, &[1.0, 0.0, 0.214_041_14, 0.25]);
+    assert_eq!((m.emissive, m.alpha_mode), ([0.0, 1.0, 0.0], AlphaMode::Blend));
+    assert_near(&[material("d -halo 0.5", &[]).base_color[3]], &[0.5]);
+    assert_eq!(material("Kd 1 1 1", &[]).alpha_mode, AlphaMode::Opaque);
+}
+
+#[test]
+fn a_colour_texture_replaces_the_colour_wherever_it_stands() {
+    let red = png(1, 1, &[255, 0, 0, 255]);
+    for statements in ["Kd 0 0 0\nmap_Kd t.png", "map_Kd t.png\nKd 0 0 0"] {
+        let m = material(statements, &[("t.png", &red)]);
+        assert_eq!(m.base_color, [1.0; 4]);
+        assert!(m.base_color_texture.is_some());
+    }
+}
+
+#[test]
+fn texture_options_scale_and_move_with_v_up() {
+    let red = png(1, 1, &[255, 0, 0, 255]);
+    let model = with_mtl("map_Kd -s 2 3 1 -o 0.25 0.5 -clamp on t.png", &[("t.png", &red)]);
+    let reference = model.materials[0].base_color_texture.unwrap();
+    // v up: 3 v + 0.5. In glTF v is 1 - v.
+    assert_near(&reference.transform.unwrap(), &[2.0, 0.0, 0.25, 0.0, 3.0, 1.0 - 3.0 - 0.5]);
+    assert_eq!(model.textures[reference.texture].sampler.wrap_u, Wrap::Clamp);
+}
+
+#[test]
+fn names_of_textures_may_hold_spaces_and_stand_behind_options_that_are_not_known() {
+    let red = png(1, 1, &[255, 0, 0, 255]);
+    for name in ["map_Kd my wood.png", "map_Kd -bm 1.5 my wood.png", "map_Kd -glitter 5 C:\\scans\\my wood.png"] {
+        assert!(material(name, &[("textures/my wood.png", &red)]).base_color_texture.is_some(), "{name}");
+    }
+}
+
+#[test]
+fn emissive_textures_shine_where_no_colour_is_given() {
+    let red = png(1, 1, &[255, 0, 0, 255]);
+    let m = material("map_Ke t.png", &[("t.png", &red)]);
+    assert_eq!(m.emissive, [1.0; 3]);
+    assert!(m.emissive_texture.is_some());
+    assert_eq!(material("Ke 0 0 1\nmap_Ke t.png", &[("t.png", &red)]).emissive, [0.0, 0.0, 1.0]);
+}
+
+/// RGBA of the first texel of the colour texture.
+fn first_color(model: &Model) -> [u8; 4] {
+    let texture = model.materials[0].base_color_texture.unwrap().texture;
+    let image = &model.images[model.textures[texture].image];
+    image.pixels.first_chunk().copied().unwrap()
+}
+
+#[test]
+fn an_alpha_map_becomes_the_alpha_of_the_colour_texture() {
+    let red = png(2, 1, &[255, 0, 0, 255, 255, 0, 0, 255]);
+    let grey = png(2, 1, &[100, 100, 100, 255, 255, 255, 255, 255]);
+    let model = with_mtl("map_Kd t.png\nmap_d d.png", &[("t.png", &red), ("d.png", &grey)]);
+    assert_eq!(first_color(&model), [255, 0, 0, 100]);
+    assert_eq!(model.materials[0].alpha_mode, AlphaMode::Blend);
+}
+
+#[test]
+fn an_alpha_map_without_grey_is_a_mask_and_one_with_alpha_gives_that() {
+    let cut = png(2, 1, &[255, 0, 0, 0, 255, 0, 0, 255]);
+    let model = with_mtl("map_Kd t.png\nmap_d t.png", &[("t.png", &cut)]);
+    assert_eq!(first_color(&model), [255, 0, 0, 0]);
+    assert_eq!(model.materials[0].alpha_mode, AlphaMode::Mask { cutoff: 0.5 });
+    let alone = with_mtl("map_d t.png", &[("t.png", &cut)]);
+    assert_eq!(first_color(&alone), [255, 255, 255, 0]);
+}
+
+#[test]
+fn a_grey_bump_map_becomes_normals_and_a_coloured_one_is_taken_as_they() {
+    // A ramp that rises to the right, on 4 × 1 texels; it repeats.
+    let ramp: Vec<u8> = [0_u8, 40, 80, 120].iter().flat_map(|h| [*h, *h, *h, 255]).collect();
+    let bumped = with_mtl("bump -bm 50 t.png", &[("t.png", &png(4, 1, &ramp))]);
+    let normals = |model: &Model| {
+        let texture = model.materials[0].normal_texture.unwrap().texture;
+        model.images[model.textures[texture].image].pixels.clone()
+    };
+    let [x, y, z, _] = *normals(&bumped).as_chunks::<4>().0.get(1).unwrap();
+    assert!(x < 100 && y == 128 && z > 150, "leans to the left: {x} {y} {z}");
+    assert_eq!(bumped.materials[0].normal_scale, 1.0);
+    let flat = png(1, 1, &[128, 128, 255, 255]);
+    let mapped = with_mtl("map_Bump -bm 0.5 t.png", &[("t.png", &flat)]);
+    assert_eq!((normals(&mapped), mapped.materials[0].normal_scale), (vec![128, 128, 255, 255], 0.5));
+    let said = with_mtl("norm t.png", &[("t.png", &png(1, 1, &[128, 128, 128, 255]))]);
+    assert_eq!(normals(&said), [128, 128, 128, 255]);
+}
+
+#[test]
+fn a_heightmap_that_rises_upwards_leans_down() {
+    // The upper row is the higher one.
+    let rows: Vec<u8> = [200_u8, 100, 0].iter().flat_map(|h| [*h, *h, *h, 255]).collect();
+    let model = with_mtl("bump -bm 100 t.png", &[("t.png", &png(1, 3, &rows))]);
+    let texture = model.materials[0].normal_texture.unwrap().texture;
+    let middle = &model.images[model.textures[texture].image].pixels[4..8];
+    assert!(middle[0] == 128 && middle[1] < 100, "{middle:?}");
+}
+
+#[test]
+fn what_cannot_be_converted_is_told_once() {
+    let obj = format!("mtllib a.mtl\nusemtl m\n{TRIANGLE}");
+    let mtl = "newmtl m\nmap_Ks s.png\nmap_Ks s.png\nmap_Kd gone.png\nmap_Ke t.gif\n";
+    let files: [(&str, &[u8]); 3] = [("a.obj", obj.as_bytes()), ("a.mtl", mtl.as_bytes()), ("t.gif", b"GIF89a")];
+    let warnings = convert(&files).unwrap().warnings;
+    assert_eq!(warnings.len(), 3, "{warnings:?}");
+    assert!(warnings.iter().any(|w| w.contains("'gone.png' is not in the ZIP")));
+    assert!(warnings.iter().any(|w| w.contains("'t.gif' is neither PNG nor JPEG")));
+}
+
+#[test]
+fn warnings_are_not_without_end() {
+    let obj = format!("mtllib a.mtl\nusemtl m\n{TRIANGLE}");
+    let mtl: String =
+        std::iter::once("newmtl m\n".to_owned()).chain((0..5000).map(|i| format!("map_Kd {i}.png\n"))).collect();
+    let warnings = convert(&[("a.obj", obj.as_bytes()), ("a.mtl", mtl.as_bytes())]).unwrap().warnings;
+    assert_eq!(warnings.len(), 51);
+    assert_eq!(warnings[50], "and 4950 more of the kind");
+}
+
+#[test]
+fn materials_and_textures_that_no_face_uses_are_left_out() {
+    let obj = format!("mtllib a.mtl\nusemtl m\n{TRIANGLE}");
+    let files: [(&str, &[u8]); 3] =
+        [("a.obj", obj.as_bytes()), ("a.mtl", b"newmtl other\nmap_Kd t.png\nnewmtl m\n"), ("t.png", b"broken")];
+    let m = model(&files);
+    assert_eq!((m.materials[0].name.as_str(), m.images.len()), ("m", 0));
+}
+
+#[test]
+fn text_in_latin_1_and_utf_16_is_read() {
+    let m = model(&[("a.obj", b"o T\xFCr\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")]);
+    assert_eq!(m.nodes[0].name, "Tür");
+    let wide: Vec<u8> = [0xFF, 0xFE].into_iter().chain(TRIANGLE.encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    assert_eq!(model(&[("a.obj", &wide)]).meshes.len(), 1);
+}
+
+#[test]
+fn the_same_archive_gives_the_same_bytes() {
+    let grey = png(2, 2, &[10, 10, 10, 255, 90, 90, 90, 255, 20, 20, 20, 255, 70, 70, 70, 255]);
+    let obj = format!("mtllib a.mtl\nusemtl a\n{CORNER}s 1\nf 1 2 4 3\nusemtl b\nf 3 4 6 5\nusemtl c\nf 1 2 4\n");
+    let mtl = "newmtl b\nmap_Kd t.png\nmap_d t.png\nnewmtl a\nbump t.png\nmap_Ke t.png\nnewmtl c\nnorm t.png\n";
+    let files: [(&str, &[u8]); 3] = [("a.obj", obj.as_bytes()), ("a.mtl", mtl.as_bytes()), ("t.png", &grey)];
+    let first = convert(&files).unwrap();
+    assert!((0..5).all(|_| convert(&files).unwrap() == first));
+}

@@ -1,0 +1,56 @@
+//! Builds small ZIP files, good and damaged.
+
+use std::io::{Cursor, Write as _};
+
+use plinth_model::Limits;
+use plinth_model::obj_zip::{Converted, ImportError, glb_from_zip};
+use zip::CompressionMethod;
+use zip::write::{SimpleFileOptions, ZipWriter};
+
+pub(crate) const TRIANGLE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
+
+/// An archive of these files.
+pub(crate) fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+    for (name, bytes) in files {
+        if name.ends_with('/') {
+            writer.add_directory(*name, options).unwrap();
+        } else {
+            writer.start_file(*name, options).unwrap();
+            writer.write_all(bytes).unwrap();
+        }
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+/// An archive with a symbolic link.
+pub(crate) fn zip_with_link(files: &[(&str, &[u8])], link: &str, target: &str) -> Vec<u8> {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in files {
+        writer.start_file(*name, SimpleFileOptions::default()).unwrap();
+        writer.write_all(bytes).unwrap();
+    }
+    writer.add_symlink(link, target, SimpleFileOptions::default()).unwrap();
+    writer.finish().unwrap().into_inner()
+}
+
+const LOCAL: &[u8] = b"PK\x03\x04";
+const CENTRAL: &[u8] = b"PK\x01\x02";
+
+/// Overwrites bytes at an offset of every local and every central header.
+pub(crate) fn patched(mut archive: Vec<u8>, local: usize, central: usize, bytes: &[u8]) -> Vec<u8> {
+    for at in 0..archive.len().saturating_sub(4) {
+        let offset = match &archive[at..at + 4] {
+            LOCAL => local,
+            CENTRAL => central,
+            _ => continue,
+        };
+        archive[at + offset..at + offset + bytes.len()].copy_from_slice(bytes);
+    }
+    archive
+}
+
+pub(crate) fn convert(files: &[(&str, &[u8])]) -> Result<Converted, ImportError> {
+    glb_from_zip(&zip(files), &Limits::default())
+}

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Runs every target for a while: SECONDS_EACH (60) and TARGETS (all) are taken from the environment. What is found stays
+# in artifacts/, what was learnt in corpus/.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
+for target in ${TARGETS:-load_glb inspect obj_zip obj_text}; do
+    kind=$target
+    case $target in load_glb | inspect) kind=glb ;; esac
+    dictionary=dictionaries/$kind.dict
+    mkdir -p "corpus/$target"
+    echo "== $target"
+    # One thread: images are otherwise decoded by as many as there are cores, which slows small inputs down.
+    RAYON_NUM_THREADS=1 cargo +nightly fuzz run "$target" "corpus/$target" "seeds/$kind" -- \
+        -max_total_time="${SECONDS_EACH:-60}" -rss_limit_mb=2048 -timeout=10 -max_len=100000 \
+        ${dictionary:+$([ -f "$dictionary" ] && echo "-dict=$dictionary")} -print_final_stats=1
+done

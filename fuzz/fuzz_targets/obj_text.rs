@@ -1,0 +1,27 @@
+//! Converting an OBJ and its MTL, in an archive made here so that changes reach the text. The input is both, with a
+//! NUL byte between them.
+#![no_main]
+
+use std::io::{Cursor, Write as _};
+
+use libfuzzer_sys::fuzz_target;
+use plinth_model::{LoadOptions, load_glb, obj_zip::glb_from_zip};
+use zip::CompressionMethod::Stored;
+use zip::write::{SimpleFileOptions, ZipWriter};
+
+/// A grey PNG of one pixel.
+const PIXEL: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\0\0\0\nIDATx\x9cch\0\0\0\x82\0\x81w\xcdr\xb6\0\0\0\0IEND\xaeB`\x82";
+
+fuzz_target!(|data: &[u8]| {
+    let (obj, mtl) = data.split_at(data.iter().position(|b| *b == 0).unwrap_or(data.len()));
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, bytes) in [("a.obj", obj), ("a.mtl", mtl.get(1..).unwrap_or_default()), ("t.png", PIXEL)] {
+        writer.start_file(name, SimpleFileOptions::default().compression_method(Stored)).expect("names differ");
+        writer.write_all(bytes).expect("memory takes everything");
+    }
+    let archive = writer.finish().expect("memory takes everything").into_inner();
+    if let Ok(converted) = glb_from_zip(&archive, &plinth_fuzz::limits()) {
+        load_glb(&converted.glb, &LoadOptions { max_texture_side: 64, ..LoadOptions::default() })
+            .expect("own output loads");
+    }
+});

@@ -1,0 +1,13 @@
+//! Converting an archive; what comes out must load.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use plinth_model::{LoadOptions, load_glb, obj_zip::glb_from_zip};
+
+fuzz_target!(|data: &[u8]| {
+    let limits = plinth_fuzz::limits();
+    if let Ok(converted) = glb_from_zip(data, &limits) {
+        load_glb(&converted.glb, &LoadOptions { max_texture_side: 64, ..LoadOptions::default() })
+            .expect("own output loads");
+    }
+});
