@@ -8,6 +8,9 @@ use plinth_frame::Region;
 use crate::RenderError;
 use crate::gpu::Gpu;
 
+/// A picture that came back: its index and the tightly packed rows of each plane.
+pub(crate) type Picture = (u32, Vec<Vec<u8>>);
+
 /// Pictures on their way back, each of one or more planes.
 pub(crate) struct Readback {
     free: Vec<wgpu::Buffer>,
@@ -103,8 +106,8 @@ impl Readback {
         Some(submission)
     }
 
-    /// Waits for the oldest picture: its index and the tightly packed rows of each plane. `None` when none is on its way.
-    pub(crate) fn take(&mut self, gpu: &Gpu) -> Result<Option<(u32, Vec<Vec<u8>>)>, RenderError> {
+    /// Waits for the oldest picture. `None` when none is on its way.
+    pub(crate) fn take(&mut self, gpu: &Gpu) -> Result<Option<Picture>, RenderError> {
         let Some(oldest) = self.pending.pop_front() else { return Ok(None) };
         gpu.wait_for(oldest.submission)?;
         let lost = || RenderError::DeviceLost { words: "a finished picture could not be read".to_owned() };

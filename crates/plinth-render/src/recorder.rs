@@ -35,12 +35,13 @@ impl<'a> Recorder<'a> {
         &mut self,
         label: &'static str,
         frame: &wgpu::BindGroup,
-        color_attachments: &[Option<wgpu::RenderPassColorAttachment<'_>>],
+        colors: &[wgpu::RenderPassColorAttachment<'_>],
         depth_stencil_attachment: Option<wgpu::RenderPassDepthStencilAttachment<'_>>,
     ) -> wgpu::RenderPass<'_> {
+        let colors: Vec<_> = colors.iter().cloned().map(Some).collect();
         let mut pass = self.encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
             label: Some(label),
-            color_attachments,
+            color_attachments: &colors,
             depth_stencil_attachment,
             timestamp_writes: self.profile.and_then(|profile| profile.next(label)),
             ..Default::default()

@@ -103,7 +103,7 @@ impl Composite {
             resolve_target: None,
             ops: wgpu::Operations { load: wgpu::LoadOp::Clear(self.backdrop), store: wgpu::StoreOp::Store },
         };
-        let mut pass = recorder.pass("composite", frame, &[Some(color)], None);
+        let mut pass = recorder.pass("composite", frame, &[color], None);
         if let Some(floor) = floor {
             floor.draw(&mut pass);
         }
@@ -118,7 +118,9 @@ impl Composite {
         let whole = Region::whole(self.part.width, self.part.height);
         match (&self.layered, layered) {
             (Some(source), Some(inner)) => {
-                around(whole, inner).into_iter().for_each(|part| draw(&self.surfaces, part));
+                for part in around(whole, inner) {
+                    draw(&self.surfaces, part);
+                }
                 draw(source, inner);
             }
             _ => draw(&self.surfaces, whole),

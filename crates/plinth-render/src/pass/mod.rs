@@ -8,19 +8,18 @@ pub(crate) mod spread;
 pub(crate) mod visibility;
 
 /// A colour target that starts transparent (or as zeros) and is kept.
-pub(crate) const fn cleared(view: &wgpu::TextureView) -> Option<wgpu::RenderPassColorAttachment<'_>> {
-    Some(wgpu::RenderPassColorAttachment {
-        view,
-        depth_slice: None,
-        resolve_target: None,
-        ops: wgpu::Operations { load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT), store: wgpu::StoreOp::Store },
-    })
+pub(crate) const fn cleared(view: &wgpu::TextureView) -> wgpu::RenderPassColorAttachment<'_> {
+    target(view, wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT))
 }
 
 /// A colour target that is drawn over.
-pub(crate) const fn kept(view: &wgpu::TextureView) -> Option<wgpu::RenderPassColorAttachment<'_>> {
-    let ops = wgpu::Operations { load: wgpu::LoadOp::Load, store: wgpu::StoreOp::Store };
-    Some(wgpu::RenderPassColorAttachment { view, depth_slice: None, resolve_target: None, ops })
+pub(crate) const fn kept(view: &wgpu::TextureView) -> wgpu::RenderPassColorAttachment<'_> {
+    target(view, wgpu::LoadOp::Load)
+}
+
+const fn target(view: &wgpu::TextureView, load: wgpu::LoadOp<wgpu::Color>) -> wgpu::RenderPassColorAttachment<'_> {
+    let ops = wgpu::Operations { load, store: wgpu::StoreOp::Store };
+    wgpu::RenderPassColorAttachment { view, depth_slice: None, resolve_target: None, ops }
 }
 
 /// A depth target, cleared to `clear` or kept as it is, stored if `store`.

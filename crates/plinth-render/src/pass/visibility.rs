@@ -91,27 +91,7 @@ impl Classify {
             &second_layout,
             &[bindings::view(&targets.surfaces[1]), triangles.as_entire_binding()],
         );
-        let shade_groups = (0_u32..)
-            .zip(batches)
-            .map(|(number, batch)| {
-                let place = gpu_types::Batch { first_triangle: batch.first_triangle, number };
-                let uniform = filled(gpu, "batch", bytemuck::bytes_of(&place), wgpu::BufferUsages::UNIFORM)?;
-                Ok([0, 1].map(|k| {
-                    bindings::group(
-                        device,
-                        "batch",
-                        batch_layout,
-                        &[
-                            bindings::view(&targets.surfaces[k]),
-                            uniform.as_entire_binding(),
-                            batch.indices.as_entire_binding(),
-                            batch.pose.as_entire_binding(),
-                            batch.surface.as_entire_binding(),
-                        ],
-                    )
-                }))
-            })
-            .collect::<Result<_, RenderError>>()?;
+        let shade_groups = shade_groups(gpu, batch_layout, targets, batches)?;
         Ok(Self { first, first_group, second, second_group, shade_groups })
     }
 
@@ -135,6 +115,35 @@ impl Classify {
     pub(crate) fn shade_group(&self, batch: usize, k: usize) -> &wgpu::BindGroup {
         &self.shade_groups[batch][k]
     }
+}
+
+fn shade_groups(
+    gpu: &Gpu,
+    layout: &wgpu::BindGroupLayout,
+    targets: &Targets,
+    batches: &[Batch],
+) -> Result<Vec<[wgpu::BindGroup; SURFACES]>, RenderError> {
+    (0_u32..)
+        .zip(batches)
+        .map(|(number, batch)| {
+            let place = gpu_types::Batch { first_triangle: batch.first_triangle, number };
+            let uniform = filled(gpu, "batch", bytemuck::bytes_of(&place), wgpu::BufferUsages::UNIFORM)?;
+            Ok([0, 1].map(|k| {
+                bindings::group(
+                    &gpu.device,
+                    "batch",
+                    layout,
+                    &[
+                        bindings::view(&targets.surfaces[k]),
+                        uniform.as_entire_binding(),
+                        batch.indices.as_entire_binding(),
+                        batch.pose.as_entire_binding(),
+                        batch.surface.as_entire_binding(),
+                    ],
+                )
+            }))
+        })
+        .collect()
 }
 
 /// The smallest part that holds both.
