@@ -254,6 +254,16 @@ fn what_cannot_be_converted_is_told_once() {
 }
 
 #[test]
+fn libraries_may_be_several_in_a_line_and_have_names_in_any_script() {
+    // The lower case of the first letter takes more bytes than its upper case.
+    let obj = format!("mtllib İİ one.mtl two.mtl İgone.mtl\nusemtl m\n{TRIANGLE}");
+    let files: [(&str, &[u8]); 3] =
+        [("a.obj", obj.as_bytes()), ("İİ one.mtl", b"newmtl m\nKd 0 0 0\n"), ("TWO.mtl", b"newmtl m\nKd 1 0 0\n")];
+    assert_eq!(model(&files).materials[0].base_color, [1.0, 0.0, 0.0, 1.0]);
+    assert_eq!(convert(&files).unwrap().warnings, ["the material library 'İgone.mtl' is not in the ZIP"]);
+}
+
+#[test]
 fn warnings_are_not_without_end() {
     let obj = format!("mtllib a.mtl\nusemtl m\n{TRIANGLE}");
     let mtl: String =
