@@ -7,16 +7,15 @@ use crate::model::{MorphTarget, Primitive};
 /// Bytes that [`shade`] makes.
 pub(crate) fn bytes(primitive: &Primitive) -> u64 {
     let vec = size_of::<Vec3>() as u64;
-    let moved = if corners_are_vertices(primitive) {
-        0
-    } else {
-        let lists = |list: bool, bytes: u64| if list { bytes } else { 0 };
-        let uvs = primitive.uvs.iter().filter(|set| !set.is_empty()).count() as u64;
-        let colors = lists(!primitive.colors.is_empty(), 16);
-        let influences = lists(!primitive.joints.is_empty(), 24);
-        vec + 8 * uvs + colors + influences + vec * primitive.morph_targets.len() as u64 + 4
-    };
-    (vec + moved).saturating_mul(primitive.indices.len() as u64)
+    if corners_are_vertices(primitive) {
+        return vec.saturating_mul(primitive.positions.len() as u64);
+    }
+    let of = |present: bool, bytes: u64| if present { bytes } else { 0 };
+    let uvs = 8 * primitive.uvs.iter().filter(|set| !set.is_empty()).count() as u64;
+    let (colors, influences) = (of(!primitive.colors.is_empty(), 16), of(!primitive.joints.is_empty(), 24));
+    let morphs = vec * primitive.morph_targets.len() as u64;
+    let index = 4;
+    (2 * vec + uvs + colors + influences + morphs + index).saturating_mul(primitive.indices.len() as u64)
 }
 
 /// Splits all vertices and gives each triangle its own normal (glTF 2.0, section 3.7.2.1).

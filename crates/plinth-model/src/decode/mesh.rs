@@ -314,7 +314,7 @@ fn finish(primitive: &mut Primitive, material: &Material, source: &Source<'_>) -
         primitive.tangents.clear();
     } else if primitive.tangents.is_empty() {
         let set = bumped.or(material.anisotropy.and_then(|a| a.texture)).map_or(0, |t| t.uv_set);
-        source.budget.take::<[f32; 4]>(primitive.positions.len())?;
+        source.budget.take_bytes(tangent::BYTES_PER_VERTEX * primitive.positions.len() as u64)?;
         tangent::generate(primitive, set);
     }
     Ok(())

@@ -7,6 +7,8 @@ use glam::{Vec2, Vec3};
 
 use crate::model::Primitive;
 
+/// What making takes for each vertex: sums of two directions, and the tangent.
+pub(crate) const BYTES_PER_VERTEX: u64 = 40;
 /// MikkTSpace takes some hundred bytes a triangle while it works.
 const MAX_MIKK_TRIANGLES: usize = 1_000_000;
 /// MikkTSpace takes time with the square of the triangles around a point, and a stack as deep as their number.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
+use std::rc::Rc;
 
 use image::ImageEncoder as _;
 use image::codecs::png::PngEncoder;
@@ -22,10 +23,10 @@ const MAX_MADE_PIXELS: u64 = 1 << 27;
 const BUMP_HEIGHT: f32 = 0.01;
 
 /// An encoded picture.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Picture {
     pub(super) mime: &'static str,
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Rc<Vec<u8>>,
 }
 
 /// How a colour picture with alpha is drawn.
@@ -48,18 +49,19 @@ pub(super) struct NormalMap {
 enum Made {
     File(String),
     WithAlpha(Option<String>, String),
-    Normals(String, u32),
 }
 
 /// Pictures by what they are made of; each is made once.
 pub(super) struct Pictures<'a, 'z> {
-    pub(super) list: Vec<Picture>,
+    list: Vec<Picture>,
     archive: &'a mut Archive<'z>,
     limits: &'a Limits,
     warnings: &'a mut Warnings,
     known: BTreeMap<Made, Option<usize>>,
+    /// By name, bits of the bump height, and whether it is said to be a normal map.
+    normals: BTreeMap<(String, u32, bool), Option<NormalMap>>,
     coverage: BTreeMap<usize, Coverage>,
-    files: BTreeMap<String, Option<(&'static str, Vec<u8>)>>,
+    files: BTreeMap<String, Option<Picture>>,
     made_pixels: u64,
 }
 
@@ -77,18 +79,22 @@ impl<'a, 'z> Pictures<'a, 'z> {
             limits,
             warnings,
             known: BTreeMap::new(),
+            normals: BTreeMap::new(),
             coverage: BTreeMap::new(),
             files: BTreeMap::new(),
             made_pixels: 0,
         }
     }
 
+    /// Gives away what was made, so that each can go once it is written.
+    pub(super) fn take(&mut self) -> Vec<Picture> {
+        self.files.clear();
+        std::mem::take(&mut self.list)
+    }
+
     /// A file as it is; `None` where its format is not read.
     pub(super) fn file(&mut self, map: &TextureUse) -> Result<Option<usize>> {
-        self.once(Made::File(map.name.clone()), |this| {
-            let file = this.read(&map.name)?;
-            Ok(file.map(|(mime, bytes)| Picture { mime, bytes: bytes.clone() }))
-        })
+        self.once(Made::File(map.name.clone()), |this| this.read(&map.name))
     }
 
     /// A colour file, or white, with the alpha that another file holds: in its alpha channel, or else as its brightness.
@@ -100,8 +106,13 @@ impl<'a, 'z> Pictures<'a, 'z> {
         let made = Made::WithAlpha(color.map(|map| map.name.clone()), alpha.name.clone());
         let picture = self.once(made, |this| {
             let Some(cover) = this.pixels(&alpha.name)? else { return Ok(None) };
-            let color = color.map(|map| this.pixels(&map.name)).transpose()?.flatten();
-            let mut image = color.unwrap_or_else(|| Image { pixels: vec![255; cover.pixels.len()], ..cover.clone() });
+            let mut image = match color {
+                None => Image { pixels: vec![255; cover.pixels.len()], ..cover.clone() },
+                Some(map) => {
+                    let Some(image) = this.pixels(&map.name)? else { return Ok(None) };
+                    image
+                }
+            };
             set_alpha(&mut image, &cover);
             let half = |p: &[u8]| (16..240).contains(&p[3]);
             let coverage = if image.pixels.chunks_exact(4).any(half) { Coverage::Blend } else { Coverage::Mask };
@@ -113,18 +124,20 @@ impl<'a, 'z> Pictures<'a, 'z> {
 
     /// A normal map: the file itself, or what its heights make where it is grey.
     pub(super) fn normals(&mut self, map: &TextureUse, is_normal_map: bool) -> Result<Option<NormalMap>> {
-        if !is_normal_map {
-            let Some(heights) = self.pixels(&map.name)? else { return Ok(None) };
-            if is_grey(&heights) {
-                let made = Made::Normals(map.name.clone(), map.bump.to_bits());
-                let picture = self.once(made, |_| {
-                    let normals = normals_from_heights(&heights, map.bump * BUMP_HEIGHT);
-                    png(&normals, image::ExtendedColorType::Rgb8, &map.name).map(Some)
-                })?;
-                return Ok(picture.map(|picture| NormalMap { picture, scale: 1.0 }));
-            }
+        let key = (map.name.clone(), map.bump.to_bits(), is_normal_map);
+        if let Some(known) = self.normals.get(&key) {
+            return Ok(*known);
         }
-        Ok(self.file(map)?.map(|picture| NormalMap { picture, scale: map.bump }))
+        let heights = if is_normal_map { None } else { self.pixels(&map.name)?.filter(is_grey) };
+        let made = if let Some(heights) = heights {
+            let normals = normals_from_heights(&heights, map.bump * BUMP_HEIGHT);
+            self.list.push(png(&normals, image::ExtendedColorType::Rgb8, &map.name)?);
+            Some(NormalMap { picture: self.list.len() - 1, scale: 1.0 })
+        } else {
+            self.file(map)?.map(|picture| NormalMap { picture, scale: map.bump })
+        };
+        self.normals.insert(key, made);
+        Ok(made)
     }
 
     fn once(&mut self, made: Made, make: impl FnOnce(&mut Self) -> Result<Option<Picture>>) -> Result<Option<usize>> {
@@ -141,7 +154,7 @@ impl<'a, 'z> Pictures<'a, 'z> {
 
     /// A file's type and bytes; a warning where its format is not read.
     /// Errors: a PNG or JPEG that is broken or too large.
-    fn read(&mut self, name: &str) -> Result<Option<&(&'static str, Vec<u8>)>> {
+    fn read(&mut self, name: &str) -> Result<Option<Picture>> {
         if !self.files.contains_key(name) {
             let bytes = self.archive.read(name)?;
             let mime = match kind(&bytes) {
@@ -153,16 +166,15 @@ impl<'a, 'z> Pictures<'a, 'z> {
                 Some(_) => check_size(name, &bytes, self.limits)?,
                 None => self.warnings.add(&format!("the texture '{name}' is neither PNG nor JPEG and is left out")),
             }
-            self.files.insert(name.to_owned(), mime.map(|mime| (mime, bytes)));
+            self.files.insert(name.to_owned(), mime.map(|mime| Picture { mime, bytes: Rc::new(bytes) }));
         }
-        Ok(self.files.get(name).and_then(Option::as_ref))
+        Ok(self.files.get(name).cloned().flatten())
     }
 
     /// A file decoded; `None` where its format is not read or too much was decoded before.
     fn pixels(&mut self, name: &str) -> Result<Option<Image>> {
-        let limits = *self.limits;
-        let Some((_, bytes)) = self.read(name)? else { return Ok(None) };
-        let raster = raster(bytes, limits).map_err(|problem| fault(name, problem))?;
+        let Some(Picture { bytes, .. }) = self.read(name)? else { return Ok(None) };
+        let raster = raster(&bytes, *self.limits).map_err(|problem| fault(name, problem))?;
         self.made_pixels += u64::from(raster.width) * u64::from(raster.height);
         if self.made_pixels > MAX_MADE_PIXELS {
             self.warnings.add(&format!("the texture '{name}' is left out: there are too many alpha and bump maps"));
@@ -187,7 +199,7 @@ fn png(image: &Image, color: image::ExtendedColorType, name: &str) -> Result<Pic
     PngEncoder::new(&mut bytes)
         .write_image(&image.pixels, image.width, image.height, color)
         .map_err(|e| fault(name, e.to_string()))?;
-    Ok(Picture { mime: "image/png", bytes })
+    Ok(Picture { mime: "image/png", bytes: Rc::new(bytes) })
 }
 
 /// Multiplies a picture's alpha by another's alpha channel, or by its brightness where it has none.

@@ -31,11 +31,10 @@ pub(super) fn write(
         indices.insert(name.as_str(), materials.add(name, material, &mut pictures)?);
     }
     let mut glb = Glb::default();
-    let images: Vec<Value> = pictures
-        .list
-        .iter()
-        .map(|Picture { mime, bytes }| json!({"bufferView": glb.view(bytes, None), "mimeType": mime}))
-        .collect();
+    let mut images: Vec<Value> = Vec::new();
+    for Picture { mime, bytes } in pictures.take() {
+        images.push(json!({"bufferView": glb.view(&bytes, None), "mimeType": mime}));
+    }
     let (mut meshes, mut nodes) = (Vec::new(), Vec::new());
     let mut default_material = None;
     let smooth = Smooth::of(obj, budget)?;
@@ -84,6 +83,7 @@ struct Materials {
     textured: Vec<bool>,
     /// Pictures with whether they are clamped.
     textures: Vec<(usize, bool)>,
+    known_textures: BTreeMap<(usize, bool), usize>,
     transformed: bool,
 }
 
@@ -135,10 +135,11 @@ impl Materials {
 
     fn reference(&mut self, picture: usize, map: &TextureUse) -> Value {
         let texture = (picture, map.clamp);
-        let index = self.textures.iter().position(|t| *t == texture).unwrap_or_else(|| {
+        let next = self.textures.len();
+        let index = *self.known_textures.entry(texture).or_insert(next);
+        if index == next {
             self.textures.push(texture);
-            self.textures.len() - 1
-        });
+        }
         let mut out = json!({"index": index});
         let ([su, sv], [ou, ov]) = (map.scale, map.offset);
         if !map.is_plain() {

@@ -53,6 +53,16 @@ fn indices_that_split_into_many_vertices_are_bounded() {
 }
 
 #[test]
+fn flat_normals_of_vertices_that_no_triangle_uses_count_too() {
+    let mut glb = Glb::triangle();
+    glb.json["accessors"][0] = json!({"componentType": 5126, "count": 1000, "type": "VEC3"});
+    glb.indices(&[0_u8, 1, 2]);
+    let within = |decoded_bytes| glb.load_within(Limits { decoded_bytes, ..Limits::default() }).is_ok();
+    let decoded = document_bytes(&glb) + 12 + 2 * 12_000;
+    assert!(within(decoded) && !within(decoded - 1));
+}
+
+#[test]
 fn animations_that_share_their_values_are_bounded() {
     let mut glb = Glb::triangle();
     let zeros = glb.push("accessors", json!({"componentType": 5126, "count": 1_000_000, "type": "SCALAR"}));

@@ -215,6 +215,24 @@ fn a_grey_bump_map_becomes_normals_and_a_coloured_one_is_taken_as_they() {
 }
 
 #[test]
+fn a_map_that_many_materials_share_is_made_once() {
+    let grey: Vec<u8> = (0..256 * 256_u32).flat_map(|i| [(i % 256) as u8; 4]).collect();
+    let picture = png(256, 256, &grey);
+    let count = 3000;
+    let faces = (0..count).map(|i| format!("usemtl m{i}\nf 1 2 3\n")).collect::<Vec<_>>().concat();
+    let obj = format!("mtllib a.mtl\n{}{faces}", TRIANGLE.replace("f 1 2 3\n", ""));
+    let mtl = (0..count)
+        .map(|i| format!("newmtl m{i}\nbump t.png\nmap_Kd t.png\nmap_d t.png\n"))
+        .collect::<Vec<_>>()
+        .concat();
+    let files: [(&str, &[u8]); 3] = [("a.obj", obj.as_bytes()), ("a.mtl", mtl.as_bytes()), ("t.png", &picture)];
+    let converted = convert(&files).unwrap();
+    assert!(converted.warnings.is_empty(), "{:?}", converted.warnings);
+    let model = load_glb(&converted.glb, &LoadOptions::default()).unwrap();
+    assert_eq!(model.images.len(), 2);
+}
+
+#[test]
 fn a_heightmap_that_rises_upwards_leans_down() {
     // The upper row is the higher one.
     let rows: Vec<u8> = [200_u8, 100, 0].iter().flat_map(|h| [*h, *h, *h, 255]).collect();
@@ -233,6 +251,16 @@ fn what_cannot_be_converted_is_told_once() {
     assert_eq!(warnings.len(), 3, "{warnings:?}");
     assert!(warnings.iter().any(|w| w.contains("'gone.png' is not in the ZIP")));
     assert!(warnings.iter().any(|w| w.contains("'t.gif' is neither PNG nor JPEG")));
+}
+
+#[test]
+fn libraries_may_be_several_in_a_line_and_have_names_in_any_script() {
+    // The lower case of the first letter takes more bytes than its upper case.
+    let obj = format!("mtllib İİ one.mtl two.mtl İgone.mtl\nusemtl m\n{TRIANGLE}");
+    let files: [(&str, &[u8]); 3] =
+        [("a.obj", obj.as_bytes()), ("İİ one.mtl", b"newmtl m\nKd 0 0 0\n"), ("TWO.mtl", b"newmtl m\nKd 1 0 0\n")];
+    assert_eq!(model(&files).materials[0].base_color, [1.0, 0.0, 0.0, 1.0]);
+    assert_eq!(convert(&files).unwrap().warnings, ["the material library 'İgone.mtl' is not in the ZIP"]);
 }
 
 #[test]
