@@ -1,0 +1,1 @@
+//! The HTTP interface: requests in, use cases called, envelopes out.

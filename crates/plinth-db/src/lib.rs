@@ -1,0 +1,1 @@
+//! Typed tables on SQLite and PostgreSQL: mechanism, no policy.

@@ -1,0 +1,1 @@
+//! The rules of the house, with their transactions; one use case per file.

@@ -1,0 +1,1 @@
+//! Blobs: one object interface on local files and S3.

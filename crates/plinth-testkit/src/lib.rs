@@ -1,0 +1,1 @@
+//! Dev only: throw-away databases and object stores, small models.
