@@ -11,6 +11,7 @@ pub mod limits;
 pub mod page;
 pub mod pricing;
 pub mod quality;
+pub mod role;
 pub mod settings;
 pub mod state;
 pub mod wire;

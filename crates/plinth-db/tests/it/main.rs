@@ -1,0 +1,9 @@
+//! Every table on both databases.
+
+mod accounts;
+mod assets;
+mod leases;
+mod lists;
+mod make;
+mod traffic;
+mod tx;
