@@ -1,0 +1,3 @@
+//! One suite for both stores, and links followed over HTTP.
+
+mod both;
