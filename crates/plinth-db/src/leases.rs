@@ -95,7 +95,7 @@ pub async fn find_held(conn: &mut Conn, id: &RenderId, token: &str) -> Result<Op
 
 /// What a worker's report changes in a render it holds.
 #[derive(Clone, Debug)]
-pub struct Report<'a> {
+pub struct Report {
     /// The state it was in.
     pub from: RenderStatus,
     /// The state it comes to.
@@ -105,21 +105,21 @@ pub struct Report<'a> {
     /// What went wrong, for programs.
     pub failure_code: Option<FailureCode>,
     /// What went wrong, for people.
-    pub error_message: Option<&'a str>,
+    pub error_message: Option<String>,
     /// What was missing, as a JSON list of texts; none: as before.
-    pub warnings: Option<&'a str>,
+    pub warnings: Option<String>,
     /// The attempt whose poster counts; none: as before.
     pub poster_attempt: Option<i64>,
     /// The attempt whose files count; none: as before.
     pub files_attempt: Option<i64>,
     /// Which files there are, as JSON; none: as before.
-    pub files: Option<&'a str>,
+    pub files: Option<String>,
     /// Whether the worker gives the render back.
     pub is_last: bool,
 }
 
 /// Writes a report. False: the lease is lost, or the state was another one; then nothing changed.
-pub async fn report(tx: &mut Tx, id: &RenderId, token: &str, report: &Report<'_>, now: i64) -> Result<bool> {
+pub async fn report(tx: &mut Tx, id: &RenderId, token: &str, report: &Report, now: i64) -> Result<bool> {
     let sql = "UPDATE renders SET status = $4, hls_status = $5, failure_code = $6, \
                error_message = coalesce($7, error_message), warnings = coalesce($8, warnings), \
                poster_attempt = coalesce($9, poster_attempt), files_attempt = coalesce($10, files_attempt), \
@@ -137,11 +137,11 @@ pub async fn report(tx: &mut Tx, id: &RenderId, token: &str, report: &Report<'_>
         r.to.as_str(),
         r.hls.as_str(),
         r.failure_code.map(FailureCode::as_str),
-        r.error_message,
-        r.warnings,
+        r.error_message.as_deref(),
+        r.warnings.as_deref(),
         r.poster_attempt,
         r.files_attempt,
-        r.files,
+        r.files.as_deref(),
         r.is_last,
         now,
     ];
@@ -157,4 +157,15 @@ pub async fn list_lost(conn: &mut Conn, now: i64, limit: u32) -> Result<Vec<Lost
     );
     let rows = conn.fetch_all(sql, params![now, i64::from(limit)]).await?;
     rows.iter().map(|row| Ok(Lost { token: row.text("lease_token")?, render: render(row)? })).collect()
+}
+
+/// Whether this lease has run out. Holds the render against a worker that renews at this moment.
+pub async fn is_lost(tx: &mut Tx, id: &RenderId, token: &str, now: i64) -> Result<bool> {
+    macro_rules! held {
+        ($lock:literal) => {
+            concat!("SELECT id FROM renders WHERE id = $1 AND lease_token = $2 AND lease_until < $3", $lock)
+        };
+    }
+    let sql = Sql { sqlite: held!(""), postgres: held!(" FOR UPDATE") };
+    Ok(tx.fetch_optional(sql, params![id, token, now]).await?.is_some())
 }

@@ -84,7 +84,7 @@ pub fn quote(renders: &[RenderSettings], balance: Balance) -> Quote {
         }
     };
     Quote {
-        credits_required: costs.iter().map(|c| c.credits).sum(),
+        credits_required: costs.iter().fold(0, |sum, cost| sum.saturating_add(cost.credits)),
         credits_available: balance.total(),
         sufficient: funding::decide(balance, &costs).is_ok(),
         breakdown: renders.iter().map(line).collect(),

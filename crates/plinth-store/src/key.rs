@@ -76,9 +76,9 @@ impl ObjectKey<'_> {
             Self::Overlay(id) => format!("overlays/{id}"),
             Self::Texture(id) => format!("textures/{id}"),
             Self::Env(id, part) => format!("{}{}", env_prefix(id), part.name()),
-            Self::Render(id, attempt, file) => format!("{}{attempt}/{}", render_prefix(id), file.name()),
+            Self::Render(id, attempt, file) => format!("{}{}", attempt_prefix(id, *attempt), file.name()),
             Self::Hls(id, attempt, hls_attempt, name) => {
-                format!("{}{attempt}/hls/{hls_attempt}/{name}", render_prefix(id))
+                format!("{}hls/{hls_attempt}/{name}", attempt_prefix(id, *attempt))
             }
         }
     }
@@ -113,6 +113,11 @@ impl EnvPart {
 /// Where everything of a render lies.
 pub fn render_prefix(id: &RenderId) -> String {
     format!("renders/{id}/")
+}
+
+/// Where everything of one attempt of a render lies.
+pub fn attempt_prefix(id: &RenderId, attempt: i64) -> String {
+    format!("{}{attempt}/", render_prefix(id))
 }
 
 /// Where everything of an environment lies.

@@ -1,6 +1,7 @@
 //! Accounts, workspaces, keys, sessions, money.
 
-use plinth_db::ledger::{self, Posted};
+use plinth_db::ledger;
+use plinth_db::ledger::Posted::{Again, Done, Short};
 use plinth_db::tokens::NewToken;
 use plinth_db::workspaces::Workspace;
 use plinth_db::{DbError, accounts, renders, sessions, tokens, workspaces};
@@ -30,7 +31,6 @@ async fn the_balance_is_the_sum_of_the_entries(address: &str) {
         })
         .await
         .unwrap();
-    use Posted::{Again, Done, Short};
     assert_eq!(posted, [Done, Done, Again, Done, Again, Short]);
     let mut conn = db.read().await.unwrap();
     let account = accounts::find_by_email(&mut conn, "1@example.org").await.unwrap().unwrap();
@@ -61,7 +61,7 @@ async fn concurrent_charges_never_overdraw(address: &str) {
     });
     let mut done = 0;
     for charge in charges.collect::<Vec<_>>() {
-        done += usize::from(charge.await.unwrap() == Posted::Done);
+        done += usize::from(charge.await.unwrap() == Done);
     }
     assert_eq!(done, 14);
     let mut conn = db.read().await.unwrap();

@@ -100,8 +100,8 @@ async fn textures_and_environments_are_counted_in_pieces_and_bytes(address: &str
     assert_eq!(textures::usage(conn, &own).await.unwrap(), (1, 30));
     assert_eq!(envs::usage(conn, &own).await.unwrap(), (1, 40));
     assert_eq!(textures::find_by_sha256(conn, &own, "wood").await.unwrap().as_ref(), Some(&texture.id));
-    assert_eq!(textures::list(conn, &own).await.unwrap(), [texture.clone()]);
-    assert_eq!(envs::list(conn, &own).await.unwrap(), [env.clone()]);
+    assert_eq!(textures::list(conn, &own).await.unwrap(), std::slice::from_ref(&texture));
+    assert_eq!(envs::list(conn, &own).await.unwrap(), std::slice::from_ref(&env));
     let other = make::workspace_id(2);
     assert!(textures::find(conn, &other, &texture.id).await.unwrap().is_none());
     assert!(envs::find(conn, &other, &env.id).await.unwrap().is_none());

@@ -14,7 +14,7 @@ fn lease(token: &str) -> Lease {
     Lease { token: token.to_owned(), until: 1_000, worker: "w".to_owned() }
 }
 
-fn to(from: RenderStatus, to: RenderStatus, hls: HlsStatus, is_last: bool) -> Report<'static> {
+fn to(from: RenderStatus, to: RenderStatus, hls: HlsStatus, is_last: bool) -> Report {
     Report {
         from,
         to,
@@ -89,7 +89,12 @@ async fn a_report_without_the_lease_changes_nothing(address: &str) {
                 let forward = to(S::PosterProcessing, S::VideoProcessing, HlsStatus::Pending, false);
                 let forward = Report { poster_attempt: Some(1), ..forward };
                 let finish = to(S::VideoProcessing, S::Done, HlsStatus::Pending, true);
-                let finish = Report { files_attempt: Some(1), files: Some("{}"), warnings: Some("[\"w\"]"), ..finish };
+                let finish = Report {
+                    files_attempt: Some(1),
+                    files: Some("{}".to_owned()),
+                    warnings: Some("[\"w\"]".to_owned()),
+                    ..finish
+                };
                 Ok::<_, DbError>([
                     leases::renew(tx, &id, "other", 2_000).await?,
                     leases::report(tx, &id, "other", &forward, 11).await?,
@@ -122,7 +127,8 @@ async fn lost_leases_are_found_and_packaging_is_claimed_after_the_video(address:
                 let early = leases::claim_packaging(tx, &lease("p"), 10).await?;
                 leases::claim(tx, &lease("one"), None, 10).await?;
                 let fail = to(S::PosterProcessing, S::Error, HlsStatus::Skipped, true);
-                let fail = Report { failure_code: Some(FailureCode::Timeout), error_message: Some("slow"), ..fail };
+                let fail =
+                    Report { failure_code: Some(FailureCode::Timeout), error_message: Some("slow".to_owned()), ..fail };
                 leases::report(tx, &make::render_id(1), "one", &fail, 11).await?;
                 leases::claim(tx, &lease("two"), None, 10).await?;
                 for (from, after) in [(S::PosterProcessing, S::VideoProcessing), (S::VideoProcessing, S::Done)] {

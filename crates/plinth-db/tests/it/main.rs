@@ -1,5 +1,7 @@
 //! Every table on both databases.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 mod accounts;
 mod assets;
 mod leases;

@@ -1,0 +1,11 @@
+//! Handing out files.
+
+mod bundle;
+mod disposition;
+mod file;
+mod hls;
+mod link;
+
+pub use bundle::Bundle;
+pub use disposition::attachment;
+pub use file::{Delivery, RenderOutput};
