@@ -7,6 +7,7 @@ mod textures;
 
 pub use envs::{EnvPartFile, NewEnv};
 pub use overlays::NewOverlay;
+pub use plinth_store::EnvPart;
 pub use textures::NewTexture;
 
 use plinth_spec::ErrorCode;

@@ -1,5 +1,6 @@
 //! Files of models and renders.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use plinth_db::renders::Render;
@@ -16,11 +17,11 @@ use crate::service::Service;
 /// A file to hand out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
-    path: String,
+    pub(super) path: String,
     /// Size, and what changes with the content.
     pub blob: Blob,
     /// What it is served as.
-    pub content_type: &'static str,
+    pub content_type: Cow<'static, str>,
     /// `Content-Disposition`, where it is a download.
     pub disposition: Option<String>,
 }
@@ -97,7 +98,7 @@ impl Service {
 
     pub(super) async fn deliver(&self, key: &ObjectKey<'_>, disposition: Option<String>) -> Result<Option<Delivery>> {
         let blob = self.store.find(key).await?;
-        let content_type = key.content_type();
+        let content_type = Cow::Borrowed(key.content_type());
         Ok(blob.map(|blob| Delivery { path: key.path(), blob, content_type, disposition }))
     }
 

@@ -53,7 +53,7 @@ async fn files_appear_when_they_are_stored_and_the_render_says_so(address: &str)
     assert_eq!(code(get(RenderOutput::Video).await), ErrorCode::VideoNotFound);
     service.finish_render(&claim, some_files(), &[]).await.unwrap().unwrap();
     let video = get(RenderOutput::Video).await.unwrap();
-    assert_eq!((video.content_type, video.blob.size), ("video/mp4", 3));
+    assert_eq!((video.content_type.as_ref(), video.blob.size), ("video/mp4", 3));
     assert_eq!(all(service.open_delivery(&video, Some(1..2)).await.unwrap()).await, b"b");
     assert_eq!(get(RenderOutput::FullPoster).await.unwrap().content_type, "image/png");
     assert_eq!(code(get(RenderOutput::Dataset).await), ErrorCode::DatasetNotFound, "it is a video");

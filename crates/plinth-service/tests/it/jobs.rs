@@ -49,7 +49,7 @@ async fn eight_workers_claim_each_render_once_and_by_model(address: &str) {
     }
     let group = service.claim_renders("first", 4).await.unwrap();
     assert_eq!(group.len(), 4);
-    assert!(group.iter().all(|c| c.render.model_id.as_str() == a), "one group is of one model");
+    assert!(group.iter().all(|c| c.render.model_id == group[0].render.model_id), "one group is of one model");
     assert_eq!(group.iter().map(|c| &c.token).collect::<BTreeSet<_>>().len(), 4, "each has its own lease");
     let workers = (0..8).map(|n| {
         let service = service.clone();

@@ -1,0 +1,10 @@
+//! The interface over HTTP, on both databases.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod files;
+mod models;
+mod openapi;
+mod renders;
+mod server;
+mod shape;
