@@ -6,6 +6,7 @@ mod extract;
 mod file;
 mod local_link;
 mod openapi;
+mod refusals;
 mod request_id;
 mod router;
 mod state;

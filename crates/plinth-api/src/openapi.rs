@@ -9,28 +9,8 @@ use utoipa::openapi::{
 };
 use utoipa::{PartialSchema as _, ToSchema as _};
 
+use crate::refusals::refusals;
 use crate::v1;
-
-/// Codes that every guarded endpoint may answer with.
-const COMMON: [ErrorCode; 6] = [
-    ErrorCode::Unauthorized,
-    ErrorCode::TokenExpired,
-    ErrorCode::Forbidden,
-    ErrorCode::InsufficientScope,
-    ErrorCode::RateLimited,
-    ErrorCode::Internal,
-];
-
-/// What an upload of any kind may answer with.
-const UPLOADS: &[ErrorCode] = &[
-    ErrorCode::BadRequest,
-    ErrorCode::InvalidFormat,
-    ErrorCode::FileTooLarge,
-    ErrorCode::InvalidSettings,
-    ErrorCode::InvalidLength,
-    ErrorCode::NoCredits,
-    ErrorCode::UploadLimit,
-];
 
 /// The OpenAPI 3.1 document.
 pub fn document() -> OpenApi {
@@ -65,7 +45,7 @@ pub fn document() -> OpenApi {
 /// Adds the refusals of an operation, one response for each status, its codes in words.
 fn describe_errors(path: &str, operation: &mut Operation) {
     let id = operation.operation_id.as_deref().unwrap_or_default();
-    let mut codes: Vec<ErrorCode> = COMMON.into_iter().chain(own_errors(id, path)).collect();
+    let mut codes = refusals(id, path);
     codes.sort_by_key(|code| (code.status(), code.as_str()));
     codes.dedup();
     let statuses = |code: &ErrorCode| std::iter::once(code.status()).chain(code.other_statuses().iter().copied());
@@ -78,78 +58,4 @@ fn describe_errors(path: &str, operation: &mut Operation) {
         let response = ResponseBuilder::new().description(words.join(" ")).content("application/json", body).build();
         operation.responses.responses.insert(group[0].0.to_string(), response.into());
     }
-}
-
-/// The refusals of an operation's own.
-fn own_errors(id: &str, path: &str) -> Vec<ErrorCode> {
-    use ErrorCode as E;
-    let mut codes: Vec<E> = match id {
-        "upload_model" => [UPLOADS, &[E::NoFile, E::UploadFailed]].concat(),
-        "finalize_upload" => [UPLOADS, &[E::NotFound, E::UploadFailed]].concat(),
-        "ingest_model" => {
-            let fetching: &[E] = &[
-                E::UrlRequired,
-                E::InvalidUrl,
-                E::InvalidUrlScheme,
-                E::BlockedHost,
-                E::DnsError,
-                E::UrlError,
-                E::DownloadFailed,
-                E::DownloadTimeout,
-                E::InvalidContentType,
-                E::Timeout,
-                E::IngestFailed,
-            ];
-            [UPLOADS, fetching].concat()
-        }
-        "create_upload_url" => vec![E::BadRequest, E::UploadLimit],
-        "check_hash" => vec![E::BadRequest, E::Sha256Required],
-        "list_models" | "list_renders" | "list_purchases" | "list_overlays" | "update_model" => vec![E::BadRequest],
-        "get_model_file" => vec![E::FileNotFound, E::RangeNotSatisfiable],
-        "get_model_file_url" => vec![E::BadRequest, E::FileNotFound],
-        "create_render" => {
-            vec![
-                E::BadRequest,
-                E::ModelIdRequired,
-                E::ModelNotFound,
-                E::InvalidSettings,
-                E::InvalidLength,
-                E::NoCredits,
-            ]
-        }
-        "create_batch" => vec![
-            E::BadRequest,
-            E::RendersRequired,
-            E::TooMany,
-            E::ModelIdRequired,
-            E::ModelNotFound,
-            E::InvalidSettings,
-            E::InvalidLength,
-            E::NoCredits,
-        ],
-        "delete_render" => vec![E::RenderInFlight],
-        "dismiss_render" => vec![E::BadRequest],
-        "cancel_render" => vec![E::RenderStarted],
-        "get_video" => vec![E::BadRequest, E::VideoNotFound, E::RangeNotSatisfiable],
-        "get_bundle" => vec![E::VideoNotFound],
-        "get_poster" => vec![E::BadRequest, E::PosterNotFound, E::RangeNotSatisfiable],
-        "get_thumb" => vec![E::ThumbNotFound, E::RangeNotSatisfiable],
-        "get_dataset" => vec![E::DatasetNotFound, E::RangeNotSatisfiable],
-        "get_hls_file" => vec![E::NotFound, E::RangeNotSatisfiable],
-        "get_download_url" => vec![E::BadRequest, E::AssetNotFound],
-        "create_overlay" | "create_texture" | "create_env" => {
-            vec![E::BadRequest, E::NoFile, E::FileTooLarge, E::LimitReached]
-        }
-        "resolve_overlay" => vec![E::BadRequest, E::Sha256Required],
-        "delete_overlay" | "delete_texture" | "delete_env" => vec![E::NotFound],
-        "quote" => vec![E::BadRequest, E::RendersRequired, E::TooMany, E::InvalidSettings, E::InvalidLength],
-        _ => Vec::new(),
-    };
-    if path.starts_with("/models/{") {
-        codes.push(E::ModelNotFound);
-    }
-    if path.starts_with("/renders/{") {
-        codes.push(E::RenderNotFound);
-    }
-    codes
 }

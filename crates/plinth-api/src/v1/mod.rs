@@ -1,5 +1,7 @@
 //! The endpoints, one file per resource.
 
+#![expect(unused_qualifications, reason = "in what utoipa makes of the query types")]
+
 mod account;
 mod assets;
 mod health;

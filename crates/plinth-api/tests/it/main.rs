@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod files;
+mod form;
 mod models;
 mod openapi;
 mod renders;

@@ -2,9 +2,9 @@
 
 use plinth_testkit::{glb_with_triangle, on_both_databases};
 use reqwest::Method;
-use reqwest::multipart::{Form, Part};
 use serde_json::{Value, json};
 
+use crate::form::Form;
 use crate::server::{Answer, Server};
 
 async fn an_upload_is_201_and_the_same_file_200_duplicate(address: &str) {
@@ -28,18 +28,18 @@ async fn an_upload_is_201_and_the_same_file_200_duplicate(address: &str) {
 
 async fn settings_may_come_after_the_file_and_a_missing_file_is_named(address: &str) {
     let server = Server::start(address).await;
-    let file = Part::bytes(glb_with_triangle("x")).file_name("x.glb");
-    let form = Form::new().text("other", "ignored").part("file", file).text("renderSettings", "{\"length\": 1}");
+    let form = Form::default().text("other", "ignored").file("file", "x.glb", &glb_with_triangle("x"));
+    let form = form.text("renderSettings", "{\"length\": 1}");
     let made = server.form("/models", form).await;
     assert_eq!(made.status, 201);
     let render = server.get(&format!("/renders/{}", made.text("renderId"))).await;
     assert_eq!(render.data()["renderSettings"], json!({"length": 1}));
-    assert_eq!(server.form("/models", Form::new().text("a", "b")).await.refusal(), (400, "no_file"));
+    assert_eq!(server.form("/models", Form::default().text("a", "b")).await.refusal(), (400, "no_file"));
     assert_eq!(server.upload("y", Some("{")).await.refusal(), (400, "invalid_settings"));
     assert_eq!(server.upload("y", Some("{\"length\": 121}")).await.refusal(), (422, "invalid_length"));
-    let broken = Form::new().part("file", Part::bytes(b"nonsense".to_vec()).file_name("x.glb"));
+    let broken = Form::default().file("file", "x.glb", b"nonsense");
     assert_eq!(server.form("/models", broken).await.refusal(), (422, "upload_failed"));
-    let text = Form::new().part("file", Part::bytes(b"{}".to_vec()).file_name("x.gltf"));
+    let text = Form::default().file("file", "x.gltf", b"{}");
     assert_eq!(server.form("/models", text).await.refusal(), (400, "invalid_format"));
 }
 
@@ -77,7 +77,7 @@ async fn a_models_file_comes_whole_in_part_or_by_link(address: &str) {
     assert_eq!(part.headers()["content-range"], format!("bytes 0-3/{}", glb.len()).as_str());
     assert_eq!(part.headers()["x-content-type-options"], "nosniff");
     assert_eq!(part.text().await.unwrap(), "glTF");
-    for (from, to) in [("sig=", "sig=0"), ("exp=", "exp=9"), (&id[..], "k3Jd92LmQx7a")] {
+    for (from, to) in [("sig=", "sig=0"), ("exp=", "exp=9"), (id.as_str(), "k3Jd92LmQx7a")] {
         let changed = server.http.get(url.replacen(from, to, 1)).send().await.unwrap();
         assert_eq!(Answer::of(changed).await.refusal(), (403, "forbidden"), "{from}");
     }
@@ -130,7 +130,7 @@ async fn textures_and_overlays_are_stored_and_deleted(address: &str) {
     .chunks(2)
     .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
     .collect();
-    let form = || Form::new().part("file", Part::bytes(png.clone()).file_name("a.png"));
+    let form = || Form::default().file("file", "a.png", &png);
     let made = server.form("/assets/textures", form().text("name", "Wood")).await;
     assert_eq!(made.status, 201, "{made:?}");
     let again = server.form("/assets/textures", form()).await;

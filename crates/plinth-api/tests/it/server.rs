@@ -7,11 +7,12 @@ use plinth_service::{Service, ServiceOptions};
 use plinth_spec::wire::Scope;
 use plinth_store::{LinkSigner, Store, StoreOptions};
 use plinth_testkit::glb_with_triangle;
-use reqwest::multipart::{Form, Part};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
+
+use crate::form::Form;
 
 pub(crate) const EMAIL: &str = "ada@example.org";
 
@@ -69,15 +70,15 @@ impl Server {
     }
 
     pub(crate) async fn form(&self, path: &str, form: Form) -> Answer {
-        Answer::of(self.request(Method::POST, path).multipart(form).send().await.unwrap()).await
+        let request = self.request(Method::POST, path).header("content-type", Form::content_type());
+        Answer::of(request.body(form.body()).send().await.unwrap()).await
     }
 
     /// Uploads a model of this name.
     pub(crate) async fn upload(&self, name: &str, settings: Option<&str>) -> Answer {
-        let file = Part::bytes(glb_with_triangle(name)).file_name(format!("{name}.glb"));
-        let mut form = Form::new().part("file", file);
+        let mut form = Form::default().file("file", &format!("{name}.glb"), &glb_with_triangle(name));
         if let Some(settings) = settings {
-            form = form.text("renderSettings", settings.to_owned());
+            form = form.text("renderSettings", settings);
         }
         self.form("/models", form).await
     }

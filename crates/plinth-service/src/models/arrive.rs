@@ -122,14 +122,13 @@ impl Placing {
         {
             return Err(ServiceError::new(ErrorCode::NotFound, "this upload was finalized before"));
         }
-        let (id, is_new) = match known {
-            // A file stored in vain keeps its mark and goes.
-            Some(known) => (known, false),
-            None => {
-                models::insert(tx, &Model { created_at: now, updated_at: now, ..self.model.clone() }).await?;
-                garbage::delete(tx, &ObjectKey::Model(&self.model.id).path()).await?;
-                (self.model.id.clone(), true)
-            }
+        // A file that was stored in vain keeps its mark and goes.
+        let (id, is_new) = if let Some(known) = known {
+            (known, false)
+        } else {
+            models::insert(tx, &Model { created_at: now, updated_at: now, ..self.model.clone() }).await?;
+            garbage::delete(tx, &ObjectKey::Model(&self.model.id).path()).await?;
+            (self.model.id.clone(), true)
         };
         let render_id = self.place_render(tx, &id, now).await?;
         let result = UploadResult { model_id: id, render_id, duplicate: (!is_new).then_some(true) };

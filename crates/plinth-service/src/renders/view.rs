@@ -1,6 +1,7 @@
 //! A render as the API shows it.
 
 use plinth_db::renders;
+use plinth_spec::FailureCode;
 use plinth_spec::funding::Pool;
 use plinth_spec::state::{HlsStatus, RenderStatus};
 use plinth_spec::wire::{Render, Timestamp};
@@ -37,7 +38,7 @@ pub(crate) fn view(render: &renders::Render) -> Result<Render> {
         render_settings: echoed_settings(render)?,
         file_size: files.video.map(|f| f.size),
         error_message: render.error_message.clone(),
-        failure_code: render.failure_code.filter(|_code| failed).map(|code| code.as_str()),
+        failure_code: render.failure_code.filter(|_code| failed).map(FailureCode::as_str),
         has_web_variant: files.web.is_some(),
         has_thumb: files.thumb.is_some(),
         is_preview: is_preview(render),
