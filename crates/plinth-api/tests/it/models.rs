@@ -123,7 +123,7 @@ async fn textures_and_overlays_are_stored_and_deleted(address: &str) {
     // A PNG of one pixel.
     let png: Vec<u8> = [
         "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154",
-        "789c6360606060000000050001a5f645400000000049454e44ae426082",
+        "78da6364f8cf500f00038601805a347d6b0000000049454e44ae426082",
     ]
     .concat()
     .as_bytes()
