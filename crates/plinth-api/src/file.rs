@@ -5,7 +5,7 @@ use std::ops::Range;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use http_range_header::{StartPosition, SyntacticallyCorrectRange, parse_range_header};
+use http_range_header::{EndPosition, StartPosition, SyntacticallyCorrectRange, parse_range_header};
 use plinth_service::delivery::Delivery;
 use plinth_spec::ErrorCode;
 
@@ -83,24 +83,18 @@ fn lists(header: &str, etag: &str) -> bool {
     header.split(',').map(|tag| tag.trim().trim_start_matches("W/")).any(|tag| tag == "*" || tag == etag)
 }
 
-/// RFC 9110, section 14.2: a malformed range is ignored. Several ranges are answered with the whole file.
+/// RFC 9110, section 14.1.2 and 14.2: a malformed range is ignored. Several ranges are answered with the whole file.
 fn wanted(range: &str, size: u64) -> Wanted {
     let Ok(parsed) = parse_range_header(range) else { return Wanted::Whole };
-    let [SyntacticallyCorrectRange { start, .. }] = parsed.ranges.as_slice() else { return Wanted::Whole };
-    if matches!(start, StartPosition::FromLast(0)) {
-        return Wanted::Nothing;
-    }
-    // A suffix longer than the file is the whole file.
-    if let StartPosition::FromLast(last) = start
-        && *last >= size
-        && size > 0
-    {
-        return Wanted::Part(0..size);
-    }
-    match parsed.validate(size).ok().as_deref() {
-        Some([one]) => Wanted::Part(*one.start()..*one.end() + 1),
-        _ => Wanted::Nothing,
-    }
+    let [SyntacticallyCorrectRange { start, end }] = parsed.ranges.as_slice() else { return Wanted::Whole };
+    let (start, end) = match (*start, *end) {
+        (StartPosition::Index(start), EndPosition::Index(last)) if last < start => return Wanted::Whole,
+        (StartPosition::Index(start), EndPosition::Index(last)) => (start, last.saturating_add(1).min(size)),
+        (StartPosition::Index(start), EndPosition::LastByte) => (start, size),
+        // A suffix longer than the file is the whole file.
+        (StartPosition::FromLast(count), _) => (size.saturating_sub(count), size),
+    };
+    if start < end { Wanted::Part(start..end) } else { Wanted::Nothing }
 }
 
 #[cfg(test)]
@@ -118,9 +112,10 @@ mod tests {
             ("bytes=-500", Wanted::Part(0..10)),
             ("bytes=5-100", Wanted::Part(5..10)),
             ("bytes=10-", Wanted::Nothing),
-            ("bytes=-0", Wanted::Nothing),
+            ("bytes=10-12", Wanted::Nothing),
+            ("bytes=-0", Wanted::Whole),
             ("bytes=0-1,3-4", Wanted::Whole),
-            ("bytes=3-1", Wanted::Nothing),
+            ("bytes=3-1", Wanted::Whole),
             ("pages=0-1", Wanted::Whole),
             ("nonsense", Wanted::Whole),
         ];
