@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what Plinth needs beside Rust: ffmpeg, a Vulkan driver, a C and C++ compiler.
+# Installs what Plinth needs beside Rust: ffmpeg, a Vulkan driver, a C and C++ compiler; for tests, PostgreSQL.
 # Only what is missing, and only with apt-get (Debian, Ubuntu); elsewhere it says what is needed.
 set -euo pipefail
 
@@ -38,6 +38,9 @@ if ! have ffmpeg || ! have ffprobe; then need ffmpeg "ffmpeg with ffprobe"; fi
 if ! has_vulkan_loader; then need libvulkan1 "the Vulkan loader (libvulkan.so.1)"; fi
 if ! has_vulkan_driver; then need mesa-vulkan-drivers "a Vulkan driver"; fi
 if ! have cc; then need gcc "a C compiler (cc)"; fi
+if ! have initdb && ! compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null; then
+    need postgresql "PostgreSQL, for tests"
+fi
 if ! have c++; then need g++ "a C++ compiler (c++)"; fi
 
 if ((${#packages[@]} == 0)); then

@@ -64,4 +64,22 @@ impl FailureCode {
     pub const fn is_refunded(self) -> bool {
         !matches!(self, Self::RendererError)
     }
+
+    /// The code of a text.
+    pub fn from_text(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| code.as_str() == text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_models_own_fault_is_not_refunded() {
+        for code in FailureCode::ALL {
+            assert_eq!(code.is_refunded(), code != FailureCode::RendererError, "{}", code.as_str());
+            assert_eq!(FailureCode::from_text(code.as_str()), Some(code));
+        }
+    }
 }

@@ -1,13 +1,22 @@
-//! The service contract as data and pure functions: settings, prices, limits, failure codes.
+//! The service contract as data and pure functions: settings, prices, states, limits, error codes, wire types.
 //!
 //! No input or output, no clock, no randomness. Every default, limit, price and range of the product stands here once.
 
+pub mod error_code;
 pub mod failure_code;
+pub mod funding;
+pub mod id;
+pub mod idempotency;
 pub mod limits;
+pub mod page;
 pub mod pricing;
 pub mod quality;
+pub mod role;
 pub mod settings;
+pub mod state;
+pub mod wire;
 
+pub use error_code::ErrorCode;
 pub use failure_code::FailureCode;
 pub use quality::{Aspect, DatasetQuality, Quality};
 pub use settings::{RenderSettings, SettingsError};

@@ -24,3 +24,81 @@ pub const KEYFRAMES: usize = 64;
 pub const QUOTE_ITEMS: usize = 100;
 /// Most characters of an asset id or clip name in settings.
 pub const NAME_CHARS: usize = 256;
+
+/// Renders of one batch.
+pub const BATCH_ITEMS: usize = 100;
+/// Rows of a page when the call does not say.
+pub const PAGE_DEFAULT: u32 = 50;
+/// Most rows of a page.
+pub const PAGE_MAX: u32 = 100;
+/// Largest offset that is read; a longer list is read by cursor.
+pub const OFFSET_MAX: u64 = i64::MAX as u64;
+/// Tags of one model.
+pub const TAGS: usize = 20;
+/// Most characters of one tag.
+pub const TAG_CHARS: usize = 100;
+/// Most characters of a title, a product code or a file name.
+pub const TITLE_CHARS: usize = 500;
+/// Most characters of an asset's name.
+pub const ASSET_NAME_CHARS: usize = 100;
+/// Most characters of an overlay's description.
+pub const OVERLAY_DESCRIPTION_CHARS: usize = 500;
+/// Most bytes of a JSON body.
+pub const JSON_BODY_BYTES: usize = 16 << 20;
+
+/// Requests per token and minute.
+pub const REQUESTS_PER_MINUTE: u32 = 300;
+/// Ingest requests per token and ten minutes.
+pub const INGESTS_PER_10_MINUTES: u32 = 20;
+/// An ingest ends after this long without progress, in seconds.
+pub const INGEST_STALL_SECS: u64 = 45;
+/// An ingest ends after this long, in seconds.
+pub const INGEST_TOTAL_SECS: u64 = 10 * 60;
+/// Redirects that an ingest follows.
+pub const INGEST_REDIRECTS: usize = 5;
+/// Free system previews per account in 24 hours.
+pub const FREE_UPLOADS_PER_DAY: u32 = 100;
+/// Credits of a new account.
+pub const SIGNUP_BONUS: u64 = 100;
+
+/// Largest overlay or texture image, in bytes.
+pub const IMAGE_BYTES: u64 = 25 << 20;
+/// Overlays of an account.
+pub const OVERLAYS: u64 = 100;
+/// Textures of an account.
+pub const TEXTURES: u64 = 100;
+/// Bytes of all textures of an account.
+pub const TEXTURES_BYTES: u64 = 500 << 20;
+/// Environments of an account.
+pub const ENVS: u64 = 20;
+/// Bytes of all environments of an account.
+pub const ENVS_BYTES: u64 = 200 << 20;
+/// Largest part of an environment, in bytes.
+pub const ENV_PART_BYTES: u64 = 48 << 20;
+
+/// Lifetime of a signed URL when the call does not say, in seconds.
+pub const EXPIRES_DEFAULT_SECS: i64 = 3600;
+/// Shortest lifetime of a signed URL, in seconds.
+pub const EXPIRES_MIN_SECS: i64 = 60;
+/// Longest lifetime of a signed URL, in seconds.
+pub const EXPIRES_MAX_SECS: i64 = 604_800;
+/// A staged file that is not finalized is removed after this long, in seconds.
+pub const STAGING_LIFETIME_SECS: i64 = 48 * 3600;
+
+/// Lifetime of a signed URL: what is wanted, within bounds.
+pub fn clamp_expires_secs(wanted: Option<i64>) -> i64 {
+    wanted.unwrap_or(EXPIRES_DEFAULT_SECS).clamp(EXPIRES_MIN_SECS, EXPIRES_MAX_SECS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lifetimes_are_clamped_not_refused() {
+        let cases = [(None, 3600), (Some(59), 60), (Some(60), 60), (Some(604_801), 604_800), (Some(-5), 60)];
+        for (wanted, expected) in cases {
+            assert_eq!(clamp_expires_secs(wanted), expected);
+        }
+    }
+}

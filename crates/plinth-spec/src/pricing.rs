@@ -1,5 +1,8 @@
 //! What renders cost.
 
+use serde::Serialize;
+
+use crate::funding::{self, Balance, Cost};
 use crate::quality::{DatasetQuality, Quality};
 use crate::settings::{Output, RenderSettings};
 
@@ -21,8 +24,79 @@ pub fn render_credits(settings: &RenderSettings) -> u64 {
     }
 }
 
+/// What a render costs, and whether the free pool may pay.
+pub fn cost(settings: &RenderSettings) -> Cost {
+    Cost { credits: render_credits(settings), strict: settings.video().strict_credits }
+}
+
+/// One line of a quote.
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
+#[serde(untagged)]
+pub enum QuoteLine {
+    /// A video.
+    Video {
+        /// Its tier.
+        #[schema(examples("standard"))]
+        quality: &'static str,
+        /// Seconds.
+        length: f64,
+        /// Its price.
+        credits: u64,
+    },
+    /// A dataset.
+    Dataset {
+        /// Its set.
+        #[serde(rename = "datasetQuality")]
+        #[schema(examples("100x800"))]
+        dataset_quality: &'static str,
+        /// Its price.
+        credits: u64,
+    },
+}
+
+/// What renders would cost, and whether the balance covers them.
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Quote {
+    /// Price of all renders together.
+    pub credits_required: u64,
+    /// Both pools together.
+    pub credits_available: u64,
+    /// Whether a batch of these renders would be accepted.
+    pub sufficient: bool,
+    /// The price of each render, in order.
+    pub breakdown: Vec<QuoteLine>,
+}
+
+/// Prices renders against a balance. Each is paid from one pool, so a sum of both that exceeds the price is not always
+/// enough.
+pub fn quote(renders: &[RenderSettings], balance: Balance) -> Quote {
+    let costs: Vec<Cost> = renders.iter().map(cost).collect();
+    let line = |settings: &RenderSettings| {
+        let credits = render_credits(settings);
+        let video = settings.video();
+        match video.output {
+            Output::Video => QuoteLine::Video { quality: video.quality.name(), length: video.length_secs, credits },
+            Output::Dataset => {
+                let set = settings.dataset().quality.unwrap_or(DatasetQuality::Small);
+                QuoteLine::Dataset { dataset_quality: set.name(), credits }
+            }
+        }
+    };
+    Quote {
+        credits_required: costs.iter().fold(0, |sum, cost| sum.saturating_add(cost.credits)),
+        credits_available: balance.total(),
+        sufficient: funding::decide(balance, &costs).is_ok(),
+        breakdown: renders.iter().map(line).collect(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
+    use crate::settings::ParseOptions;
+
     use super::*;
 
     #[test]
@@ -36,5 +110,37 @@ mod tests {
         assert_eq!(video_credits(Quality::Share, 1.01), 2);
         assert_eq!(video_credits(Quality::Standard, 0.3), 2);
         assert_eq!(video_credits(Quality::Pro, 60.0), 3840);
+    }
+
+    fn settings(value: &serde_json::Value) -> RenderSettings {
+        RenderSettings::from_json(value, ParseOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn a_quote_lists_videos_and_datasets_and_takes_the_aliases() {
+        let renders = [
+            settings(&json!({"quality": "4k", "videoLength": 2.5})),
+            settings(&json!({"effect": "dataset", "datasetQuality": "196x1024"})),
+            settings(&json!({})),
+        ];
+        let quote = quote(&renders, Balance { paid: 224, free: 0 });
+        assert_eq!(
+            serde_json::to_value(&quote).unwrap(),
+            json!({
+                "creditsRequired": 224, "creditsAvailable": 224, "sufficient": true,
+                "breakdown": [
+                    {"quality": "4k", "length": 2.5, "credits": 40},
+                    {"datasetQuality": "196x1024", "credits": 160},
+                    {"quality": "standard", "length": 6.0, "credits": 24},
+                ],
+            })
+        );
+    }
+
+    #[test]
+    fn a_render_that_no_pool_covers_alone_is_not_sufficient() {
+        let quote = quote(&[settings(&json!({}))], Balance { paid: 20, free: 20 });
+        assert!(!quote.sufficient);
+        assert_eq!(quote.credits_available, 40);
     }
 }

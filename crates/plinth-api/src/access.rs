@@ -1,0 +1,81 @@
+//! Letting requests in: the token, the rate limit, the scope.
+
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use plinth_service::access::Caller;
+use plinth_service::{Allowance, Meter, ServiceError};
+use plinth_spec::wire::Scope;
+
+use crate::error::ApiError;
+use crate::state::Api;
+
+static LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
+static REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
+static RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
+
+/// Lets a bearer in and counts the request; the answer says what is left.
+pub(crate) async fn let_in(State(api): State<Api>, mut request: Request, next: Next) -> Response {
+    let caller = match api.service.authenticate(bearer(request.headers())).await {
+        Ok(caller) => caller,
+        Err(error) => return ApiError::from(error).into_response(),
+    };
+    let allowance = match api.service.count_request(&caller.token_id, Meter::Requests).await {
+        Ok(allowance) => allowance,
+        Err(error) => return ApiError::from(error).into_response(),
+    };
+    let mut response = match allowance.check() {
+        Ok(_left) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Err(error) => ApiError::from(error).into_response(),
+    };
+    say(allowance, response.headers_mut());
+    response
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+fn say(allowance: Allowance, headers: &mut HeaderMap) {
+    headers.insert(&LIMIT, HeaderValue::from(allowance.limit));
+    headers.insert(&REMAINING, HeaderValue::from(allowance.remaining));
+    headers.insert(&RESET, HeaderValue::from(allowance.reset_secs));
+}
+
+/// A caller who may look.
+#[derive(Debug)]
+pub(crate) struct Reader(pub Caller);
+
+/// A caller who may change and render.
+#[derive(Debug)]
+pub(crate) struct Editor(pub Caller);
+
+impl<S: Sync> FromRequestParts<S> for Reader {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
+        with_scope(parts, Scope::Read).map(Self)
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Editor {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
+        with_scope(parts, Scope::Render).map(Self)
+    }
+}
+
+fn with_scope(parts: &Parts, scope: Scope) -> Result<Caller, ApiError> {
+    let caller = parts.extensions.get::<Caller>();
+    let caller = caller.ok_or_else(|| ServiceError::internal("a route without the layer that lets callers in"))?;
+    caller.require(scope)?;
+    Ok(caller.clone())
+}

@@ -1,0 +1,78 @@
+//! The only place that makes an error body.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use plinth_service::ServiceError;
+use plinth_spec::ErrorCode;
+use plinth_spec::wire::ErrorBody;
+
+/// A refused request.
+#[derive(Debug)]
+pub(crate) struct ApiError(ServiceError);
+
+/// The result of a handler.
+pub(crate) type Result<T> = std::result::Result<T, ApiError>;
+
+impl ApiError {
+    pub(crate) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self(ServiceError::new(code, message))
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::BadRequest, message)
+    }
+}
+
+impl From<ServiceError> for ApiError {
+    fn from(error: ServiceError) -> Self {
+        Self(error)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let error = self.0;
+        if error.status >= 500 {
+            tracing::error!(error.code = error.code.as_str(), error.cause = causes(&error), "a request failed");
+        }
+        let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = ErrorBody::with_status(error.code, status.as_u16(), error.message);
+        let mut response = (status, Json(body)).into_response();
+        if let Some(secs) = error.retry_after_secs {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(secs));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        response
+    }
+}
+
+fn causes(error: &ServiceError) -> String {
+    let mut text = String::new();
+    let mut next = std::error::Error::source(error);
+    while let Some(cause) = next {
+        text = if text.is_empty() { cause.to_string() } else { format!("{text}: {cause}") };
+        next = cause.source();
+    }
+    text
+}
+
+/// An address that leads nowhere.
+pub(crate) async fn not_found() -> ApiError {
+    ApiError::new(ErrorCode::NotFound, "there is nothing under this address")
+}
+
+/// An address that does not take this method.
+pub(crate) async fn method_not_allowed() -> ApiError {
+    ApiError::new(ErrorCode::MethodNotAllowed, "this address does not take this method")
+}
+
+/// A handler that panicked.
+#[expect(clippy::needless_pass_by_value, reason = "the panic layer hands the payload over")]
+pub(crate) fn panicked(panic: Box<dyn std::any::Any + Send + 'static>) -> Response {
+    let words = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let words = words.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+    ApiError(ServiceError::internal(format!("a handler panicked: {words}"))).into_response()
+}

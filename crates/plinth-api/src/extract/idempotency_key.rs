@@ -1,0 +1,21 @@
+//! The header `Idempotency-Key`.
+
+use std::convert::Infallible;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use plinth_spec::idempotency::ReplayKey;
+
+/// The header `Idempotency-Key`, or its absence.
+#[derive(Debug)]
+pub(crate) struct IdempotencyKey(pub ReplayKey);
+
+impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
+        // A key that is not ASCII is still a key: its bytes are read as well as they can be.
+        let value = parts.headers.get("idempotency-key").map(|v| String::from_utf8_lossy(v.as_bytes()).into_owned());
+        Ok(Self(ReplayKey::from_header(value.as_deref())))
+    }
+}

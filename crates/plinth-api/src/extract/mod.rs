@@ -1,0 +1,11 @@
+//! Reading requests. Everything malformed is refused in the envelope.
+
+mod form;
+mod idempotency_key;
+mod json;
+mod query;
+
+pub(crate) use form::Form;
+pub(crate) use idempotency_key::IdempotencyKey;
+pub(crate) use json::JsonBody;
+pub(crate) use query::{Query, whole_number};

@@ -1,0 +1,126 @@
+//! Answering with a file: whole, in part, or not at all when the client has it.
+
+use std::ops::Range;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use http_range_header::{EndPosition, StartPosition, SyntacticallyCorrectRange, parse_range_header};
+use plinth_service::delivery::Delivery;
+use plinth_spec::ErrorCode;
+
+use crate::error::{ApiError, Result};
+use crate::state::Api;
+
+/// What of a file a client wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Wanted {
+    Whole,
+    Part(Range<u64>),
+    Nothing,
+}
+
+/// Answers with a file.
+pub(crate) async fn respond(api: &Api, headers: &HeaderMap, delivery: Delivery) -> Result<Response> {
+    let size = delivery.blob.size;
+    let etag = delivery.blob.etag.as_ref().map(|tag| format!("\"{}\"", tag.trim_matches('"')));
+    let has = |name| headers.get(name).and_then(|v: &HeaderValue| v.to_str().ok());
+    let mut response = if etag.as_deref().is_some_and(|tag| has(header::IF_NONE_MATCH).is_some_and(|h| lists(h, tag))) {
+        StatusCode::NOT_MODIFIED.into_response()
+    } else {
+        let is_same = has(header::IF_RANGE).is_none_or(|known| Some(known) == etag.as_deref());
+        let range = has(header::RANGE).filter(|_range| is_same);
+        match range.map_or(Wanted::Whole, |range| wanted(range, size)) {
+            Wanted::Nothing => return Ok(not_satisfiable(size)),
+            Wanted::Whole => {
+                let content = api.service.open_delivery(&delivery, None).await?;
+                sized(StatusCode::OK, size, Body::from_stream(content))
+            }
+            Wanted::Part(part) => {
+                let content = api.service.open_delivery(&delivery, Some(part.clone())).await?;
+                let said = format!("bytes {}-{}/{size}", part.start, part.end - 1);
+                let mut response =
+                    sized(StatusCode::PARTIAL_CONTENT, part.end - part.start, Body::from_stream(content));
+                set(&mut response, header::CONTENT_RANGE, &said);
+                response
+            }
+        }
+    };
+    set(&mut response, header::CONTENT_TYPE, &delivery.content_type);
+    set(&mut response, header::ACCEPT_RANGES, "bytes");
+    // Files of users are never to be taken for pages of this address.
+    set(&mut response, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+    set(&mut response, header::CACHE_CONTROL, "private, no-cache");
+    if let Some(etag) = &etag {
+        set(&mut response, header::ETAG, etag);
+    }
+    if let Some(disposition) = &delivery.disposition {
+        set(&mut response, header::CONTENT_DISPOSITION, disposition);
+    }
+    Ok(response)
+}
+
+pub(crate) fn set(response: &mut Response, name: header::HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        response.headers_mut().insert(name, value);
+    }
+}
+
+pub(crate) fn sized(status: StatusCode, length: u64, body: Body) -> Response {
+    let mut response = (status, body).into_response();
+    response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(length));
+    response
+}
+
+fn not_satisfiable(size: u64) -> Response {
+    let words = format!("the range lies outside of the file, which has {size} bytes");
+    let mut response = ApiError::new(ErrorCode::RangeNotSatisfiable, words).into_response();
+    set(&mut response, header::CONTENT_RANGE, &format!("bytes */{size}"));
+    response
+}
+
+fn lists(header: &str, etag: &str) -> bool {
+    header.split(',').map(|tag| tag.trim().trim_start_matches("W/")).any(|tag| tag == "*" || tag == etag)
+}
+
+/// RFC 9110, section 14.1.2 and 14.2: a malformed range is ignored. Several ranges are answered with the whole file.
+fn wanted(range: &str, size: u64) -> Wanted {
+    let Ok(parsed) = parse_range_header(range) else { return Wanted::Whole };
+    let [SyntacticallyCorrectRange { start, end }] = parsed.ranges.as_slice() else { return Wanted::Whole };
+    let (start, end) = match (*start, *end) {
+        (StartPosition::Index(start), EndPosition::Index(last)) if last < start => return Wanted::Whole,
+        (StartPosition::Index(start), EndPosition::Index(last)) => (start, last.saturating_add(1).min(size)),
+        (StartPosition::Index(start), EndPosition::LastByte) => (start, size),
+        // A suffix longer than the file is the whole file.
+        (StartPosition::FromLast(count), _) => (size.saturating_sub(count), size),
+    };
+    if start < end { Wanted::Part(start..end) } else { Wanted::Nothing }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read_as_rfc_9110_says() {
+        let cases = [
+            ("bytes=0-3", Wanted::Part(0..4)),
+            ("bytes=9-9", Wanted::Part(9..10)),
+            ("bytes=4-", Wanted::Part(4..10)),
+            ("bytes=-3", Wanted::Part(7..10)),
+            ("bytes=-10", Wanted::Part(0..10)),
+            ("bytes=-500", Wanted::Part(0..10)),
+            ("bytes=5-100", Wanted::Part(5..10)),
+            ("bytes=10-", Wanted::Nothing),
+            ("bytes=10-12", Wanted::Nothing),
+            ("bytes=-0", Wanted::Whole),
+            ("bytes=0-1,3-4", Wanted::Whole),
+            ("bytes=3-1", Wanted::Whole),
+            ("pages=0-1", Wanted::Whole),
+            ("nonsense", Wanted::Whole),
+        ];
+        for (range, expected) in cases {
+            assert_eq!(wanted(range, 10), expected, "{range}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Signed links to local files. They need no token: the link is the capability.
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt as _;
+use plinth_service::delivery::LocalLink;
+use plinth_spec::ErrorCode;
+use serde::Deserialize;
+
+use crate::error::{ApiError, Result};
+use crate::extract::Query;
+use crate::file::respond;
+use crate::state::Api;
+
+/// What a link says beside its path.
+#[derive(Debug, Deserialize)]
+pub(crate) struct LinkQuery {
+    exp: i64,
+    #[serde(rename = "type")]
+    content_type: String,
+    disp: String,
+    sig: String,
+}
+
+fn link(path: String, query: LinkQuery) -> LocalLink {
+    LocalLink {
+        path,
+        expires_at_secs: query.exp,
+        content_type: query.content_type,
+        disposition: query.disp,
+        signature: query.sig,
+    }
+}
+
+/// Reads a file by its link.
+pub(crate) async fn get_file(
+    State(api): State<Api>,
+    Path(path): Path<String>,
+    Query(query): Query<LinkQuery>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let delivery = api.service.local_file(link(path, query)).await?;
+    respond(&api, &headers, delivery).await
+}
+
+/// Puts a file by its link.
+pub(crate) async fn put_file(
+    State(api): State<Api>,
+    Path(path): Path<String>,
+    Query(query): Query<LinkQuery>,
+    body: Body,
+) -> Result<Response> {
+    let link = link(path, query);
+    let mut file = api.service.begin_local_put(&link).await?;
+    let mut pieces = body.into_data_stream();
+    while let Some(piece) = pieces.next().await {
+        let broke = |_gone| ApiError::new(ErrorCode::BadRequest, "the upload broke off");
+        file.write(&piece.map_err(broke)?).await?;
+    }
+    api.service.finish_local_put(&link, file).await?;
+    Ok(StatusCode::OK.into_response())
+}

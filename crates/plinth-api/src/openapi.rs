@@ -1,0 +1,61 @@
+//! The description of the interface, made from its code.
+
+use plinth_spec::ErrorCode;
+use plinth_spec::wire::ErrorBody;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{
+    Components, ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, ResponseBuilder, ServerBuilder,
+};
+use utoipa::{PartialSchema as _, ToSchema as _};
+
+use crate::refusals::refusals;
+use crate::v1;
+
+/// The OpenAPI 3.1 document.
+pub fn document() -> OpenApi {
+    let (_router, mut guarded) = v1::guarded().split_for_parts();
+    for (path, item) in &mut guarded.paths.paths {
+        let operations =
+            [&mut item.get, &mut item.post, &mut item.patch, &mut item.delete].into_iter().filter_map(Option::as_mut);
+        for operation in operations {
+            describe_errors(path, operation);
+            operation.security = Some(vec![SecurityRequirement::new("key", Vec::<String>::new())]);
+        }
+    }
+    let (_router, open) = v1::open().split_for_parts();
+    guarded.merge(open);
+    let info = InfoBuilder::new()
+        .title("Plinth")
+        .version("1.0.0")
+        .description(Some("3D models to turntable videos and datasets. Errors carry a code; clients branch on it."));
+    let base = OpenApiBuilder::new().info(info.build()).servers(Some([ServerBuilder::new().url("/v1").build()]));
+    let mut components = Components::new();
+    let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some("An API key.")).build();
+    components.add_security_scheme("key", SecurityScheme::Http(scheme));
+    let mut schemas = Vec::new();
+    ErrorBody::schemas(&mut schemas);
+    schemas.push((ErrorBody::name().into_owned(), ErrorBody::schema()));
+    components.schemas.extend(schemas);
+    let mut document = base.components(Some(components)).build();
+    document.merge(guarded);
+    document
+}
+
+/// Adds the refusals of an operation, one response for each status, its codes in words.
+fn describe_errors(path: &str, operation: &mut Operation) {
+    let id = operation.operation_id.as_deref().unwrap_or_default();
+    let mut codes = refusals(id, path);
+    codes.sort_by_key(|code| (code.status(), code.as_str()));
+    codes.dedup();
+    let statuses = |code: &ErrorCode| std::iter::once(code.status()).chain(code.other_statuses().iter().copied());
+    let mut all: Vec<(u16, ErrorCode)> = codes.iter().flat_map(|code| statuses(code).map(|s| (s, *code))).collect();
+    all.sort_by_key(|(status, code)| (*status, code.as_str()));
+    for group in all.chunk_by(|a, b| a.0 == b.0) {
+        let words: Vec<String> =
+            group.iter().map(|(_, code)| format!("`{}`: {}", code.as_str(), code.meaning())).collect();
+        let body = ContentBuilder::new().schema(Some(Ref::from_schema_name("ErrorBody"))).build();
+        let response = ResponseBuilder::new().description(words.join(" ")).content("application/json", body).build();
+        operation.responses.responses.insert(group[0].0.to_string(), response.into());
+    }
+}

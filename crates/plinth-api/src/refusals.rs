@@ -1,0 +1,85 @@
+//! Which error codes each operation may answer with: for the description of the interface.
+
+use plinth_spec::ErrorCode as E;
+
+/// Codes of every guarded operation.
+const COMMON: &[E] =
+    &[E::Unauthorized, E::TokenExpired, E::Forbidden, E::InsufficientScope, E::RateLimited, E::Internal];
+/// Codes of every way to bring a model.
+const UPLOAD: &[E] = &[
+    E::BadRequest,
+    E::InvalidFormat,
+    E::FileTooLarge,
+    E::InvalidSettings,
+    E::InvalidLength,
+    E::NoCredits,
+    E::UploadLimit,
+];
+/// Codes of fetching a URL.
+const FETCH: &[E] = &[
+    E::UrlRequired,
+    E::InvalidUrl,
+    E::InvalidUrlScheme,
+    E::BlockedHost,
+    E::DnsError,
+    E::UrlError,
+    E::DownloadFailed,
+    E::DownloadTimeout,
+    E::InvalidContentType,
+    E::Timeout,
+    E::IngestFailed,
+];
+/// Codes of creating renders.
+const CREATE: &[E] =
+    &[E::BadRequest, E::ModelIdRequired, E::ModelNotFound, E::InvalidSettings, E::InvalidLength, E::NoCredits];
+/// Codes of storing an asset.
+const ASSET: &[E] = &[E::BadRequest, E::NoFile, E::FileTooLarge, E::LimitReached];
+
+/// Codes of each operation's own, by its name. An operation that is not here has the common ones only.
+const OWN: &[(&str, &[&[E]])] = &[
+    ("upload_model", &[UPLOAD, &[E::NoFile, E::UploadFailed]]),
+    ("finalize_upload", &[UPLOAD, &[E::NotFound, E::UploadFailed]]),
+    ("ingest_model", &[UPLOAD, FETCH]),
+    ("create_upload_url", &[&[E::BadRequest, E::UploadLimit]]),
+    ("check_hash", &[&[E::BadRequest, E::Sha256Required]]),
+    ("list_models", &[&[E::BadRequest]]),
+    ("update_model", &[&[E::BadRequest]]),
+    ("get_model_file", &[&[E::FileNotFound, E::RangeNotSatisfiable]]),
+    ("get_model_file_url", &[&[E::BadRequest, E::FileNotFound]]),
+    ("list_renders", &[&[E::BadRequest]]),
+    ("create_render", &[CREATE]),
+    ("create_batch", &[CREATE, &[E::RendersRequired, E::TooMany]]),
+    ("delete_render", &[&[E::RenderInFlight]]),
+    ("dismiss_render", &[&[E::BadRequest]]),
+    ("cancel_render", &[&[E::RenderStarted]]),
+    ("get_video", &[&[E::BadRequest, E::VideoNotFound, E::RangeNotSatisfiable]]),
+    ("get_poster", &[&[E::BadRequest, E::PosterNotFound, E::RangeNotSatisfiable]]),
+    ("get_thumb", &[&[E::ThumbNotFound, E::RangeNotSatisfiable]]),
+    ("get_dataset", &[&[E::DatasetNotFound, E::RangeNotSatisfiable]]),
+    ("get_bundle", &[&[E::VideoNotFound]]),
+    ("get_hls_file", &[&[E::NotFound, E::RangeNotSatisfiable]]),
+    ("get_download_url", &[&[E::BadRequest, E::AssetNotFound]]),
+    ("list_overlays", &[&[E::BadRequest]]),
+    ("create_overlay", &[ASSET]),
+    ("resolve_overlay", &[&[E::BadRequest, E::Sha256Required]]),
+    ("delete_overlay", &[&[E::NotFound]]),
+    ("create_texture", &[ASSET]),
+    ("delete_texture", &[&[E::NotFound]]),
+    ("create_env", &[ASSET]),
+    ("delete_env", &[&[E::NotFound]]),
+    ("quote", &[&[E::BadRequest, E::RendersRequired, E::TooMany, E::InvalidSettings, E::InvalidLength]]),
+    ("list_purchases", &[&[E::BadRequest]]),
+];
+
+/// Every code that an operation may answer with.
+pub(crate) fn refusals(operation: &str, path: &str) -> Vec<E> {
+    let own = OWN.iter().filter(|(id, _)| *id == operation).flat_map(|(_, groups)| groups.concat());
+    let mut codes: Vec<E> = COMMON.iter().copied().chain(own).collect();
+    if path.starts_with("/models/{") {
+        codes.push(E::ModelNotFound);
+    }
+    if path.starts_with("/renders/{") {
+        codes.push(E::RenderNotFound);
+    }
+    codes
+}

@@ -1,0 +1,34 @@
+//! All addresses.
+
+use axum::extract::DefaultBodyLimit;
+use axum::routing::get;
+use axum::{Json, Router, middleware};
+use tower_http::catch_panic::CatchPanicLayer;
+
+use crate::access::let_in;
+use crate::error::{method_not_allowed, not_found, panicked};
+use crate::local_link::{get_file, put_file};
+use crate::openapi::document;
+use crate::request_id::with_request_id;
+use crate::state::Api;
+use crate::v1;
+
+/// All addresses of the interface: `/v1`, the same under the legacy base `/api/v1`, and signed links.
+pub fn router(api: &Api) -> Router {
+    let (guarded, _described) = v1::guarded().split_for_parts();
+    let (open, _described) = v1::open().split_for_parts();
+    let guarded = guarded.route_layer(middleware::from_fn_with_state(api.clone(), let_in));
+    let described = Json(document());
+    let endpoints = guarded.merge(open).route("/openapi.json", get(async move || described.clone()));
+    Router::new()
+        .nest("/v1", endpoints.clone())
+        .nest("/api/v1", endpoints)
+        .route("/_o/{*path}", get(get_file).put(put_file))
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed)
+        // Each body has a bound of its own kind, which its reader holds.
+        .layer(DefaultBodyLimit::disable())
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(middleware::from_fn(with_request_id))
+        .with_state(api.clone())
+}

@@ -1,0 +1,145 @@
+//! Textures and environments.
+
+use axum::extract::{Path, Request, State};
+use axum::response::Response;
+use plinth_service::assets::{EnvPart, EnvPartFile, NewEnv, NewTexture};
+use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Data};
+use plinth_spec::{ErrorCode, limits};
+use utoipa::ToSchema;
+
+use super::{created, ok};
+use crate::access::{Editor, Reader};
+use crate::error::Result;
+use crate::extract::Form;
+use crate::state::Api;
+
+/// Form of a texture.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes the form")]
+pub(crate) struct TextureForm {
+    /// PNG, JPEG or WebP of at most 25 MB.
+    #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
+    file: Vec<u8>,
+    /// At most 100 characters.
+    name: Option<String>,
+}
+
+/// Form of an environment.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes the form")]
+pub(crate) struct EnvForm {
+    /// WebP of at most 48 MB.
+    #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
+    sdr: Vec<u8>,
+    /// WebP of at most 48 MB.
+    #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
+    gainmap: Vec<u8>,
+    /// JSON object of at most 48 MB.
+    #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
+    metadata: Vec<u8>,
+    /// WebP of at most 48 MB.
+    #[schema(value_type = Option<String>, format = Binary, content_media_type = "application/octet-stream")]
+    thumb: Option<Vec<u8>>,
+    /// At most 100 characters.
+    name: Option<String>,
+    /// Columns.
+    width: Option<u32>,
+    /// Rows.
+    height: Option<u32>,
+}
+
+/// Stores a texture
+#[utoipa::path(post, path = "/assets/textures", tag = "assets",
+    request_body(content = TextureForm, content_type = "multipart/form-data"), responses(
+    (status = 201, description = "It is stored.", body = Data<AssetCreated>),
+    (status = 200, description = "The same bytes were there already.", body = Data<AssetCreated>),
+))]
+pub(crate) async fn create_texture(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    request: Request,
+) -> Result<Response> {
+    let mut form = Form::from(request, ErrorCode::BadRequest).await?;
+    let mut new = NewTexture::default();
+    while let Some(part) = form.next().await? {
+        match part.name().as_str() {
+            "file" => new.bytes = part.bytes(limits::IMAGE_BYTES).await?,
+            "name" => new.name = Some(part.text().await?),
+            _ => {}
+        }
+    }
+    let made = api.service.create_texture(&caller, new).await?;
+    Ok(if made.deduped.is_some() { ok(made) } else { created(made) })
+}
+
+/// Lists the workspace's textures
+#[utoipa::path(get, path = "/assets/textures", tag = "assets", responses(
+    (status = 200, description = "The textures, newest first.", body = Data<Vec<AssetRow>>),
+))]
+pub(crate) async fn list_textures(State(api): State<Api>, Reader(caller): Reader) -> Result<Response> {
+    Ok(ok(api.service.list_textures(&caller).await?))
+}
+
+/// Removes a texture
+#[utoipa::path(delete, path = "/assets/textures/{id}", tag = "assets", params(("id" = String, Path)), responses(
+    (status = 200, description = "It is gone.", body = Data<AssetDeleted>),
+))]
+pub(crate) async fn delete_texture(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    Path(id): Path<String>,
+) -> Result<Response> {
+    Ok(ok(api.service.delete_texture(&caller, &id).await?))
+}
+
+/// Stores an environment
+#[utoipa::path(post, path = "/assets/envs", tag = "assets",
+    request_body(content = EnvForm, content_type = "multipart/form-data"), responses(
+    (status = 201, description = "It is stored.", body = Data<AssetCreated>),
+))]
+pub(crate) async fn create_env(State(api): State<Api>, Editor(caller): Editor, request: Request) -> Result<Response> {
+    let mut form = Form::from(request, ErrorCode::BadRequest).await?;
+    let mut new = NewEnv::default();
+    while let Some(part) = form.next().await? {
+        let name = part.name();
+        let file = match name.as_str() {
+            "sdr" => Some(EnvPart::Sdr),
+            "gainmap" => Some(EnvPart::GainMap),
+            "metadata" => Some(EnvPart::Metadata),
+            "thumb" => Some(EnvPart::Thumb),
+            _ => None,
+        };
+        match (file, name.as_str()) {
+            (Some(kind), _) => {
+                let bytes = part.bytes(limits::ENV_PART_BYTES).await?;
+                new.files.retain(|file| file.part != kind);
+                new.files.push(EnvPartFile { part: kind, bytes });
+            }
+            (None, "name") => new.name = Some(part.text().await?),
+            (None, "width") => new.width = Some(part.text().await?),
+            (None, "height") => new.height = Some(part.text().await?),
+            _ => {}
+        }
+    }
+    Ok(created(api.service.create_env(&caller, new).await?))
+}
+
+/// Lists the workspace's environments
+#[utoipa::path(get, path = "/assets/envs", tag = "assets", responses(
+    (status = 200, description = "The environments, newest first.", body = Data<Vec<AssetRow>>),
+))]
+pub(crate) async fn list_envs(State(api): State<Api>, Reader(caller): Reader) -> Result<Response> {
+    Ok(ok(api.service.list_envs(&caller).await?))
+}
+
+/// Removes an environment
+#[utoipa::path(delete, path = "/assets/envs/{id}", tag = "assets", params(("id" = String, Path)), responses(
+    (status = 200, description = "It is gone.", body = Data<AssetDeleted>),
+))]
+pub(crate) async fn delete_env(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    Path(id): Path<String>,
+) -> Result<Response> {
+    Ok(ok(api.service.delete_env(&caller, &id).await?))
+}

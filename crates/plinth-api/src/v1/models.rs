@@ -1,0 +1,264 @@
+//! Models.
+
+use axum::Json;
+use axum::extract::{Path, Request, State};
+use axum::http::HeaderMap;
+use axum::response::Response;
+use plinth_service::Meter;
+use plinth_service::models::{Incoming, ModelQuery, Upload, Uploaded};
+use plinth_spec::ErrorCode;
+use plinth_spec::wire::{
+    Archived, CheckHash, Data, FinalizeUpload, HashMatch, IngestModel, ModelDeleted, ModelDetail, ModelEdited,
+    ModelRow, Page, SignedUrl, StagedUpload, UpdateModel, UploadResult,
+};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::{created, ok};
+use crate::access::{Editor, Reader};
+use crate::error::{ApiError, Result};
+use crate::extract::{Form, JsonBody, Query, whole_number};
+use crate::file::respond;
+use crate::state::Api;
+
+/// Form of an upload.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "describes the form")]
+pub(crate) struct UploadForm {
+    /// A `.glb`, or a `.zip` with one OBJ, of at most 1 GB.
+    #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
+    file: Vec<u8>,
+    /// JSON text; without it a free preview is made.
+    render_settings: Option<String>,
+}
+
+fn uploaded(uploaded: Uploaded) -> Response {
+    if uploaded.is_new { created(uploaded.result) } else { ok(uploaded.result) }
+}
+
+/// Uploads a model
+#[utoipa::path(post, path = "/models", tag = "models",
+    request_body(content = UploadForm, content_type = "multipart/form-data"), responses(
+    (status = 201, description = "Model and render are made.", body = Data<UploadResult>),
+    (status = 200, description = "The file was there already.", body = Data<UploadResult>),
+))]
+pub(crate) async fn upload_model(State(api): State<Api>, Editor(caller): Editor, request: Request) -> Result<Response> {
+    let mut form = Form::from(request, ErrorCode::UploadFailed).await?;
+    let mut file: Option<(Incoming, String)> = None;
+    let mut settings = None;
+    while let Some(mut part) = form.next().await? {
+        match part.name().as_str() {
+            "file" => {
+                let name = part.file_name();
+                let mut incoming = api.service.incoming_model()?;
+                while let Some(piece) = part.chunk().await? {
+                    incoming.write(&piece).await?;
+                }
+                file = Some((incoming, name));
+            }
+            "renderSettings" => settings = Some(part.text().await?),
+            _ => {}
+        }
+    }
+    let missing = || ApiError::new(ErrorCode::NoFile, "give 'file', a model");
+    let (file, name) = file.filter(|(file, _)| file.size() > 0).ok_or_else(missing)?;
+    Ok(uploaded(api.service.upload_model(&caller, Upload { file, name, settings }).await?))
+}
+
+/// Makes a model of a file on another server
+#[utoipa::path(post, path = "/models/ingest", tag = "models", request_body = IngestModel, responses(
+    (status = 201, description = "Model and render are made.", body = Data<UploadResult>),
+    (status = 200, description = "The file was there already.", body = Data<UploadResult>),
+))]
+pub(crate) async fn ingest_model(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    JsonBody(request): JsonBody<IngestModel>,
+) -> Result<Response> {
+    api.service.count_request(&caller.token_id, Meter::Ingests).await?.check()?;
+    Ok(uploaded(api.service.ingest_model(&caller, request).await?))
+}
+
+/// How long a link works.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct ExpiresQuery {
+    /// Seconds; clamped to 60 to 604800.
+    #[param(value_type = Option<i64>, default = 3600)]
+    expires: Option<String>,
+}
+
+/// How long a link works.
+#[derive(Debug, Deserialize, ToSchema)]
+pub(crate) struct ExpiresBody {
+    /// Seconds; clamped to 60 to 604800.
+    #[schema(default = 3600)]
+    expires: Option<i64>,
+}
+
+/// Answers with a link to put a file
+#[utoipa::path(post, path = "/models/create-upload-url", tag = "models", params(ExpiresQuery),
+    request_body = Option<ExpiresBody>, responses(
+    (status = 201, description = "The link and its ticket.", body = Data<StagedUpload>),
+))]
+pub(crate) async fn create_upload_url(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    Query(query): Query<ExpiresQuery>,
+    JsonBody(body): JsonBody<ExpiresBody>,
+) -> Result<Response> {
+    let expires = whole_number("expires", query.expires.as_deref())?.or(body.expires);
+    Ok(created(api.service.create_upload_url(&caller, expires).await?))
+}
+
+/// Makes a model of a file that was put
+#[utoipa::path(post, path = "/models/finalize", tag = "models", request_body = FinalizeUpload, responses(
+    (status = 201, description = "Model and render are made.", body = Data<UploadResult>),
+    (status = 200, description = "The file was there already.", body = Data<UploadResult>),
+))]
+pub(crate) async fn finalize_upload(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    JsonBody(request): JsonBody<FinalizeUpload>,
+) -> Result<Response> {
+    Ok(uploaded(api.service.finalize_upload(&caller, request).await?))
+}
+
+/// Says whether a file is there already
+#[utoipa::path(post, path = "/models/check-hash", tag = "models", request_body = CheckHash, responses(
+    (status = 200, description = "Whether it is.", body = Data<HashMatch>),
+))]
+pub(crate) async fn check_hash(
+    State(api): State<Api>,
+    Reader(caller): Reader,
+    JsonBody(request): JsonBody<CheckHash>,
+) -> Result<Response> {
+    Ok(ok(api.service.check_hash(&caller, &request).await?))
+}
+
+/// Which models.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query, rename_all = "camelCase")]
+pub(crate) struct ListQuery {
+    /// Most rows.
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 50)]
+    limit: Option<String>,
+    /// Rows before the page; ignored with a cursor.
+    #[param(value_type = Option<u64>, minimum = 0, default = 0)]
+    offset: Option<String>,
+    /// Empty for the first page, then the last answer's `nextCursor`.
+    cursor: Option<String>,
+    /// Changed at or after this instant.
+    #[param(value_type = Option<String>, format = DateTime)]
+    updated_since: Option<String>,
+    /// Comma-separated; models with at least one of them.
+    tags: Option<String>,
+    /// `active`, `archived` or `any`.
+    #[param(pattern = "^(active|archived|any)$", default = "active")]
+    status: Option<String>,
+}
+
+/// Lists models, newest first
+#[utoipa::path(get, path = "/models", tag = "models", params(ListQuery), responses(
+    (status = 200, description = "One page.", body = Page<ModelRow>),
+))]
+pub(crate) async fn list_models(
+    State(api): State<Api>,
+    Reader(caller): Reader,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<Page<ModelRow>>> {
+    let ListQuery { limit, offset, cursor, updated_since, tags, status } = query;
+    let query = ModelQuery { status, tags, updated_since, limit, offset, cursor };
+    Ok(Json(api.service.list_models(&caller, &query).await?))
+}
+
+/// Shows a model with its renders
+#[utoipa::path(get, path = "/models/{modelId}", tag = "models", params(("modelId" = String, Path)), responses(
+    (status = 200, description = "The model.", body = Data<ModelDetail>),
+))]
+pub(crate) async fn get_model(
+    State(api): State<Api>,
+    Reader(caller): Reader,
+    Path(id): Path<String>,
+) -> Result<Response> {
+    Ok(ok(api.service.model(&caller, &id).await?))
+}
+
+/// Changes title, product code or tags
+#[utoipa::path(patch, path = "/models/{modelId}", tag = "models", params(("modelId" = String, Path)),
+    request_body = UpdateModel, responses(
+    (status = 200, description = "What they are now.", body = Data<ModelEdited>),
+))]
+pub(crate) async fn update_model(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    Path(id): Path<String>,
+    JsonBody(edit): JsonBody<UpdateModel>,
+) -> Result<Response> {
+    Ok(ok(api.service.update_model(&caller, &id, edit).await?))
+}
+
+/// Removes a model; its renders stay
+#[utoipa::path(delete, path = "/models/{modelId}", tag = "models", params(("modelId" = String, Path)), responses(
+    (status = 200, description = "It is gone.", body = Data<ModelDeleted>),
+))]
+pub(crate) async fn delete_model(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    Path(id): Path<String>,
+) -> Result<Response> {
+    Ok(ok(api.service.delete_model(&caller, &id).await?))
+}
+
+/// Hides a model from the default list
+#[utoipa::path(patch, path = "/models/{modelId}/archive", tag = "models", params(("modelId" = String, Path)),
+    responses((status = 200, description = "It is hidden.", body = Data<Archived>)))]
+pub(crate) async fn archive_model(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    Path(id): Path<String>,
+) -> Result<Response> {
+    Ok(ok(api.service.archive_model(&caller, &id).await?))
+}
+
+/// Shows a hidden model again
+#[utoipa::path(patch, path = "/models/{modelId}/unarchive", tag = "models", params(("modelId" = String, Path)),
+    responses((status = 200, description = "It is listed again.", body = Data<Archived>)))]
+pub(crate) async fn unarchive_model(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    Path(id): Path<String>,
+) -> Result<Response> {
+    Ok(ok(api.service.unarchive_model(&caller, &id).await?))
+}
+
+/// Downloads a model
+#[utoipa::path(get, path = "/models/{modelId}/file", tag = "models", params(("modelId" = String, Path)), responses(
+    (status = 200, description = "The GLB.", content_type = "model/gltf-binary"),
+))]
+pub(crate) async fn get_model_file(
+    State(api): State<Api>,
+    Reader(caller): Reader,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let delivery = api.service.model_file(&caller, &id).await?;
+    respond(&api, &headers, delivery).await
+}
+
+/// Answers with a link to download a model
+#[utoipa::path(get, path = "/models/{modelId}/file-url", tag = "models",
+    params(("modelId" = String, Path), ExpiresQuery), responses(
+    (status = 200, description = "The link.", body = Data<SignedUrl>),
+))]
+pub(crate) async fn get_model_file_url(
+    State(api): State<Api>,
+    Reader(caller): Reader,
+    Path(id): Path<String>,
+    Query(query): Query<ExpiresQuery>,
+) -> Result<Response> {
+    let expires = whole_number("expires", query.expires.as_deref())?;
+    Ok(ok(api.service.model_file_url(&caller, &id, expires).await?))
+}

@@ -1,0 +1,110 @@
+//! Overlay images.
+
+use axum::extract::{Path, Request, State};
+use axum::response::Response;
+use plinth_service::assets::NewOverlay;
+use plinth_spec::wire::{
+    Alignment, AssetDeleted, Data, Layer, OverlayCreated, OverlayResolved, OverlayRow, ResolveOverlay,
+};
+use plinth_spec::{ErrorCode, limits};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use super::ok;
+use crate::access::{Editor, Reader};
+use crate::error::Result;
+use crate::extract::{Form, JsonBody, Query};
+use crate::state::Api;
+
+/// Form of an overlay.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "describes the form")]
+pub(crate) struct OverlayForm {
+    /// PNG, JPEG or WebP of at most 25 MB.
+    #[schema(value_type = String, format = Binary, content_media_type = "application/octet-stream")]
+    file: Vec<u8>,
+    /// What it is for; `background` when absent.
+    layer: Option<Layer>,
+    /// At most 100 characters.
+    name: Option<String>,
+    /// At most 500 characters.
+    description: Option<String>,
+    /// Which part of it stays; `left` when absent.
+    alignment: Option<Alignment>,
+    /// 0 to 1; 1 when absent.
+    opacity: Option<f64>,
+}
+
+/// Stores an overlay
+#[utoipa::path(post, path = "/overlays", tag = "overlays",
+    request_body(content = OverlayForm, content_type = "multipart/form-data"), responses(
+    (status = 200, description = "It is stored.", body = Data<OverlayCreated>),
+))]
+pub(crate) async fn create_overlay(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    request: Request,
+) -> Result<Response> {
+    let mut form = Form::from(request, ErrorCode::BadRequest).await?;
+    let mut new = NewOverlay::default();
+    while let Some(part) = form.next().await? {
+        match part.name().as_str() {
+            "file" => {
+                new.filename = part.file_name();
+                new.bytes = part.bytes(limits::IMAGE_BYTES).await?;
+            }
+            "layer" => new.layer = Some(part.text().await?),
+            "name" => new.name = Some(part.text().await?),
+            "description" => new.description = Some(part.text().await?),
+            "alignment" => new.alignment = Some(part.text().await?),
+            "opacity" => new.opacity = Some(part.text().await?),
+            _ => {}
+        }
+    }
+    Ok(ok(api.service.create_overlay(&caller, new).await?))
+}
+
+/// Which overlays.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct OverlayQuery {
+    /// Of this layer only.
+    #[param(value_type = Option<Layer>)]
+    layer: Option<String>,
+}
+
+/// Lists the workspace's overlays and those everybody sees
+#[utoipa::path(get, path = "/overlays", tag = "overlays", params(OverlayQuery), responses(
+    (status = 200, description = "The overlays, newest first.", body = Data<Vec<OverlayRow>>),
+))]
+pub(crate) async fn list_overlays(
+    State(api): State<Api>,
+    Reader(caller): Reader,
+    Query(query): Query<OverlayQuery>,
+) -> Result<Response> {
+    Ok(ok(api.service.list_overlays(&caller, query.layer.as_deref()).await?))
+}
+
+/// Finds an image by its content
+#[utoipa::path(post, path = "/overlays/resolve", tag = "overlays", request_body = ResolveOverlay, responses(
+    (status = 200, description = "Whether it is there.", body = Data<OverlayResolved>),
+))]
+pub(crate) async fn resolve_overlay(
+    State(api): State<Api>,
+    Reader(caller): Reader,
+    JsonBody(request): JsonBody<ResolveOverlay>,
+) -> Result<Response> {
+    Ok(ok(api.service.resolve_overlay(&caller, &request).await?))
+}
+
+/// Removes an overlay
+#[utoipa::path(delete, path = "/overlays/{id}", tag = "overlays", params(("id" = String, Path)), responses(
+    (status = 200, description = "It is gone.", body = Data<AssetDeleted>),
+))]
+pub(crate) async fn delete_overlay(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    Path(id): Path<String>,
+) -> Result<Response> {
+    Ok(ok(api.service.delete_overlay(&caller, &id).await?))
+}

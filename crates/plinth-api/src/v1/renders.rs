@@ -1,0 +1,276 @@
+//! Renders.
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::Response;
+use plinth_service::delivery::{RenderOutput, attachment};
+use plinth_service::renders::RenderQuery;
+use plinth_spec::state::RenderStatus;
+use plinth_spec::wire::{
+    AssetUrl, BatchRender, CreateBatch, CreateRender, CreatedRender, Data, DownloadAsset, HlsView, Page, Render,
+    RenderCancelled, RenderDeleted, RenderDismissed,
+};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::{created, ok};
+use crate::access::{Editor, Reader};
+use crate::error::Result;
+use crate::extract::{IdempotencyKey, JsonBody, Query, whole_number};
+use crate::file::{respond, set, sized};
+use crate::state::Api;
+
+/// Creates a render
+#[utoipa::path(post, path = "/renders", tag = "renders", request_body = CreateRender,
+    params(("Idempotency-Key" = Option<String>, Header, description = "Repeats within 30 minutes answer with the first render.")),
+    responses(
+    (status = 201, description = "It is created and charged.", body = Data<CreatedRender>),
+    (status = 200, description = "An earlier request created it.", body = Data<CreatedRender>),
+))]
+pub(crate) async fn create_render(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    IdempotencyKey(key): IdempotencyKey,
+    JsonBody(request): JsonBody<CreateRender>,
+) -> Result<Response> {
+    let render = api.service.create_render(&caller, request, key).await?;
+    Ok(if render.deduped.is_some() { ok(render) } else { created(render) })
+}
+
+/// Creates up to 100 renders, all or none
+#[utoipa::path(post, path = "/renders/batch", tag = "renders", request_body = CreateBatch,
+    params(("Idempotency-Key" = Option<String>, Header, description = "Covers the whole batch.")),
+    responses((status = 201, description = "They are created and charged.", body = Data<Vec<BatchRender>>)))]
+pub(crate) async fn create_batch(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    IdempotencyKey(key): IdempotencyKey,
+    JsonBody(request): JsonBody<CreateBatch>,
+) -> Result<Response> {
+    Ok(created(api.service.create_batch(&caller, request, key).await?))
+}
+
+/// Which renders.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(rename_all = "camelCase")]
+#[into_params(parameter_in = Query, rename_all = "camelCase")]
+pub(crate) struct ListQuery {
+    /// Of this model only.
+    model: Option<String>,
+    /// In this state only.
+    #[param(value_type = Option<RenderStatus>)]
+    status: Option<String>,
+    /// Most rows.
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 50)]
+    limit: Option<String>,
+    /// Rows before the page; ignored with a cursor.
+    #[param(value_type = Option<u64>, minimum = 0, default = 0)]
+    offset: Option<String>,
+    /// Empty for the first page, then the last answer's `nextCursor`.
+    cursor: Option<String>,
+    /// Changed at or after this instant.
+    #[param(value_type = Option<String>, format = DateTime)]
+    updated_since: Option<String>,
+}
+
+/// Lists renders, newest first
+#[utoipa::path(get, path = "/renders", tag = "renders", params(ListQuery), responses(
+    (status = 200, description = "One page.", body = Page<Render>),
+))]
+pub(crate) async fn list_renders(
+    State(api): State<Api>,
+    Reader(caller): Reader,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<Page<Render>>> {
+    let ListQuery { model, status, limit, offset, cursor, updated_since } = query;
+    let query = RenderQuery { model, status, updated_since, limit, offset, cursor };
+    Ok(Json(api.service.list_renders(&caller, &query).await?))
+}
+
+/// Shows a render
+#[utoipa::path(get, path = "/renders/{id}", tag = "renders", params(("id" = String, Path)), responses(
+    (status = 200, description = "The render.", body = Data<Render>),
+))]
+pub(crate) async fn get_render(
+    State(api): State<Api>,
+    Reader(caller): Reader,
+    Path(id): Path<String>,
+) -> Result<Response> {
+    Ok(ok(api.service.render(&caller, &id).await?))
+}
+
+/// Removes a render that has ended
+#[utoipa::path(delete, path = "/renders/{id}", tag = "renders", params(("id" = String, Path)), responses(
+    (status = 200, description = "It is gone.", body = Data<RenderDeleted>),
+))]
+pub(crate) async fn delete_render(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    Path(id): Path<String>,
+) -> Result<Response> {
+    Ok(ok(api.service.delete_render(&caller, &id).await?))
+}
+
+/// Marks a failed render as seen
+#[utoipa::path(patch, path = "/renders/{id}/dismiss", tag = "renders", params(("id" = String, Path)), responses(
+    (status = 200, description = "It is marked.", body = Data<RenderDismissed>),
+))]
+pub(crate) async fn dismiss_render(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    Path(id): Path<String>,
+) -> Result<Response> {
+    Ok(ok(api.service.dismiss_render(&caller, &id).await?))
+}
+
+/// Cancels a render that waits
+#[utoipa::path(post, path = "/renders/{id}/cancel", tag = "renders", params(("id" = String, Path)), responses(
+    (status = 200, description = "It is cancelled and refunded.", body = Data<RenderCancelled>),
+))]
+pub(crate) async fn cancel_render(
+    State(api): State<Api>,
+    Editor(caller): Editor,
+    Path(id): Path<String>,
+) -> Result<Response> {
+    Ok(ok(api.service.cancel_render(&caller, &id).await?))
+}
+
+/// Which variant of a file.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct QualityQuery {
+    /// `web`: the web video; `full`: the poster in full size.
+    quality: Option<String>,
+}
+
+/// Downloads the video
+#[utoipa::path(get, path = "/renders/{id}/video", tag = "files", params(("id" = String, Path), QualityQuery),
+    responses(
+    (status = 200, description = "The video.", content_type = "video/mp4"),
+    (status = 206, description = "A part of it.", content_type = "video/mp4"),
+))]
+pub(crate) async fn get_video(
+    State(api): State<Api>,
+    Reader(caller): Reader,
+    Path(id): Path<String>,
+    Query(query): Query<QualityQuery>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let output = if query.quality.as_deref() == Some("web") { RenderOutput::Web } else { RenderOutput::Video };
+    respond(&api, &headers, api.service.render_file(&caller, &id, output).await?).await
+}
+
+/// Downloads the poster
+#[utoipa::path(get, path = "/renders/{id}/poster", tag = "files", params(("id" = String, Path), QualityQuery),
+    responses((status = 200, description = "The poster.", content_type = "image/png")))]
+pub(crate) async fn get_poster(
+    State(api): State<Api>,
+    Reader(caller): Reader,
+    Path(id): Path<String>,
+    Query(query): Query<QualityQuery>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    let output = if query.quality.as_deref() == Some("full") { RenderOutput::FullPoster } else { RenderOutput::Poster };
+    respond(&api, &headers, api.service.render_file(&caller, &id, output).await?).await
+}
+
+/// Downloads the thumbnail video
+#[utoipa::path(get, path = "/renders/{id}/thumb", tag = "files", params(("id" = String, Path)), responses(
+    (status = 200, description = "The video.", content_type = "video/mp4"),
+    (status = 206, description = "A part of it.", content_type = "video/mp4"),
+))]
+pub(crate) async fn get_thumb(
+    State(api): State<Api>,
+    Reader(caller): Reader,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    respond(&api, &headers, api.service.render_file(&caller, &id, RenderOutput::Thumb).await?).await
+}
+
+/// Downloads the dataset
+#[utoipa::path(get, path = "/renders/{id}/dataset", tag = "files", params(("id" = String, Path)), responses(
+    (status = 200, description = "The dataset.", content_type = "application/zip"),
+    (status = 206, description = "A part of it.", content_type = "application/zip"),
+))]
+pub(crate) async fn get_dataset(
+    State(api): State<Api>,
+    Reader(caller): Reader,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    respond(&api, &headers, api.service.render_file(&caller, &id, RenderOutput::Dataset).await?).await
+}
+
+/// Downloads video, web video, poster and thumbnail video in one ZIP
+#[utoipa::path(get, path = "/renders/{id}/bundle", tag = "files", params(("id" = String, Path)), responses(
+    (status = 200, description = "The ZIP.", content_type = "application/zip"),
+))]
+pub(crate) async fn get_bundle(
+    State(api): State<Api>,
+    Reader(caller): Reader,
+    Path(id): Path<String>,
+) -> Result<Response> {
+    let bundle = api.service.render_bundle(&caller, &id).await?;
+    let mut response = sized(StatusCode::OK, bundle.length, Body::from_stream(bundle.content));
+    set(&mut response, header::CONTENT_TYPE, "application/zip");
+    set(&mut response, header::CONTENT_DISPOSITION, &attachment(&bundle.name));
+    // A finished render's files never change.
+    set(&mut response, header::CACHE_CONTROL, "private, max-age=31536000, immutable");
+    Ok(response)
+}
+
+/// Says where a render can be streamed from
+#[utoipa::path(get, path = "/renders/{id}/hls", tag = "files", params(("id" = String, Path)), responses(
+    (status = 200, description = "The addresses.", body = Data<HlsView>),
+))]
+pub(crate) async fn get_hls(
+    State(api): State<Api>,
+    Reader(caller): Reader,
+    Path(id): Path<String>,
+) -> Result<Response> {
+    let base = format!("{}/v1/renders", api.public_url);
+    Ok(ok(api.service.hls(&caller, &id, &base).await?))
+}
+
+/// Downloads a playlist, a segment, the thumbnail track or its pictures
+#[utoipa::path(get, path = "/renders/{id}/hls/{*path}", tag = "files",
+    params(("id" = String, Path), ("path" = String, Path)), responses(
+    (status = 200, description = "The file.", content_type = "application/octet-stream"),
+    (status = 206, description = "A part of it.", content_type = "application/octet-stream"),
+))]
+pub(crate) async fn get_hls_file(
+    State(api): State<Api>,
+    Reader(caller): Reader,
+    Path((id, path)): Path<(String, String)>,
+    headers: HeaderMap,
+) -> Result<Response> {
+    respond(&api, &headers, api.service.hls_file(&caller, &id, &path).await?).await
+}
+
+/// Which file, and how long its link works.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct LinkQuery {
+    /// Which file.
+    #[param(value_type = Option<DownloadAsset>)]
+    asset: Option<String>,
+    /// Seconds; clamped to 60 to 604800.
+    #[param(value_type = Option<i64>, default = 3600)]
+    expires: Option<String>,
+}
+
+/// Answers with a link to download a file
+#[utoipa::path(get, path = "/renders/{id}/download-url", tag = "files", params(("id" = String, Path), LinkQuery),
+    responses((status = 200, description = "The link.", body = Data<AssetUrl>)))]
+pub(crate) async fn get_download_url(
+    State(api): State<Api>,
+    Reader(caller): Reader,
+    Path(id): Path<String>,
+    Query(query): Query<LinkQuery>,
+) -> Result<Response> {
+    let expires = whole_number("expires", query.expires.as_deref())?;
+    Ok(ok(api.service.download_url(&caller, &id, query.asset.as_deref(), expires).await?))
+}

@@ -1,0 +1,115 @@
+//! The description of the interface.
+
+use std::collections::BTreeSet;
+
+use plinth_spec::ErrorCode;
+use serde_json::Value;
+
+fn document() -> Value {
+    serde_json::to_value(plinth_api::document()).unwrap()
+}
+
+fn operations(document: &Value) -> Vec<(String, Value)> {
+    let items = document["paths"].as_object().unwrap().iter();
+    items
+        .flat_map(|(path, item)| {
+            let methods = item.as_object().unwrap().iter();
+            methods.map(move |(method, operation)| (format!("{method} {path}"), operation.clone()))
+        })
+        .collect()
+}
+
+#[test]
+fn the_document_is_openapi_3_1_and_has_every_endpoint() {
+    let document = document();
+    assert_eq!(document["openapi"], "3.1.0");
+    assert_eq!(document["info"]["version"], "1.0.0");
+    let names: BTreeSet<String> = operations(&document).into_iter().map(|(name, _)| name).collect();
+    for name in [
+        "post /models",
+        "post /models/ingest",
+        "post /models/create-upload-url",
+        "post /models/finalize",
+        "post /models/check-hash",
+        "get /models",
+        "get /models/{modelId}",
+        "patch /models/{modelId}",
+        "delete /models/{modelId}",
+        "patch /models/{modelId}/archive",
+        "patch /models/{modelId}/unarchive",
+        "get /models/{modelId}/file",
+        "get /models/{modelId}/file-url",
+        "post /renders",
+        "post /renders/batch",
+        "get /renders",
+        "get /renders/{id}",
+        "patch /renders/{id}/dismiss",
+        "post /renders/{id}/cancel",
+        "delete /renders/{id}",
+        "get /renders/{id}/video",
+        "get /renders/{id}/poster",
+        "get /renders/{id}/thumb",
+        "get /renders/{id}/bundle",
+        "get /renders/{id}/hls",
+        "get /renders/{id}/download-url",
+        "get /renders/{id}/dataset",
+        "post /overlays",
+        "get /overlays",
+        "delete /overlays/{id}",
+        "post /overlays/resolve",
+        "post /assets/textures",
+        "get /assets/textures",
+        "delete /assets/textures/{id}",
+        "post /assets/envs",
+        "get /assets/envs",
+        "delete /assets/envs/{id}",
+        "get /account",
+        "post /quote",
+        "get /products",
+        "get /purchases",
+        "get /health",
+    ] {
+        assert!(names.contains(name), "{name} is missing of {names:?}");
+    }
+}
+
+#[test]
+fn every_reference_leads_somewhere() {
+    let document = document();
+    let mut open = vec![&document];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(members) => {
+                if let Some(reference) = members.get("$ref").and_then(Value::as_str) {
+                    let pointer = reference.trim_start_matches('#');
+                    assert!(document.pointer(pointer).is_some(), "{reference}");
+                }
+                open.extend(members.values());
+            }
+            Value::Array(items) => open.extend(items),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn every_error_code_is_described_somewhere() {
+    let document = document();
+    let text: String = operations(&document).iter().map(|(_, operation)| operation["responses"].to_string()).collect();
+    for code in ErrorCode::ALL {
+        // This one answers a method that no operation has.
+        if *code != ErrorCode::MethodNotAllowed {
+            assert!(text.contains(&format!("`{}`", code.as_str())), "{}", code.as_str());
+        }
+    }
+}
+
+#[test]
+fn operations_need_the_key_except_health() {
+    let document = document();
+    for (name, operation) in operations(&document) {
+        let needs_key = operation["security"].to_string().contains("key");
+        assert_eq!(needs_key, name != "get /health", "{name}");
+        assert_eq!(operation["responses"].get("401").is_some(), needs_key, "{name}");
+    }
+}

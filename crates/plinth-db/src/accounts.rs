@@ -1,0 +1,96 @@
+//! Accounts and their two pools of credits.
+
+use plinth_spec::funding::{Balance, Pool};
+use plinth_spec::id::AccountId;
+
+use crate::row::Row;
+use crate::sql::{Sql, params};
+use crate::{Conn, Result, Tx};
+
+/// An account.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// Identifier.
+    pub id: AccountId,
+    /// E-mail address, lower-case.
+    pub email: String,
+    /// Argon2 hash of the password, where it has one.
+    pub password_hash: Option<String>,
+    /// Whether it administers the installation.
+    pub is_admin: bool,
+    /// Since when it is shut out.
+    pub suspended_at: Option<i64>,
+    /// What it owns.
+    pub balance: Balance,
+    /// When it was created.
+    pub created_at: i64,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("SELECT id, email, password_hash, is_admin, suspended_at, paid, free, created_at FROM accounts ", $rest)
+    };
+}
+
+fn account(row: &Row) -> Result<Account> {
+    Ok(Account {
+        id: row.parsed("id", AccountId::parse)?,
+        email: row.text("email")?,
+        password_hash: row.maybe_text("password_hash")?,
+        is_admin: row.flag("is_admin")?,
+        suspended_at: row.maybe_int("suspended_at")?,
+        balance: Balance { paid: row.count("paid")?, free: row.count("free")? },
+        created_at: row.int("created_at")?,
+    })
+}
+
+/// Adds an account. Its pools start empty: credits come by the ledger.
+pub async fn insert(tx: &mut Tx, account: &Account) -> Result<()> {
+    let sql = "INSERT INTO accounts (id, email, password_hash, is_admin, suspended_at, paid, free, created_at) \
+               VALUES ($1, $2, $3, $4, $5, 0, 0, $6)";
+    let a = account;
+    let params = params![&a.id, a.email.as_str(), a.password_hash.as_deref(), a.is_admin, a.suspended_at, a.created_at];
+    tx.execute(sql, params).await.map(drop)
+}
+
+/// The account with an identifier.
+pub async fn find(conn: &mut Conn, id: &AccountId) -> Result<Option<Account>> {
+    conn.fetch_optional(select!("WHERE id = $1"), params![id]).await?.as_ref().map(account).transpose()
+}
+
+/// The account with an e-mail address, which is lower-case.
+pub async fn find_by_email(conn: &mut Conn, email: &str) -> Result<Option<Account>> {
+    conn.fetch_optional(select!("WHERE email = $1"), params![email]).await?.as_ref().map(account).transpose()
+}
+
+/// How many there are.
+pub async fn count(conn: &mut Conn) -> Result<u64> {
+    conn.fetch_one("SELECT count(*) AS n FROM accounts", params![]).await?.count("n")
+}
+
+/// The account, held against every other transaction that moves its credits until this one ends. Whatever charges or
+/// refunds takes this lock before it touches a render, so that nobody waits in a circle.
+pub async fn lock(tx: &mut Tx, id: &AccountId) -> Result<Option<Account>> {
+    // SQLite has one writer at a time anyway.
+    let sql = Sql { sqlite: select!("WHERE id = $1"), postgres: select!("WHERE id = $1 FOR UPDATE") };
+    tx.fetch_optional(sql, params![id]).await?.as_ref().map(account).transpose()
+}
+
+/// Moves credits into a pool, or out of it with a negative number. False: the pool does not have as many.
+pub(crate) async fn move_credits(tx: &mut Tx, id: &AccountId, pool: Pool, credits: i64) -> Result<bool> {
+    let sql = match pool {
+        Pool::Paid => "UPDATE accounts SET paid = paid + $2 WHERE id = $1 AND paid + $2 >= 0",
+        Pool::Free => "UPDATE accounts SET free = free + $2 WHERE id = $1 AND free + $2 >= 0",
+    };
+    Ok(tx.execute(sql, params![id, credits]).await? == 1)
+}
+
+/// Shuts an account out, or lets it in again.
+pub async fn set_suspended(tx: &mut Tx, id: &AccountId, since: Option<i64>) -> Result<()> {
+    tx.execute("UPDATE accounts SET suspended_at = $2 WHERE id = $1", params![id, since]).await.map(drop)
+}
+
+/// Changes or removes the password.
+pub async fn set_password_hash(tx: &mut Tx, id: &AccountId, hash: Option<&str>) -> Result<()> {
+    tx.execute("UPDATE accounts SET password_hash = $2 WHERE id = $1", params![id, hash]).await.map(drop)
+}

@@ -1,0 +1,91 @@
+//! Environments.
+
+use plinth_spec::id::{EnvId, WorkspaceId};
+
+use crate::row::Row;
+use crate::sql::params;
+use crate::{Conn, Result, Tx};
+
+/// An environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Env {
+    /// Identifier.
+    pub id: EnvId,
+    /// Whose it is.
+    pub workspace_id: WorkspaceId,
+    /// Its name.
+    pub name: String,
+    /// Bytes of all parts together.
+    pub file_size: u64,
+    /// Columns.
+    pub width: Option<u32>,
+    /// Rows.
+    pub height: Option<u32>,
+    /// Whether it has a thumbnail.
+    pub has_thumb: bool,
+    /// When it was uploaded.
+    pub created_at: i64,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("SELECT id, workspace_id, name, file_size, width, height, has_thumb, created_at FROM envs ", $rest)
+    };
+}
+
+/// Adds an environment.
+pub async fn insert(tx: &mut Tx, env: &Env) -> Result<()> {
+    let e = env;
+    let sql = "INSERT INTO envs (id, workspace_id, name, file_size, width, height, has_thumb, created_at) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    let params = params![
+        &e.id,
+        &e.workspace_id,
+        e.name.as_str(),
+        e.file_size.cast_signed(),
+        e.width.map(i64::from),
+        e.height.map(i64::from),
+        e.has_thumb,
+        e.created_at,
+    ];
+    tx.execute(sql, params).await.map(drop)
+}
+
+/// An environment of a workspace.
+pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &EnvId) -> Result<Option<Env>> {
+    let sql = select!("WHERE id = $1 AND workspace_id = $2");
+    conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(env).transpose()
+}
+
+/// All environments of a workspace, newest first.
+pub async fn list(conn: &mut Conn, workspace: &WorkspaceId) -> Result<Vec<Env>> {
+    let sql = select!("WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC");
+    conn.fetch_all(sql, params![workspace]).await?.iter().map(env).collect()
+}
+
+/// How many a workspace has, and their bytes together.
+pub async fn usage(conn: &mut Conn, workspace: &WorkspaceId) -> Result<(u64, u64)> {
+    let sql = "SELECT count(*) AS n, CAST(coalesce(sum(file_size), 0) AS BIGINT) AS bytes \
+               FROM envs WHERE workspace_id = $1";
+    let row = conn.fetch_one(sql, params![workspace]).await?;
+    Ok((row.count("n")?, row.count("bytes")?))
+}
+
+/// Removes an environment of a workspace.
+pub async fn delete(tx: &mut Tx, workspace: &WorkspaceId, id: &EnvId) -> Result<bool> {
+    let sql = "DELETE FROM envs WHERE id = $1 AND workspace_id = $2";
+    Ok(tx.execute(sql, params![id, workspace]).await? == 1)
+}
+
+fn env(row: &Row) -> Result<Env> {
+    Ok(Env {
+        id: row.parsed("id", EnvId::parse)?,
+        workspace_id: row.parsed("workspace_id", WorkspaceId::parse)?,
+        name: row.text("name")?,
+        file_size: row.count("file_size")?,
+        width: row.maybe_pixels("width")?,
+        height: row.maybe_pixels("height")?,
+        has_thumb: row.flag("has_thumb")?,
+        created_at: row.int("created_at")?,
+    })
+}

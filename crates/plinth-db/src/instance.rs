@@ -1,0 +1,17 @@
+//! What an installation keeps of itself, such as the secret that signs its links.
+
+use crate::sql::params;
+use crate::{Conn, Result, Tx};
+
+/// A value.
+pub async fn find(conn: &mut Conn, key: &str) -> Result<Option<String>> {
+    let row = conn.fetch_optional("SELECT value FROM instance WHERE key = $1", params![key]).await?;
+    row.map(|row| row.text("value")).transpose()
+}
+
+/// Keeps a value unless there is one already, and returns the one that is kept.
+pub async fn insert_or_find(tx: &mut Tx, key: &str, value: &str) -> Result<String> {
+    let sql = "INSERT INTO instance (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING";
+    tx.execute(sql, params![key, value]).await?;
+    tx.fetch_one("SELECT value FROM instance WHERE key = $1", params![key]).await?.text("value")
+}

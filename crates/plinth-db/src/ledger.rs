@@ -1,0 +1,122 @@
+//! The ledger: every movement of credits, in the transaction that moves them.
+
+use plinth_spec::funding::Pool;
+use plinth_spec::id::{AccountId, EntryId, RenderId, WorkspaceId};
+use plinth_spec::wire::{LedgerEntry, LedgerType, Timestamp};
+
+use crate::row::Row;
+use crate::sql::params;
+use crate::{Conn, Result, Tx, accounts};
+
+/// A movement of credits.
+#[derive(Clone, Debug)]
+pub struct NewEntry {
+    /// Identifier.
+    pub id: EntryId,
+    /// Whose credits.
+    pub account_id: AccountId,
+    /// Where they were spent.
+    pub workspace_id: Option<WorkspaceId>,
+    /// What for.
+    pub render_id: Option<RenderId>,
+    /// Why.
+    pub kind: LedgerType,
+    /// Which pool.
+    pub pool: Pool,
+    /// How many: positive comes in, negative goes out.
+    pub credits: i64,
+    /// What was paid for them in cents.
+    pub price_cents: i64,
+    /// Where they came from.
+    pub source: String,
+    /// In words.
+    pub description: String,
+    /// When.
+    pub created_at: i64,
+}
+
+/// What became of a movement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Posted {
+    /// The balance changed and the entry is written.
+    Done,
+    /// The pool does not have as many credits; nothing changed.
+    Short,
+    /// This render was charged or refunded before; nothing changed.
+    Again,
+}
+
+/// Moves credits and writes the entry, both or neither: an account's balance is the sum of its entries.
+pub async fn post(tx: &mut Tx, entry: &NewEntry) -> Result<Posted> {
+    let e = entry;
+    let again = "SELECT id FROM ledger WHERE render_id = $1 AND type = $2";
+    if tx.fetch_optional(again, params![e.render_id.as_ref(), e.kind.as_str()]).await?.is_some() {
+        return Ok(Posted::Again);
+    }
+    if !accounts::move_credits(tx, &e.account_id, e.pool, e.credits).await? {
+        return Ok(Posted::Short);
+    }
+    // Unique indexes hold the rule even against a caller that does not hold the account.
+    let sql = "INSERT INTO ledger (id, account_id, workspace_id, render_id, type, pool, credits, price_cents, \
+               source, description, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
+    let params = params![
+        &e.id,
+        &e.account_id,
+        e.workspace_id.as_ref(),
+        e.render_id.as_ref(),
+        e.kind.as_str(),
+        e.pool.as_str(),
+        e.credits,
+        e.price_cents,
+        e.source.as_str(),
+        e.description.as_str(),
+        e.created_at,
+    ];
+    tx.execute(sql, params).await?;
+    Ok(Posted::Done)
+}
+
+/// Entries of an account, newest first; only those of one workspace when it is given.
+pub async fn list(
+    conn: &mut Conn,
+    account: &AccountId,
+    workspace: Option<&WorkspaceId>,
+    limit: u32,
+    offset: u64,
+) -> Result<Vec<LedgerEntry>> {
+    let sql = "SELECT id, created_at, type, credits, price_cents, source, description, render_id FROM ledger \
+               WHERE account_id = $1 AND ($2 IS NULL OR workspace_id = $2) \
+               ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4";
+    let params = params![account, workspace, i64::from(limit), offset.cast_signed()];
+    conn.fetch_all(sql, params).await?.iter().map(entry).collect()
+}
+
+/// How many entries [`list`] has.
+pub async fn count(conn: &mut Conn, account: &AccountId, workspace: Option<&WorkspaceId>) -> Result<u64> {
+    let sql = "SELECT count(*) AS n FROM ledger WHERE account_id = $1 AND ($2 IS NULL OR workspace_id = $2)";
+    conn.fetch_one(sql, params![account, workspace]).await?.count("n")
+}
+
+/// Accounts whose balance is not the sum of their entries: none, always. For checks.
+pub async fn find_unbalanced(conn: &mut Conn) -> Result<Vec<AccountId>> {
+    let sql = "SELECT a.id FROM accounts a LEFT JOIN ledger l ON l.account_id = a.id \
+               GROUP BY a.id, a.paid, a.free \
+               HAVING a.paid <> CAST(coalesce(sum(CASE WHEN l.pool = 'paid' THEN l.credits END), 0) AS BIGINT) \
+               OR a.free <> CAST(coalesce(sum(CASE WHEN l.pool = 'free' THEN l.credits END), 0) AS BIGINT) \
+               ORDER BY a.id";
+    let rows = conn.fetch_all(sql, params![]).await?;
+    rows.iter().map(|row| row.parsed("id", AccountId::parse)).collect()
+}
+
+fn entry(row: &Row) -> Result<LedgerEntry> {
+    Ok(LedgerEntry {
+        id: row.parsed("id", EntryId::parse)?,
+        created_at: Timestamp(row.int("created_at")?),
+        kind: row.parsed("type", LedgerType::from_name)?,
+        credits: row.int("credits")?,
+        price_cents: row.int("price_cents")?,
+        source: row.text("source")?,
+        description: row.text("description")?,
+        render_id: row.maybe_parsed("render_id", RenderId::parse)?,
+    })
+}

@@ -1,0 +1,27 @@
+//! The tables, version by version. A file that was ever released never changes.
+
+use std::borrow::Cow;
+
+use sqlx::migrate::{Migration, MigrationType, Migrator};
+
+const FILES: &[(i64, &str, &str)] = &[
+    (1, "accounts", include_str!("../migrations/0001_accounts.sql")),
+    (2, "models", include_str!("../migrations/0002_models.sql")),
+    (3, "renders", include_str!("../migrations/0003_renders.sql")),
+    (4, "assets", include_str!("../migrations/0004_assets.sql")),
+    (5, "traffic", include_str!("../migrations/0005_traffic.sql")),
+];
+
+/// All versions, in order.
+pub(crate) fn migrator() -> Migrator {
+    let migrations = FILES.iter().map(|(version, name, sql)| {
+        Migration::new(
+            *version,
+            Cow::Borrowed(*name),
+            MigrationType::Simple,
+            sqlx::SqlSafeStr::into_sql_str(*sql),
+            false,
+        )
+    });
+    Migrator::with_migrations(migrations.collect())
+}

@@ -1,0 +1,224 @@
+//! Models.
+
+use plinth_spec::id::{ModelId, WorkspaceId};
+use plinth_spec::page::{PageRequest, Start};
+use plinth_spec::state::ModelStatus;
+
+use crate::row::Row;
+use crate::sql::params;
+use crate::{Conn, Result, Tx};
+
+/// A model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// Identifier.
+    pub id: ModelId,
+    /// Whose it is.
+    pub workspace_id: WorkspaceId,
+    /// Name of the uploaded file.
+    pub original_name: String,
+    /// Display title.
+    pub title: Option<String>,
+    /// Product code.
+    pub sku: Option<String>,
+    /// Words to find it by; in [`insert`] they are not written.
+    pub tags: Vec<String>,
+    /// Bytes of the stored GLB.
+    pub file_size: u64,
+    /// Hex SHA-256 of the stored GLB.
+    pub sha256: String,
+    /// Clips, as JSON.
+    pub animations: String,
+    /// Number of clips.
+    pub animation_count: u64,
+    /// Mesh names, as JSON; none: not extracted.
+    pub mesh_names: Option<String>,
+    /// Material names, as JSON; none: not extracted.
+    pub material_names: Option<String>,
+    /// Where it stands.
+    pub status: ModelStatus,
+    /// When it was uploaded.
+    pub created_at: i64,
+    /// When anything about it last changed.
+    pub updated_at: i64,
+}
+
+/// Which models a list has.
+#[derive(Clone, Debug)]
+pub struct ModelFilter {
+    /// Whose.
+    pub workspace_id: WorkspaceId,
+    /// In this state only; none: any but deleted.
+    pub status: Option<ModelStatus>,
+    /// With at least one of these words; empty: all.
+    pub tags: Vec<String>,
+    /// Changed at or after this instant.
+    pub updated_since: Option<i64>,
+}
+
+macro_rules! columns {
+    () => {
+        "m.id, m.workspace_id, m.original_name, m.title, m.sku, m.file_size, m.sha256, m.animations, \
+         m.animation_count, m.mesh_names, m.material_names, m.status, m.created_at, m.updated_at, \
+         (SELECT string_agg(t.tag, '\u{1f}' ORDER BY t.position) FROM model_tags t WHERE t.model_id = m.id) AS tags"
+    };
+}
+// A tag is looked for between separators that no tag holds.
+macro_rules! filter {
+    () => {
+        "FROM models m WHERE m.workspace_id = $1 AND m.status <> 'deleted' AND ($2 IS NULL OR m.status = $2) \
+         AND ($3 IS NULL OR m.updated_at >= $3) \
+         AND ($4 IS NULL OR EXISTS (SELECT 1 FROM model_tags t WHERE t.model_id = m.id \
+         AND replace($4, '\u{1f}' || t.tag || '\u{1f}', '') <> $4)) "
+    };
+}
+
+/// Adds a model, without tags.
+pub async fn insert(tx: &mut Tx, model: &Model) -> Result<()> {
+    let m = model;
+    let sql = "INSERT INTO models (id, workspace_id, original_name, title, sku, file_size, sha256, animations, \
+               animation_count, mesh_names, material_names, status, created_at, updated_at) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+    let params = params![
+        &m.id,
+        &m.workspace_id,
+        m.original_name.as_str(),
+        m.title.as_deref(),
+        m.sku.as_deref(),
+        m.file_size.cast_signed(),
+        m.sha256.as_str(),
+        m.animations.as_str(),
+        m.animation_count.cast_signed(),
+        m.mesh_names.as_deref(),
+        m.material_names.as_deref(),
+        m.status.as_str(),
+        m.created_at,
+        m.updated_at,
+    ];
+    tx.execute(sql, params).await.map(drop)
+}
+
+/// A model of a workspace that is not deleted.
+pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &ModelId) -> Result<Option<Model>> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM models m WHERE m.id = $1 AND m.workspace_id = $2 AND m.status <> 'deleted'"
+    );
+    conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(model).transpose()
+}
+
+/// The active model of a workspace that has this file; the newest when there are several.
+pub async fn find_active_by_sha256(conn: &mut Conn, workspace: &WorkspaceId, sha256: &str) -> Result<Option<ModelId>> {
+    let sql = "SELECT id FROM models WHERE workspace_id = $1 AND sha256 = $2 AND status = 'active' \
+               ORDER BY created_at DESC, id DESC LIMIT 1";
+    let row = conn.fetch_optional(sql, params![workspace, sha256]).await?;
+    row.map(|row| row.parsed("id", ModelId::parse)).transpose()
+}
+
+/// One page, newest first. In cursor mode there is one row more than the limit when the list goes on.
+pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> Result<Vec<Model>> {
+    let rows = match &page.start {
+        Start::Offset(offset) => {
+            let sql = concat!(
+                "SELECT ",
+                columns!(),
+                " ",
+                filter!(),
+                "ORDER BY m.created_at DESC, m.id DESC LIMIT $5 OFFSET $6"
+            );
+            let tags = separated(&filter.tags);
+            let params = params![
+                &filter.workspace_id,
+                filter.status.map(ModelStatus::as_str),
+                filter.updated_since,
+                tags.as_deref(),
+                i64::from(page.limit),
+                offset.cast_signed(),
+            ];
+            conn.fetch_all(sql, params).await?
+        }
+        Start::After(position) => {
+            let sql = concat!(
+                "SELECT ",
+                columns!(),
+                " ",
+                filter!(),
+                "AND (m.created_at, m.id) < ($5, $6) ORDER BY m.created_at DESC, m.id DESC LIMIT $7"
+            );
+            let tags = separated(&filter.tags);
+            let (created_at, id) = position.as_ref().map_or((i64::MAX, ""), |p| (p.created_at_ms, p.id.as_str()));
+            let params = params![
+                &filter.workspace_id,
+                filter.status.map(ModelStatus::as_str),
+                filter.updated_since,
+                tags.as_deref(),
+                created_at,
+                id,
+                i64::from(page.limit) + 1,
+            ];
+            conn.fetch_all(sql, params).await?
+        }
+    };
+    rows.iter().map(model).collect()
+}
+
+/// How many models a list has on all its pages.
+pub async fn count(conn: &mut Conn, filter: &ModelFilter) -> Result<u64> {
+    let tags = separated(&filter.tags);
+    let params =
+        params![&filter.workspace_id, filter.status.map(ModelStatus::as_str), filter.updated_since, tags.as_deref()];
+    conn.fetch_one(concat!("SELECT count(*) AS n ", filter!()), params).await?.count("n")
+}
+
+/// Moves a model from one state to another. False: it is not in that state.
+pub async fn set_status(tx: &mut Tx, id: &ModelId, from: ModelStatus, to: ModelStatus, now: i64) -> Result<bool> {
+    let sql = "UPDATE models SET status = $3, updated_at = CASE WHEN updated_at < $4 THEN $4 ELSE updated_at + 1 END \
+               WHERE id = $1 AND status = $2";
+    Ok(tx.execute(sql, params![id, from.as_str(), to.as_str(), now]).await? == 1)
+}
+
+/// Writes title, product code and words.
+pub async fn update(
+    tx: &mut Tx,
+    id: &ModelId,
+    title: Option<&str>,
+    sku: Option<&str>,
+    tags: &[String],
+    now: i64,
+) -> Result<()> {
+    let sql = "UPDATE models SET title = $2, sku = $3, \
+               updated_at = CASE WHEN updated_at < $4 THEN $4 ELSE updated_at + 1 END WHERE id = $1";
+    tx.execute(sql, params![id, title, sku, now]).await?;
+    tx.execute("DELETE FROM model_tags WHERE model_id = $1", params![id]).await?;
+    for (position, tag) in (0i64..).zip(tags) {
+        let sql = "INSERT INTO model_tags (model_id, position, tag) VALUES ($1, $2, $3)";
+        tx.execute(sql, params![id, position, tag.as_str()]).await?;
+    }
+    Ok(())
+}
+
+fn separated(tags: &[String]) -> Option<String> {
+    let one = |tag: &String| format!("\u{1f}{tag}\u{1f}");
+    (!tags.is_empty()).then(|| tags.iter().map(one).collect())
+}
+
+fn model(row: &Row) -> Result<Model> {
+    Ok(Model {
+        id: row.parsed("id", ModelId::parse)?,
+        workspace_id: row.parsed("workspace_id", WorkspaceId::parse)?,
+        original_name: row.text("original_name")?,
+        title: row.maybe_text("title")?,
+        sku: row.maybe_text("sku")?,
+        tags: row.maybe_text("tags")?.map_or_else(Vec::new, |t| t.split('\u{1f}').map(str::to_owned).collect()),
+        file_size: row.count("file_size")?,
+        sha256: row.text("sha256")?,
+        animations: row.text("animations")?,
+        animation_count: row.count("animation_count")?,
+        mesh_names: row.maybe_text("mesh_names")?,
+        material_names: row.maybe_text("material_names")?,
+        status: row.parsed("status", ModelStatus::from_name)?,
+        created_at: row.int("created_at")?,
+        updated_at: row.int("updated_at")?,
+    })
+}

@@ -1,0 +1,123 @@
+//! Opening a database.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr as _;
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{PgPool, SqlitePool};
+
+use crate::Result;
+use crate::conn::{Conn, Inner};
+use crate::error::DbError;
+use crate::migrate::migrator;
+use crate::sql::params;
+use crate::tx::Tx;
+
+/// How long a caller waits for a connection, and a SQLite writer for the file.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Connections that read SQLite at a time.
+const SQLITE_READERS: u32 = 4;
+
+/// How a database is opened.
+#[derive(Clone, Copy, Debug)]
+pub struct DbOptions {
+    /// Connections to PostgreSQL.
+    pub postgres_connections: u32,
+}
+
+impl Default for DbOptions {
+    fn default() -> Self {
+        Self { postgres_connections: 16 }
+    }
+}
+
+/// An open database. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Db(Pools);
+
+#[derive(Clone, Debug)]
+enum Pools {
+    // One writer: SQLite has one anyway, and waiting in the pool is fair, waiting for the file is not.
+    Sqlite { writer: SqlitePool, readers: SqlitePool },
+    Postgres(PgPool),
+}
+
+impl Db {
+    /// Opens `sqlite://FILE` or `postgres://…` and brings its tables up to date.
+    /// Errors: a malformed address, a database that cannot be reached, tables of a newer version.
+    pub async fn open(address: &str, options: DbOptions) -> Result<Self> {
+        let pools = if let Some(path) = address.strip_prefix("sqlite://") {
+            open_sqlite(Path::new(path)).await?
+        } else if address.starts_with("postgres://") || address.starts_with("postgresql://") {
+            open_postgres(address, options).await?
+        } else {
+            let scheme = address.split(':').next().unwrap_or_default();
+            return Err(DbError::Address { problem: format!("'{scheme}' is not a known kind") });
+        };
+        match &pools {
+            Pools::Sqlite { writer, .. } => migrator().run(writer).await?,
+            Pools::Postgres(pool) => migrator().run(pool).await?,
+        }
+        Ok(Self(pools))
+    }
+
+    /// A connection that reads.
+    pub async fn read(&self) -> Result<Conn> {
+        Ok(Conn(match &self.0 {
+            Pools::Sqlite { readers, .. } => Inner::SqliteReader(readers.acquire().await?),
+            Pools::Postgres(pool) => Inner::PostgresReader(pool.acquire().await?),
+        }))
+    }
+
+    /// Whether the database answers.
+    pub async fn ping(&self) -> Result<()> {
+        self.read().await?.fetch_one("SELECT CAST(1 AS BIGINT) AS one", params![]).await?.int("one").map(drop)
+    }
+
+    /// Closes all connections and waits for those in use.
+    pub async fn close(&self) {
+        match &self.0 {
+            Pools::Sqlite { writer, readers } => {
+                readers.close().await;
+                writer.close().await;
+            }
+            Pools::Postgres(pool) => pool.close().await,
+        }
+    }
+
+    pub(crate) async fn begin(&self) -> Result<Tx> {
+        Ok(Tx::new(Conn(match &self.0 {
+            // A deferred transaction that turns into a writing one is refused at once when another writes.
+            Pools::Sqlite { writer, .. } => Inner::SqliteWriter(writer.begin_with("BEGIN IMMEDIATE").await?),
+            Pools::Postgres(pool) => Inner::PostgresWriter(pool.begin().await?),
+        })))
+    }
+}
+
+async fn open_sqlite(path: &Path) -> Result<Pools> {
+    if path.as_os_str().is_empty() {
+        return Err(DbError::Address { problem: "the file is missing".to_owned() });
+    }
+    let options = SqliteConnectOptions::new()
+        .filename(PathBuf::from(path))
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .busy_timeout(PATIENCE)
+        .foreign_keys(true);
+    let writer = SqlitePoolOptions::new().max_connections(1).acquire_timeout(PATIENCE).connect_with(options.clone());
+    let writer = writer.await?;
+    let readers = SqlitePoolOptions::new().max_connections(SQLITE_READERS).acquire_timeout(PATIENCE);
+    let readers = readers.connect_lazy_with(options.pragma("query_only", "on"));
+    Ok(Pools::Sqlite { writer, readers })
+}
+
+async fn open_postgres(address: &str, options: DbOptions) -> Result<Pools> {
+    // The address may hold a password: the message says nothing of it.
+    let connect = PgConnectOptions::from_str(address)
+        .map_err(|_secret| DbError::Address { problem: "it is not a PostgreSQL address".to_owned() })?;
+    let pool = PgPoolOptions::new().max_connections(options.postgres_connections).acquire_timeout(PATIENCE);
+    Ok(Pools::Postgres(pool.connect_with(connect).await?))
+}

@@ -1,0 +1,30 @@
+//! How many requests somebody has made in the current window.
+
+use crate::sql::params;
+use crate::{Result, Tx};
+
+/// A window with the request just counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Requests so far, this one included.
+    pub requests: u64,
+    /// When the window ends.
+    pub ends_at: i64,
+}
+
+/// Counts a request: in the current window, or in a new one when that has ended.
+pub async fn count(tx: &mut Tx, key: &str, length_ms: i64, now: i64) -> Result<Window> {
+    let sql = "INSERT INTO rate_windows (key, started_at, ends_at, requests) VALUES ($1, $2, $3, 1) \
+               ON CONFLICT (key) DO UPDATE SET \
+               requests = CASE WHEN rate_windows.ends_at <= $2 THEN 1 ELSE rate_windows.requests + 1 END, \
+               started_at = CASE WHEN rate_windows.ends_at <= $2 THEN $2 ELSE rate_windows.started_at END, \
+               ends_at = CASE WHEN rate_windows.ends_at <= $2 THEN $3 ELSE rate_windows.ends_at END \
+               RETURNING requests, ends_at";
+    let row = tx.fetch_one(sql, params![key, now, now + length_ms]).await?;
+    Ok(Window { requests: row.count("requests")?, ends_at: row.int("ends_at")? })
+}
+
+/// Removes windows that have ended.
+pub async fn delete_ended(tx: &mut Tx, now: i64) -> Result<u64> {
+    tx.execute("DELETE FROM rate_windows WHERE ends_at <= $1", params![now]).await
+}

@@ -1,0 +1,272 @@
+//! Renders. The row is the job.
+
+use plinth_spec::FailureCode;
+use plinth_spec::funding::Pool;
+use plinth_spec::id::{AccountId, ModelId, RenderId, WorkspaceId};
+use plinth_spec::page::{PageRequest, Start};
+use plinth_spec::state::{HlsStatus, RenderStatus};
+
+use crate::row::Row;
+use crate::sql::params;
+use crate::{Conn, Result, Tx};
+
+/// A render.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Render {
+    /// Identifier.
+    pub id: RenderId,
+    /// Whose it is.
+    pub workspace_id: WorkspaceId,
+    /// What it shows.
+    pub model_id: ModelId,
+    /// Who was charged.
+    pub payer_id: AccountId,
+    /// Canonical settings, as JSON.
+    pub settings: String,
+    /// Hex SHA-256 of the settings.
+    pub settings_sha256: String,
+    /// The idempotency key; empty for none.
+    pub replay_key: String,
+    /// Which one of equal renders of the same request.
+    pub replay_ordinal: i64,
+    /// Whether it is the free preview of an upload.
+    pub is_system_preview: bool,
+    /// The pool that was charged; none: it was free.
+    pub pool: Option<Pool>,
+    /// What was charged.
+    pub credits: u64,
+    /// Where it stands.
+    pub status: RenderStatus,
+    /// Where its HLS packaging stands.
+    pub hls_status: HlsStatus,
+    /// What went wrong, for programs.
+    pub failure_code: Option<FailureCode>,
+    /// What went wrong, for people.
+    pub error_message: Option<String>,
+    /// What the settings named and is missing, as a JSON list of texts.
+    pub warnings: String,
+    /// How often a worker has taken it.
+    pub attempt: i64,
+    /// How often a worker has taken its packaging.
+    pub hls_attempt: i64,
+    /// The attempt whose poster counts.
+    pub poster_attempt: Option<i64>,
+    /// The attempt whose files count.
+    pub files_attempt: Option<i64>,
+    /// Which files there are, as JSON.
+    pub files: Option<String>,
+    /// When it was created.
+    pub created_at: i64,
+    /// When its state last changed.
+    pub updated_at: i64,
+}
+
+/// Which renders a list has.
+#[derive(Clone, Debug)]
+pub struct RenderFilter {
+    /// Whose.
+    pub workspace_id: WorkspaceId,
+    /// Of this model only.
+    pub model_id: Option<ModelId>,
+    /// In this state only.
+    pub status: Option<RenderStatus>,
+    /// Changed at or after this instant.
+    pub updated_since: Option<i64>,
+}
+
+macro_rules! columns {
+    () => {
+        "id, workspace_id, model_id, payer_id, settings, settings_sha256, replay_key, replay_ordinal, \
+         is_system_preview, pool, credits, status, hls_status, failure_code, error_message, warnings, attempt, \
+         hls_attempt, poster_attempt, files_attempt, files, created_at, updated_at"
+    };
+}
+pub(crate) use columns;
+
+macro_rules! filter {
+    () => {
+        " FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL AND ($2 IS NULL OR model_id = $2) \
+         AND ($3 IS NULL OR status = $3) AND ($4 IS NULL OR updated_at >= $4) "
+    };
+}
+
+/// Adds a render.
+pub async fn insert(tx: &mut Tx, render: &Render) -> Result<()> {
+    let r = render;
+    let sql = "INSERT INTO renders (id, workspace_id, model_id, payer_id, settings, settings_sha256, replay_key, \
+               replay_ordinal, is_system_preview, pool, credits, status, hls_status, warnings, attempt, hls_attempt, \
+               created_at, updated_at) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, 0, $15, $15)";
+    let params = params![
+        &r.id,
+        &r.workspace_id,
+        &r.model_id,
+        &r.payer_id,
+        r.settings.as_str(),
+        r.settings_sha256.as_str(),
+        r.replay_key.as_str(),
+        r.replay_ordinal,
+        r.is_system_preview,
+        r.pool.map(Pool::as_str),
+        r.credits.cast_signed(),
+        r.status.as_str(),
+        r.hls_status.as_str(),
+        r.warnings.as_str(),
+        r.created_at,
+    ];
+    tx.execute(sql, params).await.map(drop)
+}
+
+/// A render of a workspace.
+pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &RenderId) -> Result<Option<Render>> {
+    let sql =
+        concat!("SELECT ", columns!(), " FROM renders WHERE id = $1 AND workspace_id = $2 AND deleted_at IS NULL");
+    conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(render).transpose()
+}
+
+/// A render of any workspace, for workers.
+pub async fn find_anywhere(conn: &mut Conn, id: &RenderId) -> Result<Option<Render>> {
+    let sql = concat!("SELECT ", columns!(), " FROM renders WHERE id = $1 AND deleted_at IS NULL");
+    conn.fetch_optional(sql, params![id]).await?.as_ref().map(render).transpose()
+}
+
+/// The newest render that the same request made since an instant, with the same place among equal ones.
+pub async fn find_earlier(
+    conn: &mut Conn,
+    workspace: &WorkspaceId,
+    model: &ModelId,
+    settings_sha256: &str,
+    replay_key: &str,
+    ordinal: i64,
+    since: i64,
+) -> Result<Option<Render>> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM renders WHERE workspace_id = $1 AND settings_sha256 = $3 AND created_at >= $6 AND model_id = $2 \
+         AND replay_key = $4 AND replay_ordinal = $5 AND NOT is_system_preview AND deleted_at IS NULL \
+         AND status NOT IN ('error', 'failed') ORDER BY created_at DESC, id DESC LIMIT 1"
+    );
+    let row = conn.fetch_optional(sql, params![workspace, model, settings_sha256, replay_key, ordinal, since]).await?;
+    row.as_ref().map(render).transpose()
+}
+
+/// The newest system preview of a model that has not failed.
+pub async fn find_system_preview(conn: &mut Conn, model: &ModelId) -> Result<Option<RenderId>> {
+    let sql = "SELECT id FROM renders WHERE model_id = $1 AND is_system_preview AND deleted_at IS NULL \
+               AND status NOT IN ('error', 'failed') ORDER BY created_at DESC, id DESC LIMIT 1";
+    let row = conn.fetch_optional(sql, params![model]).await?;
+    row.map(|row| row.parsed("id", RenderId::parse)).transpose()
+}
+
+/// Free previews that an account has had since an instant, deleted ones included.
+pub async fn count_system_previews(conn: &mut Conn, payer: &AccountId, since: i64) -> Result<u64> {
+    let sql = "SELECT count(*) AS n FROM renders WHERE payer_id = $1 AND is_system_preview AND created_at > $2";
+    conn.fetch_one(sql, params![payer, since]).await?.count("n")
+}
+
+/// All renders of a model, newest first.
+pub async fn list_of_model(conn: &mut Conn, model: &ModelId) -> Result<Vec<Render>> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM renders WHERE model_id = $1 AND deleted_at IS NULL ORDER BY created_at DESC, id DESC"
+    );
+    conn.fetch_all(sql, params![model]).await?.iter().map(render).collect()
+}
+
+/// One page, newest first. In cursor mode there is one row more than the limit when the list goes on.
+pub async fn list(conn: &mut Conn, filter: &RenderFilter, page: &PageRequest) -> Result<Vec<Render>> {
+    let f = filter;
+    let status = f.status.map(RenderStatus::as_str);
+    let rows = match &page.start {
+        Start::Offset(offset) => {
+            let sql = concat!("SELECT ", columns!(), filter!(), "ORDER BY created_at DESC, id DESC LIMIT $5 OFFSET $6");
+            let limit = i64::from(page.limit);
+            let params =
+                params![&f.workspace_id, f.model_id.as_ref(), status, f.updated_since, limit, offset.cast_signed()];
+            conn.fetch_all(sql, params).await?
+        }
+        Start::After(position) => {
+            let sql = concat!(
+                "SELECT ",
+                columns!(),
+                filter!(),
+                "AND (created_at, id) < ($5, $6) ORDER BY created_at DESC, id DESC LIMIT $7"
+            );
+            let limit = i64::from(page.limit) + 1;
+            let (at, id) = position.as_ref().map_or((i64::MAX, ""), |p| (p.created_at_ms, p.id.as_str()));
+            let params = params![&f.workspace_id, f.model_id.as_ref(), status, f.updated_since, at, id, limit];
+            conn.fetch_all(sql, params).await?
+        }
+    };
+    rows.iter().map(render).collect()
+}
+
+/// How many renders a list has on all its pages.
+pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<u64> {
+    let f = filter;
+    let params = params![&f.workspace_id, f.model_id.as_ref(), f.status.map(RenderStatus::as_str), f.updated_since];
+    conn.fetch_one(concat!("SELECT count(*) AS n", filter!()), params).await?.count("n")
+}
+
+/// How many renders wait for a worker, and how many are held by one.
+pub async fn count_queue(conn: &mut Conn) -> Result<(u64, u64)> {
+    let waiting = "SELECT count(*) AS n FROM renders WHERE status IN ('pending', 'poster-done')";
+    let held = "SELECT count(*) AS n FROM renders WHERE lease_token IS NOT NULL";
+    let waiting = conn.fetch_one(waiting, params![]).await?.count("n")?;
+    Ok((waiting, conn.fetch_one(held, params![]).await?.count("n")?))
+}
+
+/// Moves a render that no worker holds from one state to another. False: it is not in that state, or held.
+pub async fn set_status(
+    tx: &mut Tx,
+    id: &RenderId,
+    from: RenderStatus,
+    to: RenderStatus,
+    message: Option<&str>,
+    now: i64,
+) -> Result<bool> {
+    let sql = "UPDATE renders SET status = $3, error_message = coalesce($4, error_message), \
+               hls_status = CASE WHEN $3 = 'failed' AND hls_status = 'pending' THEN 'skipped' ELSE hls_status END, \
+               failure_code = CASE WHEN $3 = 'error' THEN failure_code END, \
+               updated_at = CASE WHEN updated_at < $5 THEN $5 ELSE updated_at + 1 END \
+               WHERE id = $1 AND status = $2 AND lease_token IS NULL AND deleted_at IS NULL";
+    Ok(tx.execute(sql, params![id, from.as_str(), to.as_str(), message, now]).await? == 1)
+}
+
+/// Removes a render that has ended and that no worker holds. False: it is not there, or not ended.
+pub async fn set_deleted(tx: &mut Tx, id: &RenderId, now: i64) -> Result<bool> {
+    let sql = "UPDATE renders SET deleted_at = $2, updated_at = CASE WHEN updated_at < $2 THEN $2 ELSE updated_at + 1 END, \
+               lease_token = NULL, lease_until = NULL, worker = NULL \
+               WHERE id = $1 AND deleted_at IS NULL AND status IN ('done', 'error', 'failed')";
+    Ok(tx.execute(sql, params![id, now]).await? == 1)
+}
+
+pub(crate) fn render(row: &Row) -> Result<Render> {
+    Ok(Render {
+        id: row.parsed("id", RenderId::parse)?,
+        workspace_id: row.parsed("workspace_id", WorkspaceId::parse)?,
+        model_id: row.parsed("model_id", ModelId::parse)?,
+        payer_id: row.parsed("payer_id", AccountId::parse)?,
+        settings: row.text("settings")?,
+        settings_sha256: row.text("settings_sha256")?,
+        replay_key: row.text("replay_key")?,
+        replay_ordinal: row.int("replay_ordinal")?,
+        is_system_preview: row.flag("is_system_preview")?,
+        pool: row.maybe_parsed("pool", Pool::from_name)?,
+        credits: row.count("credits")?,
+        status: row.parsed("status", RenderStatus::from_name)?,
+        hls_status: row.parsed("hls_status", HlsStatus::from_name)?,
+        failure_code: row.maybe_parsed("failure_code", FailureCode::from_text)?,
+        error_message: row.maybe_text("error_message")?,
+        warnings: row.text("warnings")?,
+        attempt: row.int("attempt")?,
+        hls_attempt: row.int("hls_attempt")?,
+        poster_attempt: row.maybe_int("poster_attempt")?,
+        files_attempt: row.maybe_int("files_attempt")?,
+        files: row.maybe_text("files")?,
+        created_at: row.int("created_at")?,
+        updated_at: row.int("updated_at")?,
+    })
+}

@@ -1,0 +1,78 @@
+//! One row of either database.
+
+use sqlx::postgres::PgRow;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{ColumnIndex, Decode, Postgres, Row as _, Sqlite, Type};
+
+use crate::Result;
+use crate::error::DbError;
+
+/// One row of either database.
+pub(crate) enum Row {
+    Sqlite(SqliteRow),
+    Postgres(PgRow),
+}
+
+impl Row {
+    fn get<'r, T>(&'r self, column: &'static str) -> Result<T>
+    where
+        T: Decode<'r, Sqlite> + Type<Sqlite> + Decode<'r, Postgres> + Type<Postgres>,
+        &'static str: ColumnIndex<SqliteRow> + ColumnIndex<PgRow>,
+    {
+        Ok(match self {
+            Self::Sqlite(row) => row.try_get(column)?,
+            Self::Postgres(row) => row.try_get(column)?,
+        })
+    }
+
+    pub(crate) fn int(&self, column: &'static str) -> Result<i64> {
+        self.get(column)
+    }
+
+    pub(crate) fn maybe_int(&self, column: &'static str) -> Result<Option<i64>> {
+        self.get(column)
+    }
+
+    /// A count or size, which is never negative.
+    pub(crate) fn count(&self, column: &'static str) -> Result<u64> {
+        let value = self.int(column)?;
+        u64::try_from(value).map_err(|_negative| DbError::Corrupt { column, value: value.to_string() })
+    }
+
+    /// A side of a picture.
+    pub(crate) fn pixels(&self, column: &'static str) -> Result<u32> {
+        let value = self.int(column)?;
+        u32::try_from(value).map_err(|_range| DbError::Corrupt { column, value: value.to_string() })
+    }
+
+    pub(crate) fn maybe_pixels(&self, column: &'static str) -> Result<Option<u32>> {
+        self.maybe_int(column)?.map(|_some| self.pixels(column)).transpose()
+    }
+
+    pub(crate) fn text(&self, column: &'static str) -> Result<String> {
+        self.get(column)
+    }
+
+    pub(crate) fn maybe_text(&self, column: &'static str) -> Result<Option<String>> {
+        self.get(column)
+    }
+
+    pub(crate) fn flag(&self, column: &'static str) -> Result<bool> {
+        self.get(column)
+    }
+
+    pub(crate) fn real(&self, column: &'static str) -> Result<f64> {
+        self.get(column)
+    }
+
+    /// A text with a meaning: an identifier, a state.
+    pub(crate) fn parsed<T>(&self, column: &'static str, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
+        let value = self.text(column)?;
+        parse(&value).ok_or(DbError::Corrupt { column, value })
+    }
+
+    pub(crate) fn maybe_parsed<T>(&self, column: &'static str, parse: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
+        let value = self.maybe_text(column)?;
+        value.map(|value| parse(&value).ok_or(DbError::Corrupt { column, value })).transpose()
+    }
+}

@@ -1,0 +1,105 @@
+//! Texture images.
+
+use plinth_spec::id::{TextureId, WorkspaceId};
+
+use crate::row::Row;
+use crate::sql::params;
+use crate::{Conn, Result, Tx};
+
+/// A texture image.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Texture {
+    /// Identifier.
+    pub id: TextureId,
+    /// Whose it is.
+    pub workspace_id: WorkspaceId,
+    /// Its name.
+    pub name: String,
+    /// Bytes.
+    pub file_size: u64,
+    /// Columns.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// What it is served as.
+    pub content_type: String,
+    /// Hex SHA-256 of the file.
+    pub sha256: String,
+    /// When it was uploaded.
+    pub created_at: i64,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "SELECT id, workspace_id, name, file_size, width, height, content_type, sha256, created_at FROM textures ",
+            $rest
+        )
+    };
+}
+
+/// Adds a texture.
+pub async fn insert(tx: &mut Tx, texture: &Texture) -> Result<()> {
+    let t = texture;
+    let sql = "INSERT INTO textures (id, workspace_id, name, file_size, width, height, content_type, sha256, \
+               created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    let params = params![
+        &t.id,
+        &t.workspace_id,
+        t.name.as_str(),
+        t.file_size.cast_signed(),
+        i64::from(t.width),
+        i64::from(t.height),
+        t.content_type.as_str(),
+        t.sha256.as_str(),
+        t.created_at,
+    ];
+    tx.execute(sql, params).await.map(drop)
+}
+
+/// A texture of a workspace.
+pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &TextureId) -> Result<Option<Texture>> {
+    let sql = select!("WHERE id = $1 AND workspace_id = $2");
+    conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(texture).transpose()
+}
+
+/// The texture of a workspace with this content.
+pub async fn find_by_sha256(conn: &mut Conn, workspace: &WorkspaceId, sha256: &str) -> Result<Option<TextureId>> {
+    let sql = "SELECT id FROM textures WHERE workspace_id = $1 AND sha256 = $2";
+    let row = conn.fetch_optional(sql, params![workspace, sha256]).await?;
+    row.map(|row| row.parsed("id", TextureId::parse)).transpose()
+}
+
+/// All textures of a workspace, newest first.
+pub async fn list(conn: &mut Conn, workspace: &WorkspaceId) -> Result<Vec<Texture>> {
+    let sql = select!("WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC");
+    conn.fetch_all(sql, params![workspace]).await?.iter().map(texture).collect()
+}
+
+/// How many a workspace has, and their bytes together.
+pub async fn usage(conn: &mut Conn, workspace: &WorkspaceId) -> Result<(u64, u64)> {
+    let sql = "SELECT count(*) AS n, CAST(coalesce(sum(file_size), 0) AS BIGINT) AS bytes \
+               FROM textures WHERE workspace_id = $1";
+    let row = conn.fetch_one(sql, params![workspace]).await?;
+    Ok((row.count("n")?, row.count("bytes")?))
+}
+
+/// Removes a texture of a workspace.
+pub async fn delete(tx: &mut Tx, workspace: &WorkspaceId, id: &TextureId) -> Result<bool> {
+    let sql = "DELETE FROM textures WHERE id = $1 AND workspace_id = $2";
+    Ok(tx.execute(sql, params![id, workspace]).await? == 1)
+}
+
+fn texture(row: &Row) -> Result<Texture> {
+    Ok(Texture {
+        id: row.parsed("id", TextureId::parse)?,
+        workspace_id: row.parsed("workspace_id", WorkspaceId::parse)?,
+        name: row.text("name")?,
+        file_size: row.count("file_size")?,
+        width: row.pixels("width")?,
+        height: row.pixels("height")?,
+        content_type: row.text("content_type")?,
+        sha256: row.text("sha256")?,
+        created_at: row.int("created_at")?,
+    })
+}

@@ -1,0 +1,88 @@
+//! Workspaces and who is in them.
+
+use plinth_spec::id::{AccountId, WorkspaceId};
+use plinth_spec::role::Role;
+
+use crate::row::Row;
+use crate::sql::params;
+use crate::{Conn, Result, Tx};
+
+/// A workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workspace {
+    /// Identifier.
+    pub id: WorkspaceId,
+    /// Its name.
+    pub name: String,
+    /// Who pays for it.
+    pub owner_id: AccountId,
+    /// Whether it is the account's own one.
+    pub is_personal: bool,
+    /// When it was created.
+    pub created_at: i64,
+    /// Since when it is gone.
+    pub deleted_at: Option<i64>,
+}
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!("SELECT id, name, owner_id, is_personal, created_at, deleted_at FROM workspaces ", $rest)
+    };
+}
+
+fn workspace(row: &Row) -> Result<Workspace> {
+    Ok(Workspace {
+        id: row.parsed("id", WorkspaceId::parse)?,
+        name: row.text("name")?,
+        owner_id: row.parsed("owner_id", AccountId::parse)?,
+        is_personal: row.flag("is_personal")?,
+        created_at: row.int("created_at")?,
+        deleted_at: row.maybe_int("deleted_at")?,
+    })
+}
+
+/// Adds a workspace. Its owner is a member of it.
+pub async fn insert(tx: &mut Tx, workspace: &Workspace) -> Result<()> {
+    let w = workspace;
+    let sql = "INSERT INTO workspaces (id, name, owner_id, is_personal, created_at, deleted_at) \
+               VALUES ($1, $2, $3, $4, $5, $6)";
+    tx.execute(sql, params![&w.id, w.name.as_str(), &w.owner_id, w.is_personal, w.created_at, w.deleted_at]).await?;
+    set_member(tx, &w.id, &w.owner_id, Role::Owner, w.created_at).await
+}
+
+/// The workspace with an identifier.
+pub async fn find(conn: &mut Conn, id: &WorkspaceId) -> Result<Option<Workspace>> {
+    conn.fetch_optional(select!("WHERE id = $1"), params![id]).await?.as_ref().map(workspace).transpose()
+}
+
+/// An account's own workspace.
+pub async fn find_personal(conn: &mut Conn, owner: &AccountId) -> Result<Option<Workspace>> {
+    let row = conn.fetch_optional(select!("WHERE owner_id = $1 AND is_personal"), params![owner]).await?;
+    row.as_ref().map(workspace).transpose()
+}
+
+/// Closes a workspace.
+pub async fn set_deleted(tx: &mut Tx, id: &WorkspaceId, now: i64) -> Result<bool> {
+    let sql = "UPDATE workspaces SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL AND NOT is_personal";
+    Ok(tx.execute(sql, params![id, now]).await? == 1)
+}
+
+/// Adds a member or changes what they may do.
+pub async fn set_member(tx: &mut Tx, id: &WorkspaceId, account: &AccountId, role: Role, now: i64) -> Result<()> {
+    let sql = "INSERT INTO members (workspace_id, account_id, role, created_at) VALUES ($1, $2, $3, $4) \
+               ON CONFLICT (workspace_id, account_id) DO UPDATE SET role = excluded.role";
+    tx.execute(sql, params![id, account, role.as_str(), now]).await.map(drop)
+}
+
+/// Removes a member. False: there was none.
+pub async fn remove_member(tx: &mut Tx, id: &WorkspaceId, account: &AccountId) -> Result<bool> {
+    let sql = "DELETE FROM members WHERE workspace_id = $1 AND account_id = $2";
+    Ok(tx.execute(sql, params![id, account]).await? == 1)
+}
+
+/// What an account may do in a workspace.
+pub async fn role_of(conn: &mut Conn, id: &WorkspaceId, account: &AccountId) -> Result<Option<Role>> {
+    let sql = "SELECT role FROM members WHERE workspace_id = $1 AND account_id = $2";
+    let row = conn.fetch_optional(sql, params![id, account]).await?;
+    row.map(|row| row.parsed("role", Role::from_name)).transpose()
+}

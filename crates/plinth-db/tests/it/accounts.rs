@@ -1,0 +1,172 @@
+//! Accounts, workspaces, keys, sessions, money.
+
+use plinth_db::ledger;
+use plinth_db::ledger::Posted::{Again, Done, Short};
+use plinth_db::tokens::NewToken;
+use plinth_db::workspaces::Workspace;
+use plinth_db::{DbError, accounts, renders, sessions, tokens, workspaces};
+use plinth_spec::funding::Balance;
+use plinth_spec::id::TokenId;
+use plinth_spec::role::Role;
+use plinth_spec::wire::{LedgerType, Scope};
+use plinth_testkit::on_both_databases;
+
+use crate::make;
+
+async fn the_balance_is_the_sum_of_the_entries(address: &str) {
+    let db = make::open(address).await;
+    let posted = db
+        .write(|tx| {
+            Box::pin(async move {
+                renders::insert(tx, &make::render(1, 1)).await?;
+                Ok::<_, DbError>([
+                    ledger::post(tx, &make::entry(1, LedgerType::SignupBonus, 100, None)).await?,
+                    ledger::post(tx, &make::entry(2, LedgerType::Render, -24, Some(1))).await?,
+                    ledger::post(tx, &make::entry(3, LedgerType::Render, -24, Some(1))).await?,
+                    ledger::post(tx, &make::entry(4, LedgerType::Refund, 24, Some(1))).await?,
+                    ledger::post(tx, &make::entry(5, LedgerType::Refund, 24, Some(1))).await?,
+                    ledger::post(tx, &make::entry(6, LedgerType::AdminGrant, -101, None)).await?,
+                ])
+            })
+        })
+        .await
+        .unwrap();
+    assert_eq!(posted, [Done, Done, Again, Done, Again, Short]);
+    let mut conn = db.read().await.unwrap();
+    let account = accounts::find_by_email(&mut conn, "1@example.org").await.unwrap().unwrap();
+    assert_eq!(account.balance, Balance { paid: 100, free: 0 });
+    assert!(ledger::find_unbalanced(&mut conn).await.unwrap().is_empty());
+    let entries = ledger::list(&mut conn, &make::account_id(1), None, 10, 0).await.unwrap();
+    assert_eq!(entries.iter().map(|e| e.credits).collect::<Vec<_>>(), [24, -24, 100]);
+    let of_workspace =
+        ledger::list(&mut conn, &make::account_id(1), Some(&make::workspace_id(1)), 10, 0).await.unwrap();
+    assert_eq!(of_workspace.len(), 2);
+    assert_eq!(ledger::count(&mut conn, &make::account_id(1), Some(&make::workspace_id(1))).await.unwrap(), 2);
+}
+
+async fn concurrent_charges_never_overdraw(address: &str) {
+    let db = make::open(address).await;
+    db.write(|tx| Box::pin(async move { ledger::post(tx, &make::entry(1, LedgerType::SignupBonus, 100, None)).await }))
+        .await
+        .unwrap();
+    let charges = (0..40u32).map(|n| {
+        let db = db.clone();
+        tokio::spawn(async move {
+            db.write(move |tx| {
+                Box::pin(async move { ledger::post(tx, &make::entry(10 + n, LedgerType::AdminGrant, -7, None)).await })
+            })
+            .await
+            .unwrap()
+        })
+    });
+    let mut done = 0;
+    for charge in charges.collect::<Vec<_>>() {
+        done += usize::from(charge.await.unwrap() == Done);
+    }
+    assert_eq!(done, 14);
+    let mut conn = db.read().await.unwrap();
+    let account = accounts::find(&mut conn, &make::account_id(1)).await.unwrap().unwrap();
+    assert_eq!(account.balance.paid, 2);
+    assert!(ledger::find_unbalanced(&mut conn).await.unwrap().is_empty());
+}
+
+async fn a_bearer_is_read_with_account_workspace_and_role(address: &str) {
+    let db = make::open(address).await;
+    let key = TokenId::parse(&make::text('t', 1)).unwrap();
+    let team = Workspace {
+        id: make::workspace_id(9),
+        name: "Team".to_owned(),
+        owner_id: make::account_id(2),
+        is_personal: false,
+        created_at: 5,
+        deleted_at: None,
+    };
+    let token = NewToken {
+        id: key.clone(),
+        account_id: make::account_id(1),
+        workspace_id: team.id.clone(),
+        name: "ci".to_owned(),
+        sha256: "hash".to_owned(),
+        last4: "wxyz".to_owned(),
+        scopes: vec![Scope::Read, Scope::Render],
+        created_at: 6,
+        expires_at: Some(99),
+    };
+    let (inserted, owner) = (team.clone(), key.clone());
+    db.write(|tx| {
+        Box::pin(async move {
+            make::tenant(tx, 2).await?;
+            workspaces::insert(tx, &inserted).await?;
+            workspaces::set_member(tx, &inserted.id, &make::account_id(1), Role::Editor, 6).await?;
+            tokens::insert(tx, &token).await?;
+            tokens::touch(tx, &owner, 50).await
+        })
+    })
+    .await
+    .unwrap();
+    let mut conn = db.read().await.unwrap();
+    let bearer = tokens::find_bearer(&mut conn, "hash").await.unwrap().unwrap();
+    assert_eq!(bearer.role, Some(Role::Editor));
+    assert_eq!((bearer.payer_id, bearer.workspace_name.as_str()), (make::account_id(2), "Team"));
+    assert_eq!((bearer.token.expires_at, bearer.token.last_used_at), (Some(99), Some(50)));
+    assert!(!bearer.is_suspended && !bearer.workspace_is_deleted && !bearer.workspace_is_personal);
+    assert!(tokens::find_bearer(&mut conn, "other").await.unwrap().is_none());
+    assert_eq!(tokens::list(&mut conn, &make::account_id(1)).await.unwrap().len(), 1);
+    drop(conn);
+
+    let id = team.id.clone();
+    let removed = db
+        .write(|tx| {
+            Box::pin(async move {
+                accounts::set_suspended(tx, &make::account_id(2), Some(7)).await?;
+                workspaces::set_deleted(tx, &id, 8).await?;
+                tokens::revoke(tx, &key, 9).await?;
+                workspaces::remove_member(tx, &id, &make::account_id(1)).await
+            })
+        })
+        .await
+        .unwrap();
+    assert!(removed);
+    let bearer = tokens::find_bearer(&mut db.read().await.unwrap(), "hash").await.unwrap().unwrap();
+    assert!(bearer.is_suspended && bearer.workspace_is_deleted);
+    assert_eq!((bearer.role, bearer.token.revoked_at), (None, Some(9)));
+}
+
+async fn a_sign_in_link_works_once_and_sessions_end(address: &str) {
+    let db = make::open(address).await;
+    let used = db
+        .write(|tx| {
+            Box::pin(async move {
+                sessions::insert_link(tx, "link", &make::account_id(1), 100).await?;
+                let first = sessions::use_link(tx, "link", 50).await?;
+                let second = sessions::use_link(tx, "link", 51).await?;
+                sessions::insert(tx, "session", &make::account_id(1), 50, 100).await?;
+                Ok::<_, DbError>((first, second))
+            })
+        })
+        .await
+        .unwrap();
+    assert_eq!(used, (Some(make::account_id(1)), None));
+    let mut conn = db.read().await.unwrap();
+    assert!(sessions::find(&mut conn, "session", 99).await.unwrap().is_some());
+    assert!(sessions::find(&mut conn, "session", 100).await.unwrap().is_none());
+    drop(conn);
+    assert_eq!(db.write(|tx| Box::pin(sessions::delete_expired(tx, 100))).await.unwrap(), 2);
+}
+
+async fn a_second_account_of_the_same_address_is_a_duplicate(address: &str) {
+    let db = make::open(address).await;
+    let error = db.write(|tx| Box::pin(make::tenant(tx, 1))).await.unwrap_err();
+    assert!(error.is_duplicate(), "{error:?}");
+}
+
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        the_balance_is_the_sum_of_the_entries
+        concurrent_charges_never_overdraw
+        a_bearer_is_read_with_account_workspace_and_role
+        a_sign_in_link_works_once_and_sessions_end
+        a_second_account_of_the_same_address_is_a_duplicate
+    }
+}

@@ -1,0 +1,166 @@
+//! Claims, reports, lost leases.
+
+use std::collections::BTreeSet;
+
+use plinth_db::leases::{self, Lease, Report};
+use plinth_db::{DbError, models, renders};
+use plinth_spec::FailureCode;
+use plinth_spec::state::{HlsStatus, RenderStatus};
+use plinth_testkit::on_both_databases;
+
+use crate::make;
+
+fn lease(token: &str) -> Lease {
+    Lease { token: token.to_owned(), until: 1_000, worker: "w".to_owned() }
+}
+
+fn to(from: RenderStatus, to: RenderStatus, hls: HlsStatus, is_last: bool) -> Report {
+    Report {
+        from,
+        to,
+        hls,
+        failure_code: None,
+        error_message: None,
+        warnings: None,
+        poster_attempt: None,
+        files_attempt: None,
+        files: None,
+        is_last,
+    }
+}
+
+async fn eight_claimers_take_each_render_once(address: &str) {
+    let db = make::open(address).await;
+    make::add_renders(&db, 0..200).await;
+    let claimers = (0..8u32).map(|claimer| {
+        let db = db.clone();
+        tokio::spawn(async move {
+            let mut taken = Vec::new();
+            for n in 0.. {
+                let lease = lease(&format!("{claimer}-{n}"));
+                let claim = db.write(move |tx| Box::pin(async move { leases::claim(tx, &lease, None, 300).await }));
+                match claim.await.unwrap() {
+                    Some(render) => taken.push(render.id),
+                    None => break,
+                }
+            }
+            taken
+        })
+    });
+    let mut all = Vec::new();
+    for claimer in claimers.collect::<Vec<_>>() {
+        all.extend(claimer.await.unwrap());
+    }
+    assert_eq!(all.len(), 200);
+    assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 200);
+}
+
+async fn the_oldest_waits_no_longer_and_a_model_can_be_asked_for(address: &str) {
+    let db = make::open(address).await;
+    let claimed = db
+        .write(|tx| {
+            Box::pin(async move {
+                models::insert(tx, &make::model(2, 1)).await?;
+                for (n, model) in [(5, 1), (3, 1), (4, 2)] {
+                    renders::insert(tx, &make::render(n, model)).await?;
+                }
+                let of_two = leases::claim(tx, &lease("a"), Some(&make::model_id(2)), 10).await?;
+                let oldest = leases::claim(tx, &lease("b"), None, 10).await?;
+                Ok::<_, DbError>((of_two, oldest))
+            })
+        })
+        .await
+        .unwrap();
+    let (of_two, oldest) = (claimed.0.unwrap(), claimed.1.unwrap());
+    assert_eq!((of_two.id, oldest.id), (make::render_id(4), make::render_id(3)));
+    assert_eq!((oldest.status, oldest.attempt), (RenderStatus::PosterProcessing, 1));
+    assert!(oldest.updated_at > oldest.created_at);
+}
+
+async fn a_report_without_the_lease_changes_nothing(address: &str) {
+    let db = make::open(address).await;
+    make::add_renders(&db, 1..2).await;
+    let results = db
+        .write(|tx| {
+            Box::pin(async move {
+                use RenderStatus as S;
+                leases::claim(tx, &lease("mine"), None, 10).await?;
+                let id = make::render_id(1);
+                let forward = to(S::PosterProcessing, S::VideoProcessing, HlsStatus::Pending, false);
+                let forward = Report { poster_attempt: Some(1), ..forward };
+                let finish = to(S::VideoProcessing, S::Done, HlsStatus::Pending, true);
+                let finish = Report {
+                    files_attempt: Some(1),
+                    files: Some("{}".to_owned()),
+                    warnings: Some("[\"w\"]".to_owned()),
+                    ..finish
+                };
+                Ok::<_, DbError>([
+                    leases::renew(tx, &id, "other", 2_000).await?,
+                    leases::report(tx, &id, "other", &forward, 11).await?,
+                    leases::report(tx, &id, "mine", &finish, 11).await?,
+                    leases::renew(tx, &id, "mine", 2_000).await?,
+                    leases::report(tx, &id, "mine", &forward, 11).await?,
+                    leases::report(tx, &id, "mine", &finish, 11).await?,
+                    leases::report(tx, &id, "mine", &finish, 12).await?,
+                ])
+            })
+        })
+        .await
+        .unwrap();
+    assert_eq!(results, [false, false, false, true, true, true, false]);
+    let mut conn = db.read().await.unwrap();
+    let render = renders::find(&mut conn, &make::workspace_id(1), &make::render_id(1)).await.unwrap().unwrap();
+    assert_eq!(render.status, RenderStatus::Done);
+    assert_eq!((render.poster_attempt, render.files_attempt), (Some(1), Some(1)));
+    assert_eq!((render.files.as_deref(), render.warnings.as_str()), (Some("{}"), "[\"w\"]"));
+    assert_eq!(render.updated_at, 12, "two changes within one millisecond are two instants");
+}
+
+async fn lost_leases_are_found_and_packaging_is_claimed_after_the_video(address: &str) {
+    let db = make::open(address).await;
+    make::add_renders(&db, 1..3).await;
+    let (early, packaged, lost) = db
+        .write(|tx| {
+            Box::pin(async move {
+                use RenderStatus as S;
+                let early = leases::claim_packaging(tx, &lease("p"), 10).await?;
+                leases::claim(tx, &lease("one"), None, 10).await?;
+                let fail = to(S::PosterProcessing, S::Error, HlsStatus::Skipped, true);
+                let fail =
+                    Report { failure_code: Some(FailureCode::Timeout), error_message: Some("slow".to_owned()), ..fail };
+                leases::report(tx, &make::render_id(1), "one", &fail, 11).await?;
+                leases::claim(tx, &lease("two"), None, 10).await?;
+                for (from, after) in [(S::PosterProcessing, S::VideoProcessing), (S::VideoProcessing, S::Done)] {
+                    let last = after == S::Done;
+                    leases::report(tx, &make::render_id(2), "two", &to(from, after, HlsStatus::Pending, last), 12)
+                        .await?;
+                }
+                let packaged = leases::claim_packaging(tx, &lease("p"), 13).await?;
+                let held = leases::find_held(tx, &make::render_id(2), "p").await?;
+                assert!(held.is_some());
+                let lost = (leases::list_lost(tx, 1_000, 9).await?, leases::list_lost(tx, 1_001, 9).await?);
+                Ok::<_, DbError>((early, packaged, lost))
+            })
+        })
+        .await
+        .unwrap();
+    assert!(early.is_none());
+    let packaged = packaged.unwrap();
+    assert_eq!(
+        (packaged.id, packaged.hls_status, packaged.hls_attempt),
+        (make::render_id(2), HlsStatus::Processing, 1)
+    );
+    assert!(lost.0.is_empty());
+    assert_eq!((lost.1.len(), lost.1[0].token.as_str()), (1, "p"));
+}
+
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        eight_claimers_take_each_render_once
+        the_oldest_waits_no_longer_and_a_model_can_be_asked_for
+        a_report_without_the_lease_changes_nothing
+        lost_leases_are_found_and_packaging_is_claimed_after_the_video
+    }
+}

@@ -1,0 +1,180 @@
+//! Models and renders: looking up, changing, paging.
+
+use plinth_db::models::{self, ModelFilter};
+use plinth_db::renders::{self, RenderFilter};
+use plinth_db::{Conn, DbError};
+use plinth_spec::page::{PageRequest, Position, Start};
+use plinth_spec::state::{HlsStatus, ModelStatus, RenderStatus};
+use plinth_testkit::on_both_databases;
+
+use crate::make;
+
+fn all_models() -> ModelFilter {
+    ModelFilter { workspace_id: make::workspace_id(1), status: None, tags: Vec::new(), updated_since: None }
+}
+
+fn all_renders() -> RenderFilter {
+    RenderFilter { workspace_id: make::workspace_id(1), model_id: None, status: None, updated_since: None }
+}
+
+const fn first(limit: u32) -> PageRequest {
+    PageRequest { limit, start: Start::Offset(0) }
+}
+
+async fn model_ids(conn: &mut Conn, filter: &ModelFilter) -> Vec<String> {
+    let models = models::list(conn, filter, &first(100)).await.unwrap();
+    assert_eq!(models::count(conn, filter).await.unwrap(), models.len() as u64);
+    models.iter().map(|m| m.original_name.clone()).collect()
+}
+
+async fn models_are_filtered_by_state_tags_and_change(address: &str) {
+    let db = make::open(address).await;
+    db.write(|tx| {
+        Box::pin(async move {
+            make::tenant(tx, 2).await?;
+            for (n, workspace) in [(2, 1), (3, 1), (4, 1), (5, 2)] {
+                models::insert(tx, &make::model(n, workspace)).await?;
+            }
+            let tags = |words: &[&str]| words.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>();
+            models::update(tx, &make::model_id(1), Some("Chair"), None, &tags(&["red", "a_b%"]), 10).await?;
+            models::update(tx, &make::model_id(2), None, Some("S-1"), &tags(&["blue", "re"]), 11).await?;
+            models::set_status(tx, &make::model_id(3), ModelStatus::Active, ModelStatus::Archived, 12).await?;
+            models::set_status(tx, &make::model_id(4), ModelStatus::Active, ModelStatus::Deleted, 13).await?;
+            let three = make::model_id(3);
+            let wrong = models::set_status(tx, &three, ModelStatus::Active, ModelStatus::Archived, 12);
+            assert!(!wrong.await?);
+            Ok::<_, DbError>(())
+        })
+    })
+    .await
+    .unwrap();
+    let conn = &mut db.read().await.unwrap();
+    let active = ModelFilter { status: Some(ModelStatus::Active), ..all_models() };
+    assert_eq!(model_ids(conn, &active).await, ["2.glb", "1.glb"]);
+    assert_eq!(model_ids(conn, &all_models()).await, ["3.glb", "2.glb", "1.glb"]);
+    let tagged = |tags: &[&str]| ModelFilter { tags: tags.iter().map(|t| (*t).to_owned()).collect(), ..all_models() };
+    assert_eq!(model_ids(conn, &tagged(&["red"])).await, ["1.glb"]);
+    assert_eq!(model_ids(conn, &tagged(&["red", "blue"])).await, ["2.glb", "1.glb"]);
+    assert_eq!(model_ids(conn, &tagged(&["ed", "b%"])).await, Vec::<String>::new());
+    let since = ModelFilter { updated_since: Some(11), ..all_models() };
+    assert_eq!(model_ids(conn, &since).await, ["3.glb", "2.glb"]);
+    let one = models::find(conn, &make::workspace_id(1), &make::model_id(1)).await.unwrap().unwrap();
+    assert_eq!((one.title.as_deref(), one.tags), (Some("Chair"), vec!["red".to_owned(), "a_b%".to_owned()]));
+    assert!(models::find(conn, &make::workspace_id(1), &make::model_id(4)).await.unwrap().is_none(), "deleted");
+    assert!(models::find(conn, &make::workspace_id(1), &make::model_id(5)).await.unwrap().is_none(), "another's");
+    let archived = make::text('f', 3);
+    assert!(models::find_active_by_sha256(conn, &make::workspace_id(1), &archived).await.unwrap().is_none());
+    let active = models::find_active_by_sha256(conn, &make::workspace_id(1), &make::text('f', 1)).await.unwrap();
+    assert_eq!(active, Some(make::model_id(1)));
+}
+
+async fn a_cursor_walk_sees_every_row_once_while_rows_come(address: &str) {
+    let db = make::open(address).await;
+    make::add_renders(&db, 0..25).await;
+    // Several rows of one instant: the identifier decides.
+    db.write(|tx| {
+        Box::pin(async move {
+            for n in 25..32 {
+                renders::insert(tx, &renders::Render { created_at: 7, ..make::render(n, 1) }).await?;
+            }
+            Ok::<_, DbError>(())
+        })
+    })
+    .await
+    .unwrap();
+    let mut seen = Vec::new();
+    let mut after = None;
+    for round in 0u32.. {
+        let page = PageRequest { limit: 5, start: Start::After(after.take()) };
+        let mut rows = renders::list(&mut db.read().await.unwrap(), &all_renders(), &page).await.unwrap();
+        let goes_on = rows.len() > 5;
+        rows.truncate(5);
+        after = rows.last().map(|r| Position { created_at_ms: r.created_at, id: r.id.to_string() });
+        seen.extend(rows.into_iter().map(|r| r.id));
+        make::add_renders(&db, 100 + round..101 + round).await;
+        if !goes_on {
+            break;
+        }
+    }
+    let mut expected: Vec<_> = (0..32).map(make::render_id).collect();
+    let mut sorted = seen.clone();
+    sorted.sort();
+    expected.sort();
+    assert_eq!(sorted, expected);
+}
+
+async fn renders_are_filtered_and_counted(address: &str) {
+    let db = make::open(address).await;
+    make::add_renders(&db, 1..5).await;
+    db.write(|tx| {
+        Box::pin(async move {
+            use RenderStatus as S;
+            assert!(renders::set_status(tx, &make::render_id(1), S::Pending, S::Failed, Some("Cancelled"), 50).await?);
+            assert!(!renders::set_status(tx, &make::render_id(1), S::Pending, S::Failed, None, 50).await?);
+            assert!(!renders::set_deleted(tx, &make::render_id(2), 60).await?, "still waiting");
+            renders::set_status(tx, &make::render_id(3), S::Pending, S::Failed, None, 70).await?;
+            assert!(renders::set_deleted(tx, &make::render_id(3), 60).await?);
+            Ok::<_, DbError>(())
+        })
+    })
+    .await
+    .unwrap();
+    let conn = &mut db.read().await.unwrap();
+    let waiting = RenderFilter { status: Some(RenderStatus::Pending), ..all_renders() };
+    assert_eq!(renders::count(conn, &waiting).await.unwrap(), 2);
+    let changed = RenderFilter { updated_since: Some(50), ..all_renders() };
+    let rows = renders::list(conn, &changed, &first(10)).await.unwrap();
+    assert_eq!((rows.len(), rows[0].error_message.as_deref()), (1, Some("Cancelled")));
+    assert_eq!((rows[0].hls_status, rows[0].failure_code), (HlsStatus::Skipped, None));
+    let other_model = RenderFilter { model_id: Some(make::model_id(9)), ..all_renders() };
+    assert_eq!(renders::count(conn, &other_model).await.unwrap(), 0);
+    assert_eq!(renders::list_of_model(conn, &make::model_id(1)).await.unwrap().len(), 3);
+    assert!(renders::find(conn, &make::workspace_id(2), &make::render_id(2)).await.unwrap().is_none(), "another's");
+    assert!(renders::find_anywhere(conn, &make::render_id(2)).await.unwrap().is_some());
+    assert_eq!(renders::count_queue(conn).await.unwrap(), (2, 0));
+}
+
+async fn only_equal_living_renders_in_the_window_are_earlier_ones(address: &str) {
+    let db = make::open(address).await;
+    let found = db
+        .write(|tx| {
+            Box::pin(async move {
+                let keyed = |n| renders::Render { replay_key: "k".to_owned(), ..make::render(n, 1) };
+                renders::insert(tx, &keyed(10)).await?;
+                renders::insert(tx, &renders::Render { replay_ordinal: 1, ..keyed(11) }).await?;
+                renders::insert(tx, &renders::Render { status: RenderStatus::Error, replay_ordinal: 2, ..keyed(12) })
+                    .await?;
+                renders::insert(tx, &renders::Render { is_system_preview: true, ..make::render(13, 1) }).await?;
+                let (w, m) = (make::workspace_id(1), make::model_id(1));
+                let mut ids = Vec::new();
+                for (sha, key, ordinal, since) in [
+                    ("s", "k", 0, 10),
+                    ("s", "k", 0, 11),
+                    ("s", "k", 1, 0),
+                    ("s", "k", 2, 0),
+                    ("x", "k", 0, 0),
+                    ("s", "", 0, 0),
+                ] {
+                    let earlier = renders::find_earlier(tx, &w, &m, sha, key, ordinal, since).await?;
+                    ids.push(earlier.map(|r| r.id));
+                }
+                assert_eq!(renders::find_system_preview(tx, &m).await?, Some(make::render_id(13)));
+                assert_eq!(renders::count_system_previews(tx, &make::account_id(1), 12).await?, 1);
+                assert_eq!(renders::count_system_previews(tx, &make::account_id(1), 13).await?, 0);
+                Ok::<_, DbError>(ids)
+            })
+        })
+        .await
+        .unwrap();
+    assert_eq!(found, [Some(make::render_id(10)), None, Some(make::render_id(11)), None, None, None]);
+}
+
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        models_are_filtered_by_state_tags_and_change
+        a_cursor_walk_sees_every_row_once_while_rows_come
+        renders_are_filtered_and_counted
+        only_equal_living_renders_in_the_window_are_earlier_ones
+    }
+}

@@ -1,0 +1,11 @@
+//! Every table on both databases.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod accounts;
+mod assets;
+mod leases;
+mod lists;
+mod make;
+mod traffic;
+mod tx;

@@ -1,0 +1,99 @@
+//! Transactions.
+
+use std::time::Duration;
+
+use plinth_db::ledger::{self, Posted};
+use plinth_db::{Db, DbError, DbOptions, accounts, instance};
+use plinth_spec::wire::LedgerType;
+use plinth_testkit::on_both_databases;
+
+use crate::make;
+
+#[derive(Debug)]
+enum Refused {
+    OnPurpose,
+    Db,
+}
+
+impl From<DbError> for Refused {
+    fn from(_error: DbError) -> Self {
+        Self::Db
+    }
+}
+
+async fn an_error_takes_everything_back(address: &str) {
+    let db = make::open(address).await;
+    let result = db
+        .write(|tx| {
+            Box::pin(async move {
+                instance::insert_or_find(tx, "k", "v").await?;
+                Err::<(), _>(Refused::OnPurpose)
+            })
+        })
+        .await;
+    assert!(matches!(result, Err(Refused::OnPurpose)));
+    assert_eq!(instance::find(&mut db.read().await.unwrap(), "k").await.unwrap(), None);
+}
+
+async fn a_dropped_caller_does_not_cut_the_transaction(address: &str) {
+    let db = make::open(address).await;
+    for n in 0..20u32 {
+        let writing = db.write(move |tx| {
+            Box::pin(async move {
+                ledger::post(tx, &make::entry(n * 2, LedgerType::AdminGrant, 5, None)).await?;
+                tokio::time::sleep(Duration::from_millis(3)).await;
+                ledger::post(tx, &make::entry(n * 2 + 1, LedgerType::Promo, 5, None)).await
+            })
+        });
+        // The caller goes away at a different moment each time.
+        let patience = Duration::from_micros(u64::from(n) * 400);
+        if let Ok(finished) = tokio::time::timeout(patience, writing).await {
+            finished.unwrap();
+        }
+    }
+    // A later writer waits for the last of them.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let posted =
+        db.write(|tx| Box::pin(async move { ledger::post(tx, &make::entry(100, LedgerType::Promo, 1, None)).await }));
+    assert_eq!(posted.await.unwrap(), Posted::Done);
+    let mut conn = db.read().await.unwrap();
+    assert!(ledger::find_unbalanced(&mut conn).await.unwrap().is_empty());
+    // Whatever was begun is there as a whole: pairs of entries, and the last one.
+    assert_eq!(ledger::count(&mut conn, &make::account_id(1), None).await.unwrap() % 2, 1);
+    let balance = accounts::find(&mut conn, &make::account_id(1)).await.unwrap().unwrap().balance;
+    assert_eq!(balance.paid % 10, 1);
+}
+
+async fn opening_twice_keeps_what_is_there(address: &str) {
+    let db = make::open(address).await;
+    db.close().await;
+    let again = Db::open(address, DbOptions::default()).await.unwrap();
+    again.ping().await.unwrap();
+    assert_eq!(accounts::count(&mut again.read().await.unwrap()).await.unwrap(), 1);
+}
+
+async fn the_databases_clock_runs(address: &str) {
+    let db = make::open(address).await;
+    let mut conn = db.read().await.unwrap();
+    let before = conn.now_ms().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(15)).await;
+    let after = conn.now_ms().await.unwrap();
+    assert!(after > before && after - before < 10_000);
+    assert!(before > 1_700_000_000_000, "milliseconds since 1970, not {before}");
+}
+
+#[tokio::test]
+async fn an_unknown_address_names_what_is_accepted_and_no_password() {
+    let error = Db::open("mysql://user:secret@host/db", DbOptions::default()).await.unwrap_err().to_string();
+    assert!(error.contains("sqlite://FILE") && !error.contains("secret"), "{error}");
+}
+
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        an_error_takes_everything_back
+        a_dropped_caller_does_not_cut_the_transaction
+        opening_twice_keeps_what_is_there
+        the_databases_clock_runs
+    }
+}

@@ -1,0 +1,168 @@
+//! Accounts, as an operator sees them.
+
+use plinth_db::accounts::{self, Account};
+use plinth_db::ledger::{self, NewEntry, Posted};
+use plinth_db::workspaces::{self, Workspace};
+use plinth_db::{Conn, Tx};
+use plinth_spec::funding::{Balance, Pool};
+use plinth_spec::id::{AccountId, EntryId, WorkspaceId};
+use plinth_spec::wire::LedgerType;
+use plinth_spec::{ErrorCode, limits};
+
+use super::Caller;
+use crate::error::{Result, ServiceError};
+use crate::ids::New as _;
+use crate::service::Service;
+
+/// An account to create.
+#[derive(Clone, Debug)]
+pub struct NewAccount {
+    /// E-mail address.
+    pub email: String,
+    /// Whether it administers the installation.
+    pub is_admin: bool,
+    /// Argon2 hash of its password, where it has one.
+    pub password_hash: Option<String>,
+}
+
+impl Service {
+    /// Creates an account with its own workspace and the signup bonus.
+    /// Errors: an address that is malformed or taken.
+    pub async fn create_account(&self, new: NewAccount) -> Result<AccountId> {
+        let email = normalized(&new.email)?;
+        let clock = self.options.clock.clone();
+        let created = self.db.write(move |tx| {
+            Box::pin(async move {
+                let now = clock.now_ms(tx).await?;
+                if accounts::find_by_email(tx, &email).await?.is_some() {
+                    return Err(ServiceError::bad_request(format!("there is an account with this address: {email}")));
+                }
+                let account = Account {
+                    id: AccountId::new_random(),
+                    email,
+                    password_hash: new.password_hash,
+                    is_admin: new.is_admin,
+                    suspended_at: None,
+                    balance: Balance::default(),
+                    created_at: now,
+                };
+                accounts::insert(tx, &account).await?;
+                let workspace = Workspace {
+                    id: WorkspaceId::new_random(),
+                    name: "Personal".to_owned(),
+                    owner_id: account.id.clone(),
+                    is_personal: true,
+                    created_at: now,
+                    deleted_at: None,
+                };
+                workspaces::insert(tx, &workspace).await?;
+                let bonus = limits::SIGNUP_BONUS.cast_signed();
+                add(tx, &account.id, Pool::Paid, bonus, LedgerType::SignupBonus, "Signup bonus", now).await?;
+                Ok(account.id)
+            })
+        });
+        created.await
+    }
+
+    /// Shuts an account out, or lets it in again.
+    pub async fn set_suspended(&self, email: &str, is_suspended: bool) -> Result<()> {
+        let email = normalized(email)?;
+        let clock = self.options.clock.clone();
+        let changed = self.db.write(move |tx| {
+            Box::pin(async move {
+                let account = find(tx, &email).await?;
+                let now = clock.now_ms(tx).await?;
+                accounts::set_suspended(tx, &account.id, is_suspended.then_some(now)).await?;
+                Ok(())
+            })
+        });
+        changed.await
+    }
+
+    /// Adds credits to a pool, or takes some with a negative number.
+    /// Errors: an unknown account; more taken than there is.
+    pub async fn grant_credits(&self, email: &str, pool: Pool, credits: i64) -> Result<Balance> {
+        let email = normalized(email)?;
+        let clock = self.options.clock.clone();
+        let granted = self.db.write(move |tx| {
+            Box::pin(async move {
+                let account = find(tx, &email).await?;
+                accounts::lock(tx, &account.id).await?;
+                let now = clock.now_ms(tx).await?;
+                add(tx, &account.id, pool, credits, LedgerType::AdminGrant, "Granted by an administrator", now).await?;
+                Ok(find(tx, &email).await?.balance)
+            })
+        });
+        granted.await
+    }
+
+    /// The account with an address.
+    pub async fn find_account(&self, email: &str) -> Result<Account> {
+        find(&mut self.db.read().await?, &normalized(email)?).await
+    }
+
+    /// How many accounts there are: none on the very first start.
+    pub async fn count_accounts(&self) -> Result<u64> {
+        Ok(accounts::count(&mut self.db.read().await?).await?)
+    }
+
+    /// The calling account as the API shows it; the balances are those of whoever pays.
+    pub async fn account(&self, caller: &Caller) -> Result<plinth_spec::wire::Account> {
+        let payer = accounts::find(&mut self.db.read().await?, &caller.payer_id).await?;
+        let balance = payer.ok_or_else(|| ServiceError::internal("the paying account is missing"))?.balance;
+        Ok(plinth_spec::wire::Account {
+            id: caller.account_id.clone(),
+            email: caller.email.clone(),
+            credits: balance.paid,
+            paid: balance.paid,
+            free: balance.free,
+            total: balance.total(),
+            scopes: caller.scopes.clone(),
+            workspace: caller.bound.clone(),
+        })
+    }
+}
+
+/// The account with a normalized address.
+pub(super) async fn find(conn: &mut Conn, email: &str) -> Result<Account> {
+    let account = accounts::find_by_email(conn, email).await?;
+    account.ok_or_else(|| ServiceError::new(ErrorCode::NotFound, format!("there is no account {email}")))
+}
+
+/// An address as it is kept and compared.
+pub(super) fn normalized(email: &str) -> Result<String> {
+    let email = email.trim().to_lowercase();
+    let is_address = email.split_once('@').is_some_and(|(name, host)| !name.is_empty() && host.contains('.'));
+    let is_plain = email.len() <= 254 && !email.chars().any(|c| c.is_whitespace() || c.is_control());
+    if is_address && is_plain { Ok(email) } else { Err(ServiceError::bad_request("this is not an e-mail address")) }
+}
+
+async fn add(
+    tx: &mut Tx,
+    account: &AccountId,
+    pool: Pool,
+    credits: i64,
+    kind: LedgerType,
+    words: &str,
+    now: i64,
+) -> Result<()> {
+    let entry = NewEntry {
+        id: EntryId::new_random(),
+        account_id: account.clone(),
+        workspace_id: None,
+        render_id: None,
+        kind,
+        pool,
+        credits,
+        price_cents: 0,
+        source: kind.as_str().to_owned(),
+        description: words.to_owned(),
+        created_at: now,
+    };
+    match ledger::post(tx, &entry).await? {
+        Posted::Done => Ok(()),
+        Posted::Short | Posted::Again => {
+            Err(ServiceError::new(ErrorCode::NoCredits, "the pool does not have as many credits"))
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! API keys.
+
+use plinth_db::tokens::{self, NewToken, Token};
+use plinth_db::workspaces;
+use plinth_spec::ErrorCode;
+use plinth_spec::id::{AccountId, TokenId, WorkspaceId};
+use plinth_spec::role::Role;
+use plinth_spec::wire::Scope;
+
+use super::token;
+use crate::error::{Result, ServiceError};
+use crate::ids::New as _;
+use crate::service::Service;
+
+/// Most characters of a key's name.
+const NAME_CHARS: usize = 100;
+
+/// A key to create.
+#[derive(Clone, Debug)]
+pub struct NewKey {
+    /// Whose it is.
+    pub account_id: AccountId,
+    /// The team workspace it is bound to; none: the account's own.
+    pub workspace_id: Option<WorkspaceId>,
+    /// What people call it.
+    pub name: String,
+    /// What it may do.
+    pub scopes: Vec<Scope>,
+    /// After how many seconds it ends; none: never.
+    pub expires_in_secs: Option<i64>,
+    /// Whether it has the older prefix.
+    pub has_legacy_prefix: bool,
+}
+
+/// A key that was just made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewKeyMade {
+    /// Identifier.
+    pub id: TokenId,
+    /// The secret: this is the only time it is known.
+    pub token: String,
+}
+
+impl Service {
+    /// Creates a key.
+    /// Errors: a workspace that is gone, or in which the account may not edit.
+    // Spec, Authentication, 6.
+    pub async fn create_key(&self, new: NewKey) -> Result<NewKeyMade> {
+        if new.name.chars().count() > NAME_CHARS {
+            return Err(ServiceError::bad_request(format!("a key's name has at most {NAME_CHARS} characters")));
+        }
+        let options = &self.options;
+        let prefix = if new.has_legacy_prefix { &options.legacy_token_prefix } else { &options.token_prefix };
+        let secret = token::make(prefix);
+        let clock = options.clock.clone();
+        let made = NewKeyMade { id: TokenId::new_random(), token: secret.text };
+        let id = made.id.clone();
+        let inserted = self.db.write(move |tx| {
+            Box::pin(async move {
+                let now = clock.now_ms(tx).await?;
+                let workspace = match &new.workspace_id {
+                    Some(id) => workspaces::find(tx, id).await?.filter(|w| w.deleted_at.is_none()),
+                    None => workspaces::find_personal(tx, &new.account_id).await?,
+                };
+                let workspace =
+                    workspace.ok_or_else(|| ServiceError::new(ErrorCode::NotFound, "there is no such workspace"))?;
+                let role = workspaces::role_of(tx, &workspace.id, &new.account_id).await?;
+                if !role.is_some_and(Role::can_edit) {
+                    let words = "a key for a workspace needs the role of an editor in it";
+                    return Err(ServiceError::new(ErrorCode::Forbidden, words));
+                }
+                let token = NewToken {
+                    id,
+                    account_id: new.account_id,
+                    workspace_id: workspace.id,
+                    name: new.name,
+                    sha256: secret.sha256,
+                    last4: secret.last4,
+                    scopes: new.scopes,
+                    created_at: now,
+                    expires_at: new.expires_in_secs.map(|secs| now.saturating_add(secs.saturating_mul(1000))),
+                };
+                tokens::insert(tx, &token).await?;
+                Ok(())
+            })
+        });
+        inserted.await?;
+        Ok(made)
+    }
+
+    /// Makes a key void; of one account only when it is given.
+    pub async fn revoke_key(&self, id: &TokenId, owner: Option<&AccountId>) -> Result<()> {
+        let missing = || ServiceError::new(ErrorCode::NotFound, "there is no such key in force");
+        if let Some(owner) = owner {
+            let keys = self.keys(owner).await?;
+            keys.iter().find(|key| key.id == *id).ok_or_else(missing)?;
+        }
+        let (id, clock) = (id.clone(), self.options.clock.clone());
+        let revoked = self.db.write(move |tx| {
+            Box::pin(async move {
+                let now = clock.now_ms(tx).await?;
+                Ok::<_, ServiceError>(tokens::revoke(tx, &id, now).await?)
+            })
+        });
+        if revoked.await? { Ok(()) } else { Err(missing()) }
+    }
+
+    /// The keys of an account, newest first.
+    pub async fn keys(&self, account: &AccountId) -> Result<Vec<Token>> {
+        Ok(tokens::list(&mut self.db.read().await?, account).await?)
+    }
+}

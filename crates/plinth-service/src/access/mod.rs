@@ -1,0 +1,13 @@
+//! Who calls, and what they may do.
+
+mod account;
+mod caller;
+mod key;
+mod session;
+mod token;
+mod workspace;
+
+pub use account::NewAccount;
+pub use caller::Caller;
+pub use key::{NewKey, NewKeyMade};
+pub use session::SESSION_SECS;

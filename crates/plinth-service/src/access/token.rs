@@ -1,0 +1,83 @@
+//! The form of a token: `<prefix>_sk_`, 32 random characters, 6 characters of checksum.
+
+use plinth_spec::id::ALPHABET;
+
+use crate::hash::sha256_hex;
+use crate::ids::random_text;
+
+const MARK: &str = "_sk_";
+const SECRET_CHARS: usize = 32;
+const CHECKSUM_CHARS: usize = 6;
+
+/// A secret as it is shown once, with what is kept of it.
+#[derive(Clone, Debug)]
+pub(super) struct Secret {
+    /// The whole token.
+    pub text: String,
+    /// What it is found by.
+    pub sha256: String,
+    /// What its owner recognises it by.
+    pub last4: String,
+}
+
+/// A new token.
+pub(super) fn make(prefix: &str) -> Secret {
+    let secret = random_text(SECRET_CHARS);
+    let text = format!("{prefix}{MARK}{secret}{}", checksum(&secret));
+    let last4 = text.chars().skip(text.chars().count() - 4).collect();
+    Secret { sha256: sha256_hex(&text), last4, text }
+}
+
+/// What a token is found by; none: its form is wrong, and no database need be asked.
+pub(super) fn lookup(text: &str, prefixes: [&str; 2]) -> Option<String> {
+    let body = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix)?.strip_prefix(MARK))?;
+    let is_word = body.len() == SECRET_CHARS + CHECKSUM_CHARS && body.bytes().all(|b| b.is_ascii_alphanumeric());
+    let (secret, sum) = is_word.then(|| body.split_at(SECRET_CHARS))?;
+    (checksum(secret) == sum).then(|| sha256_hex(text))
+}
+
+/// CRC-32 in base 62: secret scanners tell a token from a random word by it.
+fn checksum(secret: &str) -> String {
+    let mut rest = crc32fast::hash(secret.as_bytes());
+    let mut digits = [b'0'; CHECKSUM_CHARS];
+    for digit in digits.iter_mut().rev() {
+        *digit = ALPHABET[rest as usize % ALPHABET.len()];
+        rest /= 62;
+    }
+    digits.map(char::from).iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PREFIXES: [&str; 2] = ["plinth", "turntable"];
+
+    #[test]
+    fn both_prefixes_are_looked_up_by_the_hash_of_the_whole_token() {
+        for prefix in PREFIXES {
+            let secret = make(prefix);
+            assert!(secret.text.starts_with(&format!("{prefix}_sk_")));
+            assert_eq!(lookup(&secret.text, PREFIXES), Some(secret.sha256));
+            assert!(secret.text.ends_with(&secret.last4));
+        }
+    }
+
+    #[test]
+    fn a_mistyped_token_is_refused_by_its_checksum() {
+        let text = make("plinth").text;
+        for at in "plinth_sk_".len()..text.len() {
+            let mut other = text.clone().into_bytes();
+            other[at] = if other[at] == b'x' { b'y' } else { b'x' };
+            assert_eq!(lookup(&String::from_utf8(other).unwrap(), PREFIXES), None, "character {at}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_token_is_refused() {
+        let text = make("other").text;
+        for bad in ["", "plinth_sk_", "plinth_sk_short", "plinth", &text, &format!("{}é", make("plinth").text)] {
+            assert_eq!(lookup(bad, PREFIXES), None, "{bad}");
+        }
+    }
+}

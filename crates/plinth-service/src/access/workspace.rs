@@ -1,0 +1,98 @@
+//! Team workspaces.
+
+use plinth_db::workspaces::{self, Workspace};
+use plinth_db::{Conn, accounts};
+use plinth_spec::ErrorCode;
+use plinth_spec::id::WorkspaceId;
+use plinth_spec::role::Role;
+
+use super::account::{find, normalized};
+use crate::error::{Result, ServiceError};
+use crate::ids::New as _;
+use crate::service::Service;
+
+/// Most characters of a workspace's name.
+const NAME_CHARS: usize = 100;
+
+impl Service {
+    /// Creates a team workspace. Its owner pays for it.
+    pub async fn create_workspace(&self, name: &str, owner_email: &str) -> Result<Workspace> {
+        let (name, owner) = (name.trim().to_owned(), normalized(owner_email)?);
+        if name.is_empty() || name.chars().count() > NAME_CHARS {
+            return Err(ServiceError::bad_request(format!("a workspace's name has 1 to {NAME_CHARS} characters")));
+        }
+        let clock = self.options.clock.clone();
+        let created = self.db.write(move |tx| {
+            Box::pin(async move {
+                let workspace = Workspace {
+                    id: WorkspaceId::new_random(),
+                    name,
+                    owner_id: find(tx, &owner).await?.id,
+                    is_personal: false,
+                    created_at: clock.now_ms(tx).await?,
+                    deleted_at: None,
+                };
+                workspaces::insert(tx, &workspace).await?;
+                Ok(workspace)
+            })
+        });
+        created.await
+    }
+
+    /// Adds a member or changes what they may do.
+    pub async fn set_member(&self, id: &WorkspaceId, email: &str, role: Role) -> Result<()> {
+        let (id, email, clock) = (id.clone(), normalized(email)?, self.options.clock.clone());
+        let changed = self.db.write(move |tx| {
+            Box::pin(async move {
+                let workspace = team(tx, &id).await?;
+                let account = find(tx, &email).await?;
+                if account.id == workspace.owner_id || role == Role::Owner {
+                    return Err(ServiceError::bad_request("the owner of a workspace stays its owner"));
+                }
+                let now = clock.now_ms(tx).await?;
+                Ok(workspaces::set_member(tx, &id, &account.id, role, now).await?)
+            })
+        });
+        changed.await
+    }
+
+    /// Removes a member. Their keys for this workspace are refused at once.
+    pub async fn remove_member(&self, id: &WorkspaceId, email: &str) -> Result<()> {
+        let (id, email) = (id.clone(), normalized(email)?);
+        let removed = self.db.write(move |tx| {
+            Box::pin(async move {
+                let workspace = team(tx, &id).await?;
+                let account = find(tx, &email).await?;
+                if account.id == workspace.owner_id {
+                    return Err(ServiceError::bad_request("the owner of a workspace cannot be removed from it"));
+                }
+                if workspaces::remove_member(tx, &id, &account.id).await? {
+                    return Ok(());
+                }
+                Err(ServiceError::new(ErrorCode::NotFound, format!("{email} is not a member")))
+            })
+        });
+        removed.await
+    }
+
+    /// Closes a team workspace. Its keys are refused at once.
+    pub async fn delete_workspace(&self, id: &WorkspaceId) -> Result<()> {
+        let (id, clock) = (id.clone(), self.options.clock.clone());
+        let deleted = self.db.write(move |tx| {
+            Box::pin(async move {
+                let workspace = team(tx, &id).await?;
+                // Whoever charges its owner at this moment is waited for.
+                accounts::lock(tx, &workspace.owner_id).await?;
+                let now = clock.now_ms(tx).await?;
+                workspaces::set_deleted(tx, &id, now).await?;
+                Ok(())
+            })
+        });
+        deleted.await
+    }
+}
+
+async fn team(conn: &mut Conn, id: &WorkspaceId) -> Result<Workspace> {
+    let workspace = workspaces::find(conn, id).await?.filter(|w| !w.is_personal && w.deleted_at.is_none());
+    workspace.ok_or_else(|| ServiceError::new(ErrorCode::NotFound, "there is no such team workspace"))
+}

@@ -1,0 +1,153 @@
+//! Environments: a picture for ordinary screens, a gain map, and how the two go together.
+
+use bytes::Bytes;
+use plinth_db::envs::{self, Env};
+use plinth_db::{accounts, garbage};
+use plinth_spec::id::EnvId;
+use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Timestamp};
+use plinth_spec::{ErrorCode, limits};
+use plinth_store::{EnvPart, ObjectKey, env_prefix};
+
+use super::{asset_name, limit_reached, not_found};
+use crate::access::Caller;
+use crate::error::{Result, ServiceError};
+use crate::ids::New as _;
+use crate::service::Service;
+
+/// Largest side that a caller may state.
+const MAX_SIDE: u32 = 65_536;
+
+/// A part as it was sent.
+#[derive(Clone, Debug)]
+pub struct EnvPartFile {
+    /// Which one.
+    pub part: EnvPart,
+    /// Its content.
+    pub bytes: Bytes,
+}
+
+/// An environment as it was sent.
+#[derive(Clone, Debug, Default)]
+pub struct NewEnv {
+    /// Its parts.
+    pub files: Vec<EnvPartFile>,
+    /// Its name.
+    pub name: Option<String>,
+    /// Columns.
+    pub width: Option<String>,
+    /// Rows.
+    pub height: Option<String>,
+}
+
+impl Service {
+    /// Stores an environment.
+    pub async fn create_env(&self, caller: &Caller, new: NewEnv) -> Result<AssetCreated> {
+        check_parts(&new.files)?;
+        let env = Env {
+            id: EnvId::new_random(),
+            workspace_id: caller.workspace_id.clone(),
+            name: asset_name(new.name.as_deref())?,
+            file_size: new.files.iter().map(|file| file.bytes.len() as u64).sum(),
+            width: side("width", new.width.as_deref())?,
+            height: side("height", new.height.as_deref())?,
+            has_thumb: new.files.iter().any(|file| file.part == EnvPart::Thumb),
+            created_at: 0,
+        };
+        check_usage(envs::usage(&mut self.db.read().await?, &env.workspace_id).await?, env.file_size)?;
+        self.mark_unnamed(env_prefix(&env.id)).await?;
+        for file in new.files {
+            self.store.put(&ObjectKey::Env(&env.id, file.part), file.bytes).await?;
+        }
+        let (payer, clock) = (caller.payer_id.clone(), self.options.clock.clone());
+        let created = self.db.write(move |tx| {
+            Box::pin(async move {
+                accounts::lock(tx, &payer).await?;
+                check_usage(envs::usage(tx, &env.workspace_id).await?, env.file_size)?;
+                let now = clock.now_ms(tx).await?;
+                envs::insert(tx, &Env { created_at: now, ..env.clone() }).await?;
+                garbage::delete(tx, &env_prefix(&env.id)).await?;
+                Ok(AssetCreated { id: env.id.to_string(), deduped: None })
+            })
+        });
+        created.await
+    }
+
+    /// The workspace's environments.
+    pub async fn list_envs(&self, caller: &Caller) -> Result<Vec<AssetRow>> {
+        let rows = envs::list(&mut self.db.read().await?, &caller.workspace_id).await?;
+        let view = |env: Env| AssetRow {
+            id: env.id.to_string(),
+            name: env.name,
+            file_size: env.file_size,
+            width: env.width,
+            height: env.height,
+            created_at: Timestamp(env.created_at),
+        };
+        Ok(rows.into_iter().map(view).collect())
+    }
+
+    /// Removes an environment.
+    pub async fn delete_env(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
+        let id = EnvId::parse(id).ok_or_else(|| not_found("environment"))?;
+        let (workspace, clock) = (caller.workspace_id.clone(), self.options.clock.clone());
+        let deleted = self.db.write(move |tx| {
+            Box::pin(async move {
+                let now = clock.now_ms(tx).await?;
+                if !envs::delete(tx, &workspace, &id).await? {
+                    return Err(not_found("environment"));
+                }
+                garbage::insert(tx, &env_prefix(&id), now).await?;
+                Ok(AssetDeleted { id: id.to_string(), deleted: true })
+            })
+        });
+        deleted.await
+    }
+}
+
+// Spec, Environment asset.
+fn check_parts(files: &[EnvPartFile]) -> Result<()> {
+    for (part, name) in [(EnvPart::Sdr, "sdr"), (EnvPart::GainMap, "gainmap"), (EnvPart::Metadata, "metadata")] {
+        if !files.iter().any(|file| file.part == part && !file.bytes.is_empty()) {
+            return Err(ServiceError::new(ErrorCode::NoFile, format!("give '{name}', a part of the environment")));
+        }
+    }
+    for file in files {
+        if file.bytes.len() as u64 > limits::ENV_PART_BYTES {
+            let words = format!("a part of an environment may have at most {} bytes", limits::ENV_PART_BYTES);
+            return Err(ServiceError::new(ErrorCode::FileTooLarge, words));
+        }
+        let is_right = match file.part {
+            EnvPart::Metadata => {
+                serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&file.bytes).is_ok()
+            }
+            EnvPart::Sdr | EnvPart::GainMap | EnvPart::Thumb => is_webp(&file.bytes),
+        };
+        if !is_right {
+            let words = "sdr, gainmap and thumb must be WebP files, metadata a JSON object";
+            return Err(ServiceError::bad_request(words));
+        }
+    }
+    Ok(())
+}
+
+fn is_webp(bytes: &[u8]) -> bool {
+    bytes.get(..4) == Some(b"RIFF") && bytes.get(8..12) == Some(b"WEBP")
+}
+
+fn side(what: &str, text: Option<&str>) -> Result<Option<u32>> {
+    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
+    let value = text.parse().ok().filter(|side| (1..=MAX_SIDE).contains(side));
+    value
+        .map(Some)
+        .ok_or_else(|| ServiceError::bad_request(format!("{what} must be a whole number from 1 to {MAX_SIDE}")))
+}
+
+fn check_usage((count, bytes): (u64, u64), more: u64) -> Result<()> {
+    if count >= limits::ENVS {
+        return Err(limit_reached("environments", limits::ENVS));
+    }
+    if bytes + more > limits::ENVS_BYTES {
+        return Err(limit_reached("bytes of environments", limits::ENVS_BYTES));
+    }
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! Images and environments that settings name.
+
+mod envs;
+mod image;
+mod overlays;
+mod textures;
+
+pub use envs::{EnvPartFile, NewEnv};
+pub use overlays::NewOverlay;
+pub use plinth_store::EnvPart;
+pub use textures::NewTexture;
+
+use plinth_spec::ErrorCode;
+use plinth_spec::limits;
+
+use crate::error::{Result, ServiceError};
+
+/// A name as it is kept; empty when none was sent.
+fn bounded(what: &str, text: Option<&str>, most: usize) -> Result<String> {
+    let text = text.unwrap_or_default().trim();
+    if text.chars().count() > most {
+        return Err(ServiceError::bad_request(format!("{what} may have at most {most} characters")));
+    }
+    Ok(text.to_owned())
+}
+
+fn asset_name(text: Option<&str>) -> Result<String> {
+    bounded("name", text, limits::ASSET_NAME_CHARS)
+}
+
+fn not_found(what: &str) -> ServiceError {
+    ServiceError::new(ErrorCode::NotFound, format!("there is no such {what}"))
+}
+
+fn limit_reached(what: &str, most: u64) -> ServiceError {
+    ServiceError::new(ErrorCode::LimitReached, format!("a workspace keeps at most {most} {what}; delete some first"))
+}

@@ -1,0 +1,195 @@
+//! Overlay images.
+
+use bytes::Bytes;
+use plinth_db::overlays::{self, Overlay};
+use plinth_db::{accounts, garbage};
+use plinth_spec::id::{OverlayId, TextureId};
+use plinth_spec::wire::{
+    Alignment, AssetDeleted, Layer, OverlayCreated, OverlayResolved, OverlayRow, ResolveOverlay, Timestamp,
+};
+use plinth_spec::{ErrorCode, limits};
+use plinth_store::ObjectKey;
+
+use super::{asset_name, bounded, image, limit_reached, not_found};
+use crate::access::Caller;
+use crate::error::{Result, ServiceError};
+use crate::hash::{parse_sha256, sha256_hex};
+use crate::ids::New as _;
+use crate::service::Service;
+
+/// An overlay as it was sent.
+#[derive(Clone, Debug, Default)]
+pub struct NewOverlay {
+    /// The image.
+    pub bytes: Bytes,
+    /// Name of its file.
+    pub filename: String,
+    /// What it is for.
+    pub layer: Option<String>,
+    /// Its name.
+    pub name: Option<String>,
+    /// What it shows.
+    pub description: Option<String>,
+    /// Which part of it stays.
+    pub alignment: Option<String>,
+    /// 0 to 1.
+    pub opacity: Option<String>,
+}
+
+impl Service {
+    /// Stores an overlay.
+    pub async fn create_overlay(&self, caller: &Caller, new: NewOverlay) -> Result<OverlayCreated> {
+        let picture = image::check(new.bytes.clone()).await?;
+        let filename: String = new.filename.chars().filter(|c| !c.is_control()).take(limits::TITLE_CHARS).collect();
+        let name = asset_name(new.name.as_deref())?;
+        let overlay = Overlay {
+            id: OverlayId::new_random(),
+            workspace_id: caller.workspace_id.clone(),
+            layer: layer(new.layer.as_deref())?,
+            name: if name.is_empty() { filename.chars().take(limits::ASSET_NAME_CHARS).collect() } else { name },
+            description: bounded("description", new.description.as_deref(), limits::OVERLAY_DESCRIPTION_CHARS)?,
+            alignment: alignment(new.alignment.as_deref())?,
+            opacity: opacity(new.opacity.as_deref())?,
+            file_size: new.bytes.len() as u64,
+            width: picture.width,
+            height: picture.height,
+            filename,
+            content_type: picture.content_type.to_owned(),
+            sha256: sha256_hex(&new.bytes),
+            is_system: false,
+            created_at: 0,
+        };
+        check_count(overlays::count(&mut self.db.read().await?, &caller.workspace_id).await?)?;
+        let key = ObjectKey::Overlay(&overlay.id);
+        self.store_unnamed(&key, new.bytes).await?;
+        let created = OverlayCreated {
+            id: overlay.id.clone(),
+            layer: overlay.layer,
+            alignment: overlay.alignment,
+            name: overlay.name.clone(),
+        };
+        let (payer, path, clock) = (caller.payer_id.clone(), key.path(), self.options.clock.clone());
+        let inserted = self.db.write(move |tx| {
+            Box::pin(async move {
+                accounts::lock(tx, &payer).await?;
+                check_count(overlays::count(tx, &overlay.workspace_id).await?)?;
+                let now = clock.now_ms(tx).await?;
+                overlays::insert(tx, &Overlay { created_at: now, ..overlay }).await?;
+                garbage::delete(tx, &path).await?;
+                Ok::<_, ServiceError>(())
+            })
+        });
+        inserted.await?;
+        Ok(created)
+    }
+
+    /// The workspace's overlays and those that everybody sees.
+    pub async fn list_overlays(&self, caller: &Caller, wanted: Option<&str>) -> Result<Vec<OverlayRow>> {
+        let wanted = wanted.map(|name| layer(Some(name))).transpose()?;
+        let rows = overlays::list(&mut self.db.read().await?, &caller.workspace_id, wanted).await?;
+        Ok(rows.into_iter().map(row).collect())
+    }
+
+    /// Removes an overlay of the workspace.
+    pub async fn delete_overlay(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
+        let id = OverlayId::parse(id).ok_or_else(|| not_found("overlay"))?;
+        let (workspace, clock) = (caller.workspace_id.clone(), self.options.clock.clone());
+        let deleted = self.db.write(move |tx| {
+            Box::pin(async move {
+                let overlay = overlays::find_anywhere(tx, &id).await?.ok_or_else(|| not_found("overlay"))?;
+                if overlay.is_system || overlay.workspace_id != workspace {
+                    let words = "this overlay belongs to somebody else";
+                    return Err(ServiceError::new(ErrorCode::Forbidden, words));
+                }
+                let now = clock.now_ms(tx).await?;
+                overlays::delete(tx, &id).await?;
+                garbage::insert(tx, &ObjectKey::Overlay(&id).path(), now).await?;
+                Ok(AssetDeleted { id: id.to_string(), deleted: true })
+            })
+        });
+        deleted.await
+    }
+
+    /// Finds an image of the workspace by its content.
+    pub async fn resolve_overlay(&self, caller: &Caller, request: &ResolveOverlay) -> Result<OverlayResolved> {
+        let missing = || ServiceError::new(ErrorCode::Sha256Required, "give 'sha256' as 64 hex digits");
+        let sha256 = request.sha256.as_deref().and_then(parse_sha256).ok_or_else(missing)?;
+        let layer = layer(request.layer.as_deref())?;
+        let mut conn = self.db.read().await?;
+        let own = &caller.workspace_id;
+        let overlay = overlays::find_by_sha256(&mut conn, own, &sha256, layer).await?.map(|id| id.to_string());
+        // Images for materials are kept as textures, too.
+        let id = match overlay {
+            None if layer == Layer::Texture => {
+                let texture: Option<TextureId> = plinth_db::textures::find_by_sha256(&mut conn, own, &sha256).await?;
+                texture.map(|id| id.to_string())
+            }
+            found => found,
+        };
+        Ok(OverlayResolved { exists: id.is_some(), id })
+    }
+
+    /// Shows an overlay to everybody.
+    pub async fn publish_overlay(&self, id: &str) -> Result<()> {
+        let id = OverlayId::parse(id).ok_or_else(|| not_found("overlay"))?;
+        let published = self.db.write(move |tx| Box::pin(async move { overlays::publish(tx, &id).await }));
+        if published.await? { Ok(()) } else { Err(not_found("overlay")) }
+    }
+
+    /// Stores bytes, marked for removal until a row names them.
+    pub(super) async fn store_unnamed(&self, key: &ObjectKey<'_>, bytes: Bytes) -> Result<()> {
+        self.mark_unnamed(key.path()).await?;
+        self.store.put(key, bytes).await?;
+        Ok(())
+    }
+
+    /// Marks what is about to be stored for removal, in case no row ever names it.
+    pub(super) async fn mark_unnamed(&self, prefix: String) -> Result<()> {
+        let clock = self.options.clock.clone();
+        let marked = self.db.write(move |tx| {
+            Box::pin(async move {
+                let due = clock.now_ms(tx).await? + limits::STAGING_LIFETIME_SECS * 1000;
+                Ok::<_, ServiceError>(garbage::insert(tx, &prefix, due).await?)
+            })
+        });
+        marked.await
+    }
+}
+
+fn check_count(count: u64) -> Result<()> {
+    if count < limits::OVERLAYS { Ok(()) } else { Err(limit_reached("overlays", limits::OVERLAYS)) }
+}
+
+fn layer(name: Option<&str>) -> Result<Layer> {
+    let words = || ServiceError::bad_request("layer must be one of background, foreground, decal, texture");
+    name.filter(|name| !name.is_empty()).map_or(Ok(Layer::Background), |name| Layer::from_name(name).ok_or_else(words))
+}
+
+fn alignment(name: Option<&str>) -> Result<Alignment> {
+    let words = || ServiceError::bad_request("alignment must be one of left, center, right");
+    name.filter(|name| !name.is_empty())
+        .map_or(Ok(Alignment::Left), |name| Alignment::from_name(name).ok_or_else(words))
+}
+
+fn opacity(text: Option<&str>) -> Result<f64> {
+    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(1.0) };
+    let value = text.parse::<f64>().ok().filter(|value| (0.0..=1.0).contains(value));
+    value.ok_or_else(|| ServiceError::bad_request("opacity must be a number from 0 to 1"))
+}
+
+fn row(overlay: Overlay) -> OverlayRow {
+    OverlayRow {
+        id: overlay.id,
+        layer: overlay.layer,
+        name: overlay.name,
+        description: overlay.description,
+        alignment: overlay.alignment,
+        opacity: overlay.opacity,
+        file_size: overlay.file_size,
+        width: overlay.width,
+        height: overlay.height,
+        filename: overlay.filename,
+        is_system: overlay.is_system,
+        created_at: Timestamp(overlay.created_at),
+    }
+}

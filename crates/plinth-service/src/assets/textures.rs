@@ -1,0 +1,110 @@
+//! Texture images.
+
+use bytes::Bytes;
+use plinth_db::textures::{self, Texture};
+use plinth_db::{accounts, garbage};
+use plinth_spec::id::TextureId;
+use plinth_spec::limits;
+use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Timestamp};
+use plinth_store::ObjectKey;
+
+use super::{asset_name, image, limit_reached, not_found};
+use crate::access::Caller;
+use crate::error::Result;
+use crate::hash::sha256_hex;
+use crate::ids::New as _;
+use crate::service::Service;
+
+/// A texture as it was sent.
+#[derive(Clone, Debug, Default)]
+pub struct NewTexture {
+    /// The image.
+    pub bytes: Bytes,
+    /// Its name.
+    pub name: Option<String>,
+}
+
+impl Service {
+    /// Stores a texture, or answers with the one of the same bytes.
+    pub async fn create_texture(&self, caller: &Caller, new: NewTexture) -> Result<AssetCreated> {
+        let picture = image::check(new.bytes.clone()).await?;
+        let texture = Texture {
+            id: TextureId::new_random(),
+            workspace_id: caller.workspace_id.clone(),
+            name: asset_name(new.name.as_deref())?,
+            file_size: new.bytes.len() as u64,
+            width: picture.width,
+            height: picture.height,
+            content_type: picture.content_type.to_owned(),
+            sha256: sha256_hex(&new.bytes),
+            created_at: 0,
+        };
+        let mut conn = self.db.read().await?;
+        if let Some(known) = textures::find_by_sha256(&mut conn, &texture.workspace_id, &texture.sha256).await? {
+            return Ok(AssetCreated { id: known.to_string(), deduped: Some(true) });
+        }
+        check_usage(textures::usage(&mut conn, &texture.workspace_id).await?, texture.file_size)?;
+        drop(conn);
+        let key = ObjectKey::Texture(&texture.id);
+        self.store_unnamed(&key, new.bytes).await?;
+        let (payer, path, clock) = (caller.payer_id.clone(), key.path(), self.options.clock.clone());
+        let texture = texture.clone();
+        let created = self.db.write(move |tx| {
+            Box::pin(async move {
+                accounts::lock(tx, &payer).await?;
+                // Another request may have brought the same bytes meanwhile; what was stored keeps its mark and goes.
+                if let Some(known) = textures::find_by_sha256(tx, &texture.workspace_id, &texture.sha256).await? {
+                    return Ok(AssetCreated { id: known.to_string(), deduped: Some(true) });
+                }
+                check_usage(textures::usage(tx, &texture.workspace_id).await?, texture.file_size)?;
+                let now = clock.now_ms(tx).await?;
+                let id = texture.id.to_string();
+                textures::insert(tx, &Texture { created_at: now, ..texture }).await?;
+                garbage::delete(tx, &path).await?;
+                Ok(AssetCreated { id, deduped: None })
+            })
+        });
+        created.await
+    }
+
+    /// The workspace's textures.
+    pub async fn list_textures(&self, caller: &Caller) -> Result<Vec<AssetRow>> {
+        let rows = textures::list(&mut self.db.read().await?, &caller.workspace_id).await?;
+        let view = |texture: Texture| AssetRow {
+            id: texture.id.to_string(),
+            name: texture.name,
+            file_size: texture.file_size,
+            width: Some(texture.width),
+            height: Some(texture.height),
+            created_at: Timestamp(texture.created_at),
+        };
+        Ok(rows.into_iter().map(view).collect())
+    }
+
+    /// Removes a texture.
+    pub async fn delete_texture(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
+        let id = TextureId::parse(id).ok_or_else(|| not_found("texture"))?;
+        let (workspace, clock) = (caller.workspace_id.clone(), self.options.clock.clone());
+        let deleted = self.db.write(move |tx| {
+            Box::pin(async move {
+                let now = clock.now_ms(tx).await?;
+                if !textures::delete(tx, &workspace, &id).await? {
+                    return Err(not_found("texture"));
+                }
+                garbage::insert(tx, &ObjectKey::Texture(&id).path(), now).await?;
+                Ok(AssetDeleted { id: id.to_string(), deleted: true })
+            })
+        });
+        deleted.await
+    }
+}
+
+fn check_usage((count, bytes): (u64, u64), more: u64) -> Result<()> {
+    if count >= limits::TEXTURES {
+        return Err(limit_reached("textures", limits::TEXTURES));
+    }
+    if bytes + more > limits::TEXTURES_BYTES {
+        return Err(limit_reached("bytes of textures", limits::TEXTURES_BYTES));
+    }
+    Ok(())
+}

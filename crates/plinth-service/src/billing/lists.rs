@@ -1,0 +1,32 @@
+//! What is on sale, and what was bought and spent.
+
+use plinth_db::{ledger, products};
+use plinth_spec::page::{PageMeta, PageRequest, Start};
+use plinth_spec::wire::{LedgerEntry, Page, Product};
+
+use crate::access::Caller;
+use crate::error::Result;
+use crate::service::Service;
+
+impl Service {
+    /// Credit packs on sale.
+    pub async fn products(&self) -> Result<Vec<Product>> {
+        Ok(products::list(&mut self.db.read().await?).await?)
+    }
+
+    /// Movements of credits, newest first. A key of a team workspace sees that workspace's only.
+    pub async fn purchases(
+        &self,
+        caller: &Caller,
+        limit: Option<&str>,
+        offset: Option<&str>,
+    ) -> Result<Page<LedgerEntry>> {
+        let page = PageRequest::parse(limit, offset, None, "")?;
+        let offset = if let Start::Offset(offset) = page.start { offset } else { 0 };
+        let workspace = caller.bound.as_ref().map(|bound| &bound.id);
+        let mut conn = self.db.read().await?;
+        let data = ledger::list(&mut conn, &caller.payer_id, workspace, page.limit, offset).await?;
+        let total = ledger::count(&mut conn, &caller.payer_id, workspace).await?;
+        Ok(Page { data, meta: PageMeta::Offset { total, offset, limit: page.limit } })
+    }
+}

@@ -1,0 +1,89 @@
+//! Streaming.
+
+use plinth_spec::ErrorCode;
+use plinth_spec::state::HlsStatus;
+use plinth_spec::wire::HlsView;
+use plinth_store::ObjectKey;
+
+use super::file::Delivery;
+use crate::access::Caller;
+use crate::error::{Result, ServiceError};
+use crate::service::Service;
+
+/// The master playlist.
+const MASTER: &str = "master.m3u8";
+/// The thumbnail track.
+const THUMBNAILS: &str = "thumbnails.vtt";
+/// What files of a packaging end in.
+const EXTENSIONS: [&str; 5] = ["m3u8", "mp4", "m4s", "vtt", "jpg"];
+
+impl Service {
+    /// Where a render can be streamed from. `base` is the address of the renders.
+    pub async fn hls(&self, caller: &Caller, id: &str, base: &str) -> Result<HlsView> {
+        let render = self.render_row(caller, id).await?;
+        let is_ready = render.hls_status == HlsStatus::Ready;
+        let url = |name: &str| is_ready.then(|| format!("{}/{}/hls/{name}", base.trim_end_matches('/'), render.id));
+        Ok(HlsView {
+            status: render.hls_status,
+            master_url: url(MASTER),
+            thumbnails_vtt_url: url(THUMBNAILS),
+            id: render.id.clone(),
+        })
+    }
+
+    /// A file of the packaging.
+    pub async fn hls_file(&self, caller: &Caller, id: &str, name: &str) -> Result<Delivery> {
+        let missing = || ServiceError::new(ErrorCode::NotFound, "there is no such file of this render, or not yet");
+        let render = self.render_row(caller, id).await?;
+        let attempt = render.files_attempt.filter(|_| render.hls_status == HlsStatus::Ready && is_hls_name(name));
+        let attempt = attempt.ok_or_else(missing)?;
+        let key = ObjectKey::Hls(&render.id, attempt, render.hls_attempt, name);
+        self.deliver(&key, None).await?.ok_or_else(missing)
+    }
+}
+
+/// Names that a packaging has: at most one folder, plain letters, a known extension. Everything else is not looked for.
+fn is_hls_name(name: &str) -> bool {
+    let is_plain = |part: &str| {
+        !part.is_empty()
+            && !part.starts_with('.')
+            && part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+    };
+    let parts: Vec<&str> = name.split('/').collect();
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    parts.len() <= 2 && parts.iter().all(|part| is_plain(part)) && EXTENSIONS.contains(&extension)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_of_a_packaging_are_looked_for() {
+        for good in ["master.m3u8", "540p/index.m3u8", "540p/init.mp4", "540p/0.m4s", "thumbnails.vtt", "sprite-0.jpg"]
+        {
+            assert!(is_hls_name(good), "{good}");
+        }
+        let bad = [
+            "",
+            "..",
+            "../video.mp4",
+            "a/../b.mp4",
+            "/etc/x.mp4",
+            "a//b.mp4",
+            "a/b/c.mp4",
+            "%2e%2e/b.mp4",
+            "a\\b.mp4",
+            "a\0.mp4",
+            ".mp4",
+            "a/.mp4",
+            "video.mov",
+            "x",
+            "x.m3u8/",
+            "é.mp4",
+        ];
+        for bad in bad {
+            assert!(!is_hls_name(bad), "{bad}");
+        }
+    }
+}

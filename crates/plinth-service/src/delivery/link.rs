@@ -1,0 +1,67 @@
+//! Links that need no token until they expire.
+
+use plinth_spec::ErrorCode;
+use plinth_spec::limits;
+use plinth_spec::wire::{AssetUrl, DownloadAsset, SignedUrl};
+use plinth_store::{LinkMethod, ObjectKey, RenderFile};
+
+use super::disposition::attachment;
+use super::file::{RenderOutput, locate};
+use crate::access::Caller;
+use crate::error::{Result, ServiceError};
+use crate::service::Service;
+
+impl Service {
+    /// A link to a model's GLB.
+    pub async fn model_file_url(&self, caller: &Caller, id: &str, expires: Option<i64>) -> Result<SignedUrl> {
+        let model = self.model_row(caller, id).await?;
+        let key = ObjectKey::Model(&model.id);
+        if self.store.find(&key).await?.is_none() {
+            return Err(ServiceError::new(ErrorCode::FileNotFound, "the model's file is missing from storage"));
+        }
+        let (url, expires_in) = self.get_link(&key, expires, &attachment(&model.original_name)).await?;
+        Ok(SignedUrl { url, expires_in })
+    }
+
+    /// A link to a file of a render. `asset` as it was sent.
+    pub async fn download_url(
+        &self,
+        caller: &Caller,
+        id: &str,
+        asset: Option<&str>,
+        expires: Option<i64>,
+    ) -> Result<AssetUrl> {
+        let asset = asset.map_or(Some(DownloadAsset::Video), DownloadAsset::from_name).ok_or_else(|| {
+            let known: Vec<&str> = DownloadAsset::ALL.iter().map(|a| a.as_str()).collect();
+            ServiceError::bad_request(format!("asset must be one of {}", known.join(", ")))
+        })?;
+        let render = self.render_row(caller, id).await?;
+        let missing = || ServiceError::new(ErrorCode::AssetNotFound, "the render does not have this file, or not yet");
+        let (attempt, file) = locate(&render, output(asset))?.ok_or_else(missing)?;
+        let key = ObjectKey::Render(&render.id, attempt, file);
+        let (url, expires_in) = self.get_link(&key, expires, &attachment(&download_name(&render.id, file))).await?;
+        Ok(AssetUrl { url, asset, expires_in })
+    }
+
+    async fn get_link(&self, key: &ObjectKey<'_>, expires: Option<i64>, disposition: &str) -> Result<(String, i64)> {
+        let expires_in = limits::clamp_expires_secs(expires);
+        let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
+        let url = self.store.link(LinkMethod::Get, key, expires_in, Some(disposition), now / 1000).await?;
+        Ok((url, expires_in))
+    }
+}
+
+fn download_name(id: &plinth_spec::id::RenderId, file: RenderFile) -> String {
+    format!("{id}-{}", file.name())
+}
+
+const fn output(asset: DownloadAsset) -> RenderOutput {
+    match asset {
+        DownloadAsset::Video => RenderOutput::Video,
+        DownloadAsset::Web => RenderOutput::Web,
+        DownloadAsset::Poster => RenderOutput::Poster,
+        DownloadAsset::FullPoster => RenderOutput::FullPoster,
+        DownloadAsset::Thumb => RenderOutput::Thumb,
+        DownloadAsset::Dataset => RenderOutput::Dataset,
+    }
+}

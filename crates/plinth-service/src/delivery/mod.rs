@@ -1,0 +1,13 @@
+//! Handing out files.
+
+mod bundle;
+mod disposition;
+mod file;
+mod hls;
+mod link;
+mod local;
+
+pub use bundle::Bundle;
+pub use disposition::attachment;
+pub use file::{Delivery, RenderOutput};
+pub use local::LocalLink;

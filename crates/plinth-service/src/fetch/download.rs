@@ -1,0 +1,200 @@
+//! The download itself: redirects by hand, each hop checked, the checked address connected to.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use plinth_spec::{ErrorCode, limits};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::{Client, Method, Response, StatusCode};
+use tokio::time::{Instant, timeout, timeout_at};
+use url::Url;
+
+use super::FetchOptions;
+use super::guard::{self, Refused};
+use crate::error::{Result, ServiceError};
+use crate::models::Incoming;
+
+/// How long a server may take to accept a connection or to answer a probe.
+const ANSWER: Duration = Duration::from_secs(20);
+/// Types under which servers send a GLB. The default of object stores is one of them.
+const TYPES: [&str; 5] = [
+    "model/gltf-binary",
+    "application/octet-stream",
+    "binary/octet-stream",
+    "application/x-binary",
+    "application/gltf-buffer",
+];
+/// Parts of a query that a link of an object store carries: it is good for GET only, so it is not probed.
+const SIGNED: [&str; 4] = ["x-amz-signature", "x-goog-signature", "signature", "sig"];
+
+/// Reads a caller's URL.
+pub(crate) fn parse_url(text: &str) -> Result<Url> {
+    let malformed = || ServiceError::new(ErrorCode::InvalidUrl, "this is not a URL");
+    let url = Url::parse(text.trim()).map_err(|_malformed| malformed())?;
+    check_scheme(&url)?;
+    if url.host_str().is_none_or(str::is_empty) { Err(malformed()) } else { Ok(url) }
+}
+
+fn check_scheme(url: &Url) -> Result<()> {
+    if matches!(url.scheme(), "http" | "https") {
+        return Ok(());
+    }
+    Err(ServiceError::new(ErrorCode::InvalidUrlScheme, "the URL must begin with http:// or https://"))
+}
+
+/// Downloads a GLB.
+/// Errors: each with the code that says what the caller can do.
+pub(crate) async fn download(options: &FetchOptions, url: &Url, file: &mut Incoming) -> Result<()> {
+    let end = Instant::now() + options.total;
+    let working = async {
+        if !is_signed(url) {
+            probe(options, url).await?;
+        }
+        let response = follow(options, url, Method::GET).await?;
+        check_response(&response)?;
+        receive(options, response, file).await
+    };
+    timeout_at(end, working).await.map_err(|_late| timed_out("the download took too long"))?
+}
+
+async fn receive(options: &FetchOptions, mut response: Response, file: &mut Incoming) -> Result<()> {
+    let broke = |error: reqwest::Error| {
+        ServiceError::new(ErrorCode::DownloadFailed, "the download broke off").with_cause(error.without_url())
+    };
+    loop {
+        let piece = timeout(options.stall, response.chunk()).await;
+        match piece.map_err(|_stalled| timed_out("the download stalled"))?.map_err(broke)? {
+            Some(bytes) => file.write(&bytes).await?,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// Asks whether there is something to download. Servers that do not know HEAD are believed.
+async fn probe(options: &FetchOptions, url: &Url) -> Result<()> {
+    let late = |_late| ServiceError::new(ErrorCode::Timeout, "the URL's server did not answer in time");
+    let response = timeout(ANSWER, follow(options, url, Method::HEAD)).await.map_err(late)??;
+    let unknown = [StatusCode::METHOD_NOT_ALLOWED, StatusCode::NOT_IMPLEMENTED, StatusCode::FORBIDDEN];
+    if unknown.contains(&response.status()) { Ok(()) } else { check_response(&response) }
+}
+
+fn check_response(response: &Response) -> Result<()> {
+    let status = response.status();
+    if status != StatusCode::OK {
+        let words = format!("the URL's server answered {}", status.as_u16());
+        return Err(ServiceError::new(ErrorCode::UrlError, words));
+    }
+    check_type(response.headers())?;
+    let length = response.headers().get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
+    if length.is_some_and(|length| length > limits::MODEL_FILE_BYTES) {
+        let words = format!("the file is larger than {} bytes", limits::MODEL_FILE_BYTES);
+        return Err(ServiceError::new(ErrorCode::FileTooLarge, words));
+    }
+    Ok(())
+}
+
+fn check_type(headers: &HeaderMap) -> Result<()> {
+    let Some(value) = headers.get(CONTENT_TYPE) else { return Ok(()) };
+    let kind = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if TYPES.contains(&kind.as_str()) {
+        return Ok(());
+    }
+    let shown: String = kind.chars().take(60).collect();
+    Err(ServiceError::new(ErrorCode::InvalidContentType, format!("the URL leads to '{shown}', not to a GLB file")))
+}
+
+/// Sends a request and follows redirects, each to a public host.
+async fn follow(options: &FetchOptions, url: &Url, method: Method) -> Result<Response> {
+    let mut url = url.clone();
+    for _hop in 0..=limits::INGEST_REDIRECTS {
+        let response = send(options, &url, method.clone()).await?;
+        if !response.status().is_redirection() {
+            return Ok(response);
+        }
+        let target = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+        let next = target.and_then(|target| url.join(target).ok());
+        let next = next.ok_or_else(|| ServiceError::new(ErrorCode::UrlError, "the URL redirects to nowhere"))?;
+        check_scheme(&next)?;
+        if url.scheme() == "https" && next.scheme() == "http" {
+            return Err(ServiceError::new(ErrorCode::UrlError, "the URL redirects from https to http"));
+        }
+        url = next;
+    }
+    Err(ServiceError::new(
+        ErrorCode::UrlError,
+        format!("the URL redirects more than {} times", limits::INGEST_REDIRECTS),
+    ))
+}
+
+async fn send(options: &FetchOptions, url: &Url, method: Method) -> Result<Response> {
+    let addresses = guard::addresses(url, &options.allowed_hosts).await.map_err(|refused| match refused {
+        Refused::Blocked => ServiceError::new(ErrorCode::BlockedHost, "the URL's host is not public"),
+        Refused::Unknown => ServiceError::new(ErrorCode::DnsError, "the URL's host has no address"),
+    })?;
+    let _chosen_before = rustls::crypto::ring::default_provider().install_default();
+    // Only the addresses that were checked are connected to, whatever the name means a moment later. Proxies of the
+    // environment would connect for us unchecked.
+    let client = Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(ANSWER)
+        .dns_resolver(Arc::new(Checked(addresses)))
+        .build()
+        .map_err(ServiceError::internal)?;
+    // Names and passwords in a URL are not sent on.
+    let mut plain = url.clone();
+    let _absent = plain.set_username("");
+    let _absent = plain.set_password(None);
+    let answer = timeout(options.stall, client.request(method, plain).send()).await;
+    answer.map_err(|_stalled| timed_out("the URL's server did not answer"))?.map_err(|error| {
+        let (code, words) = if error.is_timeout() {
+            (ErrorCode::Timeout, "the URL's server did not answer in time")
+        } else {
+            (ErrorCode::UrlError, "the URL's server could not be reached")
+        };
+        ServiceError::new(code, words).with_cause(error.without_url())
+    })
+}
+
+/// Answers every question with the addresses that were checked.
+struct Checked(Vec<SocketAddr>);
+
+impl Resolve for Checked {
+    fn resolve(&self, _name: Name) -> Resolving {
+        let addresses: Addrs = Box::new(self.0.clone().into_iter());
+        Box::pin(std::future::ready(Ok(addresses)))
+    }
+}
+
+fn timed_out(words: &str) -> ServiceError {
+    ServiceError::new(ErrorCode::DownloadTimeout, words)
+}
+
+fn is_signed(url: &Url) -> bool {
+    url.query_pairs().any(|(name, _)| SIGNED.contains(&name.to_ascii_lowercase().as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_http_urls_with_a_host_are_read() {
+        let code = |url: &str| parse_url(url).unwrap_err().code;
+        for url in ["", "nonsense", "//x", "http://", "http://[::1"] {
+            assert_eq!(code(url), ErrorCode::InvalidUrl, "{url}");
+        }
+        for url in ["ftp://example.org/x.glb", "file:///etc/passwd", "gopher://x", "data:text/plain,x"] {
+            assert_eq!(code(url), ErrorCode::InvalidUrlScheme, "{url}");
+        }
+        assert!(parse_url(" https://example.org/x.glb ").is_ok());
+    }
+
+    #[test]
+    fn links_of_object_stores_are_not_probed() {
+        assert!(is_signed(&Url::parse("https://b.s3.amazonaws.com/x?X-Amz-Signature=1").unwrap()));
+        assert!(!is_signed(&Url::parse("https://example.org/x.glb?v=1").unwrap()));
+    }
+}

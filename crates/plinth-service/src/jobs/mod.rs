@@ -1,0 +1,10 @@
+//! The workers' door: taking renders, reporting, giving back, and collecting what dead workers held.
+
+mod claim;
+mod files;
+mod packaging;
+mod reap;
+mod report;
+
+pub use claim::{Claim, LeaseLost};
+pub use files::{RenderFiles, StoredFile};

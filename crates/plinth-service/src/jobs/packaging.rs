@@ -1,0 +1,73 @@
+//! What a worker reports of a packaging it holds.
+
+use plinth_db::Tx;
+use plinth_db::leases::{self, Report};
+use plinth_db::renders::Render;
+use plinth_spec::state::{HlsEvent, HlsStatus};
+
+use super::claim::{Claim, LeaseLost};
+use crate::error::{Result, ServiceError};
+use crate::service::Service;
+
+/// Times a packaging is tried when workers die over it.
+const ATTEMPTS: i64 = 3;
+
+impl Service {
+    /// The packaging's files are stored under the claim's attempts. They become visible now.
+    pub async fn finish_packaging(&self, claim: &Claim) -> Result<std::result::Result<(), LeaseLost>> {
+        self.report_packaging(claim, HlsEvent::Finish).await
+    }
+
+    /// It cannot be packaged. The video is not affected and nothing is refunded.
+    pub async fn fail_packaging(&self, claim: &Claim) -> Result<std::result::Result<(), LeaseLost>> {
+        self.report_packaging(claim, HlsEvent::Fail).await
+    }
+
+    /// The worker gives it back: it is stopping.
+    pub async fn release_packaging(&self, claim: &Claim) -> Result<std::result::Result<(), LeaseLost>> {
+        self.report_packaging(claim, HlsEvent::Release).await
+    }
+
+    async fn report_packaging(&self, claim: &Claim, event: HlsEvent) -> Result<std::result::Result<(), LeaseLost>> {
+        let (claim, clock) = (claim.clone(), self.options.clock.clone());
+        let reported = self.db.write(move |tx| {
+            Box::pin(async move {
+                let now = clock.now_ms(tx).await?;
+                let held = leases::find_held(tx, &claim.render.id, &claim.token).await?;
+                let Some(render) = held else { return Ok(Err(LeaseLost)) };
+                move_packaging(tx, &render, &claim.token, event, now).await
+            })
+        });
+        reported.await
+    }
+}
+
+/// What becomes of a packaging whose worker died: it is tried again, but not for ever.
+pub(super) const fn event_of_death(render: &Render) -> HlsEvent {
+    if render.hls_attempt < ATTEMPTS { HlsEvent::Release } else { HlsEvent::Fail }
+}
+
+pub(super) async fn move_packaging(
+    tx: &mut Tx,
+    render: &Render,
+    token: &str,
+    event: HlsEvent,
+    now: i64,
+) -> Result<std::result::Result<(), LeaseLost>> {
+    let hls: HlsStatus = render.hls_status.after(event).ok_or_else(|| {
+        ServiceError::internal(format!("'{}' in the packaging state '{}'", event.as_str(), render.hls_status.as_str()))
+    })?;
+    let report = Report {
+        from: render.status,
+        to: render.status,
+        hls,
+        failure_code: None,
+        error_message: None,
+        warnings: None,
+        poster_attempt: None,
+        files_attempt: None,
+        files: None,
+        is_last: true,
+    };
+    Ok(if leases::report(tx, &render.id, token, &report, now).await? { Ok(()) } else { Err(LeaseLost) })
+}

@@ -1,0 +1,144 @@
+//! What a worker reports of a render it holds.
+
+use plinth_db::leases::{self, Report};
+use plinth_db::renders::Render;
+use plinth_db::{Tx, accounts, garbage};
+use plinth_spec::FailureCode;
+use plinth_spec::state::{HlsEvent, HlsStatus, RenderEvent, RenderStatus};
+use plinth_store::{attempt_prefix, render_prefix};
+
+use super::claim::{Claim, LeaseLost};
+use super::files::RenderFiles;
+use crate::billing::refund;
+use crate::error::{Result, ServiceError};
+use crate::service::Service;
+
+/// Most characters of a failure's message.
+const MESSAGE_CHARS: usize = 500;
+
+/// A worker that has lost its render stops storing files of it within this time.
+const LATE_MS: i64 = 3600 * 1000;
+
+/// A report that reached the row, or came too late.
+type Reported = Result<std::result::Result<(), LeaseLost>>;
+
+impl Service {
+    /// The poster is stored; the video follows.
+    pub async fn poster_stored(&self, claim: &Claim) -> Reported {
+        self.report(claim, RenderEvent::PosterStored, |render, report| {
+            Ok(Report { poster_attempt: Some(render.attempt), ..report })
+        })
+        .await
+    }
+
+    /// All files are stored under the claim's attempt. They become visible now.
+    pub async fn finish_render(&self, claim: &Claim, files: RenderFiles, warnings: &[String]) -> Reported {
+        let files = serde_json::to_string(&files).map_err(ServiceError::internal)?;
+        let warnings = serde_json::to_string(warnings).map_err(ServiceError::internal)?;
+        self.report(claim, RenderEvent::Finish, move |render, report| {
+            Ok(Report {
+                poster_attempt: Some(render.attempt),
+                files_attempt: Some(render.attempt),
+                files: Some(files.clone()),
+                warnings: Some(warnings.clone()),
+                is_last: true,
+                ..report
+            })
+        })
+        .await
+    }
+
+    /// The worker gives the render back: it is stopping. What is stored of it stays.
+    pub async fn release_render(&self, claim: &Claim) -> Reported {
+        self.report(claim, RenderEvent::Release, |_render, report| Ok(Report { is_last: true, ..report })).await
+    }
+
+    /// The render cannot be made. Its price goes back where the failure is not the model's.
+    pub async fn fail_render(&self, claim: &Claim, code: FailureCode, message: &str) -> Reported {
+        let (claim, clock) = (claim.clone(), self.options.clock.clone());
+        let message = first_line(message);
+        let failed = self.db.write(move |tx| {
+            Box::pin(async move {
+                let now = clock.now_ms(tx).await?;
+                fail(tx, &claim.render, &claim.token, code, &message, now).await
+            })
+        });
+        failed.await
+    }
+
+    async fn report<F>(&self, claim: &Claim, event: RenderEvent, fill: F) -> Reported
+    where
+        F: FnOnce(&Render, Report) -> Result<Report> + Send + 'static,
+    {
+        let (claim, clock) = (claim.clone(), self.options.clock.clone());
+        let reported = self.db.write(move |tx| {
+            Box::pin(async move {
+                let now = clock.now_ms(tx).await?;
+                let Some(render) = leases::find_held(tx, &claim.render.id, &claim.token).await? else {
+                    return Ok(Err(LeaseLost));
+                };
+                let to = render.status.after(event).ok_or_else(|| {
+                    ServiceError::internal(format!("'{}' in the state '{}'", event.as_str(), render.status.as_str()))
+                })?;
+                let report = fill(&render, unchanged(&render, to))?;
+                let done = leases::report(tx, &render.id, &claim.token, &report, now).await?;
+                if done && event == RenderEvent::Finish {
+                    for earlier in 1..render.attempt {
+                        garbage::insert(tx, &attempt_prefix(&render.id, earlier), now + LATE_MS).await?;
+                    }
+                }
+                Ok::<_, ServiceError>(if done { Ok(()) } else { Err(LeaseLost) })
+            })
+        });
+        reported.await
+    }
+}
+
+/// A report that changes nothing but the state.
+fn unchanged(render: &Render, to: RenderStatus) -> Report {
+    Report {
+        from: render.status,
+        to,
+        hls: render.hls_status,
+        failure_code: None,
+        error_message: None,
+        warnings: None,
+        poster_attempt: None,
+        files_attempt: None,
+        files: None,
+        is_last: false,
+    }
+}
+
+/// Ends a held render without success, refunds it where that is due, and marks its files for removal.
+pub(super) async fn fail(
+    tx: &mut Tx,
+    render: &Render,
+    token: &str,
+    code: FailureCode,
+    message: &str,
+    now: i64,
+) -> Reported {
+    accounts::lock(tx, &render.payer_id).await?;
+    let Some(render) = leases::find_held(tx, &render.id, token).await? else { return Ok(Err(LeaseLost)) };
+    let Some(to) = render.status.after(RenderEvent::Fail) else { return Ok(Err(LeaseLost)) };
+    let report = Report {
+        hls: render.hls_status.after(HlsEvent::Skip).unwrap_or(HlsStatus::Skipped),
+        failure_code: Some(code),
+        error_message: Some(message.to_owned()),
+        is_last: true,
+        ..unchanged(&render, to)
+    };
+    if !leases::report(tx, &render.id, token, &report, now).await? {
+        return Ok(Err(LeaseLost));
+    }
+    if code.is_refunded() {
+        refund(tx, &render, now).await?;
+    }
+    garbage::insert(tx, &render_prefix(&render.id), now + LATE_MS).await?;
+    Ok(Ok(()))
+}
+
+fn first_line(message: &str) -> String {
+    message.lines().next().unwrap_or_default().chars().take(MESSAGE_CHARS).collect()
+}

@@ -1,0 +1,29 @@
+//! The rules of the house, with their transactions; one use case per file.
+//!
+//! Each use case is a method of [`Service`] and takes the [`Caller`](access::Caller) whom a token let in. What belongs
+//! together is written in one transaction; the network, the store and hashing stay outside of it. Whoever moves credits
+//! holds the paying account first.
+
+pub mod access;
+pub mod assets;
+pub mod billing;
+pub mod delivery;
+pub mod jobs;
+pub mod models;
+pub mod renders;
+
+mod clock;
+mod error;
+mod fetch;
+mod hash;
+mod ids;
+mod rate_limit;
+mod service;
+mod sweep;
+
+pub use clock::Clock;
+pub use error::{Result, ServiceError};
+pub use fetch::{FetchOptions, HostRule};
+pub use rate_limit::{Allowance, Meter};
+pub use service::{Service, ServiceOptions};
+pub use sweep::Swept;

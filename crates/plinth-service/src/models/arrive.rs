@@ -1,0 +1,177 @@
+//! What every way in shares: check, store, and one transaction for model and render.
+
+use plinth_db::models::{self, Model};
+use plinth_db::{Tx, accounts, garbage, renders, staged};
+use plinth_spec::id::{ModelId, RenderId, StagedId};
+use plinth_spec::idempotency::ReplayKey;
+use plinth_spec::limits;
+use plinth_spec::state::ModelStatus;
+use plinth_spec::wire::UploadResult;
+use plinth_spec::{ErrorCode, RenderSettings};
+use plinth_store::ObjectKey;
+
+use super::check::{Checked, Format};
+use super::incoming::Arrived;
+use super::upload::Uploaded;
+use crate::access::Caller;
+use crate::clock::Clock;
+use crate::error::{Result, ServiceError};
+use crate::ids::New as _;
+use crate::renders::{Wanted, check_free_uploads, free_uploads_since, place, place_system_preview};
+use crate::service::Service;
+
+/// A stored object that no row names after this long is removed.
+const UNNAMED_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
+
+/// A file that has come, by whatever way.
+#[derive(Debug)]
+pub(crate) struct Arrival {
+    pub file: Arrived,
+    pub name: String,
+    pub format: Format,
+    /// None: a free preview is made.
+    pub settings: Option<RenderSettings>,
+    /// What a file that is no model is answered with.
+    pub code: ErrorCode,
+    /// The ticket that this uses up.
+    pub staged: Option<StagedId>,
+}
+
+impl Service {
+    /// Makes a model and a render of a file. A file whose model is there already makes a render only.
+    // Spec, Upload and finalize rules, 1 to 3.
+    pub(super) async fn arrive(&self, caller: &Caller, arrival: Arrival) -> Result<Uploaded> {
+        if arrival.settings.is_none() {
+            self.check_free_upload(caller).await?;
+        }
+        let checked = self.check_model(arrival.file, arrival.format, arrival.code).await?;
+        let model = new_model(caller, arrival.name, &checked)?;
+        let mut placing = Placing {
+            caller: caller.clone(),
+            model,
+            settings: arrival.settings,
+            staged: arrival.staged,
+            free_per_day: self.options.free_uploads_per_day,
+            is_stored: false,
+            clock: self.options.clock.clone(),
+        };
+        let workspace = &caller.workspace_id;
+        let known = models::find_active_by_sha256(&mut self.db.read().await?, workspace, &placing.model.sha256).await?;
+        placing.is_stored = known.is_none();
+        if placing.is_stored {
+            self.store_model(&placing.model, &checked).await?;
+        }
+        loop {
+            let attempt = placing.clone();
+            if let Some(uploaded) = self.db.write(move |tx| Box::pin(attempt.run(tx))).await? {
+                return Ok(uploaded);
+            }
+            // The model that had this file was archived or deleted meanwhile: its file is needed after all.
+            self.store_model(&placing.model, &checked).await?;
+            placing.is_stored = true;
+        }
+    }
+
+    /// Refuses a free upload that is one too many, before any work.
+    pub(super) async fn check_free_upload(&self, caller: &Caller) -> Result<()> {
+        let mut conn = self.db.read().await?;
+        let now = self.options.clock.now_ms(&mut conn).await?;
+        let used = renders::count_system_previews(&mut conn, &caller.payer_id, free_uploads_since(now)).await?;
+        check_free_uploads(used, self.options.free_uploads_per_day)
+    }
+
+    /// Stores a model's file, marked for removal until a row names it.
+    async fn store_model(&self, model: &Model, checked: &Checked) -> Result<()> {
+        let key = ObjectKey::Model(&model.id);
+        let (path, clock) = (key.path(), self.options.clock.clone());
+        let marked = self.db.write(move |tx| {
+            Box::pin(async move {
+                let now = clock.now_ms(tx).await?;
+                Ok::<_, ServiceError>(garbage::insert(tx, &path, now + UNNAMED_MS).await?)
+            })
+        });
+        marked.await?;
+        self.store.put_file(&key, checked.glb.path()).await?;
+        Ok(())
+    }
+}
+
+/// The transaction that makes a model and its first render.
+#[derive(Clone, Debug)]
+struct Placing {
+    caller: Caller,
+    model: Model,
+    settings: Option<RenderSettings>,
+    staged: Option<StagedId>,
+    free_per_day: u32,
+    is_stored: bool,
+    clock: Clock,
+}
+
+impl Placing {
+    /// None: the file is needed and not stored; nothing changed.
+    async fn run(self, tx: &mut Tx) -> Result<Option<Uploaded>> {
+        accounts::lock(tx, &self.caller.payer_id).await?;
+        let now = self.clock.now_ms(tx).await?;
+        let known = models::find_active_by_sha256(tx, &self.caller.workspace_id, &self.model.sha256).await?;
+        if known.is_none() && !self.is_stored {
+            return Ok(None);
+        }
+        if let Some(staged) = &self.staged
+            && !staged::finalize(tx, staged, now).await?
+        {
+            return Err(ServiceError::new(ErrorCode::NotFound, "this upload was finalized before"));
+        }
+        // A file that was stored in vain keeps its mark and goes.
+        let (id, is_new) = if let Some(known) = known {
+            (known, false)
+        } else {
+            models::insert(tx, &Model { created_at: now, updated_at: now, ..self.model.clone() }).await?;
+            garbage::delete(tx, &ObjectKey::Model(&self.model.id).path()).await?;
+            (self.model.id.clone(), true)
+        };
+        let render_id = self.place_render(tx, &id, now).await?;
+        let result = UploadResult { model_id: id, render_id, duplicate: (!is_new).then_some(true) };
+        Ok(Some(Uploaded { result, is_new }))
+    }
+
+    async fn place_render(self, tx: &mut Tx, model: &ModelId, now: i64) -> Result<RenderId> {
+        let Some(settings) = self.settings else {
+            return place_system_preview(tx, &self.caller, model, self.free_per_day, now).await;
+        };
+        // Spec, Errors, no_credits: the free pool steps in for created renders, not for uploads.
+        let wanted = Wanted { model_id: model.clone(), settings, is_strict: true };
+        let placed = place(tx, &self.caller, vec![wanted], &ReplayKey::from_header(None), now).await?;
+        let first = placed.into_iter().next().ok_or_else(|| ServiceError::internal("one render"))?;
+        Ok(first.render.id)
+    }
+}
+
+fn new_model(caller: &Caller, name: String, checked: &Checked) -> Result<Model> {
+    let json = |names: &[String]| serde_json::to_string(names).map_err(ServiceError::internal);
+    Ok(Model {
+        id: ModelId::new_random(),
+        workspace_id: caller.workspace_id.clone(),
+        original_name: glb_name(name),
+        title: None,
+        sku: None,
+        tags: Vec::new(),
+        file_size: checked.glb.size,
+        sha256: checked.glb.sha256.clone(),
+        animations: serde_json::to_string(&checked.animations).map_err(ServiceError::internal)?,
+        animation_count: checked.animations.len() as u64,
+        mesh_names: Some(json(&checked.mesh_names)?),
+        material_names: Some(json(&checked.material_names)?),
+        status: ModelStatus::Active,
+        created_at: 0,
+        updated_at: 0,
+    })
+}
+
+/// The name a download carries: what is stored of a ZIP is a GLB.
+fn glb_name(name: String) -> String {
+    match name.rsplit_once('.') {
+        Some((stem, extension)) if extension.eq_ignore_ascii_case("zip") => format!("{stem}.glb"),
+        _ => name,
+    }
+}

@@ -1,0 +1,73 @@
+//! Changing, hiding and removing models.
+
+use plinth_db::accounts;
+use plinth_db::models::{self, Model};
+use plinth_spec::id::ModelId;
+use plinth_spec::state::ModelEvent;
+use plinth_spec::wire::{Archived, ModelDeleted, ModelEdited, UpdateModel};
+
+use crate::access::Caller;
+use crate::error::{Result, ServiceError};
+use crate::service::Service;
+
+impl Service {
+    /// Changes title, product code and tags.
+    pub async fn update_model(&self, caller: &Caller, id: &str, edit: UpdateModel) -> Result<ModelEdited> {
+        let edit = edit.normalized().map_err(|error| ServiceError::bad_request(error.to_string()))?;
+        let id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;
+        let (caller, clock) = (caller.clone(), self.options.clock.clone());
+        let edited = self.db.write(move |tx| {
+            Box::pin(async move {
+                accounts::lock(tx, &caller.payer_id).await?;
+                let now = clock.now_ms(tx).await?;
+                let old =
+                    models::find(tx, &caller.workspace_id, &id).await?.ok_or_else(ServiceError::model_not_found)?;
+                let (title, sku) = (edit.title.applied_to(old.title), edit.sku.applied_to(old.sku));
+                let tags = edit.tags.unwrap_or(old.tags);
+                models::update(tx, &id, title.as_deref(), sku.as_deref(), &tags, now).await?;
+                Ok(ModelEdited { id, title, sku, tags })
+            })
+        });
+        edited.await
+    }
+
+    /// Hides a model from the default list.
+    pub async fn archive_model(&self, caller: &Caller, id: &str) -> Result<Archived> {
+        let model = self.move_model(caller, id, ModelEvent::Archive).await?;
+        Ok(Archived { id: model.id, archived: true })
+    }
+
+    /// Shows a hidden model again.
+    pub async fn unarchive_model(&self, caller: &Caller, id: &str) -> Result<Archived> {
+        let model = self.move_model(caller, id, ModelEvent::Unarchive).await?;
+        Ok(Archived { id: model.id, archived: false })
+    }
+
+    /// Removes a model from its users' sight. Its renders stay, and so does its file, which they need.
+    pub async fn delete_model(&self, caller: &Caller, id: &str) -> Result<ModelDeleted> {
+        let model = self.move_model(caller, id, ModelEvent::Delete).await?;
+        Ok(ModelDeleted { id: model.id, deleted: true })
+    }
+
+    /// A model that is not in the state for an event is not found, as if it did not exist.
+    // Spec, Model status.
+    async fn move_model(&self, caller: &Caller, id: &str, event: ModelEvent) -> Result<Model> {
+        let id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;
+        let (caller, clock) = (caller.clone(), self.options.clock.clone());
+        let moved = self.db.write(move |tx| {
+            Box::pin(async move {
+                // Uploads of the same file wait: they must see the model in one state.
+                accounts::lock(tx, &caller.payer_id).await?;
+                let now = clock.now_ms(tx).await?;
+                let model = models::find(tx, &caller.workspace_id, &id).await?;
+                let model = model.ok_or_else(ServiceError::model_not_found)?;
+                let to = model.status.after(event).ok_or_else(ServiceError::model_not_found)?;
+                if !models::set_status(tx, &id, model.status, to, now).await? {
+                    return Err(ServiceError::model_not_found());
+                }
+                Ok(model)
+            })
+        });
+        moved.await
+    }
+}

@@ -1,0 +1,75 @@
+//! A file on its way in: written to disk and hashed as it comes, never held in memory.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use plinth_spec::ErrorCode;
+use sha2::{Digest as _, Sha256};
+use tempfile::NamedTempFile;
+use tokio::io::AsyncWriteExt as _;
+
+use crate::error::{Result, ServiceError};
+use crate::hash::hex;
+
+/// A file that is arriving. It vanishes when dropped.
+#[derive(Debug)]
+pub struct Incoming {
+    file: NamedTempFile,
+    writer: tokio::fs::File,
+    hash: Sha256,
+    size: u64,
+    limit: u64,
+}
+
+/// A file that has arrived. It vanishes when dropped.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    file: NamedTempFile,
+    pub size: u64,
+    pub sha256: String,
+}
+
+impl Incoming {
+    /// Begins a file in a folder.
+    pub(crate) fn new(folder: &Path, limit: u64) -> Result<Self> {
+        let file = tempfile::Builder::new().prefix("plinth-incoming-").tempfile_in(folder)?;
+        let writer = tokio::fs::File::from_std(file.reopen()?);
+        Ok(Self { file, writer, hash: Sha256::new(), size: 0, limit })
+    }
+
+    /// Adds what came next.
+    /// Errors: `file_too_large` as soon as it is.
+    pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.size += bytes.len() as u64;
+        if self.size > self.limit {
+            let words = format!("the file is larger than {} bytes", self.limit);
+            return Err(ServiceError::new(ErrorCode::FileTooLarge, words));
+        }
+        self.hash.update(bytes);
+        Ok(self.writer.write_all(bytes).await?)
+    }
+
+    /// How much has come.
+    pub const fn size(&self) -> u64 {
+        self.size
+    }
+
+    pub(crate) async fn finish(mut self) -> Result<Arrived> {
+        self.writer.flush().await?;
+        Ok(Arrived { file: self.file, size: self.size, sha256: hex(&self.hash.finalize()) })
+    }
+}
+
+impl Arrived {
+    /// Where it lies.
+    pub(crate) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// A file of bytes that were made here.
+    pub(crate) fn from_bytes(folder: &Path, bytes: &[u8]) -> Result<Self> {
+        let mut file = tempfile::Builder::new().prefix("plinth-incoming-").tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        Ok(Self { file, size: bytes.len() as u64, sha256: crate::hash::sha256_hex(bytes) })
+    }
+}

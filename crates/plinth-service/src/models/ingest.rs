@@ -1,0 +1,71 @@
+//! A file on another server becomes a model.
+
+use plinth_spec::ErrorCode;
+use plinth_spec::wire::IngestModel;
+use url::Url;
+
+use super::arrive::Arrival;
+use super::check::Format;
+use super::upload::Uploaded;
+use crate::access::Caller;
+use crate::error::{Result, ServiceError};
+use crate::fetch;
+use crate::renders::parse_settings;
+use crate::service::Service;
+
+/// The name of a model whose URL has none.
+const UNNAMED: &str = "model.glb";
+
+impl Service {
+    /// Downloads a GLB and makes a model and a render of it.
+    pub async fn ingest_model(&self, caller: &Caller, request: IngestModel) -> Result<Uploaded> {
+        let missing = || ServiceError::new(ErrorCode::UrlRequired, "give 'url', where the GLB is");
+        let url = request.url.filter(|url| !url.trim().is_empty()).ok_or_else(missing)?;
+        let url = fetch::parse_url(&url)?;
+        let settings = request.render_settings.filter(|value| !value.is_null());
+        let settings = settings.as_ref().map(|value| parse_settings(caller, Some(value))).transpose()?;
+        if settings.is_none() {
+            self.check_free_upload(caller).await?;
+        }
+        let mut file = self.incoming_model()?;
+        fetch::download(&self.options.fetch, &url, &mut file).await?;
+        let arrival = Arrival {
+            file: file.finish().await?,
+            name: name_of(&url),
+            format: Format::Glb,
+            settings,
+            code: ErrorCode::IngestFailed,
+            staged: None,
+        };
+        self.arrive(caller, arrival).await
+    }
+}
+
+/// The last part of the path, when it is a GLB's name.
+fn name_of(url: &Url) -> String {
+    let last = url.path_segments().and_then(|mut parts| parts.next_back()).unwrap_or_default();
+    let name = percent_decoded(last);
+    let name = super::upload::file_name(&name).ok();
+    let is_glb = |name: &String| name.to_ascii_lowercase().ends_with(".glb");
+    name.filter(is_glb).unwrap_or_else(|| UNNAMED.to_owned())
+}
+
+fn percent_decoded(text: &str) -> String {
+    percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_named_after_the_last_part_of_its_url() {
+        let name = |url: &str| name_of(&Url::parse(url).unwrap());
+        assert_eq!(name("https://example.org/a/red%20chair.GLB?x=1"), "red chair.GLB");
+        for url in
+            ["https://example.org", "https://example.org/a/", "https://example.org/download", "https://e.org/..%2f"]
+        {
+            assert_eq!(name(url), UNNAMED, "{url}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Looking at models.
+
+use plinth_db::models::{self, Model, ModelFilter};
+use plinth_db::renders;
+use plinth_spec::ErrorCode;
+use plinth_spec::id::ModelId;
+use plinth_spec::page::{PageMeta, PageRequest, Position, Start, cursor_from_position};
+use plinth_spec::state::ModelStatus;
+use plinth_spec::wire::{CheckHash, HashMatch, ModelDetail, ModelRow, Page, RenderSummary, Timestamp};
+
+use crate::access::Caller;
+use crate::error::{Result, ServiceError};
+use crate::hash::parse_sha256;
+use crate::renders::{echoed_settings, instant};
+use crate::service::Service;
+
+/// The query of a list of models, as it was sent.
+#[derive(Clone, Debug, Default)]
+pub struct ModelQuery {
+    /// `active`, `archived` or `any`.
+    pub status: Option<String>,
+    /// Words, of which at least one must be there.
+    pub tags: Option<String>,
+    /// Changed at or after this instant.
+    pub updated_since: Option<String>,
+    /// Most rows.
+    pub limit: Option<String>,
+    /// Rows before the page.
+    pub offset: Option<String>,
+    /// Where the page begins.
+    pub cursor: Option<String>,
+}
+
+impl Service {
+    /// One page of the workspace's models, newest first.
+    pub async fn list_models(&self, caller: &Caller, query: &ModelQuery) -> Result<Page<ModelRow>> {
+        let status = match query.status.as_deref().unwrap_or("active") {
+            "active" => Some(ModelStatus::Active),
+            "archived" => Some(ModelStatus::Archived),
+            "any" => None,
+            _ => return Err(ServiceError::bad_request("status must be one of active, archived, any")),
+        };
+        let tags = query.tags.as_deref().unwrap_or_default().split(',');
+        let filter = ModelFilter {
+            workspace_id: caller.workspace_id.clone(),
+            status,
+            tags: tags.map(|tag| tag.trim().to_lowercase()).filter(|tag| !tag.is_empty()).collect(),
+            updated_since: query.updated_since.as_deref().map(instant).transpose()?,
+        };
+        let words = format!("models {:?} {:?} {:?}", filter.status, filter.tags, filter.updated_since);
+        let page =
+            PageRequest::parse(query.limit.as_deref(), query.offset.as_deref(), query.cursor.as_deref(), &words)?;
+        let mut conn = self.db.read().await?;
+        let mut rows = models::list(&mut conn, &filter, &page).await?;
+        let meta = match page.start {
+            Start::Offset(offset) => {
+                PageMeta::Offset { total: models::count(&mut conn, &filter).await?, offset, limit: page.limit }
+            }
+            Start::After(_) => {
+                let goes_on = rows.len() > page.limit as usize;
+                rows.truncate(page.limit as usize);
+                let last = rows.last().filter(|_row| goes_on);
+                let position = last.map(|m| Position { created_at_ms: m.created_at, id: m.id.to_string() });
+                PageMeta::Cursor {
+                    limit: page.limit,
+                    next_cursor: position.map(|position| cursor_from_position(&position, &words)),
+                }
+            }
+        };
+        Ok(Page { data: rows.into_iter().map(row).collect(), meta })
+    }
+
+    /// A model with everything known of it.
+    pub async fn model(&self, caller: &Caller, id: &str) -> Result<ModelDetail> {
+        let model = self.model_row(caller, id).await?;
+        let renders = renders::list_of_model(&mut self.db.read().await?, &model.id).await?;
+        let names = |json: &Option<String>| {
+            json.as_deref().map(serde_json::from_str::<Vec<String>>).transpose().map_err(ServiceError::internal)
+        };
+        Ok(ModelDetail {
+            animations: serde_json::from_str(&model.animations).map_err(ServiceError::internal)?,
+            mesh_names: names(&model.mesh_names)?,
+            material_names: names(&model.material_names)?,
+            renders: renders.iter().map(summary).collect::<Result<_>>()?,
+            row: row(model),
+        })
+    }
+
+    pub(crate) async fn model_row(&self, caller: &Caller, id: &str) -> Result<Model> {
+        let id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;
+        let found = models::find(&mut self.db.read().await?, &caller.workspace_id, &id).await?;
+        found.ok_or_else(ServiceError::model_not_found)
+    }
+
+    /// Whether an active model of the workspace has this file.
+    pub async fn check_hash(&self, caller: &Caller, request: &CheckHash) -> Result<HashMatch> {
+        let missing = || ServiceError::new(ErrorCode::Sha256Required, "give 'sha256' as 64 hex digits");
+        let sha256 = request.sha256.as_deref().and_then(parse_sha256).ok_or_else(missing)?;
+        let mut conn = self.db.read().await?;
+        let model_id = models::find_active_by_sha256(&mut conn, &caller.workspace_id, &sha256).await?;
+        Ok(HashMatch { exists: model_id.is_some(), model_id })
+    }
+}
+
+fn row(model: Model) -> ModelRow {
+    ModelRow {
+        id: model.id,
+        original_name: model.original_name,
+        title: model.title,
+        sku: model.sku,
+        tags: model.tags,
+        file_size: model.file_size,
+        sha256: model.sha256,
+        animation_count: model.animation_count,
+        status: model.status,
+        created_at: Timestamp(model.created_at),
+        updated_at: Timestamp(model.updated_at),
+    }
+}
+
+fn summary(render: &renders::Render) -> Result<RenderSummary> {
+    Ok(RenderSummary {
+        id: render.id.clone(),
+        status: render.status,
+        render_settings: echoed_settings(render)?,
+        created_at: Timestamp(render.created_at),
+        updated_at: Timestamp(render.updated_at),
+    })
+}

@@ -1,0 +1,14 @@
+//! Models: arriving, being looked at, changing.
+
+mod arrive;
+mod check;
+mod edit;
+mod incoming;
+mod ingest;
+mod list;
+mod staged;
+mod upload;
+
+pub use incoming::Incoming;
+pub use list::ModelQuery;
+pub use upload::{Upload, Uploaded};

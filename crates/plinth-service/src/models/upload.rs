@@ -1,0 +1,100 @@
+//! A file sent to the service becomes a model.
+
+use plinth_spec::ErrorCode;
+use plinth_spec::limits;
+use plinth_spec::wire::UploadResult;
+use serde_json::Value;
+
+use super::arrive::Arrival;
+use super::check::Format;
+use super::incoming::Incoming;
+use crate::access::Caller;
+use crate::error::{Result, ServiceError};
+use crate::renders::parse_settings;
+use crate::service::Service;
+
+/// An upload whose file has come.
+#[derive(Debug)]
+pub struct Upload {
+    /// The file.
+    pub file: Incoming,
+    /// Its name.
+    pub name: String,
+    /// `renderSettings` as they were sent: JSON text.
+    pub settings: Option<String>,
+}
+
+/// What an upload made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Uploaded {
+    /// The answer.
+    pub result: UploadResult,
+    /// Whether the model is new.
+    pub is_new: bool,
+}
+
+impl Service {
+    /// Begins to take a model's file.
+    pub fn incoming_model(&self) -> Result<Incoming> {
+        Incoming::new(&self.options.incoming, limits::MODEL_FILE_BYTES)
+    }
+
+    /// Makes a model and a render of an uploaded file.
+    pub async fn upload_model(&self, caller: &Caller, upload: Upload) -> Result<Uploaded> {
+        let name = file_name(&upload.name)?;
+        let format = Format::of_name(&name, self.options.zip_conversion)?;
+        let settings = upload.settings.as_deref().map(settings_from_text).transpose()?.flatten();
+        let settings = settings.as_ref().map(|value| parse_settings(caller, Some(value))).transpose()?;
+        let arrival = Arrival {
+            file: upload.file.finish().await?,
+            name,
+            format,
+            settings,
+            code: ErrorCode::UploadFailed,
+            staged: None,
+        };
+        self.arrive(caller, arrival).await
+    }
+}
+
+/// Settings in a form field: JSON text. An empty field and null count as absent.
+fn settings_from_text(text: &str) -> Result<Option<Value>> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    let value: Value = serde_json::from_str(text).map_err(|error| {
+        ServiceError::new(ErrorCode::InvalidSettings, format!("renderSettings are not valid JSON: {error}"))
+    })?;
+    Ok(Some(value).filter(|value| !value.is_null()))
+}
+
+/// A file's own name, without folders and control characters.
+/// Errors: one that is empty or too long.
+pub(super) fn file_name(sent: &str) -> Result<String> {
+    let name = sent.rsplit(['/', '\\']).next().unwrap_or_default();
+    let name: String = name.chars().filter(|c| !c.is_control()).collect();
+    let name = name.trim();
+    if name.is_empty() || name.chars().count() > limits::TITLE_CHARS {
+        let words = format!("the file needs a name of 1 to {} characters", limits::TITLE_CHARS);
+        return Err(ServiceError::bad_request(words));
+    }
+    Ok(name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_and_control_characters_leave_a_files_name() {
+        assert_eq!(file_name("../../etc/a b.glb").unwrap(), "a b.glb");
+        assert_eq!(file_name("C:\\models\\x\r\n.glb").unwrap(), "x.glb");
+        assert!(file_name("folder/").is_err() && file_name(&"x".repeat(501)).is_err());
+    }
+
+    #[test]
+    fn an_empty_settings_field_counts_as_absent() {
+        assert!(settings_from_text(" ").unwrap().is_none() && settings_from_text("null").unwrap().is_none());
+        assert_eq!(settings_from_text("{").unwrap_err().code, ErrorCode::InvalidSettings);
+    }
+}

@@ -1,0 +1,85 @@
+//! Creating renders, one or several.
+
+use plinth_db::{Conn, models};
+use plinth_spec::id::ModelId;
+use plinth_spec::idempotency::ReplayKey;
+use plinth_spec::state::ModelStatus;
+use plinth_spec::wire::{BatchItem, BatchRender, CreateBatch, CreateRender, CreatedRender};
+use plinth_spec::{ErrorCode, limits};
+
+use super::place::{Placed, Wanted, place};
+use super::settings::parse_settings;
+use super::view::{echoed_settings, is_preview};
+use crate::access::Caller;
+use crate::error::{Result, ServiceError};
+use crate::service::Service;
+
+impl Service {
+    /// Creates a render, or answers with the one that the same request made before.
+    pub async fn create_render(&self, caller: &Caller, request: CreateRender, key: ReplayKey) -> Result<CreatedRender> {
+        let item = BatchItem { model_id: request.model_id, render_settings: request.render_settings };
+        let placed = self.place_checked(caller, vec![wanted(caller, &item)?], key).await?;
+        let [placed] = <[Placed; 1]>::try_from(placed).map_err(|_several| ServiceError::internal("one render"))?;
+        Ok(CreatedRender {
+            id: placed.render.id.clone(),
+            model_id: placed.render.model_id.clone(),
+            status: placed.render.status,
+            is_preview: is_preview(&placed.render),
+            render_settings: echoed_settings(&placed.render)?,
+            deduped: placed.is_replay.then_some(true),
+        })
+    }
+
+    /// Creates up to 100 renders, all or none.
+    pub async fn create_batch(
+        &self,
+        caller: &Caller,
+        request: CreateBatch,
+        key: ReplayKey,
+    ) -> Result<Vec<BatchRender>> {
+        let missing = || ServiceError::new(ErrorCode::RendersRequired, "give 'renders', a list of at least one render");
+        let items = request.renders.filter(|items| !items.is_empty()).ok_or_else(missing)?;
+        if items.len() > limits::BATCH_ITEMS {
+            let words = format!("a batch has at most {} renders, not {}", limits::BATCH_ITEMS, items.len());
+            return Err(ServiceError::new(ErrorCode::TooMany, words));
+        }
+        let wanted = items.iter().map(|item| wanted(caller, item)).collect::<Result<_>>()?;
+        let placed = self.place_checked(caller, wanted, key).await?;
+        let rows = placed.into_iter().map(|placed| BatchRender {
+            is_preview: is_preview(&placed.render),
+            status: placed.render.status,
+            id: placed.render.id,
+            model_id: placed.render.model_id,
+            deduped: placed.is_replay.then_some(true),
+        });
+        Ok(rows.collect())
+    }
+
+    async fn place_checked(&self, caller: &Caller, wanted: Vec<Wanted>, key: ReplayKey) -> Result<Vec<Placed>> {
+        let (caller, clock) = (caller.clone(), self.options.clock.clone());
+        let placed = self.db.write(move |tx| {
+            Box::pin(async move {
+                for want in &wanted {
+                    check_model(tx, &caller, &want.model_id).await?;
+                }
+                let now = clock.now_ms(tx).await?;
+                place(tx, &caller, wanted, &key, now).await
+            })
+        });
+        placed.await
+    }
+}
+
+fn wanted(caller: &Caller, item: &BatchItem) -> Result<Wanted> {
+    let missing = || ServiceError::new(ErrorCode::ModelIdRequired, "give 'modelId', the model to render");
+    let id = item.model_id.as_deref().filter(|id| !id.is_empty()).ok_or_else(missing)?;
+    let settings = parse_settings(caller, item.render_settings.as_ref())?;
+    let model_id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;
+    Ok(Wanted { model_id, settings, is_strict: false })
+}
+
+/// Only active models of the workspace are rendered.
+async fn check_model(conn: &mut Conn, caller: &Caller, id: &ModelId) -> Result<()> {
+    let model = models::find(conn, &caller.workspace_id, id).await?;
+    if model.is_some_and(|m| m.status == ModelStatus::Active) { Ok(()) } else { Err(ServiceError::model_not_found()) }
+}

@@ -1,0 +1,77 @@
+//! Cancelling, dismissing and deleting renders.
+
+use plinth_db::{accounts, garbage, renders};
+use plinth_spec::ErrorCode;
+use plinth_spec::state::{HlsStatus, RenderEvent, RenderStatus};
+use plinth_spec::wire::{RenderCancelled, RenderDeleted, RenderDismissed};
+use plinth_store::render_prefix;
+
+use crate::access::Caller;
+use crate::billing::refund;
+use crate::error::{Result, ServiceError};
+use crate::service::Service;
+
+/// What a cancelled render says of itself.
+const CANCELLED: &str = "Cancelled";
+/// A worker that packages a deleted render stops within this time; then its files go too.
+const PACKAGING_MS: i64 = 3600 * 1000;
+
+impl Service {
+    /// Cancels a render that no worker has taken, and gives its price back.
+    pub async fn cancel_render(&self, caller: &Caller, id: &str) -> Result<RenderCancelled> {
+        let render = self.render_row(caller, id).await?;
+        let clock = self.options.clock.clone();
+        let cancelled = self.db.write(move |tx| {
+            Box::pin(async move {
+                accounts::lock(tx, &render.payer_id).await?;
+                let now = clock.now_ms(tx).await?;
+                let (from, to) = (RenderStatus::Pending, RenderStatus::Failed);
+                if !renders::set_status(tx, &render.id, from, to, Some(CANCELLED), now).await? {
+                    let words = "the render has begun and can no longer be cancelled";
+                    return Err(ServiceError::new(ErrorCode::RenderStarted, words));
+                }
+                let refunded_credits = refund(tx, &render, now).await?;
+                Ok(RenderCancelled { id: render.id, cancelled: true, refunded_credits })
+            })
+        });
+        cancelled.await
+    }
+
+    /// Marks a failed render as seen.
+    pub async fn dismiss_render(&self, caller: &Caller, id: &str) -> Result<RenderDismissed> {
+        let render = self.render_row(caller, id).await?;
+        let clock = self.options.clock.clone();
+        let dismissed = self.db.write(move |tx| {
+            Box::pin(async move {
+                let now = clock.now_ms(tx).await?;
+                let words = || ServiceError::bad_request("only a render in the state 'error' can be dismissed");
+                let to = render.status.after(RenderEvent::Dismiss).ok_or_else(words)?;
+                if !renders::set_status(tx, &render.id, render.status, to, None, now).await? {
+                    return Err(words());
+                }
+                Ok(RenderDismissed { id: render.id, dismissed: true })
+            })
+        });
+        dismissed.await
+    }
+
+    /// Removes a render that has ended, and its files.
+    pub async fn delete_render(&self, caller: &Caller, id: &str) -> Result<RenderDeleted> {
+        let render = self.render_row(caller, id).await?;
+        let clock = self.options.clock.clone();
+        let deleted = self.db.write(move |tx| {
+            Box::pin(async move {
+                let now = clock.now_ms(tx).await?;
+                if !renders::set_deleted(tx, &render.id, now).await? {
+                    let words = "the render is queued or at work; cancel it or wait until it has ended";
+                    return Err(ServiceError::new(ErrorCode::RenderInFlight, words));
+                }
+                let is_packaged = render.hls_status == HlsStatus::Processing;
+                let due = if is_packaged { now + PACKAGING_MS } else { now };
+                garbage::insert(tx, &render_prefix(&render.id), due).await?;
+                Ok(RenderDeleted { id: render.id, deleted: true })
+            })
+        });
+        deleted.await
+    }
+}

@@ -1,0 +1,93 @@
+//! Looking at renders.
+
+use plinth_db::renders::{self, RenderFilter};
+use plinth_spec::id::{ModelId, RenderId};
+use plinth_spec::page::{PageMeta, PageRequest, Position, Start, cursor_from_position};
+use plinth_spec::state::RenderStatus;
+use plinth_spec::wire::{Page, Render, Timestamp};
+
+use super::view::view;
+use crate::access::Caller;
+use crate::error::{Result, ServiceError};
+use crate::service::Service;
+
+/// The query of a list of renders, as it was sent.
+#[derive(Clone, Debug, Default)]
+pub struct RenderQuery {
+    /// Of this model only.
+    pub model: Option<String>,
+    /// In this state only.
+    pub status: Option<String>,
+    /// Changed at or after this instant.
+    pub updated_since: Option<String>,
+    /// Most rows.
+    pub limit: Option<String>,
+    /// Rows before the page.
+    pub offset: Option<String>,
+    /// Where the page begins.
+    pub cursor: Option<String>,
+}
+
+impl Service {
+    /// A render of the caller's workspace.
+    pub async fn render(&self, caller: &Caller, id: &str) -> Result<Render> {
+        view(&self.render_row(caller, id).await?)
+    }
+
+    pub(crate) async fn render_row(&self, caller: &Caller, id: &str) -> Result<renders::Render> {
+        let id = RenderId::parse(id).ok_or_else(ServiceError::render_not_found)?;
+        let found = renders::find(&mut self.db.read().await?, &caller.workspace_id, &id).await?;
+        found.ok_or_else(ServiceError::render_not_found)
+    }
+
+    /// One page of the workspace's renders, newest first.
+    pub async fn list_renders(&self, caller: &Caller, query: &RenderQuery) -> Result<Page<Render>> {
+        let status = query.status.as_deref().map(status).transpose()?;
+        let model = query.model.as_deref();
+        let filter = RenderFilter {
+            workspace_id: caller.workspace_id.clone(),
+            model_id: model.and_then(ModelId::parse),
+            status,
+            updated_since: query.updated_since.as_deref().map(instant).transpose()?,
+        };
+        let words = format!("renders {:?} {:?} {:?}", model, status, filter.updated_since);
+        let page =
+            PageRequest::parse(query.limit.as_deref(), query.offset.as_deref(), query.cursor.as_deref(), &words)?;
+        let mut conn = self.db.read().await?;
+        // A model that cannot exist has no renders.
+        let nothing = model.is_some() && filter.model_id.is_none();
+        let mut rows = if nothing { Vec::new() } else { renders::list(&mut conn, &filter, &page).await? };
+        let meta = match page.start {
+            Start::Offset(offset) => {
+                let total = if nothing { 0 } else { renders::count(&mut conn, &filter).await? };
+                PageMeta::Offset { total, offset, limit: page.limit }
+            }
+            Start::After(_) => {
+                let goes_on = rows.len() > page.limit as usize;
+                rows.truncate(page.limit as usize);
+                let last = rows.last().filter(|_row| goes_on);
+                let position = last.map(|r| Position { created_at_ms: r.created_at, id: r.id.to_string() });
+                PageMeta::Cursor {
+                    limit: page.limit,
+                    next_cursor: position.map(|position| cursor_from_position(&position, &words)),
+                }
+            }
+        };
+        Ok(Page { data: rows.iter().map(view).collect::<Result<_>>()?, meta })
+    }
+}
+
+fn status(name: &str) -> Result<RenderStatus> {
+    RenderStatus::from_name(name).ok_or_else(|| {
+        let known: Vec<&str> = RenderStatus::ALL.iter().map(|s| s.as_str()).collect();
+        ServiceError::bad_request(format!("status must be one of {}", known.join(", ")))
+    })
+}
+
+/// An instant of a query, in milliseconds since 1970.
+pub(crate) fn instant(text: &str) -> Result<i64> {
+    match Timestamp::parse(text) {
+        Ok(at) => Ok(at.0),
+        Err(error) => Err(ServiceError::bad_request(format!("updatedSince: {error}"))),
+    }
+}

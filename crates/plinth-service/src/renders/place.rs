@@ -1,0 +1,200 @@
+//! Placing renders: replay, price, row and ledger, all within one transaction.
+
+use plinth_db::renders::{self, Render};
+use plinth_db::{Tx, accounts};
+use plinth_spec::funding::{self, Cost, Pool};
+use plinth_spec::id::{ModelId, RenderId};
+use plinth_spec::idempotency::ReplayKey;
+use plinth_spec::settings::Output;
+use plinth_spec::state::{HlsStatus, RenderStatus};
+use plinth_spec::{ErrorCode, RenderSettings, pricing};
+
+use crate::access::Caller;
+use crate::billing::charge;
+use crate::error::{Result, ServiceError};
+use crate::hash::sha256_hex;
+use crate::ids::New as _;
+
+/// Milliseconds of a day.
+const DAY_MS: i64 = 24 * 3600 * 1000;
+/// What a system preview is rendered with.
+const SYSTEM_PREVIEW: &str = "{\"quality\":\"share\"}";
+
+/// A render to place.
+#[derive(Clone, Debug)]
+pub(crate) struct Wanted {
+    pub model_id: ModelId,
+    pub settings: RenderSettings,
+    /// The free pool must not pay, whatever the settings say.
+    pub is_strict: bool,
+}
+
+/// A placed render.
+#[derive(Clone, Debug)]
+pub(crate) struct Placed {
+    pub render: Render,
+    /// An earlier request made it.
+    pub is_replay: bool,
+}
+
+/// What becomes of one wanted render.
+enum Slot {
+    New(Render),
+    Earlier(Render),
+}
+
+impl Slot {
+    const fn render(&self) -> &Render {
+        match self {
+            Self::New(render) | Self::Earlier(render) => render,
+        }
+    }
+}
+
+/// Places renders, all or none, and charges those that no earlier request made. Takes the payer's lock.
+/// Errors: a balance that does not cover them.
+// Spec, Create-render rules, 1 to 6.
+pub(crate) async fn place(
+    tx: &mut Tx,
+    caller: &Caller,
+    wanted: Vec<Wanted>,
+    key: &ReplayKey,
+    now: i64,
+) -> Result<Vec<Placed>> {
+    let payer = accounts::lock(tx, &caller.payer_id).await?;
+    let payer = payer.ok_or_else(|| ServiceError::internal("the paying account is missing"))?;
+    let mut slots: Vec<Slot> = Vec::new();
+    let mut costs = Vec::new();
+    for want in wanted {
+        let draft = draft(caller, &want, key, &slots, now);
+        let since = now - key.window_ms();
+        let earlier = renders::find_earlier(
+            tx,
+            &draft.workspace_id,
+            &draft.model_id,
+            &draft.settings_sha256,
+            key.as_str(),
+            draft.replay_ordinal,
+            since,
+        );
+        // A replay keeps its place in the ordinals by the draft's facts, which it shares.
+        if let Some(earlier) = earlier.await?.filter(|r| key.replays(r.status, r.created_at, now)) {
+            slots.push(Slot::Earlier(earlier));
+        } else {
+            let cost = pricing::cost(&want.settings);
+            costs.push(Cost { strict: cost.strict || want.is_strict, ..cost });
+            slots.push(Slot::New(draft));
+        }
+    }
+    let pools = funding::decide(payer.balance, &costs).map_err(|short| {
+        let left = short.left;
+        let words = format!(
+            "the balance does not cover a render of {} credits: {} are left, and {} in the free pool",
+            short.credits, left.paid, left.free
+        );
+        ServiceError::new(ErrorCode::NoCredits, words)
+    })?;
+    let mut funding = costs.into_iter().zip(pools);
+    let mut placed = Vec::new();
+    for slot in slots {
+        placed.push(match slot {
+            Slot::Earlier(render) => Placed { render, is_replay: true },
+            Slot::New(draft) => {
+                let (cost, pool) = funding.next().ok_or_else(|| ServiceError::internal("a render without funding"))?;
+                Placed { render: insert(tx, draft, cost, pool, now).await?, is_replay: false }
+            }
+        });
+    }
+    Ok(placed)
+}
+
+async fn insert(tx: &mut Tx, draft: Render, cost: Cost, pool: Pool, now: i64) -> Result<Render> {
+    let render = Render { pool: Some(pool), credits: cost.credits, ..draft };
+    renders::insert(tx, &render).await?;
+    charge(tx, &render, now).await?;
+    Ok(render)
+}
+
+fn draft(caller: &Caller, want: &Wanted, key: &ReplayKey, before: &[Slot], now: i64) -> Render {
+    let settings = want.settings.canonical();
+    let settings_sha256 = sha256_hex(&settings);
+    let is_equal = |r: &&Render| r.model_id == want.model_id && r.settings_sha256 == settings_sha256;
+    let equal_before = before.iter().map(Slot::render).filter(is_equal).count();
+    let is_dataset = want.settings.video().output == Output::Dataset;
+    Render {
+        settings,
+        settings_sha256,
+        replay_key: key.as_str().to_owned(),
+        replay_ordinal: i64::try_from(equal_before).unwrap_or(i64::MAX),
+        hls_status: if is_dataset { HlsStatus::Skipped } else { HlsStatus::Pending },
+        ..blank(caller, want.model_id.clone(), now)
+    }
+}
+
+/// Places the free preview that every upload without settings gets, or finds the one the model has.
+/// Takes the payer's lock.
+/// Errors: too many free previews within a day.
+pub(crate) async fn place_system_preview(
+    tx: &mut Tx,
+    caller: &Caller,
+    model: &ModelId,
+    per_day: u32,
+    now: i64,
+) -> Result<RenderId> {
+    accounts::lock(tx, &caller.payer_id).await?;
+    if let Some(existing) = renders::find_system_preview(tx, model).await? {
+        return Ok(existing);
+    }
+    check_free_uploads(renders::count_system_previews(tx, &caller.payer_id, free_uploads_since(now)).await?, per_day)?;
+    let render = Render {
+        settings: SYSTEM_PREVIEW.to_owned(),
+        settings_sha256: sha256_hex(SYSTEM_PREVIEW),
+        is_system_preview: true,
+        hls_status: HlsStatus::Skipped,
+        ..blank(caller, model.clone(), now)
+    };
+    renders::insert(tx, &render).await?;
+    Ok(render.id)
+}
+
+/// Refuses one more free preview when a day's are used up.
+pub(crate) fn check_free_uploads(used: u64, per_day: u32) -> Result<()> {
+    if used < u64::from(per_day) {
+        return Ok(());
+    }
+    let words = format!("{per_day} uploads in 24 hours are free; give renderSettings for a billed render, or wait");
+    Err(ServiceError::new(ErrorCode::UploadLimit, words))
+}
+
+/// Since when free previews count.
+pub(crate) const fn free_uploads_since(now: i64) -> i64 {
+    now - DAY_MS
+}
+
+fn blank(caller: &Caller, model_id: ModelId, now: i64) -> Render {
+    Render {
+        id: RenderId::new_random(),
+        workspace_id: caller.workspace_id.clone(),
+        model_id,
+        payer_id: caller.payer_id.clone(),
+        settings: String::new(),
+        settings_sha256: String::new(),
+        replay_key: String::new(),
+        replay_ordinal: 0,
+        is_system_preview: false,
+        pool: None,
+        credits: 0,
+        status: RenderStatus::Pending,
+        hls_status: HlsStatus::Skipped,
+        failure_code: None,
+        error_message: None,
+        warnings: "[]".to_owned(),
+        attempt: 0,
+        hls_attempt: 0,
+        poster_attempt: None,
+        files_attempt: None,
+        files: None,
+        created_at: now,
+        updated_at: now,
+    }
+}

@@ -1,0 +1,54 @@
+//! A render as the API shows it.
+
+use plinth_db::renders;
+use plinth_spec::FailureCode;
+use plinth_spec::funding::Pool;
+use plinth_spec::state::{HlsStatus, RenderStatus};
+use plinth_spec::wire::{Render, Timestamp};
+use serde_json::Value;
+
+use crate::error::{Result, ServiceError};
+use crate::jobs::RenderFiles;
+
+/// What was sent, with the server's stamp on renders that the free pool paid.
+pub(crate) fn echoed_settings(render: &renders::Render) -> Result<Value> {
+    let mut settings: Value = serde_json::from_str(&render.settings).map_err(ServiceError::internal)?;
+    if is_preview(render)
+        && let Some(members) = settings.as_object_mut()
+    {
+        members.insert("preview".to_owned(), Value::Bool(true));
+    }
+    Ok(settings)
+}
+
+/// Whether the free pool paid.
+pub(super) fn is_preview(render: &renders::Render) -> bool {
+    render.pool == Some(Pool::Free)
+}
+
+/// A render as the API shows it.
+pub(crate) fn view(render: &renders::Render) -> Result<Render> {
+    let files = RenderFiles::of(render)?;
+    let warnings: Vec<String> = serde_json::from_str(&render.warnings).map_err(ServiceError::internal)?;
+    let failed = render.status == RenderStatus::Error;
+    Ok(Render {
+        id: render.id.clone(),
+        model_id: render.model_id.clone(),
+        status: render.status,
+        render_settings: echoed_settings(render)?,
+        file_size: files.video.map(|f| f.size),
+        error_message: render.error_message.clone(),
+        failure_code: render.failure_code.filter(|_code| failed).map(FailureCode::as_str),
+        has_web_variant: files.web.is_some(),
+        has_thumb: files.thumb.is_some(),
+        is_preview: is_preview(render),
+        is_system_preview: render.is_system_preview,
+        unlocked_at: None,
+        hls_status: render.hls_status,
+        hls_ready: render.hls_status == HlsStatus::Ready,
+        dataset_zip_size: files.dataset.map(|f| f.size),
+        warnings,
+        created_at: Timestamp(render.created_at),
+        updated_at: Timestamp(render.updated_at),
+    })
+}

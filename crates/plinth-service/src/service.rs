@@ -1,0 +1,108 @@
+//! What all use cases share.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use plinth_db::Db;
+use plinth_spec::limits;
+use plinth_spec::wire::Health;
+use plinth_store::Store;
+use tokio::sync::Semaphore;
+
+use crate::clock::Clock;
+use crate::fetch::FetchOptions;
+
+/// How an installation is set.
+#[derive(Clone, Debug)]
+pub struct ServiceOptions {
+    /// Prefix of the tokens that are made.
+    pub token_prefix: String,
+    /// Prefix of older tokens, which stay good.
+    pub legacy_token_prefix: String,
+    /// Whether a ZIP with an OBJ is converted.
+    pub zip_conversion: bool,
+    /// Requests per token and minute.
+    pub requests_per_minute: u32,
+    /// Ingest requests per token and ten minutes.
+    pub ingests_per_10_minutes: u32,
+    /// Free system previews per account in 24 hours.
+    pub free_uploads_per_day: u32,
+    /// A claim that is not renewed for this long is lost, in seconds.
+    pub lease_secs: u32,
+    /// Models that are checked at a time; each may take as much memory as it is large.
+    pub checks_at_once: usize,
+    /// Where files lie while they arrive.
+    pub incoming: PathBuf,
+    /// How URLs are fetched.
+    pub fetch: FetchOptions,
+    /// Where the time comes from.
+    pub clock: Clock,
+}
+
+impl Default for ServiceOptions {
+    fn default() -> Self {
+        Self {
+            token_prefix: "plinth".to_owned(),
+            legacy_token_prefix: "turntable".to_owned(),
+            zip_conversion: true,
+            requests_per_minute: limits::REQUESTS_PER_MINUTE,
+            ingests_per_10_minutes: limits::INGESTS_PER_10_MINUTES,
+            free_uploads_per_day: limits::FREE_UPLOADS_PER_DAY,
+            lease_secs: 60,
+            checks_at_once: 2,
+            incoming: std::env::temp_dir(),
+            fetch: FetchOptions::default(),
+            clock: Clock::Database,
+        }
+    }
+}
+
+/// The house: a database, a store, and the rules. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Service {
+    pub(crate) db: Db,
+    pub(crate) store: Store,
+    pub(crate) options: Arc<ServiceOptions>,
+    pub(crate) checks: Arc<Semaphore>,
+}
+
+impl Service {
+    /// A service on an open database and store.
+    pub fn new(db: Db, store: Store, options: ServiceOptions) -> Self {
+        let checks = Arc::new(Semaphore::new(options.checks_at_once.max(1)));
+        Self { db, store, options: Arc::new(options), checks }
+    }
+
+    /// Its database, for the commands of an operator.
+    pub const fn db(&self) -> &Db {
+        &self.db
+    }
+
+    /// Its store, for workers.
+    pub const fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// How it is set.
+    pub fn options(&self) -> &ServiceOptions {
+        &self.options
+    }
+
+    /// Whether it can work: whether database and store answer.
+    pub async fn health(&self) -> Health {
+        let (database, store) = tokio::join!(self.db.ping(), self.store.ping());
+        if let Err(error) = &database {
+            tracing::error!(error = %error, "the database does not answer");
+        }
+        if let Err(error) = &store {
+            tracing::error!(error = %error, "the store does not answer");
+        }
+        let word = |ok: bool| if ok { "ok" } else { "unreachable" };
+        Health {
+            status: if database.is_ok() && store.is_ok() { "ok" } else { "degraded" },
+            database: word(database.is_ok()),
+            store: word(store.is_ok()),
+            version: env!("CARGO_PKG_VERSION"),
+        }
+    }
+}

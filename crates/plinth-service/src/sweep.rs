@@ -1,0 +1,47 @@
+//! Clearing away what nobody needs any more.
+
+use plinth_db::{garbage, rate_windows, sessions, staged};
+use plinth_spec::limits;
+
+use crate::error::{Result, ServiceError};
+use crate::service::Service;
+
+/// Prefixes and uploads cleared in one go.
+const AT_ONCE: u32 = 100;
+/// Staged uploads are known for this long after their link may have been used for the last time.
+const STAGED_MS: i64 = (limits::EXPIRES_MAX_SECS + limits::STAGING_LIFETIME_SECS) * 1000;
+
+/// What was cleared away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Objects of the store.
+    pub objects: u64,
+    /// Rows.
+    pub rows: u64,
+}
+
+impl Service {
+    /// Removes objects that no row names any more, uploads that were never finished, and what has run out. Every machine
+    /// may do this; it is to be called again while it clears anything.
+    pub async fn sweep(&self) -> Result<Swept> {
+        let mut conn = self.db.read().await?;
+        let now = self.options.clock.now_ms(&mut conn).await?;
+        let due = garbage::list_due(&mut conn, now, AT_ONCE).await?;
+        drop(conn);
+        let mut swept = Swept::default();
+        for prefix in due {
+            // First the objects: a crash in between leaves the mark, and the next sweep finds them gone.
+            swept.objects += self.store.delete_prefix(&prefix).await?;
+            self.db.write(move |tx| Box::pin(async move { garbage::delete(tx, &prefix).await })).await?;
+        }
+        let rows = self.db.write(move |tx| {
+            Box::pin(async move {
+                let uploads = staged::delete_before(tx, now - STAGED_MS, AT_ONCE).await?.len() as u64;
+                let windows = rate_windows::delete_ended(tx, now).await?;
+                Ok::<_, ServiceError>(uploads + windows + sessions::delete_expired(tx, now).await?)
+            })
+        });
+        swept.rows = rows.await?;
+        Ok(swept)
+    }
+}

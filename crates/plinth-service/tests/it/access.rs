@@ -1,0 +1,146 @@
+//! Who is let in.
+
+use plinth_service::access::NewKey;
+use plinth_spec::ErrorCode;
+use plinth_spec::role::Role;
+use plinth_spec::wire::Scope;
+use plinth_testkit::on_both_databases;
+
+use crate::house::{self, EMAIL, House, code};
+
+async fn a_new_account_has_the_signup_bonus_and_its_own_workspace(address: &str) {
+    let house = House::new(address).await;
+    let account = house.account().await;
+    assert_eq!((account.credits, account.paid, account.free, account.total), (100, 100, 0, 100));
+    assert_eq!((account.email.as_str(), account.workspace), (EMAIL, None));
+    assert_eq!(account.scopes, [Scope::Read, Scope::Render]);
+    let again = house.service.create_account(plinth_service::access::NewAccount {
+        email: " ADA@example.org ".to_owned(),
+        is_admin: false,
+        password_hash: None,
+    });
+    assert_eq!(code(again.await), ErrorCode::BadRequest, "addresses are compared without case");
+    house.assert_balanced().await;
+}
+
+async fn tokens_are_refused_with_the_reason(address: &str) {
+    let house = House::new(address).await;
+    let service = &house.service;
+    let new = |expires_in_secs, has_legacy_prefix| NewKey {
+        account_id: house.caller.account_id.clone(),
+        workspace_id: None,
+        name: String::new(),
+        scopes: vec![Scope::Read],
+        expires_in_secs,
+        has_legacy_prefix,
+    };
+    for missing in [None, Some(""), Some("plinth_sk_nonsense")] {
+        assert_eq!(code(service.authenticate(missing).await), ErrorCode::Unauthorized);
+    }
+    let legacy = service.create_key(new(None, true)).await.unwrap();
+    assert!(legacy.token.starts_with("turntable_sk_"));
+    let caller = service.authenticate(Some(&legacy.token)).await.unwrap();
+    assert_eq!(code(caller.require(Scope::Render)), ErrorCode::InsufficientScope);
+    assert!(caller.require(Scope::Read).is_ok());
+
+    let short = service.create_key(new(Some(10), false)).await.unwrap();
+    assert!(service.authenticate(Some(&short.token)).await.is_ok());
+    house.wait_ms(10_000);
+    assert_eq!(code(service.authenticate(Some(&short.token)).await), ErrorCode::TokenExpired);
+
+    service.revoke_key(&legacy.id, Some(&house.caller.account_id)).await.unwrap();
+    assert_eq!(code(service.authenticate(Some(&legacy.token)).await), ErrorCode::Unauthorized);
+    assert_eq!(code(service.revoke_key(&legacy.id, None).await), ErrorCode::NotFound);
+
+    let other = service.create_key(new(None, false)).await.unwrap();
+    service.set_suspended(EMAIL, true).await.unwrap();
+    assert_eq!(code(service.authenticate(Some(&other.token)).await), ErrorCode::Forbidden);
+    service.set_suspended(EMAIL, false).await.unwrap();
+    assert!(service.authenticate(Some(&other.token)).await.is_ok());
+}
+
+async fn a_member_works_in_the_workspace_and_its_owner_pays(address: &str) {
+    let house = House::new(address).await;
+    let service = &house.service;
+    let guest = house::account(service, "grace@example.org").await;
+    let team = service.create_workspace("Team", EMAIL).await.unwrap();
+    let bind = |_unused: ()| NewKey {
+        account_id: guest.clone(),
+        workspace_id: Some(team.id.clone()),
+        name: String::new(),
+        scopes: vec![Scope::Read, Scope::Render],
+        expires_in_secs: None,
+        has_legacy_prefix: false,
+    };
+    assert_eq!(code(service.create_key(bind(())).await), ErrorCode::Forbidden, "not a member");
+    service.set_member(&team.id, "grace@example.org", Role::Viewer).await.unwrap();
+    assert_eq!(code(service.create_key(bind(())).await), ErrorCode::Forbidden, "a viewer");
+    service.set_member(&team.id, "grace@example.org", Role::Editor).await.unwrap();
+    let token = service.create_key(bind(())).await.unwrap().token;
+    let caller = service.authenticate(Some(&token)).await.unwrap();
+    let account = service.account(&caller).await.unwrap();
+    assert_eq!(account.workspace.unwrap().name, "Team");
+
+    let glb = plinth_testkit::glb_with_triangle("team");
+    let settings = Some(r#"{"quality": "share"}"#);
+    let model = house::upload(service, &caller, "team.glb", &glb, settings).await.unwrap().result;
+    assert_eq!(house.account().await.paid, 94, "the owner pays");
+    assert_eq!(service.find_account("grace@example.org").await.unwrap().balance.paid, 100);
+    assert_eq!(code(service.model(&house.caller, model.model_id.as_str()).await), ErrorCode::ModelNotFound);
+    let own = service.purchases(&caller, None, None).await.unwrap();
+    assert_eq!(own.data.len(), 1, "only what the workspace spent, not the owner's bonus");
+
+    service.set_member(&team.id, "grace@example.org", Role::Viewer).await.unwrap();
+    let viewer = service.authenticate(Some(&token)).await.unwrap();
+    assert_eq!(code(viewer.require(Scope::Render)), ErrorCode::Forbidden);
+    service.remove_member(&team.id, "grace@example.org").await.unwrap();
+    assert_eq!(code(service.authenticate(Some(&token)).await), ErrorCode::Forbidden, "at once");
+    service.set_member(&team.id, "grace@example.org", Role::Editor).await.unwrap();
+    service.delete_workspace(&team.id).await.unwrap();
+    assert_eq!(code(service.authenticate(Some(&token)).await), ErrorCode::Forbidden);
+    house.assert_balanced().await;
+}
+
+async fn requests_are_counted_exactly_per_token_and_window(address: &str) {
+    let house = House::with(address, |options| options.requests_per_minute = 30).await;
+    let (service, token) = (&house.service, &house.caller.token_id);
+    let counting = (0..40).map(|_n| {
+        let (service, token) = (service.clone(), token.clone());
+        tokio::spawn(async move { service.count_request(&token, plinth_service::Meter::Requests).await.unwrap() })
+    });
+    let mut passed = 0;
+    for allowance in counting.collect::<Vec<_>>() {
+        passed += usize::from(allowance.await.unwrap().check().is_ok());
+    }
+    assert_eq!(passed, 30);
+    house.wait_ms(58_500);
+    let over = service.count_request(token, plinth_service::Meter::Requests).await.unwrap();
+    let error = over.check().unwrap_err();
+    assert_eq!((error.code, error.retry_after_secs), (ErrorCode::RateLimited, Some(2)), "rounded up");
+    assert_eq!(service.count_request(token, plinth_service::Meter::Ingests).await.unwrap().remaining, 19);
+    house.wait_ms(1_500);
+    let fresh = service.count_request(token, plinth_service::Meter::Requests).await.unwrap();
+    assert_eq!((fresh.remaining, fresh.reset_secs, fresh.is_exceeded), (29, 60, false));
+}
+
+async fn a_sign_in_link_opens_one_session(address: &str) {
+    let house = House::new(address).await;
+    let service = &house.service;
+    let link = service.create_sign_in(&house.caller.account_id).await.unwrap();
+    let session = service.sign_in(&link).await.unwrap();
+    assert_eq!(code(service.sign_in(&link).await), ErrorCode::Unauthorized);
+    assert_eq!(service.session_account(&session).await.unwrap().as_ref(), Some(&house.caller.account_id));
+    service.sign_out(&session).await.unwrap();
+    assert_eq!(service.session_account(&session).await.unwrap(), None);
+}
+
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        a_new_account_has_the_signup_bonus_and_its_own_workspace
+        tokens_are_refused_with_the_reason
+        a_member_works_in_the_workspace_and_its_owner_pays
+        requests_are_counted_exactly_per_token_and_window
+        a_sign_in_link_opens_one_session
+    }
+}

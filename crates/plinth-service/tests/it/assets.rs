@@ -1,0 +1,144 @@
+//! Overlays, textures, environments.
+
+use bytes::Bytes;
+use plinth_service::assets::{EnvPartFile, NewEnv, NewOverlay, NewTexture};
+use plinth_spec::ErrorCode;
+use plinth_spec::limits;
+use plinth_spec::wire::{Layer, ResolveOverlay};
+use plinth_store::EnvPart;
+use plinth_testkit::on_both_databases;
+
+use crate::house::{self, House, code};
+
+/// A PNG of one pixel. Different shades are different files.
+fn png(shade: u8) -> Bytes {
+    let mut out = std::io::Cursor::new(Vec::new());
+    let picture = image::RgbImage::from_pixel(2, 1, image::Rgb([shade, 0, 0]));
+    picture.write_to(&mut out, image::ImageFormat::Png).unwrap();
+    out.into_inner().into()
+}
+
+fn overlay(shade: u8, layer: Option<&str>) -> NewOverlay {
+    NewOverlay {
+        bytes: png(shade),
+        filename: "sky.png".to_owned(),
+        layer: layer.map(str::to_owned),
+        ..NewOverlay::default()
+    }
+}
+
+async fn overlays_have_defaults_bounds_and_an_owner(address: &str) {
+    let house = House::new(address).await;
+    let (service, caller) = (&house.service, &house.caller);
+    let created = service.create_overlay(caller, overlay(1, None)).await.unwrap();
+    assert_eq!(
+        (created.layer, created.alignment.as_str(), created.name.as_str()),
+        (Layer::Background, "left", "sky.png")
+    );
+    let bad = [
+        NewOverlay { layer: Some("sky".to_owned()), ..overlay(1, None) },
+        NewOverlay { alignment: Some("top".to_owned()), ..overlay(1, None) },
+        NewOverlay { opacity: Some("1.1".to_owned()), ..overlay(1, None) },
+        NewOverlay { opacity: Some("NaN".to_owned()), ..overlay(1, None) },
+        NewOverlay { name: Some("x".repeat(101)), ..overlay(1, None) },
+        NewOverlay { description: Some("x".repeat(501)), ..overlay(1, None) },
+        NewOverlay { bytes: Bytes::from_static(b"GIF89a"), ..overlay(1, None) },
+    ];
+    for new in bad {
+        assert_eq!(code(service.create_overlay(caller, new).await), ErrorCode::BadRequest);
+    }
+    let rows = service.list_overlays(caller, None).await.unwrap();
+    assert_eq!((rows.len(), rows[0].width, rows[0].height, rows[0].is_system), (1, 2, 1, false));
+    assert!(service.list_overlays(caller, Some("decal")).await.unwrap().is_empty());
+    assert_eq!(code(service.list_overlays(caller, Some("sky")).await), ErrorCode::BadRequest);
+
+    let other = house::caller(service, "grace@example.org").await;
+    let id = created.id.to_string();
+    assert_eq!(code(service.delete_overlay(&other, &id).await), ErrorCode::Forbidden);
+    assert_eq!(code(service.delete_overlay(&other, "k3Jd92LmQx7a").await), ErrorCode::NotFound);
+    assert!(service.list_overlays(&other, None).await.unwrap().is_empty());
+    service.publish_overlay(&id).await.unwrap();
+    assert_eq!(service.list_overlays(&other, None).await.unwrap().len(), 1, "system overlays are for all");
+    assert_eq!(code(service.delete_overlay(caller, &id).await), ErrorCode::Forbidden, "a system overlay stays");
+    let second = service.create_overlay(caller, overlay(2, Some("decal"))).await.unwrap();
+    assert!(service.delete_overlay(caller, second.id.as_str()).await.unwrap().deleted);
+    assert_eq!(service.sweep().await.unwrap().objects, 1, "its image goes");
+}
+
+async fn an_image_is_found_by_content_layer_and_workspace(address: &str) {
+    let house = House::new(address).await;
+    let (service, caller) = (&house.service, &house.caller);
+    let texture = service.create_texture(caller, NewTexture { bytes: png(1), name: None }).await.unwrap();
+    let again = service.create_texture(caller, NewTexture { bytes: png(1), name: None }).await.unwrap();
+    assert_eq!((again.id.as_str(), again.deduped), (texture.id.as_str(), Some(true)));
+    let overlay = service.create_overlay(caller, overlay(1, Some("decal"))).await.unwrap();
+    assert_eq!(service.list_textures(caller).await.unwrap().len(), 1);
+    let digest: [u8; 32] = sha2::Digest::finalize(sha2::Digest::chain_update(sha2::Sha256::default(), png(1))).into();
+    // Upper-case digits are the same hash.
+    let hash = digest.map(|byte| format!("{byte:02X}")).concat();
+    let ask = |layer: Option<&str>| ResolveOverlay { sha256: Some(hash.clone()), layer: layer.map(str::to_owned) };
+    let resolve = async |caller, layer| service.resolve_overlay(caller, &ask(layer)).await.unwrap().id;
+    assert_eq!(resolve(caller, Some("decal")).await, Some(overlay.id.to_string()));
+    assert_eq!(resolve(caller, Some("texture")).await, Some(texture.id));
+    assert_eq!(resolve(caller, None).await, None);
+    let other = house::caller(service, "grace@example.org").await;
+    assert_eq!(resolve(&other, Some("decal")).await, None);
+    let none = ResolveOverlay { sha256: None, layer: None };
+    assert_eq!(code(service.resolve_overlay(caller, &none).await), ErrorCode::Sha256Required);
+}
+
+async fn the_hundred_and_first_overlay_is_one_too_many(address: &str) {
+    let house = House::new(address).await;
+    for shade in 0..u8::try_from(limits::OVERLAYS).unwrap() {
+        house.service.create_overlay(&house.caller, overlay(shade, None)).await.unwrap();
+    }
+    let error = house.service.create_overlay(&house.caller, overlay(200, None)).await.unwrap_err();
+    assert_eq!((error.code, error.status), (ErrorCode::LimitReached, 429));
+}
+
+async fn an_environment_is_a_checked_triple(address: &str) {
+    let house = House::new(address).await;
+    let (service, caller) = (&house.service, &house.caller);
+    let webp = Bytes::from_static(b"RIFF\x04\0\0\0WEBPVP8 ");
+    let part = |part, bytes: &Bytes| EnvPartFile { part, bytes: bytes.clone() };
+    let json = Bytes::from_static(b"{\"version\": 1}");
+    let triple = || NewEnv {
+        files: vec![part(EnvPart::Sdr, &webp), part(EnvPart::GainMap, &webp), part(EnvPart::Metadata, &json)],
+        width: Some("2048".to_owned()),
+        ..NewEnv::default()
+    };
+    let id = service.create_env(caller, triple()).await.unwrap().id;
+    let rows = service.list_envs(caller).await.unwrap();
+    assert_eq!((rows[0].id.as_str(), rows[0].width, rows[0].height), (id.as_str(), Some(2048), None));
+    let mut without = triple();
+    without.files.pop();
+    assert_eq!(code(service.create_env(caller, without).await), ErrorCode::NoFile);
+    let wrong = [
+        NewEnv {
+            files: vec![part(EnvPart::Sdr, &json), part(EnvPart::GainMap, &webp), part(EnvPart::Metadata, &json)],
+            ..triple()
+        },
+        NewEnv {
+            files: vec![part(EnvPart::Sdr, &webp), part(EnvPart::GainMap, &webp), part(EnvPart::Metadata, &webp)],
+            ..triple()
+        },
+        NewEnv { width: Some("wide".to_owned()), ..triple() },
+    ];
+    for new in wrong {
+        assert_eq!(code(service.create_env(caller, new).await), ErrorCode::BadRequest);
+    }
+    let other = house::caller(service, "grace@example.org").await;
+    assert_eq!(code(service.delete_env(&other, &id).await), ErrorCode::NotFound);
+    assert!(service.delete_env(caller, &id).await.unwrap().deleted);
+    assert_eq!(service.sweep().await.unwrap().objects, 3);
+}
+
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        overlays_have_defaults_bounds_and_an_owner
+        an_image_is_found_by_content_layer_and_workspace
+        the_hundred_and_first_overlay_is_one_too_many
+        an_environment_is_a_checked_triple
+    }
+}

@@ -1,0 +1,164 @@
+//! Handing out files.
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use plinth_service::delivery::RenderOutput;
+use plinth_service::jobs::{Claim, RenderFiles};
+use plinth_spec::ErrorCode;
+use plinth_spec::quality::Codec;
+use plinth_store::{BlobStream, ObjectKey, RenderFile};
+use plinth_testkit::{glb_with_triangle, on_both_databases};
+use serde_json::json;
+
+use crate::house::{House, code, some_files};
+
+async fn all(mut stream: BlobStream) -> Vec<u8> {
+    let mut out = Vec::new();
+    while let Some(piece) = stream.next().await {
+        out.extend(piece.unwrap());
+    }
+    out
+}
+
+/// Stores files as a worker does.
+async fn store(house: &House, claim: &Claim, files: &[RenderFile]) {
+    for file in files {
+        let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, *file);
+        house.service.store().put(&key, Bytes::from_static(b"abc")).await.unwrap();
+    }
+}
+
+const VIDEO: [RenderFile; 5] =
+    [RenderFile::Video(Codec::H264), RenderFile::Web, RenderFile::Thumb, RenderFile::FullPoster, RenderFile::Poster];
+
+async fn files_appear_when_they_are_stored_and_the_render_says_so(address: &str) {
+    let house = House::new(address).await;
+    let (service, caller) = (&house.service, &house.caller);
+    let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
+    let get = async |output| service.render_file(caller, &id, output).await;
+    assert_eq!(code(get(RenderOutput::Video).await), ErrorCode::VideoNotFound);
+    assert_eq!(code(get(RenderOutput::Web).await), ErrorCode::VideoNotFound);
+    assert_eq!(code(get(RenderOutput::Thumb).await), ErrorCode::ThumbNotFound);
+    assert_eq!(code(get(RenderOutput::Poster).await), ErrorCode::PosterNotFound);
+    assert_eq!(code(get(RenderOutput::Dataset).await), ErrorCode::DatasetNotFound);
+    assert_eq!(code(service.render_bundle(caller, &id).await.map(drop)), ErrorCode::VideoNotFound);
+    assert_eq!(code(service.download_url(caller, &id, None, None).await), ErrorCode::AssetNotFound);
+    assert_eq!(code(service.download_url(caller, &id, Some("hls"), None).await), ErrorCode::BadRequest);
+
+    let claim = house.claim().await;
+    store(&house, &claim, &VIDEO).await;
+    assert_eq!(code(get(RenderOutput::Video).await), ErrorCode::VideoNotFound, "stored is not published");
+    service.poster_stored(&claim).await.unwrap().unwrap();
+    assert!(get(RenderOutput::Poster).await.is_ok(), "the poster comes first");
+    assert_eq!(code(get(RenderOutput::Video).await), ErrorCode::VideoNotFound);
+    service.finish_render(&claim, some_files(), &[]).await.unwrap().unwrap();
+    let video = get(RenderOutput::Video).await.unwrap();
+    assert_eq!((video.content_type.as_ref(), video.blob.size), ("video/mp4", 3));
+    assert_eq!(all(service.open_delivery(&video, Some(1..2)).await.unwrap()).await, b"b");
+    assert_eq!(get(RenderOutput::FullPoster).await.unwrap().content_type, "image/png");
+    assert_eq!(code(get(RenderOutput::Dataset).await), ErrorCode::DatasetNotFound, "it is a video");
+
+    let bundle = service.render_bundle(caller, &id).await.unwrap();
+    let zip = all(bundle.content).await;
+    assert_eq!(zip.len() as u64, bundle.length);
+    let archive = zip::ZipArchive::new(std::io::Cursor::new(zip)).unwrap();
+    let names: Vec<_> = archive.file_names().map(|name| name.unwrap().into_owned()).collect();
+    assert_eq!(names, ["video.mp4", "web.mp4", "poster.png", "thumb.mp4"]);
+    let link = service.download_url(caller, &id, Some("thumb"), Some(1)).await.unwrap();
+    assert_eq!(link.expires_in, 60);
+    assert!(link.url.contains("/_o/renders/") && link.url.contains("thumb.mp4"));
+
+    service.delete_render(caller, &id).await.unwrap();
+    assert_eq!(code(get(RenderOutput::Video).await), ErrorCode::RenderNotFound);
+    assert_eq!(service.sweep().await.unwrap().objects, 5, "its files are removed");
+}
+
+async fn a_failed_render_shows_nothing_and_its_files_go(address: &str) {
+    let house = House::new(address).await;
+    let (service, caller) = (&house.service, &house.caller);
+    let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
+    let claim = house.claim().await;
+    store(&house, &claim, &VIDEO).await;
+    service.poster_stored(&claim).await.unwrap().unwrap();
+    service.fail_render(&claim, plinth_spec::FailureCode::EncodeFailed, "").await.unwrap().unwrap();
+    assert_eq!(code(service.render_file(caller, &id, RenderOutput::Poster).await), ErrorCode::PosterNotFound);
+    assert_eq!(service.sweep().await.unwrap().objects, 0, "the worker may still be storing");
+    house.wait_ms(3_600_001);
+    assert_eq!(service.sweep().await.unwrap().objects, 5);
+}
+
+async fn a_prores_video_and_a_dataset_have_their_own_types(address: &str) {
+    let house = House::new(address).await;
+    house.grant(plinth_spec::funding::Pool::Paid, 1000).await;
+    let model = house.model("chair").await;
+    house.service.fail_render(&house.claim().await, plinth_spec::FailureCode::Timeout, "").await.unwrap().unwrap();
+    let pro = house.render(&model, json!({"quality": "pro", "length": 1}), None).await.unwrap();
+    let claim = house.claim().await;
+    store(&house, &claim, &[RenderFile::Video(Codec::ProRes4444)]).await;
+    let files = RenderFiles { is_prores: true, ..some_files() };
+    house.service.poster_stored(&claim).await.unwrap().unwrap();
+    house.service.finish_render(&claim, files, &[]).await.unwrap().unwrap();
+    let video = house.service.render_file(&house.caller, pro.id.as_str(), RenderOutput::Video).await.unwrap();
+    assert_eq!(video.content_type, "video/quicktime");
+
+    let set = house.render(&model, json!({"output": "dataset"}), None).await.unwrap();
+    let claim = house.claim().await;
+    store(&house, &claim, &[RenderFile::Dataset]).await;
+    let files = RenderFiles { dataset: some_files().video, ..RenderFiles::default() };
+    house.service.poster_stored(&claim).await.unwrap().unwrap();
+    house.service.finish_render(&claim, files, &[]).await.unwrap().unwrap();
+    let file = house.service.render_file(&house.caller, set.id.as_str(), RenderOutput::Dataset).await.unwrap();
+    assert_eq!(file.content_type, "application/zip");
+    let view = house.service.render(&house.caller, set.id.as_str()).await.unwrap();
+    assert_eq!((view.dataset_zip_size, view.file_size), (Some(3), None));
+    assert!(house.service.claim_packaging("w").await.unwrap().is_some(), "of the video only");
+    assert!(house.service.claim_packaging("w").await.unwrap().is_none());
+}
+
+async fn streaming_files_are_found_when_ready_and_by_known_names_only(address: &str) {
+    let house = House::new(address).await;
+    let (service, caller) = (&house.service, &house.caller);
+    let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
+    let claim = house.claim().await;
+    service.poster_stored(&claim).await.unwrap().unwrap();
+    service.finish_render(&claim, some_files(), &[]).await.unwrap().unwrap();
+    let claim = service.claim_packaging("w").await.unwrap().unwrap();
+    let key = ObjectKey::Hls(&claim.render.id, claim.render.attempt, claim.render.hls_attempt, "master.m3u8");
+    service.store().put(&key, Bytes::from_static(b"#EXTM3U")).await.unwrap();
+    assert_eq!(code(service.hls_file(caller, &id, "master.m3u8").await), ErrorCode::NotFound, "not ready");
+    assert_eq!(service.hls(caller, &id, "http://x/v1/renders").await.unwrap().master_url, None);
+    service.finish_packaging(&claim).await.unwrap().unwrap();
+    let view = service.hls(caller, &id, "http://x/v1/renders").await.unwrap();
+    assert_eq!(view.master_url.unwrap(), format!("http://x/v1/renders/{id}/hls/master.m3u8"));
+    let file = service.hls_file(caller, &id, "master.m3u8").await.unwrap();
+    assert_eq!(file.content_type, "application/vnd.apple.mpegurl");
+    for name in ["../../../models/x.glb", "..%2fvideo.mp4", "missing.m3u8", ""] {
+        assert_eq!(code(service.hls_file(caller, &id, name).await), ErrorCode::NotFound, "{name}");
+    }
+}
+
+async fn a_models_file_is_downloaded_under_its_name(address: &str) {
+    let house = House::new(address).await;
+    let (service, caller) = (&house.service, &house.caller);
+    let id = house.model("stühle").await;
+    let file = service.model_file(caller, &id).await.unwrap();
+    assert!(file.disposition.as_ref().unwrap().contains("st%C3%BChle.glb"));
+    assert_eq!(all(service.open_delivery(&file, None).await.unwrap()).await, glb_with_triangle("stühle"));
+    let url = service.model_file_url(caller, &id, Some(1_000_000)).await.unwrap();
+    assert_eq!(url.expires_in, 604_800);
+    let key = plinth_spec::id::ModelId::parse(&id).unwrap();
+    service.store().delete(&ObjectKey::Model(&key)).await.unwrap();
+    assert_eq!(code(service.model_file(caller, &id).await), ErrorCode::FileNotFound);
+    assert_eq!(code(service.model_file_url(caller, &id, None).await), ErrorCode::FileNotFound);
+}
+
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        files_appear_when_they_are_stored_and_the_render_says_so
+        a_failed_render_shows_nothing_and_its_files_go
+        a_prores_video_and_a_dataset_have_their_own_types
+        streaming_files_are_found_when_ready_and_by_known_names_only
+        a_models_file_is_downloaded_under_its_name
+    }
+}

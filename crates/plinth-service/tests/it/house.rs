@@ -1,0 +1,146 @@
+//! A house with one account, for tests.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use plinth_db::{Db, DbOptions, ledger};
+use plinth_service::access::{Caller, NewAccount, NewKey};
+use plinth_service::jobs::{Claim, RenderFiles, StoredFile};
+use plinth_service::models::{Upload, Uploaded};
+use plinth_service::{Clock, Result, Service, ServiceOptions};
+use plinth_spec::ErrorCode;
+use plinth_spec::funding::Pool;
+use plinth_spec::id::{AccountId, WorkspaceId};
+use plinth_spec::idempotency::ReplayKey;
+use plinth_spec::wire::{Account, CreateRender, CreatedRender, Scope};
+use plinth_store::{LinkSigner, Store, StoreOptions};
+use plinth_testkit::glb_with_triangle;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// When the tests' clock begins.
+pub(crate) const START: i64 = 1_800_000_000_000;
+pub(crate) const EMAIL: &str = "ada@example.org";
+
+pub(crate) struct House {
+    pub(crate) service: Service,
+    pub(crate) caller: Caller,
+    pub(crate) time: Arc<AtomicI64>,
+    pub(crate) folder: TempDir,
+}
+
+impl House {
+    pub(crate) async fn new(address: &str) -> Self {
+        Self::with(address, |_options| {}).await
+    }
+
+    pub(crate) async fn with(address: &str, change: impl FnOnce(&mut ServiceOptions)) -> Self {
+        let folder = TempDir::new().unwrap();
+        let time = Arc::new(AtomicI64::new(START));
+        let mut options = ServiceOptions {
+            clock: Clock::Set(Arc::clone(&time)),
+            incoming: folder.path().to_owned(),
+            ..ServiceOptions::default()
+        };
+        change(&mut options);
+        let db = Db::open(address, DbOptions::default()).await.unwrap();
+        let store = Store::open(StoreOptions {
+            address: format!("file://{}", folder.path().join("objects").display()),
+            s3: Vec::new(),
+            s3_public_endpoint: None,
+            signer: LinkSigner::new(b"secret".to_vec(), "http://127.0.0.1:1".parse().unwrap()),
+        });
+        let service = Service::new(db, store.unwrap(), options);
+        let caller = caller(&service, EMAIL).await;
+        Self { service, caller, time, folder }
+    }
+
+    pub(crate) fn wait_ms(&self, ms: i64) {
+        self.time.fetch_add(ms, Ordering::SeqCst);
+    }
+
+    /// Uploads a model of this name, with or without settings.
+    pub(crate) async fn upload(&self, name: &str, settings: Option<&str>) -> Result<Uploaded> {
+        upload(&self.service, &self.caller, &format!("{name}.glb"), &glb_with_triangle(name), settings).await
+    }
+
+    pub(crate) async fn model(&self, name: &str) -> String {
+        self.upload(name, None).await.unwrap().result.model_id.to_string()
+    }
+
+    pub(crate) async fn render(&self, model: &str, settings: Value, key: Option<&str>) -> Result<CreatedRender> {
+        let request = CreateRender { model_id: Some(model.to_owned()), render_settings: Some(settings) };
+        self.service.create_render(&self.caller, request, ReplayKey::from_header(key)).await
+    }
+
+    pub(crate) async fn account(&self) -> Account {
+        self.service.account(&self.caller).await.unwrap()
+    }
+
+    pub(crate) async fn grant(&self, pool: Pool, credits: i64) {
+        self.service.grant_credits(EMAIL, pool, credits).await.unwrap();
+    }
+
+    /// Every balance is the sum of its entries.
+    pub(crate) async fn assert_balanced(&self) {
+        let mut conn = self.service.db().read().await.unwrap();
+        assert_eq!(ledger::find_unbalanced(&mut conn).await.unwrap(), []);
+    }
+
+    /// Takes the one render that waits.
+    pub(crate) async fn claim(&self) -> Claim {
+        let mut claims = self.service.claim_renders("worker", 1).await.unwrap();
+        claims.pop().unwrap()
+    }
+}
+
+pub(crate) async fn account(service: &Service, email: &str) -> AccountId {
+    let new = NewAccount { email: email.to_owned(), is_admin: false, password_hash: None };
+    service.create_account(new).await.unwrap()
+}
+
+/// A new account's caller with both scopes.
+pub(crate) async fn caller(service: &Service, email: &str) -> Caller {
+    let account = account(service, email).await;
+    let token = key(service, &account, None, vec![Scope::Read, Scope::Render]).await;
+    service.authenticate(Some(&token)).await.unwrap()
+}
+
+pub(crate) async fn key(
+    service: &Service,
+    account: &AccountId,
+    workspace: Option<&WorkspaceId>,
+    scopes: Vec<Scope>,
+) -> String {
+    let new = NewKey {
+        account_id: account.clone(),
+        workspace_id: workspace.cloned(),
+        name: "test".to_owned(),
+        scopes,
+        expires_in_secs: None,
+        has_legacy_prefix: false,
+    };
+    service.create_key(new).await.unwrap().token
+}
+
+pub(crate) async fn upload(
+    service: &Service,
+    caller: &Caller,
+    name: &str,
+    bytes: &[u8],
+    settings: Option<&str>,
+) -> Result<Uploaded> {
+    let mut file = service.incoming_model().unwrap();
+    file.write(bytes).await?;
+    let upload = Upload { file, name: name.to_owned(), settings: settings.map(str::to_owned) };
+    service.upload_model(caller, upload).await
+}
+
+pub(crate) fn code<T: std::fmt::Debug>(result: Result<T>) -> ErrorCode {
+    result.unwrap_err().code
+}
+
+pub(crate) fn some_files() -> RenderFiles {
+    let file = Some(StoredFile { size: 3, crc32: 0x3524_41c2 });
+    RenderFiles { video: file, web: file, thumb: file, full_poster: file, poster: file, ..RenderFiles::default() }
+}

@@ -1,0 +1,197 @@
+//! The workers' door.
+
+use std::collections::BTreeSet;
+
+use plinth_service::jobs::LeaseLost;
+use plinth_spec::FailureCode;
+use plinth_spec::state::{HlsStatus, RenderStatus};
+use plinth_testkit::on_both_databases;
+use serde_json::json;
+
+use crate::house::{House, some_files};
+
+async fn a_render_goes_from_pending_to_done_and_its_packaging_follows(address: &str) {
+    let house = House::new(address).await;
+    let service = &house.service;
+    let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
+    let status = async || service.render(&house.caller, &id).await.unwrap();
+    let claim = house.claim().await;
+    assert!(service.claim_renders("other", 1).await.unwrap().is_empty());
+    assert_eq!(status().await.status, RenderStatus::PosterProcessing);
+    service.poster_stored(&claim).await.unwrap().unwrap();
+    assert_eq!(status().await.status, RenderStatus::VideoProcessing);
+    assert!(service.claim_packaging("worker").await.unwrap().is_none(), "not before the video");
+    service.finish_render(&claim, some_files(), &["no mesh 'x'".to_owned()]).await.unwrap().unwrap();
+    let done = status().await;
+    assert_eq!((done.status, done.file_size), (RenderStatus::Done, Some(3)));
+    assert!(done.has_web_variant && done.has_thumb && !done.hls_ready);
+    assert_eq!(done.warnings, ["no mesh 'x'"]);
+
+    let packaging = service.claim_packaging("worker").await.unwrap().unwrap();
+    assert_eq!(status().await.hls_status, HlsStatus::Processing);
+    service.release_packaging(&packaging).await.unwrap().unwrap();
+    let packaging = service.claim_packaging("worker").await.unwrap().unwrap();
+    service.finish_packaging(&packaging).await.unwrap().unwrap();
+    let ready = status().await;
+    assert!(ready.hls_ready && ready.updated_at > done.updated_at);
+    assert_eq!(service.finish_packaging(&packaging).await.unwrap(), Err(LeaseLost));
+}
+
+async fn eight_workers_claim_each_render_once_and_by_model(address: &str) {
+    let house = House::new(address).await;
+    let service = &house.service;
+    house.grant(plinth_spec::funding::Pool::Paid, 1000).await;
+    let (a, b) = (house.model("a").await, house.model("b").await);
+    for n in 1..=20 {
+        for model in [&a, &b] {
+            house.render(model, json!({"quality": "share", "length": n}), None).await.unwrap();
+        }
+    }
+    let group = service.claim_renders("first", 4).await.unwrap();
+    assert_eq!(group.len(), 4);
+    assert!(group.iter().all(|c| c.render.model_id == group[0].render.model_id), "one group is of one model");
+    assert_eq!(group.iter().map(|c| &c.token).collect::<BTreeSet<_>>().len(), 4, "each has its own lease");
+    let workers = (0..8).map(|n| {
+        let service = service.clone();
+        tokio::spawn(async move {
+            let mut taken = Vec::new();
+            loop {
+                let claims = service.claim_renders(&format!("w{n}"), 3).await.unwrap();
+                if claims.is_empty() {
+                    return taken;
+                }
+                taken.extend(claims.into_iter().map(|c| c.render.id));
+            }
+        })
+    });
+    let mut all: Vec<_> = group.into_iter().map(|c| c.render.id).collect();
+    for worker in workers.collect::<Vec<_>>() {
+        all.extend(worker.await.unwrap());
+    }
+    // 40 renders and two system previews.
+    assert_eq!((all.len(), all.iter().collect::<BTreeSet<_>>().len()), (42, 42));
+}
+
+async fn a_worker_that_is_not_heard_of_loses_its_render_and_the_price_goes_back_once(address: &str) {
+    let house = House::new(address).await;
+    let service = &house.service;
+    let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
+    let claim = house.claim().await;
+    house.wait_ms(59_000);
+    assert_eq!(service.renew_claim(&claim).await.unwrap(), Ok(()));
+    house.wait_ms(59_000);
+    assert_eq!(service.reap().await.unwrap(), 0, "the lease was renewed");
+    house.wait_ms(2_000);
+    let reapers = (0..4).map(|_n| {
+        let service = service.clone();
+        tokio::spawn(async move { service.reap().await.unwrap() })
+    });
+    let mut reaped = 0;
+    for reaper in reapers.collect::<Vec<_>>() {
+        reaped += reaper.await.unwrap();
+    }
+    assert_eq!(reaped, 1);
+    let render = service.render(&house.caller, &id).await.unwrap();
+    assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some("reaped")));
+    assert_eq!(house.account().await.paid, 100);
+    // The worker was only slow: whatever it says now changes nothing.
+    assert_eq!(service.renew_claim(&claim).await.unwrap(), Err(LeaseLost));
+    assert_eq!(service.poster_stored(&claim).await.unwrap(), Err(LeaseLost));
+    assert_eq!(service.finish_render(&claim, some_files(), &[]).await.unwrap(), Err(LeaseLost));
+    assert_eq!(service.fail_render(&claim, FailureCode::Timeout, "").await.unwrap(), Err(LeaseLost));
+    assert_eq!(service.render(&house.caller, &id).await.unwrap().status, RenderStatus::Error);
+    assert_eq!(house.account().await.paid, 100);
+    house.assert_balanced().await;
+}
+
+async fn a_stopping_worker_gives_back_and_another_goes_on(address: &str) {
+    let house = House::new(address).await;
+    let service = &house.service;
+    let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
+    let status = async || service.render(&house.caller, &id).await.unwrap().status;
+    let first = house.claim().await;
+    service.release_render(&first).await.unwrap().unwrap();
+    assert_eq!(status().await, RenderStatus::Pending);
+    let second = house.claim().await;
+    assert_eq!(second.render.attempt, 2);
+    service.poster_stored(&second).await.unwrap().unwrap();
+    service.release_render(&second).await.unwrap().unwrap();
+    assert_eq!(status().await, RenderStatus::PosterDone);
+    let third = house.claim().await;
+    assert_eq!((third.render.status, third.render.attempt), (RenderStatus::VideoProcessing, 3));
+    assert_eq!(service.fail_render(&second, FailureCode::Timeout, "").await.unwrap(), Err(LeaseLost));
+    service.finish_render(&third, some_files(), &[]).await.unwrap().unwrap();
+    assert_eq!(status().await, RenderStatus::Done);
+    assert_eq!(house.account().await.paid, 76, "charged once");
+}
+
+async fn every_failure_but_the_models_own_is_refunded_once(address: &str) {
+    let house = House::new(address).await;
+    let model = house.model("chair").await;
+    house.service.fail_render(&house.claim().await, FailureCode::Timeout, "").await.unwrap().unwrap();
+    assert_eq!(house.account().await.paid, 100, "a free preview has nothing to refund");
+    for code in FailureCode::ALL {
+        house.wait_ms(10_000);
+        let before = house.account().await.paid;
+        let render = house.render(&model, json!({"length": 1}), None).await.unwrap();
+        let claim = house.claim().await;
+        house.service.fail_render(&claim, code, "because").await.unwrap().unwrap();
+        let lost = if code == FailureCode::RendererError { 4 } else { 0 };
+        assert_eq!(house.account().await.paid, before - lost, "{}", code.as_str());
+        let view = house.service.render(&house.caller, render.id.as_str()).await.unwrap();
+        assert_eq!((view.failure_code, view.hls_status), (Some(code.as_str()), HlsStatus::Skipped));
+    }
+    house.assert_balanced().await;
+}
+
+async fn a_packaging_whose_workers_die_fails_after_three_times_and_the_video_stays(address: &str) {
+    let house = House::new(address).await;
+    let service = &house.service;
+    let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
+    let claim = house.claim().await;
+    service.poster_stored(&claim).await.unwrap().unwrap();
+    service.finish_render(&claim, some_files(), &[]).await.unwrap().unwrap();
+    for _death in 0..3 {
+        assert!(service.claim_packaging("w").await.unwrap().is_some());
+        house.wait_ms(61_000);
+        assert_eq!(service.reap().await.unwrap(), 1);
+    }
+    assert!(service.claim_packaging("w").await.unwrap().is_none());
+    let render = service.render(&house.caller, &id).await.unwrap();
+    assert_eq!((render.status, render.hls_status), (RenderStatus::Done, HlsStatus::Failed));
+    assert_eq!(house.account().await.paid, 76, "nothing is refunded");
+}
+
+async fn cancel_and_claim_exclude_each_other(address: &str) {
+    let house = House::new(address).await;
+    house.grant(plinth_spec::funding::Pool::Paid, 1000).await;
+    let model = house.model("chair").await;
+    house.service.fail_render(&house.claim().await, FailureCode::Timeout, "").await.unwrap().unwrap();
+    let (mut cancelled, mut claimed) = (0u64, 0u64);
+    for n in 1..=40 {
+        let length = f64::from(n) / 10.0;
+        let render = house.render(&model, json!({"quality": "share", "length": length}), None).await.unwrap();
+        let (service, caller, id) = (house.service.clone(), house.caller.clone(), render.id.to_string());
+        let cancel = tokio::spawn(async move { service.cancel_render(&caller, &id).await });
+        let taken = house.service.claim_renders("w", 1).await.unwrap();
+        let cancel = cancel.await.unwrap();
+        assert_ne!(cancel.is_ok(), !taken.is_empty(), "either one or the other");
+        cancelled += u64::from(cancel.is_ok());
+        claimed += taken.len() as u64;
+    }
+    assert_eq!(cancelled + claimed, 40);
+    house.assert_balanced().await;
+}
+
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        a_render_goes_from_pending_to_done_and_its_packaging_follows
+        eight_workers_claim_each_render_once_and_by_model
+        a_worker_that_is_not_heard_of_loses_its_render_and_the_price_goes_back_once
+        a_stopping_worker_gives_back_and_another_goes_on
+        every_failure_but_the_models_own_is_refunded_once
+        a_packaging_whose_workers_die_fails_after_three_times_and_the_video_stays
+        cancel_and_claim_exclude_each_other
+    }
+}

@@ -1,0 +1,294 @@
+//! Models: arriving, changing, lists.
+
+use plinth_db::{Db, renders};
+use plinth_service::models::ModelQuery;
+use plinth_spec::ErrorCode;
+use plinth_spec::id::RenderId;
+use plinth_spec::page::PageMeta;
+use plinth_spec::wire::{CheckHash, FinalizeUpload, UpdateModel};
+use plinth_store::ObjectKey;
+use plinth_testkit::{glb_with_triangle, glb_without_meshes, on_both_databases};
+
+use crate::house::{self, House, code, upload};
+
+async fn an_upload_makes_a_model_and_a_free_preview_or_a_billed_render(address: &str) {
+    let house = House::new(address).await;
+    let free = house.upload("chair", None).await.unwrap();
+    assert!(free.is_new && free.result.duplicate.is_none());
+    assert_eq!(house.account().await.paid, 100);
+    let preview = house.service.render(&house.caller, free.result.render_id.as_str()).await.unwrap();
+    assert!(preview.is_system_preview && !preview.is_preview);
+    assert_eq!(preview.render_settings["quality"], "share");
+
+    let billed = house.upload("table", Some(r#"{"quality": "share", "length": 2}"#)).await.unwrap();
+    assert_eq!(house.account().await.paid, 98);
+    let render = house.service.render(&house.caller, billed.result.render_id.as_str()).await.unwrap();
+    assert!(!render.is_system_preview);
+    let model = house.service.model(&house.caller, billed.result.model_id.as_str()).await.unwrap();
+    assert_eq!((model.row.original_name.as_str(), model.renders.len()), ("table.glb", 1));
+    assert_eq!(model.mesh_names.unwrap(), ["table"]);
+    assert_eq!(model.row.file_size, glb_with_triangle("table").len() as u64);
+    house.assert_balanced().await;
+}
+
+async fn the_same_file_is_one_model_while_that_is_active(address: &str) {
+    let house = House::new(address).await;
+    let first = house.upload("chair", None).await.unwrap();
+    let again = house.upload("chair", None).await.unwrap();
+    assert!(!again.is_new);
+    assert_eq!(again.result.duplicate, Some(true));
+    assert_eq!((&again.result.model_id, &again.result.render_id), (&first.result.model_id, &first.result.render_id));
+    let billed = house.upload("chair", Some("{}")).await.unwrap();
+    assert_eq!((billed.result.duplicate, house.account().await.paid), (Some(true), 76));
+    assert_ne!(billed.result.render_id, first.result.render_id);
+
+    house.service.archive_model(&house.caller, first.result.model_id.as_str()).await.unwrap();
+    let anew = house.upload("chair", None).await.unwrap();
+    assert!(anew.is_new);
+    // Both are active afterwards, which is legal.
+    house.service.unarchive_model(&house.caller, first.result.model_id.as_str()).await.unwrap();
+    let other = house::caller(&house.service, "grace@example.org").await;
+    let theirs = upload(&house.service, &other, "chair.glb", &glb_with_triangle("chair"), None).await.unwrap();
+    assert!(theirs.is_new, "workspaces share nothing");
+}
+
+async fn concurrent_uploads_of_one_file_make_one_model(address: &str) {
+    let house = House::new(address).await;
+    let uploads = (0..8).map(|_n| {
+        let (service, caller) = (house.service.clone(), house.caller.clone());
+        tokio::spawn(
+            async move { upload(&service, &caller, "x.glb", &glb_with_triangle("x"), None).await.unwrap().result },
+        )
+    });
+    let mut results = Vec::new();
+    for result in uploads.collect::<Vec<_>>() {
+        results.push(result.await.unwrap());
+    }
+    assert_eq!(results.iter().filter(|r| r.duplicate.is_none()).count(), 1);
+    assert!(results.iter().all(|r| r.model_id == results[0].model_id && r.render_id == results[0].render_id));
+    // What was stored in vain goes when its time is over, and the model's own file stays.
+    house.wait_ms(49 * 3600 * 1000);
+    house.service.sweep().await.unwrap();
+    let file = house.service.store().find(&ObjectKey::Model(&results[0].model_id)).await.unwrap();
+    assert!(file.is_some());
+    let objects = std::fs::read_dir(house.folder.path().join("objects/models")).unwrap().count();
+    assert_eq!(objects, 1);
+}
+
+async fn what_is_no_model_is_refused_with_the_right_code(address: &str) {
+    let house = House::new(address).await;
+    let send = async |name: &str, bytes: &[u8], settings: Option<&str>| {
+        let error = upload(&house.service, &house.caller, name, bytes, settings).await.unwrap_err();
+        (error.code, error.status)
+    };
+    let glb = glb_with_triangle("x");
+    assert_eq!(send("x.gltf", &glb, None).await, (ErrorCode::InvalidFormat, 400));
+    assert_eq!(send("x.glb", b"nonsense", None).await, (ErrorCode::UploadFailed, 422));
+    assert_eq!(send("x.glb", &glb_without_meshes(), None).await, (ErrorCode::UploadFailed, 422));
+    assert_eq!(send("x.zip", b"nonsense", None).await, (ErrorCode::UploadFailed, 422));
+    assert_eq!(send("x.glb", &glb, Some("{")).await, (ErrorCode::InvalidSettings, 400));
+    assert_eq!(send("x.glb", &glb, Some(r#"{"length": 121}"#)).await, (ErrorCode::InvalidLength, 422));
+    assert_eq!(send("x.glb", &glb, Some(r#"{"preview": true}"#)).await, (ErrorCode::InvalidSettings, 400));
+    assert_eq!(send("x.glb", &glb, Some(r#"{"quality": "4k", "length": 7}"#)).await, (ErrorCode::NoCredits, 402));
+    let list = house.service.list_models(&house.caller, &ModelQuery::default()).await.unwrap();
+    assert!(list.data.is_empty(), "nothing of it is kept");
+    assert_eq!(house.account().await.paid, 100);
+}
+
+async fn an_upload_is_never_paid_from_the_free_pool(address: &str) {
+    let house = House::new(address).await;
+    house.grant(plinth_spec::funding::Pool::Paid, -100).await;
+    house.grant(plinth_spec::funding::Pool::Free, 100).await;
+    assert_eq!(code(house.upload("x", Some("{}")).await), ErrorCode::NoCredits);
+}
+
+async fn a_zip_is_converted_unless_that_is_switched_off(address: &str) {
+    let zip = {
+        use std::io::Write as _;
+        let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+        writer.start_file("scan.obj", zip::write::SimpleFileOptions::default()).unwrap();
+        writer.write_all(b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").unwrap();
+        writer.finish().unwrap().into_inner()
+    };
+    let house = House::new(address).await;
+    let uploaded = upload(&house.service, &house.caller, "scan.zip", &zip, None).await.unwrap();
+    let model = house.service.model(&house.caller, uploaded.result.model_id.as_str()).await.unwrap();
+    assert_eq!(model.row.original_name, "scan.glb");
+    let again = upload(&house.service, &house.caller, "other.zip", &zip, None).await.unwrap();
+    assert_eq!(again.result.duplicate, Some(true), "the conversion always gives the same bytes");
+    let stored = house.service.store().read_all(&ObjectKey::Model(&uploaded.result.model_id)).await.unwrap();
+    assert_eq!(&stored[..4], b"glTF");
+}
+
+async fn free_previews_are_limited_per_day(address: &str) {
+    let house = House::with(address, |options| options.free_uploads_per_day = 2).await;
+    house.model("a").await;
+    house.wait_ms(3_600_000);
+    let second = house.upload("b", None).await.unwrap();
+    assert_eq!(code(house.upload("c", None).await), ErrorCode::UploadLimit);
+    assert_eq!(code(house.service.create_upload_url(&house.caller, None).await), ErrorCode::UploadLimit);
+    assert!(house.upload("c", Some(r#"{"quality": "share"}"#)).await.is_ok(), "a billed one is not counted");
+    let mut claims = house.service.claim_renders("w", 9).await.unwrap();
+    while let Some(claim) = claims.pop() {
+        let reported = house.service.fail_render(&claim, plinth_spec::FailureCode::Timeout, "").await.unwrap();
+        assert!(reported.is_ok());
+    }
+    assert_eq!(code(house.upload("d", None).await), ErrorCode::UploadLimit, "failed ones count");
+    assert!(second.is_new);
+    house.wait_ms(23 * 3_600_000 + 1);
+    assert!(house.upload("d", None).await.is_ok(), "the first one is a day old");
+}
+
+async fn a_staged_upload_is_put_then_finalized_once(address: &str) {
+    let house = House::new(address).await;
+    let (service, caller) = (&house.service, &house.caller);
+    let staged = service.create_upload_url(caller, Some(5)).await.unwrap();
+    assert_eq!((staged.expires_in, staged.max_bytes), (60, 1 << 30));
+    let finalize = |ticket: &str, name: &str| FinalizeUpload {
+        ticket: Some(ticket.to_owned()),
+        filename: Some(name.to_owned()),
+        render_settings: None,
+    };
+    let early = service.finalize_upload(caller, finalize(&staged.ticket, "x.glb")).await;
+    assert_eq!(code(early), ErrorCode::NotFound, "nothing was put");
+    let path = staged.url.split("/_o/").nth(1).unwrap().split('?').next().unwrap();
+    let file = tempfile_with(&glb_with_triangle("staged"));
+    service.store().put_path(path, file.path()).await.unwrap();
+    assert_eq!(
+        code(service.finalize_upload(caller, finalize(&staged.ticket, "x.zip")).await),
+        ErrorCode::InvalidFormat
+    );
+    assert_eq!(code(service.finalize_upload(caller, finalize("short", "x.glb")).await), ErrorCode::BadRequest);
+    assert_eq!(code(service.finalize_upload(caller, finalize(&"x".repeat(40), "x.glb")).await), ErrorCode::NotFound);
+    let other = house::caller(service, "grace@example.org").await;
+    assert_eq!(code(service.finalize_upload(&other, finalize(&staged.ticket, "x.glb")).await), ErrorCode::NotFound);
+
+    let made = service.finalize_upload(caller, finalize(&staged.ticket, "x.glb")).await.unwrap();
+    assert!(made.is_new);
+    assert_eq!(code(service.finalize_upload(caller, finalize(&staged.ticket, "x.glb")).await), ErrorCode::NotFound);
+    assert!(service.store().find_path(path).await.unwrap().is_none(), "the staged file is gone");
+    // Somebody writes to the link once more.
+    service.store().put_path(path, file.path()).await.unwrap();
+    house.wait_ms(49 * 3_600_000);
+    service.sweep().await.unwrap();
+    assert!(service.store().find_path(path).await.unwrap().is_none());
+    assert!(service.store().find(&ObjectKey::Model(&made.result.model_id)).await.unwrap().is_some());
+}
+
+fn tempfile_with(bytes: &[u8]) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    file
+}
+
+async fn models_are_edited_hidden_and_deleted_by_the_rules(address: &str) {
+    let house = House::new(address).await;
+    let (service, caller) = (&house.service, &house.caller);
+    let id = house.model("chair").await;
+    let edit = |json: &str| serde_json::from_str::<UpdateModel>(json).unwrap();
+    let edited = service.update_model(caller, &id, edit(r#"{"title": "Chair", "tags": ["Red"]}"#)).await.unwrap();
+    assert_eq!((edited.title.as_deref(), edited.sku, edited.tags), (Some("Chair"), None, vec!["red".to_owned()]));
+    let cleared = service.update_model(caller, &id, edit(r#"{"title": "", "sku": "S"}"#)).await.unwrap();
+    assert_eq!((cleared.title, cleared.sku.as_deref(), cleared.tags.len()), (None, Some("S"), 1));
+    assert_eq!(code(service.update_model(caller, &id, edit("{}")).await), ErrorCode::BadRequest);
+
+    assert_eq!(code(service.unarchive_model(caller, &id).await), ErrorCode::ModelNotFound, "it is not archived");
+    assert!(service.archive_model(caller, &id).await.unwrap().archived);
+    assert_eq!(code(service.archive_model(caller, &id).await), ErrorCode::ModelNotFound, "it is not active");
+    let query = |status: &str| ModelQuery { status: Some(status.to_owned()), ..ModelQuery::default() };
+    let count = async |status: &str| service.list_models(caller, &query(status)).await.unwrap().data.len();
+    assert_eq!((count("active").await, count("archived").await, count("any").await), (0, 1, 1));
+    assert_eq!(code(service.list_models(caller, &query("deleted")).await), ErrorCode::BadRequest);
+    assert!(service.model(caller, &id).await.is_ok() && service.model_file(caller, &id).await.is_ok());
+    assert!(service.update_model(caller, &id, edit(r#"{"sku": null}"#)).await.is_ok());
+    assert!(service.delete_model(caller, &id).await.unwrap().deleted, "archived models can be deleted");
+    assert_eq!(code(service.model(caller, &id).await), ErrorCode::ModelNotFound);
+    assert_eq!(code(service.delete_model(caller, &id).await), ErrorCode::ModelNotFound);
+    assert_eq!(count("any").await, 0);
+    let renders = service.list_renders(caller, &plinth_service::renders::RenderQuery::default()).await.unwrap();
+    assert_eq!(renders.data.len(), 1, "renders stay");
+    let hash = CheckHash { sha256: Some("0".repeat(64)) };
+    assert!(!service.check_hash(caller, &hash).await.unwrap().exists);
+    assert_eq!(
+        code(service.check_hash(caller, &CheckHash { sha256: Some("xyz".to_owned()) }).await),
+        ErrorCode::Sha256Required
+    );
+}
+
+async fn another_workspaces_models_do_not_exist(address: &str) {
+    let house = House::new(address).await;
+    let id = house.model("chair").await;
+    let other = house::caller(&house.service, "grace@example.org").await;
+    let service = &house.service;
+    assert_eq!(code(service.model(&other, &id).await), ErrorCode::ModelNotFound);
+    assert_eq!(code(service.model_file(&other, &id).await), ErrorCode::ModelNotFound);
+    assert_eq!(code(service.model_file_url(&other, &id, None).await), ErrorCode::ModelNotFound);
+    assert_eq!(code(service.delete_model(&other, &id).await), ErrorCode::ModelNotFound);
+    assert_eq!(code(service.archive_model(&other, &id).await), ErrorCode::ModelNotFound);
+    let sha256 = service.model(&house.caller, &id).await.unwrap().row.sha256;
+    let ask = CheckHash { sha256: Some(sha256.to_uppercase()) };
+    assert!(service.check_hash(&house.caller, &ask).await.unwrap().exists);
+    assert!(!service.check_hash(&other, &ask).await.unwrap().exists);
+    for nonsense in ["", "../x", "k3Jd92LmQx7a"] {
+        assert_eq!(code(service.model(&house.caller, nonsense).await), ErrorCode::ModelNotFound);
+    }
+}
+
+async fn pages_go_by_offset_or_cursor(address: &str) {
+    let house = House::new(address).await;
+    for n in 0..5 {
+        house.wait_ms(1);
+        house.model(&format!("m{n}")).await;
+    }
+    let list = async |query: ModelQuery| house.service.list_models(&house.caller, &query).await;
+    let text = |value: &str| Some(value.to_owned());
+    let page = list(ModelQuery { limit: text("2"), offset: text("1"), ..ModelQuery::default() }).await.unwrap();
+    assert_eq!(page.meta, PageMeta::Offset { total: 5, offset: 1, limit: 2 });
+    assert_eq!(page.data[0].original_name, "m3.glb");
+    let mut cursor = text("");
+    let mut seen = Vec::new();
+    while let Some(at) = cursor.take() {
+        let page = list(ModelQuery { limit: text("2"), cursor: Some(at), ..ModelQuery::default() }).await.unwrap();
+        seen.extend(page.data.into_iter().map(|m| m.original_name));
+        let PageMeta::Cursor { next_cursor, limit: 2 } = page.meta else { unreachable!("cursor mode") };
+        cursor = next_cursor;
+    }
+    assert_eq!(seen, ["m4.glb", "m3.glb", "m2.glb", "m1.glb", "m0.glb"]);
+    let bad = ModelQuery { cursor: text("nonsense"), ..ModelQuery::default() };
+    assert_eq!(code(list(bad).await), ErrorCode::BadRequest);
+    let bad = ModelQuery { updated_since: text("yesterday"), ..ModelQuery::default() };
+    assert_eq!(code(list(bad).await), ErrorCode::BadRequest);
+}
+
+/// A preview that failed does not stand for the model any more.
+async fn a_failed_preview_is_made_anew(address: &str) {
+    let house = House::new(address).await;
+    let first = house.upload("chair", None).await.unwrap().result.render_id;
+    let claim = house.claim().await;
+    house.service.fail_render(&claim, plinth_spec::FailureCode::RendererCrash, "gone").await.unwrap().unwrap();
+    let second = house.upload("chair", None).await.unwrap().result.render_id;
+    assert_ne!(first, second);
+    assert!(exists(house.service.db(), &second).await);
+}
+
+async fn exists(db: &Db, id: &RenderId) -> bool {
+    renders::find_anywhere(&mut db.read().await.unwrap(), id).await.unwrap().is_some()
+}
+
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        an_upload_makes_a_model_and_a_free_preview_or_a_billed_render
+        the_same_file_is_one_model_while_that_is_active
+        concurrent_uploads_of_one_file_make_one_model
+        what_is_no_model_is_refused_with_the_right_code
+        an_upload_is_never_paid_from_the_free_pool
+        a_zip_is_converted_unless_that_is_switched_off
+        free_previews_are_limited_per_day
+        a_staged_upload_is_put_then_finalized_once
+        models_are_edited_hidden_and_deleted_by_the_rules
+        another_workspaces_models_do_not_exist
+        pages_go_by_offset_or_cursor
+        a_failed_preview_is_made_anew
+    }
+}

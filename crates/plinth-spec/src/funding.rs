@@ -1,0 +1,142 @@
+//! Who pays: the paid balance, the free pool, or nobody.
+
+use crate::state::named;
+
+named! {
+    /// A pool of credits.
+    Pool {
+        /// Ordinary credits: signup bonus and purchases.
+        Paid = "paid",
+        /// The legacy free pool; what it pays for is watermarked.
+        Free = "free",
+    }
+}
+
+/// What an account owns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Balance {
+    /// Ordinary credits.
+    pub paid: u64,
+    /// Credits of the free pool.
+    pub free: u64,
+}
+
+/// What a render costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// Credits, above 0.
+    pub credits: u64,
+    /// `strictCredits`: the free pool must not pay.
+    pub strict: bool,
+}
+
+/// The balance does not cover the cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("item {item} costs {credits} credits; {} paid and {} free credits are left for it", left.paid, left.free)]
+pub struct Shortage {
+    /// Index of the first cost that nobody covers.
+    pub item: usize,
+    /// What it costs.
+    pub credits: u64,
+    /// What was left when it was its turn.
+    pub left: Balance,
+}
+
+impl Balance {
+    /// Both pools together.
+    pub const fn total(self) -> u64 {
+        self.paid.saturating_add(self.free)
+    }
+
+    const fn pool(&mut self, pool: Pool) -> &mut u64 {
+        match pool {
+            Pool::Paid => &mut self.paid,
+            Pool::Free => &mut self.free,
+        }
+    }
+}
+
+/// Decides which pool pays for each cost, in order: the paid balance when it covers the cost, else the free pool when it
+/// does and may. A cost is never split.
+/// Errors: the first cost that is not covered; then nothing is paid at all.
+// Spec, Create-render rules, 3 and 6.
+pub fn decide(mut left: Balance, costs: &[Cost]) -> Result<Vec<Pool>, Shortage> {
+    costs
+        .iter()
+        .enumerate()
+        .map(|(item, cost)| {
+            let pool = if left.paid >= cost.credits {
+                Pool::Paid
+            } else if !cost.strict && left.free >= cost.credits {
+                Pool::Free
+            } else {
+                return Err(Shortage { item, credits: cost.credits, left });
+            };
+            *left.pool(pool) -= cost.credits;
+            Ok(pool)
+        })
+        .collect()
+}
+
+/// What is drawn from each pool when costs are paid as decided.
+pub fn drawn(costs: &[Cost], pools: &[Pool]) -> Balance {
+    let mut sum = Balance::default();
+    for (cost, pool) in costs.iter().zip(pools) {
+        *sum.pool(*pool) += cost.credits;
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const fn cost(credits: u64, strict: bool) -> Cost {
+        Cost { credits, strict }
+    }
+
+    #[test]
+    fn the_paid_balance_pays_first() {
+        assert_eq!(decide(Balance { paid: 24, free: 24 }, &[cost(24, false)]), Ok(vec![Pool::Paid]));
+    }
+
+    #[test]
+    fn the_free_pool_steps_in_when_it_covers_the_whole_cost() {
+        let balance = Balance { paid: 23, free: 24 };
+        assert_eq!(decide(balance, &[cost(24, false)]), Ok(vec![Pool::Free]));
+        assert_eq!(decide(Balance { paid: 20, free: 20 }, &[cost(24, false)]).unwrap_err().credits, 24);
+    }
+
+    #[test]
+    fn a_strict_render_never_falls_back() {
+        assert!(decide(Balance { paid: 23, free: 1000 }, &[cost(24, true)]).is_err());
+    }
+
+    #[test]
+    fn one_strict_item_that_would_fall_back_fails_the_batch() {
+        let balance = Balance { paid: 24, free: 1000 };
+        let shortage = decide(balance, &[cost(24, false), cost(24, true)]).unwrap_err();
+        assert_eq!((shortage.item, shortage.left), (1, Balance { paid: 0, free: 1000 }));
+        assert!(decide(balance, &[cost(24, true), cost(24, false)]).is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn no_pool_ever_pays_more_than_it_has(
+            paid in 0u64..200, free in 0u64..200,
+            costs in prop::collection::vec((1u64..60, any::<bool>()), 0..12),
+        ) {
+            let balance = Balance { paid, free };
+            let costs: Vec<Cost> = costs.into_iter().map(|(c, s)| cost(c, s)).collect();
+            if let Ok(pools) = decide(balance, &costs) {
+                let sum = drawn(&costs, &pools);
+                prop_assert!(sum.paid <= paid && sum.free <= free);
+                prop_assert_eq!(sum.total(), costs.iter().map(|c| c.credits).sum::<u64>());
+                let free_and_strict = costs.iter().zip(&pools).any(|(c, p)| c.strict && *p == Pool::Free);
+                prop_assert!(!free_and_strict);
+            }
+        }
+    }
+}

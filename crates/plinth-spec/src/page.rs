@@ -1,0 +1,163 @@
+//! Pages of lists: limit, offset, cursor.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::limits;
+
+/// Where a page begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// After this many rows.
+    Offset(u64),
+    /// Cursor mode: after this row, or at the first one.
+    After(Option<Position>),
+}
+
+/// A place in a list that is ordered by time of creation, newest first, then identifier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Position {
+    /// Time of creation, in milliseconds since 1970.
+    pub created_at_ms: i64,
+    /// Identifier.
+    pub id: String,
+}
+
+/// A wanted page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageRequest {
+    /// Most rows.
+    pub limit: u32,
+    /// Where it begins.
+    pub start: Start,
+}
+
+/// Why a page cannot be given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PageError {
+    /// Not a number in range.
+    #[error("limit must be a whole number from 1 to {max}, not '{0}'", max = limits::PAGE_MAX)]
+    Limit(String),
+    /// Not a number.
+    #[error("offset must be a whole number from 0, not '{0}'")]
+    Offset(String),
+    /// Not a cursor of this list.
+    #[error("the cursor is not valid for this list; start again with an empty one")]
+    Cursor,
+}
+
+impl PageRequest {
+    /// Reads the query's values. `filters` are the query's other parts: a cursor is only valid with those it began with.
+    /// Errors: a value that is malformed or out of range.
+    pub fn parse(
+        limit: Option<&str>,
+        offset: Option<&str>,
+        cursor: Option<&str>,
+        filters: &str,
+    ) -> Result<Self, PageError> {
+        let limit = limit.map_or(Ok(limits::PAGE_DEFAULT), |text| {
+            let value = text.parse().ok().filter(|n| (1..=limits::PAGE_MAX).contains(n));
+            value.ok_or_else(|| PageError::Limit(text.chars().take(40).collect()))
+        })?;
+        let start = match cursor {
+            Some("") => Start::After(None),
+            Some(text) => Start::After(Some(position_from_cursor(text, filters).ok_or(PageError::Cursor)?)),
+            None => Start::Offset(offset.map_or(Ok(0), |text| {
+                let value = text.parse().ok().filter(|n| *n <= limits::OFFSET_MAX);
+                value.ok_or_else(|| PageError::Offset(text.chars().take(40).collect()))
+            })?),
+        };
+        Ok(Self { limit, start })
+    }
+}
+
+/// The cursor that continues after a position.
+pub fn cursor_from_position(position: &Position, filters: &str) -> String {
+    URL_SAFE_NO_PAD.encode(format!("1.{}.{}.{}", position.created_at_ms, position.id, fingerprint(filters)))
+}
+
+fn position_from_cursor(cursor: &str, filters: &str) -> Option<Position> {
+    let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
+    let mut parts = text.split('.');
+    let (version, time, id, print) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+    let valid = version == "1" && print == fingerprint(filters) && parts.next().is_none();
+    (valid && crate::id::is_well_formed(id))
+        .then(|| Some(Position { created_at_ms: time.parse().ok()?, id: id.to_owned() }))?
+}
+
+fn fingerprint(filters: &str) -> String {
+    let [a, b, c, d, ..] = <[u8; 32]>::from(Sha256::digest(filters));
+    format!("{:08x}", u32::from_be_bytes([a, b, c, d]))
+}
+
+/// What a list says about its page.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(untagged)]
+pub enum PageMeta {
+    /// In offset mode.
+    Offset {
+        /// Rows in the whole list.
+        total: u64,
+        /// Rows before this page.
+        offset: u64,
+        /// Most rows of a page.
+        limit: u32,
+    },
+    /// In cursor mode.
+    Cursor {
+        /// Most rows of a page.
+        limit: u32,
+        /// What the next call sends as `cursor`; null on the last page.
+        #[serde(rename = "nextCursor")]
+        #[schema(required)]
+        next_cursor: Option<String>,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn limits_go_from_1_to_100() {
+        let limit = |text| PageRequest::parse(Some(text), None, None, "").map(|p| p.limit);
+        assert_eq!(PageRequest::parse(None, None, None, "").unwrap().limit, 50);
+        assert_eq!((limit("1"), limit("100")), (Ok(1), Ok(100)));
+        for bad in ["0", "101", "-1", "1.5", "x", ""] {
+            assert!(limit(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_empty_cursor_begins_and_the_offset_is_ignored() {
+        let page = PageRequest::parse(None, Some("nonsense"), Some(""), "").unwrap();
+        assert_eq!(page.start, Start::After(None));
+    }
+
+    #[test]
+    fn a_cursor_of_another_list_is_refused() {
+        let position = Position { created_at_ms: 7, id: "k3Jd92LmQx7a".to_owned() };
+        let cursor = cursor_from_position(&position, "status=active");
+        assert!(PageRequest::parse(None, None, Some(&cursor), "status=active").is_ok());
+        assert_eq!(PageRequest::parse(None, None, Some(&cursor), "status=any"), Err(PageError::Cursor));
+    }
+
+    proptest! {
+        #[test]
+        fn a_cursor_carries_its_position(time in any::<i64>(), id in "[0-9A-Za-z]{12}", filters in ".{0,20}") {
+            let position = Position { created_at_ms: time, id };
+            let cursor = cursor_from_position(&position, &filters);
+            let page = PageRequest::parse(None, None, Some(&cursor), &filters).unwrap();
+            prop_assert_eq!(page.start, Start::After(Some(position)));
+        }
+
+        #[test]
+        fn no_text_makes_the_cursor_reader_panic(text in ".{0,80}") {
+            let _any = PageRequest::parse(None, None, Some(&text), "");
+        }
+    }
+}

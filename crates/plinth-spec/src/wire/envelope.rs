@@ -1,0 +1,54 @@
+//! What every body is wrapped in.
+
+use serde::Serialize;
+
+use crate::error_code::ErrorCode;
+use crate::page::PageMeta;
+
+/// A success.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+pub struct Data<T> {
+    /// The result.
+    pub data: T,
+}
+
+/// One page of a list.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+pub struct Page<T> {
+    /// Its rows.
+    pub data: Vec<T>,
+    /// Where it stands in the list.
+    pub meta: PageMeta,
+}
+
+/// A refusal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct ErrorBody {
+    /// What is wrong.
+    pub error: ErrorFacts,
+}
+
+/// What is wrong with a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct ErrorFacts {
+    /// For programs: clients branch on it.
+    #[schema(examples("model_not_found"))]
+    pub code: &'static str,
+    /// For people.
+    pub message: String,
+    /// The HTTP status.
+    #[schema(minimum = 400, maximum = 599)]
+    pub status: u16,
+}
+
+impl ErrorBody {
+    /// A refusal with its code's usual status.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self::with_status(code, code.status(), message)
+    }
+
+    /// A refusal of a code that has several statuses.
+    pub fn with_status(code: ErrorCode, status: u16, message: impl Into<String>) -> Self {
+        Self { error: ErrorFacts { code: code.as_str(), message: message.into(), status } }
+    }
+}

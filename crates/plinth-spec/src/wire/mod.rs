@@ -1,0 +1,27 @@
+//! Bodies of requests and responses, one file per resource. Names are camelCase on the wire.
+
+mod account;
+mod asset;
+mod change;
+mod envelope;
+mod health;
+mod model;
+mod overlay;
+mod render;
+mod timestamp;
+
+pub use account::{Account, BoundWorkspace, LedgerEntry, LedgerType, Product, QuoteRequest, Scope};
+pub use asset::{AssetCreated, AssetDeleted, AssetRow};
+pub use change::Change;
+pub use envelope::{Data, ErrorBody, ErrorFacts, Page};
+pub use health::Health;
+pub use model::{
+    Animation, Archived, CheckHash, EditError, FinalizeUpload, HashMatch, IngestModel, ModelDeleted, ModelDetail,
+    ModelEdited, ModelRow, RenderSummary, SignedUrl, StagedUpload, UpdateModel, UploadResult,
+};
+pub use overlay::{Alignment, Layer, OverlayCreated, OverlayResolved, OverlayRow, ResolveOverlay};
+pub use render::{
+    AssetUrl, BatchItem, BatchRender, CreateBatch, CreateRender, CreatedRender, DownloadAsset, HlsView, Render,
+    RenderCancelled, RenderDeleted, RenderDismissed,
+};
+pub use timestamp::{Timestamp, TimestampError};

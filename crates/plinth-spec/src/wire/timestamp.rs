@@ -1,0 +1,53 @@
+//! Instants on the wire.
+
+use serde::{Serialize, Serializer};
+
+/// An instant: milliseconds since 1970 inside, ISO 8601 in UTC on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, utoipa::ToSchema)]
+#[schema(value_type = String, format = DateTime, examples("2026-11-21T09:30:00.250Z"))]
+pub struct Timestamp(pub i64);
+
+/// A text that is not an instant.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{0}' is not an instant such as 2026-11-21T09:30:00Z")]
+pub struct TimestampError(String);
+
+impl Timestamp {
+    /// Reads ISO 8601. Without an offset it is UTC; a date alone is its first instant.
+    /// Errors: any other text.
+    pub fn parse(text: &str) -> Result<Self, TimestampError> {
+        let instant = text.parse::<jiff::Timestamp>().ok();
+        let in_utc = || jiff::tz::TimeZone::UTC.to_timestamp(text.parse::<jiff::civil::DateTime>().ok()?).ok();
+        let instant = instant.or_else(in_utc).ok_or_else(|| TimestampError(text.chars().take(40).collect()))?;
+        Ok(Self(instant.as_millisecond()))
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let instant = jiff::Timestamp::from_millisecond(self.0).map_err(serde::ser::Error::custom)?;
+        serializer.collect_str(&format_args!("{instant:.3}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instants_are_iso_8601_in_utc_with_milliseconds() {
+        assert_eq!(serde_json::to_string(&Timestamp(1_500)).unwrap(), "\"1970-01-01T00:00:01.500Z\"");
+        assert_eq!(serde_json::to_string(&Timestamp(0)).unwrap(), "\"1970-01-01T00:00:00.000Z\"");
+    }
+
+    #[test]
+    fn offsets_z_and_dates_are_read_and_nothing_else() {
+        assert_eq!(Timestamp::parse("1970-01-01T01:00:00+01:00"), Ok(Timestamp(0)));
+        assert_eq!(Timestamp::parse("1970-01-01T00:00:01.5Z"), Ok(Timestamp(1_500)));
+        assert_eq!(Timestamp::parse("1970-01-02"), Ok(Timestamp(86_400_000)));
+        assert_eq!(Timestamp::parse("1970-01-02T00:00:00"), Ok(Timestamp(86_400_000)));
+        for bad in ["", "yesterday", "0", "2026-13-01T00:00:00Z"] {
+            assert!(Timestamp::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Putting, reading and removing objects.
+
+use std::ops::Range;
+use std::path::Path as FilePath;
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::stream::{self, BoxStream};
+use object_store::path::Path;
+use object_store::{ObjectStore as _, ObjectStoreExt as _, PutPayload, WriteMultipart};
+use tokio::io::AsyncReadExt as _;
+
+use crate::Result;
+use crate::error::StoreError;
+use crate::key::ObjectKey;
+use crate::open::Store;
+use crate::stored::Stored;
+
+/// Bytes of one part of an upload. S3 takes 10 000 parts, so objects of up to 156 GiB.
+const PART_BYTES: usize = 16 << 20;
+/// Parts that are on their way at once.
+const PARTS_AT_ONCE: usize = 3;
+/// Bytes read from a file at once.
+const READ_BYTES: usize = 256 << 10;
+
+/// An object's content, piece by piece.
+pub type BlobStream = BoxStream<'static, Result<Bytes>>;
+
+/// What is known of an object without reading it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blob {
+    /// Bytes.
+    pub size: u64,
+    /// Changes whenever the content does.
+    pub etag: Option<String>,
+    /// When it was put, in milliseconds since 1970.
+    pub modified_at_ms: i64,
+}
+
+impl Store {
+    /// Puts bytes. They are there as a whole or not at all.
+    pub async fn put(&self, key: &ObjectKey<'_>, bytes: Bytes) -> Result<Stored> {
+        self.put_at(&self.path(key)?, bytes).await
+    }
+
+    async fn put_at(&self, path: &Path, bytes: Bytes) -> Result<Stored> {
+        let stored = Stored { size: bytes.len() as u64, crc32: crc32fast::hash(&bytes) };
+        self.objects.put(path, PutPayload::from(bytes)).await?;
+        Ok(stored)
+    }
+
+    /// Puts a file, a part at a time. It is there as a whole or not at all.
+    pub async fn put_file(&self, key: &ObjectKey<'_>, file: &FilePath) -> Result<Stored> {
+        self.put_file_at(&self.path(key)?, file).await
+    }
+
+    async fn put_file_at(&self, path: &Path, file: &FilePath) -> Result<Stored> {
+        let mut reader = tokio::fs::File::open(file).await?;
+        if reader.metadata().await?.len() <= PART_BYTES as u64 {
+            let mut bytes = Vec::new();
+            reader.read_to_end(&mut bytes).await?;
+            return self.put_at(path, bytes.into()).await;
+        }
+        let upload = self.objects.put_multipart(path).await?;
+        let mut writer = WriteMultipart::new_with_chunk_size(upload, PART_BYTES);
+        match write_parts(&mut reader, &mut writer).await {
+            Ok(stored) => {
+                writer.finish().await?;
+                Ok(stored)
+            }
+            Err(error) => {
+                // What failed is the error to report; parts that stay behind are the bucket's lifecycle rule's to remove.
+                let _aborted = writer.abort().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// What is known of an object; none: it is not there.
+    pub async fn find(&self, key: &ObjectKey<'_>) -> Result<Option<Blob>> {
+        self.find_path(&key.path()).await
+    }
+
+    /// As [`Self::find`], by the path that a signed link names.
+    pub async fn find_path(&self, path: &str) -> Result<Option<Blob>> {
+        match self.objects.head(&self.path_of(path)?).await {
+            Ok(meta) => {
+                let modified_at_ms = meta.last_modified.timestamp_millis();
+                Ok(Some(Blob { size: meta.size, etag: meta.e_tag, modified_at_ms }))
+            }
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Reads an object, or a part of it.
+    pub async fn read(&self, key: &ObjectKey<'_>, range: Option<Range<u64>>) -> Result<BlobStream> {
+        self.read_path(&key.path(), range).await
+    }
+
+    /// Reads an object by the path that a signed link names.
+    pub async fn read_path(&self, path: &str, range: Option<Range<u64>>) -> Result<BlobStream> {
+        if range.as_ref().is_some_and(Range::is_empty) {
+            return Ok(stream::empty().boxed());
+        }
+        let options = object_store::GetOptions { range: range.map(Into::into), ..Default::default() };
+        let found = self.objects.get_opts(&self.path_of(path)?, options).await?;
+        Ok(found.into_stream().map(|piece| piece.map_err(StoreError::from)).boxed())
+    }
+
+    /// Puts a file under the path that a signed link names.
+    pub async fn put_path(&self, path: &str, file: &FilePath) -> Result<Stored> {
+        self.put_file_at(&self.path_of(path)?, file).await
+    }
+
+    /// Reads a small object as a whole.
+    pub async fn read_all(&self, key: &ObjectKey<'_>) -> Result<Bytes> {
+        Ok(self.objects.get(&self.path(key)?).await?.bytes().await?)
+    }
+
+    /// Removes an object. One that is not there is removed already.
+    pub async fn delete(&self, key: &ObjectKey<'_>) -> Result<()> {
+        match self.objects.delete(&self.path(key)?).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes the object of this name and everything under it, when it is a folder. Returns how many objects that were.
+    pub async fn delete_prefix(&self, prefix: &str) -> Result<u64> {
+        let path = self.path_of(prefix.trim_end_matches('/'))?;
+        let mut removed = 0;
+        if !prefix.ends_with('/') {
+            match self.objects.delete(&path).await {
+                Ok(()) => removed += 1,
+                Err(object_store::Error::NotFound { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let listed = self.objects.list(Some(&path)).map(|meta| meta.map(|m| m.location)).boxed();
+        let mut deletions = self.objects.delete_stream(listed);
+        while let Some(deleted) = deletions.next().await {
+            match deleted {
+                Ok(_path) => removed += 1,
+                Err(object_store::Error::NotFound { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Whether the store answers.
+    pub async fn ping(&self) -> Result<()> {
+        match self.objects.head(&self.path_of("ping")?).await {
+            Ok(_) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+async fn write_parts(reader: &mut tokio::fs::File, writer: &mut WriteMultipart) -> Result<Stored> {
+    let (mut size, mut crc) = (0, crc32fast::Hasher::new());
+    let mut piece = vec![0; READ_BYTES];
+    loop {
+        let read = reader.read(&mut piece).await?;
+        let Some(bytes) = piece.get(..read).filter(|bytes| !bytes.is_empty()) else {
+            return Ok(Stored { size, crc32: crc.finalize() });
+        };
+        size += bytes.len() as u64;
+        crc.update(bytes);
+        writer.wait_for_capacity(PARTS_AT_ONCE).await?;
+        writer.write(bytes);
+    }
+}

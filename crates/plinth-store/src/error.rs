@@ -1,0 +1,40 @@
+//! What can go wrong with a store.
+
+/// What went wrong with a store.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The address is neither of a folder nor of a bucket, or malformed.
+    #[error("the store address is not usable; give file:///FOLDER or s3://BUCKET/PREFIX: {problem}")]
+    Address {
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// The object is not there.
+    #[error("the object {key} is not in the store")]
+    NotFound {
+        /// Which one.
+        key: String,
+    },
+    /// The store failed.
+    #[error("the store failed")]
+    Objects(#[source] object_store::Error),
+    /// A local file failed.
+    #[error("a local file could not be read or written")]
+    File(#[from] std::io::Error),
+}
+
+impl From<object_store::Error> for StoreError {
+    fn from(error: object_store::Error) -> Self {
+        match error {
+            object_store::Error::NotFound { path, .. } => Self::NotFound { key: path },
+            other => Self::Objects(other),
+        }
+    }
+}
+
+impl StoreError {
+    /// Whether the object is not there.
+    pub const fn is_not_found(&self) -> bool {
+        matches!(self, Self::NotFound { .. })
+    }
+}

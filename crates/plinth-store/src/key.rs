@@ -1,0 +1,162 @@
+//! The list of object keys: where everything lies and what it is served as.
+
+use plinth_spec::id::{EnvId, ModelId, OverlayId, RenderId, StagedId, TextureId};
+use plinth_spec::quality::Codec;
+
+/// Something that is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ObjectKey<'a> {
+    /// A model's GLB.
+    Model(&'a ModelId),
+    /// A file that a client puts by itself.
+    Staged(&'a StagedId),
+    /// An overlay image.
+    Overlay(&'a OverlayId),
+    /// A texture image.
+    Texture(&'a TextureId),
+    /// A part of an environment.
+    Env(&'a EnvId, EnvPart),
+    /// A file of a render. Each attempt has its own, so that a worker that lost its lease overwrites nothing.
+    Render(&'a RenderId, i64, RenderFile),
+    /// A file of a render's HLS packaging: render, attempt of the render, attempt of the packaging, name.
+    Hls(&'a RenderId, i64, i64, &'a str),
+}
+
+/// A part of an environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EnvPart {
+    /// The picture for ordinary screens.
+    Sdr,
+    /// What turns it into light.
+    GainMap,
+    /// How the two go together.
+    Metadata,
+    /// A small picture of it.
+    Thumb,
+}
+
+/// A file of a render.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RenderFile {
+    /// The video.
+    Video(Codec),
+    /// The web video.
+    Web,
+    /// The thumbnail video.
+    Thumb,
+    /// The poster in full size.
+    FullPoster,
+    /// The small poster.
+    Poster,
+    /// The dataset.
+    Dataset,
+}
+
+impl RenderFile {
+    /// The name in bundles and downloads.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Video(Codec::H264) => "video.mp4",
+            Self::Video(Codec::ProRes4444) => "video.mov",
+            Self::Web => "web.mp4",
+            Self::Thumb => "thumb.mp4",
+            Self::FullPoster => "poster.png",
+            Self::Poster => "poster.small.png",
+            Self::Dataset => "dataset.zip",
+        }
+    }
+}
+
+impl ObjectKey<'_> {
+    /// Where it lies.
+    pub fn path(&self) -> String {
+        match self {
+            Self::Model(id) => format!("models/{id}.glb"),
+            Self::Staged(id) => format!("staged/{id}.glb"),
+            Self::Overlay(id) => format!("overlays/{id}"),
+            Self::Texture(id) => format!("textures/{id}"),
+            Self::Env(id, part) => format!("{}{}", env_prefix(id), part.name()),
+            Self::Render(id, attempt, file) => format!("{}{}", attempt_prefix(id, *attempt), file.name()),
+            Self::Hls(id, attempt, hls_attempt, name) => {
+                format!("{}hls/{hls_attempt}/{name}", attempt_prefix(id, *attempt))
+            }
+        }
+    }
+
+    /// What it is served as. Images say so themselves: their rows hold it.
+    pub fn content_type(&self) -> &'static str {
+        match self {
+            Self::Model(_) | Self::Staged(_) => "model/gltf-binary",
+            Self::Overlay(_) | Self::Texture(_) => "application/octet-stream",
+            Self::Env(_, EnvPart::Metadata) => "application/json",
+            Self::Env(..) => "image/webp",
+            Self::Render(_, _, RenderFile::Video(Codec::ProRes4444)) => "video/quicktime",
+            Self::Render(_, _, RenderFile::Video(_) | RenderFile::Web | RenderFile::Thumb) => "video/mp4",
+            Self::Render(_, _, RenderFile::FullPoster | RenderFile::Poster) => "image/png",
+            Self::Render(_, _, RenderFile::Dataset) => "application/zip",
+            Self::Hls(_, _, _, name) => hls_content_type(name),
+        }
+    }
+}
+
+impl EnvPart {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Sdr => "sdr.webp",
+            Self::GainMap => "gainmap.webp",
+            Self::Metadata => "metadata.json",
+            Self::Thumb => "thumb.webp",
+        }
+    }
+}
+
+/// Where everything of a render lies.
+pub fn render_prefix(id: &RenderId) -> String {
+    format!("renders/{id}/")
+}
+
+/// Where everything of one attempt of a render lies.
+pub fn attempt_prefix(id: &RenderId, attempt: i64) -> String {
+    format!("{}{attempt}/", render_prefix(id))
+}
+
+/// Where everything of an environment lies.
+pub fn env_prefix(id: &EnvId) -> String {
+    format!("envs/{id}/")
+}
+
+fn hls_content_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map_or("", |(_, extension)| extension) {
+        "m3u8" => "application/vnd.apple.mpegurl",
+        "mp4" => "video/mp4",
+        "m4s" => "video/iso.segment",
+        "vtt" => "text/vtt",
+        "jpg" => "image/jpeg",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attempts_never_share_a_file() {
+        let id = RenderId::parse("r00000000001").unwrap();
+        let video = |attempt| ObjectKey::Render(&id, attempt, RenderFile::Video(Codec::H264)).path();
+        assert_eq!(video(1), "renders/r00000000001/1/video.mp4");
+        assert_ne!(video(1), video(2));
+        let hls = |attempt| ObjectKey::Hls(&id, 1, attempt, "master.m3u8").path();
+        assert_eq!(hls(3), "renders/r00000000001/1/hls/3/master.m3u8");
+        assert!(video(1).starts_with(&render_prefix(&id)) && hls(1).starts_with(&render_prefix(&id)));
+    }
+
+    #[test]
+    fn hls_files_have_the_types_players_ask_for() {
+        let id = RenderId::parse("r00000000001").unwrap();
+        let kind = |name| ObjectKey::Hls(&id, 1, 1, name).content_type();
+        assert_eq!(kind("master.m3u8"), "application/vnd.apple.mpegurl");
+        assert_eq!(kind("540p/0.m4s"), "video/iso.segment");
+        assert_eq!(kind("thumbs.vtt"), "text/vtt");
+    }
+}

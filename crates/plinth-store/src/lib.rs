@@ -1,0 +1,23 @@
+//! Blobs: one object interface on local files and S3.
+//!
+//! [`ObjectKey`] is the list of everything that is stored. Links that need no token are signed by S3 itself, or for
+//! local files by [`LinkSigner`].
+
+mod blob;
+mod bundle;
+mod error;
+mod key;
+mod link;
+mod open;
+mod stored;
+
+pub use blob::{Blob, BlobStream};
+pub use bundle::{BundleEntry, bundle_length, bundle_stream};
+pub use error::StoreError;
+pub use key::{EnvPart, ObjectKey, RenderFile, attempt_prefix, env_prefix, render_prefix};
+pub use link::{Link, LinkError, LinkMethod, LinkSigner};
+pub use open::{Store, StoreOptions};
+pub use stored::Stored;
+
+/// The result of everything that touches the store.
+pub type Result<T> = std::result::Result<T, StoreError>;

@@ -1,0 +1,240 @@
+//! Links that need no token until they expire.
+
+use std::time::Duration;
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use object_store::signer::{SignedUrlOptions, Signer as _};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use plinth_spec::limits;
+use sha2::Sha256;
+use url::Url;
+
+use crate::Result;
+use crate::error::StoreError;
+use crate::key::ObjectKey;
+use crate::open::{Links, Store};
+
+/// What stays readable in a link.
+const READABLE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
+
+/// What a link allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkMethod {
+    /// Reading.
+    Get,
+    /// Putting.
+    Put,
+}
+
+impl LinkMethod {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Put => "PUT",
+        }
+    }
+}
+
+/// What a link says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Link<'a> {
+    /// What it allows.
+    pub method: LinkMethod,
+    /// The object.
+    pub key: &'a str,
+    /// When it ends, in seconds since 1970.
+    pub expires_at_secs: i64,
+    /// What the answer says of its content: type, and name of the file.
+    pub content_type: &'a str,
+    /// `Content-Disposition` of the answer; empty for none.
+    pub disposition: &'a str,
+}
+
+/// Why a link is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LinkError {
+    /// It was changed, or made for something else.
+    #[error("the signature does not belong to this link")]
+    Signature,
+    /// Its time is over.
+    #[error("the link has expired")]
+    Expired,
+}
+
+/// Signs links to objects in local files, and checks them.
+#[derive(Clone)]
+pub struct LinkSigner {
+    secret: Vec<u8>,
+    base: Url,
+}
+
+impl std::fmt::Debug for LinkSigner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LinkSigner").field("base", &self.base.as_str()).finish_non_exhaustive()
+    }
+}
+
+impl LinkSigner {
+    /// A signer with a secret of the installation. Links begin with `base`, where the service is reached.
+    pub const fn new(secret: Vec<u8>, base: Url) -> Self {
+        Self { secret, base }
+    }
+
+    /// The whole link.
+    pub fn sign(&self, link: &Link<'_>) -> String {
+        let encoded = |text: &str| utf8_percent_encode(text, READABLE).to_string();
+        let base = self.base.as_str().trim_end_matches('/');
+        let signature = hex(&self.mac(link).finalize().into_bytes());
+        format!(
+            "{base}/_o/{}?m={}&exp={}&type={}&disp={}&sig={signature}",
+            encoded(link.key),
+            link.method.as_str(),
+            link.expires_at_secs,
+            encoded(link.content_type),
+            encoded(link.disposition),
+        )
+    }
+
+    /// Whether a link is as it was signed, and still good.
+    /// Errors: the reason why not. The comparison takes the same time whatever differs.
+    pub fn check(&self, link: &Link<'_>, signature: &str, now_secs: i64) -> std::result::Result<(), LinkError> {
+        let bytes = bytes_from_hex(signature).ok_or(LinkError::Signature)?;
+        self.mac(link).verify_slice(&bytes).map_err(|_differs| LinkError::Signature)?;
+        if now_secs < link.expires_at_secs { Ok(()) } else { Err(LinkError::Expired) }
+    }
+
+    fn mac(&self, link: &Link<'_>) -> Hmac<Sha256> {
+        #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.secret).expect("a key of any length");
+        let expires = link.expires_at_secs.to_string();
+        // Each part with its length, so that no two links have the same text.
+        for part in [link.method.as_str(), link.key, &expires, link.content_type, link.disposition] {
+            mac.update(&(part.len() as u64).to_be_bytes());
+            mac.update(part.as_bytes());
+        }
+        mac
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _written = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn bytes_from_hex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes();
+    let is_hex = digits.len() == 64 && digits.iter().all(|d| matches!(d, b'0'..=b'9' | b'a'..=b'f'));
+    let value = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
+    is_hex.then(|| digits.chunks(2).map(value).collect())?
+}
+
+impl Store {
+    /// A link to an object. `lifetime_secs` is clamped to what links may have.
+    pub async fn link(
+        &self,
+        method: LinkMethod,
+        key: &ObjectKey<'_>,
+        lifetime_secs: i64,
+        disposition: Option<&str>,
+        now_secs: i64,
+    ) -> Result<String> {
+        let lifetime_secs = limits::clamp_expires_secs(Some(lifetime_secs));
+        match &self.links {
+            Links::Local(signer) => {
+                let path = key.path();
+                let expires_at_secs = now_secs + lifetime_secs;
+                let disposition = disposition.unwrap_or_default();
+                let content_type = key.content_type();
+                Ok(signer.sign(&Link { method, key: &path, expires_at_secs, content_type, disposition }))
+            }
+            Links::S3(s3) => {
+                let mut query: Vec<(&str, &str)> = Vec::new();
+                if method == LinkMethod::Get {
+                    query.push(("response-content-type", key.content_type()));
+                    query.extend(disposition.map(|d| ("response-content-disposition", d)));
+                }
+                let verb = match method {
+                    LinkMethod::Get => http::Method::GET,
+                    LinkMethod::Put => http::Method::PUT,
+                };
+                let lifetime = Duration::from_secs(lifetime_secs.unsigned_abs());
+                let options = SignedUrlOptions::new().with_query(query);
+                let url = s3.signed_url_opts(verb, &self.path(key)?, lifetime, &options).await;
+                url.map(String::from).map_err(StoreError::from)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signer() -> LinkSigner {
+        LinkSigner::new(b"secret".to_vec(), Url::parse("http://127.0.0.1:8080/").unwrap())
+    }
+
+    fn link() -> Link<'static> {
+        Link {
+            method: LinkMethod::Get,
+            key: "models/m.glb",
+            expires_at_secs: 100,
+            content_type: "model/gltf-binary",
+            disposition: "attachment; filename=\"a b.glb\"",
+        }
+    }
+
+    fn signature_of(url: &str) -> String {
+        Url::parse(url).unwrap().query_pairs().find(|(k, _)| k == "sig").unwrap().1.into_owned()
+    }
+
+    #[test]
+    fn a_link_is_good_until_its_last_second() {
+        let signature = signature_of(&signer().sign(&link()));
+        assert_eq!(signer().check(&link(), &signature, 99), Ok(()));
+        assert_eq!(signer().check(&link(), &signature, 100), Err(LinkError::Expired));
+    }
+
+    #[test]
+    fn a_link_reads_back_as_it_was_signed() {
+        let url = signer().sign(&link());
+        assert!(url.starts_with("http://127.0.0.1:8080/_o/models/m.glb?"), "{url}");
+        let url = Url::parse(&url).unwrap();
+        let disposition = url.query_pairs().find(|(k, _)| k == "disp").unwrap().1.into_owned();
+        assert_eq!(disposition, link().disposition);
+    }
+
+    #[test]
+    fn any_change_of_a_link_is_refused() {
+        let signature = signature_of(&signer().sign(&link()));
+        let changed = [
+            Link { method: LinkMethod::Put, ..link() },
+            Link { key: "models/n.glb", ..link() },
+            Link { expires_at_secs: 101, ..link() },
+            Link { content_type: "text/html", ..link() },
+            Link { disposition: "", ..link() },
+        ];
+        for link in changed {
+            assert_eq!(signer().check(&link, &signature, 0), Err(LinkError::Signature), "{link:?}");
+        }
+        for at in 0..signature.len() {
+            let mut other = signature.clone().into_bytes();
+            other[at] = if other[at] == b'0' { b'1' } else { b'0' };
+            let other = String::from_utf8(other).unwrap();
+            assert_eq!(signer().check(&link(), &other, 0), Err(LinkError::Signature));
+        }
+        for bad in ["", "00", "zz", &"g".repeat(64), &signature.to_uppercase()] {
+            assert_eq!(signer().check(&link(), bad, 0), Err(LinkError::Signature));
+        }
+    }
+
+    #[test]
+    fn another_installation_signs_differently() {
+        let other = LinkSigner::new(b"other".to_vec(), Url::parse("http://127.0.0.1:8080/").unwrap());
+        let signature = signature_of(&other.sign(&link()));
+        assert_eq!(signer().check(&link(), &signature, 0), Err(LinkError::Signature));
+    }
+}

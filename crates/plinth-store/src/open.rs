@@ -1,0 +1,118 @@
+//! Opening a store.
+
+use std::path::Path as FilePath;
+use std::sync::Arc;
+
+use object_store::ObjectStore;
+use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+
+use crate::Result;
+use crate::error::StoreError;
+use crate::key::ObjectKey;
+use crate::link::LinkSigner;
+
+/// How a store is opened.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    /// `file:///FOLDER` or `s3://BUCKET/PREFIX`.
+    pub address: String,
+    /// Settings of S3 by their usual names, such as `aws_access_key_id` and `aws_endpoint`.
+    pub s3: Vec<(String, String)>,
+    /// Where clients reach S3, when that is elsewhere: signed links carry it.
+    pub s3_public_endpoint: Option<String>,
+    /// Signs links to local files.
+    pub signer: LinkSigner,
+}
+
+/// An open store. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Store {
+    pub(crate) objects: Arc<dyn ObjectStore>,
+    pub(crate) links: Links,
+    prefix: Path,
+}
+
+/// Who signs links.
+#[derive(Clone, Debug)]
+pub(crate) enum Links {
+    Local(LinkSigner),
+    // The host is part of what is signed, so links for clients need the endpoint that clients use.
+    S3(Arc<AmazonS3>),
+}
+
+impl Store {
+    /// Opens a store. A folder is made when it is missing; a bucket is not.
+    /// Errors: an address that is malformed, settings of S3 that are unknown or incomplete.
+    pub fn open(options: StoreOptions) -> Result<Self> {
+        let address = options.address.as_str();
+        if let Some(folder) = address.strip_prefix("file://") {
+            return Self::open_folder(FilePath::new(folder), options.signer);
+        }
+        let Some(place) = address.strip_prefix("s3://") else {
+            let scheme = address.split(':').next().unwrap_or_default();
+            return Err(StoreError::Address { problem: format!("'{scheme}' is not a known kind") });
+        };
+        let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
+        if bucket.is_empty() {
+            return Err(StoreError::Address { problem: "the bucket is missing".to_owned() });
+        }
+        let objects = s3(bucket, &options.s3, None)?;
+        let links = s3(bucket, &options.s3, options.s3_public_endpoint.as_deref())?;
+        let prefix = Path::parse(prefix.trim_matches('/'))
+            .map_err(|error| StoreError::Address { problem: error.to_string() })?;
+        Ok(Self { objects: Arc::new(objects), links: Links::S3(Arc::new(links)), prefix })
+    }
+
+    fn open_folder(folder: &FilePath, signer: LinkSigner) -> Result<Self> {
+        if folder.as_os_str().is_empty() {
+            return Err(StoreError::Address { problem: "the folder is missing".to_owned() });
+        }
+        std::fs::create_dir_all(folder)?;
+        // An object that was acknowledged survives a power failure, and no empty folders are left behind.
+        let files = LocalFileSystem::new_with_prefix(folder)?.with_fsync(true).with_automatic_cleanup(true);
+        Ok(Self { objects: Arc::new(files), links: Links::Local(signer), prefix: Path::default() })
+    }
+
+    /// The signer of local links; none: S3 signs its own.
+    pub const fn local_signer(&self) -> Option<&LinkSigner> {
+        match &self.links {
+            Links::Local(signer) => Some(signer),
+            Links::S3(_) => None,
+        }
+    }
+
+    pub(crate) fn path(&self, key: &ObjectKey<'_>) -> Result<Path> {
+        self.path_of(&key.path())
+    }
+
+    pub(crate) fn path_of(&self, key: &str) -> Result<Path> {
+        let key = Path::parse(key).map_err(object_store::Error::from)?;
+        Ok(self.prefix.parts().chain(key.parts()).collect())
+    }
+}
+
+fn s3(bucket: &str, settings: &[(String, String)], endpoint: Option<&str>) -> Result<AmazonS3> {
+    use_ring();
+    let problem = |problem: String| StoreError::Address { problem };
+    let mut builder = AmazonS3Builder::new().with_bucket_name(bucket);
+    for (name, value) in settings {
+        let key: AmazonS3ConfigKey = name
+            .to_ascii_lowercase()
+            .parse()
+            .map_err(|_unknown| problem(format!("there is no S3 setting '{name}'")))?;
+        builder = builder.with_config(key, value);
+    }
+    let endpoint = endpoint.map(str::to_owned).or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint));
+    if let Some(endpoint) = endpoint {
+        // Plain HTTP is what the operator wrote, for a server on the same machine or network.
+        builder = builder.with_allow_http(endpoint.starts_with("http://")).with_endpoint(endpoint);
+    }
+    builder.build().map_err(|error| problem(error.to_string()))
+}
+
+/// Makes ring the cryptography of TLS in this process, unless something chose before.
+fn use_ring() {
+    let _chosen_before = rustls::crypto::ring::default_provider().install_default();
+}

@@ -1,0 +1,190 @@
+//! Every rule on local files and on S3.
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use plinth_spec::id::{ModelId, RenderId};
+use plinth_spec::quality::Codec;
+use plinth_store::{
+    BlobStream, BundleEntry, LinkMethod, LinkSigner, ObjectKey, RenderFile, Store, StoreOptions, Stored, bundle_length,
+    bundle_stream, render_prefix,
+};
+use plinth_testkit::S3Server;
+use tempfile::TempDir;
+
+fn signer() -> LinkSigner {
+    LinkSigner::new(b"secret".to_vec(), "http://127.0.0.1:1/".parse().unwrap())
+}
+
+fn local() -> (Store, TempDir) {
+    let folder = TempDir::new().unwrap();
+    let address = format!("file://{}", folder.path().join("objects").display());
+    let options = StoreOptions { address, s3: Vec::new(), s3_public_endpoint: None, signer: signer() };
+    (Store::open(options).unwrap(), folder)
+}
+
+async fn s3() -> (Store, S3Server) {
+    let server = S3Server::start().await;
+    let (key, secret) = server.credentials();
+    let settings = [
+        ("AWS_ENDPOINT", server.endpoint()),
+        ("AWS_ACCESS_KEY_ID", key),
+        ("AWS_SECRET_ACCESS_KEY", secret),
+        ("AWS_REGION", "us-east-1"),
+    ];
+    let options = StoreOptions {
+        address: format!("s3://{}/some/prefix", server.bucket()),
+        s3: settings.map(|(k, v)| (k.to_owned(), v.to_owned())).to_vec(),
+        s3_public_endpoint: None,
+        signer: signer(),
+    };
+    (Store::open(options).unwrap(), server)
+}
+
+async fn all(mut stream: BlobStream) -> Vec<u8> {
+    let mut out = Vec::new();
+    while let Some(piece) = stream.next().await {
+        out.extend(piece.unwrap());
+    }
+    out
+}
+
+fn model() -> ModelId {
+    ModelId::parse("m00000000001").unwrap()
+}
+
+fn render() -> RenderId {
+    RenderId::parse("r00000000001").unwrap()
+}
+
+async fn what_is_put_is_read_whole_and_in_ranges(store: Store) {
+    let id = model();
+    let key = ObjectKey::Model(&id);
+    assert!(store.find(&key).await.unwrap().is_none());
+    assert!(store.read(&key, None).await.err().unwrap().is_not_found());
+    let stored = store.put(&key, Bytes::from_static(b"0123456789")).await.unwrap();
+    assert_eq!(stored, Stored { size: 10, crc32: crc32fast::hash(b"0123456789") });
+    let blob = store.find(&key).await.unwrap().unwrap();
+    assert_eq!(blob.size, 10);
+    assert!(blob.etag.is_some() && blob.modified_at_ms > 1_700_000_000_000);
+    assert_eq!(store.read_all(&key).await.unwrap(), "0123456789");
+    for (range, expected) in [(0..10, "0123456789"), (3..5, "34"), (9..10, "9"), (4..4, "")] {
+        assert_eq!(all(store.read(&key, Some(range)).await.unwrap()).await, expected.as_bytes());
+    }
+    store.put(&key, Bytes::from_static(b"other")).await.unwrap();
+    assert_ne!(store.find(&key).await.unwrap().unwrap().etag, blob.etag);
+    store.delete(&key).await.unwrap();
+    store.delete(&key).await.unwrap();
+    assert!(store.find(&key).await.unwrap().is_none());
+    store.ping().await.unwrap();
+}
+
+async fn a_large_file_goes_in_parts_and_comes_back_the_same(store: Store) {
+    let bytes: Vec<u8> = (0..40_000_000u32).map(|i| i.wrapping_mul(2_654_435_761).to_be_bytes()[0]).collect();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &bytes).unwrap();
+    let id = model();
+    let stored = store.put_file(&ObjectKey::Model(&id), file.path()).await.unwrap();
+    assert_eq!(stored, Stored { size: bytes.len() as u64, crc32: crc32fast::hash(&bytes) });
+    assert!(all(store.read(&ObjectKey::Model(&id), None).await.unwrap()).await == bytes);
+}
+
+async fn a_prefix_goes_with_everything_under_it_and_nothing_beside_it(store: Store) {
+    let (first, second) = (render(), RenderId::parse("r00000000002").unwrap());
+    for id in [&first, &second] {
+        for attempt in 1..3 {
+            let key = ObjectKey::Render(id, attempt, RenderFile::Web);
+            store.put(&key, Bytes::from_static(b"x")).await.unwrap();
+        }
+    }
+    assert_eq!(store.delete_prefix(&render_prefix(&first)).await.unwrap(), 2);
+    assert_eq!(store.delete_prefix(&render_prefix(&first)).await.unwrap(), 0);
+    assert!(store.find(&ObjectKey::Render(&first, 1, RenderFile::Web)).await.unwrap().is_none());
+    assert!(store.find(&ObjectKey::Render(&second, 2, RenderFile::Web)).await.unwrap().is_some());
+    let id = model();
+    store.put(&ObjectKey::Model(&id), Bytes::from_static(b"x")).await.unwrap();
+    assert_eq!(store.delete_prefix(&ObjectKey::Model(&id).path()).await.unwrap(), 1);
+}
+
+async fn a_bundle_has_the_length_it_announces_and_a_foreign_reader_opens_it(store: Store) {
+    let id = render();
+    let mut entries = Vec::new();
+    for (file, content) in [(RenderFile::Video(Codec::H264), "video bytes"), (RenderFile::FullPoster, "poster")] {
+        let key = ObjectKey::Render(&id, 1, file);
+        let stored = store.put(&key, Bytes::from_static(content.as_bytes())).await.unwrap();
+        entries.push(BundleEntry { name: file.name().to_owned(), key, stored });
+    }
+    let zip = all(bundle_stream(&store, &entries)).await;
+    assert_eq!(zip.len() as u64, bundle_length(&entries));
+    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(zip)).unwrap();
+    let names: Vec<_> = archive.file_names().map(|name| name.unwrap().into_owned()).collect();
+    assert_eq!(names, ["video.mp4", "poster.png"]);
+    let text = std::io::read_to_string(archive.by_name("video.mp4").unwrap()).unwrap();
+    assert_eq!(text, "video bytes");
+    store.delete(&ObjectKey::Render(&id, 1, RenderFile::FullPoster)).await.unwrap();
+    let mut broken = bundle_stream(&store, &entries);
+    let mut failed = false;
+    while let Some(piece) = broken.next().await {
+        failed |= piece.is_err();
+    }
+    assert!(failed, "a missing object is not silently left out");
+}
+
+macro_rules! on_both_stores {
+    ($($name:ident)*) => {$(
+        mod $name {
+            #[tokio::test]
+            async fn local() {
+                let (store, _folder) = super::local();
+                super::$name(store).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn s3() {
+                let (store, _server) = super::s3().await;
+                super::$name(store).await;
+            }
+        }
+    )*};
+}
+on_both_stores! {
+    what_is_put_is_read_whole_and_in_ranges
+    a_large_file_goes_in_parts_and_comes_back_the_same
+    a_prefix_goes_with_everything_under_it_and_nothing_beside_it
+    a_bundle_has_the_length_it_announces_and_a_foreign_reader_opens_it
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_s3_link_is_followed_without_credentials_and_a_changed_one_is_refused() {
+    let (store, _server) = s3().await;
+    let id = model();
+    let key = ObjectKey::Model(&id);
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let put = store.link(LinkMethod::Put, &key, 60, None, 0).await.unwrap();
+    assert!(http.put(&put).body("glb").send().await.unwrap().status().is_success());
+    assert_eq!(store.read_all(&key).await.unwrap(), "glb");
+
+    let get = store.link(LinkMethod::Get, &key, 60, Some("attachment; filename=\"a.glb\""), 0).await.unwrap();
+    let answer = http.get(&get).send().await.unwrap();
+    assert_eq!(answer.headers()["content-disposition"], "attachment; filename=\"a.glb\"");
+    assert_eq!(answer.headers()["content-type"], "model/gltf-binary");
+    assert_eq!(answer.text().await.unwrap(), "glb");
+
+    let other = get.replace("m00000000001", "m00000000002");
+    assert!(!http.get(&other).send().await.unwrap().status().is_success());
+    assert!(!http.put(&get).body("x").send().await.unwrap().status().is_success());
+    let unsigned = get.split('?').next().unwrap();
+    assert!(!http.get(unsigned).send().await.unwrap().status().is_success());
+}
+
+#[test]
+fn addresses_that_cannot_be_opened_say_what_is_accepted() {
+    let open = |address: &str, s3: &[(&str, &str)]| {
+        let s3 = s3.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let options = StoreOptions { address: address.to_owned(), s3, s3_public_endpoint: None, signer: signer() };
+        Store::open(options).err().unwrap().to_string()
+    };
+    for address in ["", "ftp://x", "s3://", "file://"] {
+        assert!(open(address, &[]).contains("s3://BUCKET/PREFIX"), "{address}");
+    }
+    assert!(open("s3://bucket", &[("aws_nonsense", "1")]).contains("aws_nonsense"));
+}

@@ -1,0 +1,31 @@
+//! Dev only: throw-away databases and object stores, small models. A missing tool fails a test and says how to install it.
+
+#![expect(clippy::panic, clippy::expect_used, reason = "a test that cannot be set up fails")]
+
+mod glb;
+mod postgres;
+mod s3;
+
+pub use glb::{glb_with_triangle, glb_without_meshes};
+pub use postgres::{Postgres, TestDatabase};
+pub use s3::S3Server;
+
+/// Declares each test twice: on SQLite and on PostgreSQL. The test is an async function of the database's address.
+#[macro_export]
+macro_rules! on_both_databases {
+    ($($name:ident)*) => {$(
+        mod $name {
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn sqlite() {
+                let database = $crate::TestDatabase::sqlite();
+                super::super::$name(database.address()).await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn postgres() {
+                let database = $crate::TestDatabase::postgres();
+                super::super::$name(database.address()).await;
+            }
+        }
+    )*};
+}

@@ -1,0 +1,170 @@
+//! A throw-away database: a SQLite file, or a PostgreSQL cluster of its own in a temporary folder.
+//!
+//! The cluster listens on a socket in that folder only, does not wait for the disk, and ends with the test, however the
+//! test ends. Setting up a cluster takes a second, so one is kept as a pattern and copied.
+
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// Who runs the server when the tests run as root, which it refuses.
+const UNPRIVILEGED: &str = "postgres";
+const HELP: &str = "PostgreSQL is needed for this test: run `make setup`, or `apt-get install postgresql`";
+
+/// A throw-away database.
+pub struct TestDatabase {
+    address: String,
+    _kept: Kept,
+}
+
+enum Kept {
+    Sqlite(#[expect(dead_code, reason = "dropping it removes the folder")] TempDir),
+    Postgres(#[expect(dead_code, reason = "dropping it ends the server")] Postgres),
+}
+
+impl TestDatabase {
+    /// A SQLite file.
+    pub fn sqlite() -> Self {
+        let folder = TempDir::with_prefix("plinth-db-").expect("a temporary folder");
+        let address = format!("sqlite://{}", folder.path().join("plinth.db").display());
+        Self { address, _kept: Kept::Sqlite(folder) }
+    }
+
+    /// A PostgreSQL cluster.
+    pub fn postgres() -> Self {
+        let server = Postgres::start();
+        Self { address: server.address(), _kept: Kept::Postgres(server) }
+    }
+
+    /// Its address.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+}
+
+/// A PostgreSQL server of its own.
+pub struct Postgres {
+    folder: TempDir,
+    server: Child,
+}
+
+impl Postgres {
+    /// Starts one.
+    pub fn start() -> Self {
+        let folder = TempDir::with_prefix("plinth-pg-").expect("a temporary folder");
+        let data = folder.path().join("data");
+        copy_pattern(&data);
+        own(folder.path());
+        let server = as_unprivileged(&bin("postgres"))
+            .arg("-D")
+            .arg(&data)
+            .arg("-k")
+            .arg(folder.path())
+            .args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off"])
+            .args(["-c", "synchronous_commit=off", "-c", "shared_buffers=16MB", "-c", "max_connections=60"])
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(folder.path().join("log")).expect("a log file"))
+            .spawn()
+            .unwrap_or_else(|error| panic!("postgres does not start: {error}. {HELP}"));
+        let mut started = Self { folder, server };
+        started.wait();
+        started
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> String {
+        format!("postgres://{UNPRIVILEGED}@localhost/postgres?host={}", self.folder.path().display())
+    }
+
+    fn wait(&mut self) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        loop {
+            let ready = Command::new(bin("pg_isready")).arg("-q").arg("-h").arg(self.folder.path()).status();
+            if ready.is_ok_and(|status| status.success()) {
+                return;
+            }
+            let ended = self.server.try_wait().expect("the state of postgres");
+            if ended.is_some() || Instant::now() > deadline {
+                let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+                panic!("postgres did not come up:\n{log}");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        // Nothing in it is worth keeping.
+        let _gone = self.server.kill();
+        let _waited = self.server.wait();
+    }
+}
+
+/// An empty cluster, made once and shared by all test processes.
+fn copy_pattern(to: &Path) {
+    let home = std::env::temp_dir().join(format!("plinth-pg-pattern-{}", version()));
+    let pattern = home.join("data");
+    if !pattern.exists() {
+        let making = TempDir::with_prefix("plinth-pg-making-").expect("a temporary folder");
+        own(making.path());
+        let output = as_unprivileged(&bin("initdb"))
+            .arg("-D")
+            .arg(making.path().join("data"))
+            .args(["-A", "trust", "-U", UNPRIVILEGED, "-E", "UTF8", "--locale=C", "--no-sync"])
+            .output()
+            .unwrap_or_else(|error| panic!("initdb does not start: {error}. {HELP}"));
+        assert!(output.status.success(), "initdb failed: {}", String::from_utf8_lossy(&output.stderr));
+        // Whoever is first wins; the others find a complete one.
+        let made = making.keep();
+        if fs::rename(&made, &home).is_err() {
+            let _duplicate = fs::remove_dir_all(&made);
+        }
+    }
+    let status = Command::new("cp").arg("-a").arg("--reflink=auto").arg(&pattern).arg(to).status();
+    assert!(status.is_ok_and(|s| s.success()), "the empty cluster could not be copied");
+}
+
+fn version() -> String {
+    let output = Command::new(bin("postgres")).arg("--version").output();
+    let output = output.unwrap_or_else(|error| panic!("postgres does not start: {error}. {HELP}"));
+    String::from_utf8_lossy(&output.stdout).chars().filter(|c| c.is_ascii_alphanumeric() || *c == '.').collect()
+}
+
+/// Debian keeps the server's programs away from PATH.
+fn bin(name: &str) -> PathBuf {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = versions.map(|v| v.path().join("bin").join(name)).filter(|p| p.exists()).collect();
+    found.sort();
+    found.pop().unwrap_or_else(|| PathBuf::from(name))
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0)
+}
+
+/// A command as a user that the server accepts, ended with this process.
+fn as_unprivileged(program: &Path) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL"]);
+    if is_root() {
+        command.args(["--reuid", UNPRIVILEGED, "--regid", UNPRIVILEGED, "--clear-groups"]);
+    }
+    command.arg(program).process_group(0);
+    command
+}
+
+fn own(folder: &Path) {
+    if is_root() {
+        let status = Command::new("chown").arg("-R").arg(format!("{UNPRIVILEGED}:{UNPRIVILEGED}")).arg(folder).status();
+        assert!(
+            status.is_ok_and(|s| s.success()),
+            "{} could not be handed to {UNPRIVILEGED}. {HELP}",
+            folder.display()
+        );
+    }
+}
