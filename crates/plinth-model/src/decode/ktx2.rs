@@ -30,7 +30,7 @@ pub(crate) fn checked_size(bytes: &[u8]) -> Option<(u32, u32)> {
         let at = 80 + 24 * level as usize;
         let (offset, length, unpacked) = (long(bytes, at)?, long(bytes, at + 8)?, long(bytes, at + 16)?);
         let blocks = [width, height].map(|side| u64::from(side.checked_shr(level).unwrap_or(0).max(1)).div_ceil(4));
-        if !inside(offset, length) || unpacked > blocks[0] * blocks[1] * BLOCK_BYTES {
+        if !inside(offset, length) || unpacked > blocks[0].saturating_mul(blocks[1]).saturating_mul(BLOCK_BYTES) {
             return None;
         }
     }

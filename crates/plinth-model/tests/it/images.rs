@@ -119,6 +119,13 @@ fn ktx2_lengths_that_do_not_fit_its_size_are_refused() {
 }
 
 #[test]
+fn ktx2_of_the_largest_sides_is_refused_by_them() {
+    let mut bent = include_bytes!("../fixtures/halves_uastc.ktx2").to_vec();
+    bent[20..28].copy_from_slice(&[0xFF; 8]);
+    assert!(ktx2(&bent).fault().contains("4294967295 pixels on the side of an image"));
+}
+
+#[test]
 fn damaged_ktx2_never_panics() {
     for good in
         [include_bytes!("../fixtures/halves_etc1s.ktx2").as_slice(), include_bytes!("../fixtures/halves_uastc.ktx2")]
