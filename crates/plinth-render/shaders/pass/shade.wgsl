@@ -84,6 +84,28 @@ fn cross2(a: vec2<f32>, b: vec2<f32>) -> f32 {
     return a.x * b.y - a.y * b.x;
 }
 
+// Place along an edge that is nearest to the origin, 0..1, and its squared distance.
+fn nearest_on_edge(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
+    let along = b - a;
+    let t = clamp(-dot(a, along) / max(dot(along, along), 1e-20), 0.0, 1.0);
+    let p = a + along * t;
+    return vec2(t, dot(p, p));
+}
+
+// Weights of the corners at the point of a triangle's edges that is nearest to the origin on the screen; `w` are the
+// distances by which perspective divides.
+fn nearest_weights(q0: vec2<f32>, q1: vec2<f32>, q2: vec2<f32>, w: vec3<f32>) -> vec3<f32> {
+    let pixels = frame.target_size.xy;
+    let n01 = nearest_on_edge(q0 * pixels, q1 * pixels);
+    let n12 = nearest_on_edge(q1 * pixels, q2 * pixels);
+    let n20 = nearest_on_edge(q2 * pixels, q0 * pixels);
+    var on_screen = vec3(1.0 - n01.x, n01.x, 0.0);
+    on_screen = select(on_screen, vec3(0.0, 1.0 - n12.x, n12.x), n12.y < n01.y);
+    on_screen = select(on_screen, vec3(n20.x, 0.0, 1.0 - n20.x), n20.y < min(n01.y, n12.y));
+    let weights = on_screen / max(w, vec3(1e-6));
+    return weights / max(weights.x + weights.y + weights.z, 1e-20);
+}
+
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let surface = textureLoad(surfaces, vec2<i32>(at.xy), 0).r;
@@ -98,22 +120,31 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let p2 = origin + (position_of(c.z) - origin) * frame.camera.w;
     let to_next = vec2(2.0, -2.0) / frame.target_size.xy;
     let ndc = (at.xy + middle_of_samples(surface_samples(surface))) * to_next + vec2(-1.0, 1.0);
+    // Differences are taken before they are projected: slivers would lose their shape to rounding.
     let c0 = (frame.clip_from_world * vec4(p0, 1.0)).xyw;
-    let c1 = (frame.clip_from_world * vec4(p1, 1.0)).xyw;
-    let c2 = (frame.clip_from_world * vec4(p2, 1.0)).xyw;
+    let e1 = (frame.clip_from_world * vec4((position_of(c.y) - position_of(c.x)) * frame.camera.w, 0.0)).xyw;
+    let e2 = (frame.clip_from_world * vec4((position_of(c.z) - position_of(c.x)) * frame.camera.w, 0.0)).xyw;
     let d0 = c0.xy - ndc * c0.z;
-    let d1 = c1.xy - ndc * c1.z;
-    let d2 = c2.xy - ndc * c2.z;
-    let area = vec3(cross2(d1, d2), cross2(d2, d0), cross2(d0, d1));
-    let total = area.x + area.y + area.z;
+    let g1 = e1.xy - ndc * e1.z;
+    let g2 = e2.xy - ndc * e2.z;
+    let total = cross2(g1, g2);
     let inverse = select(0.0, 1.0 / total, abs(total) > 1e-30);
-    // Of a surface of several triangles the point may be just outside of the one that stands for it.
-    let inside = max(area * inverse, vec3(0.0));
-    let b = inside / max(inside.x + inside.y + inside.z, 1e-6);
-    let area_dx = vec3(c2.z * d1.y - c1.z * d2.y, c0.z * d2.y - c2.z * d0.y, c1.z * d0.y - c0.z * d1.y) * to_next.x;
-    let area_dy = vec3(c1.z * d2.x - c2.z * d1.x, c2.z * d0.x - c0.z * d2.x, c0.z * d1.x - c1.z * d0.x) * to_next.y;
-    let dx = (area_dx - b * (area_dx.x + area_dx.y + area_dx.z)) * inverse;
-    let dy = (area_dy - b * (area_dy.x + area_dy.y + area_dy.z)) * inverse;
+    let share = vec2(cross2(g2, d0), cross2(d0, g1)) * inverse;
+    var b = vec3(1.0 - share.x - share.y, share);
+    // Of a surface of several triangles the point may be outside of the one that stands for it. Just outside its values
+    // go on as those of its neighbours do; those of a sliver would run far off.
+    if any(b < vec3(-0.3)) {
+        let w = vec3(c0.z, c0.z + e1.z, c0.z + e2.z);
+        b = nearest_weights(d0 / w.x, (d0 + g1) / w.y, (d0 + g2) / w.z, w);
+    }
+    let total_dx = g1.y * e2.z - e1.z * g2.y;
+    let total_dy = e1.z * g2.x - g1.x * e2.z;
+    let share_dx = vec2(c0.z * g2.y - e2.z * d0.y, e1.z * d0.y - c0.z * g1.y) - b.yz * total_dx;
+    let share_dy = vec2(e2.z * d0.x - c0.z * g2.x, c0.z * g1.x - e1.z * d0.x) - b.yz * total_dy;
+    let right = share_dx * (inverse * to_next.x);
+    let down = share_dy * (inverse * to_next.y);
+    let dx = vec3(-right.x - right.y, right);
+    let dy = vec3(-down.x - down.y, down);
 
     var v: SurfacePoint;
     v.world = p0 * b.x + p1 * b.y + p2 * b.z;
