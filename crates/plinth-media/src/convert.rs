@@ -70,12 +70,14 @@ impl Yuva444p10 {
         let stride = self.width * 2;
         let [first, top, width, height] = [region.x, region.y, region.width, region.height].map(|side| side as usize);
         for (p, plane) in self.bytes.chunks_exact_mut(stride * self.height).enumerate() {
-            plane[top * stride..(top + height) * stride].par_chunks_exact_mut(stride).enumerate().for_each(|(i, row)| {
-                let target = row[first * 2..(first + width) * 2].as_chunks_mut::<2>().0;
-                for (x, to) in target.iter_mut().enumerate() {
-                    *to = component(p, pixel(first + x, top + i)).to_le_bytes();
-                }
-            });
+            plane[top * stride..(top + height) * stride].par_chunks_exact_mut(stride).enumerate().for_each(
+                |(i, row)| {
+                    let target = row[first * 2..(first + width) * 2].as_chunks_mut::<2>().0;
+                    for (x, to) in target.iter_mut().enumerate() {
+                        *to = component(p, pixel(first + x, top + i)).to_le_bytes();
+                    }
+                },
+            );
         }
     }
 

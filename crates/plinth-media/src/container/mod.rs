@@ -4,6 +4,5 @@ mod boxes;
 mod fragment;
 mod movie;
 
-pub(crate) use boxes::Part;
 pub(crate) use fragment::{Fragment, fragments};
 pub(crate) use movie::{AvcConfig, Movie, avc_config, movie, pictures};

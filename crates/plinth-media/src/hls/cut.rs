@@ -37,7 +37,7 @@ pub(super) fn cut(file: &Path, folder: &Path, pictures: u32) -> Result<Variant, 
 
     let write = |name: &str, head: &[u8], source: &mut File, from: u64, to: u64| {
         let path = folder.join(name);
-        let copied = || {
+        let mut copied = || {
             let mut out = File::create(&path)?;
             out.write_all(head)?;
             source.seek(SeekFrom::Start(from))?;

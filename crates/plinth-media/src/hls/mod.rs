@@ -60,20 +60,24 @@ pub fn package(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaE
     let source = |problem: String| MediaError::Source { file: plan.source.clone(), problem };
     let movie = movie(&plan.source).map_err(|error| source(error.to_string()))?;
     let movie = movie.ok_or_else(|| source("it is no whole H.264 MP4 at a constant frame rate".to_owned()))?;
-    let (rungs, cues, grid) =
-        (ladder(movie.width, movie.height), Cues::new(&movie), Grid::new(movie.width, movie.height));
     let fault = |source| MediaError::File { file: plan.out_dir.clone(), source };
     std::fs::create_dir_all(&plan.out_dir).map_err(fault)?;
     // Beside the files that it becomes, so that they only change their names.
     let aside = tempfile::Builder::new().prefix(".plinth-").tempdir_in(&plan.out_dir).map_err(fault)?;
-    let aside = aside.path();
+    make(plan, &movie, aside.path(), cancel).map_err(|error| named(error, aside.path(), &plan.out_dir))
+}
 
+/// Makes all files in `aside`, then gives them their names.
+fn make(plan: &HlsPlan, movie: &Movie, aside: &Path, cancel: &AtomicBool) -> Result<HlsPackage, MediaError> {
+    let (rungs, cues, grid) =
+        (ladder(movie.width, movie.height), Cues::new(movie), Grid::new(movie.width, movie.height));
     let tiles = aside.join("tiles");
-    let encoded = encode(plan, &movie, &rungs, (&cues, grid, &tiles), aside, cancel)?;
+    let encoded = encode(plan, movie, &rungs, (&cues, grid, &tiles), aside, cancel)?;
     let mut variants = Vec::new();
     for (rung, encoded) in rungs.into_iter().zip(encoded) {
         stop_if(cancel)?;
         let folder = aside.join(rung.name());
+        let fault = |source| MediaError::File { file: folder.clone(), source };
         std::fs::create_dir(&folder).map_err(fault)?;
         let variant = cut::cut(&encoded.file, &folder, movie.pictures)?;
         std::fs::remove_file(&encoded.file).map_err(fault)?;
@@ -84,9 +88,19 @@ pub fn package(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaE
     aligned(&variants).map_err(|problem| MediaError::Incomplete { file: plan.out_dir.clone(), problem })?;
     stop_if(cancel)?;
     let sprites = sprite::write_sheets(&tiles, cues.count(), grid, aside)?;
-    write(&aside.join(THUMBNAILS), &cues.webvtt(&movie, grid))?;
-    write(&aside.join(MASTER), &playlist::master(&variants, frame_rate(&movie)))?;
+    write(&aside.join(THUMBNAILS), &cues.webvtt(movie, grid))?;
+    write(&aside.join(MASTER), &playlist::master(&variants, frame_rate(movie)))?;
     keep(aside, &plan.out_dir, &variants, sprites)
+}
+
+/// An error that names a file by where it would have been.
+fn named(error: MediaError, aside: &Path, out_dir: &Path) -> MediaError {
+    let home = |file: PathBuf| file.strip_prefix(aside).map_or_else(|_| file.clone(), |name| out_dir.join(name));
+    match error {
+        MediaError::Incomplete { file, problem } => MediaError::Incomplete { file: home(file), problem },
+        MediaError::File { file, source } => MediaError::File { file: home(file), source },
+        other => other,
+    }
 }
 
 /// Runs ffmpeg; the files of the variants lie in `aside`.
@@ -107,12 +121,8 @@ fn encode(
             file: aside.join(rung.name()).with_extension("mp4"),
         })
         .collect();
-    let tiles = Tiles {
-        width: grid.tile_width,
-        height: grid.tile_height,
-        select: cues.select(),
-        file: tiles.to_owned(),
-    };
+    let tiles =
+        Tiles { width: grid.tile_width, height: grid.tile_height, select: cues.select(), file: tiles.to_owned() };
     let fps = frame_rate(movie).round().max(1.0) as u32;
     let command = encode_variants(&plan.ffmpeg, &plan.source, fps, &encoded, &tiles);
     Process::start(command, aside, &plan.out_dir)?.wait(cancel)?;

@@ -84,9 +84,8 @@ fn the_mark_raises_alpha_in_prores() {
     });
     let filter = "scale=flags=accurate_rnd+full_chroma_int+full_chroma_inp,format=rgba";
     let shown = decode(&marked.path().join("out.mov"), &["-vf", filter, "-frames:v", "1"]);
-    let mut expected: Vec<[u8; 4]> = (0..SIZE.0 * SIZE.1)
-        .map(|i| if i % SIZE.0 < 320 { [51, 102, 204, 255] } else { [0; 4] })
-        .collect();
+    let mut expected: Vec<[u8; 4]> =
+        (0..SIZE.0 * SIZE.1).map(|i| if i % SIZE.0 < 320 { [51, 102, 204, 255] } else { [0; 4] }).collect();
     Watermark::new(SIZE.0, SIZE.1).mark_rgba(&mut expected);
     let mut marked_nothing = 0;
     for (shown, expected) in shown.as_chunks::<4>().0.iter().zip(&expected) {

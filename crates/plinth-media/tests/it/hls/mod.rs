@@ -47,6 +47,12 @@ impl Packaged {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
+    /// Names of files of one kind.
+    fn named(&self, extension: &str) -> Vec<&String> {
+        let is_of_kind = |name: &&String| Path::new(name).extension().is_some_and(|e| e == extension);
+        self.files.iter().filter(is_of_kind).collect()
+    }
+
     fn bytes(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.path(name)).unwrap()
     }
@@ -79,8 +85,7 @@ fn video(folder: &Path, size: (u32, u32), frames: u32) {
 
 /// Packages `out.mp4` of a folder into `hls` in it.
 fn package_in(folder: &Path) -> Result<HlsPackage, MediaError> {
-    let plan =
-        HlsPlan { ffmpeg: PathBuf::from("ffmpeg"), source: folder.join("out.mp4"), out_dir: folder.join("hls") };
+    let plan = HlsPlan { ffmpeg: PathBuf::from("ffmpeg"), source: folder.join("out.mp4"), out_dir: folder.join("hls") };
     package(&plan, &AtomicBool::new(false))
 }
 

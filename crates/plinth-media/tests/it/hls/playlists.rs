@@ -54,14 +54,17 @@ fn rule_9_the_master_playlist_says_what_is_in_the_files() {
                 let (stream, _) = probe(&first);
                 assert_eq!(entry["RESOLUTION"], format!("{}x{}", stream["width"], stream["height"]), "9.2, 9.4");
                 assert_eq!(entry["VIDEO-RANGE"], "SDR");
-                let parts: Vec<_> = playlist.parts.iter().map(|part| {
+                let parts = playlist.parts.iter().map(|part| {
                     let whole = || packaged.bytes(&format!("{folder}/{}", part.uri)).len();
                     (part.range.map_or_else(whole, |(length, _)| length), part.secs)
                 });
                 let (peak, average) = rates(&parts.collect::<Vec<_>>());
                 let says = |name: &str| entry[name].parse::<u64>().unwrap();
                 assert!(says("BANDWIDTH").abs_diff(peak) <= peak / 1000 + 1, "9.13: {entry:?}, but {peak}");
-                assert!(says("AVERAGE-BANDWIDTH").abs_diff(average) <= average / 1000 + 1, "9.14: {entry:?}, {average}");
+                assert!(
+                    says("AVERAGE-BANDWIDTH").abs_diff(average) <= average / 1000 + 1,
+                    "9.14: {entry:?}, {average}"
+                );
                 if !is_i_frames {
                     assert_eq!(entry["FRAME-RATE"], "30.000", "9.15");
                     assert_eq!(entry["CLOSED-CAPTIONS"], "NONE");
@@ -118,7 +121,8 @@ fn the_list_of_files_is_what_lies_there_and_what_the_service_delivers() {
         }
     }
     let mut listed: Vec<_> = packaged.files.iter().map(|name| packaged.path(name)).collect();
-    (listed.sort(), found.sort());
+    listed.sort();
+    found.sort();
     assert_eq!(listed, found);
     assert_eq!(packaged.files.last().unwrap(), "master.m3u8");
     for name in &packaged.files {

@@ -104,12 +104,7 @@ pub(super) fn cues(text: &str) -> Vec<Cue> {
             let (begin, end) = times.split_once(" --> ").unwrap();
             let (sprite, rectangle) = payload.split_once("#xywh=").unwrap();
             let sides: Vec<u32> = rectangle.split(',').map(|side| side.parse().unwrap()).collect();
-            Cue {
-                begin: secs(begin),
-                end: secs(end),
-                sprite: sprite.to_owned(),
-                rectangle: sides.try_into().unwrap(),
-            }
+            Cue { begin: secs(begin), end: secs(end), sprite: sprite.to_owned(), rectangle: sides.try_into().unwrap() }
         })
         .collect()
 }

@@ -68,7 +68,8 @@ fn rule_7_every_segment_starts_with_an_idr_picture_where_the_one_before_ended() 
             let playlist = MediaPlaylist::read(&packaged.text(&format!("{variant}/index.m3u8")));
             let mut begin = 0.0;
             for part in playlist.parts {
-                let packets = packets(&packaged.playable(&variant, &packaged.bytes(&format!("{variant}/{}", part.uri))));
+                let packets =
+                    packets(&packaged.playable(&variant, &packaged.bytes(&format!("{variant}/{}", part.uri))));
                 assert!(packets[0].is_key, "7.4");
                 assert!(same_time(packets[0].secs, begin), "7.1: {} instead of {begin}", packets[0].secs);
                 assert_eq!(packets.len(), (part.secs * 30.0).round() as usize);

@@ -8,8 +8,9 @@ use crate::support::{decode, probe, psnr};
 
 /// Sheets by name: width, height, R, G, B bytes.
 fn sheets(packaged: &Packaged) -> BTreeMap<String, (u32, u32, Vec<u8>)> {
-    let names = packaged.files.iter().filter(|name| name.ends_with(".jpg"));
-    names
+    packaged
+        .named("jpg")
+        .into_iter()
         .map(|name| {
             let (stream, _) = probe(&packaged.path(name));
             let side = |key: &str| stream[key].as_u64().unwrap() as u32;
@@ -51,15 +52,16 @@ fn cues_follow_each_other_from_0_to_the_end_and_lie_inside_of_their_sheets() {
 #[test]
 fn a_tile_shows_the_frame_at_the_middle_of_its_cue() {
     for size in [(640, 360), (360, 640), (360, 360)] {
-        let packaged = Packaged::new(size, 100);
+        let packaged = Packaged::new(size, 50);
         let (cues, sheets) = (cues(&packaged.text("thumbnails.vtt")), sheets(&packaged));
         let [_, _, width, height] = cues[0].rectangle;
-        let filter = format!("scale={width}:{height}:flags=area+accurate_rnd+full_chroma_int+full_chroma_inp,format=rgb24");
+        let filter =
+            format!("scale={width}:{height}:flags=area+accurate_rnd+full_chroma_int+full_chroma_inp,format=rgb24");
         let source = decode(&packaged.source(), &["-vf", &filter]);
         let frames: Vec<&[u8]> = source.chunks_exact((width * height * 3) as usize).collect();
         for cue in &cues {
             let shown = tile(cue, &sheets[&cue.sprite]);
-            let middle = ((cue.begin + cue.end) / 2.0 * 30.0 + 1e-3) as usize;
+            let middle = (f64::midpoint(cue.begin, cue.end) * 30.0 + 1e-3) as usize;
             let likeness: Vec<f64> = frames.iter().map(|frame| psnr(frame, &shown)).collect();
             assert!(likeness[middle] >= 30.0, "{cue:?}: {:.1} dB", likeness[middle]);
             let best = (0..frames.len()).max_by(|a, b| likeness[*a].total_cmp(&likeness[*b])).unwrap();
