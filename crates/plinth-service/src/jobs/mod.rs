@@ -3,8 +3,10 @@
 mod claim;
 mod files;
 mod packaging;
+mod queue;
 mod reap;
 mod report;
 
 pub use claim::{Claim, LeaseLost};
 pub use files::{RenderFiles, StoredFile};
+pub use queue::Queue;
