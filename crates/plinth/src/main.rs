@@ -33,6 +33,7 @@ fn main() -> ExitCode {
             Some(("settings", args)) => cmd::settings::run(args, &mut out),
             Some(("serve", args)) => cmd::serve::run(args, &mut out),
             Some(("admin", args)) => cmd::admin::run(args, &mut out),
+            Some(("check-file", args)) => cmd::check_file::run(args, &mut out),
             Some(("openapi", _args)) => cmd::openapi::run(&mut out),
             _ => Ok(()),
         };
