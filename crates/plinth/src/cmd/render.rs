@@ -62,6 +62,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
         outputs,
         adapter: super::adapter(args),
         ffmpeg: super::ffmpeg(args),
+        posters_early: false,
         hash_frames: args.get_flag("hash"),
         time_passes: args.get_flag("profile"),
         settings,
