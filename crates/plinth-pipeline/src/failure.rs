@@ -60,7 +60,7 @@ pub fn failure_code(error: &JobError) -> FailureCode {
 }
 
 /// An error with its causes in one line, for people. A full disk is named first: it says what to do.
-pub fn failure_message(error: &dyn Error) -> String {
+pub fn failure_message(error: &(dyn Error + 'static)) -> String {
     let mut parts: Vec<String> = Vec::new();
     let (mut cause, mut is_full) = (Some(error), false);
     while let Some(one) = cause {

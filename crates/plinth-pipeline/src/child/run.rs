@@ -40,7 +40,7 @@ enum Ended {
 }
 
 impl Ended {
-    fn failed(code: FailureCode, error: &dyn Error) -> Self {
+    fn failed(code: FailureCode, error: &(dyn Error + 'static)) -> Self {
         Self::Failed(ChildFailure { code, message: failure_message(error) })
     }
 }

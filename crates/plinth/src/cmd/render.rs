@@ -58,7 +58,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let path: &PathBuf = args.get_one("model").context("MODEL is missing")?;
     let job = Job {
         model: read_model(path)?,
-        environment: environment::read(&environment)?,
+        environment: environment.map(|files| files.read()).transpose()?,
         outputs,
         adapter: super::adapter(args),
         ffmpeg: super::ffmpeg(args),
