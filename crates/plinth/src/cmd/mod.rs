@@ -8,6 +8,7 @@ mod progress;
 pub(crate) mod doctor;
 pub(crate) mod inspect;
 pub(crate) mod render;
+pub(crate) mod render_child;
 pub(crate) mod settings;
 
 use std::path::PathBuf;
@@ -38,6 +39,7 @@ pub(crate) fn command() -> Command {
         .subcommand(inspect::command())
         .subcommand(doctor::command())
         .subcommand(settings::command())
+        .subcommand(render_child::command())
 }
 
 /// MODEL.
