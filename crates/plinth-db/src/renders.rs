@@ -213,12 +213,22 @@ pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<u64> {
     conn.fetch_one(concat!("SELECT count(*) AS n", filter!()), params).await?.count("n")
 }
 
-/// How many renders wait for a worker, and how many are held by one.
-pub async fn count_queue(conn: &mut Conn) -> Result<(u64, u64)> {
-    let waiting = "SELECT count(*) AS n FROM renders WHERE status IN ('pending', 'poster-done')";
-    let held = "SELECT count(*) AS n FROM renders WHERE lease_token IS NOT NULL";
-    let waiting = conn.fetch_one(waiting, params![]).await?.count("n")?;
-    Ok((waiting, conn.fetch_one(held, params![]).await?.count("n")?))
+/// How many renders are in each state before the last one: those that wait, and those that a worker holds.
+pub async fn count_unfinished(conn: &mut Conn) -> Result<Vec<(RenderStatus, u64)>> {
+    // Two parts, because each has an index that holds nothing else.
+    let sql = "SELECT status, count(*) AS n FROM renders WHERE status IN ('pending', 'poster-done') \
+               AND deleted_at IS NULL GROUP BY status \
+               UNION ALL SELECT status, count(*) AS n FROM renders WHERE lease_token IS NOT NULL \
+               AND status <> 'done' GROUP BY status";
+    let rows = conn.fetch_all(sql, params![]).await?;
+    rows.iter().map(|row| Ok((row.parsed("status", RenderStatus::from_name)?, row.count("n")?))).collect()
+}
+
+/// How many finished renders wait for their packaging.
+pub async fn count_unpackaged(conn: &mut Conn) -> Result<u64> {
+    let sql =
+        "SELECT count(*) AS n FROM renders WHERE status = 'done' AND hls_status = 'pending' AND deleted_at IS NULL";
+    conn.fetch_one(sql, params![]).await?.count("n")
 }
 
 /// Moves a render that no worker holds from one state to another. False: it is not in that state, or held.

@@ -98,7 +98,10 @@ mod tests {
         for error in [ours, ffmpegs] {
             let error = JobError::from(error);
             let words = failure_message(&error);
-            assert!(words.starts_with("the disk of the render node is full: ") && words.contains("video.mp4"), "{words}");
+            assert!(
+                words.starts_with("the disk of the render node is full: ") && words.contains("video.mp4"),
+                "{words}"
+            );
             assert_eq!(failure_code(&error), FailureCode::EncodeFailed);
         }
     }

@@ -11,6 +11,7 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::clock::Clock;
 use crate::fetch::FetchOptions;
+use crate::rate_limit::Windows;
 
 /// How an installation is set.
 #[derive(Clone, Debug)]
@@ -65,13 +66,15 @@ pub struct Service {
     pub(crate) options: Arc<ServiceOptions>,
     pub(crate) checks: Arc<Semaphore>,
     pub(crate) placed: Arc<Notify>,
+    pub(crate) windows: Windows,
 }
 
 impl Service {
     /// A service on an open database and store.
     pub fn new(db: Db, store: Store, options: ServiceOptions) -> Self {
         let checks = Arc::new(Semaphore::new(options.checks_at_once.max(1)));
-        Self { db, store, options: Arc::new(options), checks, placed: Arc::new(Notify::new()) }
+        let windows = Windows::of(&db);
+        Self { db, store, options: Arc::new(options), checks, placed: Arc::new(Notify::new()), windows }
     }
 
     /// Its database, for the commands of an operator.

@@ -1,7 +1,7 @@
 //! Takes waiting renders, runs each in a process of its own, and reports. The one place where pictures and requests meet.
 //!
 //! [`run`] is a worker; a program may have one beside its other work, and there may be any number of programs. A worker
-//! holds what it took by leases that it renews; one that dies loses them, and [`upkeep`] of any other collects them.
+//! holds what it took by leases that it renews; one that dies loses them, and whoever keeps the service up collects them.
 
 mod child;
 mod environment;
@@ -18,11 +18,9 @@ mod report;
 mod scratch;
 mod session;
 mod stop;
-mod upkeep;
 mod upload;
 
 pub use environment::child_environment;
 pub use error::WorkerError;
 pub use node::run;
 pub use options::WorkerOptions;
-pub use upkeep::upkeep;

@@ -23,7 +23,6 @@ use crate::options::WorkerOptions;
 use crate::packaging::package;
 use crate::rendering::render;
 use crate::scratch::Scratch;
-use crate::upkeep::upkeep;
 
 /// Renders with the same frames that are taken at once.
 const GROUP: usize = 16;
@@ -49,7 +48,7 @@ enum Work {
 }
 
 /// Takes waiting renders and packagings until `stop` is cancelled; then lets what runs go on for the grace time, and gives
-/// back the rest. Sees to dead workers and to what nobody needs, too.
+/// back the rest. What dead workers held is for [`Service::upkeep`] to collect, beside this or elsewhere.
 /// Errors: the folder cannot be used, or nothing here can draw.
 pub async fn run(service: Service, options: WorkerOptions, stop: CancellationToken) -> Result<(), WorkerError> {
     let folder = options.scratch.clone();
@@ -59,14 +58,12 @@ pub async fn run(service: Service, options: WorkerOptions, stop: CancellationTok
         Scratch::open(&folder)
     });
     let opened = opened.await.map_err(std::io::Error::from).and_then(|opened| opened);
-    let scratch =
-        opened.map_err(|source| WorkerError::Scratch { folder: options.scratch.clone(), source })?;
+    let scratch = opened.map_err(|source| WorkerError::Scratch { folder: options.scratch.clone(), source })?;
     let node = Arc::new(Node { service, options, scratch });
     let found = node.probe(&stop).await?;
     let Some(found) = found else { return Ok(()) };
     let slots = node.options.slots.map_or(if found.is_software { SLOTS.0 } else { SLOTS.1 }, usize::from);
     tracing::info!(worker = node.options.name, adapter = found.name, slots, "the worker waits for renders");
-    let upkeep = tokio::spawn(upkeep(node.service.clone(), stop.clone()));
     let (mut running, kill) = (JoinSet::new(), CancellationToken::new());
     take_turns(&node, slots, &mut running, &stop, &kill).await;
     let grace = node.options.grace;
@@ -75,8 +72,6 @@ pub async fn run(service: Service, options: WorkerOptions, stop: CancellationTok
         kill.cancel();
         drain(&mut running).await;
     }
-    // It ends by the same token; a write of it that is under way ends by itself.
-    upkeep.abort();
     Ok(())
 }
 

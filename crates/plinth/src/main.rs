@@ -2,6 +2,10 @@
 #![expect(clippy::print_stderr, reason = "a command speaks on the terminal")]
 
 mod cmd;
+mod config;
+mod logs;
+mod metrics;
+mod signals;
 mod stop;
 
 use std::io::Write as _;
@@ -28,6 +32,10 @@ fn main() -> ExitCode {
             Some(("inspect", args)) => cmd::inspect::run(args, &mut out),
             Some(("doctor", args)) => cmd::doctor::run(args, &mut out),
             Some(("settings", args)) => cmd::settings::run(args, &mut out),
+            Some(("serve", args)) => cmd::serve::run(args, &mut out),
+            Some(("worker", args)) => cmd::worker::run(args),
+            Some(("admin", args)) => cmd::admin::run(args, &mut out),
+            Some(("openapi", _args)) => cmd::openapi::run(&mut out),
             _ => Ok(()),
         };
         outcome.and(out.flush().map_err(Into::into))

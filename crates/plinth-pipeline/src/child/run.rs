@@ -10,7 +10,7 @@ use plinth_spec::{FailureCode, RenderSettings};
 
 use super::description::{ChildTask, PackageTask, RenderTask};
 use super::event::{AdapterFound, ChildEvent, ChildFailure};
-use crate::environment::EnvironmentError;
+use crate::environment::{EnvironmentError, EnvironmentFiles};
 use crate::failure::{JobError, failure_code, failure_message};
 use crate::job::{Job, run};
 use crate::progress::Progress;
@@ -64,9 +64,8 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
     // Whether a length was allowed is decided when a render is created.
     let settings = RenderSettings::from_json(&task.settings, ParseOptions { uncapped_length: true })
         .map_err(|error| Ended::failed(FailureCode::RendererCrash, &error))?;
-    let model =
-        std::fs::read(&task.model).map_err(|error| Ended::failed(FailureCode::ModelDownloadFailed, &error))?;
-    let environment = task.environment.as_ref().map(|files| files.read()).transpose()?;
+    let model = std::fs::read(&task.model).map_err(|error| Ended::failed(FailureCode::ModelDownloadFailed, &error))?;
+    let environment = task.environment.as_ref().map(EnvironmentFiles::read).transpose()?;
     let unseen = not_yet_rendered(&settings);
     let job = Job {
         model,
@@ -101,8 +100,7 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
 }
 
 fn package_video(task: &PackageTask, cancel: &AtomicBool) -> Result<ChildEvent, Ended> {
-    let plan =
-        HlsPlan { ffmpeg: task.ffmpeg.clone(), source: task.source.clone(), out_dir: task.out_dir.clone() };
+    let plan = HlsPlan { ffmpeg: task.ffmpeg.clone(), source: task.source.clone(), out_dir: task.out_dir.clone() };
     let package = package(&plan, cancel).map_err(JobError::from)?;
     Ok(ChildEvent::Packaged { files: package.files })
 }

@@ -90,7 +90,9 @@ impl Service {
         for (id, material) in named.textures {
             match find_texture(&mut conn, render, &id).await? {
                 Some(image) => drop(assets.images.insert(id, image)),
-                None => assets.warnings.push(format!("material '{material}' keeps its map: there is no texture '{id}'")),
+                None => {
+                    assets.warnings.push(format!("material '{material}' keeps its map: there is no texture '{id}'"))
+                }
             }
         }
         Ok(Ok(assets))

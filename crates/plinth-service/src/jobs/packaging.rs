@@ -1,8 +1,8 @@
 //! What a worker reports of a packaging it holds.
 
-use plinth_db::{Tx, garbage};
 use plinth_db::leases::{self, Report};
 use plinth_db::renders::Render;
+use plinth_db::{Tx, garbage};
 use plinth_spec::state::{HlsEvent, HlsStatus};
 use plinth_store::hls_prefix;
 

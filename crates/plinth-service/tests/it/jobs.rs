@@ -57,7 +57,10 @@ async fn eight_workers_claim_each_render_once_and_equal_frames_together(address:
     assert_eq!(group.len(), 2);
     assert_eq!(group[0].render.model_id, group[1].render.model_id);
     assert_eq!(group[0].render.frames_sha256, group[1].render.frames_sha256);
-    assert_ne!(group[0].render.settings_sha256, group[1].render.settings_sha256, "written differently, the same frames");
+    assert_ne!(
+        group[0].render.settings_sha256, group[1].render.settings_sha256,
+        "written differently, the same frames"
+    );
     assert_eq!(group.iter().map(|c| &c.token).collect::<BTreeSet<_>>().len(), 2, "each has its own lease");
     let workers = (0..8).map(|n| {
         let service = service.clone();

@@ -62,6 +62,9 @@ mod tests {
         for settings in others {
             assert_ne!(frames(settings.clone()).unwrap(), plain, "{settings}");
         }
-        assert_eq!(frames(json!({"zoom": 2, "length": 1})).unwrap(), frames(json!({"length": 1.0, "zoom": 2.0})).unwrap());
+        assert_eq!(
+            frames(json!({"zoom": 2, "length": 1})).unwrap(),
+            frames(json!({"length": 1.0, "zoom": 2.0})).unwrap()
+        );
     }
 }
