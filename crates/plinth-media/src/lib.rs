@@ -15,6 +15,7 @@ mod container;
 mod convert;
 mod error;
 mod ffmpeg;
+pub mod hls;
 mod partial;
 mod png;
 mod resize;

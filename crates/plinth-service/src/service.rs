@@ -7,7 +7,7 @@ use plinth_db::Db;
 use plinth_spec::limits;
 use plinth_spec::wire::Health;
 use plinth_store::Store;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
 use crate::clock::Clock;
 use crate::fetch::FetchOptions;
@@ -69,6 +69,7 @@ pub struct Service {
     pub(crate) store: Store,
     pub(crate) options: Arc<ServiceOptions>,
     pub(crate) checks: Arc<Semaphore>,
+    pub(crate) placed: Arc<Notify>,
     pub(crate) windows: Windows,
 }
 
@@ -77,12 +78,17 @@ impl Service {
     pub fn new(db: Db, store: Store, options: ServiceOptions) -> Self {
         let checks = Arc::new(Semaphore::new(options.checks_at_once.max(1)));
         let windows = Windows::of(&db);
-        Self { db, store, options: Arc::new(options), checks, windows }
+        Self { db, store, options: Arc::new(options), checks, placed: Arc::new(Notify::new()), windows }
     }
 
     /// Its database, for the commands of an operator.
     pub const fn db(&self) -> &Db {
         &self.db
+    }
+
+    /// Waits until this process has placed a render since the last call: a worker in it need not look for that.
+    pub async fn render_placed(&self) {
+        self.placed.notified().await;
     }
 
     /// Its store, for workers.

@@ -25,6 +25,7 @@ fn job(folder: &Path) -> Job {
         },
         adapter: None,
         ffmpeg: PathBuf::from("ffmpeg"),
+        posters_early: false,
         hash_frames: false,
         time_passes: false,
     }

@@ -1,5 +1,6 @@
 //! The workers' door: taking renders, reporting, giving back, and collecting what dead workers held.
 
+mod assets;
 mod claim;
 mod files;
 mod packaging;
@@ -7,6 +8,7 @@ mod queue;
 mod reap;
 mod report;
 
+pub use assets::{AssetMissing, ImageAsset, RenderAssets};
 pub use claim::{Claim, LeaseLost};
 pub use files::{RenderFiles, StoredFile};
 pub use queue::Queue;

@@ -1,6 +1,7 @@
 //! Render settings: one table of fields, from which parsing, schema and documentation derive.
 
 mod error;
+mod frames;
 mod groups;
 mod nested;
 mod parse;

@@ -12,8 +12,10 @@ pub(crate) mod doctor;
 pub(crate) mod inspect;
 pub(crate) mod openapi;
 pub(crate) mod render;
+pub(crate) mod render_child;
 pub(crate) mod serve;
 pub(crate) mod settings;
+pub(crate) mod worker;
 
 use std::path::PathBuf;
 
@@ -44,7 +46,9 @@ pub(crate) fn command() -> Command {
         .subcommand(inspect::command())
         .subcommand(doctor::command())
         .subcommand(settings::command())
+        .subcommand(render_child::command())
         .subcommand(serve::command())
+        .subcommand(worker::command())
         .subcommand(admin::command())
         .subcommand(check_file::command())
         .subcommand(openapi::command())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use plinth_pipeline::{Job, JobError, Stage, run as run_job};
+use plinth_pipeline::{EnvironmentFiles, Job, JobError, Stage, run as run_job};
 use plinth_spec::RenderSettings;
 use plinth_spec::settings::{Output, ParseOptions, not_yet_rendered};
 use serde_json::Value;
@@ -59,10 +59,11 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let path: &PathBuf = args.get_one("model").context("MODEL is missing")?;
     let job = Job {
         model: read_model(path)?,
-        environment: environment::read(&environment)?,
+        environment: environment.as_ref().map(EnvironmentFiles::read).transpose()?,
         outputs,
         adapter: machine.adapter,
         ffmpeg: machine.ffmpeg,
+        posters_early: false,
         hash_frames: args.get_flag("hash"),
         time_passes: args.get_flag("profile"),
         settings,

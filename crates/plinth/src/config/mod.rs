@@ -6,7 +6,9 @@ mod open;
 mod settings;
 mod table;
 mod value;
+mod worker;
 
 pub(crate) use open::{open_database, open_service, open_store};
 pub(crate) use settings::{Config, Machine};
 pub(crate) use table::{Group, args, config_arg, markdown_table};
+pub(crate) use worker::worker_options;

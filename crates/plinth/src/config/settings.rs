@@ -39,6 +39,16 @@ pub(crate) struct Config {
     pub(crate) worker_slots: Option<usize>,
     /// A render that takes longer fails.
     pub(crate) render_timeout: Duration,
+    /// A render that takes more memory fails, in bytes.
+    pub(crate) render_memory_bytes: u64,
+    /// Models that are kept for further renders, in bytes.
+    pub(crate) model_cache_bytes: u64,
+    /// Name of the worker; none: host and process.
+    pub(crate) worker_name: Option<String>,
+    /// Where it keeps models and makes renders, absolute.
+    pub(crate) worker_dir: PathBuf,
+    /// How long renders may go on when it is stopped.
+    pub(crate) worker_grace: Duration,
     /// What frames are drawn and encoded with.
     pub(crate) machine: Machine,
     /// Where metrics are read.
@@ -98,6 +108,14 @@ impl Config {
             shutdown: Duration::from_secs(lookup.count(&row::SHUTDOWN_SECONDS)?),
             worker_slots: slots.map(|_set| lookup.count(&row::WORKER_SLOTS)).transpose()?,
             render_timeout: Duration::from_secs(lookup.count(&row::RENDER_TIMEOUT_SECONDS)?),
+            render_memory_bytes: lookup.count::<u64>(&row::RENDER_MEMORY_MB)? << 20,
+            model_cache_bytes: lookup.count::<u64>(&row::MODEL_CACHE_MB)? << 20,
+            worker_name: text(&row::WORKER_NAME)?,
+            worker_dir: match lookup.find(&row::WORKER_DIR)? {
+                Some(found) => std::path::absolute(found.path()).context("no current folder")?,
+                None => data_dir.join("worker"),
+            },
+            worker_grace: Duration::from_secs(lookup.count(&row::WORKER_GRACE_SECONDS)?),
             machine: Machine::find(&lookup)?,
             metrics_listen: lookup.find(&row::METRICS_LISTEN)?.map(|found| found.parse(address)).transpose()?,
             logs_are_json: one_of(&lookup, &row::LOG_FORMAT, ["text", "json"])? == "json",

@@ -131,6 +131,16 @@ rows! {
     RENDER_TIMEOUT_SECONDS: Worker, "render_timeout_seconds", "render-timeout-seconds", "SECONDS",
         Default::Number(3600),
         "A render that takes longer fails";
+    RENDER_MEMORY_MB: Worker, "render_memory_mb", "render-memory-mb", "MB", Default::Number(8192),
+        "A render that takes more memory, its encoders included, fails";
+    MODEL_CACHE_MB: Worker, "model_cache_mb", "model-cache-mb", "MB", Default::Number(10_240),
+        "Models that are kept on this machine for further renders";
+    WORKER_NAME: Worker, "worker_name", "worker-name", "NAME", Default::Otherwise("host and process"),
+        "Name of this worker in the database and the log";
+    WORKER_DIR: Worker, "worker_dir", "worker-dir", "DIR", Default::Otherwise("`<data>/worker`"),
+        "Folder of this machine's disk for models and for renders that are being made";
+    WORKER_GRACE_SECONDS: Worker, "worker_grace_seconds", "worker-grace-seconds", "SECONDS", Default::Number(30),
+        "How long renders may go on when the worker is stopped; the rest is given back";
     ADAPTER: Machine, "adapter", "adapter", "NAME", Default::Otherwise("the best there is"),
         "Part of an adapter's name, or cpu for a software driver";
     FFMPEG: Machine, "ffmpeg", "ffmpeg", "PROGRAM", Default::Text("ffmpeg"),

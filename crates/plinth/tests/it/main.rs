@@ -7,6 +7,7 @@ mod render;
 mod stop;
 mod tiers;
 mod usage;
+mod worker;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output};
