@@ -15,7 +15,7 @@ pub fn schema() -> Value {
         schema["description"] = Value::from(format!("Another name of {name}."));
         Some(((*alias).to_owned(), schema))
     });
-    object_schema(properties().chain(aliases).collect())
+    object_schema(&properties().chain(aliases).collect())
 }
 
 /// JSON Schema of render settings as they are echoed: aliases resolved, with the server's stamps.
@@ -23,14 +23,14 @@ pub fn echoed_schema() -> Value {
     let stamps = STAMPED.iter().map(|key| {
         ((*key).to_owned(), json!({"type": "boolean", "readOnly": true, "description": "Set by the server."}))
     });
-    object_schema(properties().chain(stamps).collect())
+    object_schema(&properties().chain(stamps).collect())
 }
 
 fn properties() -> impl Iterator<Item = (String, Value)> {
     TABLE.iter().map(|row| (row.key.to_owned(), field_schema(row)))
 }
 
-fn object_schema(properties: Map<String, Value>) -> Value {
+fn object_schema(properties: &Map<String, Value>) -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "renderSettings",
