@@ -54,7 +54,11 @@ async fn a_model_that_is_no_model_any_more_is_a_bad_model() {
 async fn what_the_settings_name_must_be_there_and_belong_to_the_workspace() {
     for (settings, code, words) in [
         (json!({"bgImageId": "abcdefghijkl"}), "overlay_missing", "the overlay 'abcdefghijkl' was deleted or belongs"),
-        (json!({"envId": "abcdefghijkl"}), "env_download_failed", "the environment 'abcdefghijkl' was deleted or belongs"),
+        (
+            json!({"envId": "abcdefghijkl"}),
+            "env_download_failed",
+            "the environment 'abcdefghijkl' was deleted or belongs",
+        ),
         (json!({"envId": "../secret"}), "env_download_failed", "the environment '../secret' was deleted"),
     ] {
         let house = House::new().await;
@@ -135,7 +139,8 @@ async fn a_render_over_its_time_is_ended() {
 async fn a_render_over_its_memory_is_ended() {
     let house = House::new().await;
     let id = house.order("chair", endless()).await;
-    let script = "if ! grep -q '\"render\"' \"$3/job.json\"; then exec \"$@\"; fi\nexec setsid -w tail -c 400M /dev/zero";
+    let script =
+        "if ! grep -q '\"render\"' \"$3/job.json\"; then exec \"$@\"; fi\nexec setsid -w tail -c 400M /dev/zero";
     let mut options = house.options_with(script);
     options.memory_bytes = 100 << 20;
     let render = house.outcome(&id, options).await;

@@ -98,7 +98,8 @@ async fn a_job_sees_no_secrets_and_is_bounded() {
     let worker = Process::start_by(program, &house);
     house.until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
     let [(job, _line)] = jobs(&house).try_into().unwrap();
-    let about = |what: &str| String::from_utf8_lossy(&std::fs::read(format!("/proc/{job}/{what}")).unwrap()).into_owned();
+    let about =
+        |what: &str| String::from_utf8_lossy(&std::fs::read(format!("/proc/{job}/{what}")).unwrap()).into_owned();
     let environment = about("environ");
     assert!(!environment.contains("canary") && !environment.contains("sqlite"), "{environment}");
     assert!(environment.contains("LP_NUM_THREADS=2"), "{environment}");

@@ -32,7 +32,8 @@ async fn a_render_ends_with_all_its_files_and_is_streamable() {
         assert_eq!(file.content_type, kind);
         assert!(file.blob.size > 500, "{output:?}: {}", file.blob.size);
     }
-    let packaged = house.until(&id, |render| render.hls_status != HlsStatus::Pending && !is_packaging(render.hls_status));
+    let packaged =
+        house.until(&id, |render| render.hls_status != HlsStatus::Pending && !is_packaging(render.hls_status));
     assert_eq!(packaged.await.hls_status, HlsStatus::Ready);
     for name in ["master.m3u8", "thumbnails.vtt"] {
         house.service.hls_file(&house.caller, &id, name).await.unwrap();
@@ -88,7 +89,11 @@ async fn previews_and_free_renders_carry_a_mark_and_paid_ones_do_not() {
     let log = std::fs::read_to_string(log).unwrap();
     let jobs: Vec<&str> = log.lines().filter(|line| line.contains("watermark")).collect();
     let sorted = |line: &str| line.split(' ').map(str::to_owned).collect::<BTreeSet<_>>();
-    let expected = ["quality:share watermark:true", "length:0.04 quality:share watermark:false", "length:0.04 quality:share watermark:true"];
+    let expected = [
+        "quality:share watermark:true",
+        "length:0.04 quality:share watermark:false",
+        "length:0.04 quality:share watermark:true",
+    ];
     assert_eq!(jobs.iter().map(|line| sorted(line)).collect::<Vec<_>>(), expected.map(sorted));
 }
 
