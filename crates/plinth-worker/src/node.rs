@@ -44,7 +44,7 @@ pub(crate) struct Node {
 /// What a slot does.
 enum Work {
     Render(Vec<Claim>),
-    Package(Claim),
+    Package(Box<Claim>),
 }
 
 /// Takes waiting renders and packagings until `stop` is cancelled; then lets what runs go on for the grace time, and gives
@@ -128,7 +128,7 @@ fn tell_of_panic(ended: Option<Result<(), tokio::task::JoinError>>) {
 fn jittered(pause: Duration) -> Duration {
     // The only source of randomness in the standard library.
     let random = RandomState::new().hash_one(0_u8);
-    pause.mul_f64(0.75 + 0.5 * f64::from(random as u32) / f64::from(u32::MAX))
+    pause.mul_f64(0.75 + 0.5 * random as f64 / u64::MAX as f64)
 }
 
 impl Node {
@@ -139,7 +139,7 @@ impl Node {
             if package {
                 if let Some(claim) = service.claim_packaging(&options.name).await? {
                     metrics::counter!("plinth_worker_claims_total", "kind" => "package").increment(1);
-                    return Ok(Some(Work::Package(claim)));
+                    return Ok(Some(Work::Package(Box::new(claim))));
                 }
             } else {
                 let claims = service.claim_renders(&options.name, GROUP).await?;
@@ -156,11 +156,11 @@ impl Node {
         let (node, kill) = (Arc::clone(self), kill.clone());
         let (claim, what) = match &work {
             Work::Render(claims) => (claims.first(), "render"),
-            Work::Package(claim) => (Some(claim), "package"),
+            Work::Package(claim) => (Some(&**claim), "package"),
         };
         let Some(claim) = claim else { return };
-        let render = &claim.render;
-        let span = tracing::info_span!("job", what, render.id = %render.id, render.attempt = render.attempt);
+        let row = &claim.render;
+        let span = tracing::info_span!("job", what, render.id = %row.id, render.attempt = row.attempt);
         let job = async move {
             let gauge = metrics::gauge!("plinth_worker_running");
             gauge.increment(1);
@@ -169,15 +169,10 @@ impl Node {
                 Work::Render(claims) => render(&node, claims, &kill).await,
                 Work::Package(claim) => package(&node, claim, &kill).await,
             }
-            tracing::info!(job.duration_ms = begin.elapsed().as_millis() as u64, "the job ended");
+            tracing::info!(job.duration_secs = begin.elapsed().as_secs_f64(), "the job ended");
             gauge.decrement(1);
         };
         running.spawn(job.instrument(span));
-    }
-
-    /// Notes how long a stage took.
-    pub(crate) fn took(&self, stage: &'static str, begin: Instant) {
-        metrics::histogram!("plinth_worker_job_seconds", "stage" => stage).record(begin.elapsed());
     }
 
     /// Runs a job in its folder, in a process of its own. `posters_written` hears when the posters are there.

@@ -14,7 +14,7 @@ use crate::fetch::download;
 use crate::hold::Hold;
 use crate::node::Node;
 use crate::outputs::OUT;
-use crate::report::report;
+use crate::report::{report, took};
 use crate::stop::{Stop, or_cut};
 use crate::upload::upload_package;
 
@@ -56,7 +56,7 @@ async fn make(node: &Node, claim: &Claim, cut: &CancellationToken) -> Result<(),
         Ok(())
     };
     or_cut(cut, store).await?;
-    node.took("package", begin);
+    took("package", begin);
     Ok(())
 }
 

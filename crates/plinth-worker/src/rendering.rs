@@ -21,7 +21,7 @@ use crate::hold::Hold;
 use crate::models::fetch_model;
 use crate::node::Node;
 use crate::outputs::{OUT, POSTERS, files, outputs};
-use crate::report::report;
+use crate::report::{report, took};
 use crate::stop::{Stop, or_cut};
 use crate::upload::upload_render;
 
@@ -73,13 +73,13 @@ async fn make(node: &Node, claims: &[Claim], cut: &CancellationToken) -> Result<
         .collect();
     let begin = Instant::now();
     let (task, mut warnings) = or_cut(cut, group.prepare(first, &settings)).await?;
-    node.took("fetch", begin);
+    took("fetch", begin);
     let begin = Instant::now();
     warnings.extend(group.draw(task, &mut parts).await?);
-    node.took("render", begin);
+    took("render", begin);
     let begin = Instant::now();
     or_cut(cut, group.store(&mut parts, &warnings)).await?;
-    node.took("upload", begin);
+    took("upload", begin);
     Ok(())
 }
 

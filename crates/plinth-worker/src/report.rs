@@ -1,6 +1,6 @@
-//! Telling the service how a job went.
+//! Telling the service, and whoever measures, how a job went.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plinth_service::jobs::LeaseLost;
 use plinth_spec::id::RenderId;
@@ -41,11 +41,13 @@ where
 }
 
 fn noted(what: &'static str, id: &RenderId, answer: Result<(), LeaseLost>) -> bool {
-    match answer {
-        Ok(()) => true,
-        Err(LeaseLost) => {
-            tracing::info!(render.id = %id, "the report '{what}' came too late");
-            false
-        }
+    if answer == Err(LeaseLost) {
+        tracing::info!(render.id = %id, "the report '{what}' came too late");
     }
+    answer.is_ok()
+}
+
+/// Measures how long a stage of a job took.
+pub(crate) fn took(stage: &'static str, begin: Instant) {
+    metrics::histogram!("plinth_worker_job_seconds", "stage" => stage).record(begin.elapsed());
 }

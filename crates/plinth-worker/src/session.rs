@@ -29,8 +29,7 @@ pub(crate) fn kill(session: u32) {
             return;
         }
         for member in members {
-            // One that has ended meanwhile is what is wanted.
-            drop(kill_process(member.pid, Signal::KILL));
+            let _ended_meanwhile = kill_process(member.pid, Signal::KILL);
         }
         thread::sleep(BETWEEN_LOOKS);
     }

@@ -35,14 +35,15 @@ pub(crate) async fn upload_package(
     claim: &Claim,
     names: &[String],
 ) -> Result<(), StoreError> {
-    let (lists, media): (Vec<&String>, Vec<&String>) = names.iter().partition(|name| name.ends_with(".m3u8"));
-    let (masters, lists): (Vec<&String>, Vec<&String>) = lists.into_iter().partition(|name| !name.contains('/'));
+    let is_list = |name: &String| Path::new(name).extension().is_some_and(|kind| kind == "m3u8");
+    let (lists, media): (Vec<String>, Vec<String>) = names.iter().cloned().partition(is_list);
+    let (masters, lists): (Vec<String>, Vec<String>) = lists.into_iter().partition(|name| !name.contains('/'));
     for names in [media, lists, masters] {
         let puts = names.into_iter().map(|name| async move {
             let render = &claim.render;
             let attempt = render.files_attempt.unwrap_or(render.attempt);
-            let key = ObjectKey::Hls(&render.id, attempt, render.hls_attempt, name);
-            store.put_file(&key, &file_in(folder, name)?).await.map(drop)
+            let key = ObjectKey::Hls(&render.id, attempt, render.hls_attempt, &name);
+            store.put_file(&key, &file_in(folder, &name)?).await.map(drop)
         });
         stream::iter(puts).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
     }

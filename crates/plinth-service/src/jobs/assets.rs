@@ -88,11 +88,11 @@ impl Service {
             };
         }
         for (id, material) in named.textures {
-            match find_texture(&mut conn, render, &id).await? {
-                Some(image) => drop(assets.images.insert(id, image)),
-                None => {
-                    assets.warnings.push(format!("material '{material}' keeps its map: there is no texture '{id}'"))
-                }
+            if let Some(image) = find_texture(&mut conn, render, &id).await? {
+                assets.images.insert(id, image);
+            } else {
+                let words = format!("material '{material}' keeps its map: there is no texture '{id}'");
+                assets.warnings.push(words);
             }
         }
         Ok(Ok(assets))
