@@ -4,6 +4,7 @@
 mod glb;
 mod info;
 mod render;
+mod serve;
 mod stop;
 mod tiers;
 mod usage;
