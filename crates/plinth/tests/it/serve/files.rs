@@ -43,9 +43,9 @@ async fn a_staged_upload_becomes_a_model(served: Served) {
 
 async fn a_model_is_downloaded_in_parts(served: Served) {
     let client = &served.client;
-    let made = client.upload("chair \"1\"; ü", None).await;
+    let made = client.upload("chair ü; 1", None).await;
     let path = format!("/models/{}/file", made.text("modelId"));
-    let glb = glb_with_triangle("chair \"1\"; ü");
+    let glb = glb_with_triangle("chair ü; 1");
     let ask = async |method: Method, range: &'static str| {
         let request = client.request(method, &path).header("range", range);
         let answer = request.send().await.unwrap();
@@ -54,7 +54,7 @@ async fn a_model_is_downloaded_in_parts(served: Served) {
     let (status, headers, bytes) = ask(Method::GET, "bytes=0-").await;
     assert_eq!((status, bytes.as_ref()), (206, glb.as_slice()));
     let name = headers["content-disposition"].to_str().unwrap();
-    assert!(name.starts_with("attachment; ") && name.contains("filename*=UTF-8''chair%20%221%22%3B%20%C3%BC.glb"), "{name}");
+    assert!(name.starts_with("attachment; ") && name.contains("filename*=UTF-8''chair%20%C3%BC%3B%201.glb"), "{name}");
     let (status, headers, bytes) = ask(Method::GET, "bytes=-4").await;
     assert_eq!((status, bytes.as_ref()), (206, &glb[glb.len() - 4..]));
     assert_eq!(headers["content-range"].to_str().unwrap(), format!("bytes {}-{}/{}", glb.len() - 4, glb.len() - 1, glb.len()));

@@ -7,6 +7,7 @@ mod files;
 mod form;
 mod ingest;
 mod limits;
+mod load;
 mod money;
 mod operation;
 mod server;
