@@ -49,6 +49,8 @@ pub struct MediaPlan {
     pub small_poster: Option<PathBuf>,
     /// The frame that posters show.
     pub poster_frame: u32,
+    /// Posters get their names as soon as they are drawn, not when everything is complete; they stay if the rest fails.
+    pub posters_early: bool,
     /// sRGB colour under transparent frames in everything but a ProRes video.
     pub background: [u8; 3],
     /// Whether every output is marked as not paid for.
@@ -113,7 +115,7 @@ struct AlphaTrack {
     planes: Yuva444p10,
 }
 
-/// Takes frames and writes all planned files. Dropped before [`Self::finish`], it leaves none.
+/// Takes frames and writes all planned files. Dropped before [`Self::finish`], it leaves none but early posters.
 pub struct MediaWriter<'a> {
     plan: MediaPlan,
     stop: &'a AtomicBool,
@@ -122,6 +124,8 @@ pub struct MediaWriter<'a> {
     alpha: Option<AlphaTrack>,
     tracks: Vec<Track>,
     posters: Vec<Poster>,
+    /// Posters that have their names already.
+    kept: Vec<WrittenFile>,
     /// Where the video goes a second time, when it is a web video already.
     web_copy: Option<Partial>,
     next: u32,
@@ -161,7 +165,7 @@ impl<'a> MediaWriter<'a> {
         }
         let canvas = Canvas::new(plan.width, plan.height);
         let mark = plan.watermark.then(|| Watermark::new(plan.width, plan.height));
-        Ok(Self { stop, canvas, mark, alpha, tracks, posters, web_copy, next: 0, plan })
+        Ok(Self { stop, canvas, mark, alpha, tracks, posters, kept: Vec::new(), web_copy, next: 0, plan })
     }
 
     fn take(&mut self, frame: &Frame) -> Result<(), MediaError> {
@@ -205,6 +209,11 @@ impl<'a> MediaWriter<'a> {
                     crate::png::write(path, target, &small)?;
                 }
             }
+            if self.plan.posters_early {
+                for Poster { kind, partial, width, height } in self.posters.drain(..) {
+                    self.kept.push(keep(kind, partial, (width, height))?);
+                }
+            }
         }
         Ok(())
     }
@@ -235,13 +244,11 @@ impl<'a> MediaWriter<'a> {
             done.push(("web", partial, whole));
         }
         done.extend(self.posters.into_iter().map(|p| (p.kind, p.partial, (p.width, p.height))));
-        let files = done
+        let mut files = done
             .into_iter()
-            .map(|(kind, partial, (width, height))| {
-                let (path, bytes) = partial.keep()?;
-                Ok(WrittenFile { kind, path, bytes, width, height })
-            })
-            .collect::<Result<_, MediaError>>()?;
+            .map(|(kind, partial, size)| keep(kind, partial, size))
+            .collect::<Result<Vec<_>, MediaError>>()?;
+        files.extend(self.kept);
         Ok(MediaReport { files })
     }
 }
@@ -275,6 +282,12 @@ fn verify(partial: &Partial, frames: u32) -> Result<(), MediaError> {
         Ok(None) => Err(incomplete("it is cut off".to_owned())),
         Err(error) => Err(incomplete(error.to_string())),
     }
+}
+
+/// Gives a complete file its name.
+fn keep(kind: &'static str, partial: Partial, (width, height): (u32, u32)) -> Result<WrittenFile, MediaError> {
+    let (path, bytes) = partial.keep()?;
+    Ok(WrittenFile { kind, path, bytes, width, height })
 }
 
 fn copy(from: &Path, to: &Partial) -> Result<(), MediaError> {

@@ -14,6 +14,7 @@ use plinth_scene::{EnvironmentMap, Scene, build_scene};
 use plinth_spec::RenderSettings;
 use plinth_spec::quality::FRAMES_PER_SECOND;
 use plinth_spec::settings::Effect;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::failure::JobError;
@@ -22,7 +23,8 @@ use crate::progress::{Clock, Progress, Stage};
 use crate::sink::{Cancelled, WatchedSink};
 
 /// What is to be written, and where.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Outputs {
     /// The video in full size.
     pub video: Option<PathBuf>,
@@ -60,6 +62,8 @@ pub struct Job {
     pub adapter: Option<String>,
     /// The ffmpeg to call.
     pub ffmpeg: PathBuf,
+    /// Posters appear as soon as they are drawn; everything else when all is complete.
+    pub posters_early: bool,
     /// Whether the manifest carries a hash of all frames.
     pub hash_frames: bool,
     /// Whether the manifest says how long each pass takes. Frames do not overlap then.
@@ -199,6 +203,7 @@ fn plan(job: &Job, width: u32, height: u32, frames: u32, poster_frame: u32) -> M
         poster: outputs.poster.clone(),
         small_poster: outputs.small_poster.clone(),
         poster_frame,
+        posters_early: job.posters_early,
         background: job.settings.background().color,
         watermark: job.watermark,
     }

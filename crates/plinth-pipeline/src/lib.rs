@@ -2,13 +2,17 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "frame counts come from lengths of minutes")]
 
+pub mod child;
+
+mod environment;
 mod failure;
 mod job;
 mod manifest;
 mod progress;
 mod sink;
 
-pub use failure::{JobError, failure_code};
+pub use environment::{EnvironmentError, EnvironmentFiles};
+pub use failure::{JobError, failure_code, failure_message};
 pub use job::{Job, Outputs, run};
 pub use manifest::{Manifest, ManifestFile, Timings};
 pub use progress::{Progress, Stage};

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a job made, for machines.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
     /// Version of the program.
@@ -31,7 +31,7 @@ pub struct Manifest {
 }
 
 /// One file.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ManifestFile {
     /// `video`, `web`, `thumb`, `poster` or `smallPoster`.
     pub kind: String,
@@ -46,7 +46,7 @@ pub struct ManifestFile {
 }
 
 /// Seconds by stage.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Timings {
     /// Start to the model read and the device open.

@@ -26,6 +26,7 @@ fn job(folder: &Path) -> Job {
         watermark: false,
         adapter: None,
         ffmpeg: PathBuf::from("ffmpeg"),
+        posters_early: false,
         hash_frames: false,
         time_passes: false,
     }

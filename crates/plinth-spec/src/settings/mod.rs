@@ -1,6 +1,7 @@
 //! Render settings: one table of fields, from which parsing, schema and documentation derive.
 
 mod error;
+mod frames;
 mod groups;
 mod nested;
 mod parse;
@@ -10,5 +11,5 @@ mod table;
 pub use error::{SettingsError, SettingsErrorKind};
 pub use groups::*;
 pub use parse::ParseOptions;
-pub use reference::{markdown_table, not_yet_rendered, schema};
+pub use reference::{echoed_schema, markdown_table, not_yet_rendered, schema};
 pub use table::{Group, Kind, Rendered, Row, TABLE, row};

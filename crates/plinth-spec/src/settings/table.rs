@@ -239,6 +239,6 @@ pub const TABLE: &[Row] = &[
     later("swayIntensity", G::Post, number(0.0, 2.0), None, "", "How much it moves."),
     later("materialEdits", G::Material, Kind::Nested(Nested::MaterialEdits), None, "", "Changes of materials, by material name."),
     later("decals", G::Material, Kind::Nested(Nested::Decals), None, "", "Images stuck onto the model."),
-    later("datasetQuality", G::Dataset, Kind::Choice(&DatasetQuality::NAMES), None, "", "Number and size of the views."),
+    later("datasetQuality", G::Dataset, Kind::Choice(&DatasetQuality::NAMES), Some("\"100x800\""), "", "Number and size of the views."),
     later("coverage", G::Dataset, Kind::Choice(&["hemisphere", "sphere"]), Some("\"hemisphere\""), "", "Where the views stand."),
 ];

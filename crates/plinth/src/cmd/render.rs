@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use plinth_pipeline::{Job, JobError, Stage, run as run_job};
+use plinth_pipeline::{EnvironmentFiles, Job, JobError, Stage, run as run_job};
 use plinth_spec::RenderSettings;
 use plinth_spec::settings::{Output, ParseOptions, not_yet_rendered};
 use serde_json::Value;
 
 use super::progress::Shown;
 use super::{Usage, environment, flags, outputs, plain};
+use crate::config::{self, Group, Machine};
 use crate::stop::Stop;
 
 const EXAMPLES: &str = "\
@@ -42,8 +43,7 @@ pub(crate) fn command() -> Command {
         .arg(switch("profile").help("Say how long each pass takes; frames are drawn one after the other meanwhile"))
         .arg(switch("hash").help("Add a SHA-256 over all frames to that object"))
         .arg(switch("quiet").short('q').help("No progress"))
-        .arg(super::adapter_arg())
-        .arg(super::ffmpeg_arg())
+        .args(config::args(&[Group::Machine]))
         .args(flags::args())
 }
 
@@ -54,15 +54,17 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     for name in not_yet_rendered(&settings) {
         eprintln!("plinth: warning: the setting {name} does not change the picture yet");
     }
+    let machine = Machine::read(args)?;
     let stop = Stop::listen().context("signals cannot be caught")?;
     let path: &PathBuf = args.get_one("model").context("MODEL is missing")?;
     let job = Job {
         model: read_model(path)?,
-        environment: environment::read(&environment)?,
+        environment: environment.as_ref().map(EnvironmentFiles::read).transpose()?,
         outputs,
         watermark: false,
-        adapter: super::adapter(args),
-        ffmpeg: super::ffmpeg(args),
+        adapter: machine.adapter,
+        ffmpeg: machine.ffmpeg,
+        posters_early: false,
         hash_frames: args.get_flag("hash"),
         time_passes: args.get_flag("profile"),
         settings,

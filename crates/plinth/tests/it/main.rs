@@ -4,9 +4,11 @@
 mod glb;
 mod info;
 mod render;
+mod serve;
 mod stop;
 mod tiers;
 mod usage;
+mod worker;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output};

@@ -1,0 +1,126 @@
+//! Renders that go well.
+
+use std::collections::BTreeSet;
+
+use plinth_db::renders;
+use plinth_service::delivery::RenderOutput;
+use plinth_spec::funding::Pool;
+use plinth_spec::id::RenderId;
+use plinth_spec::state::{HlsStatus, RenderStatus};
+use plinth_worker::WorkerOptions;
+use serde_json::json;
+
+use super::house::{House, tiny};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_render_ends_with_all_its_files_and_is_streamable() {
+    let house = House::new().await;
+    let id = house.order("chair", json!({"quality": "share", "length": 0.5})).await;
+    let worker = house.work(house.options());
+    let render = house.end_of(&id).await;
+    assert_eq!((render.status, &render.error_message), (RenderStatus::Done, &None));
+    assert!(render.has_web_variant && render.has_thumb && render.file_size > Some(1000), "{render:?}");
+    let outputs = [
+        (RenderOutput::Video, "video/mp4"),
+        (RenderOutput::Web, "video/mp4"),
+        (RenderOutput::Thumb, "video/mp4"),
+        (RenderOutput::FullPoster, "image/png"),
+        (RenderOutput::Poster, "image/png"),
+    ];
+    for (output, kind) in outputs {
+        let file = house.service.render_file(&house.caller, &id, output).await.unwrap();
+        assert_eq!(file.content_type, kind);
+        assert!(file.blob.size > 500, "{output:?}: {}", file.blob.size);
+    }
+    let packaged =
+        house.until(&id, |render| render.hls_status != HlsStatus::Pending && !is_packaging(render.hls_status));
+    assert_eq!(packaged.await.hls_status, HlsStatus::Ready);
+    for name in ["master.m3u8", "thumbnails.vtt"] {
+        house.service.hls_file(&house.caller, &id, name).await.unwrap();
+    }
+    worker.stop().await;
+    assert_eq!(house.jobs(), Vec::<std::path::PathBuf>::new(), "nothing is left of the jobs");
+    assert_eq!(house.credits().await, 99);
+}
+
+fn is_packaging(status: HlsStatus) -> bool {
+    status == HlsStatus::Processing
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn equal_frames_are_drawn_once_and_stored_for_each() {
+    let house = House::new().await;
+    let (model, first) = house.upload("chair", Some(tiny())).await;
+    let again = json!({"quality": "share", "length": 0.04, "shadows": true});
+    let second = house.order_again(&model, again, "second").await;
+    let other = house.order_again(&model, json!({"quality": "share", "length": 0.08}), "other").await;
+    let log = house.folder.path().join("log");
+    let options = house.options_with(&format!("grep -o '\"render\"' \"$3/job.json\" >>{}\nexec \"$@\"", log.display()));
+    let worker = house.work(options);
+    let ended = [house.end_of(&first).await, house.end_of(&second).await, house.end_of(&other).await];
+    worker.stop().await;
+    assert!(ended.iter().all(|render| render.status == RenderStatus::Done), "{ended:?}");
+    assert_eq!(ended[0].file_size, ended[1].file_size);
+    assert_eq!(std::fs::read_to_string(log).unwrap().lines().count(), 2, "two of the three share their frames");
+    for id in [&first, &second] {
+        house.service.render_file(&house.caller, id, RenderOutput::Video).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn previews_and_free_renders_carry_a_mark_and_paid_ones_do_not() {
+    let house = House::new().await;
+    let (model, preview) = house.upload("chair", None).await;
+    let paid = house.order_again(&model, tiny(), "paid").await;
+    house.grant(Pool::Paid, -99).await;
+    house.grant(Pool::Free, 10).await;
+    let free = house.order_again(&model, tiny(), "free").await;
+    let log = house.folder.path().join("log");
+    let options = house.options_with(&format!(
+        "grep -o '\"quality\":\"[a-z]*\"\\|\"length\":[0-9.]*\\|\"watermark\":[a-z]*' \"$3/job.json\" | xargs >>{}\nexec \"$@\"",
+        log.display()
+    ));
+    let worker = house.work(options);
+    let ended = [house.end_of(&preview).await, house.end_of(&paid).await, house.end_of(&free).await];
+    worker.stop().await;
+    assert!(ended.iter().all(|render| render.status == RenderStatus::Done), "{ended:?}");
+    assert_eq!((ended[0].is_system_preview, ended[0].hls_status), (true, HlsStatus::Skipped));
+    assert_eq!((ended[1].is_preview, ended[2].is_preview), (false, true));
+    let log = std::fs::read_to_string(log).unwrap();
+    let jobs: Vec<&str> = log.lines().filter(|line| line.contains("watermark")).collect();
+    let sorted = |line: &str| line.split(' ').map(str::to_owned).collect::<BTreeSet<_>>();
+    let expected = [
+        "quality:share watermark:true",
+        "length:0.04 quality:share watermark:false",
+        "length:0.04 quality:share watermark:true",
+    ];
+    assert_eq!(jobs.iter().map(|line| sorted(line)).collect::<Vec<_>>(), expected.map(sorted));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_workers_make_each_render_once() {
+    let house = House::for_many_machines().await;
+    let (model, first) = house.upload("chair", Some(tiny())).await;
+    let mut ids = vec![first];
+    for n in 2..=8 {
+        let settings = json!({"quality": "share", "length": f64::from(n) * 0.04});
+        ids.push(house.order_again(&model, settings, &n.to_string()).await);
+    }
+    let workers = ["a", "b"].map(|name| house.work(WorkerOptions { name: name.to_owned(), ..house.options() }));
+    for id in &ids {
+        let render = house.end_of(id).await;
+        assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+    }
+    for id in &ids {
+        house.until(id, |render| render.hls_ready).await;
+    }
+    for worker in workers {
+        worker.stop().await;
+    }
+    let mut conn = house.service.db().read().await.unwrap();
+    for id in &ids {
+        let row = renders::find_anywhere(&mut conn, &RenderId::parse(id).unwrap()).await.unwrap().unwrap();
+        assert_eq!((row.attempt, row.files_attempt, row.hls_attempt), (1, Some(1), 1));
+    }
+    house.credits().await;
+}
