@@ -6,7 +6,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export PLINTH ?= $(or $(CARGO_TARGET_DIR),target)/debug/plinth
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo serve test lint fuzz bench fidelity generate
+.PHONY: help setup build demo serve test lint crash fuzz bench fidelity generate
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,6 +36,10 @@ lint: setup ## check format, lints, layers, and licences where cargo-deny is ins
 	@scripts/layers.sh
 	@if cargo deny --version >/dev/null 2>&1; then set -x; cargo deny check; \
 	else echo "cargo-deny is not installed: licences and advisories are not checked"; fi
+
+crash: setup ## kill servers and workers at random moments (ROUNDS=20, ORDERS=200, SEED=a number)
+	CRASH_ROUNDS=$(or $(ROUNDS),20) CRASH_ORDERS=$(or $(ORDERS),200) $(addprefix CRASH_SEED=,$(SEED)) \
+		cargo test --workspace --test it -- --nocapture --test-threads 1 serve::crash
 
 fuzz: setup ## feed damaged files to the readers (SECONDS_EACH=60, TARGETS="load_glb obj_zip")
 	@fuzz/fuzz.sh

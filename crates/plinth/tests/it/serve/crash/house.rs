@@ -40,7 +40,7 @@ impl Drop for Worker {
 }
 
 impl House {
-    pub(super) async fn open(place: Place) -> Self {
+    pub(super) fn open(place: Place) -> Self {
         let token = place.account(EMAIL);
         place.admin(&["credits", "grant", EMAIL, CREDITS]);
         let workers = std::array::from_fn(|_| Mutex::new(None));
@@ -139,7 +139,7 @@ impl House {
     }
 
     /// Ends all processes. None of their jobs may be left.
-    pub(super) fn close(self) {
+    pub(super) fn close(&self) {
         self.kill_server();
         (0..WORKERS).for_each(|worker| self.kill_worker(worker));
         let begin = Instant::now();
@@ -163,8 +163,7 @@ impl House {
 /// Whether a render and its packaging are over.
 fn has_ended(render: &Value) -> bool {
     let is = |name: &str, those: &[&str]| those.contains(&render[name].as_str().unwrap());
-    is("status", &["error", "failed"])
-        || is("status", &["done"]) && is("hlsStatus", &["ready", "failed", "skipped"])
+    is("status", &["error", "failed"]) || is("status", &["done"]) && is("hlsStatus", &["ready", "failed", "skipped"])
 }
 
 /// The answer, unless the connection broke before its end.

@@ -11,6 +11,7 @@ mod orders;
 mod strikes;
 
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Instant;
 
 use house::House;
@@ -45,12 +46,14 @@ async fn round(place: Place, seed: u64, orders: usize) {
     let begin = Instant::now();
     let mut random = fastrand::Rng::with_seed(seed);
     let place = place.set("PLINTH_FREE_UPLOADS_PER_DAY", "1000000").set("PLINTH_LEASE_SECONDS", "2");
-    let house = House::open(place.set("PLINTH_RATE_LIMIT_PER_MINUTE", "1000000").set("PLINTH_ADAPTER", "cpu")).await;
+    let place = place.set("PLINTH_RATE_LIMIT_PER_MINUTE", "1000000").set("PLINTH_ADAPTER", "cpu");
+    let house = Arc::new(House::open(place));
     let model = house.upload("first").await;
     let list: Vec<Order> = (0..orders).map(|number| Order::any(number, &mut random)).collect();
     let strikes = orders.div_ceil(ORDERS_A_STRIKE);
-    let (told, struck) =
-        tokio::join!(orders::place(&house, &model, list, AT_ONCE), strikes::strike(&house, strikes, &mut random));
+    let struck = tokio::spawn(strikes::strike(Arc::clone(&house), strikes, random));
+    let told = orders::place(&house, &model, list, AT_ONCE).await;
+    let struck = struck.await.unwrap();
     let renders = house.until_all_have_ended().await;
     let sums = check::all(&house, &told, &renders).await;
     println!("  {struck}; {sums}; {:.0} s", begin.elapsed().as_secs_f64());

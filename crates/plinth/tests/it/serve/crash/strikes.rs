@@ -1,6 +1,7 @@
 //! What happens to processes meanwhile.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::sleep;
@@ -28,7 +29,7 @@ impl fmt::Display for Struck {
 }
 
 /// Strikes so many times. In the end everything runs.
-pub(super) async fn strike(house: &House, times: usize, random: &mut fastrand::Rng) -> Struck {
+pub(super) async fn strike(house: Arc<House>, times: usize, mut random: fastrand::Rng) -> Struck {
     let mut struck = Struck::default();
     for _ in 0..times {
         sleep(Duration::from_millis(random.u64(BETWEEN))).await;
@@ -36,13 +37,13 @@ pub(super) async fn strike(house: &House, times: usize, random: &mut fastrand::R
         match random.u8(..10) {
             0..4 => {
                 house.kill_server();
-                pause(random).await;
+                pause(&mut random).await;
                 house.start_server();
                 struck.servers += 1;
             }
             4..8 => {
                 house.kill_worker(worker);
-                pause(random).await;
+                pause(&mut random).await;
                 house.start_worker(worker);
                 struck.workers += 1;
             }
