@@ -127,10 +127,6 @@ impl Server {
         (rest, code)
     }
 
-    /// Its process.
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
-    }
 }
 
 impl Drop for Server {
