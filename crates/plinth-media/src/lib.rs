@@ -1,8 +1,10 @@
-//! Frames become files: MP4, MOV and PNG.
+//! Frames become files: MP4, MOV and PNG; finished videos become streamable.
 //!
 //! [`MediaWriter`] takes frames in order and feeds every output from them: each encoder is an ffmpeg process of its
 //! own behind a bounded queue, so memory does not grow with the length of a video and encoding runs beside rendering.
 //! Files appear under their names only when all of them are complete.
+//!
+//! [`hls::package`] makes a finished video streamable. [`Watermark`] marks what nobody paid for.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -19,8 +21,10 @@ pub mod hls;
 mod partial;
 mod png;
 mod resize;
+mod watermark;
 mod writer;
 
 pub use error::MediaError;
 pub use ffmpeg::{Capabilities, ffmpeg_version, probe};
+pub use watermark::Watermark;
 pub use writer::{MediaPlan, MediaReport, MediaWriter, WrittenFile};

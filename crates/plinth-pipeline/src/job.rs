@@ -56,6 +56,8 @@ pub struct Job {
     pub environment: Option<EnvironmentMap>,
     /// What is to be written.
     pub outputs: Outputs,
+    /// Whether every output is marked as not paid for.
+    pub watermark: bool,
     /// Part of an adapter's name, or `cpu`; `None`: the best there is.
     pub adapter: Option<String>,
     /// The ffmpeg to call.
@@ -203,6 +205,7 @@ fn plan(job: &Job, width: u32, height: u32, frames: u32, poster_frame: u32) -> M
         poster_frame,
         posters_early: job.posters_early,
         background: job.settings.background().color,
+        watermark: job.watermark,
     }
 }
 

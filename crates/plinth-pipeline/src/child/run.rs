@@ -72,6 +72,7 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
         settings,
         environment,
         outputs: task.outputs.clone(),
+        watermark: task.watermark,
         adapter: task.adapter.clone(),
         ffmpeg: task.ffmpeg.clone(),
         posters_early: true,

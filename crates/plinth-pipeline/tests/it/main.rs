@@ -23,6 +23,7 @@ fn job(folder: &Path) -> Job {
             poster: out("poster.png"),
             small_poster: out("small.png"),
         },
+        watermark: false,
         adapter: None,
         ffmpeg: PathBuf::from("ffmpeg"),
         posters_early: false,

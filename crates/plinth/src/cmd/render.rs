@@ -61,6 +61,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
         model: read_model(path)?,
         environment: environment.as_ref().map(EnvironmentFiles::read).transpose()?,
         outputs,
+        watermark: false,
         adapter: machine.adapter,
         ffmpeg: machine.ffmpeg,
         posters_early: false,
