@@ -32,6 +32,9 @@ pub struct ServiceOptions {
     pub lease_secs: u32,
     /// Models that are checked at a time; each may take as much memory as it is large.
     pub checks_at_once: usize,
+    /// The program that checks models, in a process of its own: its `check-file FILE [GLB]` prints a
+    /// [`FileReport`](crate::models::FileReport) as JSON. None: this process checks them.
+    pub checker: Option<PathBuf>,
     /// Where files lie while they arrive.
     pub incoming: PathBuf,
     /// How URLs are fetched.
@@ -51,6 +54,7 @@ impl Default for ServiceOptions {
             free_uploads_per_day: limits::FREE_UPLOADS_PER_DAY,
             lease_secs: 60,
             checks_at_once: 2,
+            checker: None,
             incoming: std::env::temp_dir(),
             fetch: FetchOptions::default(),
             clock: Clock::Database,

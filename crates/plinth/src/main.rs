@@ -35,6 +35,7 @@ fn main() -> ExitCode {
             Some(("serve", args)) => cmd::serve::run(args, &mut out),
             Some(("worker", args)) => cmd::worker::run(args),
             Some(("admin", args)) => cmd::admin::run(args, &mut out),
+            Some(("check-file", args)) => cmd::check_file::run(args, &mut out),
             Some(("openapi", _args)) => cmd::openapi::run(&mut out),
             _ => Ok(()),
         };

@@ -11,5 +11,5 @@ mod table;
 pub use error::{SettingsError, SettingsErrorKind};
 pub use groups::*;
 pub use parse::ParseOptions;
-pub use reference::{markdown_table, not_yet_rendered, schema};
+pub use reference::{echoed_schema, markdown_table, not_yet_rendered, schema};
 pub use table::{Group, Kind, Rendered, Row, TABLE, row};

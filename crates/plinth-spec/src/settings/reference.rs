@@ -3,12 +3,34 @@
 use serde_json::{Map, Value, json};
 
 use super::groups::RenderSettings;
+use super::parse::{ALIASES, NINE_POINTS, STAMPED};
 use super::table::{Kind, Nested, Rendered, Row, TABLE};
 use crate::limits;
 
-/// JSON Schema (2020-12) of render settings.
+/// JSON Schema (2020-12) of render settings as they are sent, aliases included.
 pub fn schema() -> Value {
-    let properties: Map<String, Value> = TABLE.iter().map(|row| (row.key.to_owned(), field_schema(row))).collect();
+    let aliases = ALIASES.iter().filter_map(|(alias, name)| {
+        let mut schema = field_schema(TABLE.iter().find(|row| row.key == *name)?);
+        schema["deprecated"] = Value::Bool(true);
+        schema["description"] = Value::from(format!("Another name of {name}."));
+        Some(((*alias).to_owned(), schema))
+    });
+    object_schema(&properties().chain(aliases).collect())
+}
+
+/// JSON Schema of render settings as they are echoed: aliases resolved, with the server's stamps.
+pub fn echoed_schema() -> Value {
+    let stamps = STAMPED.iter().map(|key| {
+        ((*key).to_owned(), json!({"type": "boolean", "readOnly": true, "description": "Set by the server."}))
+    });
+    object_schema(&properties().chain(stamps).collect())
+}
+
+fn properties() -> impl Iterator<Item = (String, Value)> {
+    TABLE.iter().map(|row| (row.key.to_owned(), field_schema(row)))
+}
+
+fn object_schema(properties: &Map<String, Value>) -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "renderSettings",
@@ -27,6 +49,10 @@ fn field_schema(row: &Row) -> Value {
         ]}),
         Kind::Length => json!({"type": "number", "exclusiveMinimum": 0, "maximum": limits::VIDEO_LENGTH_SECS}),
         Kind::Flag => json!({"type": "boolean"}),
+        Kind::Choice(words) if row.key == "bgAlign" => {
+            let legacy = NINE_POINTS.iter().map(|(point, _)| *point).filter(|point| !words.contains(point));
+            json!({"type": "string", "enum": words.iter().copied().chain(legacy).collect::<Vec<_>>()})
+        }
         Kind::Choice(words) => json!({"type": "string", "enum": words}),
         Kind::Color => json!({"type": "string", "pattern": "^#[0-9a-fA-F]{6}$"}),
         Kind::Text => json!({"type": "string", "minLength": 1, "maxLength": limits::NAME_CHARS}),

@@ -7,6 +7,7 @@ mod outputs;
 mod progress;
 
 pub(crate) mod admin;
+pub(crate) mod check_file;
 pub(crate) mod doctor;
 pub(crate) mod inspect;
 pub(crate) mod openapi;
@@ -49,6 +50,7 @@ pub(crate) fn command() -> Command {
         .subcommand(serve::command())
         .subcommand(worker::command())
         .subcommand(admin::command())
+        .subcommand(check_file::command())
         .subcommand(openapi::command())
 }
 

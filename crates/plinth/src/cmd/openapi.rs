@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::Command;
 
 pub(crate) fn command() -> Command {
@@ -10,7 +10,6 @@ pub(crate) fn command() -> Command {
 }
 
 pub(crate) fn run(out: &mut dyn Write) -> Result<()> {
-    let document = plinth_api::document().to_pretty_json().context("the document cannot be written")?;
-    writeln!(out, "{document}")?;
+    writeln!(out, "{:#}", plinth_api::document())?;
     Ok(())
 }

@@ -150,6 +150,7 @@ fn service_options(lookup: &Lookup<'_>, data_dir: &Path) -> Result<ServiceOption
         free_uploads_per_day: lookup.count(&row::FREE_UPLOADS_PER_DAY)?,
         lease_secs: lookup.count(&row::LEASE_SECONDS)?,
         checks_at_once: lookup.count(&row::MODEL_CHECKS)?,
+        checker: Some(std::env::current_exe().context("this program does not know where it lies")?),
         incoming: data_dir.join("incoming"),
         fetch: FetchOptions { allowed_hosts: rules.collect::<std::result::Result<_, _>>()?, ..FetchOptions::default() },
         ..ServiceOptions::default()

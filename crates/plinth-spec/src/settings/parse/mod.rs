@@ -22,11 +22,11 @@ pub struct ParseOptions {
 }
 
 /// Other names of fields.
-const ALIASES: &[(&str, &str)] = &[("videoLength", "length")];
+pub(super) const ALIASES: &[(&str, &str)] = &[("videoLength", "length")];
 /// Keys that only the server sets.
-const STAMPED: &[&str] = &["preview", "thumbOnly"];
+pub(super) const STAMPED: &[&str] = &["preview", "thumbOnly"];
 /// Legacy nine-point alignments.
-const NINE_POINTS: &[(&str, &str)] = &[
+pub(super) const NINE_POINTS: &[(&str, &str)] = &[
     ("top-left", "left"),
     ("top", "center"),
     ("top-center", "center"),

@@ -28,10 +28,10 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let config = Config::read(args)?;
     logs::begin(&config);
-    block_on(serve(&config, out))
+    block_on(serve(&config, !args.get_flag("no-worker"), out))
 }
 
-async fn serve(config: &Config, out: &mut dyn Write) -> Result<()> {
+async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Result<()> {
     let stop = signals::listen()?;
     let listener = TcpListener::bind(config.listen).await;
     let listener =
@@ -48,7 +48,7 @@ async fn serve(config: &Config, out: &mut dyn Write) -> Result<()> {
     writeln!(out, "Plinth serves at http://{address}")?;
     first_start::welcome(&service, base, out).await?;
     out.flush()?;
-    let mut tasks = JoinSet::new();
+    let mut tasks: JoinSet<Result<()>> = JoinSet::new();
     if let Some(metrics) = metrics {
         tasks.spawn(metrics.serve(service.clone(), stop.clone()));
     }
@@ -61,6 +61,11 @@ async fn serve(config: &Config, out: &mut dyn Write) -> Result<()> {
         }
         Ok(())
     });
+    if with_worker {
+        let (worker, ended) = (service.clone(), stop.clone());
+        let options = config::worker_options(config)?;
+        tasks.spawn(async move { Ok(plinth_worker::run(worker, options, ended).await?) });
+    }
     let options = ServeOptions { max_connections: config.max_connections, shutdown: config.shutdown };
     let api = router(&Api::new(service.clone(), base));
     let ended = stop.clone();
