@@ -14,7 +14,6 @@ use plinth_scene::{EnvironmentMap, Scene, build_scene};
 use plinth_spec::RenderSettings;
 use plinth_spec::quality::FRAMES_PER_SECOND;
 use plinth_spec::settings::Effect;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::failure::JobError;
@@ -23,8 +22,7 @@ use crate::progress::{Clock, Progress, Stage};
 use crate::sink::{Cancelled, WatchedSink};
 
 /// What is to be written, and where.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default)]
 pub struct Outputs {
     /// The video in full size.
     pub video: Option<PathBuf>,
