@@ -1,8 +1,9 @@
-//! Frames become files: MP4, MOV and PNG.
+//! Frames become files: MP4, MOV, PNG, and datasets.
 //!
 //! [`MediaWriter`] takes frames in order and feeds every output from them: each encoder is an ffmpeg process of its
 //! own behind a bounded queue, so memory does not grow with the length of a video and encoding runs beside rendering.
-//! Files appear under their names only when all of them are complete.
+//! [`DatasetWriter`] takes the layers of views in the same way. Files appear under their names only when all of them are
+//! complete.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -13,6 +14,7 @@
 mod canvas;
 mod container;
 mod convert;
+mod dataset;
 mod error;
 mod ffmpeg;
 mod partial;
@@ -20,6 +22,7 @@ mod png;
 mod resize;
 mod writer;
 
+pub use dataset::{DatasetAbout, DatasetCameras, DatasetPlan, DatasetWriter};
 pub use error::MediaError;
 pub use ffmpeg::{Capabilities, ffmpeg_version, probe};
 pub use writer::{MediaPlan, MediaReport, MediaWriter, WrittenFile};

@@ -2,13 +2,17 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "frame counts come from lengths of minutes")]
 
+mod cameras;
+mod dataset;
 mod failure;
 mod job;
+mod load;
 mod manifest;
 mod progress;
 mod sink;
 
+pub use cameras::{CamerasError, read_cameras};
 pub use failure::{JobError, failure_code};
-pub use job::{Job, Outputs, run};
+pub use job::{DatasetOutput, Job, Outputs, run};
 pub use manifest::{Manifest, ManifestFile, Timings};
 pub use progress::{Progress, Stage};

@@ -22,6 +22,7 @@ fn job(folder: &Path) -> Job {
             thumb: out("thumb.mp4"),
             poster: out("poster.png"),
             small_poster: out("small.png"),
+            dataset: None,
         },
         adapter: None,
         ffmpeg: PathBuf::from("ffmpeg"),
