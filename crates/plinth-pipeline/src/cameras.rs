@@ -12,8 +12,7 @@ const MODELS: [&str; 4] = ["OPENCV", "PINHOLE", "SIMPLE_PINHOLE", "PERSPECTIVE"]
 /// Members that bend the picture where they are not zero.
 const DISTORTION: [&str; 8] = ["k1", "k2", "k3", "k4", "k5", "k6", "p1", "p2"];
 /// Members that describe the lens, which all views have to share.
-const LENS: [&str; 10] =
-    ["w", "h", "fl_x", "fl_y", "cx", "cy", "camera_angle_x", "camera_angle_y", "x_fov", "y_fov"];
+const LENS: [&str; 10] = ["w", "h", "fl_x", "fl_y", "cx", "cy", "camera_angle_x", "camera_angle_y", "x_fov", "y_fov"];
 
 /// Why cameras cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,8 +64,8 @@ fn intrinsics(members: &Map<String, Value>, side: u32) -> Result<Intrinsics, Cam
     let length = |key: &str| match members.get(key) {
         None => Ok(side),
         // Some writers have whole numbers as 800.0.
-        Some(value) => (value.as_f64().filter(|v| v.fract() == 0.0 && (1.0..=65_535.0).contains(v)))
-            .map(|v| v as u32)
+        Some(value) => (1..=u32::from(u16::MAX))
+            .find(|pixels| value.as_f64() == Some(f64::from(*pixels)))
             .ok_or_else(|| CamerasError(format!("{key} is {value}, not a number of pixels"))),
     };
     let (width, height) = (length("w")?, length("h")?);

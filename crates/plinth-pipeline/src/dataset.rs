@@ -45,25 +45,13 @@ pub(crate) fn run(
         coverage: coverage(&views),
         warnings: scene.warnings.clone(),
     };
-    let plan = DatasetPlan {
-        target: output.path.clone(),
-        key: key(job, &about, &views),
-        cameras: cameras(set),
-        splits: output.splits,
-        about,
-    };
+    let (target, key) = (output.path.clone(), key(job, &about, &views));
+    let plan = DatasetPlan { target, key, cameras: cameras(set), splits: output.splits, about };
     let writer = DatasetWriter::start(plan, cancel)?;
     let missing = writer.missing().to_vec();
-    let before = frames - missing.len() as u32;
-    let mut sink = WatchedLayers {
-        writer,
-        clock: Clock::new(frames, before),
-        done: before,
-        cancel,
-        report,
-        first_view: None,
-        writing: Duration::ZERO,
-    };
+    let done = frames - missing.len() as u32;
+    let clock = Clock::new(frames, done);
+    let mut sink = WatchedLayers { writer, clock, done, cancel, report, first_view: None, writing: Duration::ZERO };
     renderer.render_layers(&scene, &missing, &mut sink).map_err(from_render)?;
     let rendered = Instant::now();
     let WatchedLayers { writer, report, first_view, writing, .. } = sink;
@@ -135,7 +123,7 @@ fn key(job: &Job, about: &DatasetAbout, views: &DatasetViews) -> String {
     for words in [&about.version, &about.adapter, &about.render_settings.to_string(), &format!("{views:?}")] {
         hash.update(Sha256::digest(words));
     }
-    for environment in &job.environment {
+    if let Some(environment) = &job.environment {
         hash.update(environment.width.to_le_bytes());
         for pixel in &environment.pixels {
             hash.update(pixel.map(f32::to_le_bytes).as_flattened());

@@ -78,8 +78,7 @@ pub fn build_dataset(
     views: &DatasetViews,
 ) -> Result<(Scene, ViewSet), SceneError> {
     let speed = settings.model().clip_speed;
-    let placed =
-        PlacedModel::new(model, settings, |clip| vec![clip.map(|c| clip::looped(0.0, speed, c.duration))])?;
+    let placed = PlacedModel::new(model, settings, |clip| vec![clip.map(|c| clip::looped(0.0, speed, c.duration))])?;
     let clip_time = placed.clip_times.first().copied().flatten();
     let (intrinsics, world_from_camera) = match views {
         DatasetViews::Spread { count, side, whole_sphere } => {

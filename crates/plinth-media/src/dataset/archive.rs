@@ -17,12 +17,7 @@ const CHUNK: usize = 1 << 20;
 
 /// Writes files of the folder `set`, in this order, into a ZIP at `target`. Pictures are stored as they are: they are
 /// compressed already. Returns its size.
-pub(crate) fn write_zip(
-    set: &Path,
-    files: &[FileEntry],
-    target: &Path,
-    stop: &AtomicBool,
-) -> Result<u64, MediaError> {
+pub(crate) fn write_zip(set: &Path, files: &[FileEntry], target: &Path, stop: &AtomicBool) -> Result<u64, MediaError> {
     let fault = |source: std::io::Error| MediaError::File { file: target.to_owned(), source };
     let partial = Partial::create(target)?;
     let out = File::options().write(true).open(partial.path()).map_err(fault)?;

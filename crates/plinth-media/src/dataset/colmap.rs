@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use glam::{DMat3, DMat4, DQuat, DVec3, DVec4};
+use glam::{DMat3, DMat4, DQuat, DVec4};
 
 use super::cameras::DatasetCameras;
 use super::layout::Layer;
@@ -35,7 +35,7 @@ fn pose(world_from_camera: &DMat4) -> ([f64; 4], [f64; 3]) {
     let q = DQuat::from_mat3(&DMat3::from_mat4(camera_from_world)).normalize();
     // Both signs are the same rotation; COLMAP prefers w ≥ 0.
     let q = if q.w < 0.0 { -q } else { q };
-    ([q.w, q.x, q.y, q.z], DVec3::from(camera_from_world.w_axis.truncate()).to_array())
+    ([q.w, q.x, q.y, q.z], camera_from_world.w_axis.truncate().to_array())
 }
 
 /// The file name inside of `images/`.
@@ -52,8 +52,8 @@ fn cameras_text(c: &DatasetCameras) -> String {
 }
 
 fn images_text(cameras: &DatasetCameras) -> String {
-    let mut out =
-        "# IMAGE_ID, QW, QX, QY, QZ, TX, TY, TZ, CAMERA_ID, NAME\n# POINTS2D[] as (X, Y, POINT3D_ID): none\n".to_owned();
+    let mut out = "# IMAGE_ID, QW, QX, QY, QZ, TX, TY, TZ, CAMERA_ID, NAME\n# POINTS2D[] as (X, Y, POINT3D_ID): none\n"
+        .to_owned();
     for (view, matrix) in cameras.world_from_camera.iter().enumerate() {
         let ([w, x, y, z], [tx, ty, tz]) = pose(matrix);
         let name = image_name(view);
@@ -114,6 +114,8 @@ fn points_binary(points: &[[u8; POINT_BYTES]]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use glam::DVec3;
+
     use super::*;
 
     #[test]

@@ -39,7 +39,8 @@ mod tests {
         let depth: Vec<f32> = (0..=1000_u16).map(|i| 2.1 + 3.6 * f32::from(i) / 1000.0).collect();
         let bytes = depth_8(&depth, near, far);
         assert!(bytes.is_sorted() && bytes[0] == 0 && bytes[1000] == 255);
-        let words: Vec<u16> = depth_16(&depth, near, far).as_chunks().0.iter().map(|b| u16::from_be_bytes(*b)).collect();
+        let words: Vec<u16> =
+            depth_16(&depth, near, far).as_chunks().0.iter().map(|b| u16::from_be_bytes(*b)).collect();
         let metric: Vec<u16> = depth_metric(&depth).as_chunks().0.iter().map(|b| u16::from_be_bytes(*b)).collect();
         for (i, d) in depth.iter().map(|d| f64::from(*d)).enumerate() {
             let decode = |value: f64, max: f64| value / max * (far - near) + near;

@@ -31,7 +31,8 @@ impl FileEntry {
     }
 }
 
-fn hex(digest: impl IntoIterator<Item = u8>) -> String {
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(digest: impl IntoIterator<Item = u8>) -> String {
     digest.into_iter().fold(String::new(), |mut text, byte| {
         let _written = write!(text, "{byte:02x}");
         text

@@ -8,7 +8,8 @@ pub(crate) fn in_set([x, y, z]: [f32; 3]) -> [f32; 3] {
 /// R, G, B = (n + 1) / 2 · 255 of the set's axes; 128, 128, 128 where there is no surface.
 pub(crate) fn normals_8(normals: &[[f32; 3]]) -> Vec<u8> {
     let value = |c: f32| ((c + 1.0) * 127.5).round().clamp(0.0, 255.0) as u8;
-    normals.iter().flat_map(|n| if *n == [0.0; 3] { [128; 3] } else { in_set(*n).map(value) }).collect()
+    let is_surface = |n: &[f32; 3]| n.iter().any(|c| c.abs() > 0.0);
+    normals.iter().flat_map(|n| if is_surface(n) { in_set(*n).map(value) } else { [128; 3] }).collect()
 }
 
 #[cfg(test)]
@@ -17,6 +18,9 @@ mod tests {
 
     #[test]
     fn up_is_blue_and_nothing_is_grey() {
-        assert_eq!(normals_8(&[[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0; 3]]), [128, 128, 255, 128, 0, 128, 128, 128, 128]);
+        assert_eq!(
+            normals_8(&[[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0; 3]]),
+            [128, 128, 255, 128, 0, 128, 128, 128, 128]
+        );
     }
 }

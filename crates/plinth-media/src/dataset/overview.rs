@@ -25,6 +25,7 @@ const SHEET: u8 = 64;
 const INK: u8 = 240;
 
 /// Pixels to be made small.
+#[derive(Clone, Copy)]
 pub(crate) enum Picture<'a> {
     /// R, G, B bytes.
     Color(&'a [u8]),
@@ -76,9 +77,8 @@ pub(crate) fn overview(
     let (panel_width, panel_height) = (columns * (side + GAP), rows * (side + GAP) + HEADING);
     let (width, height) = (2 * panel_width + 3 * MARGIN, 2 * panel_height + 3 * MARGIN);
     let mut sheet = Sheet { width, pixels: vec![SHEET; (width * height * 3) as usize] };
-    let corner = |panel: u32| {
-        (MARGIN + panel % 2 * (panel_width + MARGIN), MARGIN + panel / 2 * (panel_height + MARGIN))
-    };
+    let corner =
+        |panel: u32| (MARGIN + panel % 2 * (panel_width + MARGIN), MARGIN + panel / 2 * (panel_height + MARGIN));
     for (panel, heading) in (0..).zip(PANELS) {
         let (x, y) = corner(panel);
         sheet.write(heading, x, y, panel_width);
@@ -119,7 +119,7 @@ impl Sheet {
         let advance = get_raster_width(FontWeight::Regular, RasterHeight::Size24) as u32;
         for (i, c) in (0..room / advance).zip(text.chars()) {
             let Some(glyph) = get_raster(c, FontWeight::Regular, RasterHeight::Size24) else { continue };
-            for (row, values) in (y..).zip(glyph.raster()) {
+            for (row, values) in (y..).zip(glyph.rows()) {
                 for (column, value) in (x + i * advance..).zip(values.iter()) {
                     let start = (row * self.width + column) as usize * 3;
                     let ink = u32::from(SHEET) + u32::from(INK - SHEET) * u32::from(*value) / 255;

@@ -5,7 +5,11 @@ use super::writer::DatasetPlan;
 /// The text for a set.
 pub(crate) fn text(plan: &DatasetPlan) -> String {
     let c = &plan.cameras;
-    let splits = if plan.splits { "transforms_{train,val,test}.json\n                    the cameras in three files: every 8th view tests, every 8th validates\n" } else { "" };
+    let splits = if plan.splits {
+        "transforms_{train,val,test}.json\n                    the cameras in three files: every 8th view tests, every 8th validates\n"
+    } else {
+        ""
+    };
     format!(
         include_str!("readme.txt"),
         version = plan.about.version,

@@ -33,43 +33,52 @@ pub(crate) fn encode(
         let problem = format!("view {} does not hold the pixels that it should", layers.index);
         return Err(MediaError::Frames { problem });
     }
-    let (near, far) = (cameras.depth_near, cameras.depth_far);
-    let (width, height) = (layers.width, layers.height);
-    let layer = |layer: Layer| -> Result<(String, Vec<u8>, Option<Vec<u8>>), MediaError> {
-        let (file, tile) = match layer {
-            Layer::Image => {
-                let rgb = on_white(&layers.color);
-                (png::rgb_8(width, height, &rgb), Some(overview::tile(Picture::Color(&rgb), width, height, tile)?))
-            }
-            Layer::Depth => {
-                let grey = depth::depth_8(&layers.depth, near, far);
-                (png::grey_8(width, height, &grey), Some(overview::tile(Picture::Grey(&grey), width, height, tile)?))
-            }
-            Layer::Depth16 => (png::grey_16(width, height, &depth::depth_16(&layers.depth, near, far)), None),
-            Layer::DepthMetric => (png::grey_16(width, height, &depth::depth_metric(&layers.depth)), None),
-            Layer::Normal => {
-                let rgb = normals::normals_8(&layers.normal);
-                (png::vectors_8(width, height, &rgb), Some(overview::tile(Picture::Color(&rgb), width, height, tile)?))
-            }
-            Layer::Mask => {
-                let grey: Vec<u8> = layers.color.iter().map(|[.., alpha]| *alpha).collect();
-                (png::grey_8(width, height, &grey), Some(overview::tile(Picture::Grey(&grey), width, height, tile)?))
-            }
-        };
-        let path = layer.path(layers.index as usize);
-        let file = file.map_err(|source| MediaError::Png { file: (&path).into(), source })?;
-        Ok((path, file, tile))
-    };
     let (encoded, points) = rayon::join(
-        || Layer::ALL.into_par_iter().map(layer).collect::<Result<Vec<_>, _>>(),
+        || Layer::ALL.into_par_iter().map(|layer| file(layer, layers, cameras, tile)).collect::<Result<Vec<_>, _>>(),
         || points_of(layers, cameras, quota),
     );
     let mut view = EncodedView { files: Vec::new(), tiles: Vec::new(), points };
-    for (path, file, tile) in encoded? {
-        view.files.push((path, file));
-        view.tiles.extend(tile.unwrap_or_default());
+    for (layer, LayerFile { content, tile }) in Layer::ALL.into_iter().zip(encoded?) {
+        view.files.push((layer.path(layers.index as usize), content));
+        view.tiles.extend(tile);
     }
     Ok(view)
+}
+
+/// One layer as a file, and its tile where the overview shows it.
+struct LayerFile {
+    content: Vec<u8>,
+    tile: Vec<u8>,
+}
+
+fn file(layer: Layer, layers: &Layers, cameras: &DatasetCameras, side: u32) -> Result<LayerFile, MediaError> {
+    let (near, far) = (cameras.depth_near, cameras.depth_far);
+    let (width, height) = (layers.width, layers.height);
+    let fault = |source| MediaError::Png { file: layer.path(layers.index as usize).into(), source };
+    let shown = |content, picture| Ok(LayerFile { content, tile: overview::tile(picture, width, height, side)? });
+    let hidden = |content| Ok(LayerFile { content, tile: Vec::new() });
+    match layer {
+        Layer::Image => {
+            let rgb = on_white(&layers.color);
+            shown(png::rgb_8(width, height, &rgb).map_err(fault)?, Picture::Color(&rgb))
+        }
+        Layer::Depth => {
+            let grey = depth::depth_8(&layers.depth, near, far);
+            shown(png::grey_8(width, height, &grey).map_err(fault)?, Picture::Grey(&grey))
+        }
+        Layer::Depth16 => {
+            hidden(png::grey_16(width, height, &depth::depth_16(&layers.depth, near, far)).map_err(fault)?)
+        }
+        Layer::DepthMetric => hidden(png::grey_16(width, height, &depth::depth_metric(&layers.depth)).map_err(fault)?),
+        Layer::Normal => {
+            let rgb = normals::normals_8(&layers.normal);
+            shown(png::vectors_8(width, height, &rgb).map_err(fault)?, Picture::Color(&rgb))
+        }
+        Layer::Mask => {
+            let grey: Vec<u8> = layers.color.iter().map(|[.., alpha]| *alpha).collect();
+            shown(png::grey_8(width, height, &grey).map_err(fault)?, Picture::Grey(&grey))
+        }
+    }
 }
 
 /// Straight alpha composed over white in display space.

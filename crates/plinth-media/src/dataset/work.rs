@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::file::FileEntry;
+use super::file::{FileEntry, hex};
 use super::layout::FOLDERS;
 use super::points::{POINT_BYTES, Point};
 use super::view::EncodedView;
@@ -27,7 +27,7 @@ const TILES: &str = "tiles";
 const POINTS: &str = "points";
 const SET: &str = "set";
 /// Unfinished sets that nobody went on with for so long are given up.
-const GIVEN_UP: Duration = Duration::from_secs(24 * 3600);
+const GIVEN_UP: Duration = Duration::from_hours(24);
 
 /// What is noted of a finished view.
 #[derive(Serialize, Deserialize)]
@@ -41,7 +41,7 @@ struct Finished {
 pub(crate) struct WorkFolder {
     root: PathBuf,
     target: PathBuf,
-    _lock: File,
+    lock: File,
 }
 
 impl WorkFolder {
@@ -52,7 +52,7 @@ impl WorkFolder {
         let fault = |source: std::io::Error| MediaError::File { file: target.to_owned(), source };
         let owner = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let digest = Sha256::digest(format!("{owner}\n{key}"));
-        let name: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let name = hex(digest.into_iter().take(8));
         let root = folder(target).join(format!("{PREFIX}{name}{SUFFIX}"));
         sweep(folder(target), &owner, &root);
         loop {
@@ -72,7 +72,7 @@ impl WorkFolder {
                 continue;
             }
             lock.set_len(0).and_then(|()| lock.write_all(owner.as_bytes())).map_err(fault)?;
-            let work = Self { root, target: target.to_owned(), _lock: lock };
+            let work = Self { root, target: target.to_owned(), lock };
             let inside = [VIEWS, TILES, POINTS].map(PathBuf::from).into_iter();
             for inner in inside.chain(FOLDERS.iter().map(|f| Path::new(SET).join(f))) {
                 fs::create_dir_all(work.root.join(inner)).map_err(fault)?;
@@ -168,6 +168,7 @@ impl Drop for WorkFolder {
     fn drop(&mut self) {
         // What cannot be removed is swept by a later run.
         drop(fs::remove_dir_all(&self.root));
+        drop(self.lock.unlock());
     }
 }
 
@@ -222,7 +223,7 @@ mod tests {
         assert!(matches!(WorkFolder::open(&target, "key"), Err(MediaError::Busy { .. })));
         let root = work.root.clone();
         // As a killed process ends: the lock is gone, the folder is not.
-        work._lock.unlock().unwrap();
+        work.lock.unlock().unwrap();
         std::mem::forget(work);
         let work = WorkFolder::open(&target, "key").unwrap();
         assert_eq!(work.missing(2), [1]);
@@ -238,7 +239,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let open = |name: &str, key: &str| WorkFolder::open(&folder.path().join(name), key).unwrap();
         let abandon = |work: WorkFolder| {
-            work._lock.unlock().unwrap();
+            work.lock.unlock().unwrap();
             let root = work.root.clone();
             std::mem::forget(work);
             root

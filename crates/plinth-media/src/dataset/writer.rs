@@ -79,7 +79,8 @@ impl<'a> DatasetWriter<'a> {
     pub fn start(plan: DatasetPlan, stop: &'a AtomicBool) -> Result<Self, MediaError> {
         if plan.cameras.depth_far > METRIC_LIMIT {
             let far = plan.cameras.depth_far;
-            let problem = format!("the model reaches {far:.1} units away from a camera; at most {METRIC_LIMIT} can be written");
+            let problem =
+                format!("the model reaches {far:.1} units away from a camera; at most {METRIC_LIMIT} can be written");
             return Err(MediaError::Frames { problem });
         }
         check_target(&plan)?;

@@ -35,7 +35,8 @@ mod tests {
 
     #[test]
     fn views_are_spread_evenly_and_none_is_at_a_pole() {
-        for (count, whole) in [(1, false), (2, true), (24, false), (100, false), (100, true), (196, true), (400, false)] {
+        for (count, whole) in [(1, false), (2, true), (24, false), (100, false), (100, true), (196, true), (400, false)]
+        {
             let views = dataset_views(count, whole, 0.0);
             assert_eq!(views.len(), count as usize);
             assert!(views.iter().all(|v| (v.length() - 1.0).abs() < 1e-12 && v.y.abs() < 0.9999), "{count} {whole}");

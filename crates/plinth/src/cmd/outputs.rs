@@ -24,10 +24,9 @@ const BESIDE: [(&str, &str, &str); 4] = [
 /// `--out` and the flags of the files beside it.
 pub(crate) fn args() -> Vec<Arg> {
     let path = |name: &'static str| Arg::new(name).long(name).value_name("FILE").value_parser(value_parser!(PathBuf));
-    let mut args =
-        vec![path("out").short('o').required(true).help(
-            "OUT.mp4, OUT.mov (quality pro), OUT.png (a still), OUT.zip (a dataset), or with --output dataset a folder",
-        )];
+    let mut args = vec![path("out").short('o').required(true).help(
+        "OUT.mp4, OUT.mov (quality pro), OUT.png (a still), OUT.zip (a dataset), or with --output dataset a folder",
+    )];
     args.extend(BESIDE.iter().map(|(flag, _, help)| path(flag).help(*help).help_heading("More outputs")));
     args.push(
         Arg::new("all")
@@ -36,9 +35,11 @@ pub(crate) fn args() -> Vec<Arg> {
             .help_heading("More outputs")
             .help("All four, as OUT.web.mp4, OUT.thumb.mp4, OUT.poster.png and OUT.small.png where they are not named"),
     );
-    args.push(path("cameras").help_heading(DATASETS).help(
-        "Dataset with the cameras of this transforms.json instead of evenly spread ones",
-    ));
+    args.push(
+        path("cameras")
+            .help_heading(DATASETS)
+            .help("Dataset with the cameras of this transforms.json instead of evenly spread ones"),
+    );
     args.push(
         Arg::new("split")
             .long("split")
@@ -101,7 +102,8 @@ pub(crate) fn outputs(args: &ArgMatches, settings: &RenderSettings) -> Result<Ou
         }
         ("mp4", true) => return Err(Usage("quality pro is a .mov; name the output so".to_owned()).into()),
         _ => {
-            let words = format!("{} must end in .mp4, .mov, .png or .zip; a folder needs --output dataset", out.display());
+            let words =
+                format!("{} must end in .mp4, .mov, .png or .zip; a folder needs --output dataset", out.display());
             return Err(Usage(words).into());
         }
     }

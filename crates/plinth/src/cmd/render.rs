@@ -154,5 +154,6 @@ fn settings(args: &ArgMatches) -> Result<RenderSettings> {
         "zip" => drop(members.entry("output").or_insert_with(|| Value::from("dataset"))),
         _ => {}
     }
-    RenderSettings::from_json(&Value::Object(members), ParseOptions::default()).map_err(|error| wrong(error.to_string()))
+    RenderSettings::from_json(&Value::Object(members), ParseOptions::default())
+        .map_err(|error| wrong(error.to_string()))
 }
