@@ -1,6 +1,9 @@
 //! Whole jobs, through the door that a worker uses.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod dataset;
+mod shapes;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
