@@ -11,6 +11,7 @@ mod refusals;
 mod router;
 mod serve;
 mod state;
+mod steady;
 mod trace;
 mod v1;
 

@@ -12,6 +12,8 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::steady::Steady;
+
 /// The head of a request comes within this time.
 const HEAD_TIME: Duration = Duration::from_secs(20);
 /// The system lacks files or memory for a connection: it is asked again after this time.
@@ -54,7 +56,7 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
             continue;
         }
         let service = TowerToHyperService::new(router.clone());
-        let connection = builder.serve_connection(TokioIo::new(socket), service).into_owned();
+        let connection = builder.serve_connection(TokioIo::new(Steady::new(socket)), service).into_owned();
         let connection = ending.watch(connection);
         tokio::spawn(async move {
             // What a client does to its connection is its own affair.

@@ -5,6 +5,7 @@ mod dataset;
 mod glb;
 mod info;
 mod render;
+mod serve;
 mod stop;
 mod tiers;
 mod usage;
