@@ -11,7 +11,10 @@ use super::server::Served;
 async fn a_staged_upload_becomes_a_model(served: Served) {
     let client = &served.client;
     let staged = client.post("/models/create-upload-url?expires=5", json!({})).await;
-    assert_eq!((staged.status, &staged.data()["expiresIn"], &staged.data()["maxBytes"]), (201, &json!(60), &json!(1 << 30)));
+    assert_eq!(
+        (staged.status, &staged.data()["expiresIn"], &staged.data()["maxBytes"]),
+        (201, &json!(60), &json!(1 << 30))
+    );
     let (url, ticket) = (staged.text("url"), staged.text("ticket"));
     let finalize = json!({"ticket": ticket, "filename": "chair.glb", "renderSettings": {"quality": "share"}});
     assert_eq!(client.post("/models/finalize", finalize.clone()).await.refusal(), (404, "not_found"));
@@ -20,7 +23,10 @@ async fn a_staged_upload_becomes_a_model(served: Served) {
     assert!(put.status().is_success(), "{}", put.status());
     let wrong = json!({"ticket": ticket, "filename": "chair.zip"});
     assert_eq!(client.post("/models/finalize", wrong).await.refusal(), (400, "invalid_format"));
-    assert_eq!(client.post("/models/finalize", json!({"ticket": "x", "filename": "a.glb"})).await.refusal(), (400, "bad_request"));
+    assert_eq!(
+        client.post("/models/finalize", json!({"ticket": "x", "filename": "a.glb"})).await.refusal(),
+        (400, "bad_request")
+    );
     let made = client.post("/models/finalize", finalize.clone()).await;
     assert_eq!((made.status, &made.data()["duplicate"]), (201, &json!(null)));
     assert_eq!(client.post("/models/finalize", finalize).await.refusal(), (404, "not_found"), "a ticket is used once");
@@ -57,7 +63,10 @@ async fn a_model_is_downloaded_in_parts(served: Served) {
     assert!(name.starts_with("attachment; ") && name.contains("filename*=UTF-8''chair%20%C3%BC%3B%201.glb"), "{name}");
     let (status, headers, bytes) = ask(Method::GET, "bytes=-4").await;
     assert_eq!((status, bytes.as_ref()), (206, &glb[glb.len() - 4..]));
-    assert_eq!(headers["content-range"].to_str().unwrap(), format!("bytes {}-{}/{}", glb.len() - 4, glb.len() - 1, glb.len()));
+    assert_eq!(
+        headers["content-range"].to_str().unwrap(),
+        format!("bytes {}-{}/{}", glb.len() - 4, glb.len() - 1, glb.len())
+    );
     assert_eq!(ask(Method::GET, "bytes=99999999-").await.0, 416);
     let (status, headers, bytes) = ask(Method::HEAD, "").await;
     assert_eq!((status, bytes.len()), (200, 0));
@@ -83,7 +92,8 @@ async fn both_bases_and_nothing_for_browsers(served: Served) {
 
 async fn uploads_are_checked_in_their_own_process(served: Served) {
     let client = &served.client;
-    let upload = async |name: &str, bytes: &[u8]| client.form("/models", Form::default().file("file", name, bytes)).await;
+    let upload =
+        async |name: &str, bytes: &[u8]| client.form("/models", Form::default().file("file", name, bytes)).await;
     assert_eq!(upload("a.glb", b"glTF but not really").await.refusal(), (422, "upload_failed"));
     assert_eq!(upload("a.gltf", b"{}").await.refusal(), (400, "invalid_format"));
     assert_eq!(upload("a.zip", b"PK\x05\x06").await.refusal(), (422, "upload_failed"));

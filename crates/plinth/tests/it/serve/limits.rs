@@ -43,9 +43,8 @@ async fn the_limits_of_settings(served: Served) {
     let client = &served.client;
     served.place.admin(&["credits", "grant", super::server::EMAIL, "1000000"]);
     let model = client.upload("chair", None).await.text("modelId");
-    let ask = async |settings: Value| {
-        client.post("/renders", json!({"modelId": model, "renderSettings": settings})).await
-    };
+    let ask =
+        async |settings: Value| client.post("/renders", json!({"modelId": model, "renderSettings": settings})).await;
     let pose = json!({"pose": {"position": [0, 0, 4], "lookAt": [0, 0, 0], "fov": 35}});
     let frames = |count: usize| json!({"effect": "keyframes", "keyframes": vec![pose.clone(); count]});
     let decal = json!({"id": "d", "imageAssetId": "k3Jd92LmQx7a", "position": [0, 0, 1], "normal": [0, 0, 1],
@@ -53,7 +52,8 @@ async fn the_limits_of_settings(served: Served) {
     let decals = |count: usize| json!({"decals": vec![decal.clone(); count]});
     let names = |count: usize, chars: usize| json!({"hiddenMeshNames": vec!["x".repeat(chars); count]});
     let edits = |count: usize| {
-        let members = (0..count).map(|n| (format!("m{n}"), json!({"roughness": 0.5}))).collect::<serde_json::Map<_, _>>();
+        let members =
+            (0..count).map(|n| (format!("m{n}"), json!({"roughness": 0.5}))).collect::<serde_json::Map<_, _>>();
         json!({"materialEdits": members})
     };
     let stops = |count: usize| json!({"bgGradient": {"stops": vec![json!({"color": "#ffffff"}); count], "angle": 0}});
@@ -114,7 +114,8 @@ async fn the_rate_limit_is_exact(served: Served) {
 
 async fn keys_of_requests_are_cut_and_not_refused(served: Served) {
     let client = &served.client;
-    let model = client.form("/models", super::form::Form::default().file("file", "a.glb", &glb_with_triangle("a"))).await;
+    let model =
+        client.form("/models", super::form::Form::default().file("file", "a.glb", &glb_with_triangle("a"))).await;
     let model = model.text("modelId");
     let post = async |key: String| {
         let body = json!({"modelId": model, "renderSettings": {"quality": "share", "length": 1}});

@@ -79,9 +79,8 @@ async fn cancelling_gives_back_to_the_pool_charged(served: Served) {
     served.place.admin(&["credits", "grant", EMAIL, "30", "--pool", "free"]);
     served.place.admin(&["credits", "grant", EMAIL, "-90"]);
     let model = client.upload("chair", None).await.text("modelId");
-    let order = async |settings: Value| {
-        client.post("/renders", json!({"modelId": model, "renderSettings": settings})).await
-    };
+    let order =
+        async |settings: Value| client.post("/renders", json!({"modelId": model, "renderSettings": settings})).await;
     let strict = order(json!({"strictCredits": true})).await;
     assert_eq!(strict.refusal(), (402, "no_credits"));
     let free = order(json!({})).await;

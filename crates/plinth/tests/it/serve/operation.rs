@@ -47,7 +47,8 @@ async fn log_lines_name_requests_and_no_secrets(served: Served) {
     let log = place.log()[before..].to_owned();
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
     let id = account.headers["x-request-id"].to_str().unwrap();
-    let of_request: Vec<_> = lines.iter().filter(|l| l["span"]["request.id"] == id && l["message"] == "answered").collect();
+    let of_request: Vec<_> =
+        lines.iter().filter(|l| l["span"]["request.id"] == id && l["message"] == "answered").collect();
     let [line] = of_request.as_slice() else { panic!("not one line: {log}") };
     assert_eq!((&line["http.method"], &line["http.route"]), (&json!("GET"), &json!("/v1/account")));
     assert_eq!((&line["http.status"], &line["account.id"]), (&json!(200), &account.data()["id"]));

@@ -45,7 +45,11 @@ async fn what_cannot_be_is_one_line_that_says_what_to_do() {
         (vec!["--listen", "nonsense"], 2, "--listen must be an address with a port"),
         (vec!["--listen", "127.0.0.1:0", "--data", &file], 1, "give another with --data"),
         (vec!["--listen", "127.0.0.1:0", "--public-url", "ftp://x"], 2, "--public-url must be an http or https URL"),
-        (vec!["--listen", "127.0.0.1:0", "--database-url", "mysql://me:secret@x/y"], 1, "give sqlite://FILE or postgres"),
+        (
+            vec!["--listen", "127.0.0.1:0", "--database-url", "mysql://me:secret@x/y"],
+            1,
+            "give sqlite://FILE or postgres",
+        ),
         (vec!["--listen", "127.0.0.1:0", "--store-url", "ftp://x"], 1, "give file:///FOLDER or s3://BUCKET/PREFIX"),
         (vec!["--config", "wrong.toml"], 1, "did you mean 'listen'?"),
         (vec!["--config", "none.toml"], 1, "none.toml cannot be read"),

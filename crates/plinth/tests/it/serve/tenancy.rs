@@ -90,7 +90,8 @@ async fn strangers_learn_nothing(served: Served) {
             "overlays" => &overlay,
             _ => &texture,
         };
-        let (unknown, foreign) = (ask(&eve, &method, &path).await, ask(&eve, &method, &path.replace(UNKNOWN, of_ada)).await);
+        let (unknown, foreign) =
+            (ask(&eve, &method, &path).await, ask(&eve, &method, &path.replace(UNKNOWN, of_ada)).await);
         assert_eq!(unknown.status, 404, "{id}");
         if id == "delete_overlay" {
             // Spec, Overlays: the one exception.
