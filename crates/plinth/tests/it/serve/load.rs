@@ -101,7 +101,7 @@ async fn load(served: Served, database: &str, address: &str) {
     for deep in [0, RENDERS / 200, RENDERS / 100 - 2] {
         while page < deep {
             let answer = client.get(&format!("/renders?limit=100&cursor={cursor}")).await;
-            cursor = answer.body["meta"]["nextCursor"].as_str().unwrap().to_owned();
+            answer.body["meta"]["nextCursor"].as_str().unwrap().clone_into(&mut cursor);
             page += 1;
         }
         let there = cursor.clone();

@@ -131,7 +131,6 @@ impl Server {
         let rest = std::io::read_to_string(self.out.take().unwrap()).unwrap();
         (rest, code)
     }
-
 }
 
 impl Drop for Server {
