@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 /// A client takes something within this time.
-const STALL: Duration = Duration::from_secs(60);
+const STALL: Duration = Duration::from_mins(1);
 
 /// A connection whose writes make progress, or fail.
 pub(crate) struct Steady {

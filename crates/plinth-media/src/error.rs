@@ -62,6 +62,18 @@ pub enum MediaError {
         /// Which one.
         file: PathBuf,
     },
+    /// A dataset's folder has files already.
+    #[error("the folder {} is not empty; name a new one, or remove it", folder.display())]
+    FolderNotEmpty {
+        /// Which one.
+        folder: PathBuf,
+    },
+    /// Another process is writing the same dataset.
+    #[error("{} is being written by another process", file.display())]
+    Busy {
+        /// The dataset.
+        file: PathBuf,
+    },
     /// Somebody asked to stop.
     #[error("cancelled")]
     Stopped,

@@ -1,8 +1,9 @@
-//! Frames become files: MP4, MOV and PNG; finished videos become streamable.
+//! Frames become files: MP4, MOV, PNG, and datasets; finished videos become streamable.
 //!
 //! [`MediaWriter`] takes frames in order and feeds every output from them: each encoder is an ffmpeg process of its
 //! own behind a bounded queue, so memory does not grow with the length of a video and encoding runs beside rendering.
-//! Files appear under their names only when all of them are complete.
+//! [`DatasetWriter`] takes the layers of views in the same way. Files appear under their names only when all of them are
+//! complete.
 //!
 //! [`hls::package`] makes a finished video streamable. [`Watermark`] marks what nobody paid for.
 
@@ -15,6 +16,7 @@
 mod canvas;
 mod container;
 mod convert;
+mod dataset;
 mod error;
 mod ffmpeg;
 pub mod hls;
@@ -24,6 +26,7 @@ mod resize;
 mod watermark;
 mod writer;
 
+pub use dataset::{DatasetAbout, DatasetCameras, DatasetPlan, DatasetWriter};
 pub use error::MediaError;
 pub use ffmpeg::{Capabilities, ffmpeg_version, probe};
 pub use watermark::Watermark;

@@ -47,9 +47,10 @@ impl From<MediaError> for JobError {
 /// The failure code of an error.
 pub fn failure_code(error: &JobError) -> FailureCode {
     match error {
-        JobError::Model(_) | JobError::Scene(SceneError::NoSuchAnimation { .. } | SceneError::NothingVisible) => {
-            FailureCode::RendererError
-        }
+        JobError::Model(_)
+        | JobError::Scene(
+            SceneError::NoSuchAnimation { .. } | SceneError::NothingVisible | SceneError::NoCameraFacesTheModel,
+        ) => FailureCode::RendererError,
         JobError::Scene(SceneError::Environment { .. }) => FailureCode::EnvDownloadFailed,
         JobError::Gpu(_) | JobError::Render(RenderError::DeviceLost { .. } | RenderError::DeviceHung { .. }) => {
             FailureCode::DisplayLost

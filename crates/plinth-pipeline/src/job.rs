@@ -2,29 +2,27 @@
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use plinth_frame::PixelFormat;
 use plinth_media::{MediaError, MediaPlan, MediaWriter};
-use plinth_model::{LoadOptions, load_glb};
-use plinth_render::{Gpu, GpuOptions, Picture, RenderError, Renderer};
-use plinth_scene::{EnvironmentMap, Scene, build_scene};
+use plinth_render::{Gpu, Picture, RenderError, Renderer};
+use plinth_scene::{DatasetViews, EnvironmentMap, Scene, build_scene};
 use plinth_spec::RenderSettings;
 use plinth_spec::quality::FRAMES_PER_SECOND;
 use plinth_spec::settings::Effect;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::dataset;
 use crate::failure::JobError;
+use crate::load::{load, stop_if};
 use crate::manifest::{Manifest, ManifestFile, Timings};
 use crate::progress::{Clock, Progress, Stage};
 use crate::sink::{Cancelled, WatchedSink};
 
 /// What is to be written, and where.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, Default)]
 pub struct Outputs {
     /// The video in full size.
     pub video: Option<PathBuf>,
@@ -36,6 +34,19 @@ pub struct Outputs {
     pub poster: Option<PathBuf>,
     /// The small poster.
     pub small_poster: Option<PathBuf>,
+    /// A multi-view dataset, instead of all of these.
+    pub dataset: Option<DatasetOutput>,
+}
+
+/// A multi-view dataset.
+#[derive(Clone, Debug)]
+pub struct DatasetOutput {
+    /// A `.zip`, or else a folder that is not there yet or empty.
+    pub path: PathBuf,
+    /// Its views; `None`: those of the settings' `datasetQuality` and `coverage`.
+    pub views: Option<DatasetViews>,
+    /// Whether the split files for readers of the NeRF-synthetic layout are written too.
+    pub splits: bool,
 }
 
 impl Outputs {
@@ -74,6 +85,9 @@ pub struct Job {
 /// Errors: everything that can go wrong, see [`JobError`].
 #[expect(clippy::too_many_lines, reason = "the stages of a job in their order")]
 pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> Result<Manifest, JobError> {
+    if let Some(output) = &job.outputs.dataset {
+        return dataset::run(job, output, report, cancel);
+    }
     let begin = Instant::now();
     let stage = |stage| Progress { stage, frame: 0, frames: 0, left: None };
     report(stage(Stage::Loading));
@@ -81,21 +95,10 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
         // Better known now than after the work.
         plinth_media::ffmpeg_version(&job.ffmpeg)?;
     }
-    let options = GpuOptions { adapter: job.adapter.clone() };
-    // The device opens while the model is read.
-    let opening = std::thread::spawn(move || Gpu::open(&options));
     let (width, height) = job.settings.video().quality.size(job.settings.video().aspect);
-    let load = LoadOptions { max_texture_side: texture_side(width.max(height)), ..LoadOptions::default() };
-    let scene = load_glb(&job.model, &load).map_err(JobError::from).and_then(|model| {
-        stop_if(cancel)?;
-        Ok(build_scene(Arc::new(model), &job.settings, job.environment.clone())?)
-    });
-    // A driver must not be left while it starts, so it is awaited also where the model is bad.
-    let gpu = opening.join().map_err(|_panic| JobError::Crashed)?;
-    let mut scene = scene?;
+    let build = |model| build_scene(model, &job.settings, job.environment.clone());
+    let (mut scene, gpu) = load(job, width.max(height), build, cancel)?;
     let poster_frame = poster_frame(&mut scene, job);
-    let gpu = gpu?;
-    stop_if(cancel)?;
     let load_secs = begin.elapsed().as_secs_f64();
     report(stage(Stage::Preparing));
     let transparent = job.settings.video().quality.has_alpha() && job.outputs.video.is_some();
@@ -111,7 +114,7 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let writer = MediaWriter::start(plan(job, width, height, frames, poster_frame), cancel)?;
     let mut sink = WatchedSink {
         writer,
-        clock: Clock::new(frames),
+        clock: Clock::new(frames, 0),
         hash: job.hash_frames.then(Sha256::new),
         cancel,
         report,
@@ -130,22 +133,12 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let first = first_frame.unwrap_or(rendered);
     Ok(Manifest {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        adapter: format!("{} ({})", gpu.report().name, gpu.report().driver),
+        adapter: adapter_name(&gpu),
         render_settings: job.settings.echoed(),
         frames,
         frame_hash: hash.map(hex),
         pass_millis,
-        files: written
-            .files
-            .into_iter()
-            .map(|f| ManifestFile {
-                kind: f.kind.to_owned(),
-                path: f.path.display().to_string(),
-                bytes: f.bytes,
-                width: f.width,
-                height: f.height,
-            })
-            .collect(),
+        files: written.files.into_iter().map(ManifestFile::from).collect(),
         warnings: scene.warnings,
         timings: Timings {
             load_secs,
@@ -160,20 +153,16 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
 }
 
 /// A digest as hexadecimal digits.
-fn hex(hash: Sha256) -> String {
+pub(crate) fn hex(hash: Sha256) -> String {
     hash.finalize().iter().fold(String::new(), |mut text, byte| {
         let _written = write!(text, "{byte:02x}");
         text
     })
 }
 
-fn stop_if(cancel: &AtomicBool) -> Result<(), JobError> {
-    if cancel.load(Ordering::Relaxed) { Err(JobError::Cancelled) } else { Ok(()) }
-}
-
-/// Texels beyond what the picture can show are not kept.
-fn texture_side(longest: u32) -> u32 {
-    longest.next_power_of_two().clamp(512, 8192)
+/// The adapter with its driver.
+pub(crate) fn adapter_name(gpu: &Gpu) -> String {
+    format!("{} ({})", gpu.report().name, gpu.report().driver)
 }
 
 /// The frame that posters show: the first, or the last of a reveal. A still drops all other frames.
@@ -210,7 +199,7 @@ fn plan(job: &Job, width: u32, height: u32, frames: u32, poster_frame: u32) -> M
 }
 
 /// An error of the renderer, or the one that its sink gave it.
-fn from_render(error: RenderError) -> JobError {
+pub(crate) fn from_render(error: RenderError) -> JobError {
     let RenderError::Sink { source } = error else { return JobError::Render(error) };
     if source.0.is::<Cancelled>() {
         return JobError::Cancelled;

@@ -4,15 +4,19 @@
 
 pub mod child;
 
+mod cameras;
+mod dataset;
 mod environment;
 mod failure;
 mod job;
+mod load;
 mod manifest;
 mod progress;
 mod sink;
 
+pub use cameras::{CamerasError, read_cameras};
 pub use environment::{EnvironmentError, EnvironmentFiles};
 pub use failure::{JobError, failure_code, failure_message};
-pub use job::{Job, Outputs, run};
+pub use job::{DatasetOutput, Job, Outputs, run};
 pub use manifest::{Manifest, ManifestFile, Timings};
 pub use progress::{Progress, Stage};

@@ -96,7 +96,7 @@ impl<'g> Renderer<'g> {
             return Err(RenderError::PictureTooLarge { width: picture.width, height: picture.height, limit });
         }
         let posed = scene.pose(scene.shots.first().and_then(|shot| shot.clip_time));
-        let area = scene.shadow.map(|_| FloorArea::of(scene));
+        let area = scene.shadow.filter(|_| !scene.is_dataset).map(|_| FloorArea::of(scene));
         let indices = drawn_indices(gpu, scene, &posed, picture.height);
         let moving = scene.moving(&posed);
         let posed = Posed { primitives: &posed, indices: &indices, moving: &moving };

@@ -11,53 +11,89 @@ use crate::environment::{EnvironmentMap, studio};
 use crate::error::SceneError;
 use crate::place::Placement;
 use crate::scene::{Background, Scene, ShadowLook};
+use crate::shot::Shot;
 use crate::shots::shots;
 use crate::{clip, lights};
 
-/// Builds the scene of one render. Without an environment the built-in studio is used.
+/// Builds the scene of one video or still. Without an environment the built-in studio is used.
 /// Errors: an animation that the model does not have, or nothing to draw.
 pub fn build_scene(
     model: Arc<Model>,
     settings: &RenderSettings,
     environment: Option<EnvironmentMap>,
 ) -> Result<Scene, SceneError> {
-    let mut warnings = model.warnings.clone();
-    let hidden_nodes = hidden(&model, settings.model(), &mut warnings);
-    let clip = chosen_clip(&model, settings.model(), &mut warnings)?;
-    let playing = clip.and_then(|c| model.animations.get(c));
-    let clip_times = clip_times(settings, playing);
-    let seen: Vec<f32> = clip_times.iter().flatten().copied().collect();
-    let placement = Placement::new(&model, &hidden_nodes, settings.model(), playing, &seen)?;
-    let bounds = placement.bounds();
-    let world_from_model = placement.world_from_model.as_mat4();
-    let shadow = settings.shadow();
-    let light = settings.light();
-    Ok(Scene {
-        world_from_model,
-        exact_world_from_model: placement.world_from_model,
-        world_from_model_scale: placement.scale,
-        clip,
-        environment: lit_environment(settings, environment),
-        gloss: light.gloss as f32,
-        ambient: lights::ambient(light),
-        key_light: lights::key_light(light, bounds),
-        lights: lights::other_lights(light, &model, &placement),
-        shadow: shadow
-            .enabled
-            .then_some(ShadowLook { darkness: shadow.darkness as f32, softness: shadow.softness as f32 }),
-        // A model that is lifted leaves the floor; one that is lowered takes the floor along.
-        floor_height: bounds.0.y.min(placement.centered_bounds.0.y),
-        background: if settings.video().quality.has_alpha() {
-            Background::Transparent
-        } else {
-            Background::Solid(settings.background().color)
-        },
-        bounds,
-        shots: shots(settings, &placement, &clip_times),
-        hidden_nodes,
-        warnings,
-        model,
-    })
+    let placed = PlacedModel::new(model, settings, |clip| clip_times(settings, clip))?;
+    let shots = shots(settings, &placed.placement, &placed.clip_times);
+    Ok(placed.into_scene(settings, environment, shots))
+}
+
+/// A model in its place, with the times of its clip that are seen.
+pub(crate) struct PlacedModel {
+    model: Arc<Model>,
+    hidden_nodes: Vec<bool>,
+    warnings: Vec<String>,
+    clip: Option<usize>,
+    pub(crate) clip_times: Vec<Option<f32>>,
+    pub(crate) placement: Placement,
+}
+
+impl PlacedModel {
+    /// Places a model as the settings say. `times` gives for the clip that plays its time in each frame.
+    /// Errors: an animation that the model does not have, or nothing to draw.
+    pub(crate) fn new(
+        model: Arc<Model>,
+        settings: &RenderSettings,
+        times: impl Fn(Option<&Animation>) -> Vec<Option<f32>>,
+    ) -> Result<Self, SceneError> {
+        let mut warnings = model.warnings.clone();
+        let hidden_nodes = hidden(&model, settings.model(), &mut warnings);
+        let clip = chosen_clip(&model, settings.model(), &mut warnings)?;
+        let playing = clip.and_then(|c| model.animations.get(c));
+        let clip_times = times(playing);
+        let seen: Vec<f32> = clip_times.iter().flatten().copied().collect();
+        let placement = Placement::new(&model, &hidden_nodes, settings.model(), playing, &seen)?;
+        Ok(Self { model, hidden_nodes, warnings, clip, clip_times, placement })
+    }
+
+    /// The scene around it.
+    pub(crate) fn into_scene(
+        self,
+        settings: &RenderSettings,
+        environment: Option<EnvironmentMap>,
+        shots: Vec<Shot>,
+    ) -> Scene {
+        let Self { model, hidden_nodes, warnings, clip, placement, .. } = self;
+        let bounds = placement.bounds();
+        let shadow = settings.shadow();
+        let light = settings.light();
+        Scene {
+            world_from_model: placement.world_from_model.as_mat4(),
+            exact_world_from_model: placement.world_from_model,
+            world_from_model_scale: placement.scale,
+            clip,
+            environment: lit_environment(settings, environment),
+            gloss: light.gloss as f32,
+            ambient: lights::ambient(light),
+            key_light: lights::key_light(light, bounds),
+            lights: lights::other_lights(light, &model, &placement),
+            shadow: shadow
+                .enabled
+                .then_some(ShadowLook { darkness: shadow.darkness as f32, softness: shadow.softness as f32 }),
+            // A model that is lifted leaves the floor; one that is lowered takes the floor along.
+            floor_height: bounds.0.y.min(placement.centered_bounds.0.y),
+            is_dataset: false,
+            background: if settings.video().quality.has_alpha() {
+                Background::Transparent
+            } else {
+                Background::Solid(settings.background().color)
+            },
+            bounds,
+            shots,
+            hidden_nodes,
+            warnings,
+            model,
+        }
+    }
 }
 
 fn hidden(model: &Model, pose: &ModelPose, warnings: &mut Vec<String>) -> Vec<bool> {

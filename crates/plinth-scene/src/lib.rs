@@ -9,10 +9,12 @@
 mod build;
 mod camera;
 mod clip;
+mod dataset;
 mod easing;
 mod environment;
 mod error;
 mod fit;
+mod intrinsics;
 mod lights;
 mod place;
 mod pose;
@@ -21,7 +23,9 @@ mod shot;
 mod shots;
 
 pub use build::build_scene;
+pub use dataset::{DatasetViews, ViewSet, build_dataset};
 pub use environment::{EnvironmentMap, GainMap, gain_map, radiance_hdr, studio};
 pub use error::SceneError;
+pub use intrinsics::Intrinsics;
 pub use scene::*;
 pub use shot::*;

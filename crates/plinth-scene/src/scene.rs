@@ -43,6 +43,8 @@ pub struct Scene {
     pub shadow: Option<ShadowLook>,
     /// Height of the floor that catches shadows, in world units.
     pub floor_height: f32,
+    /// The pictures are training data: nothing but the model is drawn, no floor, and its triangles as they are.
+    pub is_dataset: bool,
     /// What is behind the model.
     pub background: Background,
     /// The model's world bounds over the whole shot, transforms included: (min, max).

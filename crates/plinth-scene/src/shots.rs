@@ -1,6 +1,6 @@
 //! The plan of the frames: where the camera stands in each of them.
 
-use glam::{DVec3, Mat4, Vec3};
+use glam::{DVec3, Mat4, Vec2, Vec3};
 use plinth_spec::settings::{BasePose, CameraMotion, Effect, RenderSettings};
 
 use crate::camera::{orbit, path};
@@ -13,7 +13,7 @@ const FOV_DEG: f64 = 35.0;
 /// Their elevation above the horizon in degrees.
 const ELEVATION_DEG: f64 = 15.0;
 /// Share of the frame that stays free around the model.
-const MARGIN: f32 = 0.12;
+pub(crate) const MARGIN: f32 = 0.12;
 /// Camera angles for which the fit is worked out, at most.
 const FIT_ANGLES: u32 = 120;
 /// Radius at which a zoom-orbit frames the model as other effects do: where it ends by default.
@@ -115,6 +115,8 @@ fn camera_at(position: DVec3, look_at: DVec3, fov_deg: f64, bounds: (Vec3, Vec3)
         view_from_world: world_from_view.inverse(),
         position: position.as_vec3(),
         fov_y: (fov_deg as f32).to_radians(),
+        pixel_aspect: 1.0,
+        principal_point: Vec2::ZERO,
         near: (away - radius * 1.1 - FLOOR_REACH * 0.5).max(away * 0.02).max(1e-3),
         far: away + radius * 1.1 + FLOOR_REACH,
     }

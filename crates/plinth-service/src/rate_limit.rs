@@ -67,7 +67,8 @@ impl Service {
         Ok(Allowance {
             limit,
             remaining: u32::try_from(left).unwrap_or(limit),
-            reset_secs: u64::try_from(window.ends_at - now).unwrap_or(0).div_ceil(1000).max(1),
+            // Another request may have begun the window after this one looked at the clock.
+            reset_secs: (window.ends_at - now).clamp(1, window_ms).unsigned_abs().div_ceil(1000),
             is_exceeded: window.requests > u64::from(limit),
         })
     }

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use plinth_pipeline::Outputs;
+use plinth_pipeline::child::TaskOutputs;
 use plinth_service::jobs::{RenderFiles, StoredFile};
 use plinth_spec::RenderSettings;
 use plinth_spec::quality::Codec;
+use plinth_spec::settings::Output;
 use plinth_store::RenderFile;
 
 /// Folder for the files in a job's folder.
@@ -16,6 +17,9 @@ pub(crate) const POSTERS: [RenderFile; 2] = [RenderFile::FullPoster, RenderFile:
 
 /// All files of a render.
 pub(crate) fn files(settings: &RenderSettings) -> Vec<RenderFile> {
+    if settings.video().output == Output::Dataset {
+        return vec![RenderFile::Dataset];
+    }
     let video = RenderFile::Video(settings.video().quality.codec());
     vec![video, RenderFile::Web, RenderFile::Thumb, RenderFile::FullPoster, RenderFile::Poster]
 }
@@ -26,8 +30,8 @@ pub(crate) fn place(file: RenderFile) -> PathBuf {
 }
 
 /// The files as the pipeline is asked for them.
-pub(crate) fn outputs(files: &[RenderFile]) -> Outputs {
-    let mut outputs = Outputs::default();
+pub(crate) fn outputs(files: &[RenderFile]) -> TaskOutputs {
+    let mut outputs = TaskOutputs::default();
     for file in files {
         let output = match file {
             RenderFile::Video(_) => &mut outputs.video,
@@ -35,7 +39,7 @@ pub(crate) fn outputs(files: &[RenderFile]) -> Outputs {
             RenderFile::Thumb => &mut outputs.thumb,
             RenderFile::FullPoster => &mut outputs.poster,
             RenderFile::Poster => &mut outputs.small_poster,
-            RenderFile::Dataset => continue,
+            RenderFile::Dataset => &mut outputs.dataset,
         };
         *output = Some(place(*file));
     }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::environment::EnvironmentFiles;
-use crate::job::Outputs;
 
 /// Name of the description in the job's folder.
 pub const DESCRIPTION_FILE: &str = "job.json";
@@ -51,13 +50,31 @@ pub struct RenderTask {
     /// Images that the settings name: identifier and file.
     pub images: BTreeMap<String, PathBuf>,
     /// What is to be written.
-    pub outputs: Outputs,
+    pub outputs: TaskOutputs,
     /// Part of an adapter's name, or `cpu`; `None`: the best there is.
     pub adapter: Option<String>,
     /// The ffmpeg to call.
     pub ffmpeg: PathBuf,
     /// Whether every output carries the mark of a preview.
     pub watermark: bool,
+}
+
+/// What a render writes, and where.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskOutputs {
+    /// The video in full size.
+    pub video: Option<PathBuf>,
+    /// The web video.
+    pub web: Option<PathBuf>,
+    /// The thumbnail video.
+    pub thumb: Option<PathBuf>,
+    /// The poster in full size.
+    pub poster: Option<PathBuf>,
+    /// The small poster.
+    pub small_poster: Option<PathBuf>,
+    /// A multi-view dataset, instead of all of these.
+    pub dataset: Option<PathBuf>,
 }
 
 /// A video becomes streamable.

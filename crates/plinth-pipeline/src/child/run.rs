@@ -8,11 +8,11 @@ use plinth_render::{AdapterKind, Gpu, GpuOptions};
 use plinth_spec::settings::{ParseOptions, not_yet_rendered};
 use plinth_spec::{FailureCode, RenderSettings};
 
-use super::description::{ChildTask, PackageTask, RenderTask};
+use super::description::{ChildTask, PackageTask, RenderTask, TaskOutputs};
 use super::event::{AdapterFound, ChildEvent, ChildFailure};
 use crate::environment::{EnvironmentError, EnvironmentFiles};
 use crate::failure::{JobError, failure_code, failure_message};
-use crate::job::{Job, run};
+use crate::job::{DatasetOutput, Job, Outputs, run};
 use crate::progress::Progress;
 
 /// Lines about frames that a render tells at most.
@@ -71,7 +71,8 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
         model,
         settings,
         environment,
-        outputs: task.outputs.clone(),
+        outputs: outputs(&task.outputs),
+        watermark: task.watermark,
         adapter: task.adapter.clone(),
         ffmpeg: task.ffmpeg.clone(),
         watermark: task.watermark,
@@ -98,6 +99,18 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
     let mut manifest = run(&job, &mut report, cancel)?;
     manifest.warnings.extend(unseen.iter().map(|name| format!("the setting {name} does not change the picture yet")));
     Ok(ChildEvent::Rendered { manifest: Box::new(manifest) })
+}
+
+fn outputs(task: &TaskOutputs) -> Outputs {
+    let dataset = task.dataset.clone().map(|path| DatasetOutput { path, views: None, splits: false });
+    Outputs {
+        video: task.video.clone(),
+        web: task.web.clone(),
+        thumb: task.thumb.clone(),
+        poster: task.poster.clone(),
+        small_poster: task.small_poster.clone(),
+        dataset,
+    }
 }
 
 fn package_video(task: &PackageTask, cancel: &AtomicBool) -> Result<ChildEvent, Ended> {

@@ -1,6 +1,9 @@
 //! Whole jobs, through the door that a worker uses.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod dataset;
+mod shapes;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -22,6 +25,7 @@ fn job(folder: &Path) -> Job {
             thumb: out("thumb.mp4"),
             poster: out("poster.png"),
             small_poster: out("small.png"),
+            dataset: None,
         },
         watermark: false,
         adapter: None,

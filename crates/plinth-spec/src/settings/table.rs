@@ -160,11 +160,11 @@ use Group as G;
 #[rustfmt::skip]
 pub const TABLE: &[Row] = &[
     now("quality", G::Video, Kind::Choice(&Quality::NAMES), Some("\"standard\""), "", "Size, codec and price of the video."),
-    partly(now("output", G::Video, Kind::Choice(&["video", "dataset"]), Some("\"video\""), "", "What is made: a video, or a multi-view dataset."), &["dataset"]),
+    now("output", G::Video, Kind::Choice(&["video", "dataset"]), Some("\"video\""), "", "What is made: a video, or a multi-view dataset."),
     now("aspect", G::Video, Kind::Choice(&Aspect::NAMES), Some("\"16:9\""), "", "Shape of the picture."),
     now("length", G::Video, Kind::Length, Some("6"), "s", "Duration; up to 120 s, `pro` up to 60 s."),
     now("strictCredits", G::Video, Kind::Flag, Some("false"), "", "Never pay from the free pool."),
-    partly(now("effect", G::Camera, Kind::Choice(EFFECTS), Some("\"turntable\""), "", "How the camera moves; `dataset` means output `dataset`."), &["dataset"]),
+    now("effect", G::Camera, Kind::Choice(EFFECTS), Some("\"turntable\""), "", "How the camera moves; `dataset` means output `dataset`."),
     now("sweepAngle", G::Camera, number(10.0, 1080.0), None, "°", "Angle the camera travels; unset: 360, hero-spin 540, reveal 180."),
     now("easeOutRatio", G::Camera, number(0.0, 1.0), Some("0.6"), "", "Share of a hero-spin over which it slows down."),
     now("amplitude", G::Camera, number(5.0, 180.0), Some("60"), "°", "How far a showcase swings to each side."),
@@ -239,6 +239,6 @@ pub const TABLE: &[Row] = &[
     later("swayIntensity", G::Post, number(0.0, 2.0), None, "", "How much it moves."),
     later("materialEdits", G::Material, Kind::Nested(Nested::MaterialEdits), None, "", "Changes of materials, by material name."),
     later("decals", G::Material, Kind::Nested(Nested::Decals), None, "", "Images stuck onto the model."),
-    later("datasetQuality", G::Dataset, Kind::Choice(&DatasetQuality::NAMES), Some("\"100x800\""), "", "Number and size of the views."),
-    later("coverage", G::Dataset, Kind::Choice(&["hemisphere", "sphere"]), Some("\"hemisphere\""), "", "Where the views stand."),
+    now("datasetQuality", G::Dataset, Kind::Choice(&DatasetQuality::NAMES), Some("\"100x800\""), "", "Number and size of a dataset's views."),
+    now("coverage", G::Dataset, Kind::Choice(&["hemisphere", "sphere"]), Some("\"hemisphere\""), "", "Where a dataset's views stand: above the horizon, or all around."),
 ];

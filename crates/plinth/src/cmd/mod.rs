@@ -37,7 +37,7 @@ impl std::error::Error for Usage {}
 pub(crate) fn command() -> Command {
     Command::new("plinth")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Renders 3D models into turntable videos and stills, on this machine or as a service.")
+        .about("Renders 3D models into turntable videos, stills and multi-view datasets, here or as a service.")
         .after_help("Begin with: plinth render MODEL.glb -o OUT.mp4")
         .arg_required_else_help(true)
         .subcommand_required(true)

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use plinth_pipeline::{EnvironmentFiles, Job, JobError, Stage, run as run_job};
 use plinth_spec::RenderSettings;
-use plinth_spec::settings::{Output, ParseOptions, not_yet_rendered};
+use plinth_spec::settings::{ParseOptions, not_yet_rendered};
 use serde_json::Value;
 
 use super::progress::Shown;
@@ -21,6 +21,7 @@ Examples:
   plinth render chair.glb -o chair.mp4 --quality 4k --effect hero-spin --length 8 --all
   plinth render chair.glb -o chair.mov                    (quality pro: ProRes 4444 with alpha)
   plinth render chair.glb -o chair.png --bg-color '#202428'
+  plinth render chair.glb -o chair.zip --dataset-quality 196x1024 --coverage sphere       (a multi-view dataset)
   plinth render chair.glb -o chair.mp4 --env garden.hdr --settings @look.json
 
 Each one-valued setting is a flag: --help shows them all, `plinth settings` prints a table.";
@@ -28,7 +29,7 @@ Each one-valued setting is a flag: --help shows them all, `plinth settings` prin
 pub(crate) fn command() -> Command {
     let switch = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
     Command::new("render")
-        .about("Renders a model to a video (.mp4, .mov) or a still (.png)")
+        .about("Renders a model to a video (.mp4, .mov), a still (.png) or a multi-view dataset (.zip, folder)")
         .after_help(EXAMPLES)
         .arg(super::model_arg())
         .args(outputs::args())
@@ -49,7 +50,7 @@ pub(crate) fn command() -> Command {
 
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let settings = settings(args)?;
-    let outputs = outputs::outputs(args, settings.video().quality)?;
+    let outputs = outputs::outputs(args, &settings)?;
     let environment = environment::files(args)?;
     for name in not_yet_rendered(&settings) {
         eprintln!("plinth: warning: the setting {name} does not change the picture yet");
@@ -57,6 +58,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let machine = Machine::read(args)?;
     let stop = Stop::listen().context("signals cannot be caught")?;
     let path: &PathBuf = args.get_one("model").context("MODEL is missing")?;
+    refuse_own_output(path, outputs::out(args)?)?;
     let job = Job {
         model: read_model(path)?,
         environment: environment.as_ref().map(EnvironmentFiles::read).transpose()?,
@@ -99,6 +101,12 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
         writeln!(out, "{} ({}×{}, {} kB)", file.path, file.width, file.height, file.bytes.div_ceil(1000))?;
     }
     Ok(())
+}
+
+/// An archive in, an archive out: the model must not be replaced.
+fn refuse_own_output(model: &Path, out: &Path) -> Result<()> {
+    let same = matches!((model.canonicalize(), out.canonicalize()), (Ok(model), Ok(out)) if model == out);
+    if same { Err(Usage(format!("{} is the model; name another output", out.display())).into()) } else { Ok(()) }
 }
 
 /// Reads a model file of a kind that is accepted; an archive with an OBJ is converted.
@@ -144,13 +152,11 @@ fn settings(args: &ArgMatches) -> Result<RenderSettings> {
         return Err(wrong(format!("--settings must be a JSON object, such as {}", r#"{"zoom": 1.2}"#)));
     };
     members.extend(flags::sent(args));
-    if outputs::extension(outputs::out(args)?) == "mov" {
-        members.entry("quality").or_insert_with(|| Value::from("pro"));
+    match outputs::extension(outputs::out(args)?).as_str() {
+        "mov" => drop(members.entry("quality").or_insert_with(|| Value::from("pro"))),
+        "zip" => drop(members.entry("output").or_insert_with(|| Value::from("dataset"))),
+        _ => {}
     }
-    let settings = RenderSettings::from_json(&Value::Object(members), ParseOptions::default())
-        .map_err(|error| wrong(error.to_string()))?;
-    if settings.video().output == Output::Dataset {
-        return Err(wrong("datasets are not rendered yet".to_owned()));
-    }
-    Ok(settings)
+    RenderSettings::from_json(&Value::Object(members), ParseOptions::default())
+        .map_err(|error| wrong(error.to_string()))
 }

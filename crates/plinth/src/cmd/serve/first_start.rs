@@ -41,7 +41,7 @@ Its API key is shown this once only:
 Paste these two lines to upload a model and wait for its video, turntable.mp4:
 
     curl -sS -H 'Authorization: Bearer {token}' -F file=@{sample} -F 'renderSettings={{"quality":"share","length":2}}' {base}/v1/models | tee upload.json; echo
-    curl -sS -f --retry 300 --retry-delay 2 --retry-all-errors -H 'Authorization: Bearer {token}' -o turntable.mp4 {base}/v1/renders/$(sed 's/.*"renderId":"\([^"]*\)".*/\1/' upload.json)/video
+    curl -s -f --retry 300 --retry-delay 2 --retry-all-errors -H 'Authorization: Bearer {token}' -o turntable.mp4 {base}/v1/renders/$(sed 's/.*"renderId":"\([^"]*\)".*/\1/' upload.json)/video && ls -l turntable.mp4
 
 More accounts and keys: plinth admin --help. The interface is described at {base}/v1/openapi.json
 "#

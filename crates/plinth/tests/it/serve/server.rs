@@ -22,7 +22,12 @@ pub(crate) struct Place {
 impl Place {
     /// SQLite and files.
     pub(crate) fn alone() -> Self {
-        Self { folder: TempDir::with_prefix("plinth-serve-").unwrap(), variables: Vec::new(), postgres: None, s3: None }
+        Self {
+            folder: TempDir::with_prefix("plinth-serve-").unwrap(),
+            variables: Vec::new(),
+            postgres: None,
+            s3: None,
+        }
     }
 
     /// PostgreSQL and S3.
@@ -138,11 +143,6 @@ impl Server {
         let code = self.child.wait().unwrap().code();
         let rest = std::io::read_to_string(self.out.take().unwrap()).unwrap();
         (rest, code)
-    }
-
-    /// Its process.
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
     }
 }
 
