@@ -75,6 +75,7 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
         watermark: task.watermark,
         adapter: task.adapter.clone(),
         ffmpeg: task.ffmpeg.clone(),
+        watermark: task.watermark,
         posters_early: true,
         hash_frames: false,
         time_passes: false,

@@ -3,6 +3,7 @@
 mod admin;
 mod client;
 mod configuration;
+mod crash;
 mod files;
 mod form;
 mod ingest;

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use plinth_testkit::{Postgres, S3Server};
@@ -15,18 +16,13 @@ pub(crate) struct Place {
     pub(crate) folder: TempDir,
     variables: Vec<(String, String)>,
     pub(crate) postgres: Option<Postgres>,
-    _s3: Option<S3Server>,
+    s3: Option<S3Server>,
 }
 
 impl Place {
     /// SQLite and files.
     pub(crate) fn alone() -> Self {
-        Self {
-            folder: TempDir::with_prefix("plinth-serve-").unwrap(),
-            variables: Vec::new(),
-            postgres: None,
-            _s3: None,
-        }
+        Self { folder: TempDir::with_prefix("plinth-serve-").unwrap(), variables: Vec::new(), postgres: None, s3: None }
     }
 
     /// PostgreSQL and S3.
@@ -43,7 +39,19 @@ impl Place {
         ];
         let variables = variables.map(|(name, value)| (name.to_owned(), value)).to_vec();
         let folder = TempDir::with_prefix("plinth-serve-").unwrap();
-        Self { folder, variables, postgres: Some(postgres), _s3: Some(s3) }
+        Self { folder, variables, postgres: Some(postgres), s3: Some(s3) }
+    }
+
+    /// The database's address.
+    pub(crate) fn database(&self) -> String {
+        let file = || format!("sqlite://{}", self.folder.path().join("data/plinth.db").display());
+        self.postgres.as_ref().map_or_else(file, Postgres::address)
+    }
+
+    /// The folder in which the store's objects lie.
+    pub(crate) fn objects(&self) -> PathBuf {
+        let files = || self.folder.path().join("data/objects");
+        self.s3.as_ref().map_or_else(files, |s3| s3.folder().join(s3.bucket()).join("some/where"))
     }
 
     pub(crate) fn set(mut self, name: &str, value: &str) -> Self {
@@ -132,6 +140,10 @@ impl Server {
         (rest, code)
     }
 
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
 }
 
 impl Drop for Server {
