@@ -2,13 +2,13 @@
 //!
 //! Once per pose: shadow maps, the floor's shadow.
 //! Every frame: which triangle each sample shows → surfaces of each pixel → their colours → (what is behind glass) →
-//! transmissive and blended surfaces, farthest first → resolve → backdrop, floor, model.
+//! transmissive and blended surfaces, farthest first → resolve → backdrop, floor, model → (blur of the lens, glow) →
+//! filter, vignette, grain.
 
 use plinth_frame::Region;
 
 use crate::RenderError;
 use crate::pass::behind::far_side_pass;
-use crate::pass::shadow_map::ShadowMap;
 use crate::pass::visibility::{SURFACES, joined, scissor};
 use crate::pass::{cleared, depth_target, kept};
 use crate::pipelines::{DepthView, Side};
@@ -23,27 +23,36 @@ const MAX_LOOKS_BEHIND: usize = 8;
 impl Renderer<'_> {
     /// Shadow maps and the floor's shadow.
     pub(crate) fn encode_shadows(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
+        // The maps being written must not be bound, so these passes bind the frame without them.
+        let frame = self.frame_group_without_maps.clone();
         if self.switches.key_shadow {
-            self.encode_shadow_map(recorder, DepthView::Key)?;
+            let map = self.key_map.view.clone();
+            self.encode_shadow_map(recorder, &frame, &map, DepthView::Key)?;
         }
         if self.switches.sun {
-            self.encode_shadow_map(recorder, DepthView::Sun)?;
+            let map = self.sun_map.view.clone();
+            self.encode_shadow_map(recorder, &frame, &map, DepthView::Sun)?;
         }
-        if let Some(floor) = &self.floor {
-            floor.gather(recorder, &self.frame_group);
+        let Some(floor) = self.floor.take() else { return Ok(()) };
+        if let Some(accumulated) = &floor.accumulated {
+            for (i, view) in accumulated.views().enumerate() {
+                self.encode_shadow_map(recorder, view, &accumulated.map, DepthView::Key)?;
+                accumulated.add(recorder, view, i == 0);
+            }
         }
+        floor.gather(recorder, &self.frame_group);
+        self.floor = Some(floor);
         Ok(())
     }
 
-    fn encode_shadow_map(&mut self, recorder: &mut Recorder<'_>, view: DepthView) -> Result<(), RenderError> {
-        // The maps being written must not be bound, so this pass binds the frame without them.
-        let map: &ShadowMap = if view == DepthView::Key { &self.key_map } else { &self.sun_map };
-        let mut pass = recorder.pass(
-            "shadow map",
-            &self.frame_group_without_maps,
-            &[],
-            Some(depth_target(&map.view, Some(1.0), true)),
-        );
+    fn encode_shadow_map(
+        &mut self,
+        recorder: &mut Recorder<'_>,
+        frame: &wgpu::BindGroup,
+        map: &wgpu::TextureView,
+        view: DepthView,
+    ) -> Result<(), RenderError> {
+        let mut pass = recorder.pass("shadow map", frame, &[], Some(depth_target(map, Some(1.0), true)));
         let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
         for batch in &self.batches {
             let material = &self.materials[batch.material];
@@ -67,7 +76,20 @@ impl Renderer<'_> {
         }
         // Seen from below, the floor would hide the model.
         let floor = self.floor.as_ref().filter(|_| self.floor_is_seen);
-        self.composite.run(recorder, &self.frame_group, floor, layered, &self.targets.finished_view);
+        let finished = &self.targets.finished_view;
+        let picture = self.post.as_ref().map_or(finished, |post| &post.picture);
+        self.composite.run(recorder, &self.frame_group, floor, layered, picture);
+        self.encode_post(recorder, layered)
+    }
+
+    /// What happens to the picture after it is put together.
+    fn encode_post(&mut self, recorder: &mut Recorder<'_>, layered: Option<Region>) -> Result<(), RenderError> {
+        let Some(post) = self.post.take() else { return Ok(()) };
+        if let Some(surfaces) = &post.surfaces {
+            self.encode_geometry(recorder, &surfaces.targets)?;
+        }
+        post.run(recorder, &self.frame_group, layered, &self.targets.finished_view);
+        self.post = Some(post);
         Ok(())
     }
 

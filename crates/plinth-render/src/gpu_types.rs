@@ -68,6 +68,14 @@ pub(crate) struct Floor {
     pub(crate) look: [f32; 4],
 }
 
+/// Twin of `Lens`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub(crate) struct Lens {
+    pub(crate) look: [f32; 4],
+    pub(crate) part: [f32; 4],
+}
+
 /// Twin of `Batch`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]

@@ -5,20 +5,10 @@ use plinth_scene::{Background, Scene};
 
 use crate::RenderError;
 use crate::delivery::straight_bytes;
-use crate::pass::{cleared, depth_target};
-use crate::pipelines::{DEPTH_FORMAT, GEOMETRY_FORMAT};
+use crate::pass::geometry::GeometryTargets;
 use crate::readback::Readback;
 use crate::recorder::Recorder;
-use crate::renderer::{Renderer, pipeline_base};
-use crate::targets::texture;
-
-/// Targets of the first surface of each pixel.
-struct GeometryTargets {
-    /// Normal and distance.
-    surface: wgpu::Texture,
-    view: wgpu::TextureView,
-    depth: wgpu::TextureView,
-}
+use crate::renderer::Renderer;
 
 impl Renderer<'_> {
     /// Draws every shot of the scene in order, with depth and normals. The scene's background has to be transparent and
@@ -29,14 +19,7 @@ impl Renderer<'_> {
             return Err(RenderError::LayersNeedTransparency);
         }
         let part = self.look.model_region;
-        let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC;
-        let surface = texture(self.gpu, part, 1, GEOMETRY_FORMAT, usage, 1);
-        let depth = texture(self.gpu, part, 1, DEPTH_FORMAT, usage, 1);
-        let targets = GeometryTargets {
-            view: surface.create_view(&wgpu::TextureViewDescriptor::default()),
-            surface,
-            depth: depth.create_view(&wgpu::TextureViewDescriptor::default()),
-        };
+        let targets = GeometryTargets::new(self.gpu, part);
         let planes = [(self.look.region, self.color_bytes()), (part, 16)];
         let mut ring = Readback::new(self.gpu, &planes, self.frames_in_flight());
         let mut clip_time = None;
@@ -56,18 +39,6 @@ impl Renderer<'_> {
         }
         while let Some((index, read)) = ring.take(self.gpu)? {
             self.deliver_layers(index, &read, sink)?;
-        }
-        Ok(())
-    }
-
-    fn encode_geometry(&mut self, recorder: &mut Recorder<'_>, targets: &GeometryTargets) -> Result<(), RenderError> {
-        let depth = depth_target(&targets.depth, Some(1.0), false);
-        let mut pass = recorder.pass("geometry", &self.frame_group, &[cleared(&targets.view)], Some(depth));
-        let base = pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
-        for batch in &self.batches {
-            let material = &self.materials[batch.material];
-            pass.set_pipeline(self.pipelines.geometry(&base, material)?);
-            crate::frame_plan::draw(&mut pass, batch, material, 0);
         }
         Ok(())
     }

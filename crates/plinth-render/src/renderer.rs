@@ -15,8 +15,9 @@ use crate::gpu::Gpu;
 use crate::gpu_types;
 use crate::light::{PreparedLight, prepare};
 use crate::pass::behind::{Behind, scene_layout};
-use crate::pass::composite::Composite;
+use crate::pass::composite::{Composite, CompositeInto};
 use crate::pass::floor::{Floor, FloorArea};
+use crate::pass::post::{PICTURE_FORMAT, Post};
 use crate::pass::shadow_map::ShadowMap;
 use crate::pass::spread::Spread;
 use crate::pass::visibility::{Classify, batch_layout};
@@ -77,6 +78,7 @@ pub struct Renderer<'g> {
     pub(crate) spread: Option<Spread>,
     pub(crate) composite: Composite,
     pub(crate) behind: Option<Behind>,
+    pub(crate) post: Option<Post>,
     /// The current frame's camera, and how the model is scaled in it.
     pub(crate) clip_from_world: Mat4,
     grow: (Vec3, f32),
@@ -122,8 +124,12 @@ impl<'g> Renderer<'g> {
         let Geometry { batches, triangles } = geometry::build(gpu, scene, posed, &light.baked, &sorted)?;
         let closed = batches.iter().map(|batch| batch.sortable.as_ref().is_some_and(geometry::is_closed)).collect();
         let model_region = region_of(scene, picture, None);
-        let region = region_of(scene, picture, area);
-        let look = target_look(gpu, picture, (region, model_region), &materials, &batches);
+        let region = if scene.post.is_plain() {
+            region_of(scene, picture, area)
+        } else {
+            Region::whole(picture.width, picture.height)
+        };
+        let look = target_look(gpu, scene, picture, (region, model_region), &materials, &batches);
         let layouts = Layouts { frame: frame_layout(gpu), scene: scene_layout(gpu), batch: batch_layout(gpu) };
         let (key_map, sun_map) = shadow_maps(gpu, scene, &light);
         let switches = LightSwitches {
@@ -133,15 +139,10 @@ impl<'g> Renderer<'g> {
             punctual: punctual_lights(scene).next().is_some(),
         };
         let base = pipeline_base(gpu, &layouts, look, switches);
-        let floor = match (area, scene.shadow) {
-            (Some(area), Some(shadow)) => {
-                Some(Floor::new(&base, area, shadow, switches.key_shadow.then_some(&key_map), &light.floor_ambient)?)
-            }
-            _ => None,
-        };
         let targets = Targets::new(gpu, look);
         let (backdrop, clear) = backdrop(scene);
-        let composite = Composite::new(gpu, &layouts.frame, &look, &targets, clear)?;
+        let composite = Composite::new(gpu, &layouts.frame, &look, &targets, CompositeInto::Picture(clear))?;
+        let post = Post::new(gpu, &layouts.frame, &scene.post, &look, &targets)?;
         let classify =
             Classify::new(gpu, &layouts.frame, &layouts.batch, &targets, look.samples, (&batches, &triangles))?;
         let spread = match &targets.layered {
@@ -163,9 +164,18 @@ impl<'g> Renderer<'g> {
             mapped_at_creation: false,
         });
         let none = ShadowMap::none(gpu);
+        let group_without_maps =
+            |buffer: &wgpu::Buffer| frame_group(gpu, &layouts.frame, buffer, &specular, [&none.view, &none.view]);
+        let floor = match (area, scene.shadow) {
+            (Some(area), Some(shadow)) => {
+                let key = scene.key_light.as_ref().map(|key| (key, &key_map));
+                let all = (scene, area);
+                Some(Floor::new(&base, all, shadow, key, &light.floor_ambient, &group_without_maps)?)
+            }
+            _ => None,
+        };
+        let frame_group_without_maps = group_without_maps(&frame_buffer);
         let frame_group = frame_group(gpu, &layouts.frame, &frame_buffer, &specular, [&key_map.view, &sun_map.view]);
-        let frame_group_without_maps =
-            crate::renderer::frame_group(gpu, &layouts.frame, &frame_buffer, &specular, [&none.view, &none.view]);
         gpu.check()?;
         let order = (0..batches.len()).collect();
         Ok(Self {
@@ -190,6 +200,7 @@ impl<'g> Renderer<'g> {
             spread,
             composite,
             behind,
+            post,
             clip_from_world: Mat4::IDENTITY,
             grow: (Vec3::ZERO, 1.0),
             frame_group,
@@ -290,7 +301,13 @@ impl<'g> Renderer<'g> {
         self.clip_from_world = Mat4::from_cols_array_2d(&uniform.clip_from_world);
         self.grow = (shot.grow_origin, shot.grow);
         self.gpu.queue.write_buffer(&self.frame_buffer, 0, bytemuck::bytes_of(&uniform));
+        if let Some(post) = &self.post {
+            post.update(self.gpu, &scene.post, shot, &self.look, self.picture.height);
+        }
         if first || (pose_changed && self.batches.iter().any(|b| b.moving)) || shot.grow < 1.0 || scene_grows(scene) {
+            if let Some(accumulated) = self.floor.as_ref().and_then(|floor| floor.accumulated.as_ref()) {
+                accumulated.update(self.gpu, &uniform);
+            }
             self.encode_shadows(recorder)?;
         }
         self.encode_frame(recorder)
@@ -393,15 +410,17 @@ fn region_of(scene: &Scene, picture: Picture, area: Option<FloorArea>) -> Region
 
 fn target_look(
     gpu: &Gpu,
+    scene: &Scene,
     picture: Picture,
     (region, model_region): (Region, Region),
     materials: &[MaterialOnGpu],
     batches: &[Batch],
 ) -> TargetLook {
     let classes: BTreeSet<DrawClass> = batches.iter().map(|b| materials[b.material].key.class).collect();
-    // Refraction needs the radiance behind it; plain coverage is blended in display space, as viewers do, which saves
+    // Refraction needs the radiance behind it, glow the radiance of what shines; plain coverage is blended in display space, as viewers do, which saves
     // the pass that applies the tone curve.
-    let radiance = classes.contains(&DrawClass::Transmissive);
+    let transmissive = classes.contains(&DrawClass::Transmissive);
+    let radiance = transmissive || scene.post.bloom > 0.0;
     let output = if radiance { SurfaceOutput::Radiance } else { SurfaceOutput::Display };
     let finished_format = match picture.format {
         PixelFormat::Rgba8 => wgpu::TextureFormat::Rgba8Unorm,
@@ -412,10 +431,11 @@ fn target_look(
         model_region,
         samples: if gpu.report().max_samples >= SAMPLES { SAMPLES } else { 1 },
         color_format: if radiance { wgpu::TextureFormat::Rgba16Float } else { finished_format },
+        picture_format: if scene.post.is_plain() { finished_format } else { PICTURE_FORMAT },
         finished_format,
         output,
         layered: classes.iter().any(|class| class.is_layered()),
-        transmissive: radiance,
+        transmissive,
     }
 }
 
@@ -457,7 +477,7 @@ pub(crate) fn pipeline_base<'a>(
         frame_layout: &layouts.frame,
         samples: look.samples,
         color_format: look.color_format,
-        finished_format: look.finished_format,
+        picture_format: look.picture_format,
         output: look.output,
         lights,
         batch_layout: &layouts.batch,

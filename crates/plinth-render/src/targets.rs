@@ -53,6 +53,8 @@ pub(crate) struct TargetLook {
     pub(crate) model_region: Region,
     pub(crate) samples: u32,
     pub(crate) color_format: wgpu::TextureFormat,
+    /// What model, floor and backdrop are put together in.
+    pub(crate) picture_format: wgpu::TextureFormat,
     pub(crate) finished_format: wgpu::TextureFormat,
     pub(crate) output: SurfaceOutput,
     pub(crate) layered: bool,

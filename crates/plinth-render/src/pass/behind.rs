@@ -81,17 +81,14 @@ impl Behind {
         entries.push(bindings::multisampled(5, wgpu::TextureSampleType::Depth, samples));
         let layout = bindings::layout(device, "opaque behind", &entries);
         let pipeline = make("opaque behind", &["SURFACES", sampled], &layout, &formats)?;
-        let resources = surface_resources(targets).chain([bindings::view(&targets.depth)]);
-        let entries: Vec<_> =
-            (1..).zip(resources).map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource }).collect();
-        let descriptor = wgpu::BindGroupDescriptor { label: Some("opaque behind"), layout: &layout, entries: &entries };
-        let opaque = Capture { pipeline, group: device.create_bind_group(&descriptor) };
+        let resources: Vec<_> = surface_resources(targets).chain([bindings::view(&targets.depth)]).collect();
+        let opaque = Capture { pipeline, group: bindings::group_from(device, "opaque behind", &layout, 1, &resources) };
 
         let layout =
-            bindings::layout(device, "drawn behind", &[bindings::multisampled(0, bindings::UNFILTERED, samples)]);
+            bindings::layout(device, "drawn behind", &[bindings::multisampled(1, bindings::UNFILTERED, samples)]);
         let drawn = Capture {
             pipeline: make("drawn behind", &["SAMPLES_DRAWN", sampled], &layout, &formats[..1])?,
-            group: bindings::group(device, "drawn behind", &layout, &[bindings::view(layered)]),
+            group: bindings::group_from(device, "drawn behind", &layout, 1, &[bindings::view(layered)]),
         };
 
         let layout = bindings::layout(

@@ -9,5 +9,6 @@
 )]
 
 mod layers;
+mod looks;
 mod models;
 mod pictures;

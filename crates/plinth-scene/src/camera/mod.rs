@@ -2,6 +2,8 @@
 
 mod orbit;
 mod path;
+mod sway;
 
 pub(crate) use orbit::orbit;
 pub(crate) use path::path;
+pub(crate) use sway::sway;
