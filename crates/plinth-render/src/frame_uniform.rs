@@ -9,6 +9,7 @@ use crate::pass::shadow_map::ShadowMap;
 use crate::region::{clip_from_view, crop};
 
 /// What stays the same over all frames of a render.
+#[derive(Clone, Copy)]
 pub(crate) struct FrameBase<'a> {
     pub(crate) scene: &'a Scene,
     pub(crate) light: &'a PreparedLight,

@@ -18,9 +18,9 @@ impl Renderer<'_> {
         if scene.background != Background::Transparent || self.picture.format != PixelFormat::Rgba8 {
             return Err(RenderError::LayersNeedTransparency);
         }
-        let part = self.look.model_region;
+        let part = self.view.look.model_region;
         let targets = GeometryTargets::new(self.gpu, part);
-        let planes = [(self.look.region, self.color_bytes()), (part, 16)];
+        let planes = [(self.view.look.region, self.color_bytes()), (part, 16)];
         let mut ring = Readback::new(self.gpu, &planes, self.frames_in_flight());
         let mut clip_time = None;
         for (i, shot) in scene.shots.iter().enumerate() {
@@ -34,7 +34,7 @@ impl Renderer<'_> {
             let mut recorder = Recorder::new(self.gpu, None);
             self.encode(&mut recorder, scene, shot, i == 0, pose_changed)?;
             self.encode_geometry(&mut recorder, &targets)?;
-            ring.submit(self.gpu, recorder.finish(), &[&self.targets.finished, &targets.surface], i as u32);
+            ring.submit(self.gpu, recorder.finish(), &[&self.view.targets.finished, &targets.surface], i as u32);
             self.gpu.check()?;
         }
         while let Some((index, read)) = ring.take(self.gpu)? {
@@ -55,13 +55,13 @@ impl Renderer<'_> {
             normal: vec![[0.0; 3]; count],
         };
         let color = straight_bytes(read[0].clone());
-        place(&mut layers.color, width, self.look.region, color.as_chunks::<4>().0);
+        place(&mut layers.color, width, self.view.look.region, color.as_chunks::<4>().0);
         let surfaces: Vec<[f32; 4]> =
             read[1].as_chunks::<16>().0.iter().map(|bytes| bytemuck::pod_read_unaligned(bytes)).collect();
         let depth: Vec<f32> = surfaces.iter().map(|s| s[3]).collect();
         let normal: Vec<[f32; 3]> = surfaces.iter().map(|s| [s[0], s[1], s[2]]).collect();
-        place(&mut layers.depth, width, self.look.model_region, &depth);
-        place(&mut layers.normal, width, self.look.model_region, &normal);
+        place(&mut layers.depth, width, self.view.look.model_region, &depth);
+        place(&mut layers.normal, width, self.view.look.model_region, &normal);
         sink.layers(&layers).map_err(|source| RenderError::Sink { source })
     }
 }

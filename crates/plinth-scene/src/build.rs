@@ -10,7 +10,7 @@ use plinth_spec::settings::{ClipChoice, ModelPose, RenderSettings};
 use crate::environment::{EnvironmentMap, studio};
 use crate::error::SceneError;
 use crate::place::Placement;
-use crate::scene::{Background, PostLook, Scene, ShadowLook};
+use crate::scene::{Background, PostLook, ReflectorLook, Scene, ShadowLook};
 use crate::shots::shots;
 use crate::{clip, lights};
 
@@ -47,6 +47,11 @@ pub fn build_scene(
             mode: shadow.mode,
             darkness: shadow.darkness as f32,
             softness: shadow.softness as f32,
+        }),
+        reflector: shadow.reflector.map(|r| ReflectorLook {
+            mix: r.mix as f32,
+            fade: r.fade as f32,
+            depth_blur: r.depth_blur as f32,
         }),
         // A model that is lifted leaves the floor; one that is lowered takes the floor along.
         floor_height: bounds.0.y.min(placement.centered_bounds.0.y),

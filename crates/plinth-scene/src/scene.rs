@@ -45,6 +45,8 @@ pub struct Scene {
     pub occlusion: Option<f32>,
     /// How shadows look; `None` when they are off.
     pub shadow: Option<ShadowLook>,
+    /// A floor that mirrors the model.
+    pub reflector: Option<ReflectorLook>,
     /// Height of the floor that catches shadows, in world units.
     pub floor_height: f32,
     /// What is behind the model.
@@ -127,6 +129,17 @@ pub enum PointLikeLight {
         /// Spot cone: unit direction it shines in, cosine of the inner and of the outer half angle.
         cone: Option<(Vec3, f32, f32)>,
     },
+}
+
+/// How a mirroring floor looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReflectorLook {
+    /// `reflectorMix`: share of light that is mirrored where the model touches the floor.
+    pub mix: f32,
+    /// `reflectorFade`: height above the floor, in world units, of what is mirrored with 1/e of that.
+    pub fade: f32,
+    /// `reflectorDepthBlur`: how much it blurs with that height.
+    pub depth_blur: f32,
 }
 
 /// How the key light's shadow looks.

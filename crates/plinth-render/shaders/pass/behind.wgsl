@@ -1,7 +1,6 @@
-// What refracted rays see: the picture so far with its coverage and its distance, and ever blurrier halves of it.
+// What refracted rays see: the picture so far with its coverage and its distance.
 //
-// SURFACES: what is opaque, from its shaded surfaces. SAMPLES_DRAWN: with the glass that is drawn already. Otherwise:
-// half of the level above.
+// SURFACES: what is opaque, from its shaded surfaces. SAMPLES_DRAWN: with the glass that is drawn already.
 #import types/frame.wgsl
 #import lib/full_screen.wgsl
 #ifdef SURFACES
@@ -17,11 +16,6 @@
 #import types/visibility.wgsl
 #import lib/samples.wgsl
 #endif
-#ifdef HALVE
-@group(1) @binding(0) var source: texture_2d<f32>;
-@group(1) @binding(1) var distance_source: texture_2d<f32>;
-#endif
-
 @vertex
 fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
     return corner_out(i);
@@ -59,14 +53,5 @@ fn fs(v: CornerOut) -> Behind {
 @fragment
 fn fs(v: CornerOut) -> @location(0) vec4<f32> {
     return mean_of_samples(vec2<i32>(v.clip.xy));
-}
-#endif
-
-#ifdef HALVE
-#import lib/halve.wgsl
-
-@fragment
-fn fs(v: CornerOut) -> Behind {
-    return Behind(halved(source, v.uv), halved(distance_source, v.uv).r);
 }
 #endif

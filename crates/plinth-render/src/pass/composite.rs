@@ -7,6 +7,7 @@ use crate::bindings;
 use crate::gpu::Gpu;
 use crate::pass::floor::Floor;
 use crate::pass::post::PICTURE_FORMAT;
+use crate::pass::reflection::Reflection;
 use crate::pipelines::{FullScreen, FullScreenTarget, SurfaceOutput, full_screen};
 use crate::recorder::Recorder;
 use crate::targets::{TargetLook, Targets};
@@ -100,13 +101,13 @@ impl Composite {
         Ok(Self { surfaces, layered, part, backdrop })
     }
 
-    /// Writes every pixel of the finished picture. The floor is behind the model wherever it is seen at all. `layered`
+    /// Writes every pixel of the picture. The floor is behind the model wherever it is seen at all. `layered`
     /// is the part of the model in which layered surfaces were drawn.
     pub(crate) fn run(
         &self,
         recorder: &mut Recorder<'_>,
         frame: &wgpu::BindGroup,
-        floor: Option<&Floor>,
+        (floor, reflection): (Option<&Floor>, Option<&Reflection>),
         layered: Option<Region>,
         target: &wgpu::TextureView,
     ) {
@@ -119,6 +120,9 @@ impl Composite {
         let mut pass = recorder.pass("composite", frame, &[color], None);
         if let Some(floor) = floor {
             floor.draw(&mut pass);
+        }
+        if let Some(reflection) = reflection {
+            reflection.draw(&mut pass);
         }
         let mut draw = |source: &Source, local: Region| {
             if local.width > 0 && local.height > 0 {

@@ -40,8 +40,8 @@ impl Renderer<'_> {
         targets: &GeometryTargets,
     ) -> Result<(), RenderError> {
         let depth = depth_target(&targets.depth, Some(1.0), false);
-        let mut pass = recorder.pass("geometry", &self.frame_group, &[cleared(&targets.view)], Some(depth));
-        let base = pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
+        let mut pass = recorder.pass("geometry", &self.view.frame_group, &[cleared(&targets.view)], Some(depth));
+        let base = pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches);
         for batch in &self.batches {
             let material = &self.materials[batch.material];
             pass.set_pipeline(self.pipelines.geometry(&base, material)?);

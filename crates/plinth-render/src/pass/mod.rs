@@ -6,6 +6,8 @@ pub(crate) mod composite;
 pub(crate) mod floor;
 pub(crate) mod geometry;
 pub(crate) mod post;
+pub(crate) mod pyramid;
+pub(crate) mod reflection;
 pub(crate) mod shadow_map;
 pub(crate) mod spread;
 pub(crate) mod visibility;

@@ -9,6 +9,6 @@
 )]
 
 mod layers;
-mod looks;
 mod models;
 mod pictures;
+mod post;

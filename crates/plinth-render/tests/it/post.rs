@@ -97,10 +97,11 @@ fn toon_has_few_shades_and_an_outline() {
     let lit = json!({"spotlightIntensity": 2});
     let shades = |extra: &Value| {
         let picture = ball_picture(matte(0.6, 0.6, 0.6), extra);
-        let mut seen: Vec<u8> = picture.iter().map(|p| p[1]).collect();
-        seen.sort_unstable();
+        let seen: Vec<u8> = picture.iter().map(|p| p[1]).collect();
         let mut counts = vec![0_usize; 256];
-        seen.iter().for_each(|s| counts[usize::from(*s)] += 1);
+        for shade in &seen {
+            counts[usize::from(*shade)] += 1;
+        }
         // Shades that are more than a handful of pixels.
         (counts.iter().filter(|c| **c > 12).count(), picture)
     };
@@ -224,4 +225,56 @@ fn each_way_of_making_shadows_makes_one_and_softness_softens_it() {
         pictures.push(soft);
     }
     assert!(pictures[0] != pictures[1] && pictures[1] != pictures[2] && pictures[0] != pictures[2]);
+}
+
+#[test]
+fn a_mirroring_floor_shows_the_model_upside_down_fading_and_without_what_is_hidden() {
+    let settings = |extra: Value| {
+        let mut settings = json!({
+            "effect": "keyframes", "aspect": "1:1", "length": 0.04, "bgColor": "#000000", "shadows": false,
+            "keyframes": [{"pose": {"position": [0, 0.6, 6], "lookAt": [0, -1, 0], "fov": 50}}],
+        });
+        for (key, value) in extra.as_object().unwrap() {
+            settings[key] = value.clone();
+        }
+        settings
+    };
+    // Red below, blue above.
+    let half = |y: f32| {
+        let mut p = square();
+        p.positions.iter_mut().for_each(|v| v[1] = 0.5 * v[1] + y);
+        p
+    };
+    let unlit = |r: f32, b: f32| Material { unlit: true, double_sided: true, ..matte(r, 0.0, b) };
+    let drawn = |extra: Value| {
+        let parts = vec![(half(-0.5), unlit(1.0, 0.0), [0.0; 3], 1.0), (half(0.5), unlit(0.0, 1.0), [0.0; 3], 1.0)];
+        picture(&scene(model(parts), &settings(extra)), SIDE)
+    };
+    let column =
+        |picture: &[[u8; 3]]| -> Vec<[u8; 3]> { (0..SIDE).map(|y| picture[(y * SIDE + SIDE / 2) as usize]).collect() };
+    let sharp = json!({"reflector": true, "reflectorMix": 1, "reflectorFade": 5, "reflectorDepthBlur": 0});
+    let mirrored = column(&drawn(sharp));
+    // Downward: blue, red, then the mirror's red and blue.
+    let mut order: Vec<char> = Vec::new();
+    for [r, _, b] in &mirrored {
+        let seen = if *r > 60 && *r > 2 * *b {
+            Some('r')
+        } else if *b > 60 && *b > 2 * *r {
+            Some('b')
+        } else {
+            None
+        };
+        if let Some(seen) = seen.filter(|seen| order.last() != Some(seen)) {
+            order.push(seen);
+        }
+    }
+    assert_eq!(order, ['b', 'r', 'b'], "{mirrored:?}");
+    let light =
+        |picture: &[[u8; 3]]| column(picture)[(SIDE * 2 / 3) as usize..].iter().map(|p| luminance(*p)).sum::<f32>();
+    let full = light(&drawn(json!({"reflector": true, "reflectorMix": 1, "reflectorFade": 5})));
+    assert!(light(&drawn(json!({}))) < 0.01 * full, "no mirror, no image");
+    assert!(light(&drawn(json!({"reflector": true, "reflectorMix": 0.5, "reflectorFade": 5}))) < 0.8 * full);
+    assert!(light(&drawn(json!({"reflector": true, "reflectorMix": 1, "reflectorFade": 0.2}))) < 0.5 * full);
+    let hidden = drawn(json!({"reflector": true, "reflectorMix": 1, "hiddenMeshNames": ["part 1"]}));
+    assert!(column(&hidden).iter().all(|[_, _, b]| *b < 40), "what is hidden has no image");
 }
