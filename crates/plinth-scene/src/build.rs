@@ -10,7 +10,7 @@ use plinth_spec::settings::{ClipChoice, ModelPose, RenderSettings};
 use crate::environment::{EnvironmentMap, studio};
 use crate::error::SceneError;
 use crate::place::Placement;
-use crate::scene::{Background, Scene, ShadowLook};
+use crate::scene::{Background, PostLook, ReflectorLook, Scene, ShadowLook};
 use crate::shot::Shot;
 use crate::shots::shots;
 use crate::{clip, lights};
@@ -76,9 +76,17 @@ impl PlacedModel {
             ambient: lights::ambient(light),
             key_light: lights::key_light(light, bounds),
             lights: lights::other_lights(light, &model, &placement),
-            shadow: shadow
-                .enabled
-                .then_some(ShadowLook { darkness: shadow.darkness as f32, softness: shadow.softness as f32 }),
+            occlusion: settings.post().occlusion.map(|times| times as f32),
+            shadow: shadow.enabled.then_some(ShadowLook {
+                mode: shadow.mode,
+                darkness: shadow.darkness as f32,
+                softness: shadow.softness as f32,
+            }),
+            reflector: shadow.reflector.map(|r| ReflectorLook {
+                mix: r.mix as f32,
+                fade: r.fade as f32,
+                depth_blur: r.depth_blur as f32,
+            }),
             // A model that is lifted leaves the floor; one that is lowered takes the floor along.
             floor_height: bounds.0.y.min(placement.centered_bounds.0.y),
             is_dataset: false,
@@ -87,12 +95,26 @@ impl PlacedModel {
             } else {
                 Background::Solid(settings.background().color)
             },
+            post: post_look(settings),
             bounds,
             shots,
             hidden_nodes,
             warnings,
             model,
         }
+    }
+}
+
+/// Diameter of the aperture at `dofStrength` 1, in world units: the model spans 2.
+const WIDEST_APERTURE: f64 = 0.5;
+
+fn post_look(settings: &RenderSettings) -> PostLook {
+    let post = settings.post();
+    PostLook {
+        filter: post.filter,
+        vignette: post.vignette as f32,
+        bloom: post.bloom as f32,
+        aperture: (post.depth_of_field * WIDEST_APERTURE) as f32,
     }
 }
 

@@ -103,6 +103,8 @@ pub fn build_dataset(
         grow: 1.0,
         grow_origin: Vec3::ZERO,
         clip_time,
+        focus: 1.0,
+        grain: 0,
     });
     let shots = shots.collect();
     let world_from_model = Z_UP_FROM_WORLD * placed.placement.world_from_model;
@@ -111,10 +113,13 @@ pub fn build_dataset(
         DVec3::new(min.x.into(), (-max.z).into(), min.y.into()),
         DVec3::new(max.x.into(), (-min.z).into(), max.y.into()),
     );
+    let scene = placed.into_scene(settings, environment, shots);
     let scene = Scene {
         is_dataset: true,
         background: Background::Transparent,
-        ..placed.into_scene(settings, environment, shots)
+        reflector: None,
+        post: scene.post.of_colors_only(),
+        ..scene
     };
     Ok((scene, ViewSet { intrinsics, world_from_camera, depth_near, depth_far, world_from_model, bounds }))
 }

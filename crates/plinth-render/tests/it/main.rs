@@ -11,3 +11,4 @@
 mod layers;
 mod models;
 mod pictures;
+mod post;

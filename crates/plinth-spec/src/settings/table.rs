@@ -1,5 +1,6 @@
 //! The table: one row per field.
 
+use super::groups::Filter;
 use crate::quality::{Aspect, DatasetQuality, Quality};
 
 /// What a field takes.
@@ -152,7 +153,6 @@ const fn partly(row: Row, not_yet: &'static [&'static str]) -> Row {
 /// Effects that move the camera.
 pub(crate) const EFFECTS: &[&str] =
     &["turntable", "hero-spin", "showcase", "zoom-orbit", "reveal", "keyframes", "dataset"];
-const FILTERS: &[&str] = &["none", "sepia", "bw", "vivid", "warm", "cool", "faded", "noir", "grain", "toon"];
 
 use Group as G;
 
@@ -204,7 +204,7 @@ pub const TABLE: &[Row] = &[
     later("bgImageId", G::Background, Kind::Text, None, "", "Overlay image behind the model; overrides bgColor."),
     later("bgAlign", G::Background, Kind::Choice(&["left", "center", "right"]), Some("\"left\""), "", "Which part of a wide background stays."),
     later("bgGradient", G::Background, Kind::Nested(Nested::Gradient), None, "", "Gradient behind the model: 2 to 8 stops and an angle."),
-    later("vignette", G::Background, number(0.0, 1.0), None, "", "Darkens the corners."),
+    now("vignette", G::Background, number(0.0, 1.0), None, "", "Darkens the corners."),
     later("envId", G::Environment, Kind::Text, None, "", "Environment asset that lights the model."),
     now("envRotation", G::Environment, number(-180.0, 180.0), Some("0"), "°", "Turns the environment about the vertical."),
     now("envExposure", G::Environment, number(0.0156, 4.0), Some("1"), "×", "Multiplies the environment's light."),
@@ -221,22 +221,22 @@ pub const TABLE: &[Row] = &[
     now("keyLightColor", G::Light, Kind::Color, Some("\"#ffffff\""), "", "Colour of the key spotlight."),
     now("fillLightColor", G::Light, Kind::Color, Some("\"#ffffff\""), "", "Colour of the fill and rim lights."),
     now("shadows", G::Shadow, Kind::Flag, Some("true"), "", "The key light casts a shadow on the model and a floor."),
-    partly(now("shadowMode", G::Shadow, Kind::Choice(&["shader", "flat", "accumulated"]), Some("\"shader\""), "", "How the shadow is made."), &["flat", "accumulated"]),
+    now("shadowMode", G::Shadow, Kind::Choice(&["shader", "flat", "accumulated"]), Some("\"shader\""), "", "How the shadow is made."),
     now("shadowDarkness", G::Shadow, number(0.0, 5.0), Some("1"), "×", "How dark the shadow is."),
     now("shadowSoftness", G::Shadow, number(0.0, 1.0), Some("0.5"), "", "How soft its edge is."),
-    later("reflector", G::Shadow, Kind::Flag, Some("false"), "", "The floor mirrors the model."),
-    later("reflectorMix", G::Shadow, number(0.0, 1.0), None, "", "Strength of the mirror image."),
-    later("reflectorFade", G::Shadow, number(0.05, 5.0), None, "", "How soon the mirror image fades."),
-    later("reflectorDepthBlur", G::Shadow, number(0.0, 10.0), None, "", "How much it blurs with distance."),
-    later("filter", G::Post, Kind::Choice(FILTERS), Some("\"none\""), "", "Look of the finished picture."),
-    later("bloomEnabled", G::Post, Kind::Flag, Some("false"), "", "Bright parts glow."),
-    later("bloomStrength", G::Post, number(0.0, 2.0), None, "", "How much they glow."),
-    later("dofEnabled", G::Post, Kind::Flag, Some("false"), "", "Depth of field."),
-    later("dofStrength", G::Post, number(0.0, 1.0), None, "", "How shallow it is."),
-    later("n8aoEnabled", G::Post, Kind::Flag, Some("false"), "", "Ambient occlusion in screen space."),
-    later("n8aoIntensity", G::Post, number(0.5, 32.0), None, "", "How dark it is."),
-    later("swayEnabled", G::Post, Kind::Flag, Some("false"), "", "The camera moves as if held by hand."),
-    later("swayIntensity", G::Post, number(0.0, 2.0), None, "", "How much it moves."),
+    now("reflector", G::Shadow, Kind::Flag, Some("false"), "", "The floor mirrors the model."),
+    now("reflectorMix", G::Shadow, number(0.0, 1.0), Some("0.5"), "", "Strength of the mirror image."),
+    now("reflectorFade", G::Shadow, number(0.05, 5.0), Some("1"), "", "How soon the mirror image fades."),
+    now("reflectorDepthBlur", G::Shadow, number(0.0, 10.0), Some("1"), "", "How much it blurs with distance."),
+    now("filter", G::Post, Kind::Choice(&Filter::NAMES), Some("\"none\""), "", "Look of the finished picture."),
+    now("bloomEnabled", G::Post, Kind::Flag, Some("false"), "", "Bright parts glow."),
+    now("bloomStrength", G::Post, number(0.0, 2.0), Some("0.5"), "", "How much they glow."),
+    now("dofEnabled", G::Post, Kind::Flag, Some("false"), "", "Depth of field."),
+    now("dofStrength", G::Post, number(0.0, 1.0), Some("0.3"), "", "How shallow it is."),
+    now("n8aoEnabled", G::Post, Kind::Flag, Some("false"), "", "Finer shading of crevices and contacts, cast as rays."),
+    now("n8aoIntensity", G::Post, number(0.5, 32.0), Some("1"), "", "How often it counts: 1 is as in nature, more is darker."),
+    now("swayEnabled", G::Post, Kind::Flag, Some("false"), "", "The camera moves as if held by hand."),
+    now("swayIntensity", G::Post, number(0.0, 2.0), Some("1"), "", "How much it moves."),
     later("materialEdits", G::Material, Kind::Nested(Nested::MaterialEdits), None, "", "Changes of materials, by material name."),
     later("decals", G::Material, Kind::Nested(Nested::Decals), None, "", "Images stuck onto the model."),
     now("datasetQuality", G::Dataset, Kind::Choice(&DatasetQuality::NAMES), Some("\"100x800\""), "", "Number and size of a dataset's views."),
