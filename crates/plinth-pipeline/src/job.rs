@@ -1,5 +1,6 @@
 //! A job from start to end.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,8 +10,8 @@ use std::time::{Duration, Instant};
 use plinth_frame::PixelFormat;
 use plinth_media::{MediaError, MediaPlan, MediaWriter};
 use plinth_model::{LoadOptions, load_glb};
-use plinth_render::{Gpu, GpuOptions, Picture, RenderError, Renderer};
-use plinth_scene::{EnvironmentMap, Scene, build_scene};
+use plinth_render::{Gpu, GpuOptions, Picture, RenderError, Renderer, backdrop};
+use plinth_scene::{EnvironmentMap, Scene, SceneAssets, build_scene};
 use plinth_spec::RenderSettings;
 use plinth_spec::quality::FRAMES_PER_SECOND;
 use plinth_spec::settings::Effect;
@@ -52,6 +53,8 @@ pub struct Job {
     pub settings: RenderSettings,
     /// The environment; `None`: the built-in studio.
     pub environment: Option<EnvironmentMap>,
+    /// Files of the images that the settings name, by asset id.
+    pub assets: BTreeMap<String, Vec<u8>>,
     /// What is to be written.
     pub outputs: Outputs,
     /// Part of an adapter's name, or `cpu`; `None`: the best there is.
@@ -82,7 +85,8 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let load = LoadOptions { max_texture_side: texture_side(width.max(height)), ..LoadOptions::default() };
     let scene = load_glb(&job.model, &load).map_err(JobError::from).and_then(|model| {
         stop_if(cancel)?;
-        Ok(build_scene(Arc::new(model), &job.settings, job.environment.clone())?)
+        let assets = SceneAssets { environment: job.environment.clone(), images: &job.assets };
+        Ok(build_scene(Arc::new(model), &job.settings, assets)?)
     });
     // A driver must not be left while it starts, so it is awaited also where the model is bad.
     let gpu = opening.join().map_err(|_panic| JobError::Crashed)?;
@@ -102,7 +106,7 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let frames = scene.shots.len() as u32;
     report(Progress { stage: Stage::Rendering, frame: 0, frames, left: None });
     stop_if(cancel)?;
-    let writer = MediaWriter::start(plan(job, width, height, frames, poster_frame), cancel)?;
+    let writer = MediaWriter::start(plan(job, &scene, (width, height), poster_frame), cancel)?;
     let mut sink = WatchedSink {
         writer,
         clock: Clock::new(frames),
@@ -183,21 +187,21 @@ fn poster_frame(scene: &mut Scene, job: &Job) -> u32 {
     0
 }
 
-fn plan(job: &Job, width: u32, height: u32, frames: u32, poster_frame: u32) -> MediaPlan {
+fn plan(job: &Job, scene: &Scene, (width, height): (u32, u32), poster_frame: u32) -> MediaPlan {
     let outputs = &job.outputs;
     MediaPlan {
         ffmpeg: job.ffmpeg.clone(),
         width,
         height,
         fps: FRAMES_PER_SECOND,
-        frames,
+        frames: scene.shots.len() as u32,
         video: outputs.video.clone().map(|path| (path, job.settings.video().quality.codec())),
         web: outputs.web.clone(),
         thumb: outputs.thumb.clone(),
         poster: outputs.poster.clone(),
         small_poster: outputs.small_poster.clone(),
         poster_frame,
-        background: job.settings.background().color,
+        background: backdrop(&scene.opaque_background),
     }
 }
 

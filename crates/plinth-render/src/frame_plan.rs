@@ -67,7 +67,8 @@ impl Renderer<'_> {
         }
         // Seen from below, the floor would hide the model.
         let floor = self.floor.as_ref().filter(|_| self.floor_is_seen);
-        self.composite.run(recorder, &self.frame_group, floor, layered, &self.targets.finished_view);
+        let behind = (&self.scenery, floor);
+        self.composite.run(recorder, &self.frame_group, behind, layered, &self.targets.finished_view);
         Ok(())
     }
 

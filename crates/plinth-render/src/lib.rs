@@ -32,4 +32,4 @@ mod upload;
 pub use error::RenderError;
 pub use gpu::{AdapterKind, AdapterReport, Gpu, GpuError, GpuOptions, adapters};
 pub use recorder::PassTimes;
-pub use renderer::{Picture, Renderer};
+pub use renderer::{Picture, Renderer, backdrop};

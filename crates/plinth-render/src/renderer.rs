@@ -1,6 +1,7 @@
 //! The entry: a scene in, frames out.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use glam::{Mat4, Vec3};
 use plinth_frame::{Backdrop, Frame, FrameSink, PixelFormat, Region};
@@ -17,6 +18,7 @@ use crate::light::{PreparedLight, prepare};
 use crate::pass::behind::{Behind, scene_layout};
 use crate::pass::composite::Composite;
 use crate::pass::floor::{Floor, FloorArea};
+use crate::pass::scenery::Scenery;
 use crate::pass::shadow_map::ShadowMap;
 use crate::pass::spread::Spread;
 use crate::pass::visibility::{Classify, batch_layout};
@@ -75,6 +77,7 @@ pub struct Renderer<'g> {
     pub(crate) floor_is_seen: bool,
     pub(crate) classify: Classify,
     pub(crate) spread: Option<Spread>,
+    pub(crate) scenery: Scenery,
     pub(crate) composite: Composite,
     pub(crate) behind: Option<Behind>,
     /// The current frame's camera, and how the model is scaled in it.
@@ -122,7 +125,9 @@ impl<'g> Renderer<'g> {
         let Geometry { batches, triangles } = geometry::build(gpu, scene, posed, &light.baked, &sorted)?;
         let closed = batches.iter().map(|batch| batch.sortable.as_ref().is_some_and(geometry::is_closed)).collect();
         let model_region = region_of(scene, picture, None);
-        let region = region_of(scene, picture, area);
+        // An environment that is seen is everywhere.
+        let everywhere = scene.surroundings.as_ref().map(|_| Region::whole(picture.width, picture.height));
+        let region = everywhere.unwrap_or_else(|| region_of(scene, picture, area));
         let look = target_look(gpu, picture, (region, model_region), &materials, &batches);
         let layouts = Layouts { frame: frame_layout(gpu), scene: scene_layout(gpu), batch: batch_layout(gpu) };
         let (key_map, sun_map) = shadow_maps(gpu, scene, &light);
@@ -140,7 +145,10 @@ impl<'g> Renderer<'g> {
             _ => None,
         };
         let targets = Targets::new(gpu, look);
-        let (backdrop, clear) = backdrop(scene);
+        let (backdrop, clear) = (backdrop(&scene.background), clear_color(&scene.background));
+        let size = (picture.width, picture.height);
+        let seen = scene.surroundings.as_ref();
+        let scenery = Scenery::new(gpu, &layouts.frame, &look, size, &backdrop, seen)?;
         let composite = Composite::new(gpu, &layouts.frame, &look, &targets, clear)?;
         let classify =
             Classify::new(gpu, &layouts.frame, &layouts.batch, &targets, look.samples, (&batches, &triangles))?;
@@ -188,6 +196,7 @@ impl<'g> Renderer<'g> {
             floor_is_seen: true,
             classify,
             spread,
+            scenery,
             composite,
             behind,
             clip_from_world: Mat4::IDENTITY,
@@ -290,6 +299,7 @@ impl<'g> Renderer<'g> {
         self.clip_from_world = Mat4::from_cols_array_2d(&uniform.clip_from_world);
         self.grow = (shot.grow_origin, shot.grow);
         self.gpu.queue.write_buffer(&self.frame_buffer, 0, bytemuck::bytes_of(&uniform));
+        self.scenery.look_from(self.gpu, &shot.camera);
         if first || (pose_changed && self.batches.iter().any(|b| b.moving)) || shot.grow < 1.0 || scene_grows(scene) {
             self.encode_shadows(recorder)?;
         }
@@ -333,7 +343,7 @@ impl<'g> Renderer<'g> {
             width: self.picture.width,
             height: self.picture.height,
             region: self.look.region,
-            backdrop: self.backdrop,
+            backdrop: self.backdrop.clone(),
             format: self.picture.format,
             pixels,
         }
@@ -419,13 +429,23 @@ fn target_look(
     }
 }
 
-/// What is behind the model, for the frames and for the target.
-fn backdrop(scene: &Scene) -> (Backdrop, wgpu::Color) {
-    match scene.background {
-        Background::Transparent => (Backdrop::Transparent, wgpu::Color::TRANSPARENT),
+/// A background as frames carry it.
+pub fn backdrop(background: &Background) -> Backdrop {
+    match background {
+        Background::Transparent => Backdrop::Transparent,
+        Background::Solid(rgb) => Backdrop::Solid(*rgb),
+        Background::Picture(picture) => Backdrop::Picture(Arc::new(picture.pixels.clone())),
+    }
+}
+
+/// What the target is cleared to.
+fn clear_color(background: &Background) -> wgpu::Color {
+    match background {
+        Background::Transparent => wgpu::Color::TRANSPARENT,
+        Background::Picture(_) => wgpu::Color::BLACK,
         Background::Solid(rgb) => {
             let [r, g, b] = rgb.map(|c| f64::from(c) / 255.0);
-            (Backdrop::Solid(rgb), wgpu::Color { r, g, b, a: 1.0 })
+            wgpu::Color { r, g, b, a: 1.0 }
         }
     }
 }

@@ -89,7 +89,7 @@ fn transparent_frames_stand_over_the_background_everywhere_but_in_prores() {
     let size = (640, 360);
     let folder = tempfile::tempdir().unwrap();
     let mut plan = plan(folder.path(), size, Codec::ProRes4444, 2);
-    plan.background = [200, 60, 240];
+    plan.background = Backdrop::Solid([200, 60, 240]);
     // Half a white cover over the right half.
     write(plan, |i| straight(size, i, |x, _| [1.0, 1.0, 1.0, if x < 320 { 0.0 } else { 0.5 }])).unwrap();
     let (_, _, poster) = png(&folder.path().join("out.poster.png"));

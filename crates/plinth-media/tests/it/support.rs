@@ -23,7 +23,7 @@ pub(crate) fn plan(folder: &Path, (width, height): (u32, u32), codec: Codec, fra
         poster: Some(folder.join("out.poster.png")),
         small_poster: Some(folder.join("out.small.png")),
         poster_frame: 0,
-        background: [255; 3],
+        background: Backdrop::Solid([255; 3]),
     }
 }
 

@@ -6,6 +6,7 @@ use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
 use crate::pass::floor::Floor;
+use crate::pass::scenery::Scenery;
 use crate::pipelines::{FullScreen, FullScreenTarget, SurfaceOutput, full_screen};
 use crate::recorder::Recorder;
 use crate::targets::{TargetLook, Targets};
@@ -93,7 +94,7 @@ impl Composite {
         &self,
         recorder: &mut Recorder<'_>,
         frame: &wgpu::BindGroup,
-        floor: Option<&Floor>,
+        (scenery, floor): (&Scenery, Option<&Floor>),
         layered: Option<Region>,
         target: &wgpu::TextureView,
     ) {
@@ -104,6 +105,7 @@ impl Composite {
             ops: wgpu::Operations { load: wgpu::LoadOp::Clear(self.backdrop), store: wgpu::StoreOp::Store },
         };
         let mut pass = recorder.pass("composite", frame, &[color], None);
+        scenery.draw(&mut pass);
         if let Some(floor) = floor {
             floor.draw(&mut pass);
         }

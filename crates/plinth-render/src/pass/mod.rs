@@ -3,6 +3,7 @@
 pub(crate) mod behind;
 pub(crate) mod composite;
 pub(crate) mod floor;
+pub(crate) mod scenery;
 pub(crate) mod shadow_map;
 pub(crate) mod spread;
 pub(crate) mod visibility;

@@ -35,6 +35,8 @@ const FILES: &[(&str, &str)] = &[
     ("pass/behind.wgsl", include_str!("../../shaders/pass/behind.wgsl")),
     ("pass/far_side.wgsl", include_str!("../../shaders/pass/far_side.wgsl")),
     ("pass/geometry.wgsl", include_str!("../../shaders/pass/geometry.wgsl")),
+    ("pass/picture.wgsl", include_str!("../../shaders/pass/picture.wgsl")),
+    ("pass/surroundings.wgsl", include_str!("../../shaders/pass/surroundings.wgsl")),
     ("pass/composite.wgsl", include_str!("../../shaders/pass/composite.wgsl")),
 ];
 
@@ -117,8 +119,16 @@ mod tests {
     /// Every material feature alone and all together, in every way a surface is drawn.
     #[test]
     fn every_surface_variant_is_valid() {
-        let features =
-            ["CLEARCOAT", "SHEEN", "IRIDESCENCE", "ANISOTROPY", "DIFFUSE_TRANSMISSION", "TRANSMISSION", "VERTEX_COLOR"];
+        let features = [
+            "CLEARCOAT",
+            "SHEEN",
+            "IRIDESCENCE",
+            "ANISOTROPY",
+            "DIFFUSE_TRANSMISSION",
+            "TRANSMISSION",
+            "VERTEX_COLOR",
+            "ENVIRONMENT_STRENGTH",
+        ];
         let all_slots: Vec<SlotUse> = Slot::ALL
             .into_iter()
             .map(|slot| SlotUse { slot, second_uv: slot == Slot::Occlusion, transformed: true })
@@ -168,6 +178,8 @@ mod tests {
             ("pass/classify.wgsl", vec!["SECOND"]),
             ("pass/spread.wgsl", vec![]),
             ("pass/spread.wgsl", vec!["MULTISAMPLED"]),
+            ("pass/picture.wgsl", vec![]),
+            ("pass/surroundings.wgsl", vec![]),
             ("pass/composite.wgsl", vec![]),
             ("pass/composite.wgsl", vec!["RADIANCE"]),
             ("pass/composite.wgsl", vec!["LAYERED"]),

@@ -9,5 +9,7 @@
 )]
 
 mod layers;
+mod looks;
 mod models;
 mod pictures;
+mod surroundings;

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use plinth_pipeline::{Job, JobError, Stage, run as run_job};
+use plinth_scene::SceneError;
 use plinth_spec::RenderSettings;
 use plinth_spec::settings::{Output, ParseOptions, not_yet_rendered};
 use serde_json::Value;
 
 use super::progress::Shown;
-use super::{Usage, environment, flags, outputs, plain};
+use super::{Usage, assets, environment, flags, outputs, plain};
 use crate::stop::Stop;
 
 const EXAMPLES: &str = "\
@@ -20,7 +21,8 @@ Examples:
   plinth render chair.glb -o chair.mp4 --quality 4k --effect hero-spin --length 8 --all
   plinth render chair.glb -o chair.mov                    (quality pro: ProRes 4444 with alpha)
   plinth render chair.glb -o chair.png --bg-color '#202428'
-  plinth render chair.glb -o chair.mp4 --env garden.hdr --settings @look.json
+  plinth render chair.glb -o chair.mp4 --env garden.hdr --env-mode grounded --settings @look.json
+  plinth render chair.glb -o chair.mp4 --bg-image wall.jpg --decal logo.png@0,0.4,0.3,0.5
 
 Each one-valued setting is a flag: --help shows them all, `plinth settings` prints a table.";
 
@@ -38,6 +40,7 @@ pub(crate) fn command() -> Command {
                 .help("Render settings as in the API; flags win over them"),
         )
         .arg(environment::arg())
+        .args(assets::args())
         .arg(super::json_arg("Print what was made as one JSON object; no progress"))
         .arg(switch("profile").help("Say how long each pass takes; frames are drawn one after the other meanwhile"))
         .arg(switch("hash").help("Add a SHA-256 over all frames to that object"))
@@ -51,6 +54,10 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let settings = settings(args)?;
     let outputs = outputs::outputs(args, settings.video().quality)?;
     let environment = environment::files(args)?;
+    if let Some(id) = settings.environment().id.as_ref().filter(|_| environment.is_empty()) {
+        return Err(Usage(format!("the settings name the environment '{id}'; give its file with --env")).into());
+    }
+    let assets = assets::read(args, &settings)?;
     for name in not_yet_rendered(&settings) {
         eprintln!("plinth: warning: the setting {name} does not change the picture yet");
     }
@@ -59,6 +66,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let job = Job {
         model: read_model(path)?,
         environment: environment::read(&environment)?,
+        assets,
         outputs,
         adapter: super::adapter(args),
         ffmpeg: super::ffmpeg(args),
@@ -77,7 +85,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     shown.clear();
     let manifest = match outcome {
         Err(JobError::Cancelled) => return Err(stop.stopped().into()),
-        Err(error @ (JobError::Model(_) | JobError::Scene(_))) => {
+        Err(error @ (JobError::Model(_) | JobError::Scene(_))) if !names_an_asset(&error) => {
             return Err(anyhow::Error::new(error).context(path.display().to_string()));
         }
         other => other?,
@@ -96,6 +104,11 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
         writeln!(out, "{} ({}×{}, {} kB)", file.path, file.width, file.height, file.bytes.div_ceil(1000))?;
     }
     Ok(())
+}
+
+/// Whether an image is at fault, not the model.
+const fn names_an_asset(error: &JobError) -> bool {
+    matches!(error, JobError::Scene(SceneError::Asset { .. } | SceneError::NoSuchAsset { .. }))
 }
 
 /// Reads a model file of a kind that is accepted; an archive with an OBJ is converted.
@@ -141,6 +154,7 @@ fn settings(args: &ArgMatches) -> Result<RenderSettings> {
         return Err(wrong(format!("--settings must be a JSON object, such as {}", r#"{"zoom": 1.2}"#)));
     };
     members.extend(flags::sent(args));
+    assets::set(args, &mut members)?;
     if outputs::extension(outputs::out(args)?) == "mov" {
         members.entry("quality").or_insert_with(|| Value::from("pro"));
     }
