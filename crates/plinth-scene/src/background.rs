@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn end_colours_are_exact_at_the_ends_that_the_angle_names() {
         let (a, b) = ([13, 77, 201], [250, 240, 3]);
-        let ends: [(f64, (u32, u32), (u32, u32)); 5] = [
+        let ends = [
             (0.0, (40, 63), (40, 0)),
             (90.0, (0, 30), (99, 30)),
             (180.0, (7, 0), (7, 63)),
