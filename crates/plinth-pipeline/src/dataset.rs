@@ -29,7 +29,7 @@ pub(crate) fn run(
     report(stage(Stage::Loading, 0, 0));
     let views = output.views.clone().unwrap_or_else(|| views_of(&job.settings));
     let (width, height) = size(&views);
-    let build = |model| build_dataset(model, &job.settings, job.environment.clone(), &views);
+    let build = |model| build_dataset(model, &job.settings, job.scene_assets(), &views);
     let ((scene, set), gpu) = load(job, width.max(height), build, cancel)?;
     let load_secs = begin.elapsed().as_secs_f64();
     report(stage(Stage::Preparing, 0, 0));

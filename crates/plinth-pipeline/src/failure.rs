@@ -51,6 +51,8 @@ pub fn failure_code(error: &JobError) -> FailureCode {
         | JobError::Scene(
             SceneError::NoSuchAnimation { .. } | SceneError::NothingVisible | SceneError::NoCameraFacesTheModel,
         ) => FailureCode::RendererError,
+        JobError::Scene(SceneError::NoSuchAsset { .. }) => FailureCode::OverlayMissing,
+        JobError::Scene(SceneError::Asset { .. }) => FailureCode::OverlayDownloadFailed,
         JobError::Scene(SceneError::Environment { .. }) => FailureCode::EnvDownloadFailed,
         JobError::Gpu(_) | JobError::Render(RenderError::DeviceLost { .. } | RenderError::DeviceHung { .. }) => {
             FailureCode::DisplayLost

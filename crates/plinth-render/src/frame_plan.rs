@@ -76,7 +76,8 @@ impl Renderer<'_> {
         let reflection = self.reflection.as_ref().filter(|_| self.floor_is_seen);
         let finished = &self.view.targets.finished_view;
         let picture = self.post.as_ref().map_or(finished, |post| &post.picture);
-        self.composite.run(recorder, &self.view.frame_group, (floor, reflection), layered, picture);
+        let behind = (Some(&self.scenery), floor, reflection);
+        self.composite.run(recorder, &self.view.frame_group, behind, layered, picture);
         self.encode_post(recorder, layered)
     }
 

@@ -86,6 +86,19 @@ pub(crate) struct Reflection {
     pub(crate) place: [f32; 4],
 }
 
+/// Twin of `Surroundings`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub(crate) struct Surroundings {
+    pub(crate) corner: [f32; 4],
+    pub(crate) right: [f32; 4],
+    pub(crate) down: [f32; 4],
+    pub(crate) camera: [f32; 4],
+    pub(crate) gain: [f32; 4],
+    pub(crate) turn: [f32; 4],
+    pub(crate) eye: [f32; 4],
+}
+
 /// Twin of `Batch`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]

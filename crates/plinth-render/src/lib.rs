@@ -33,4 +33,4 @@ mod view;
 pub use error::RenderError;
 pub use gpu::{AdapterKind, AdapterReport, Gpu, GpuError, GpuOptions, adapters};
 pub use recorder::PassTimes;
-pub use renderer::{Picture, Renderer};
+pub use renderer::{Picture, Renderer, backdrop};

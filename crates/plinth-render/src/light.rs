@@ -188,7 +188,7 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], divisible: 
         emission,
         transparency,
         double_sided: material.double_sided,
-        occludes: true,
+        occludes: !material.overlay,
         receives: !material.unlit,
         divisible,
     }

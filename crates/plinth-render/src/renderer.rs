@@ -1,6 +1,7 @@
 //! The entry: a scene in, frames out.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use glam::Vec3;
 use plinth_frame::{Backdrop, Frame, FrameSink, PixelFormat, Region};
@@ -18,6 +19,7 @@ use crate::pass::composite::{Composite, CompositeInto};
 use crate::pass::floor::{Floor, FloorArea};
 use crate::pass::post::{PICTURE_FORMAT, Post};
 use crate::pass::reflection::{Reflection, mirrored_box, mirrored_camera};
+use crate::pass::scenery::Scenery;
 use crate::pass::shadow_map::ShadowMap;
 use crate::pass::visibility::batch_layout;
 use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
@@ -73,6 +75,7 @@ pub struct Renderer<'g> {
     pub(crate) floor: Option<Floor>,
     /// The camera of the current frame is above the floor.
     pub(crate) floor_is_seen: bool,
+    pub(crate) scenery: Scenery,
     pub(crate) composite: Composite,
     pub(crate) reflection: Option<Reflection>,
     pub(crate) post: Option<Post>,
@@ -117,7 +120,8 @@ impl<'g> Renderer<'g> {
         let Geometry { batches, triangles } = geometry::build(gpu, scene, posed, &light.baked, &sorted)?;
         let closed = batches.iter().map(|batch| batch.sortable.as_ref().is_some_and(geometry::is_closed)).collect();
         let model_region = region_of(scene, picture, None, false);
-        let region = if scene.post.is_plain() {
+        // An environment that is seen is everywhere, and so is the look of the whole picture.
+        let region = if scene.post.is_plain() && scene.surroundings.is_none() {
             region_of(scene, picture, area, scene.reflector.is_some())
         } else {
             Region::whole(picture.width, picture.height)
@@ -132,7 +136,7 @@ impl<'g> Renderer<'g> {
             punctual: punctual_lights(scene).next().is_some(),
         };
         let base = pipeline_base(gpu, &layouts, look, switches);
-        let (backdrop, clear) = backdrop(scene);
+        let (backdrop, clear) = (backdrop(&scene.background), clear_color(&scene.background));
         let specular = environment::upload(gpu, &light.specular);
         let none = ShadowMap::none(gpu);
         let group_with = |buffer: &wgpu::Buffer, maps| frame_group(gpu, &layouts.frame, buffer, &specular, maps);
@@ -147,6 +151,9 @@ impl<'g> Renderer<'g> {
             }
             _ => None,
         };
+        let size = (picture.width, picture.height);
+        let seen = scene.surroundings.as_ref();
+        let scenery = Scenery::new(gpu, &layouts.frame, &look, size, &backdrop, seen)?;
         let view = View::new(gpu, &layouts, look, (&batches, &triangles), &frame_groups)?;
         let composite = Composite::new(gpu, &layouts.frame, &look, &view.targets, CompositeInto::Picture(clear))?;
         let post = Post::new(gpu, &layouts.frame, &scene.post, &look, &view.targets)?;
@@ -177,6 +184,7 @@ impl<'g> Renderer<'g> {
             sun_map,
             floor,
             floor_is_seen: true,
+            scenery,
             composite,
             reflection,
             post,
@@ -281,6 +289,7 @@ impl<'g> Renderer<'g> {
         if let Some(post) = &self.post {
             post.update(self.gpu, &scene.post, shot, &self.view.look, self.picture.height);
         }
+        self.scenery.look_from(self.gpu, &shot.camera);
         if first || (pose_changed && self.batches.iter().any(|b| b.moving)) || shot.grow < 1.0 || scene_grows(scene) {
             if let Some(accumulated) = self.floor.as_ref().and_then(|floor| floor.accumulated.as_ref()) {
                 accumulated.update(self.gpu, &uniform);
@@ -327,7 +336,7 @@ impl<'g> Renderer<'g> {
             width: self.picture.width,
             height: self.picture.height,
             region: self.view.look.region,
-            backdrop: self.backdrop,
+            backdrop: self.backdrop.clone(),
             format: self.picture.format,
             pixels,
         }
@@ -430,13 +439,23 @@ fn target_look(
     }
 }
 
-/// What is behind the model, for the frames and for the target.
-fn backdrop(scene: &Scene) -> (Backdrop, wgpu::Color) {
-    match scene.background {
-        Background::Transparent => (Backdrop::Transparent, wgpu::Color::TRANSPARENT),
+/// A background as frames carry it.
+pub fn backdrop(background: &Background) -> Backdrop {
+    match background {
+        Background::Transparent => Backdrop::Transparent,
+        Background::Solid(rgb) => Backdrop::Solid(*rgb),
+        Background::Picture(picture) => Backdrop::Picture(Arc::new(picture.pixels.clone())),
+    }
+}
+
+/// What the target is cleared to.
+fn clear_color(background: &Background) -> wgpu::Color {
+    match background {
+        Background::Transparent => wgpu::Color::TRANSPARENT,
+        Background::Picture(_) => wgpu::Color::BLACK,
         Background::Solid(rgb) => {
             let [r, g, b] = rgb.map(|c| f64::from(c) / 255.0);
-            (Backdrop::Solid(rgb), wgpu::Color { r, g, b, a: 1.0 })
+            wgpu::Color { r, g, b, a: 1.0 }
         }
     }
 }

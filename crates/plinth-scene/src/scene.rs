@@ -8,10 +8,10 @@
 use std::sync::Arc;
 
 use glam::{DMat4, Mat4, Vec3};
-use plinth_model::Model;
+use plinth_model::{Image, Model};
 use plinth_spec::settings::{Filter, ShadowMode};
 
-use crate::{EnvironmentMap, Shot};
+use crate::{EnvironmentMap, Shot, Surroundings};
 
 /// Everything needed to draw every frame of one render.
 #[derive(Clone, Debug)]
@@ -55,6 +55,10 @@ pub struct Scene {
     pub background: Background,
     /// What happens to the finished picture.
     pub post: PostLook,
+    /// The same where nothing may be seen through: in files without alpha.
+    pub opaque_background: Background,
+    /// The environment as it is seen before the background; `None` where it only gives light.
+    pub surroundings: Option<Surroundings>,
     /// The model's world bounds over the whole shot, transforms included: (min, max).
     pub bounds: (Vec3, Vec3),
     /// One entry per frame, in order.
@@ -97,10 +101,12 @@ impl PostLook {
 }
 
 /// What is behind the model.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Background {
     /// One sRGB colour.
     Solid([u8; 3]),
+    /// An opaque sRGB picture of the size of the frames.
+    Picture(Arc<Image>),
     /// Nothing: the picture carries alpha.
     Transparent,
 }

@@ -66,13 +66,16 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
         .map_err(|error| Ended::failed(FailureCode::RendererCrash, &error))?;
     let model = std::fs::read(&task.model).map_err(|error| Ended::failed(FailureCode::ModelDownloadFailed, &error))?;
     let environment = task.environment.as_ref().map(EnvironmentFiles::read).transpose()?;
+    let read = |file: &PathBuf| std::fs::read(file);
+    let assets: Result<_, _> = task.images.iter().map(|(id, file)| Ok((id.clone(), read(file)?))).collect();
+    let assets = assets.map_err(|error: io::Error| Ended::failed(FailureCode::OverlayDownloadFailed, &error))?;
     let unseen = not_yet_rendered(&settings);
     let job = Job {
         model,
         settings,
         environment,
+        assets,
         outputs: outputs(&task.outputs),
-        watermark: task.watermark,
         adapter: task.adapter.clone(),
         ffmpeg: task.ffmpeg.clone(),
         watermark: task.watermark,

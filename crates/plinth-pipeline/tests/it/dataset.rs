@@ -1,5 +1,6 @@
 //! Datasets, judged from outside: by a script that shares nothing with the program.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +19,7 @@ fn job(model: Vec<u8>, path: PathBuf, views: DatasetViews) -> Job {
         model,
         settings,
         environment: None,
+        assets: BTreeMap::new(),
         outputs: Outputs {
             dataset: Some(DatasetOutput { path, views: Some(views), splits: false }),
             ..Outputs::default()

@@ -8,6 +8,7 @@ use crate::gpu::Gpu;
 use crate::pass::floor::Floor;
 use crate::pass::post::PICTURE_FORMAT;
 use crate::pass::reflection::Reflection;
+use crate::pass::scenery::Scenery;
 use crate::pipelines::{FullScreen, FullScreenTarget, SurfaceOutput, full_screen};
 use crate::recorder::Recorder;
 use crate::targets::{TargetLook, Targets};
@@ -107,7 +108,7 @@ impl Composite {
         &self,
         recorder: &mut Recorder<'_>,
         frame: &wgpu::BindGroup,
-        (floor, reflection): (Option<&Floor>, Option<&Reflection>),
+        (scenery, floor, reflection): (Option<&Scenery>, Option<&Floor>, Option<&Reflection>),
         layered: Option<Region>,
         target: &wgpu::TextureView,
     ) {
@@ -118,6 +119,9 @@ impl Composite {
             ops: wgpu::Operations { load: wgpu::LoadOp::Clear(self.backdrop), store: wgpu::StoreOp::Store },
         };
         let mut pass = recorder.pass("composite", frame, &[color], None);
+        if let Some(scenery) = scenery {
+            scenery.draw(&mut pass);
+        }
         if let Some(floor) = floor {
             floor.draw(&mut pass);
         }

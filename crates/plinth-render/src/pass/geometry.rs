@@ -42,7 +42,7 @@ impl Renderer<'_> {
         let depth = depth_target(&targets.depth, Some(1.0), false);
         let mut pass = recorder.pass("geometry", &self.view.frame_group, &[cleared(&targets.view)], Some(depth));
         let base = pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches);
-        for batch in &self.batches {
+        for batch in self.batches.iter().filter(|batch| !self.materials[batch.material].overlay) {
             let material = &self.materials[batch.material];
             pass.set_pipeline(self.pipelines.geometry(&base, material)?);
             crate::frame_plan::draw(&mut pass, batch, material, 0);

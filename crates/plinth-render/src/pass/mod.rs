@@ -8,6 +8,7 @@ pub(crate) mod geometry;
 pub(crate) mod post;
 pub(crate) mod pyramid;
 pub(crate) mod reflection;
+pub(crate) mod scenery;
 pub(crate) mod shadow_map;
 pub(crate) mod spread;
 pub(crate) mod visibility;

@@ -88,7 +88,7 @@ impl Reflection {
     /// layered surfaces were drawn.
     pub(crate) fn finish(&self, recorder: &mut Recorder<'_>, layered: Option<Region>) {
         let frame = &self.view.frame_group;
-        self.composite.run(recorder, frame, (None, None), layered, &self.view.targets.finished_view);
+        self.composite.run(recorder, frame, (None, None, None), layered, &self.view.targets.finished_view);
         let colors = self.pyramid.levels[0].each_ref().map(cleared);
         {
             let mut pass = recorder.pass("reflection", frame, &colors, None);

@@ -37,6 +37,8 @@ const FILES: &[(&str, &str)] = &[
     ("pass/behind.wgsl", include_str!("../../shaders/pass/behind.wgsl")),
     ("pass/far_side.wgsl", include_str!("../../shaders/pass/far_side.wgsl")),
     ("pass/geometry.wgsl", include_str!("../../shaders/pass/geometry.wgsl")),
+    ("pass/picture.wgsl", include_str!("../../shaders/pass/picture.wgsl")),
+    ("pass/surroundings.wgsl", include_str!("../../shaders/pass/surroundings.wgsl")),
     ("pass/composite.wgsl", include_str!("../../shaders/pass/composite.wgsl")),
     ("lib/filter.wgsl", include_str!("../../shaders/lib/filter.wgsl")),
     ("lib/halve.wgsl", include_str!("../../shaders/lib/halve.wgsl")),
@@ -129,8 +131,16 @@ mod tests {
     /// Every material feature alone and all together, in every way a surface is drawn.
     #[test]
     fn every_surface_variant_is_valid() {
-        let features =
-            ["CLEARCOAT", "SHEEN", "IRIDESCENCE", "ANISOTROPY", "DIFFUSE_TRANSMISSION", "TRANSMISSION", "VERTEX_COLOR"];
+        let features = [
+            "CLEARCOAT",
+            "SHEEN",
+            "IRIDESCENCE",
+            "ANISOTROPY",
+            "DIFFUSE_TRANSMISSION",
+            "TRANSMISSION",
+            "VERTEX_COLOR",
+            "ENVIRONMENT_STRENGTH",
+        ];
         let all_slots: Vec<SlotUse> = Slot::ALL
             .into_iter()
             .map(|slot| SlotUse { slot, second_uv: slot == Slot::Occlusion, transformed: true })
@@ -202,6 +212,8 @@ mod tests {
             ("pass/develop.wgsl", vec!["GRAIN", "GLOW"]),
             ("pass/develop.wgsl", vec!["GEOMETRY", "TOON"]),
             ("pass/develop.wgsl", vec!["GEOMETRY", "FOCUS", "GLOW", "TOON"]),
+            ("pass/picture.wgsl", vec![]),
+            ("pass/surroundings.wgsl", vec![]),
             ("pass/composite.wgsl", vec![]),
             ("pass/composite.wgsl", vec!["RADIANCE"]),
             ("pass/composite.wgsl", vec!["LAYERED"]),

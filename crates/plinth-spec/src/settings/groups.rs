@@ -1,7 +1,11 @@
 //! Checked settings, typed. Values of these types come only from parsing.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
+use super::decals::Decal;
+use super::material_edits::MaterialEdit;
 use crate::quality::{Aspect, DatasetQuality, Quality};
 
 /// Checked settings of one render.
@@ -17,6 +21,8 @@ pub struct RenderSettings {
     pub(super) light: Light,
     pub(super) shadow: Shadow,
     pub(super) post: Post,
+    pub(super) material_edits: BTreeMap<String, MaterialEdit>,
+    pub(super) decals: Vec<Decal>,
     pub(super) dataset: Dataset,
 }
 
@@ -41,6 +47,8 @@ accessors! {
     light: Light, "Lamps.";
     shadow: Shadow, "Shadow and reflection.";
     post: Post, "What happens to the finished picture.";
+    material_edits: BTreeMap<String, MaterialEdit>, "Changes of materials, by material name.";
+    decals: Vec<Decal>, "Images stuck onto the model.";
     dataset: Dataset, "Training data.";
 }
 
@@ -128,8 +136,10 @@ pub struct CameraMotion {
 /// How time runs between two keyframes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeyEasing {
-    /// Evenly.
+    /// Evenly, but softly where it leaves or reaches a dwell.
     #[default]
+    Unset,
+    /// Evenly.
     Linear,
     /// Soft start.
     In,
@@ -226,22 +236,71 @@ pub struct ModelPose {
     pub hidden_mesh_names: Vec<String>,
 }
 
-/// Fields of the background group that are drawn.
+/// Which part of a background that is wider than the picture stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Align {
+    /// The left one.
+    #[default]
+    Left,
+    /// The middle.
+    Center,
+    /// The right one.
+    Right,
+}
+
+/// Colours that go over into each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gradient {
+    /// sRGB colours at even distances, at least two.
+    pub stops: Vec<[u8; 3]>,
+    /// Direction in degrees: 0 upward, 90 to the right, as in CSS.
+    pub angle_deg: f64,
+}
+
+/// Fields of the background group.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Background {
     /// `bgColor`, sRGB.
     pub color: [u8; 3],
+    /// `bgGradient`; it goes before the colour.
+    pub gradient: Option<Gradient>,
+    /// `bgImageId`; it goes before both.
+    pub image: Option<String>,
+    /// `bgAlign`.
+    pub align: Align,
 }
 
-/// Fields of the environment group that are drawn.
+/// How an environment is seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EnvironmentMode {
+    /// Not at all: it lights the model.
+    #[default]
+    Lighting,
+    /// As a sphere around.
+    Floating,
+    /// As a dome with a ground that the model stands on.
+    Grounded,
+}
+
+/// Fields of the environment group.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Environment {
+    /// `envId`.
+    pub id: Option<String>,
     /// `envRotation` in degrees.
     pub rotation_deg: f64,
     /// `envExposure`.
     pub exposure: f64,
+    /// `envMode`.
+    pub mode: EnvironmentMode,
+    /// `envOpacity`.
+    pub opacity: f64,
+    /// `envBlur`.
+    pub blur: f64,
+    /// `envScale`.
+    pub scale: f64,
     /// `envTint`, sRGB.
     pub tint: Option<[u8; 3]>,
     /// `envTintStrength`.

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod dataset;
+mod assets;
 mod glb;
 mod info;
 mod render;

@@ -119,7 +119,7 @@ impl Post {
             focus.run(recorder, frame);
         }
         if let Some(Glow { radiance, composite, bloom }) = &self.glow {
-            composite.run(recorder, frame, (None, None), layered, radiance);
+            composite.run(recorder, frame, (None, None, None), layered, radiance);
             bloom.run(recorder, frame);
         }
         self.develop.run(recorder, frame, finished);

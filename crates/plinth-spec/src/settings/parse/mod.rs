@@ -1,12 +1,16 @@
 //! From JSON to checked settings, by the table.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
+use super::decals::decals;
 use super::error::{SettingsError, SettingsErrorKind, shown};
 use super::groups::{
-    Background, CameraMotion, ClipChoice, Dataset, Effect, Environment, Filter, Light, ModelPose, Output, Path, Post,
-    Reflector, RenderSettings, Shadow, ShadowMode, Video,
+    Align, Background, CameraMotion, ClipChoice, Dataset, Effect, Environment, EnvironmentMode, Filter, Light, ModelPose,
+    Output, Path, Post, Reflector, RenderSettings, Shadow, ShadowMode, Video,
 };
+use super::material_edits::material_edits;
 use super::nested;
 use super::table::{Kind, Row, TABLE, row};
 use crate::limits;
@@ -245,13 +249,8 @@ fn typed(sent: Map<String, Value>) -> Result<RenderSettings> {
         camera: camera(&v),
         path,
         model: model(&v),
-        background: Background { color: v.color("bgColor").unwrap_or([255; 3]) },
-        environment: Environment {
-            rotation_deg: v.number("envRotation"),
-            exposure: v.number("envExposure"),
-            tint: v.color("envTint"),
-            tint_strength: v.number("envTintStrength"),
-        },
+        background: background(&v)?,
+        environment: environment(&v),
         light: Light {
             spot: v.number("spotlightIntensity"),
             lights: v.number("lightsIntensity"),
@@ -262,12 +261,47 @@ fn typed(sent: Map<String, Value>) -> Result<RenderSettings> {
         },
         shadow: shadow(&v),
         post: post(&v),
+        material_edits: v
+            .get("materialEdits")
+            .map_or(Ok(BTreeMap::new()), |value| material_edits("materialEdits", &value))?,
+        decals: v.get("decals").map_or(Ok(Vec::new()), |value| decals("decals", &value))?,
         dataset: Dataset {
             quality: v.text("datasetQuality").and_then(|q| DatasetQuality::from_name(&q)),
             whole_sphere: is("coverage", "sphere"),
         },
         sent,
     })
+}
+
+fn background(v: &Values<'_>) -> Result<Background> {
+    Ok(Background {
+        color: v.color("bgColor").unwrap_or([255; 3]),
+        gradient: v.get("bgGradient").map(|value| nested::gradient("bgGradient", &value)).transpose()?,
+        image: v.text("bgImageId"),
+        align: match v.text("bgAlign").as_deref() {
+            Some("center") => Align::Center,
+            Some("right") => Align::Right,
+            _ => Align::Left,
+        },
+    })
+}
+
+fn environment(v: &Values<'_>) -> Environment {
+    Environment {
+        id: v.text("envId"),
+        rotation_deg: v.number("envRotation"),
+        exposure: v.number("envExposure"),
+        mode: match v.text("envMode").as_deref() {
+            Some("floating") => EnvironmentMode::Floating,
+            Some("grounded") => EnvironmentMode::Grounded,
+            _ => EnvironmentMode::Lighting,
+        },
+        opacity: v.number("envOpacity"),
+        blur: v.number("envBlur"),
+        scale: v.number("envScale"),
+        tint: v.color("envTint"),
+        tint_strength: v.number("envTintStrength"),
+    }
 }
 
 fn camera(v: &Values<'_>) -> CameraMotion {
