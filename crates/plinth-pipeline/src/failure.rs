@@ -35,6 +35,13 @@ pub enum JobError {
     Crashed,
 }
 
+impl JobError {
+    /// Whether an image that the settings name is at fault, not the model.
+    pub const fn names_an_asset(&self) -> bool {
+        matches!(self, Self::Scene(SceneError::Asset { .. } | SceneError::NoSuchAsset { .. }))
+    }
+}
+
 impl From<MediaError> for JobError {
     fn from(error: MediaError) -> Self {
         match error {

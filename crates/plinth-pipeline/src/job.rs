@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use plinth_frame::PixelFormat;
 use plinth_media::{MediaError, MediaPlan, MediaWriter};
-use plinth_render::{Picture, RenderError, Renderer, backdrop};
+use plinth_render::{Gpu, Picture, RenderError, Renderer, backdrop};
 use plinth_scene::{DatasetViews, EnvironmentMap, Scene, SceneAssets, build_scene};
 use plinth_spec::RenderSettings;
 use plinth_spec::quality::FRAMES_PER_SECOND;

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use plinth_pipeline::{EnvironmentFiles, Job, JobError, Stage, run as run_job};
-use plinth_scene::SceneError;
 use plinth_spec::RenderSettings;
-use plinth_spec::settings::{ParseOptions, not_yet_rendered};
+use plinth_spec::settings::ParseOptions;
 use serde_json::Value;
 
 use super::progress::Shown;
@@ -55,13 +54,10 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let settings = settings(args)?;
     let outputs = outputs::outputs(args, &settings)?;
     let environment = environment::files(args)?;
-    if let Some(id) = settings.environment().id.as_ref().filter(|_| environment.is_empty()) {
+    if let Some(id) = settings.environment().id.as_ref().filter(|_| environment.is_none()) {
         return Err(Usage(format!("the settings name the environment '{id}'; give its file with --env")).into());
     }
     let assets = assets::read(args, &settings)?;
-    for name in not_yet_rendered(&settings) {
-        eprintln!("plinth: warning: the setting {name} does not change the picture yet");
-    }
     let machine = Machine::read(args)?;
     let stop = Stop::listen().context("signals cannot be caught")?;
     let path: &PathBuf = args.get_one("model").context("MODEL is missing")?;
@@ -90,7 +86,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     shown.clear();
     let manifest = match outcome {
         Err(JobError::Cancelled) => return Err(stop.stopped().into()),
-        Err(error @ (JobError::Model(_) | JobError::Scene(_))) if !names_an_asset(&error) => {
+        Err(error @ (JobError::Model(_) | JobError::Scene(_))) if !error.names_an_asset() => {
             return Err(anyhow::Error::new(error).context(path.display().to_string()));
         }
         other => other?,
@@ -115,11 +111,6 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
 fn refuse_own_output(model: &Path, out: &Path) -> Result<()> {
     let same = matches!((model.canonicalize(), out.canonicalize()), (Ok(model), Ok(out)) if model == out);
     if same { Err(Usage(format!("{} is the model; name another output", out.display())).into()) } else { Ok(()) }
-}
-
-/// Whether an image is at fault, not the model.
-const fn names_an_asset(error: &JobError) -> bool {
-    matches!(error, JobError::Scene(SceneError::Asset { .. } | SceneError::NoSuchAsset { .. }))
 }
 
 /// Reads a model file of a kind that is accepted; an archive with an OBJ is converted.

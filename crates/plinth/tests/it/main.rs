@@ -1,8 +1,8 @@
 //! Drives the real binary.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-mod dataset;
 mod assets;
+mod dataset;
 mod glb;
 mod info;
 mod render;

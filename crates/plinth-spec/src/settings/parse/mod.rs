@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::decals::decals;
 use super::error::{SettingsError, SettingsErrorKind, shown};
 use super::groups::{
-    Align, Background, CameraMotion, ClipChoice, Dataset, Effect, Environment, EnvironmentMode, Filter, Light, ModelPose,
-    Output, Path, Post, Reflector, RenderSettings, Shadow, ShadowMode, Video,
+    Align, Background, CameraMotion, ClipChoice, Dataset, Effect, Environment, EnvironmentMode, Filter, Light,
+    ModelPose, Output, Path, Post, Reflector, RenderSettings, Shadow, ShadowMode, Video,
 };
 use super::material_edits::material_edits;
 use super::nested;

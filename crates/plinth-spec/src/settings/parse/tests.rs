@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::settings::{not_yet_rendered, schema};
+use crate::settings::schema;
 
 #[expect(clippy::needless_pass_by_value, reason = "tests hand over literals")]
 fn parse(value: Value) -> Result<RenderSettings> {
@@ -153,12 +153,6 @@ fn material_edits_and_decals_are_held_to_their_limits() {
         json!({"id": "a", "imageAssetId": "b", "position": [0,0,0], "normal": [0,0,1], "euler": [0,0,0], "size": 1});
     parse(json!({"decals": vec![decal.clone(); 64]})).unwrap();
     parse(json!({"decals": vec![decal; 65]})).unwrap_err();
-}
-
-#[test]
-fn what_is_not_drawn_yet_is_told() {
-    let settings = parse(json!({"vignette": 0.5, "shadowMode": "flat", "bloomEnabled": false, "zoom": 1.2})).unwrap();
-    assert_eq!(not_yet_rendered(&settings), ["vignette".to_owned(), "shadowMode flat".to_owned()]);
 }
 
 #[test]

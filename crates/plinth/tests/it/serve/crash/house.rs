@@ -163,8 +163,7 @@ impl House {
 /// Whether a render and its packaging are over.
 fn has_ended(render: &Value) -> bool {
     let is = |name: &str, those: &[&str]| those.contains(&render[name].as_str().unwrap());
-    is("status", &["error", "failed"])
-        || is("status", &["done"]) && is("hlsStatus", &["ready", "failed", "skipped"])
+    is("status", &["error", "failed"]) || is("status", &["done"]) && is("hlsStatus", &["ready", "failed", "skipped"])
 }
 
 /// The answer, unless the connection broke before its end.
