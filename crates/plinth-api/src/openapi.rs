@@ -16,6 +16,10 @@ use crate::v1;
 /// The OpenAPI 3.1 document.
 pub fn document() -> Value {
     let mut document = json!(described());
+    if let Some(paths) = document["paths"].as_object_mut() {
+        // The rest of a path is a parameter as any other there.
+        *paths = std::mem::take(paths).into_iter().map(|(path, item)| (path.replace("{*", "{"), item)).collect();
+    }
     // The settings have a schema of their own, with rules that the macros cannot write.
     for (name, mut schema) in
         [("RenderSettings", settings::schema()), ("EchoedRenderSettings", settings::echoed_schema())]

@@ -8,6 +8,7 @@ mod environment;
 mod error;
 mod fetch;
 mod hold;
+mod job;
 mod models;
 mod node;
 mod options;

@@ -93,6 +93,15 @@ fn every_reference_leads_somewhere() {
 }
 
 #[test]
+fn names_are_those_of_the_wire() {
+    let document = document();
+    let schemas = &document["components"]["schemas"];
+    assert_eq!(schemas["Scope"]["enum"], serde_json::json!(["read", "render"]));
+    assert_eq!(schemas["RenderStatus"]["enum"][1], "poster-processing");
+    assert!(document["paths"]["/renders/{id}/hls/{path}"].is_object());
+}
+
+#[test]
 fn render_settings_have_their_fields() {
     let document = document();
     let schemas = &document["components"]["schemas"];

@@ -16,7 +16,8 @@ const RENDERS: usize = 100_000;
 /// Rows that are written in one transaction.
 const AT_ONCE: usize = 5_000;
 const CONNECTIONS: usize = 64;
-const REQUESTS: usize = 6_400;
+/// Requests for one render, and for each kind of list page.
+const REQUESTS: [usize; 2] = [6_400, 640];
 
 fn id(number: usize) -> String {
     format!("load{number:08}")
@@ -56,7 +57,12 @@ async fn fill(served: &Served, model: &ModelId, address: &str) {
 }
 
 /// Asks for addresses from many connections, and says how long answers took.
-async fn measure(client: &Client, what: &str, address: impl Fn(usize) -> String + Send + Sync + 'static) {
+async fn measure(
+    client: &Client,
+    requests: usize,
+    what: &str,
+    address: impl Fn(usize) -> String + Send + Sync + 'static,
+) {
     let address = Arc::new(address);
     let begin = Instant::now();
     let tasks: Vec<_> = (0..CONNECTIONS)
@@ -64,7 +70,7 @@ async fn measure(client: &Client, what: &str, address: impl Fn(usize) -> String 
             let (client, address) = (Client::new(&client.base, &client.token), Arc::clone(&address));
             tokio::spawn(async move {
                 let mut times = Vec::new();
-                for number in 0..REQUESTS / CONNECTIONS {
+                for number in 0..requests / CONNECTIONS {
                     let asked = Instant::now();
                     let answer = client.get(&address(connection * 7919 + number * 104_729)).await;
                     assert_eq!(answer.status, 200, "{answer:?}");
@@ -90,9 +96,10 @@ async fn load(served: Served, database: &str, address: &str) {
     let begin = Instant::now();
     fill(&served, &ModelId::parse(&made.text("modelId")).unwrap(), address).await;
     println!("{database}: {RENDERS} renders in {:.0} s", begin.elapsed().as_secs_f64());
-    measure(client, "GET /renders/:id", |n| format!("/renders/{}", id(n % RENDERS))).await;
+    let [single, pages] = REQUESTS;
+    measure(client, single, "GET /renders/:id", |n| format!("/renders/{}", id(n % RENDERS))).await;
     for offset in [0, RENDERS / 2, RENDERS - 100] {
-        measure(client, &format!("GET /renders?limit=50&offset={offset}"), move |_| {
+        measure(client, pages, &format!("GET /renders?limit=50&offset={offset}"), move |_| {
             format!("/renders?limit=50&offset={offset}")
         })
         .await;
@@ -101,11 +108,11 @@ async fn load(served: Served, database: &str, address: &str) {
     for deep in [0, RENDERS / 200, RENDERS / 100 - 2] {
         while page < deep {
             let answer = client.get(&format!("/renders?limit=100&cursor={cursor}")).await;
-            cursor = answer.body["meta"]["nextCursor"].as_str().unwrap().to_owned();
+            answer.body["meta"]["nextCursor"].as_str().unwrap().clone_into(&mut cursor);
             page += 1;
         }
         let there = cursor.clone();
-        measure(client, &format!("GET /renders?limit=50&cursor=, {} rows deep", page * 100), move |_| {
+        measure(client, pages, &format!("GET /renders?limit=50&cursor=, {} rows deep", page * 100), move |_| {
             format!("/renders?limit=50&cursor={there}")
         })
         .await;

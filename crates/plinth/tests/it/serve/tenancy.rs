@@ -19,7 +19,7 @@ async fn endpoints(client: &Client) -> Vec<(Method, String, String)> {
         for (method, operation) in item.as_object().unwrap() {
             if let (Ok(method), Some(id)) = (method.to_uppercase().parse(), operation["operationId"].as_str()) {
                 let path = path.replace("{modelId}", UNKNOWN).replace("{id}", UNKNOWN).replace("{path}", "master.m3u8");
-                out.push((method, path.replace("{*path}", "master.m3u8"), id.to_owned()));
+                out.push((method, path, id.to_owned()));
             }
         }
     }

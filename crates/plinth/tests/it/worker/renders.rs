@@ -2,11 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use futures_util::StreamExt as _;
 use plinth_db::renders;
+use plinth_service::assets::{EnvPartFile, NewEnv};
 use plinth_service::delivery::RenderOutput;
 use plinth_spec::funding::Pool;
 use plinth_spec::id::RenderId;
 use plinth_spec::state::{HlsStatus, RenderStatus};
+use plinth_store::EnvPart;
 use plinth_worker::WorkerOptions;
 use serde_json::json;
 
@@ -95,6 +98,62 @@ async fn previews_and_free_renders_carry_a_mark_and_paid_ones_do_not() {
         "length:0.04 quality:share watermark:true",
     ];
     assert_eq!(jobs.iter().map(|line| sorted(line)).collect::<Vec<_>>(), expected.map(sorted));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_environment_of_the_workspace_lights_the_model() {
+    let house = House::new().await;
+    let (model, _preview) = house.upload("chair", None).await;
+    let mut colors = Vec::new();
+    let worker = house.work(house.options());
+    for color in [[250, 10, 10], [10, 10, 250]] {
+        let env = house.service.create_env(&house.caller, environment(color)).await.unwrap().id;
+        let settings = json!({"quality": "share", "length": 0.04, "envId": env, "shadows": false,
+                              "spotlightIntensity": 0, "lightsIntensity": 0, "ambientIntensity": 0});
+        let id = house.order_again(&model, settings, &env).await;
+        let render = house.end_of(&id).await;
+        assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+        let poster = house.service.render_file(&house.caller, &id, RenderOutput::FullPoster).await.unwrap();
+        let pieces: Vec<_> =
+            house.service.open_delivery(&poster, None).await.unwrap().map(|piece| piece.unwrap()).collect().await;
+        let picture = image::load_from_memory(&pieces.concat()).unwrap().into_rgb8();
+        // Within the triangle, whose right angle is below on the left.
+        colors.push(picture.get_pixel(440, 310).0);
+    }
+    worker.stop().await;
+    let [[r1, _, b1], [r2, _, b2]] = colors.try_into().unwrap();
+    assert!(r1 > b1 + 40 && b2 > r2 + 40, "{r1} {b1} {r2} {b2}");
+}
+
+/// A panorama of one colour as a gain map that changes nothing.
+fn environment(color: [u8; 3]) -> NewEnv {
+    let webp = |color| {
+        let mut bytes = std::io::Cursor::new(Vec::new());
+        image::RgbImage::from_pixel(16, 8, image::Rgb(color)).write_to(&mut bytes, image::ImageFormat::WebP).unwrap();
+        bytes.into_inner().into()
+    };
+    let [zero, one] = [[0.0; 3], [1.0; 3]];
+    let metadata = json!({"gamma": one, "hdrCapacityMin": 0.0, "hdrCapacityMax": 1.0, "offsetSdr": zero,
+                          "offsetHdr": zero, "gainMapMin": zero, "gainMapMax": zero});
+    let parts = [
+        (EnvPart::Sdr, webp(color)),
+        (EnvPart::GainMap, webp([0; 3])),
+        (EnvPart::Metadata, metadata.to_string().into_bytes().into()),
+    ];
+    NewEnv { files: parts.into_iter().map(|(part, bytes)| EnvPartFile { part, bytes }).collect(), ..NewEnv::default() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dataset_ends_with_its_zip() {
+    let house = House::new().await;
+    let id = house.order("chair", json!({"output": "dataset", "datasetQuality": "100x800"})).await;
+    let render = house.outcome(&id, house.options()).await;
+    assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+    assert!(render.dataset_zip_size > Some(1_000_000) && render.file_size.is_none(), "{render:?}");
+    assert_eq!(render.hls_status, HlsStatus::Skipped);
+    let file = house.service.render_file(&house.caller, &id, RenderOutput::Dataset).await.unwrap();
+    assert_eq!((file.content_type.as_ref(), Some(file.blob.size)), ("application/zip", render.dataset_zip_size));
+    assert_eq!(house.credits().await, 60);
 }
 
 #[tokio::test(flavor = "multi_thread")]
