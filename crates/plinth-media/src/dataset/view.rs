@@ -84,7 +84,11 @@ fn file(layer: Layer, layers: &Layers, cameras: &DatasetCameras, side: u32) -> R
 /// Straight alpha composed over white in display space.
 fn on_white(color: &[[u8; 4]]) -> Vec<u8> {
     let over = |c: u8, a: u8| ((u32::from(c) * u32::from(a) + 255 * u32::from(255 - a) + 127) / 255) as u8;
-    color.iter().flat_map(|[r, g, b, a]| [over(*r, *a), over(*g, *a), over(*b, *a)]).collect()
+    let mut out = vec![0; color.len() * 3];
+    for (to, [r, g, b, a]) in out.as_chunks_mut::<3>().0.iter_mut().zip(color) {
+        *to = [over(*r, *a), over(*g, *a), over(*b, *a)];
+    }
+    out
 }
 
 #[cfg(test)]
