@@ -2,6 +2,8 @@
 
 use plinth_frame::{Backdrop, Frame, PixelFormat, Region};
 
+use crate::watermark::Watermark;
+
 /// An opaque picture: R, G, B, 255 bytes, row 0 at the top.
 pub(crate) struct Canvas {
     pub(crate) width: u32,
@@ -23,8 +25,8 @@ impl Canvas {
     }
 
     /// Puts a frame's region in its place and its backdrop around it; straight alpha is composed over `background` in
-    /// display space.
-    pub(crate) fn put(&mut self, frame: &Frame, background: [u8; 3]) {
+    /// display space. All of it is under `mark`, which is the same for all frames.
+    pub(crate) fn put(&mut self, frame: &Frame, background: [u8; 3], mark: Option<&Watermark>) {
         let region = frame.region;
         let backdrop = match frame.backdrop {
             Backdrop::Solid(color) => color,
@@ -32,7 +34,11 @@ impl Canvas {
         };
         if self.around.replace((region, backdrop)) != Some((region, backdrop)) {
             let [r, g, b] = backdrop;
-            self.pixels.as_chunks_mut::<4>().0.fill([r, g, b, 255]);
+            let pixels = self.pixels.as_chunks_mut::<4>().0;
+            pixels.fill([r, g, b, 255]);
+            if let Some(mark) = mark {
+                mark.mark_run(0, 0, pixels);
+            }
         }
         let pixel = frame.format.bytes_per_pixel();
         let row_bytes = region.width as usize * pixel;
@@ -53,6 +59,9 @@ impl Canvas {
                         compose(to, [read(0), read(1), read(2), read(3)], background);
                     }
                 }
+            }
+            if let Some(mark) = mark {
+                mark.mark_run(region.x as usize, region.y as usize + y, target.as_chunks_mut::<4>().0);
             }
         }
     }

@@ -32,6 +32,14 @@ pub enum MediaError {
         /// What is wrong.
         problem: String,
     },
+    /// A video cannot be packaged.
+    #[error("{} cannot be packaged: {problem}", file.display())]
+    Source {
+        /// Which one.
+        file: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
     /// A file could not be written.
     #[error("{} cannot be written: {source}", file.display())]
     File {

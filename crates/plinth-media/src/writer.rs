@@ -13,6 +13,7 @@ use crate::convert::{Yuva444p10, yuv420p};
 use crate::ffmpeg::{Encoder, Stream, VideoCodec};
 use crate::partial::{Partial, sweep};
 use crate::resize::{Reducer, quarter, within};
+use crate::watermark::Watermark;
 
 /// Rate factor of the video itself.
 const MAIN_CRF: u8 = 17;
@@ -50,6 +51,8 @@ pub struct MediaPlan {
     pub poster_frame: u32,
     /// sRGB colour under transparent frames in everything but a ProRes video.
     pub background: [u8; 3],
+    /// Whether every output is marked as not paid for.
+    pub watermark: bool,
 }
 
 impl MediaPlan {
@@ -115,6 +118,7 @@ pub struct MediaWriter<'a> {
     plan: MediaPlan,
     stop: &'a AtomicBool,
     canvas: Canvas,
+    mark: Option<Watermark>,
     alpha: Option<AlphaTrack>,
     tracks: Vec<Track>,
     posters: Vec<Poster>,
@@ -156,7 +160,8 @@ impl<'a> MediaWriter<'a> {
             posters.push(poster("smallPoster", path, within(plan.width, plan.height, POSTER_SIDE))?);
         }
         let canvas = Canvas::new(plan.width, plan.height);
-        Ok(Self { stop, canvas, alpha, tracks, posters, web_copy, next: 0, plan })
+        let mark = plan.watermark.then(|| Watermark::new(plan.width, plan.height));
+        Ok(Self { stop, canvas, mark, alpha, tracks, posters, web_copy, next: 0, plan })
     }
 
     fn take(&mut self, frame: &Frame) -> Result<(), MediaError> {
@@ -169,9 +174,9 @@ impl<'a> MediaWriter<'a> {
             return Err(MediaError::Frames { problem });
         }
         self.next += 1;
-        self.canvas.put(frame, self.plan.background);
+        self.canvas.put(frame, self.plan.background, self.mark.as_ref());
         if let Some(AlphaTrack { encoder, planes, .. }) = &mut self.alpha {
-            planes.put(frame);
+            planes.put(frame, self.mark.as_ref());
             let mut bytes = encoder.spare();
             bytes.clear();
             bytes.extend_from_slice(planes.bytes());

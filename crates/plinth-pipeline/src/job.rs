@@ -67,6 +67,8 @@ pub struct Job {
     pub environment: Option<EnvironmentMap>,
     /// What is to be written.
     pub outputs: Outputs,
+    /// Whether every output is marked as not paid for.
+    pub watermark: bool,
     /// Part of an adapter's name, or `cpu`; `None`: the best there is.
     pub adapter: Option<String>,
     /// The ffmpeg to call.
@@ -189,6 +191,7 @@ fn plan(job: &Job, width: u32, height: u32, frames: u32, poster_frame: u32) -> M
         small_poster: outputs.small_poster.clone(),
         poster_frame,
         background: job.settings.background().color,
+        watermark: job.watermark,
     }
 }
 

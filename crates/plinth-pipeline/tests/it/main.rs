@@ -27,6 +27,7 @@ fn job(folder: &Path) -> Job {
             small_poster: out("small.png"),
             dataset: None,
         },
+        watermark: false,
         adapter: None,
         ffmpeg: PathBuf::from("ffmpeg"),
         hash_frames: false,

@@ -62,6 +62,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
         model: read_model(path)?,
         environment: environment::read(&environment)?,
         outputs,
+        watermark: false,
         adapter: super::adapter(args),
         ffmpeg: super::ffmpeg(args),
         hash_frames: args.get_flag("hash"),

@@ -25,8 +25,8 @@ fn files(folder: &Path) -> Vec<String> {
 
 /// Where the set of a running or killed job grows.
 fn work(place: &Place) -> Option<PathBuf> {
-    let name = files(place.folder.path()).into_iter().find(|name| name.ends_with(".work"))?;
-    Some(place.folder.path().join(name))
+    let all = files(place.folder.path()).into_iter().map(|name| place.folder.path().join(name));
+    all.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "work"))
 }
 
 /// Views that it has noted as finished.
@@ -46,9 +46,8 @@ fn cameras_of_ones_own_become_a_folder_with_their_poses() {
     assert!(done.status.success(), "{}", text(&done.stderr));
     let manifest: Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!((&manifest["frames"], &manifest["files"][0]["kind"]), (&json!(3), &json!("dataset")));
-    let read = |name: &str| -> Value {
-        serde_json::from_slice(&std::fs::read(Path::new(&set).join(name)).unwrap()).unwrap()
-    };
+    let read =
+        |name: &str| -> Value { serde_json::from_slice(&std::fs::read(Path::new(&set).join(name)).unwrap()).unwrap() };
     let poses = |file: &Value| -> Vec<f64> {
         let rows = file["frames"].as_array().unwrap().iter().flat_map(|f| f["transform_matrix"].as_array().unwrap());
         rows.flat_map(|row| row.as_array().unwrap()).map(|v| v.as_f64().unwrap()).collect()
