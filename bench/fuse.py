@@ -91,7 +91,7 @@ def main():
         with tempfile.TemporaryDirectory() as scratch:
             folder = pathlib.Path(scratch) / "set"
             subprocess.run([args.plinth, "render", path, "-o", folder, "--output", "dataset", "--quiet",
-                            "--dataset-quality", args.quality, "--coverage", "sphere"], check=True)
+                            "--dataset-quality", args.quality, "--coverage", "sphere"], check=True, stdout=subprocess.DEVNULL)
             cameras = json.loads((folder / "transforms.json").read_text())
             surface = fused(folder, cameras, args.voxel)
             model = trimesh.load(path, force="mesh", process=False)
