@@ -129,7 +129,8 @@ fn a_picture_is_around_the_drawn_part_and_under_transparent_frames() {
     assert_eq!((at(&poster, 50, 20), at(&poster, 17, 9)), (color(50, 20)[..3].to_vec(), vec![1, 2, 3]));
     let mut transparent = plan(folder.path(), (width, height), Codec::ProRes4444, 2);
     transparent.background = around;
-    write(transparent, |i| straight((width, height), i, |x, _| [1.0, 1.0, 1.0, if x < 32 { 0.0 } else { 1.0 }])).unwrap();
+    write(transparent, |i| straight((width, height), i, |x, _| [1.0, 1.0, 1.0, if x < 32 { 0.0 } else { 1.0 }]))
+        .unwrap();
     let (_, _, poster) = png(&folder.path().join("out.poster.png"));
     assert_eq!((at(&poster, 20, 20), at(&poster, 40, 20)), (color(20, 20)[..3].to_vec(), vec![255; 3]));
 }

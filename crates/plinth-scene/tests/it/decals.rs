@@ -80,11 +80,16 @@ fn a_decal_follows_nodes_skins_and_morph_targets() {
     let shift = |i: usize| later[i].positions[0] - first[i].positions[0];
     assert!((shift(0) - shift(1)).length() < 1e-5 && shift(0).x > 0.3);
 
-    let pulled = stuck(morphing(), &json!({"position": [-0.9, -0.9, 0], "size": 0.4}), &json!({"animation": "pull", "length": 1}));
+    let pulled = stuck(
+        morphing(),
+        &json!({"position": [-0.9, -0.9, 0], "size": 0.4}),
+        &json!({"animation": "pull", "length": 1}),
+    );
     let moved = middle(&decal_of(&pulled, Some(1.0))) - middle(&decal_of(&pulled, Some(0.0)));
     assert!(moved.x < -0.3, "{moved}");
 
-    let bends = stuck(arm(), &json!({"position": [0, 0.9, 0], "size": 0.3}), &json!({"animation": "bend", "length": 1}));
+    let bends =
+        stuck(arm(), &json!({"position": [0, 0.9, 0], "size": 0.3}), &json!({"animation": "bend", "length": 1}));
     let (straight, bent) = (bends.pose(Some(0.0)), bends.pose(Some(1.0)));
     let tip = |posed: &[PosedPrimitive]| posed[0].positions[8];
     let apart = |posed: &[PosedPrimitive]| middle(&posed[1]).distance(tip(posed));
@@ -119,7 +124,8 @@ fn only_what_faces_the_decal_takes_it_unless_nothing_does() {
 
 #[test]
 fn an_image_that_is_not_there_fails_and_says_which() {
-    let decal = json!({"id": "a", "imageAssetId": "gone", "position": [0,0,0], "normal": [0,0,1], "euler": [0,0,0], "size": 1});
+    let decal =
+        json!({"id": "a", "imageAssetId": "gone", "position": [0,0,0], "normal": [0,0,1], "euler": [0,0,0], "size": 1});
     let error = build_scene(sheet().into(), &settings(&json!({"decals": [decal]})), None).unwrap_err();
     assert_eq!(error, SceneError::NoSuchAsset { id: "gone".into() });
     let error = build_scene(sheet().into(), &settings(&json!({"bgImageId": "wall"})), None).unwrap_err();

@@ -35,9 +35,8 @@ fn a_background_image_is_behind_the_model_and_goes_before_colour_and_gradient() 
 fn a_decal_is_on_the_model_where_the_flag_says() {
     let place = Place::new();
     let logo = halves(&place, "logo.png", [255, 0, 255], [255, 0, 255]);
-    let magenta = |picture: &image::RgbImage| {
-        picture.pixels().filter(|p| p.0[0] > 90 && p.0[2] > 90 && p.0[1] < 40).count()
-    };
+    let magenta =
+        |picture: &image::RgbImage| picture.pixels().filter(|p| p.0[0] > 90 && p.0[2] > 90 && p.0[1] < 40).count();
     assert_eq!(magenta(&still(&place, &[])), 0);
     let front = format!("{logo}@0,0,1,0.8");
     assert!(magenta(&still(&place, &["--decal", &front])) > 1000);
