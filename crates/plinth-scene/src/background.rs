@@ -16,6 +16,8 @@ use crate::scene::Background;
 
 /// Shape of the box that a background image covers.
 const BOX_ASPECT: f64 = 16.0 / 9.0;
+/// Largest noise in a gradient, in steps of a byte: the encoder of a video, whose steps are coarser, smooths half of it.
+const NOISE: f32 = 2.0;
 /// Longest side of a background image that is kept.
 const MAX_SIDE: u32 = 8192;
 
@@ -114,12 +116,12 @@ fn between(stops: &[Vec3], share: f32) -> Vec3 {
     stops[below].lerp(stops[below + 1], place - below as f32)
 }
 
-/// Bytes of a colour, with triangular noise of one step, so that neighbouring steps run into each other also in a
-/// video's coarser ones. Near a colour of the gradient itself the noise ends: those are exact.
+/// Bytes of a colour, with triangular noise so that neighbouring steps run into each other. Near a colour of the
+/// gradient itself the noise ends: those are exact.
 fn dithered(color: Vec3, x: u32, y: u32, stops: &[[u8; 3]]) -> [u8; 3] {
     let steps = color * 255.0;
     let away = |stop: &[u8; 3]| (steps - Vec3::from(stop.map(f32::from))).abs().max_element();
-    let amount = stops.iter().map(away).fold(1.0, f32::min);
+    let amount = stops.iter().map(away).fold(NOISE, f32::min);
     std::array::from_fn(|c| {
         let even = noise(x + 31 * c as u32, y + 17 * c as u32);
         let triangular = if even < 0.5 { (2.0 * even).sqrt() - 1.0 } else { 1.0 - (2.0 - 2.0 * even).sqrt() };

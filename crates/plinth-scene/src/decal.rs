@@ -144,8 +144,10 @@ fn patches(model: &Model, posed: &[PosedPrimitive], stamp: &Stamp<'_>, facing_on
         .filter_map(|(i, one)| {
             let mesh = model.nodes[one.node].mesh?;
             let primitive = &model.meshes[mesh].primitives[one.primitive];
-            let drawn = primitive.topology == Topology::Triangles && !model.materials[primitive.material].overlay;
-            let patch = drawn.then(|| Patch::new(primitive, one, stamp).cut(facing_only))?;
+            if primitive.topology != Topology::Triangles {
+                return None;
+            }
+            let patch = Patch::new(primitive, one, stamp).cut(facing_only);
             (!patch.indices.is_empty()).then_some((i, patch))
         })
         .collect()

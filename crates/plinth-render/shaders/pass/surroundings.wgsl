@@ -13,7 +13,7 @@ struct Surroundings {
     gain: vec4<f32>,
     // x, y: cosine and sine of the turn about +Y; z: height of the ground; w: radius of the dome.
     turn: vec4<f32>,
-    // xyz: the point from which the panorama looks as it was taken; w: size of a step of the target's values.
+    // xyz: the point from which the panorama looks as it was taken; w: range of the noise on finished values.
     eye: vec4<f32>,
 }
 

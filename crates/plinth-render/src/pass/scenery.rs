@@ -166,8 +166,8 @@ fn panorama(
 fn uniform(surroundings: &Surroundings, look: &TargetLook) -> gpu_types::Surroundings {
     let (sine, cosine) = surroundings.rotation.sin_cos();
     let dome = surroundings.dome;
-    // Bytes are dithered, so that a smooth sky has no steps.
-    let step = if look.picture_format == wgpu::TextureFormat::Rgba8Unorm { 1.0 / 255.0 } else { 0.0 };
+    // Bytes are dithered, so that a smooth sky has no steps, also behind a video's encoder.
+    let step = if look.picture_format == wgpu::TextureFormat::Rgba8Unorm { 2.0 / 255.0 } else { 0.0 };
     gpu_types::Surroundings {
         camera: Vec3::ZERO.extend(surroundings.opacity).to_array(),
         gain: surroundings.gain.extend(f32::from(u8::from(dome.is_some()))).to_array(),
