@@ -1,5 +1,7 @@
 //! One finished picture of a video or a still.
 
+use std::sync::Arc;
+
 /// How the bytes of a [`Frame`] are read. Colour is sRGB-encoded Rec.709; alpha is straight and linear coverage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PixelFormat {
@@ -40,19 +42,31 @@ impl Region {
 }
 
 /// What stands in every pixel outside of a frame's region.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Backdrop {
     /// An opaque sRGB colour.
     Solid([u8; 3]),
+    /// An opaque picture of the frame's size: R, G, B, 255 as bytes, row 0 at the top.
+    Picture(Arc<Vec<u8>>),
     /// Nothing: alpha 0, colour 0.
     Transparent,
+}
+
+impl Backdrop {
+    /// Whether it has as many pixels as a frame of this size.
+    pub fn fits(&self, width: u32, height: u32) -> bool {
+        match self {
+            Self::Picture(pixels) => pixels.len() == width as usize * height as usize * 4,
+            Self::Solid(_) | Self::Transparent => true,
+        }
+    }
 }
 
 /// One picture. Only the pixels of `region` are stored: everything outside of it is `backdrop`.
 ///
 /// Shape of `pixels`: `region.height` rows of `region.width` pixels, tightly packed, row 0 at the top.
-/// Over [`Backdrop::Solid`] every pixel is opaque (alpha is the maximum); over [`Backdrop::Transparent`] alpha is
-/// straight coverage.
+/// Over an opaque backdrop every pixel is opaque (alpha is the maximum); over [`Backdrop::Transparent`] alpha is straight
+/// coverage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// Position in the shot, from 0.
@@ -72,11 +86,12 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Whether the region lies inside of the picture and `pixels` has its size.
+    /// Whether the region lies inside of the picture, and `pixels` and the backdrop have their sizes.
     pub fn is_whole(&self) -> bool {
         let Region { x, y, width, height } = self.region;
         let inside = |first: u32, count: u32, side: u32| first.checked_add(count).is_some_and(|end| end <= side);
         let bytes = width as usize * height as usize * self.format.bytes_per_pixel();
-        inside(x, width, self.width) && inside(y, height, self.height) && self.pixels.len() == bytes
+        let backdrop = self.backdrop.fits(self.width, self.height);
+        backdrop && inside(x, width, self.width) && inside(y, height, self.height) && self.pixels.len() == bytes
     }
 }

@@ -10,7 +10,7 @@ pub(crate) struct Canvas {
     pub(crate) height: u32,
     pub(crate) pixels: Vec<u8>,
     /// What was put here last: where the next frame has the same, its region covers all that changes.
-    around: Option<(Region, [u8; 3])>,
+    around: Option<(Region, Backdrop)>,
 }
 
 impl Canvas {
@@ -26,37 +26,38 @@ impl Canvas {
 
     /// Puts a frame's region in its place and its backdrop around it; straight alpha is composed over `background` in
     /// display space. All of it is under `mark`, which is the same for all frames.
-    pub(crate) fn put(&mut self, frame: &Frame, background: [u8; 3], mark: Option<&Watermark>) {
+    pub(crate) fn put(&mut self, frame: &Frame, background: &Backdrop, mark: Option<&Watermark>) {
         let region = frame.region;
-        let backdrop = match frame.backdrop {
-            Backdrop::Solid(color) => color,
+        let backdrop = match &frame.backdrop {
             Backdrop::Transparent => background,
+            opaque => opaque,
         };
-        if self.around.replace((region, backdrop)) != Some((region, backdrop)) {
-            let [r, g, b] = backdrop;
-            let pixels = self.pixels.as_chunks_mut::<4>().0;
-            pixels.fill([r, g, b, 255]);
+        let around = Some((region, backdrop.clone()));
+        if self.around != around {
+            self.fill(backdrop);
+            self.around = around;
             if let Some(mark) = mark {
-                mark.mark_run(0, 0, pixels);
+                mark.mark_run(0, 0, self.pixels.as_chunks_mut::<4>().0);
             }
         }
         let pixel = frame.format.bytes_per_pixel();
         let row_bytes = region.width as usize * pixel;
+        let opaque = frame.backdrop != Backdrop::Transparent;
         for (y, row) in frame.pixels.chunks_exact(row_bytes.max(1)).enumerate() {
-            let at = ((region.y as usize + y) * self.width as usize + region.x as usize) * 4;
-            let target = &mut self.pixels[at..at + region.width as usize * 4];
-            match (frame.format, frame.backdrop) {
-                (PixelFormat::Rgba8, Backdrop::Solid(_)) => target.copy_from_slice(row),
-                (PixelFormat::Rgba8, Backdrop::Transparent) => {
-                    for (to, from) in target.chunks_exact_mut(4).zip(row.chunks_exact(4)) {
+            let first = (region.y as usize + y) * self.width as usize + region.x as usize;
+            let target = &mut self.pixels[first * 4..(first + region.width as usize) * 4];
+            match frame.format {
+                PixelFormat::Rgba8 if opaque => target.copy_from_slice(row),
+                PixelFormat::Rgba8 => {
+                    for (x, (to, from)) in target.chunks_exact_mut(4).zip(row.chunks_exact(4)).enumerate() {
                         let read = |i: usize| u32::from(from[i]) * 257;
-                        compose(to, [read(0), read(1), read(2), read(3)], background);
+                        compose(to, [read(0), read(1), read(2), read(3)], color_at(background, first + x));
                     }
                 }
-                (PixelFormat::Rgba16, _) => {
-                    for (to, from) in target.chunks_exact_mut(4).zip(row.chunks_exact(8)) {
+                PixelFormat::Rgba16 => {
+                    for (x, (to, from)) in target.chunks_exact_mut(4).zip(row.chunks_exact(8)).enumerate() {
                         let read = |i: usize| u32::from(u16::from_ne_bytes([from[2 * i], from[2 * i + 1]]));
-                        compose(to, [read(0), read(1), read(2), read(3)], background);
+                        compose(to, [read(0), read(1), read(2), read(3)], color_at(background, first + x));
                     }
                 }
             }
@@ -64,6 +65,25 @@ impl Canvas {
                 mark.mark_run(region.x as usize, region.y as usize + y, target.as_chunks_mut::<4>().0);
             }
         }
+    }
+
+    fn fill(&mut self, backdrop: &Backdrop) {
+        match backdrop {
+            Backdrop::Picture(pixels) => self.pixels.copy_from_slice(pixels),
+            plain => {
+                let [r, g, b] = color_at(plain, 0);
+                self.pixels.as_chunks_mut::<4>().0.fill([r, g, b, 255]);
+            }
+        }
+    }
+}
+
+/// The colour of a backdrop at a pixel; black where there is none.
+fn color_at(backdrop: &Backdrop, pixel: usize) -> [u8; 3] {
+    match backdrop {
+        Backdrop::Solid(color) => *color,
+        Backdrop::Picture(pixels) => [0, 1, 2].map(|c| pixels[pixel * 4 + c]),
+        Backdrop::Transparent => [0; 3],
     }
 }
 

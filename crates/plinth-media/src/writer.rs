@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use plinth_frame::{Frame, FrameSink, SinkError};
+use plinth_frame::{Backdrop, Frame, FrameSink, SinkError};
 use plinth_spec::quality::Codec;
 
 use crate::MediaError;
@@ -51,8 +51,8 @@ pub struct MediaPlan {
     pub poster_frame: u32,
     /// Posters get their names as soon as they are drawn, not when everything is complete; they stay if the rest fails.
     pub posters_early: bool,
-    /// sRGB colour under transparent frames in everything but a ProRes video.
-    pub background: [u8; 3],
+    /// What is under transparent frames in everything but a ProRes video; opaque.
+    pub background: Backdrop,
     /// Whether every output is marked as not paid for.
     pub watermark: bool,
 }
@@ -178,7 +178,7 @@ impl<'a> MediaWriter<'a> {
             return Err(MediaError::Frames { problem });
         }
         self.next += 1;
-        self.canvas.put(frame, self.plan.background, self.mark.as_ref());
+        self.canvas.put(frame, &self.plan.background, self.mark.as_ref());
         if let Some(AlphaTrack { encoder, planes, .. }) = &mut self.alpha {
             planes.put(frame, self.mark.as_ref());
             let mut bytes = encoder.spare();
@@ -264,6 +264,10 @@ fn check(plan: &MediaPlan) -> Result<(), MediaError> {
     let MediaPlan { width, height, frames, poster_frame, .. } = *plan;
     if width == 0 || height == 0 || width % 2 == 1 || height % 2 == 1 || frames == 0 || poster_frame >= frames {
         let problem = format!("{frames} frames of {width}×{height} with poster {poster_frame} cannot be written");
+        return Err(MediaError::Frames { problem });
+    }
+    if plan.background == Backdrop::Transparent || !plan.background.fits(width, height) {
+        let problem = "what is under transparent frames is not an opaque picture of their size".to_owned();
         return Err(MediaError::Frames { problem });
     }
     let targets: Vec<&Path> = plan.targets().collect();

@@ -20,6 +20,7 @@ pub mod obj_zip;
 mod source;
 mod warnings;
 
+pub use decode::read_picture;
 pub use error::ModelError;
 pub use inventory::{AnimationSummary, Inventory, TextureSummary, inspect};
 pub use limits::Limits;

@@ -239,6 +239,10 @@ pub struct Material {
     pub anisotropy: Option<Anisotropy>,
     /// KHR_materials_diffuse_transmission.
     pub diffuse_transmission: Option<DiffuseTransmission>,
+    /// Factor on the light that comes from the environment; files say 1.
+    pub environment_strength: f32,
+    /// It lies on another surface that it must not darken: no shadow, no depth of its own. Files never say so.
+    pub overlay: bool,
 }
 
 impl Default for Material {
@@ -272,6 +276,8 @@ impl Default for Material {
             iridescence: None,
             anisotropy: None,
             diffuse_transmission: None,
+            environment_strength: 1.0,
+            overlay: false,
         }
     }
 }

@@ -35,6 +35,13 @@ pub enum JobError {
     Crashed,
 }
 
+impl JobError {
+    /// Whether an image that the settings name is at fault, not the model.
+    pub const fn names_an_asset(&self) -> bool {
+        matches!(self, Self::Scene(SceneError::Asset { .. } | SceneError::NoSuchAsset { .. }))
+    }
+}
+
 impl From<MediaError> for JobError {
     fn from(error: MediaError) -> Self {
         match error {
@@ -51,6 +58,8 @@ pub fn failure_code(error: &JobError) -> FailureCode {
         | JobError::Scene(
             SceneError::NoSuchAnimation { .. } | SceneError::NothingVisible | SceneError::NoCameraFacesTheModel,
         ) => FailureCode::RendererError,
+        JobError::Scene(SceneError::NoSuchAsset { .. }) => FailureCode::OverlayMissing,
+        JobError::Scene(SceneError::Asset { .. }) => FailureCode::OverlayDownloadFailed,
         JobError::Scene(SceneError::Environment { .. }) => FailureCode::EnvDownloadFailed,
         JobError::Gpu(_) | JobError::Render(RenderError::DeviceLost { .. } | RenderError::DeviceHung { .. }) => {
             FailureCode::DisplayLost

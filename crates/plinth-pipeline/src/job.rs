@@ -1,5 +1,6 @@
 //! A job from start to end.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -7,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use plinth_frame::PixelFormat;
 use plinth_media::{MediaError, MediaPlan, MediaWriter};
-use plinth_render::{Gpu, Picture, RenderError, Renderer};
-use plinth_scene::{DatasetViews, EnvironmentMap, Scene, build_scene};
+use plinth_render::{Gpu, Picture, RenderError, Renderer, backdrop};
+use plinth_scene::{DatasetViews, EnvironmentMap, Scene, SceneAssets, build_scene};
 use plinth_spec::RenderSettings;
 use plinth_spec::quality::FRAMES_PER_SECOND;
 use plinth_spec::settings::Effect;
@@ -65,6 +66,8 @@ pub struct Job {
     pub settings: RenderSettings,
     /// The environment; `None`: the built-in studio.
     pub environment: Option<EnvironmentMap>,
+    /// Files of the images that the settings name, by asset id.
+    pub assets: BTreeMap<String, Vec<u8>>,
     /// What is to be written.
     pub outputs: Outputs,
     /// Whether every output is marked as not paid for.
@@ -79,6 +82,13 @@ pub struct Job {
     pub hash_frames: bool,
     /// Whether the manifest says how long each pass takes. Frames do not overlap then.
     pub time_passes: bool,
+}
+
+impl Job {
+    /// What its settings refer to.
+    pub(crate) fn scene_assets(&self) -> SceneAssets<'_> {
+        SceneAssets { environment: self.environment.clone(), images: &self.assets }
+    }
 }
 
 /// Runs a job. `report` hears how far it is; setting `cancel` ends it. Files appear only when all are complete.
@@ -96,7 +106,7 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
         plinth_media::ffmpeg_version(&job.ffmpeg)?;
     }
     let (width, height) = job.settings.video().quality.size(job.settings.video().aspect);
-    let build = |model| build_scene(model, &job.settings, job.environment.clone());
+    let build = |model| build_scene(model, &job.settings, job.scene_assets());
     let (mut scene, gpu) = load(job, width.max(height), build, cancel)?;
     let poster_frame = poster_frame(&mut scene, job);
     let load_secs = begin.elapsed().as_secs_f64();
@@ -111,7 +121,7 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let frames = scene.shots.len() as u32;
     report(Progress { stage: Stage::Rendering, frame: 0, frames, left: None });
     stop_if(cancel)?;
-    let writer = MediaWriter::start(plan(job, width, height, frames, poster_frame), cancel)?;
+    let writer = MediaWriter::start(plan(job, &scene, (width, height), poster_frame), cancel)?;
     let mut sink = WatchedSink {
         writer,
         clock: Clock::new(frames, 0),
@@ -178,14 +188,14 @@ fn poster_frame(scene: &mut Scene, job: &Job) -> u32 {
     0
 }
 
-fn plan(job: &Job, width: u32, height: u32, frames: u32, poster_frame: u32) -> MediaPlan {
+fn plan(job: &Job, scene: &Scene, (width, height): (u32, u32), poster_frame: u32) -> MediaPlan {
     let outputs = &job.outputs;
     MediaPlan {
         ffmpeg: job.ffmpeg.clone(),
         width,
         height,
         fps: FRAMES_PER_SECOND,
-        frames,
+        frames: scene.shots.len() as u32,
         video: outputs.video.clone().map(|path| (path, job.settings.video().quality.codec())),
         web: outputs.web.clone(),
         thumb: outputs.thumb.clone(),
@@ -193,7 +203,7 @@ fn plan(job: &Job, width: u32, height: u32, frames: u32, poster_frame: u32) -> M
         small_poster: outputs.small_poster.clone(),
         poster_frame,
         posters_early: job.posters_early,
-        background: job.settings.background().color,
+        background: backdrop(&scene.opaque_background),
         watermark: job.watermark,
     }
 }

@@ -22,8 +22,12 @@ impl FrameSink for Sink {
         self.last = Instant::now();
         if frame.index == 0 || std::env::args().nth(5).is_some() {
             let mut whole = vec![255_u8; (frame.width * frame.height * 4) as usize];
-            if let Backdrop::Solid([r, g, b]) = frame.backdrop {
-                whole.chunks_exact_mut(4).for_each(|p| p.copy_from_slice(&[r, g, b, 255]));
+            match &frame.backdrop {
+                Backdrop::Solid([r, g, b]) => {
+                    whole.chunks_exact_mut(4).for_each(|p| p.copy_from_slice(&[*r, *g, *b, 255]));
+                }
+                Backdrop::Picture(pixels) => whole.copy_from_slice(pixels),
+                Backdrop::Transparent => {}
             }
             let r = frame.region;
             for y in 0..r.height {

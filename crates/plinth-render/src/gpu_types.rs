@@ -68,6 +68,37 @@ pub(crate) struct Floor {
     pub(crate) look: [f32; 4],
 }
 
+/// Twin of `Lens`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub(crate) struct Lens {
+    pub(crate) look: [f32; 4],
+    pub(crate) part: [f32; 4],
+}
+
+/// Twin of `Reflection`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub(crate) struct Reflection {
+    pub(crate) height_from_clip: [f32; 4],
+    pub(crate) divisor_from_clip: [f32; 4],
+    pub(crate) look: [f32; 4],
+    pub(crate) place: [f32; 4],
+}
+
+/// Twin of `Surroundings`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub(crate) struct Surroundings {
+    pub(crate) corner: [f32; 4],
+    pub(crate) right: [f32; 4],
+    pub(crate) down: [f32; 4],
+    pub(crate) camera: [f32; 4],
+    pub(crate) gain: [f32; 4],
+    pub(crate) turn: [f32; 4],
+    pub(crate) eye: [f32; 4],
+}
+
 /// Twin of `Batch`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]

@@ -5,20 +5,10 @@ use plinth_scene::{Background, Scene};
 
 use crate::RenderError;
 use crate::delivery::straight_bytes;
-use crate::pass::{cleared, depth_target};
-use crate::pipelines::{DEPTH_FORMAT, GEOMETRY_FORMAT};
+use crate::pass::geometry::GeometryTargets;
 use crate::readback::Readback;
 use crate::recorder::Recorder;
-use crate::renderer::{Renderer, pipeline_base};
-use crate::targets::texture;
-
-/// Targets of the first surface of each pixel.
-struct GeometryTargets {
-    /// Normal and distance.
-    surface: wgpu::Texture,
-    view: wgpu::TextureView,
-    depth: wgpu::TextureView,
-}
+use crate::renderer::Renderer;
 
 impl Renderer<'_> {
     /// Draws the shots of the scene that are `wanted`, by their place, in that order, with depth and normals. A shot gives
@@ -34,16 +24,9 @@ impl Renderer<'_> {
         if scene.background != Background::Transparent || self.picture.format != PixelFormat::Rgba8 {
             return Err(RenderError::LayersNeedTransparency);
         }
-        let part = self.look.model_region;
-        let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC;
-        let surface = texture(self.gpu, part, 1, GEOMETRY_FORMAT, usage, 1);
-        let depth = texture(self.gpu, part, 1, DEPTH_FORMAT, usage, 1);
-        let targets = GeometryTargets {
-            view: surface.create_view(&wgpu::TextureViewDescriptor::default()),
-            surface,
-            depth: depth.create_view(&wgpu::TextureViewDescriptor::default()),
-        };
-        let planes = [(self.look.region, self.color_bytes()), (part, 16)];
+        let part = self.view.look.model_region;
+        let targets = GeometryTargets::new(self.gpu, part);
+        let planes = [(self.view.look.region, self.color_bytes()), (part, 16)];
         let mut ring = Readback::new(self.gpu, &planes, self.frames_in_flight());
         let mut clip_time = None;
         let mut first = true;
@@ -58,24 +41,12 @@ impl Renderer<'_> {
             let mut recorder = Recorder::new(self.gpu, None);
             self.encode(&mut recorder, scene, shot, first, pose_changed)?;
             self.encode_geometry(&mut recorder, &targets)?;
-            ring.submit(self.gpu, recorder.finish(), &[&self.targets.finished, &targets.surface], shot.index);
+            ring.submit(self.gpu, recorder.finish(), &[&self.view.targets.finished, &targets.surface], shot.index);
             first = false;
             self.gpu.check()?;
         }
         while let Some((index, read)) = ring.take(self.gpu)? {
             self.deliver_layers(index, read, sink)?;
-        }
-        Ok(())
-    }
-
-    fn encode_geometry(&mut self, recorder: &mut Recorder<'_>, targets: &GeometryTargets) -> Result<(), RenderError> {
-        let depth = depth_target(&targets.depth, Some(1.0), false);
-        let mut pass = recorder.pass("geometry", &self.frame_group, &[cleared(&targets.view)], Some(depth));
-        let base = pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
-        for batch in &self.batches {
-            let material = &self.materials[batch.material];
-            pass.set_pipeline(self.pipelines.geometry(&base, material)?);
-            crate::frame_plan::draw(&mut pass, batch, material, 0);
         }
         Ok(())
     }
@@ -92,11 +63,11 @@ impl Renderer<'_> {
             normal: vec![[0.0; 3]; count],
         };
         let color = straight_bytes(std::mem::take(&mut read[0]));
-        place(&mut layers.color, width, self.look.region, color.as_chunks::<4>().0, |pixel| *pixel);
+        place(&mut layers.color, width, self.view.look.region, color.as_chunks::<4>().0, |pixel| *pixel);
         let surfaces = read[1].as_chunks::<16>().0;
         let surface = |bytes: &[u8; 16]| -> [f32; 4] { bytemuck::pod_read_unaligned(bytes) };
-        place(&mut layers.depth, width, self.look.model_region, surfaces, |bytes| surface(bytes)[3]);
-        place(&mut layers.normal, width, self.look.model_region, surfaces, |bytes| {
+        place(&mut layers.depth, width, self.view.look.model_region, surfaces, |bytes| surface(bytes)[3]);
+        place(&mut layers.normal, width, self.view.look.model_region, surfaces, |bytes| {
             let [x, y, z, _] = surface(bytes);
             [x, y, z]
         });

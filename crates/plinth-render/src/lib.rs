@@ -28,8 +28,9 @@ mod renderer;
 mod shader;
 mod targets;
 mod upload;
+mod view;
 
 pub use error::RenderError;
 pub use gpu::{AdapterKind, AdapterReport, Gpu, GpuError, GpuOptions, adapters};
 pub use recorder::PassTimes;
-pub use renderer::{Picture, Renderer};
+pub use renderer::{Picture, Renderer, backdrop};

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use glam::{DMat4, DVec3, DVec4, Vec2, Vec3};
-use plinth_model::Model;
+use plinth_model::{Animation, Model};
 use plinth_spec::settings::RenderSettings;
 
+use crate::assets::SceneAssets;
 use crate::build::PlacedModel;
 use crate::camera::dataset_views;
 use crate::clip;
-use crate::environment::EnvironmentMap;
 use crate::error::SceneError;
 use crate::fit::distance;
 use crate::intrinsics::Intrinsics;
@@ -71,14 +71,16 @@ pub struct ViewSet {
 /// Builds the scene of a dataset, one shot a view. With an animation the model holds its first pose. There is no floor,
 /// and what is around the model is transparent.
 /// Errors: an animation that the model does not have, nothing to draw, or no camera that looks toward the model.
-pub fn build_dataset(
+pub fn build_dataset<'a>(
     model: Arc<Model>,
     settings: &RenderSettings,
-    environment: Option<EnvironmentMap>,
+    assets: impl Into<SceneAssets<'a>>,
     views: &DatasetViews,
 ) -> Result<(Scene, ViewSet), SceneError> {
     let speed = settings.model().clip_speed;
-    let placed = PlacedModel::new(model, settings, |clip| vec![clip.map(|c| clip::looped(0.0, speed, c.duration))])?;
+    let assets = assets.into();
+    let times = |clip: Option<&Animation>| vec![clip.map(|c| clip::looped(0.0, speed, c.duration))];
+    let placed = PlacedModel::new(model, settings, &assets, times)?;
     let clip_time = placed.clip_times.first().copied().flatten();
     let (intrinsics, world_from_camera) = match views {
         DatasetViews::Spread { count, side, whole_sphere } => {
@@ -103,6 +105,8 @@ pub fn build_dataset(
         grow: 1.0,
         grow_origin: Vec3::ZERO,
         clip_time,
+        focus: 1.0,
+        grain: 0,
     });
     let shots = shots.collect();
     let world_from_model = Z_UP_FROM_WORLD * placed.placement.world_from_model;
@@ -111,10 +115,13 @@ pub fn build_dataset(
         DVec3::new(min.x.into(), (-max.z).into(), min.y.into()),
         DVec3::new(max.x.into(), (-min.z).into(), max.y.into()),
     );
+    let scene = placed.into_scene(settings, assets, shots)?;
     let scene = Scene {
         is_dataset: true,
         background: Background::Transparent,
-        ..placed.into_scene(settings, environment, shots)
+        reflector: None,
+        post: scene.post.of_colors_only(),
+        ..scene
     };
     Ok((scene, ViewSet { intrinsics, world_from_camera, depth_near, depth_far, world_from_model, bounds }))
 }

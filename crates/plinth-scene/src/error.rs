@@ -23,4 +23,18 @@ pub enum SceneError {
         /// What is wrong.
         problem: String,
     },
+    /// An image that settings name is not among the assets.
+    #[error("the settings name the asset '{id}', which is not there")]
+    NoSuchAsset {
+        /// Its id.
+        id: String,
+    },
+    /// An image that settings name cannot be read.
+    #[error("the asset '{id}' cannot be read: {problem}")]
+    Asset {
+        /// Its id.
+        id: String,
+        /// What is wrong.
+        problem: String,
+    },
 }

@@ -6,22 +6,32 @@
     reason = "settings are f64, pictures f32; indices come from bounded, non-negative numbers"
 )]
 
+mod assets;
+mod background;
+mod bleed;
 mod build;
 mod camera;
 mod clip;
+mod clip_polygon;
 mod dataset;
+mod decal;
 mod easing;
 mod environment;
 mod error;
 mod fit;
 mod intrinsics;
 mod lights;
+mod material;
 mod place;
 mod pose;
 mod scene;
 mod shot;
 mod shots;
+mod surroundings;
+mod texture_maps;
+mod wireframe;
 
+pub use assets::SceneAssets;
 pub use build::build_scene;
 pub use dataset::{DatasetViews, ViewSet, build_dataset};
 pub use environment::{EnvironmentMap, GainMap, gain_map, radiance_hdr, studio};
@@ -29,3 +39,4 @@ pub use error::SceneError;
 pub use intrinsics::Intrinsics;
 pub use scene::*;
 pub use shot::*;
+pub use surroundings::{Dome, Surroundings};

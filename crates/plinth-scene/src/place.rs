@@ -23,6 +23,9 @@ pub(crate) struct Placement {
     pub(crate) centered_bounds: (Vec3, Vec3),
     /// The settings' translation.
     pub(crate) translation: Vec3,
+    measured_from_model: DMat4,
+    /// The model's box where it was measured.
+    measured_bounds: (DVec3, DVec3),
     motion: Motion,
     /// The world before the translation, from the space in which the motion was measured.
     centered_from_measured: DMat4,
@@ -44,13 +47,8 @@ impl Placement {
         let motion = Motion::of(&placed, clip, frame_times);
         let (min, max) = motion.bounds(true).ok_or(SceneError::NothingVisible)?;
         let (min, max) = (min.as_dvec3(), max.as_dvec3());
-        let stretch = DVec3::from(pose.scale);
-        // A stretch changes the shape; a uniform scale is taken back, because the frame refits.
-        let largest = ((max - min) * stretch.abs()).max_element();
-        let fit = if largest > 0.0 { SPAN / largest } else { 1.0 };
-        let centered_from_measured = DMat4::from_quat(turn(pose))
-            * DMat4::from_scale(stretch * fit)
-            * DMat4::from_translation(-(min + max) * 0.5);
+        let centered_from_measured =
+            DMat4::from_quat(turn(pose)) * upright_from_measured((min, max), DVec3::from(pose.scale));
         let translation = DVec3::from(pose.translate);
         let world_from_model = DMat4::from_translation(translation) * centered_from_measured * measured_from_model;
         if !world_from_model.is_finite() {
@@ -62,11 +60,18 @@ impl Placement {
             scale: (volume(centered_from_measured) * volume(measured_from_model)) as f32,
             centered_bounds: (Vec3::ZERO, Vec3::ZERO),
             translation: translation.as_vec3(),
+            measured_from_model,
+            measured_bounds: (min, max),
             motion,
             centered_from_measured,
         };
         out.centered_bounds = out.measure().ok_or(SceneError::NothingVisible)?;
         Ok(out)
+    }
+
+    /// The model stretched, centred and 2 units long, before it is turned and moved.
+    pub(crate) fn upright_from_model(&self, stretch: DVec3) -> DMat4 {
+        upright_from_measured(self.measured_bounds, stretch) * self.measured_from_model
     }
 
     /// How far the model reaches in a direction before its translation, at any time.
@@ -99,6 +104,14 @@ impl Placement {
         let room = (max - min) * (self.room() - 1.0);
         (min.is_finite() && max.is_finite()).then_some((min - room, max + room))
     }
+}
+
+/// Centres a box and scales it to 2 units after a stretch. A stretch changes the shape; a uniform scale is taken back,
+/// because the frame refits.
+fn upright_from_measured((min, max): (DVec3, DVec3), stretch: DVec3) -> DMat4 {
+    let largest = ((max - min) * stretch.abs()).max_element();
+    let fit = if largest > 0.0 { SPAN / largest } else { 1.0 };
+    DMat4::from_scale(stretch * fit) * DMat4::from_translation(-(min + max) * 0.5)
 }
 
 /// Takes the model at rest to the origin, about 1 unit long.

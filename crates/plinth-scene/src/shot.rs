@@ -15,6 +15,10 @@ pub struct Shot {
     pub grow_origin: Vec3,
     /// Time in the animation clip in seconds; `None` in the rest pose.
     pub clip_time: Option<f32>,
+    /// Distance from the camera, along its axis, that depth of field leaves sharp: the model's front.
+    pub focus: f32,
+    /// Seed of the film's grain: its own in each frame where there is grain, else 0.
+    pub grain: u32,
 }
 
 impl Shot {
@@ -25,6 +29,7 @@ impl Shot {
             && self.grow == other.grow
             && self.grow_origin == other.grow_origin
             && self.clip_time == other.clip_time
+            && self.grain == other.grain
     }
 }
 

@@ -16,6 +16,8 @@ pub const HIDDEN_MESH_NAME_CHARS: usize = 256;
 pub const MATERIAL_EDITS: usize = 256;
 /// Most bytes of `materialEdits`, serialized.
 pub const MATERIAL_EDITS_BYTES: usize = 32 * 1024;
+/// Most colours of a gradient.
+pub const GRADIENT_STOPS: usize = 8;
 /// Most decals.
 pub const DECALS: usize = 64;
 /// Most keyframes.

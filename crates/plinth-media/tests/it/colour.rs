@@ -89,7 +89,7 @@ fn transparent_frames_stand_over_the_background_everywhere_but_in_prores() {
     let size = (640, 360);
     let folder = tempfile::tempdir().unwrap();
     let mut plan = plan(folder.path(), size, Codec::ProRes4444, 2);
-    plan.background = [200, 60, 240];
+    plan.background = Backdrop::Solid([200, 60, 240]);
     // Half a white cover over the right half.
     write(plan, |i| straight(size, i, |x, _| [1.0, 1.0, 1.0, if x < 320 { 0.0 } else { 0.5 }])).unwrap();
     let (_, _, poster) = png(&folder.path().join("out.poster.png"));
@@ -101,5 +101,47 @@ fn transparent_frames_stand_over_the_background_everywhere_but_in_prores() {
             let apart = (0..3).map(|c| shown[at * 3 + c].abs_diff(color[c])).max().unwrap();
             assert!(apart <= 2, "{name}: {:?} instead of {color:?}", &shown[at * 3..at * 3 + 3]);
         }
+    }
+}
+
+#[test]
+fn a_picture_is_around_the_drawn_part_and_under_transparent_frames() {
+    let (width, height) = (64_u32, 32_u32);
+    let color = |x: u32, y: u32| [(x * 3) as u8, (y * 7) as u8, 90, 255];
+    let pixels: Vec<u8> = (0..height).flat_map(|y| (0..width).flat_map(move |x| color(x, y))).collect();
+    let around = Backdrop::Picture(std::sync::Arc::new(pixels));
+    let folder = tempfile::tempdir().unwrap();
+    let mut opaque = plan(folder.path(), (width, height), Codec::H264, 2);
+    opaque.background = around.clone();
+    let region = Region { x: 16, y: 8, width: 8, height: 4 };
+    write(opaque, |index| Frame {
+        index,
+        width,
+        height,
+        region,
+        backdrop: around.clone(),
+        format: PixelFormat::Rgba8,
+        pixels: [1, 2, 3, 255].repeat(32),
+    })
+    .unwrap();
+    let (_, _, poster) = png(&folder.path().join("out.poster.png"));
+    let at = |poster: &[u8], x: u32, y: u32| poster[((y * width + x) * 3) as usize..][..3].to_vec();
+    assert_eq!((at(&poster, 50, 20), at(&poster, 17, 9)), (color(50, 20)[..3].to_vec(), vec![1, 2, 3]));
+    let mut transparent = plan(folder.path(), (width, height), Codec::ProRes4444, 2);
+    transparent.background = around;
+    write(transparent, |i| straight((width, height), i, |x, _| [1.0, 1.0, 1.0, if x < 32 { 0.0 } else { 1.0 }]))
+        .unwrap();
+    let (_, _, poster) = png(&folder.path().join("out.poster.png"));
+    assert_eq!((at(&poster, 20, 20), at(&poster, 40, 20)), (color(20, 20)[..3].to_vec(), vec![255; 3]));
+}
+
+#[test]
+fn a_background_of_another_size_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for wrong in [Backdrop::Transparent, Backdrop::Picture(std::sync::Arc::new(vec![0; 12]))] {
+        let mut plan = plan(folder.path(), (64, 32), Codec::H264, 1);
+        plan.background = wrong;
+        let told = write(plan, |_| unreachable!("no frame is taken")).unwrap_err().to_string();
+        assert!(told.contains("under transparent frames"), "{told}");
     }
 }

@@ -24,7 +24,7 @@ pub(crate) fn plan(folder: &Path, (width, height): (u32, u32), codec: Codec, fra
         small_poster: Some(folder.join("out.small.png")),
         poster_frame: 0,
         posters_early: false,
-        background: [255; 3],
+        background: Backdrop::Solid([255; 3]),
         watermark: false,
     }
 }

@@ -2,7 +2,20 @@
 
 use glam::Vec3;
 
+use super::tangent;
 use crate::model::{MorphTarget, Primitive};
+
+impl Primitive {
+    /// Gives each triangle its own normal, with the vertices split. Tangents are made again where there were any, for
+    /// this set of texture coordinates.
+    pub fn shade_flat(&mut self, uv_set: usize) {
+        let had_tangents = !self.tangents.is_empty();
+        shade(self);
+        if had_tangents {
+            tangent::generate(self, uv_set);
+        }
+    }
+}
 
 /// Bytes that [`shade`] makes.
 pub(crate) fn bytes(primitive: &Primitive) -> u64 {

@@ -150,6 +150,37 @@ pub(crate) fn raster(bytes: &[u8], limits: Limits) -> std::result::Result<Raster
     image::DynamicImage::from_decoder(decoder).map(Raster::from).map_err(|e| e.to_string())
 }
 
+/// Reads a picture (PNG, JPEG, WebP) as it is seen: upright, in sRGB. It is halved until no side is longer than
+/// `max_side`.
+/// Errors: anything else, a picture that is broken, or one beyond the limits.
+pub fn read_picture(bytes: &[u8], limits: &Limits, max_side: u32) -> Result<Image> {
+    let unreadable = |problem: String| ModelError::invalid("the picture", problem);
+    let format = match kind(bytes) {
+        Some(Kind::Png) => ImageFormat::Png,
+        Some(Kind::Jpeg) => ImageFormat::Jpeg,
+        Some(Kind::WebP) => ImageFormat::WebP,
+        Some(Kind::Ktx2) | None => return Err(unreadable("it is not a PNG, JPEG or WebP".to_owned())),
+    };
+    let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
+    let mut bounds = image::Limits::default();
+    let side = u32::try_from(limits.image_side).unwrap_or(u32::MAX);
+    (bounds.max_image_width, bounds.max_image_height) = (Some(side), Some(side));
+    bounds.max_alloc = Some(limits.decoded_bytes);
+    reader.limits(bounds);
+    let fault = |error: image::ImageError| unreadable(format!("it cannot be decoded: {error}"));
+    let mut decoder = reader.into_decoder().map_err(fault)?;
+    let turn = decoder.orientation().map_err(fault)?;
+    if decoder.total_bytes() > limits.decoded_bytes {
+        return Err(unreadable("it is too large".to_owned()));
+    }
+    let mut picture = image::DynamicImage::from_decoder(decoder).map_err(fault)?;
+    picture.apply_orientation(turn);
+    if picture.width() == 0 || picture.height() == 0 {
+        return Err(unreadable("its width or height is 0".to_owned()));
+    }
+    Ok(Raster::from(picture).into_image(max_side))
+}
+
 fn ktx2(bytes: &[u8], index: usize) -> Result<Raster> {
     if let Some(plain) = Plain::open(bytes) {
         let rgba = plain.rgba().ok_or_else(|| unreadable(index, "its level data are broken"))?;

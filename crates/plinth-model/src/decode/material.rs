@@ -107,6 +107,8 @@ impl Reading<'_> {
             iridescence: e.iridescence.as_ref().map(|i| self.iridescence(i)).transpose()?,
             anisotropy: e.anisotropy.as_ref().map(|a| self.anisotropy(a)).transpose()?,
             diffuse_transmission: e.diffuse_transmission.as_ref().map(|d| self.diffuse_transmission(d)).transpose()?,
+            environment_strength: 1.0,
+            overlay: false,
         };
         if let Some(old) = &e.specular_glossiness {
             out.base_color = old.diffuse_factor;

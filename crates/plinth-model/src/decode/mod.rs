@@ -13,3 +13,5 @@ pub(crate) mod raster;
 pub(crate) mod skin;
 pub(crate) mod spec_gloss;
 pub(crate) mod tangent;
+
+pub use self::image::read_picture;

@@ -1,11 +1,12 @@
 //! Doing a task and telling of it.
 
 use std::error::Error;
+use std::io;
 use std::sync::atomic::AtomicBool;
 
 use plinth_media::hls::{HlsPlan, package};
 use plinth_render::{AdapterKind, Gpu, GpuOptions};
-use plinth_spec::settings::{ParseOptions, not_yet_rendered};
+use plinth_spec::settings::ParseOptions;
 use plinth_spec::{FailureCode, RenderSettings};
 
 use super::description::{ChildTask, PackageTask, RenderTask, TaskOutputs};
@@ -66,13 +67,14 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
         .map_err(|error| Ended::failed(FailureCode::RendererCrash, &error))?;
     let model = std::fs::read(&task.model).map_err(|error| Ended::failed(FailureCode::ModelDownloadFailed, &error))?;
     let environment = task.environment.as_ref().map(EnvironmentFiles::read).transpose()?;
-    let unseen = not_yet_rendered(&settings);
+    let assets: io::Result<_> = task.images.iter().map(|(id, file)| Ok((id.clone(), std::fs::read(file)?))).collect();
+    let assets = assets.map_err(|error| Ended::failed(FailureCode::OverlayDownloadFailed, &error))?;
     let job = Job {
         model,
         settings,
         environment,
+        assets,
         outputs: outputs(&task.outputs),
-        watermark: task.watermark,
         adapter: task.adapter.clone(),
         ffmpeg: task.ffmpeg.clone(),
         watermark: task.watermark,
@@ -96,8 +98,7 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
             tell(ChildEvent::Progress { stage, frame, frames });
         }
     };
-    let mut manifest = run(&job, &mut report, cancel)?;
-    manifest.warnings.extend(unseen.iter().map(|name| format!("the setting {name} does not change the picture yet")));
+    let manifest = run(&job, &mut report, cancel)?;
     Ok(ChildEvent::Rendered { manifest: Box::new(manifest) })
 }
 

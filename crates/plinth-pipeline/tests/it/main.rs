@@ -4,6 +4,7 @@
 mod dataset;
 mod shapes;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,6 +20,7 @@ fn job(folder: &Path) -> Job {
         model: std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/models/flight_helmet.glb")).unwrap(),
         settings: RenderSettings::from_json(&settings, ParseOptions::default()).unwrap(),
         environment: None,
+        assets: BTreeMap::new(),
         outputs: Outputs {
             video: out("video.mp4"),
             web: out("web.mp4"),
@@ -82,6 +84,15 @@ fn failures_are_told_apart_by_their_code_and_leave_nothing() {
     };
     let (code, words) = fails(&|job| job.model.truncate(1000));
     assert_eq!(code, FailureCode::RendererError, "{words}");
+    let behind = |job: &mut Job, bytes: Option<&[u8]>| {
+        let settings = serde_json::json!({"quality": "share", "length": 0.1, "bgImageId": "wall"});
+        job.settings = RenderSettings::from_json(&settings, ParseOptions::default()).unwrap();
+        job.assets.extend(bytes.map(|bytes| ("wall".to_owned(), bytes.to_vec())));
+    };
+    let (code, words) = fails(&|job| behind(job, None));
+    assert_eq!(code, FailureCode::OverlayMissing, "{words}");
+    let (code, words) = fails(&|job| behind(job, Some(b"no picture")));
+    assert_eq!(code, FailureCode::OverlayDownloadFailed, "{words}");
     let (code, words) = fails(&|job| job.adapter = Some("no such card".to_owned()));
     assert_eq!(code, FailureCode::DisplayLost, "{words}");
     let (code, words) = fails(&|job| job.ffmpeg = PathBuf::from("/nowhere/ffmpeg"));

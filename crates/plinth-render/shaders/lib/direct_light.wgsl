@@ -33,7 +33,7 @@ fn sun_beam(s: Surface, world: vec3<f32>) -> Beam {
         let point = world + s.geometric * frame.shadow.w;
         arriving = shadow_visibility(sun_shadow_map, frame.sun_clip_from_world, point, frame.shadow.z);
     }
-    return Beam(frame.sun_to_light.xyz, frame.sun_irradiance.rgb * arriving, 0.5 * frame.sun_to_light.w);
+    return Beam(frame.sun_to_light.xyz, frame.sun_irradiance.rgb * (arriving * environment_strength()), 0.5 * frame.sun_to_light.w);
 }
 
 fn punctual_beam(light: PunctualLight, world: vec3<f32>) -> Beam {

@@ -20,7 +20,7 @@ struct Material {
     absorption: vec4<f32>,
     // x: iridescence, y: index of refraction of the film, z, w: thickness in nm where the map is 0 and 1.
     iridescence: vec4<f32>,
-    // x: anisotropy strength, y, z: cosine and sine of its rotation.
+    // x: anisotropy strength, y, z: cosine and sine of its rotation; w: factor on the environment's light.
     anisotropy: vec4<f32>,
     // rgb: diffuse transmission colour, w: its factor.
     diffuse_transmission: vec4<f32>,

@@ -48,8 +48,10 @@ pub(crate) struct MaterialOnGpu {
     pub(crate) cut: Option<CutMaterial>,
     /// It bounds a volume that light is refracted into and out of.
     pub(crate) refracts: bool,
-    /// It lets so much light through that it casts no shadow.
+    /// It lets so much light through that it casts no shadow, or lies on what casts one.
     pub(crate) shadowless: bool,
+    /// It lies on another surface, which has the depth and the normal.
+    pub(crate) overlay: bool,
 }
 
 /// What a depth-only pass needs of a material with holes.
@@ -85,8 +87,9 @@ pub(crate) fn upload(
     });
     let refracts = key.class == DrawClass::Transmissive && material.volume.is_some_and(|v| v.thickness > 0.0);
     // Light that is refracted does not go straight on: a thick body casts a shadow, a pane does not.
-    let shadowless = material.transmission.is_some_and(|t| t.factor > 0.5) && !refracts;
-    MaterialOnGpu { key, layout, group, cut, refracts, shadowless }
+    let lucid = material.transmission.is_some_and(|t| t.factor > 0.5) && !refracts;
+    let overlay = material.overlay;
+    MaterialOnGpu { key, layout, group, cut, refracts, shadowless: lucid || overlay, overlay }
 }
 
 /// The draw class of a material.
@@ -141,6 +144,7 @@ fn variant_key(model: &Model, material: &Material, has_colors: bool) -> VariantK
     let lit = !material.unlit;
     set("LIT", lit);
     set("UNLIT", material.unlit);
+    set("ENVIRONMENT_STRENGTH", lit && (material.environment_strength - 1.0).abs() > 1e-6);
     set(
         "BLEND",
         class == DrawClass::Blended || (class == DrawClass::Transmissive && material.alpha_mode == AlphaMode::Blend),
@@ -202,7 +206,7 @@ fn uniform(m: &Material, world_from_object: f32) -> gpu_types::Material {
         transmission: [m.transmission.map_or(0.0, |t| t.factor), thickness, m.ior.max(1.0), m.dispersion],
         absorption: [ar, ag, ab, f32::from(u8::from(thickness > 0.0))],
         iridescence: film.map_or([0.0; 4], |i| [i.factor, i.ior, i.thickness_min, i.thickness_max]),
-        anisotropy: [m.anisotropy.map_or(0.0, |a| a.strength), turn.cos(), turn.sin(), 0.0],
+        anisotropy: [m.anisotropy.map_or(0.0, |a| a.strength), turn.cos(), turn.sin(), m.environment_strength],
         diffuse_transmission: [tr, tg, tb, through.map_or(0.0, |d| d.factor)],
         uv_rows: uv_rows(m),
     }

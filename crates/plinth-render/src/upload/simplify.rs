@@ -36,7 +36,9 @@ pub(crate) fn drawn_indices(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], 
                 && scene.shots.len() >= MIN_FRAMES
                 && primitive.topology == Topology::Triangles
                 && primitive.indices.len() >= MIN_TRIANGLES * 3
-                && primitive.morph_targets.is_empty();
+                && primitive.morph_targets.is_empty()
+                // What lies on another surface would sink into it.
+                && !scene.model.materials[primitive.material].overlay;
             if worthwhile { simplified(one, primitive, pixel * PIXEL_ERROR) } else { primitive.indices.clone() }
         })
         .collect()

@@ -9,5 +9,8 @@
 )]
 
 mod layers;
+mod looks;
 mod models;
 mod pictures;
+mod post;
+mod surroundings;

@@ -1,11 +1,12 @@
 //! Small models, scenes of them, and sinks that keep what they get.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use plinth_frame::{Frame, FrameSink, Layers, LayersSink, PixelFormat, SinkError};
+use plinth_frame::{Backdrop, Frame, FrameSink, Layers, LayersSink, PixelFormat, SinkError};
 use plinth_model::{Material, Mesh, Model, Node, Primitive, Transform, Trs};
 use plinth_render::{Gpu, GpuOptions, Picture, Renderer};
-use plinth_scene::{Background, EnvironmentMap, Scene, build_scene};
+use plinth_scene::{Background, EnvironmentMap, Scene, SceneAssets, build_scene};
 use plinth_spec::RenderSettings;
 use plinth_spec::settings::ParseOptions;
 use serde_json::Value;
@@ -63,9 +64,33 @@ pub(crate) fn model(parts: Vec<(Primitive, Material, [f32; 3], f32)>) -> Model {
 
 /// A scene in even white light.
 pub(crate) fn scene(model: Model, settings: &Value) -> Scene {
-    let even = EnvironmentMap { width: 4, height: 2, pixels: vec![[1.0; 3]; 8] };
+    scene_with(model, settings, even(), &BTreeMap::new())
+}
+
+/// Radiance 1 from everywhere.
+pub(crate) fn even() -> EnvironmentMap {
+    EnvironmentMap { width: 4, height: 2, pixels: vec![[1.0; 3]; 8] }
+}
+
+/// A scene with an environment and images of its own.
+pub(crate) fn scene_with(
+    model: Model,
+    settings: &Value,
+    environment: EnvironmentMap,
+    images: &BTreeMap<String, Vec<u8>>,
+) -> Scene {
     let settings = RenderSettings::from_json(settings, ParseOptions::default()).unwrap();
-    build_scene(Arc::new(model), &settings, Some(even)).unwrap()
+    build_scene(Arc::new(model), &settings, SceneAssets { environment: Some(environment), images }).unwrap()
+}
+
+/// A PNG file.
+pub(crate) fn png(width: u32, height: u32, pixel: impl Fn(u32, u32) -> [u8; 4]) -> Vec<u8> {
+    let pixels: Vec<u8> = (0..height).flat_map(|y| (0..width).flat_map(|x| pixel(x, y)).collect::<Vec<_>>()).collect();
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.write_header().unwrap().write_image_data(&pixels).unwrap();
+    bytes
 }
 
 /// Settings of a camera on the +Z axis, 4 units from the model's middle, without shadows or lamps.
@@ -114,8 +139,11 @@ pub(crate) fn picture(scene: &Scene, side: u32) -> Vec<[u8; 3]> {
     let mut kept = Kept::default();
     Renderer::new(&gpu, scene, picture).unwrap().render(scene, &mut kept).unwrap();
     let frame = &kept.frames[0];
-    let plinth_frame::Backdrop::Solid(backdrop) = frame.backdrop else { panic!("a solid backdrop was asked for") };
-    let mut whole = vec![backdrop; (side * side) as usize];
+    let mut whole = match &frame.backdrop {
+        Backdrop::Solid(color) => vec![*color; (side * side) as usize],
+        Backdrop::Picture(pixels) => pixels.as_chunks::<4>().0.iter().map(|p| [p[0], p[1], p[2]]).collect(),
+        Backdrop::Transparent => vec![[0; 3]; (side * side) as usize],
+    };
     let part = frame.region;
     for (y, row) in (part.y..).zip(frame.pixels.chunks_exact(part.width as usize * 4)) {
         for (x, pixel) in (part.x..).zip(row.as_chunks::<4>().0) {

@@ -59,7 +59,8 @@ fn along(path: &Path, frames: &[Keyframe], u: f64) -> PathPose {
         }
         time -= frame.dwell_secs;
         if time < path.segment_secs {
-            return between(path, frames, i, key(time / path.segment_secs, frame.easing));
+            let rests = (frame.dwell_secs > 0.0, frames[(i + 1) % frames.len()].dwell_secs > 0.0);
+            return between(path, frames, i, key(time / path.segment_secs, frame.easing, rests));
         }
         time -= path.segment_secs;
     }
@@ -73,12 +74,21 @@ fn between(path: &Path, frames: &[Keyframe], i: usize, u: f64) -> PathPose {
         pose_of(&frames[index as usize])
     };
     let i = i.cast_signed();
-    let p = [at(i - 1), at(i), at(i + 1), at(i + 2)];
-    let fov = |k: usize| DVec3::splat(p[k].fov_deg);
+    let mut p = [at(i - 1), at(i), at(i + 1), at(i + 2)];
+    // Where the camera dwells it does not turn: the path ends there, and another one begins.
+    let dwells = |k: isize| frames[k.rem_euclid(n) as usize].dwell_secs > 0.0;
+    if dwells(i) {
+        p[0] = p[1];
+    }
+    if dwells(i + 1) {
+        p[3] = p[2];
+    }
+    let fov = p.map(|p| p.fov_deg);
     PathPose {
         position: catmull_rom(p.map(|p| p.position), u),
         look_at: catmull_rom(p.map(|p| p.look_at), u),
-        fov_deg: catmull_rom([fov(0), fov(1), fov(2), fov(3)], u).x,
+        // A lens that goes beyond what both poses ask for would breathe.
+        fov_deg: catmull_rom(fov.map(DVec3::splat), u).x.clamp(fov[1].min(fov[2]), fov[1].max(fov[2])),
     }
 }
 
@@ -135,6 +145,40 @@ mod tests {
         let all = poses(&json!({"keyframes": [frame(0.0, 2.0), frame(1.0, 0.0)]}), 60);
         assert!(all[..29].iter().all(|p| *p == all[0]));
         assert!(all[40] != all[0]);
+    }
+
+    /// Right, up to a dwell, and back past the start.
+    fn around_a_dwell() -> Vec<PathPose> {
+        let frames: Vec<_> = [([0, 0, 4], 0.0), ([2, 0, 4], 1.0), ([-1, 2, 4], 0.0), ([-2, 0, 4], 0.0)]
+            .iter()
+            .map(|(p, dwell)| json!({"pose": {"position": p, "lookAt": [0, 0, 0], "fov": 35}, "dwell": dwell}))
+            .collect();
+        poses(&json!({"keyframes": frames}), 281)
+    }
+
+    #[test]
+    fn a_path_does_not_run_past_a_dwell() {
+        let all = around_a_dwell();
+        let farthest = all.iter().map(|p| p.position.x).fold(f64::MIN, f64::max);
+        assert!((farthest - 2.0).abs() < 1e-9, "{farthest}");
+    }
+
+    #[test]
+    fn a_path_comes_to_rest_at_a_dwell_and_leaves_it_softly() {
+        let all = around_a_dwell();
+        let steps: Vec<f64> = all.windows(2).map(|w| w[0].position.distance(w[1].position)).collect();
+        let held = steps.iter().filter(|s| **s < 1e-12).count();
+        assert!((38..=41).contains(&held), "1 of 7 seconds in 280 steps: {held}");
+        let change = steps.windows(2).map(|w| (w[1] - w[0]).abs()).fold(0.0, f64::max);
+        let fastest = steps.iter().copied().fold(0.0, f64::max);
+        assert!(change < 0.12 * fastest, "no jolt: {change} of {fastest}");
+    }
+
+    #[test]
+    fn a_field_of_view_stays_between_its_keyframes() {
+        let lens = |fov: u8, x: i8| json!({"pose": {"position": [x, 0, 4], "lookAt": [0, 0, 0], "fov": fov}});
+        let all = poses(&json!({"keyframes": [lens(20, 0), lens(70, 1), lens(25, 2), lens(60, 3)]}), 200);
+        assert!(all.iter().all(|p| (20.0..=70.0).contains(&p.fov_deg)));
     }
 
     #[test]

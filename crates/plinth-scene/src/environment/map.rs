@@ -6,9 +6,13 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 /// Widest panorama that is kept; larger ones are averaged down.
-const MAX_WIDTH: u32 = 1024;
+const MAX_WIDTH: u32 = 4096;
 /// Tallest one.
-const MAX_HEIGHT: u32 = 512;
+const MAX_HEIGHT: u32 = 2048;
+/// Widest panorama that gives light: more would not be seen in it.
+const MAX_LIGHT_WIDTH: u32 = 1024;
+/// Tallest one.
+const MAX_LIGHT_HEIGHT: u32 = 512;
 /// Widest panorama that is read from a file.
 pub(crate) const MAX_FILE_WIDTH: u32 = 8192;
 /// Tallest one.
@@ -80,29 +84,54 @@ impl EnvironmentMap {
         self
     }
 
-    /// A panorama from a file's texels, averaged down to at most 1024 × 512 by the solid angle they cover, so that it
-    /// gives as much light. Texels that are not finite or negative count as 0.
+    /// A panorama from a file's texels, averaged down to at most 4096 × 2048. Texels that are not finite or negative
+    /// count as 0.
     pub(crate) fn gathered(width: u32, height: u32, texel: impl Fn(u32, u32) -> [f32; 3] + Sync) -> Self {
-        let clean = |x, y| Vec3::from(texel(x, y).map(|c| if c.is_finite() { c.max(0.0) } else { 0.0 }));
-        let (columns, rows) = (width.min(MAX_WIDTH), height.min(MAX_HEIGHT));
-        let (across, down) = (shares(width, columns), shares(height, rows));
-        let row = |y: usize| -> Vec<[f32; 3]> {
-            let lines: Vec<(u32, f32)> = down[y]
-                .iter()
-                .map(|(line, share)| (*line, share * ((*line as f32 + 0.5) / height as f32 * PI).sin()))
-                .collect();
-            let total: f32 = lines.iter().map(|(_, weight)| weight).sum();
-            let mut out = vec![Vec3::ZERO; columns as usize];
-            for (line, weight) in lines {
-                for (sum, parts) in out.iter_mut().zip(&across) {
-                    *sum += parts.iter().map(|(x, share)| clean(*x, line) * *share).sum::<Vec3>() * (weight / total);
-                }
-            }
-            out.into_iter().map(|p| p.to_array()).collect()
-        };
-        let pixels = (0..rows as usize).into_par_iter().flat_map_iter(row).collect();
-        Self { width: columns, height: rows, pixels }
+        let clean = |x, y| texel(x, y).map(|c| if c.is_finite() { c.max(0.0) } else { 0.0 });
+        averaged((width, height), (width.min(MAX_WIDTH), height.min(MAX_HEIGHT)), clean)
     }
+
+    /// As much of it as light needs: at most 1024 × 512.
+    pub(crate) fn for_light(self) -> Self {
+        if self.width <= MAX_LIGHT_WIDTH && self.height <= MAX_LIGHT_HEIGHT {
+            return self;
+        }
+        self.reduced(MAX_LIGHT_WIDTH, MAX_LIGHT_HEIGHT)
+    }
+
+    /// Averaged down to at most so many columns and rows.
+    pub(crate) fn reduced(&self, columns: u32, rows: u32) -> Self {
+        let size = (self.width, self.height);
+        averaged(size, (self.width.min(columns), self.height.min(rows)), |x, y| {
+            self.pixels[(y * self.width + x) as usize]
+        })
+    }
+}
+
+/// Texels averaged by the solid angle they cover, so that they give as much light.
+fn averaged(
+    (width, height): (u32, u32),
+    (columns, rows): (u32, u32),
+    texel: impl Fn(u32, u32) -> [f32; 3] + Sync,
+) -> EnvironmentMap {
+    let (across, down) = (shares(width, columns), shares(height, rows));
+    let row = |y: usize| -> Vec<[f32; 3]> {
+        let lines: Vec<(u32, f32)> = down[y]
+            .iter()
+            .map(|(line, share)| (*line, share * ((*line as f32 + 0.5) / height as f32 * PI).sin()))
+            .collect();
+        let total: f32 = lines.iter().map(|(_, weight)| weight).sum();
+        let mut out = vec![Vec3::ZERO; columns as usize];
+        for (line, weight) in lines {
+            for (sum, parts) in out.iter_mut().zip(&across) {
+                *sum += parts.iter().map(|(x, share)| Vec3::from(texel(*x, line)) * *share).sum::<Vec3>()
+                    * (weight / total);
+            }
+        }
+        out.into_iter().map(|p| p.to_array()).collect()
+    };
+    let pixels = (0..rows as usize).into_par_iter().flat_map_iter(row).collect();
+    EnvironmentMap { width: columns, height: rows, pixels }
 }
 
 /// For each of `to` equal parts of `from` texels the texels it covers and what share of it each of them is.
@@ -174,7 +203,7 @@ mod tests {
             [sun + 0.01 * y as f32, f32::NAN, -1.0]
         };
         let (width, height) = (2500, 1250);
-        let map = EnvironmentMap::gathered(width, height, texel);
+        let map = EnvironmentMap::gathered(width, height, texel).for_light();
         assert_eq!((map.width, map.height), (1024, 512));
         let solid = |y: u32, rows: u32| f64::from(((y as f32 + 0.5) / rows as f32 * PI).sin()) / f64::from(rows);
         let before: f64 = (0..height)

@@ -1,5 +1,6 @@
 //! Light from all around: panoramas from files, and the one made here.
 
+mod blur;
 mod gain_map;
 mod map;
 mod radiance;

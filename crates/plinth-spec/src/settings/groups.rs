@@ -1,7 +1,11 @@
 //! Checked settings, typed. Values of these types come only from parsing.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
+use super::decals::Decal;
+use super::material_edits::MaterialEdit;
 use crate::quality::{Aspect, DatasetQuality, Quality};
 
 /// Checked settings of one render.
@@ -16,6 +20,9 @@ pub struct RenderSettings {
     pub(super) environment: Environment,
     pub(super) light: Light,
     pub(super) shadow: Shadow,
+    pub(super) post: Post,
+    pub(super) material_edits: BTreeMap<String, MaterialEdit>,
+    pub(super) decals: Vec<Decal>,
     pub(super) dataset: Dataset,
 }
 
@@ -38,7 +45,10 @@ accessors! {
     background: Background, "What is behind the model.";
     environment: Environment, "Light from all around.";
     light: Light, "Lamps.";
-    shadow: Shadow, "Shadow.";
+    shadow: Shadow, "Shadow and reflection.";
+    post: Post, "What happens to the finished picture.";
+    material_edits: BTreeMap<String, MaterialEdit>, "Changes of materials, by material name.";
+    decals: Vec<Decal>, "Images stuck onto the model.";
     dataset: Dataset, "Training data.";
 }
 
@@ -126,8 +136,10 @@ pub struct CameraMotion {
 /// How time runs between two keyframes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeyEasing {
-    /// Evenly.
+    /// Evenly, but softly where it leaves or reaches a dwell.
     #[default]
+    Unset,
+    /// Evenly.
     Linear,
     /// Soft start.
     In,
@@ -224,22 +236,71 @@ pub struct ModelPose {
     pub hidden_mesh_names: Vec<String>,
 }
 
-/// Fields of the background group that are drawn.
+/// Which part of a background that is wider than the picture stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Align {
+    /// The left one.
+    #[default]
+    Left,
+    /// The middle.
+    Center,
+    /// The right one.
+    Right,
+}
+
+/// Colours that go over into each other.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gradient {
+    /// sRGB colours at even distances, at least two.
+    pub stops: Vec<[u8; 3]>,
+    /// Direction in degrees: 0 upward, 90 to the right, as in CSS.
+    pub angle_deg: f64,
+}
+
+/// Fields of the background group.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Background {
     /// `bgColor`, sRGB.
     pub color: [u8; 3],
+    /// `bgGradient`; it goes before the colour.
+    pub gradient: Option<Gradient>,
+    /// `bgImageId`; it goes before both.
+    pub image: Option<String>,
+    /// `bgAlign`.
+    pub align: Align,
 }
 
-/// Fields of the environment group that are drawn.
+/// How an environment is seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EnvironmentMode {
+    /// Not at all: it lights the model.
+    #[default]
+    Lighting,
+    /// As a sphere around.
+    Floating,
+    /// As a dome with a ground that the model stands on.
+    Grounded,
+}
+
+/// Fields of the environment group.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Environment {
+    /// `envId`.
+    pub id: Option<String>,
     /// `envRotation` in degrees.
     pub rotation_deg: f64,
     /// `envExposure`.
     pub exposure: f64,
+    /// `envMode`.
+    pub mode: EnvironmentMode,
+    /// `envOpacity`.
+    pub opacity: f64,
+    /// `envBlur`.
+    pub blur: f64,
+    /// `envScale`.
+    pub scale: f64,
     /// `envTint`, sRGB.
     pub tint: Option<[u8; 3]>,
     /// `envTintStrength`.
@@ -264,16 +325,106 @@ pub struct Light {
     pub fill_color: [u8; 3],
 }
 
-/// Fields of the shadow group that are drawn.
+/// How the shadow on the floor is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ShadowMode {
+    /// From the shadow map, softer with the distance from what casts it.
+    #[default]
+    Shader,
+    /// An even silhouette with a soft edge.
+    Flat,
+    /// The mean of many shadows from all over the lamp.
+    Accumulated,
+}
+
+/// A mirroring floor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reflector {
+    /// `reflectorMix`.
+    pub mix: f64,
+    /// `reflectorFade`.
+    pub fade: f64,
+    /// `reflectorDepthBlur`.
+    pub depth_blur: f64,
+}
+
+/// Fields of the shadow group.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Shadow {
     /// `shadows`.
     pub enabled: bool,
+    /// `shadowMode`.
+    pub mode: ShadowMode,
     /// `shadowDarkness`.
     pub darkness: f64,
     /// `shadowSoftness`.
     pub softness: f64,
+    /// `reflector` and what belongs to it.
+    pub reflector: Option<Reflector>,
+}
+
+/// The look of the finished picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Filter {
+    /// As rendered.
+    #[default]
+    None,
+    /// Brown tones.
+    Sepia,
+    /// Black and white.
+    Bw,
+    /// Stronger colours.
+    Vivid,
+    /// Toward amber.
+    Warm,
+    /// Toward blue.
+    Cool,
+    /// Lifted blacks, pale colours.
+    Faded,
+    /// Hard black and white.
+    Noir,
+    /// The grain of film.
+    Grain,
+    /// Banded light and ink outlines.
+    Toon,
+}
+
+impl Filter {
+    /// All, in the order of [`Filter::NAMES`].
+    pub const ALL: [Self; 10] = [
+        Self::None,
+        Self::Sepia,
+        Self::Bw,
+        Self::Vivid,
+        Self::Warm,
+        Self::Cool,
+        Self::Faded,
+        Self::Noir,
+        Self::Grain,
+        Self::Toon,
+    ];
+    /// Their names in the API.
+    pub const NAMES: [&'static str; 10] =
+        ["none", "sepia", "bw", "vivid", "warm", "cool", "faded", "noir", "grain", "toon"];
+}
+
+/// Fields of the post group, and `vignette`.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Post {
+    /// `filter`.
+    pub filter: Filter,
+    /// `vignette`; 0 where unset.
+    pub vignette: f64,
+    /// `bloomStrength` where bloom is on; else 0.
+    pub bloom: f64,
+    /// `dofStrength` where depth of field is on; else 0.
+    pub depth_of_field: f64,
+    /// `n8aoIntensity` where ambient occlusion is on.
+    pub occlusion: Option<f64>,
+    /// `swayIntensity` where sway is on; else 0.
+    pub sway: f64,
 }
 
 /// Fields of the dataset group.

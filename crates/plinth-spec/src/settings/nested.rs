@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use super::decals::decals;
 use super::error::{SettingsError, shown};
-use super::groups::{BasePose, KeyEasing, Keyframe};
+use super::groups::{BasePose, Gradient, KeyEasing, Keyframe};
+use super::material_edits::material_edits;
 use super::parse::{hex_color, nearest};
 use super::table::Nested;
 use crate::limits;
@@ -13,19 +15,19 @@ type Result<T> = std::result::Result<T, SettingsError>;
 /// Checks a nested field completely.
 pub(super) fn check(key: &str, kind: Nested, value: &Value) -> Result<()> {
     match kind {
-        Nested::Gradient => gradient(key, value),
-        Nested::MaterialEdits => material_edits(key, value),
-        Nested::Decals => decals(key, value),
+        Nested::Gradient => gradient(key, value).map(drop),
+        Nested::MaterialEdits => material_edits(key, value).map(drop),
+        Nested::Decals => decals(key, value).map(drop),
         Nested::Keyframes => keyframes(key, value).map(drop),
         Nested::Camera => camera(key, value).map(drop),
     }
 }
 
-fn object<'a>(at: &str, value: &'a Value) -> Result<&'a Map<String, Value>> {
+pub(super) fn object<'a>(at: &str, value: &'a Value) -> Result<&'a Map<String, Value>> {
     value.as_object().ok_or_else(|| SettingsError::invalid(at, format!("{at} must be an object, not {}", shown(value))))
 }
 
-fn list<'a>(at: &str, value: &'a Value, min: usize, max: usize) -> Result<&'a Vec<Value>> {
+pub(super) fn list<'a>(at: &str, value: &'a Value, min: usize, max: usize) -> Result<&'a Vec<Value>> {
     let items = value
         .as_array()
         .ok_or_else(|| SettingsError::invalid(at, format!("{at} must be a list, not {}", shown(value))))?;
@@ -38,7 +40,7 @@ fn list<'a>(at: &str, value: &'a Value, min: usize, max: usize) -> Result<&'a Ve
 }
 
 /// Refuses members that are not in the list.
-fn only(at: &str, members: &Map<String, Value>, known: &[&str]) -> Result<()> {
+pub(super) fn only(at: &str, members: &Map<String, Value>, known: &[&str]) -> Result<()> {
     for key in members.keys() {
         if !known.contains(&key.as_str()) {
             let hint =
@@ -49,17 +51,17 @@ fn only(at: &str, members: &Map<String, Value>, known: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn number(at: &str, value: &Value, min: f64, max: f64) -> Result<f64> {
+pub(super) fn number(at: &str, value: &Value, min: f64, max: f64) -> Result<f64> {
     value.as_f64().filter(|v| (min..=max).contains(v)).ok_or_else(|| {
         SettingsError::invalid(at, format!("{at} must be a number from {min} to {max}, not {}", shown(value)))
     })
 }
 
-fn member<'a>(at: &str, members: &'a Map<String, Value>, key: &str) -> Result<&'a Value> {
+pub(super) fn member<'a>(at: &str, members: &'a Map<String, Value>, key: &str) -> Result<&'a Value> {
     members.get(key).ok_or_else(|| SettingsError::invalid(at, format!("{at} needs '{key}'")))
 }
 
-fn vector(at: &str, value: &Value, limit: f64) -> Result<[f64; 3]> {
+pub(super) fn vector(at: &str, value: &Value, limit: f64) -> Result<[f64; 3]> {
     let items = list(at, value, 3, 3)?;
     Ok([
         number(at, &items[0], -limit, limit)?,
@@ -68,153 +70,48 @@ fn vector(at: &str, value: &Value, limit: f64) -> Result<[f64; 3]> {
     ])
 }
 
-fn text<'a>(at: &str, value: &'a Value) -> Result<&'a str> {
-    value.as_str().filter(|t| t.chars().count() <= limits::NAME_CHARS).ok_or_else(|| {
+pub(super) fn text(at: &str, value: &Value) -> Result<String> {
+    value.as_str().filter(|t| t.chars().count() <= limits::NAME_CHARS).map(str::to_owned).ok_or_else(|| {
         SettingsError::invalid(at, format!("{at} must be a text of at most {} characters", limits::NAME_CHARS))
     })
 }
 
-fn choice(at: &str, value: &Value, words: &[&str]) -> Result<()> {
-    match value.as_str() {
-        Some(word) if words.contains(&word) => Ok(()),
-        _ => Err(SettingsError::invalid(at, format!("{at} must be one of {}, not {}", words.join(", "), shown(value)))),
-    }
+/// The place of a word in a list.
+pub(super) fn choice(at: &str, value: &Value, words: &[&str]) -> Result<usize> {
+    let place = value.as_str().and_then(|word| words.iter().position(|known| *known == word));
+    place.ok_or_else(|| {
+        SettingsError::invalid(at, format!("{at} must be one of {}, not {}", words.join(", "), shown(value)))
+    })
 }
 
-fn color(at: &str, value: &Value) -> Result<()> {
-    value.as_str().and_then(hex_color).map(drop).ok_or_else(|| {
+pub(super) fn color(at: &str, value: &Value) -> Result<[u8; 3]> {
+    value.as_str().and_then(hex_color).ok_or_else(|| {
         SettingsError::invalid(at, format!("{at} must be a colour such as #1a2b3c, not {}", shown(value)))
     })
 }
 
-fn flag(at: &str, value: &Value) -> Result<()> {
+pub(super) fn flag(at: &str, value: &Value) -> Result<bool> {
     value
         .as_bool()
-        .map(drop)
         .ok_or_else(|| SettingsError::invalid(at, format!("{at} must be true or false, not {}", shown(value))))
 }
 
-fn gradient(key: &str, value: &Value) -> Result<()> {
+/// Reads `bgGradient`.
+pub(super) fn gradient(key: &str, value: &Value) -> Result<Gradient> {
     let members = object(key, value)?;
     only(key, members, &["stops", "angle"])?;
-    number(&format!("{key}.angle"), member(key, members, "angle")?, 0.0, 359.0)?;
-    for (i, stop) in list(&format!("{key}.stops"), member(key, members, "stops")?, 2, 8)?.iter().enumerate() {
-        let at = format!("{key}.stops[{i}]");
-        let stop = object(&at, stop)?;
-        only(&at, stop, &["color"])?;
-        color(&format!("{at}.color"), member(&at, stop, "color")?)?;
-    }
-    Ok(())
-}
-
-/// What a member of a material edit takes.
-enum Edit {
-    Color,
-    Number(f64, f64),
-    Flag,
-    Choice(&'static [&'static str]),
-    Text,
-    Toggles,
-}
-
-const EDITS: &[(&str, Edit)] = &[
-    ("color", Edit::Color),
-    ("roughness", Edit::Number(0.0, 1.0)),
-    ("metalness", Edit::Number(0.0, 1.0)),
-    ("opacity", Edit::Number(0.0, 1.0)),
-    ("alphaMode", Edit::Choice(&["OPAQUE", "MASK", "BLEND"])),
-    ("emissive", Edit::Color),
-    ("emissiveIntensity", Edit::Number(0.0, 100.0)),
-    ("aoMapIntensity", Edit::Number(0.0, 1.0)),
-    ("envMapIntensity", Edit::Number(0.0, 16.0)),
-    ("side", Edit::Choice(&["front", "back", "double"])),
-    ("flatShading", Edit::Flag),
-    ("wireframe", Edit::Flag),
-    ("normalScale", Edit::Number(-10.0, 10.0)),
-    ("bumpScale", Edit::Number(-10.0, 10.0)),
-    ("displacementScale", Edit::Number(-10.0, 10.0)),
-    ("transmission", Edit::Number(0.0, 1.0)),
-    ("clearcoat", Edit::Number(0.0, 1.0)),
-    ("clearcoatRoughness", Edit::Number(0.0, 1.0)),
-    ("sheen", Edit::Number(0.0, 1.0)),
-    ("sheenRoughness", Edit::Number(0.0, 1.0)),
-    ("sheenColor", Edit::Color),
-    ("iridescence", Edit::Number(0.0, 1.0)),
-    ("iridescenceIOR", Edit::Number(1.0, 2.5)),
-    ("specularIntensity", Edit::Number(0.0, 1.0)),
-    ("specularColor", Edit::Color),
-    ("thickness", Edit::Number(0.0, 100.0)),
-    ("ior", Edit::Number(1.0, 2.5)),
-    ("attenuationColor", Edit::Color),
-    ("textureMaps", Edit::Toggles),
-    ("mapAssetId", Edit::Text),
-];
-
-fn material_edits(key: &str, value: &Value) -> Result<()> {
-    let members = object(key, value)?;
-    if members.len() > limits::MATERIAL_EDITS {
-        let words = format!("{key} may have at most {} keys, not {}", limits::MATERIAL_EDITS, members.len());
-        return Err(SettingsError::invalid(key, words));
-    }
-    let bytes = value.to_string().len();
-    if bytes > limits::MATERIAL_EDITS_BYTES {
-        let words = format!("{key} may take at most {} bytes, not {bytes}", limits::MATERIAL_EDITS_BYTES);
-        return Err(SettingsError::invalid(key, words));
-    }
-    let known: Vec<&str> = EDITS.iter().map(|(name, _)| *name).collect();
-    for (material, edits) in members {
-        let at = format!("{key}.{material}");
-        let edits = object(&at, edits)?;
-        only(&at, edits, &known)?;
-        for (name, edit) in EDITS {
-            if let Some(value) = edits.get(*name) {
-                check_edit(&format!("{at}.{name}"), edit, value)?;
-            }
-        }
-    }
-    Ok(())
-}
-
-fn check_edit(at: &str, edit: &Edit, value: &Value) -> Result<()> {
-    match edit {
-        Edit::Color => color(at, value),
-        Edit::Number(min, max) => number(at, value, *min, *max).map(drop),
-        Edit::Flag => flag(at, value),
-        Edit::Choice(words) => choice(at, value, words),
-        Edit::Text => text(at, value).map(drop),
-        Edit::Toggles => {
-            for (name, toggle) in object(at, value)? {
-                flag(&format!("{at}.{name}"), toggle)?;
-            }
-            Ok(())
-        }
-    }
-}
-
-fn decals(key: &str, value: &Value) -> Result<()> {
-    let known = ["id", "imageAssetId", "position", "normal", "euler", "size", "imageAspect", "placementScale"];
-    for (i, decal) in list(key, value, 0, limits::DECALS)?.iter().enumerate() {
-        let at = format!("{key}[{i}]");
-        let members = object(&at, decal)?;
-        only(&at, members, &known)?;
-        for name in ["id", "imageAssetId"] {
-            text(&format!("{at}.{name}"), member(&at, members, name)?)?;
-        }
-        for name in ["position", "normal", "euler"] {
-            vector(&format!("{at}.{name}"), member(&at, members, name)?, 1000.0)?;
-        }
-        number(&format!("{at}.size"), member(&at, members, "size")?, 1e-6, 100.0)?;
-        if let Some(aspect) = members.get("imageAspect") {
-            number(&format!("{at}.imageAspect"), aspect, 1e-9, 100.0)?;
-        }
-        if let Some(scale) = members.get("placementScale") {
-            let at = format!("{at}.placementScale");
-            if vector(&at, scale, 20.0)?.iter().any(|s| s.abs() < 0.01) {
-                return Err(SettingsError::invalid(at.as_str(), format!("{at} needs magnitudes from 0.01 to 20")));
-            }
-        }
-    }
-    Ok(())
+    let angle_deg = number(&format!("{key}.angle"), member(key, members, "angle")?, 0.0, 359.0)?;
+    let stops = list(&format!("{key}.stops"), member(key, members, "stops")?, 2, limits::GRADIENT_STOPS)?
+        .iter()
+        .enumerate()
+        .map(|(i, stop)| {
+            let at = format!("{key}.stops[{i}]");
+            let stop = object(&at, stop)?;
+            only(&at, stop, &["color"])?;
+            color(&format!("{at}.color"), member(&at, stop, "color")?)
+        })
+        .collect::<Result<_>>()?;
+    Ok(Gradient { stops, angle_deg })
 }
 
 /// Reads `keyframes`.
@@ -245,13 +142,8 @@ pub(super) fn keyframes(key: &str, value: &Value) -> Result<Vec<Keyframe>> {
 }
 
 fn key_easing(at: &str, value: &Value) -> Result<KeyEasing> {
-    choice(at, value, &["linear", "ease-in", "ease-out", "ease-in-out"])?;
-    Ok(match value.as_str() {
-        Some("ease-in") => KeyEasing::In,
-        Some("ease-out") => KeyEasing::Out,
-        Some("ease-in-out") => KeyEasing::InOut,
-        _ => KeyEasing::Linear,
-    })
+    let known = [KeyEasing::Linear, KeyEasing::In, KeyEasing::Out, KeyEasing::InOut];
+    choice(at, value, &["linear", "ease-in", "ease-out", "ease-in-out"]).map(|i| known[i])
 }
 
 /// Reads `camera`.

@@ -1,10 +1,9 @@
-//! What derives from the table: JSON Schema, the settings table of the documentation, and what is not drawn yet.
+//! What derives from the table: JSON Schema and the settings table of the documentation.
 
 use serde_json::{Map, Value, json};
 
-use super::groups::RenderSettings;
 use super::parse::{ALIASES, NINE_POINTS, STAMPED};
-use super::table::{Kind, Nested, Rendered, Row, TABLE};
+use super::table::{Kind, Nested, Row, TABLE};
 use crate::limits;
 
 /// JSON Schema (2020-12) of render settings as they are sent, aliases included.
@@ -99,34 +98,7 @@ pub fn markdown_table() -> String {
     let mut out = String::from("| setting | takes | default | what it does |\n|---|---|---|---|\n");
     for row in TABLE {
         let default = row.default.map_or_else(String::new, |d| format!("`{}`", d.trim_matches('"')));
-        let note = match row.rendered {
-            Rendered::Now => String::new(),
-            Rendered::NotYet => " *Not yet rendered.*".to_owned(),
-            Rendered::NotYetFor(words) => {
-                let words: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
-                format!(" *{} not yet rendered.*", words.join(", "))
-            }
-        };
-        let _written = writeln!(out, "| `{}` | {} | {default} | {}{note} |", row.key, range(row), row.words);
+        let _written = writeln!(out, "| `{}` | {} | {default} | {} |", row.key, range(row), row.words);
     }
     out
-}
-
-/// Sent settings that do not change the picture yet.
-pub fn not_yet_rendered(settings: &RenderSettings) -> Vec<String> {
-    TABLE
-        .iter()
-        .filter_map(|row| {
-            let sent = settings.sent.get(row.key)?;
-            let is_default = row.default.and_then(|d| serde_json::from_str::<Value>(d).ok()).as_ref() == Some(sent);
-            match row.rendered {
-                Rendered::Now => None,
-                Rendered::NotYet => (!is_default).then(|| row.key.to_owned()),
-                Rendered::NotYetFor(words) => {
-                    let word = sent.as_str().filter(|w| words.contains(w))?;
-                    Some(format!("{} {word}", row.key))
-                }
-            }
-        })
-        .collect()
 }

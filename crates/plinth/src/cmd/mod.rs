@@ -1,5 +1,6 @@
 //! One file per command, and what they share.
 
+mod assets;
 mod environment;
 mod flags;
 mod kept;

@@ -7,11 +7,11 @@ use anyhow::{Context as _, Result, bail};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use plinth_pipeline::{EnvironmentFiles, Job, JobError, Stage, run as run_job};
 use plinth_spec::RenderSettings;
-use plinth_spec::settings::{ParseOptions, not_yet_rendered};
+use plinth_spec::settings::ParseOptions;
 use serde_json::Value;
 
 use super::progress::Shown;
-use super::{Usage, environment, flags, outputs, plain};
+use super::{Usage, assets, environment, flags, outputs, plain};
 use crate::config::{self, Group, Machine};
 use crate::stop::Stop;
 
@@ -22,7 +22,8 @@ Examples:
   plinth render chair.glb -o chair.mov                    (quality pro: ProRes 4444 with alpha)
   plinth render chair.glb -o chair.png --bg-color '#202428'
   plinth render chair.glb -o chair.zip --dataset-quality 196x1024 --coverage sphere       (a multi-view dataset)
-  plinth render chair.glb -o chair.mp4 --env garden.hdr --settings @look.json
+  plinth render chair.glb -o chair.mp4 --env garden.hdr --env-mode grounded --settings @look.json
+  plinth render chair.glb -o chair.mp4 --bg-image wall.jpg --decal logo.png@0,0.4,0.3,0.5
 
 Each one-valued setting is a flag: --help shows them all, `plinth settings` prints a table.";
 
@@ -40,6 +41,7 @@ pub(crate) fn command() -> Command {
                 .help("Render settings as in the API; flags win over them"),
         )
         .arg(environment::arg())
+        .args(assets::args())
         .arg(super::json_arg("Print what was made as one JSON object; no progress"))
         .arg(switch("profile").help("Say how long each pass takes; frames are drawn one after the other meanwhile"))
         .arg(switch("hash").help("Add a SHA-256 over all frames to that object"))
@@ -52,9 +54,10 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let settings = settings(args)?;
     let outputs = outputs::outputs(args, &settings)?;
     let environment = environment::files(args)?;
-    for name in not_yet_rendered(&settings) {
-        eprintln!("plinth: warning: the setting {name} does not change the picture yet");
+    if let Some(id) = settings.environment().id.as_ref().filter(|_| environment.is_none()) {
+        return Err(Usage(format!("the settings name the environment '{id}'; give its file with --env")).into());
     }
+    let assets = assets::read(args, &settings)?;
     let machine = Machine::read(args)?;
     let stop = Stop::listen().context("signals cannot be caught")?;
     let path: &PathBuf = args.get_one("model").context("MODEL is missing")?;
@@ -62,6 +65,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let job = Job {
         model: read_model(path)?,
         environment: environment.as_ref().map(EnvironmentFiles::read).transpose()?,
+        assets,
         outputs,
         watermark: false,
         adapter: machine.adapter,
@@ -82,7 +86,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     shown.clear();
     let manifest = match outcome {
         Err(JobError::Cancelled) => return Err(stop.stopped().into()),
-        Err(error @ (JobError::Model(_) | JobError::Scene(_))) => {
+        Err(error @ (JobError::Model(_) | JobError::Scene(_))) if !error.names_an_asset() => {
             return Err(anyhow::Error::new(error).context(path.display().to_string()));
         }
         other => other?,
@@ -152,6 +156,7 @@ fn settings(args: &ArgMatches) -> Result<RenderSettings> {
         return Err(wrong(format!("--settings must be a JSON object, such as {}", r#"{"zoom": 1.2}"#)));
     };
     members.extend(flags::sent(args));
+    assets::set(args, &mut members)?;
     match outputs::extension(outputs::out(args)?).as_str() {
         "mov" => drop(members.entry("quality").or_insert_with(|| Value::from("pro"))),
         "zip" => drop(members.entry("output").or_insert_with(|| Value::from("dataset"))),

@@ -1,6 +1,7 @@
 //! Drives the real binary.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod assets;
 mod dataset;
 mod glb;
 mod info;

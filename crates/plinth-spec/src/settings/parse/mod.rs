@@ -1,12 +1,16 @@
 //! From JSON to checked settings, by the table.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
+use super::decals::decals;
 use super::error::{SettingsError, SettingsErrorKind, shown};
 use super::groups::{
-    Background, CameraMotion, ClipChoice, Dataset, Effect, Environment, Light, ModelPose, Output, Path, RenderSettings,
-    Shadow, Video,
+    Align, Background, CameraMotion, ClipChoice, Dataset, Effect, Environment, EnvironmentMode, Filter, Light,
+    ModelPose, Output, Path, Post, Reflector, RenderSettings, Shadow, ShadowMode, Video,
 };
+use super::material_edits::material_edits;
 use super::nested;
 use super::table::{Kind, Row, TABLE, row};
 use crate::limits;
@@ -245,13 +249,8 @@ fn typed(sent: Map<String, Value>) -> Result<RenderSettings> {
         camera: camera(&v),
         path,
         model: model(&v),
-        background: Background { color: v.color("bgColor").unwrap_or([255; 3]) },
-        environment: Environment {
-            rotation_deg: v.number("envRotation"),
-            exposure: v.number("envExposure"),
-            tint: v.color("envTint"),
-            tint_strength: v.number("envTintStrength"),
-        },
+        background: background(&v)?,
+        environment: environment(&v),
         light: Light {
             spot: v.number("spotlightIntensity"),
             lights: v.number("lightsIntensity"),
@@ -260,17 +259,49 @@ fn typed(sent: Map<String, Value>) -> Result<RenderSettings> {
             key_color: v.color("keyLightColor").unwrap_or([255; 3]),
             fill_color: v.color("fillLightColor").unwrap_or([255; 3]),
         },
-        shadow: Shadow {
-            enabled: v.flag("shadows"),
-            darkness: v.number("shadowDarkness"),
-            softness: v.number("shadowSoftness"),
-        },
+        shadow: shadow(&v),
+        post: post(&v),
+        material_edits: v
+            .get("materialEdits")
+            .map_or(Ok(BTreeMap::new()), |value| material_edits("materialEdits", &value))?,
+        decals: v.get("decals").map_or(Ok(Vec::new()), |value| decals("decals", &value))?,
         dataset: Dataset {
             quality: v.text("datasetQuality").and_then(|q| DatasetQuality::from_name(&q)),
             whole_sphere: is("coverage", "sphere"),
         },
         sent,
     })
+}
+
+fn background(v: &Values<'_>) -> Result<Background> {
+    Ok(Background {
+        color: v.color("bgColor").unwrap_or([255; 3]),
+        gradient: v.get("bgGradient").map(|value| nested::gradient("bgGradient", &value)).transpose()?,
+        image: v.text("bgImageId"),
+        align: match v.text("bgAlign").as_deref() {
+            Some("center") => Align::Center,
+            Some("right") => Align::Right,
+            _ => Align::Left,
+        },
+    })
+}
+
+fn environment(v: &Values<'_>) -> Environment {
+    Environment {
+        id: v.text("envId"),
+        rotation_deg: v.number("envRotation"),
+        exposure: v.number("envExposure"),
+        mode: match v.text("envMode").as_deref() {
+            Some("floating") => EnvironmentMode::Floating,
+            Some("grounded") => EnvironmentMode::Grounded,
+            _ => EnvironmentMode::Lighting,
+        },
+        opacity: v.number("envOpacity"),
+        blur: v.number("envBlur"),
+        scale: v.number("envScale"),
+        tint: v.color("envTint"),
+        tint_strength: v.number("envTintStrength"),
+    }
 }
 
 fn camera(v: &Values<'_>) -> CameraMotion {
@@ -318,6 +349,37 @@ fn path(v: &Values<'_>) -> Result<Path> {
         segment_secs: v.number("kfSegmentDuration"),
         loops: v.flag("loop"),
     })
+}
+
+fn shadow(v: &Values<'_>) -> Shadow {
+    Shadow {
+        enabled: v.flag("shadows"),
+        mode: match v.text("shadowMode").as_deref() {
+            Some("flat") => ShadowMode::Flat,
+            Some("accumulated") => ShadowMode::Accumulated,
+            _ => ShadowMode::Shader,
+        },
+        darkness: v.number("shadowDarkness"),
+        softness: v.number("shadowSoftness"),
+        reflector: v.flag("reflector").then(|| Reflector {
+            mix: v.number("reflectorMix"),
+            fade: v.number("reflectorFade"),
+            depth_blur: v.number("reflectorDepthBlur"),
+        }),
+    }
+}
+
+fn post(v: &Values<'_>) -> Post {
+    let filter = v.text("filter").and_then(|name| Filter::NAMES.iter().position(|n| *n == name));
+    let switched = |switch: &str, strength: &str| v.flag(switch).then(|| v.number(strength));
+    Post {
+        filter: filter.map_or_else(Filter::default, |i| Filter::ALL[i]),
+        vignette: v.number("vignette"),
+        bloom: switched("bloomEnabled", "bloomStrength").unwrap_or(0.0),
+        depth_of_field: switched("dofEnabled", "dofStrength").unwrap_or(0.0),
+        occlusion: switched("n8aoEnabled", "n8aoIntensity"),
+        sway: switched("swayEnabled", "swayIntensity").unwrap_or(0.0),
+    }
 }
 
 fn model(v: &Values<'_>) -> ModelPose {

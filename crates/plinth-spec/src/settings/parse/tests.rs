@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::settings::{not_yet_rendered, schema};
+use crate::settings::schema;
 
 #[expect(clippy::needless_pass_by_value, reason = "tests hand over literals")]
 fn parse(value: Value) -> Result<RenderSettings> {
@@ -156,9 +156,73 @@ fn material_edits_and_decals_are_held_to_their_limits() {
 }
 
 #[test]
-fn what_is_not_drawn_yet_is_told() {
-    let settings = parse(json!({"vignette": 0.5, "shadowMode": "flat", "bloomEnabled": false, "zoom": 1.2})).unwrap();
-    assert_eq!(not_yet_rendered(&settings), ["vignette".to_owned(), "shadowMode flat".to_owned()]);
+fn looks_are_typed_as_they_are_sent() {
+    use crate::settings::{AlphaChoice, Faces, Gradient};
+    let settings = parse(json!({
+        "materialEdits": {"Wood": {
+            "color": "#112233", "alphaMode": "MASK", "side": "back", "wireframe": true, "iridescenceIOR": 1.7,
+            "textureMaps": {"map": false}, "mapAssetId": "oak",
+        }},
+        "bgGradient": {"stops": [{"color": "#000000"}, {"color": "#ff0000"}], "angle": 45},
+        "bgImageId": "wall", "bgAlign": "bottom", "envMode": "grounded", "envBlur": 0.25,
+        "decals": [{"id": "a", "imageAssetId": "b", "position": [1, 2, 3], "normal": [0, 0, 1], "euler": [0, 0, 0.5],
+            "size": 0.4, "placementScale": [1, -2, 1]}],
+    }))
+    .unwrap();
+    let edit = &settings.material_edits()["Wood"];
+    assert_eq!(
+        (edit.color, edit.alpha_mode, edit.faces),
+        (Some([17, 34, 51]), Some(AlphaChoice::Mask), Some(Faces::Back))
+    );
+    assert_eq!((edit.wireframe, edit.iridescence_ior, edit.roughness), (Some(true), Some(1.7), None));
+    assert_eq!((edit.texture_maps["map"], edit.map_asset_id.as_deref()), (false, Some("oak")));
+    let look = settings.background();
+    assert_eq!(look.gradient, Some(Gradient { stops: vec![[0; 3], [255, 0, 0]], angle_deg: 45.0 }));
+    assert_eq!((look.image.as_deref(), look.align), (Some("wall"), Align::Center));
+    assert_eq!(settings.environment().mode, EnvironmentMode::Grounded);
+    let decal = &settings.decals()[0];
+    assert_eq!((decal.position, decal.placement_scale, decal.aspect), ([1.0, 2.0, 3.0], Some([1.0, -2.0, 1.0]), None));
+}
+
+#[test]
+fn every_field_of_an_edit_and_a_decal_is_held_to_what_it_takes() {
+    let edit = |fields: Value| parse(json!({"materialEdits": {"Wood": fields}}));
+    for wrong in [
+        json!({"color": "red"}),
+        json!({"roughness": 1.1}),
+        json!({"emissiveIntensity": -1}),
+        json!({"alphaMode": "mask"}),
+        json!({"side": 2}),
+        json!({"wireframe": 1}),
+        json!({"ior": 0.9}),
+        json!({"textureMaps": {"map": "no"}}),
+        json!({"mapAssetId": 7}),
+    ] {
+        let error = edit(wrong.clone()).unwrap_err().to_string();
+        assert!(error.contains("materialEdits.Wood."), "{wrong}: {error}");
+    }
+    let decal = |key: &str, value: Value| {
+        let mut decal = json!({"id": "a", "imageAssetId": "b", "position": [0, 0, 0], "normal": [0, 0, 1], "euler": [0, 0, 0], "size": 1});
+        decal[key] = value;
+        parse(json!({"decals": [decal]}))
+    };
+    decal("imageAspect", json!(100)).unwrap();
+    for (key, wrong) in [
+        ("size", json!(0)),
+        ("imageAspect", json!(0)),
+        ("imageAspect", json!(101)),
+        ("placementScale", json!([1, 0, 1])),
+        ("position", json!([0, 0])),
+        ("colour", json!("#ffffff")),
+    ] {
+        assert!(decal(key, wrong.clone()).is_err(), "{key} {wrong}");
+    }
+    for wrong in [
+        json!({"stops": [{"color": "#000000"}], "angle": 0}),
+        json!({"stops": [{"color": "#000000"}, {"color": "#ffffff"}], "angle": 360}),
+    ] {
+        parse(json!({"bgGradient": wrong})).unwrap_err();
+    }
 }
 
 #[test]

@@ -1,0 +1,87 @@
+// The environment as the camera sees it: infinitely far around, or as a dome over a ground.
+#import lib/color.wgsl
+#import lib/full_screen.wgsl
+
+struct Surroundings {
+    // xyz: direction seen at the first pixel's corner, its steps to the right and downward per pixel.
+    corner: vec4<f32>,
+    right: vec4<f32>,
+    down: vec4<f32>,
+    // xyz: world position of the camera; w: how much is covered of the backdrop.
+    camera: vec4<f32>,
+    // rgb: factor on radiance; w: 1 for a dome over a ground.
+    gain: vec4<f32>,
+    // x, y: cosine and sine of the turn about +Y; z: height of the ground; w: radius of the dome.
+    turn: vec4<f32>,
+    // xyz: the point from which the panorama looks as it was taken; w: range of the noise on finished values.
+    eye: vec4<f32>,
+}
+
+@group(1) @binding(0) var<uniform> seen: Surroundings;
+@group(1) @binding(1) var panorama: texture_2d<f32>;
+@group(1) @binding(2) var panorama_sampler: sampler;
+
+const TURN: f32 = 6.28318530717959;
+
+@vertex
+fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
+    return vec4(full_screen_corner(i), 0.0, 1.0);
+}
+
+// Where a ray of the camera meets the ground or the dome, as a direction from the eye.
+fn from_eye(ray: vec3<f32>) -> vec3<f32> {
+    let origin = seen.camera.xyz - seen.eye.xyz;
+    let radius = seen.turn.w;
+    let b = dot(origin, ray);
+    let c = dot(origin, origin) - radius * radius;
+    let inside = b * b - c;
+    // From outside of a small dome that is missed, it is as far as everything else.
+    let to_dome = select(1e6, sqrt(max(inside, 0.0)) - b, inside > 0.0 && sqrt(max(inside, 0.0)) > b);
+    let above = seen.camera.y - seen.turn.z;
+    let to_ground = select(1e6, above / max(-ray.y, 1e-6), ray.y < 0.0 && above > 0.0);
+    let meeting = origin + ray * min(to_dome, to_ground);
+    return normalize(meeting);
+}
+
+// Cubic B-spline by four filtered lookups (Sigg and Hadwiger 2005, "Fast Third-Order Texture Filtering"): smooth where
+// a texel covers many pixels.
+fn smooth_lookup(uv: vec2<f32>) -> vec3<f32> {
+    let size = vec2<f32>(textureDimensions(panorama));
+    let place = uv * size - 0.5;
+    let f = fract(place);
+    let f2 = f * f;
+    let f3 = f2 * f;
+    let w0 = (1.0 - 3.0 * f + 3.0 * f2 - f3) / 6.0;
+    let w1 = (4.0 - 6.0 * f2 + 3.0 * f3) / 6.0;
+    let w2 = (1.0 + 3.0 * f + 3.0 * f2 - 3.0 * f3) / 6.0;
+    let w3 = f3 / 6.0;
+    let low = w0 + w1;
+    let high = w2 + w3;
+    let first = (floor(place) - 0.5 + w1 / low) / size;
+    let second = (floor(place) + 1.5 + w3 / high) / size;
+    let a = textureSampleLevel(panorama, panorama_sampler, first, 0.0).rgb * low.x;
+    let b = textureSampleLevel(panorama, panorama_sampler, vec2(second.x, first.y), 0.0).rgb * high.x;
+    let c = textureSampleLevel(panorama, panorama_sampler, vec2(first.x, second.y), 0.0).rgb * low.x;
+    let d = textureSampleLevel(panorama, panorama_sampler, second, 0.0).rgb * high.x;
+    return (a + b) * low.y + (c + d) * high.y;
+}
+
+// Even noise in 0..1 whose neighbours differ (Jimenez 2014, interleaved gradient noise).
+fn gradient_noise(at: vec2<f32>) -> f32 {
+    return fract(52.9829189 * fract(dot(at, vec2(0.06711056, 0.00583715))));
+}
+
+@fragment
+fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
+    var d = normalize(seen.corner.xyz + seen.right.xyz * at.x + seen.down.xyz * at.y);
+    if seen.gain.w > 0.0 {
+        d = from_eye(d);
+    }
+    // Back to where the panorama has it.
+    let turned = vec3(d.x * seen.turn.x - d.z * seen.turn.y, d.y, d.x * seen.turn.y + d.z * seen.turn.x);
+    let uv = vec2(atan2(turned.z, turned.x) / TURN + 0.5, acos(clamp(turned.y, -1.0, 1.0)) * 2.0 / TURN);
+    let radiance = max(smooth_lookup(uv), vec3(0.0)) * seen.gain.rgb;
+    let dither = (gradient_noise(at.xy) - 0.5) * seen.eye.w;
+    let color = srgb_from_linear(tone_map_pbr_neutral(radiance)) + dither;
+    return vec4(clamp(color, vec3(0.0), vec3(1.0)), 1.0) * seen.camera.w;
+}

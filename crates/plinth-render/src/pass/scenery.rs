@@ -1,0 +1,198 @@
+//! What is behind model and floor: a picture, or the environment as the camera sees it.
+
+use glam::Vec3;
+use half::f16;
+use plinth_frame::{Backdrop, Region};
+use plinth_scene::{Camera, EnvironmentMap, Surroundings};
+
+use crate::RenderError;
+use crate::bindings;
+use crate::gpu::Gpu;
+use crate::gpu_types;
+use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
+use crate::targets::{TargetLook, texture};
+
+/// Largest half float.
+const MAX_HALF: f32 = 65_504.0;
+
+/// Everything that is drawn before model and floor.
+pub(crate) struct Scenery {
+    picture: Option<Layer>,
+    surroundings: Option<Panorama>,
+}
+
+/// A pass over the whole region.
+struct Layer {
+    pipeline: wgpu::RenderPipeline,
+    group: wgpu::BindGroup,
+}
+
+/// The environment as it is seen.
+struct Panorama {
+    layer: Layer,
+    buffer: wgpu::Buffer,
+    /// What does not change with the camera.
+    look: gpu_types::Surroundings,
+    region: Region,
+    width: u32,
+    height: u32,
+}
+
+impl Scenery {
+    pub(crate) fn new(
+        gpu: &Gpu,
+        frame_layout: &wgpu::BindGroupLayout,
+        look: &TargetLook,
+        (width, height): (u32, u32),
+        backdrop: &Backdrop,
+        surroundings: Option<&Surroundings>,
+    ) -> Result<Self, RenderError> {
+        let picture = match backdrop {
+            Backdrop::Picture(pixels) => Some(picture(gpu, frame_layout, look, width, pixels)?),
+            Backdrop::Solid(_) | Backdrop::Transparent => None,
+        };
+        let surroundings = surroundings
+            .map(|surroundings| {
+                let uniform = uniform(surroundings, look);
+                let (layer, buffer) = panorama(gpu, frame_layout, look, &surroundings.map)?;
+                Ok::<_, RenderError>(Panorama { layer, buffer, look: uniform, region: look.region, width, height })
+            })
+            .transpose()?;
+        Ok(Self { picture, surroundings })
+    }
+
+    /// Turns it to a camera, for everything that is submitted from now on.
+    pub(crate) fn look_from(&self, gpu: &Gpu, camera: &Camera) {
+        if let Some(panorama) = &self.surroundings {
+            gpu.queue.write_buffer(&panorama.buffer, 0, bytemuck::bytes_of(&panorama.seen_from(camera)));
+        }
+    }
+
+    /// Draws it over a cleared target.
+    pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>) {
+        for layer in self.picture.iter().chain(self.surroundings.as_ref().map(|p| &p.layer)) {
+            pass.set_pipeline(&layer.pipeline);
+            pass.set_bind_group(1, &layer.group, &[]);
+            pass.draw(0..3, 0..1);
+        }
+    }
+}
+
+fn layer(
+    gpu: &Gpu,
+    frame_layout: &wgpu::BindGroupLayout,
+    look: &TargetLook,
+    (label, path): (&str, &str),
+    (entries, resources): (&[wgpu::BindGroupLayoutEntry], &[wgpu::BindingResource<'_>]),
+) -> Result<Layer, RenderError> {
+    let layout = bindings::layout(&gpu.device, label, entries);
+    let target = FullScreenTarget {
+        colors: &[look.picture_format],
+        blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+        ..Default::default()
+    };
+    let groups: &[_] = &[frame_layout, &layout];
+    let pipeline = full_screen(gpu, &FullScreen { label, path, defines: &[], constants: &[], groups, target })?;
+    Ok(Layer { pipeline, group: bindings::group(&gpu.device, label, &layout, resources) })
+}
+
+/// The part of a picture behind the drawn region.
+fn picture(
+    gpu: &Gpu,
+    frame_layout: &wgpu::BindGroupLayout,
+    look: &TargetLook,
+    width: u32,
+    pixels: &[u8],
+) -> Result<Layer, RenderError> {
+    let region = look.region;
+    let usage = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST;
+    let part = texture(gpu, region, 1, wgpu::TextureFormat::Rgba8Unorm, usage, 1);
+    gpu.queue.write_texture(
+        part.as_image_copy(),
+        pixels,
+        wgpu::TexelCopyBufferLayout {
+            offset: u64::from(region.y * width + region.x) * 4,
+            bytes_per_row: Some(width * 4),
+            rows_per_image: None,
+        },
+        part.size(),
+    );
+    let view = part.create_view(&wgpu::TextureViewDescriptor::default());
+    let entries = [bindings::texture(0, bindings::UNFILTERED)];
+    layer(gpu, frame_layout, look, ("picture", "pass/picture.wgsl"), (&entries, &[bindings::view(&view)]))
+}
+
+fn panorama(
+    gpu: &Gpu,
+    frame_layout: &wgpu::BindGroupLayout,
+    look: &TargetLook,
+    map: &EnvironmentMap,
+) -> Result<(Layer, wgpu::Buffer), RenderError> {
+    let size = Region::whole(map.width, map.height);
+    let usage = wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST;
+    let texels = texture(gpu, size, 1, wgpu::TextureFormat::Rgba16Float, usage, 1);
+    let half = |p: &[f32; 3]| [p[0], p[1], p[2], 1.0].map(|c| f16::from_f32(c.min(MAX_HALF)));
+    let halves: Vec<[f16; 4]> = map.pixels.iter().map(half).collect();
+    gpu.queue.write_texture(
+        texels.as_image_copy(),
+        bytemuck::cast_slice(&halves),
+        wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(map.width * 8), rows_per_image: None },
+        texels.size(),
+    );
+    let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("surroundings"),
+        size: size_of::<gpu_types::Surroundings>() as u64,
+        usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    let sampler = gpu.device.create_sampler(&wgpu::SamplerDescriptor {
+        label: Some("panorama"),
+        address_mode_u: wgpu::AddressMode::Repeat,
+        mag_filter: wgpu::FilterMode::Linear,
+        min_filter: wgpu::FilterMode::Linear,
+        ..Default::default()
+    });
+    let view = texels.create_view(&wgpu::TextureViewDescriptor::default());
+    let entries = [
+        bindings::uniform(0),
+        bindings::texture(1, bindings::FILTERED),
+        bindings::sampler(2, wgpu::SamplerBindingType::Filtering),
+    ];
+    let resources = [buffer.as_entire_binding(), bindings::view(&view), wgpu::BindingResource::Sampler(&sampler)];
+    let names = ("surroundings", "pass/surroundings.wgsl");
+    Ok((layer(gpu, frame_layout, look, names, (&entries, &resources))?, buffer))
+}
+
+fn uniform(surroundings: &Surroundings, look: &TargetLook) -> gpu_types::Surroundings {
+    let (sine, cosine) = surroundings.rotation.sin_cos();
+    let dome = surroundings.dome;
+    // Bytes are dithered, so that a smooth sky has no steps, also behind a video's encoder.
+    let step = if look.picture_format == wgpu::TextureFormat::Rgba8Unorm { 2.0 / 255.0 } else { 0.0 };
+    gpu_types::Surroundings {
+        camera: Vec3::ZERO.extend(surroundings.opacity).to_array(),
+        gain: surroundings.gain.extend(f32::from(u8::from(dome.is_some()))).to_array(),
+        turn: [cosine, sine, dome.map_or(0.0, |d| d.ground), dome.map_or(0.0, |d| d.radius)],
+        eye: dome.map_or(Vec3::ZERO, |d| d.eye).extend(step).to_array(),
+        ..gpu_types::Surroundings::default()
+    }
+}
+
+impl Panorama {
+    fn seen_from(&self, camera: &Camera) -> gpu_types::Surroundings {
+        let axis = |row: usize| camera.view_from_world.row(row).truncate();
+        // One pixel at distance 1.
+        let pixel = 2.0 * (0.5 * camera.fov_y).tan() / self.height as f32;
+        let (right, down) = (axis(0) * pixel, axis(1) * -pixel);
+        let middle = -axis(2);
+        let from_middle = |at: u32, size: u32| at as f32 - 0.5 * size as f32;
+        let corner =
+            middle + right * from_middle(self.region.x, self.width) + down * from_middle(self.region.y, self.height);
+        gpu_types::Surroundings {
+            corner: corner.extend(0.0).to_array(),
+            right: right.extend(0.0).to_array(),
+            down: down.extend(0.0).to_array(),
+            camera: camera.position.extend(self.look.camera[3]).to_array(),
+            ..self.look
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Environments that are seen.
+
+use std::collections::BTreeMap;
+
+use plinth_model::Material;
+use plinth_scene::EnvironmentMap;
+use serde_json::{Value, json};
+
+use crate::models::{ball, model, picture, scene_with, straight_on};
+
+const SIDE: u32 = 96;
+
+/// Red toward −Z, which is behind the model, blue toward +Z, green below, dim grey elsewhere.
+fn room() -> EnvironmentMap {
+    let mut map = EnvironmentMap { width: 256, height: 128, pixels: vec![[0.2; 3]; 256 * 128] };
+    for y in 0..128 {
+        for x in 0..256 {
+            let d = map.direction(x, y);
+            let pixel = &mut map.pixels[(y * 256 + x) as usize];
+            if d.y < -0.9 {
+                *pixel = [0.0, 0.6, 0.0];
+            } else if d.z < -0.97 {
+                *pixel = [0.6, 0.0, 0.0];
+            } else if d.z > 0.97 {
+                *pixel = [0.0, 0.0, 0.6];
+            }
+        }
+    }
+    map
+}
+
+fn drawn(more: &Value) -> Vec<[u8; 3]> {
+    let mut settings = straight_on();
+    for (key, value) in more.as_object().unwrap() {
+        settings[key] = value.clone();
+    }
+    // The model is small and far below, so that what is behind it is seen.
+    let small = (ball(12, 24), Material { name: "m".to_owned(), ..Material::default() }, [0.0; 3], 1.0);
+    let mut scene = scene_with(model(vec![small]), &settings, room(), &BTreeMap::new());
+    scene.hidden_nodes.fill(true);
+    picture(&scene, SIDE)
+}
+
+fn at(picture: &[[u8; 3]], x: u32, y: u32) -> [u8; 3] {
+    picture[(y * SIDE + x) as usize]
+}
+
+#[test]
+fn lighting_alone_is_not_seen() {
+    let picture = drawn(&json!({"envMode": "lighting"}));
+    assert!(picture.iter().all(|p| *p == [32, 64, 96]));
+}
+
+#[test]
+fn a_floating_environment_is_seen_where_the_camera_looks() {
+    let picture = drawn(&json!({"envMode": "floating"}));
+    let [r, g, b] = at(&picture, SIDE / 2, SIDE / 2);
+    assert!(r > 150 && g < 40 && b < 40, "−Z is behind the model: {r} {g} {b}");
+    let [r, g, b] = at(&picture, 2, SIDE / 2);
+    assert!(r.abs_diff(g) <= 2 && g.abs_diff(b) <= 2, "{r} {g} {b}");
+    let [r, _, b] = at(&drawn(&json!({"envMode": "floating", "envRotation": 180})), SIDE / 2, SIDE / 2);
+    assert!(b > 150 && r < 40, "turned by half: {r} {b}");
+}
+
+#[test]
+fn a_turn_goes_the_way_that_the_light_goes() {
+    // What is at −Z comes to −X when turned by 90°, and the camera looks along −Z: it is seen at the left edge of a
+    // wider view when turned by less.
+    let picture = drawn(&json!({"envMode": "floating", "envRotation": 15}));
+    let red = |from: u32, to: u32| (from..to).filter(|x| at(&picture, *x, SIDE / 2)[0] > 120).count();
+    assert!(red(0, 40) > red(56, 96) + 5, "{} left, {} right", red(0, 40), red(56, 96));
+}
+
+#[test]
+fn opacity_exposure_and_tint_are_as_they_are_named() {
+    let grey = |more: Value| {
+        let mut settings = json!({"envMode": "floating"});
+        settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        at(&drawn(&settings), 2, SIDE / 2)
+    };
+    let full = grey(json!({}));
+    let half = grey(json!({"envOpacity": 0.5}));
+    for (c, background) in [32.0, 64.0, 96.0].into_iter().enumerate() {
+        assert!((f64::from(half[c]) - (f64::from(full[c]) + background) * 0.5).abs() <= 2.0, "{half:?} {full:?}");
+    }
+    assert_eq!(grey(json!({"envOpacity": 0})), [32, 64, 96]);
+    assert!(grey(json!({"envExposure": 2}))[0] > full[0] + 20);
+    let [r, g, b] = grey(json!({"envTint": "#00ff00", "envTintStrength": 1}));
+    assert!(g.abs_diff(full[1]) <= 12 && r < 30 && b < 30, "{r} {g} {b}");
+}
+
+#[test]
+fn blur_is_smooth_and_keeps_the_light() {
+    let (sharp, soft) =
+        (drawn(&json!({"envMode": "floating"})), drawn(&json!({"envMode": "floating", "envBlur": 0.6})));
+    let steepest = |picture: &[[u8; 3]]| {
+        let rows = picture.chunks_exact(SIDE as usize);
+        rows.flat_map(|row| row.windows(2).map(|w| w[0][0].abs_diff(w[1][0])).collect::<Vec<_>>()).max().unwrap()
+    };
+    assert!(steepest(&sharp) > 12 && steepest(&soft) <= 4, "{} {}", steepest(&sharp), steepest(&soft));
+    assert!(at(&soft, SIDE / 2, SIDE / 2)[0] > at(&soft, 2, SIDE / 2)[0], "red is still in the middle");
+}
+
+#[test]
+fn a_grounded_environment_lies_below_the_model() {
+    // The camera looks at the point of the ground below the model's middle.
+    let down = |mode: &str| {
+        let pose = json!({"position": [0, 3, 3], "lookAt": [0, -1, 0], "fov": 50});
+        drawn(&json!({"envMode": mode, "keyframes": [{"pose": pose}]}))
+    };
+    // What the panorama has straight below is there, and not straight below the camera.
+    let is_green = |[r, g, b]: [u8; 3]| g > 100 && r < 60 && b < 60;
+    let middle = |picture: &[[u8; 3]]| {
+        let found: Vec<(u32, u32)> =
+            (0..SIDE * SIDE).map(|i| (i % SIDE, i / SIDE)).filter(|(x, y)| is_green(at(picture, *x, *y))).collect();
+        let mean = |value: &dyn Fn(&(u32, u32)) -> u32| {
+            found.iter().map(|p| value(p) as f32).sum::<f32>() / found.len() as f32
+        };
+        (mean(&|p| p.0), mean(&|p| p.1))
+    };
+    let (floating, grounded) = (down("floating"), down("grounded"));
+    assert!(is_green(at(&grounded, SIDE / 2, SIDE / 2)) && !is_green(at(&floating, SIDE / 2, SIDE / 2)));
+    let (ground, below_camera) = (middle(&grounded), middle(&floating));
+    assert!((ground.0 - 47.5).abs() < 1.5 && (ground.1 - 47.5).abs() < 6.0, "{ground:?}");
+    assert!(below_camera.1 > 70.0, "{below_camera:?}");
+}

@@ -1,0 +1,35 @@
+//! What settings refer to by id.
+
+use std::collections::BTreeMap;
+
+use plinth_model::{Image, Limits, read_picture};
+
+use crate::EnvironmentMap;
+use crate::error::SceneError;
+
+static NO_IMAGES: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+
+/// The environment and the images of a render.
+#[derive(Clone, Debug)]
+pub struct SceneAssets<'a> {
+    /// The environment; `None`: the built-in studio.
+    pub environment: Option<EnvironmentMap>,
+    /// Files of images (PNG, JPEG, WebP) by asset id.
+    pub images: &'a BTreeMap<String, Vec<u8>>,
+}
+
+impl From<Option<EnvironmentMap>> for SceneAssets<'_> {
+    fn from(environment: Option<EnvironmentMap>) -> Self {
+        Self { environment, images: &NO_IMAGES }
+    }
+}
+
+impl SceneAssets<'_> {
+    /// An image, no side longer than `max_side`.
+    /// Errors: it is not there, or cannot be read.
+    pub(crate) fn image(&self, id: &str, max_side: u32) -> Result<Image, SceneError> {
+        let bytes = self.images.get(id).ok_or_else(|| SceneError::NoSuchAsset { id: id.to_owned() })?;
+        read_picture(bytes, &Limits::default(), max_side)
+            .map_err(|error| SceneError::Asset { id: id.to_owned(), problem: error.to_string() })
+    }
+}

@@ -1,0 +1,265 @@
+//! What is behind the model: an image, a gradient or a colour.
+
+use std::sync::Arc;
+
+use fast_image_resize::images::Image as Pixels;
+use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use glam::{DVec2, Vec3};
+use plinth_model::Image;
+use plinth_spec::settings::{Align, Background as Settings, Gradient, RenderSettings};
+use rayon::prelude::*;
+
+use crate::assets::SceneAssets;
+use crate::environment::linear_from_srgb;
+use crate::error::SceneError;
+use crate::scene::Background;
+
+/// Shape of the box that a background image covers.
+const BOX_ASPECT: f64 = 16.0 / 9.0;
+/// Largest noise in a gradient, in steps of a byte: the encoder of a video, whose steps are coarser, smooths half of it.
+const NOISE: f32 = 2.0;
+/// Longest side of a background image that is kept.
+const MAX_SIDE: u32 = 8192;
+
+/// The background of a render, whether or not its video shows one.
+/// Errors: an image that is missing or cannot be read.
+pub(crate) fn background(settings: &RenderSettings, assets: &SceneAssets<'_>) -> Result<Background, SceneError> {
+    let look = settings.background();
+    let (width, height) = settings.video().quality.size(settings.video().aspect);
+    let Some(id) = &look.image else { return Ok(plain(look, width, height)) };
+    let mut picture = placed(&assets.image(id, MAX_SIDE)?, look.align, width, height)
+        .map_err(|problem| SceneError::Asset { id: id.clone(), problem })?;
+    if picture.pixels.as_chunks::<4>().0.iter().any(|p| p[3] < 255) {
+        lay_over(&mut picture, &plain(look, width, height));
+    }
+    Ok(Background::Picture(Arc::new(picture)))
+}
+
+fn plain(look: &Settings, width: u32, height: u32) -> Background {
+    match &look.gradient {
+        Some(gradient) => Background::Picture(Arc::new(drawn(gradient, width, height))),
+        None => Background::Solid(look.color),
+    }
+}
+
+fn opaque(width: u32, height: u32, pixels: Vec<u8>) -> Image {
+    Image { width, height, pixels, source_width: width, source_height: height }
+}
+
+/// An image scaled to cover a 16:9 box of the picture's height. What is wider than the picture is cut at the sides, as
+/// the alignment says; an image that is taller than the box shows its middle.
+fn placed(image: &Image, align: Align, width: u32, height: u32) -> Result<Image, String> {
+    let (from_width, from_height) = (f64::from(image.width), f64::from(image.height));
+    let (to_width, to_height) = (f64::from(width), f64::from(height));
+    let scale = (to_height * BOX_ASPECT / from_width).max(to_height / from_height);
+    let (seen_width, seen_height) = ((to_width / scale).min(from_width), (to_height / scale).min(from_height));
+    let left = match align {
+        Align::Left => 0.0,
+        Align::Center => (from_width - seen_width) * 0.5,
+        Align::Right => from_width - seen_width,
+    };
+    let top = (from_height - seen_height) * 0.5;
+    let source = Pixels::from_vec_u8(image.width, image.height, image.pixels.clone(), PixelType::U8x4);
+    let mut target = Pixels::new(width, height, PixelType::U8x4);
+    let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::CatmullRom)).crop(
+        left,
+        top,
+        seen_width,
+        seen_height,
+    );
+    Resizer::new()
+        .resize(&source.map_err(|e| e.to_string())?, &mut target, &options)
+        .map_err(|e| format!("it cannot be scaled: {e}"))?;
+    Ok(opaque(width, height, target.into_vec()))
+}
+
+/// Puts a picture with holes over what is behind it.
+fn lay_over(picture: &mut Image, below: &Background) {
+    let below = |i: usize| match below {
+        Background::Solid(color) => *color,
+        Background::Picture(under) => [0, 1, 2].map(|c| under.pixels[i * 4 + c]),
+        Background::Transparent => [0; 3],
+    };
+    for (i, pixel) in picture.pixels.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        let alpha = u32::from(pixel[3]);
+        let under = below(i);
+        let mix = |c: usize| (u32::from(pixel[c]) * alpha + u32::from(under[c]) * (255 - alpha) + 127) / 255;
+        *pixel = [mix(0) as u8, mix(1) as u8, mix(2) as u8, 255];
+    }
+}
+
+/// A gradient as CSS draws it, but for half a pixel: the first and last pixels along it have exactly the end colours.
+fn drawn(gradient: &Gradient, width: u32, height: u32) -> Image {
+    let (sine, cosine) = gradient.angle_deg.to_radians().sin_cos();
+    let along = DVec2::new(sine, -cosine);
+    let last = DVec2::new(f64::from(width - 1), f64::from(height - 1));
+    let length = (last.x * sine).abs() + (last.y * cosine).abs();
+    let stops: Vec<Vec3> = gradient.stops.iter().map(|stop| oklab(*stop)).collect();
+    let pixels = (0..height)
+        .into_par_iter()
+        .flat_map_iter(|y| {
+            let stops = &stops;
+            (0..width).flat_map(move |x| {
+                let place = DVec2::new(f64::from(x), f64::from(y)) - last * 0.5;
+                let share = (place.dot(along) / length.max(1.0) + 0.5).clamp(0.0, 1.0);
+                let [r, g, b] = dithered(srgb(between(stops, share as f32)), x, y, &gradient.stops);
+                [r, g, b, 255]
+            })
+        })
+        .collect();
+    opaque(width, height, pixels)
+}
+
+fn between(stops: &[Vec3], share: f32) -> Vec3 {
+    let place = share * (stops.len() - 1) as f32;
+    let below = (place as usize).min(stops.len() - 2);
+    stops[below].lerp(stops[below + 1], place - below as f32)
+}
+
+/// Bytes of a colour, with triangular noise so that neighbouring steps run into each other. Near a colour of the
+/// gradient itself the noise ends: those are exact.
+fn dithered(color: Vec3, x: u32, y: u32, stops: &[[u8; 3]]) -> [u8; 3] {
+    let steps = color * 255.0;
+    let away = |stop: &[u8; 3]| (steps - Vec3::from(stop.map(f32::from))).abs().max_element();
+    let amount = stops.iter().map(away).fold(NOISE, f32::min);
+    std::array::from_fn(|c| {
+        let even = noise(x + 31 * c as u32, y + 17 * c as u32);
+        let triangular = if even < 0.5 { (2.0 * even).sqrt() - 1.0 } else { 1.0 - (2.0 - 2.0 * even).sqrt() };
+        (steps[c] + triangular * amount).round().clamp(0.0, 255.0) as u8
+    })
+}
+
+/// Even noise in 0..1 whose neighbours differ (Jimenez 2014, "Next Generation Post Processing in Call of Duty: Advanced
+/// Warfare", interleaved gradient noise).
+fn noise(x: u32, y: u32) -> f32 {
+    let inner = (0.067_110_56 * f64::from(x) + 0.005_837_15 * f64::from(y)).fract();
+    (52.982_918_9 * inner).fract() as f32
+}
+
+/// Björn Ottosson 2020, "A perceptual color space for image processing": straight lines in it keep their colourfulness.
+fn oklab(color: [u8; 3]) -> Vec3 {
+    let [r, g, b] = color.map(|c| linear_from_srgb(f32::from(c) / 255.0));
+    let l = (0.412_221_46 * r + 0.536_332_55 * g + 0.051_445_995 * b).cbrt();
+    let m = (0.211_903_5 * r + 0.680_699_5 * g + 0.107_396_96 * b).cbrt();
+    let s = (0.088_302_46 * r + 0.281_718_85 * g + 0.629_978_7 * b).cbrt();
+    Vec3::new(
+        0.210_454_26 * l + 0.793_617_8 * m - 0.004_072_047 * s,
+        1.977_998_5 * l - 2.428_592_2 * m + 0.450_593_7 * s,
+        0.025_904_037 * l + 0.782_771_77 * m - 0.808_675_77 * s,
+    )
+}
+
+/// sRGB-encoded, 0..=1, from Oklab.
+fn srgb(lab: Vec3) -> Vec3 {
+    let l = (lab.x + 0.396_337_78 * lab.y + 0.215_803_76 * lab.z).powi(3);
+    let m = (lab.x - 0.105_561_346 * lab.y - 0.063_854_17 * lab.z).powi(3);
+    let s = (lab.x - 0.089_484_18 * lab.y - 1.291_485_5 * lab.z).powi(3);
+    let encode = |c: f32| if c <= 0.003_130_8 { 12.92 * c } else { 1.055 * c.powf(1.0 / 2.4) - 0.055 };
+    Vec3::new(
+        encode(4.076_741_7 * l - 3.307_711_6 * m + 0.230_969_94 * s),
+        encode(-1.268_438 * l + 2.609_757_4 * m - 0.341_319_38 * s),
+        encode(-0.004_196_086_3 * l - 0.703_418_6 * m + 1.707_614_7 * s),
+    )
+    .clamp(Vec3::ZERO, Vec3::ONE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gradient(stops: &[[u8; 3]], angle_deg: f64) -> Gradient {
+        Gradient { stops: stops.to_vec(), angle_deg }
+    }
+
+    fn at(image: &Image, x: u32, y: u32) -> [u8; 3] {
+        let i = (y * image.width + x) as usize * 4;
+        [image.pixels[i], image.pixels[i + 1], image.pixels[i + 2]]
+    }
+
+    #[test]
+    fn end_colours_are_exact_at_the_ends_that_the_angle_names() {
+        let (a, b) = ([13, 77, 201], [250, 240, 3]);
+        let ends = [
+            (0.0, (40, 63), (40, 0)),
+            (90.0, (0, 30), (99, 30)),
+            (180.0, (7, 0), (7, 63)),
+            (270.0, (99, 5), (0, 5)),
+            (45.0, (0, 63), (99, 0)),
+        ];
+        for (angle, first, last) in ends {
+            let image = drawn(&gradient(&[a, b], angle), 100, 64);
+            assert_eq!(at(&image, first.0, first.1), a, "{angle}");
+            assert_eq!(at(&image, last.0, last.1), b, "{angle}");
+        }
+    }
+
+    #[test]
+    fn stops_stand_at_even_distances() {
+        let image = drawn(&gradient(&[[255, 0, 0], [0, 255, 0], [0, 0, 255]], 90.0), 101, 4);
+        assert_eq!(at(&image, 50, 2), [0, 255, 0]);
+    }
+
+    #[test]
+    fn blue_to_yellow_does_not_go_through_grey_darkness() {
+        let image = drawn(&gradient(&[[0, 0, 255], [255, 255, 0]], 90.0), 201, 2);
+        let lightness: Vec<f32> = (0..201).map(|x| oklab(at(&image, x, 0)).x).collect();
+        assert!(lightness.windows(2).all(|w| w[1] > w[0] - 0.01), "lightness rises evenly");
+    }
+
+    #[test]
+    fn a_shallow_gradient_has_no_bands() {
+        // Four steps over 400 columns: without noise each would be one flat band of 100 columns.
+        let image = drawn(&gradient(&[[100, 100, 100], [104, 104, 104]], 90.0), 400, 64);
+        let mean = |x: u32| (0..64).map(|y| f64::from(at(&image, x, y)[1])).sum::<f64>() / 64.0;
+        let wide = |x: u32| (x..x + 8).map(mean).sum::<f64>() / 8.0;
+        for x in (40..350).step_by(10) {
+            let expected = 100.0 + 4.0 * (f64::from(x) + 3.5) / 399.0;
+            assert!((wide(x) - expected).abs() < 0.25, "{x}: {} instead of {expected}", wide(x));
+        }
+    }
+
+    /// Red, green and blue thirds, side by side.
+    fn thirds(width: u32, height: u32) -> Image {
+        let pixel = |i: u32| match i % width * 3 / width {
+            0 => [255, 0, 0, 255],
+            1 => [0, 255, 0, 255],
+            _ => [0, 0, 255, 255],
+        };
+        opaque(width, height, (0..width * height).flat_map(pixel).collect())
+    }
+
+    #[test]
+    fn alignment_chooses_what_stays_of_a_wide_image() {
+        // In a square picture nine sixteenths of the box's width are seen.
+        for (align, left, right) in [(Align::Left, 0, 1), (Align::Center, 0, 2), (Align::Right, 1, 2)] {
+            let image = placed(&thirds(480, 270), align, 90, 90).unwrap();
+            let strongest = |x| (0..3).max_by_key(|c| at(&image, x, 45)[*c]).unwrap();
+            assert_eq!((strongest(1), strongest(88)), (left, right), "{align:?}");
+        }
+    }
+
+    #[test]
+    fn a_panorama_keeps_its_height_and_shape() {
+        let mut wide = thirds(900, 90);
+        wide.pixels[..900 * 4].fill(255);
+        let image = placed(&wide, Align::Left, 160, 90).unwrap();
+        assert_eq!(at(&image, 80, 0), [255; 3], "the first row is seen");
+        assert_eq!(at(&image, 159, 45), [255, 0, 0], "160 of 900 columns");
+    }
+
+    #[test]
+    fn a_portrait_covers_the_box_and_shows_its_middle() {
+        let tall = opaque(9, 90, (0..9 * 90_u32).flat_map(|i| [(i / 9 * 2) as u8, 0, 0, 255]).collect());
+        let image = placed(&tall, Align::Left, 160, 90).unwrap();
+        assert!(at(&image, 80, 45)[0].abs_diff(89) <= 2, "{:?}", at(&image, 80, 45));
+        assert_eq!((image.width, image.height), (160, 90));
+    }
+
+    #[test]
+    fn holes_show_the_colour_below() {
+        let mut picture = opaque(1, 2, vec![200, 100, 0, 0, 200, 100, 0, 128]);
+        lay_over(&mut picture, &Background::Solid([0, 0, 100]));
+        assert_eq!(at(&picture, 0, 0), [0, 0, 100]);
+        assert_eq!(at(&picture, 0, 1), [100, 50, 50]);
+    }
+}

@@ -1,0 +1,331 @@
+//! `decals`: images projected onto the model, as new surfaces just above it that move with what they lie on.
+//!
+//! The projection is that of three.js' `DecalGeometry`: triangles are clipped by a box in the decal's space, whose x and
+//! y become texture coordinates. The new surfaces keep the material, normals, skin and morph targets of the surface
+//! below.
+
+use std::collections::BTreeMap;
+
+use glam::{DMat4, DQuat, DVec3, EulerRot, Vec2, Vec3};
+use plinth_model::{
+    AlphaMode, Channel, Image, Mesh, Model, MorphTarget, Node, Primitive, Property, Sampler, Texture, TextureRef,
+    Topology, Transform, Wrap,
+};
+use plinth_spec::settings::{Decal, RenderSettings};
+
+use crate::assets::SceneAssets;
+use crate::error::SceneError;
+use crate::material::max_side;
+use crate::place::Placement;
+use crate::pose::Placed;
+use crate::shot::{PosedPrimitive, Shot};
+use crate::texture_maps::keep_first_set;
+use crate::{bleed, clip_polygon};
+
+/// A decal lies above its surface by this much of a pixel: more than the surface is ever simplified by.
+const LIFT_PIXELS: f32 = 0.8;
+/// Least distance from the surface in world units.
+const MIN_LIFT: f32 = 5e-4;
+/// Largest one.
+const MAX_LIFT: f32 = 0.02;
+/// By how much of that distance each decal lies above those before it.
+const STEP: f32 = 0.1;
+
+/// Where and when decals are put on.
+pub(crate) struct Stage<'a> {
+    pub(crate) placement: &'a Placement,
+    pub(crate) hidden: &'a [bool],
+    pub(crate) shots: &'a [Shot],
+    /// The clip that plays.
+    pub(crate) clip: Option<usize>,
+}
+
+impl Stage<'_> {
+    /// How far decals lie above the surface in world units.
+    fn lift(&self, height: u32) -> f32 {
+        let (min, max) = self.placement.bounds();
+        let (middle, radius) = ((min + max) * 0.5, ((max - min) * 0.5).length());
+        let pixel = |shot: &Shot| {
+            let nearest = (shot.camera.position.distance(middle) - radius).max(0.02);
+            2.0 * (0.5 * shot.camera.fov_y).tan() * nearest / height as f32
+        };
+        (self.shots.iter().map(pixel).fold(f32::MAX, f32::min) * LIFT_PIXELS).clamp(MIN_LIFT, MAX_LIFT)
+    }
+}
+
+/// A decal ready to be put on.
+struct Stamp<'a> {
+    decal: &'a Decal,
+    /// Decal space, x to the right of the image, y up, z off the surface, from the world.
+    decal_from_world: DMat4,
+    /// Half width, height and depth.
+    half: Vec3,
+    /// Direction of the surface's normal in decal space; zero where it is not known.
+    normal: Vec3,
+    /// World units above the surface.
+    lift: f32,
+    texture: usize,
+    opaque: bool,
+}
+
+/// The nodes, meshes, materials and textures of all decals are added to the model.
+/// Errors: an image that is missing or cannot be read.
+pub(crate) fn put_on(
+    model: &mut Model,
+    settings: &RenderSettings,
+    stage: &Stage<'_>,
+    assets: &SceneAssets<'_>,
+    warnings: &mut Vec<String>,
+) -> Result<(), SceneError> {
+    let placed = Placed { model, hidden: stage.hidden, world_from_model: stage.placement.world_from_model };
+    let first_time = stage.shots.first().and_then(|shot| shot.clip_time);
+    let posed = placed.pose(stage.clip.and_then(|c| model.animations.get(c)).zip(first_time));
+    let video = settings.video();
+    let lift = stage.lift(video.quality.size(video.aspect).1);
+    let scale = DVec3::from(settings.model().scale);
+    let mut textures: BTreeMap<&str, (usize, Image)> = BTreeMap::new();
+    for (i, decal) in settings.decals().iter().enumerate() {
+        if !textures.contains_key(decal.image.as_str()) {
+            let image = bleed::filled(assets.image(&decal.image, max_side(settings))?);
+            textures.insert(&decal.image, (add_texture(model, image.clone()), image));
+        }
+        let (texture, image) = &textures[decal.image.as_str()];
+        let mut stamp = stamp(decal, stage.placement, scale, image);
+        (stamp.texture, stamp.lift) = (*texture, lift * (1.0 + STEP * i as f32));
+        let mut patches = patches(model, &posed, &stamp, true);
+        if patches.is_empty() {
+            // Surfaces that are wound the wrong way around.
+            patches = self::patches(model, &posed, &stamp, false);
+        }
+        if patches.is_empty() {
+            warnings.push(format!("decals[{i}] '{}': the model is not where the decal is", decal.id));
+        }
+        for (under, primitive) in patches {
+            add(model, &posed[under], primitive, &stamp);
+        }
+    }
+    Ok(())
+}
+
+fn add_texture(model: &mut Model, image: Image) -> usize {
+    model.images.push(image);
+    let sampler = Sampler { wrap_u: Wrap::Clamp, wrap_v: Wrap::Clamp, ..Sampler::default() };
+    model.textures.push(Texture { image: model.images.len() - 1, sampler });
+    model.textures.len() - 1
+}
+
+fn stamp<'a>(decal: &'a Decal, placement: &Placement, scale: DVec3, image: &Image) -> Stamp<'a> {
+    // With a scale of its own a decal is put on at that, and stretched with the model from there to the final one.
+    let scale = decal.placement_scale.map_or(scale, DVec3::from);
+    let upright_from_world = placement.upright_from_model(scale) * placement.world_from_model.inverse();
+    let [x, y, z] = decal.euler;
+    let turn = DQuat::from_euler(EulerRot::XYZ, x, y, z);
+    let upright_from_decal = DMat4::from_rotation_translation(turn, DVec3::from(decal.position));
+    let aspect = decal.aspect.unwrap_or_else(|| f64::from(image.width) / f64::from(image.height.max(1)));
+    let (width, height) = if aspect >= 1.0 { (1.0, aspect.recip()) } else { (aspect, 1.0) };
+    let normal = turn.inverse() * DVec3::from(decal.normal).normalize_or_zero();
+    Stamp {
+        decal,
+        decal_from_world: upright_from_decal.inverse() * upright_from_world,
+        half: (DVec3::new(width, height, 1.0) * (decal.size * 0.5)).as_vec3(),
+        normal: normal.as_vec3(),
+        lift: 0.0,
+        texture: 0,
+        opaque: image.pixels.as_chunks::<4>().0.iter().all(|texel| texel[3] == 255),
+    }
+}
+
+/// The decal's surface over each posed primitive that it touches.
+fn patches(model: &Model, posed: &[PosedPrimitive], stamp: &Stamp<'_>, facing_only: bool) -> Vec<(usize, Primitive)> {
+    use rayon::prelude::*;
+    posed
+        .par_iter()
+        .enumerate()
+        .filter_map(|(i, one)| {
+            let mesh = model.nodes[one.node].mesh?;
+            let primitive = &model.meshes[mesh].primitives[one.primitive];
+            if primitive.topology != Topology::Triangles {
+                return None;
+            }
+            let patch = Patch::new(primitive, one, stamp).cut(facing_only);
+            (!patch.indices.is_empty()).then_some((i, patch))
+        })
+        .collect()
+}
+
+/// A decal's surface on its way.
+struct Patch<'a> {
+    under: &'a Primitive,
+    posed: &'a PosedPrimitive,
+    stamp: &'a Stamp<'a>,
+    /// Vertices in decal space.
+    places: Vec<Vec3>,
+    /// The front of a triangle is clockwise there.
+    mirrored: bool,
+    /// Vertices that were taken over whole.
+    kept: BTreeMap<u32, u32>,
+    out: Primitive,
+}
+
+impl<'a> Patch<'a> {
+    fn new(under: &'a Primitive, posed: &'a PosedPrimitive, stamp: &'a Stamp<'a>) -> Self {
+        let place = |p: &Vec3| stamp.decal_from_world.transform_point3(p.as_dvec3()).as_vec3();
+        let out = Primitive {
+            topology: Topology::Triangles,
+            material: under.material,
+            uvs: vec![Vec::new(); 2],
+            morph_targets: vec![MorphTarget::default(); under.morph_targets.len()],
+            ..Primitive::default()
+        };
+        Self {
+            under,
+            posed,
+            stamp,
+            places: posed.positions.iter().map(place).collect(),
+            mirrored: posed.mirrored != (stamp.decal_from_world.determinant() < 0.0),
+            kept: BTreeMap::new(),
+            out,
+        }
+    }
+
+    /// All triangles, cut by the decal's box.
+    fn cut(mut self, facing_only: bool) -> Primitive {
+        let half = self.stamp.half;
+        for triangle in self.under.indices.as_chunks::<3>().0 {
+            let corners = triangle.map(|v| self.places[v as usize]);
+            let (low, high) = (corners[0].min(corners[1]).min(corners[2]), corners[0].max(corners[1]).max(corners[2]));
+            if low.cmpgt(half).any() || high.cmplt(-half).any() || !low.is_finite() || !high.is_finite() {
+                continue;
+            }
+            let outward = (corners[1] - corners[0]).cross(corners[2] - corners[0]);
+            let outward = if self.mirrored { -outward } else { outward };
+            if facing_only && outward.dot(self.stamp.normal) < 0.0 {
+                continue;
+            }
+            let polygon = clip_polygon::inside_box(corners, half);
+            let ids: Vec<u32> = polygon.iter().map(|weights| self.vertex(triangle, *weights, corners)).collect();
+            for pair in ids.windows(2).skip(1) {
+                self.out.indices.extend([ids[0], pair[0], pair[1]]);
+            }
+        }
+        self.out
+    }
+
+    /// A vertex of the decal inside of a triangle.
+    fn vertex(&mut self, triangle: &[u32; 3], weights: [f32; 3], corners: [Vec3; 3]) -> u32 {
+        let whole = weights.iter().position(|w| *w >= 1.0).map(|k| triangle[k]);
+        if let Some(known) = whole.and_then(|v| self.kept.get(&v)) {
+            return *known;
+        }
+        let id = self.out.positions.len() as u32;
+        self.kept.extend(whole.map(|v| (v, id)));
+        let mixed = Mixed { triangle, weights };
+        let under = self.under;
+        let position = mixed.vec3(&under.positions).unwrap_or_default();
+        let normal = mixed.vec3(&under.normals).unwrap_or(Vec3::Y).normalize_or(Vec3::Y);
+        self.out.positions.push((position + normal * (self.stamp.lift * self.object_from_world(triangle))).to_array());
+        self.out.normals.push(normal.to_array());
+        if let Some(tangent) = mixed.vec3_of(&under.tangents, |t| Vec3::new(t[0], t[1], t[2])) {
+            let hand = under.tangents[triangle[0] as usize][3];
+            self.out.tangents.push(tangent.normalize_or(Vec3::X).extend(hand).to_array());
+        }
+        let uv = under.uvs.first().and_then(|set| mixed.vec2(set)).unwrap_or_default();
+        self.out.uvs[0].push(uv.to_array());
+        let place: Vec3 = corners.iter().zip(weights).map(|(p, w)| *p * w).sum();
+        let on_image = (place / self.stamp.half).truncate() * 0.5;
+        self.out.uvs[1].push([0.5 + on_image.x, 0.5 - on_image.y]);
+        if !under.joints.is_empty() {
+            let (joints, shares) = mixed.influences(under);
+            self.out.joints.push(joints);
+            self.out.weights.push(shares);
+        }
+        for (to, from) in self.out.morph_targets.iter_mut().zip(&under.morph_targets) {
+            to.positions.extend(mixed.vec3(&from.positions).map(|v| v.to_array()));
+            to.normals.extend(mixed.vec3(&from.normals).map(|v| v.to_array()));
+            to.tangents.extend(mixed.vec3(&from.tangents).map(|v| v.to_array()));
+        }
+        id
+    }
+
+    /// Units of the primitive to a world unit, at a triangle.
+    fn object_from_world(&self, triangle: &[u32; 3]) -> f32 {
+        let [a, b, c] = triangle.map(|v| v as usize);
+        let around = |p: &dyn Fn(usize) -> Vec3| p(a).distance(p(b)) + p(b).distance(p(c)) + p(c).distance(p(a));
+        let world = around(&|v| self.posed.positions[v]);
+        if world > 0.0 { around(&|v| Vec3::from(self.under.positions[v])) / world } else { 1.0 }
+    }
+}
+
+/// A point of a triangle, as shares of its corners.
+struct Mixed<'a> {
+    triangle: &'a [u32; 3],
+    weights: [f32; 3],
+}
+
+impl Mixed<'_> {
+    /// Nothing where the list is empty.
+    fn vec3_of<T>(&self, list: &[T], value: impl Fn(&T) -> Vec3) -> Option<Vec3> {
+        let corner = |(v, weight): (&u32, f32)| list.get(*v as usize).map(|entry| value(entry) * weight);
+        self.triangle.iter().zip(self.weights).map(corner).sum()
+    }
+
+    fn vec3(&self, list: &[[f32; 3]]) -> Option<Vec3> {
+        self.vec3_of(list, |v| Vec3::from(*v))
+    }
+
+    fn vec2(&self, list: &[[f32; 2]]) -> Option<Vec2> {
+        self.vec3_of(list, |v| Vec2::from(*v).extend(0.0)).map(Vec3::truncate)
+    }
+
+    /// The four strongest joints of all corners together.
+    fn influences(&self, under: &Primitive) -> ([u16; 4], [f32; 4]) {
+        let mut sums: BTreeMap<u16, f32> = BTreeMap::new();
+        for (v, weight) in self.triangle.iter().zip(self.weights) {
+            for (joint, share) in under.joints[*v as usize].iter().zip(under.weights[*v as usize]) {
+                *sums.entry(*joint).or_default() += share * weight;
+            }
+        }
+        let mut strongest: Vec<(u16, f32)> = sums.into_iter().filter(|(_, share)| *share > 0.0).collect();
+        strongest.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        strongest.truncate(4);
+        let total: f32 = strongest.iter().map(|(_, share)| share).sum();
+        let (mut joints, mut shares) = ([0; 4], [0.0; 4]);
+        for (k, (joint, share)) in strongest.into_iter().enumerate() {
+            joints[k] = joint;
+            shares[k] = share / total.max(f32::MIN_POSITIVE);
+        }
+        (joints, shares)
+    }
+}
+
+/// Adds a decal's surface below the node that carries what it lies on, so that it moves and hides with it.
+fn add(model: &mut Model, under: &PosedPrimitive, mut primitive: Primitive, stamp: &Stamp<'_>) {
+    let carrier = model.nodes[under.node].clone();
+    let mut material = model.materials[primitive.material].clone();
+    keep_first_set(&mut material);
+    let image = TextureRef { texture: stamp.texture, uv_set: 1, transform: None };
+    (material.base_color, material.base_color_texture) = ([1.0; 4], Some(image));
+    (material.emissive, material.emissive_texture) = ([0.0; 3], None);
+    (material.transmission, material.volume, material.diffuse_transmission) = (None, None, None);
+    material.alpha_mode = if stamp.opaque { AlphaMode::Opaque } else { AlphaMode::Blend };
+    material.overlay = true;
+    material.name.clone_from(&stamp.decal.id);
+    primitive.material = model.materials.len();
+    model.materials.push(material);
+    model.meshes.push(Mesh { name: stamp.decal.id.clone(), primitives: vec![primitive] });
+    let node = model.nodes.len();
+    model.nodes.push(Node {
+        parent: Some(under.node),
+        local: Transform::default(),
+        mesh: Some(model.meshes.len() - 1),
+        light: None,
+        instances: carrier.instances.get(under.instance).copied().into_iter().collect(),
+        ..carrier
+    });
+    for animation in &mut model.animations {
+        let follows = |c: &&Channel| c.node == under.node && c.property == Property::Weights;
+        let copies: Vec<Channel> =
+            animation.channels.iter().filter(follows).map(|c| Channel { node, ..c.clone() }).collect();
+        animation.channels.extend(copies);
+    }
+}

@@ -1,0 +1,285 @@
+//! `materialEdits`: a model with some of its materials changed.
+
+use std::sync::Arc;
+
+use plinth_model::{
+    AlphaMode, Clearcoat, Iridescence, Material, Model, Sheen, Texture, TextureRef, Topology, Transmission, Volume,
+};
+use plinth_spec::settings::{AlphaChoice, Faces, MaterialEdit, RenderSettings};
+
+use crate::assets::SceneAssets;
+use crate::lights::linear;
+use crate::{texture_maps, wireframe};
+
+/// Alpha below which a masked surface is not there, where the model does not say (glTF 2.0, section 5.19).
+const CUTOFF: f32 = 0.5;
+/// A thin film where the model has none (KHR_materials_iridescence): index of refraction, thicknesses in nanometres.
+const FILM: Iridescence = Iridescence {
+    factor: 0.0,
+    texture: None,
+    ior: 1.3,
+    thickness_min: 100.0,
+    thickness_max: 400.0,
+    thickness_texture: None,
+};
+/// Most corners of triangles that are shaded flat: each becomes a vertex.
+const MAX_FLAT_CORNERS: usize = 30_000_000;
+
+/// A model with the settings' changes. What cannot be done is told in `warnings`.
+pub(crate) fn edited(
+    model: Arc<Model>,
+    settings: &RenderSettings,
+    assets: &SceneAssets<'_>,
+    warnings: &mut Vec<String>,
+) -> Arc<Model> {
+    if settings.material_edits().is_empty() {
+        return model;
+    }
+    let mut model = Arc::unwrap_or_clone(model);
+    for (name, edit) in settings.material_edits() {
+        let named: Vec<usize> = (0..model.materials.len()).filter(|i| model.materials[*i].name == *name).collect();
+        let mut tell = |words: &str| warnings.push(format!("materialEdits.{name}: {words}"));
+        if named.is_empty() {
+            tell("the model has no such material");
+        }
+        for index in named {
+            let mut work = Workpiece { model: &mut model, index, edit, tell: &mut tell };
+            work.factors();
+            work.maps(assets, max_side(settings));
+            work.shape();
+        }
+    }
+    Arc::new(model)
+}
+
+/// Texels beyond what the picture can show are not kept.
+pub(crate) fn max_side(settings: &RenderSettings) -> u32 {
+    let (width, height) = settings.video().quality.size(settings.video().aspect);
+    width.max(height).next_power_of_two()
+}
+
+/// One material on its way.
+struct Workpiece<'a> {
+    model: &'a mut Model,
+    index: usize,
+    edit: &'a MaterialEdit,
+    tell: &'a mut dyn FnMut(&str),
+}
+
+fn set(to: &mut f32, from: Option<f64>) {
+    if let Some(value) = from {
+        *to = value as f32;
+    }
+}
+
+fn set_color(to: &mut [f32; 3], from: Option<[u8; 3]>) {
+    if let Some(color) = from {
+        *to = linear(color).to_array();
+    }
+}
+
+impl Workpiece<'_> {
+    /// Numbers, colours and modes.
+    fn factors(&mut self) {
+        let edit = self.edit;
+        let m = &mut self.model.materials[self.index];
+        if let Some(color) = edit.color {
+            let [r, g, b] = linear(color).to_array();
+            m.base_color = [r, g, b, m.base_color[3]];
+        }
+        set(&mut m.perceptual_roughness, edit.roughness);
+        set(&mut m.metallic, edit.metalness);
+        alpha(m, edit);
+        emission(m, edit);
+        set(&mut m.occlusion_strength, edit.occlusion_strength);
+        set(&mut m.environment_strength, edit.environment_strength);
+        set(&mut m.normal_scale, edit.normal_scale);
+        set(&mut m.specular, edit.specular);
+        set_color(&mut m.specular_color, edit.specular_color);
+        set(&mut m.ior, edit.ior);
+        if let Some(factor) = edit.transmission {
+            m.transmission.get_or_insert(Transmission { factor: 0.0, texture: None }).factor = factor as f32;
+        }
+        coat(m, edit);
+        sheen(m, edit);
+        film(m, edit);
+        volume(m, edit, self.tell);
+        for (name, value) in [("bumpScale", edit.bump_scale), ("displacementScale", edit.displacement_scale)] {
+            if value.is_some() {
+                (self.tell)(&format!("{name} has no effect: glTF models have no such map"));
+            }
+        }
+    }
+
+    /// Textures: another base colour map, and maps that are left out.
+    fn maps(&mut self, assets: &SceneAssets<'_>, max_side: u32) {
+        if let Some(id) = &self.edit.map_asset_id {
+            match assets.image(id, max_side) {
+                Ok(image) => self.replace_base_map(image),
+                Err(error) => (self.tell)(&format!("the map stays: {error}")),
+            }
+        }
+        for (name, used) in &self.edit.texture_maps {
+            if !texture_maps::NAMES.contains(&name.as_str()) {
+                (self.tell)(&format!("textureMaps: there is no map '{name}'"));
+            } else if !used {
+                texture_maps::leave_out(self.model, self.index, name);
+            }
+        }
+    }
+
+    fn replace_base_map(&mut self, image: plinth_model::Image) {
+        let has_coordinates = |p: &plinth_model::Primitive| p.uvs.iter().any(|set| !set.is_empty());
+        let parts = self.model.meshes.iter().flat_map(|m| &m.primitives);
+        if !parts.filter(|p| p.material == self.index).any(has_coordinates) {
+            (self.tell)("mapAssetId has no effect: the surface has no texture coordinates");
+            return;
+        }
+        let old = self.model.materials[self.index].base_color_texture;
+        let sampler = old.and_then(|r| self.model.textures.get(r.texture)).map(|t| t.sampler).unwrap_or_default();
+        self.model.images.push(image);
+        self.model.textures.push(Texture { image: self.model.images.len() - 1, sampler });
+        let texture = self.model.textures.len() - 1;
+        let unchanged = TextureRef { texture, uv_set: 0, transform: None };
+        self.model.materials[self.index].base_color_texture =
+            Some(old.map_or(unchanged, |r| TextureRef { texture, ..r }));
+    }
+
+    /// Geometry: which sides are seen, flat triangles, edges alone.
+    fn shape(&mut self) {
+        match self.edit.faces {
+            Some(Faces::Front) => self.model.materials[self.index].double_sided = false,
+            Some(Faces::Double) => self.model.materials[self.index].double_sided = true,
+            Some(Faces::Back) => {
+                self.model.materials[self.index].double_sided = false;
+                self.primitives().for_each(turn_inside_out);
+            }
+            None => {}
+        }
+        if self.edit.flat_shading == Some(true) {
+            let material = &self.model.materials[self.index];
+            let set = material.normal_texture.map_or(0, |r| r.uv_set);
+            let corners: usize = self.primitives().map(|p| p.indices.len()).sum();
+            if corners <= MAX_FLAT_CORNERS {
+                self.primitives().for_each(|p| p.shade_flat(set));
+            } else {
+                (self.tell)("flatShading has no effect: the surface has too many triangles");
+            }
+        }
+        if self.edit.wireframe == Some(true)
+            && let Err(edges) = wireframe::draw_edges(self.model, self.index)
+        {
+            (self.tell)(&format!("wireframe has no effect: the surface has too many edges ({edges})"));
+        }
+    }
+
+    /// The triangles of the material.
+    fn primitives(&mut self) -> impl Iterator<Item = &mut plinth_model::Primitive> {
+        let index = self.index;
+        let all = self.model.meshes.iter_mut().flat_map(|m| &mut m.primitives);
+        all.filter(move |p| p.material == index && p.topology == Topology::Triangles)
+    }
+}
+
+fn alpha(m: &mut Material, edit: &MaterialEdit) {
+    set(&mut m.base_color[3], edit.opacity);
+    match edit.alpha_mode {
+        Some(AlphaChoice::Opaque) => m.alpha_mode = AlphaMode::Opaque,
+        Some(AlphaChoice::Blend) => m.alpha_mode = AlphaMode::Blend,
+        Some(AlphaChoice::Mask) if !matches!(m.alpha_mode, AlphaMode::Mask { .. }) => {
+            m.alpha_mode = AlphaMode::Mask { cutoff: CUTOFF };
+        }
+        // What becomes translucent is drawn so.
+        None if m.alpha_mode == AlphaMode::Opaque && edit.opacity.is_some_and(|o| o < 1.0) => {
+            m.alpha_mode = AlphaMode::Blend;
+        }
+        _ => {}
+    }
+}
+
+/// Emission is colour times intensity. A model's intensity is what its emission has above 1.
+fn emission(m: &mut Material, edit: &MaterialEdit) {
+    let strength = m.emissive.into_iter().fold(1.0, f32::max);
+    let mut color = m.emissive.map(|c| c / strength);
+    set_color(&mut color, edit.emissive);
+    let strength = edit.emissive_intensity.map_or(strength, |i| i as f32);
+    m.emissive = color.map(|c| c * strength);
+}
+
+fn coat(m: &mut Material, edit: &MaterialEdit) {
+    if edit.clearcoat.is_none() && (edit.clearcoat_roughness.is_none() || m.clearcoat.is_none()) {
+        return;
+    }
+    let none = Clearcoat {
+        factor: 0.0,
+        texture: None,
+        roughness: 0.0,
+        roughness_texture: None,
+        normal_texture: None,
+        normal_scale: 1.0,
+    };
+    let coat = m.clearcoat.get_or_insert(none);
+    set(&mut coat.factor, edit.clearcoat);
+    set(&mut coat.roughness, edit.clearcoat_roughness);
+}
+
+/// glTF has one colour where three.js has a colour and a strength.
+fn sheen(m: &mut Material, edit: &MaterialEdit) {
+    if edit.sheen.is_none() && edit.sheen_color.is_none() && (edit.sheen_roughness.is_none() || m.sheen.is_none()) {
+        return;
+    }
+    let white = Sheen { color: [1.0; 3], color_texture: None, roughness: 1.0, roughness_texture: None };
+    let sheen = m.sheen.get_or_insert(white);
+    set_color(&mut sheen.color, edit.sheen_color);
+    if let Some(strength) = edit.sheen {
+        sheen.color = sheen.color.map(|c| c * strength as f32);
+    }
+    set(&mut sheen.roughness, edit.sheen_roughness);
+}
+
+fn film(m: &mut Material, edit: &MaterialEdit) {
+    if edit.iridescence.is_none() && (edit.iridescence_ior.is_none() || m.iridescence.is_none()) {
+        return;
+    }
+    let film = m.iridescence.get_or_insert(FILM);
+    set(&mut film.factor, edit.iridescence);
+    set(&mut film.ior, edit.iridescence_ior);
+}
+
+fn volume(m: &mut Material, edit: &MaterialEdit, tell: &mut dyn FnMut(&str)) {
+    let thickness = edit.thickness.map_or_else(|| m.volume.map_or(0.0, |v| v.thickness), |t| t as f32);
+    if thickness <= 0.0 {
+        if edit.attenuation_color.is_some() {
+            tell("attenuationColor has no effect: the surface has no thickness");
+        }
+        if let Some(volume) = m.volume.as_mut() {
+            volume.thickness = thickness;
+        }
+        return;
+    }
+    if edit.thickness.is_none() && edit.attenuation_color.is_none() {
+        return;
+    }
+    let clear =
+        Volume { thickness, thickness_texture: None, attenuation_distance: f32::INFINITY, attenuation_color: [1.0; 3] };
+    let volume = m.volume.get_or_insert(clear);
+    volume.thickness = thickness;
+    if let Some(color) = edit.attenuation_color {
+        volume.attenuation_color = linear(color).to_array();
+        // No distance can be given: where the model has none, light has the colour behind the whole thickness.
+        if !volume.attenuation_distance.is_finite() {
+            volume.attenuation_distance = thickness;
+        }
+    }
+}
+
+/// The back becomes the front.
+fn turn_inside_out(primitive: &mut plinth_model::Primitive) {
+    for triangle in primitive.indices.as_chunks_mut::<3>().0 {
+        triangle.swap(1, 2);
+    }
+    let negate = |n: &mut [f32; 3]| *n = n.map(|c| -c);
+    primitive.normals.iter_mut().for_each(negate);
+    primitive.tangents.iter_mut().for_each(|t| t[3] = -t[3]);
+    primitive.morph_targets.iter_mut().for_each(|target| target.normals.iter_mut().for_each(negate));
+}

@@ -1,0 +1,131 @@
+//! `wireframe`: the edges of triangles as thin bands, which are lit, cast shadows and move like any surface.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use glam::{DMat4, Vec3};
+use plinth_model::{Model, MorphTarget, Primitive, Topology};
+
+use crate::pose::Placed;
+use crate::shot::PosedPrimitive;
+
+/// Width of an edge in world units: two pixels of a standard render.
+const WIDTH: f32 = 0.004;
+/// Most edges that are drawn: each becomes eight vertices.
+const MAX_EDGES: usize = 400_000;
+
+/// Replaces the triangles of a material by their edges.
+/// Errors: how many edges there are, where they are too many.
+pub(crate) fn draw_edges(model: &mut Model, material: usize) -> Result<(), usize> {
+    let widths = object_widths(model, material);
+    let mut drawn = BTreeMap::new();
+    let mut count = 0;
+    for (place, width) in widths {
+        let primitive = &model.meshes[place.0].primitives[place.1];
+        let edges = edges(primitive);
+        count += edges.len();
+        if count > MAX_EDGES {
+            return Err(count);
+        }
+        drawn.insert(place, bands(primitive, &edges, width * 0.5));
+    }
+    for ((mesh, index), bands) in drawn {
+        model.meshes[mesh].primitives[index] = bands;
+    }
+    let m = &mut model.materials[material];
+    m.double_sided = true;
+    // Bands have no tangents.
+    (m.normal_texture, m.anisotropy) = (None, None);
+    if let Some(coat) = &mut m.clearcoat {
+        coat.normal_texture = None;
+    }
+    Ok(())
+}
+
+/// For each primitive of a material, by mesh and place in it, the width of its edges in its own units.
+fn object_widths(model: &Model, material: usize) -> BTreeMap<(usize, usize), f32> {
+    let hidden = vec![false; model.nodes.len()];
+    let posed = Placed { model, hidden: &hidden, world_from_model: DMat4::IDENTITY }.pose(None);
+    let all = |list: &[PosedPrimitive]| extent(list.iter().flat_map(|p| p.positions.iter().copied()));
+    let span = all(&posed).max_element().max(f32::MIN_POSITIVE);
+    let mut out = BTreeMap::new();
+    for one in &posed {
+        let Some(mesh) = model.nodes[one.node].mesh else { continue };
+        let primitive = &model.meshes[mesh].primitives[one.primitive];
+        if primitive.material != material || primitive.topology != Topology::Triangles {
+            continue;
+        }
+        let own = extent(primitive.positions.iter().map(|p| Vec3::from(*p))).length();
+        let seen = extent(one.positions.iter().copied()).length();
+        if seen > 0.0 {
+            // The first place where the mesh is drawn says how large it is.
+            out.entry((mesh, one.primitive)).or_insert(0.5 * WIDTH * span * own / seen);
+        }
+    }
+    out
+}
+
+fn extent(points: impl Iterator<Item = Vec3>) -> Vec3 {
+    let start = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+    let (min, max) = points.fold(start, |(min, max), p| (min.min(p), max.max(p)));
+    (max - min).max(Vec3::ZERO)
+}
+
+/// Each edge once, vertices at one place being one.
+fn edges(primitive: &Primitive) -> Vec<[u32; 2]> {
+    let mut ids: BTreeMap<[u32; 3], u32> = BTreeMap::new();
+    let mut first = |v: u32| {
+        let place = (Vec3::from(primitive.positions[v as usize]) + Vec3::ZERO).to_array().map(f32::to_bits);
+        *ids.entry(place).or_insert(v)
+    };
+    let mut out = BTreeSet::new();
+    for triangle in primitive.indices.as_chunks::<3>().0 {
+        let [a, b, c] = triangle.map(&mut first);
+        for (from, to) in [(a, b), (b, c), (c, a)] {
+            if from != to {
+                out.insert([from.min(to), from.max(to)]);
+            }
+        }
+    }
+    out.into_iter().collect()
+}
+
+/// Two crossed bands along each edge: one in the surface, one upright on it.
+fn bands(primitive: &Primitive, edges: &[[u32; 2]], half: f32) -> Primitive {
+    let mut out = Primitive { topology: Topology::Triangles, material: primitive.material, ..Primitive::default() };
+    out.uvs = vec![Vec::new(); primitive.uvs.len()];
+    out.morph_targets = vec![MorphTarget::default(); primitive.morph_targets.len()];
+    let position = |v: u32| Vec3::from(primitive.positions[v as usize]);
+    let normal = |v: u32| primitive.normals.get(v as usize).map_or(Vec3::Y, |n| Vec3::from(*n));
+    for [a, b] in edges {
+        let along = (position(*b) - position(*a)).normalize_or(Vec3::X);
+        let up = (normal(*a) + normal(*b)).reject_from_normalized(along).normalize_or(along.any_orthonormal_vector());
+        let across = along.cross(up);
+        for (shift, facing) in [(across, up), (up, across)] {
+            let start = out.positions.len() as u32;
+            for (v, side) in [(*a, -half), (*b, -half), (*b, half), (*a, half)] {
+                copy(primitive, v as usize, &mut out);
+                out.positions.push((position(v) + shift * side).to_array());
+                out.normals.push(facing.to_array());
+            }
+            // Counter-clockwise where `facing` points: along × shift is −up for the first band, across for the second.
+            let turned = along.cross(shift).dot(facing) < 0.0;
+            let corners = if turned { [0, 2, 1, 0, 3, 2] } else { [0, 1, 2, 0, 2, 3] };
+            out.indices.extend(corners.map(|i| start + i));
+        }
+    }
+    out
+}
+
+/// Everything of a vertex but its place and normal.
+fn copy(from: &Primitive, v: usize, to: &mut Primitive) {
+    for (to, from) in to.uvs.iter_mut().zip(&from.uvs) {
+        to.extend(from.get(v));
+    }
+    to.colors.extend(from.colors.get(v));
+    to.joints.extend(from.joints.get(v));
+    to.weights.extend(from.weights.get(v));
+    for (to, from) in to.morph_targets.iter_mut().zip(&from.morph_targets) {
+        to.positions.extend(from.positions.get(v));
+        to.normals.extend(from.normals.get(v));
+    }
+}

@@ -1,0 +1,134 @@
+//! Decals as geometry: they move, hide and fade with what they lie on.
+
+use std::collections::BTreeMap;
+use std::io::Cursor;
+use std::sync::Arc;
+
+use glam::{Vec2, Vec3};
+use plinth_model::Model;
+use plinth_scene::{PosedPrimitive, Scene, SceneAssets, SceneError, build_scene};
+use serde_json::{Value, json};
+
+use crate::models::{arm, cuboid, model_of, morphing, primitive, settings, sliding};
+
+fn image(alpha: u8) -> Vec<u8> {
+    let mut bytes = Cursor::new(Vec::new());
+    let picture = image::RgbaImage::from_pixel(4, 4, image::Rgba([200, 10, 10, alpha]));
+    picture.write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+    bytes.into_inner()
+}
+
+/// A scene with one decal of these fields.
+fn stuck(model: Model, decal: &Value, more: &Value) -> Scene {
+    let mut all = json!({
+        "id": "logo", "imageAssetId": "logo", "position": [0, 0, 0], "normal": [0, 0, 0], "euler": [0, 0, 0], "size": 0.5,
+    });
+    all.as_object_mut().unwrap().extend(decal.as_object().unwrap().clone());
+    let mut json = more.clone();
+    json["decals"] = json!([all]);
+    let images = BTreeMap::from([("logo".to_owned(), image(255))]);
+    build_scene(Arc::new(model), &settings(&json), SceneAssets { environment: None, images: &images }).unwrap()
+}
+
+/// The decal's surface: the last thing that is drawn.
+fn decal_of(scene: &Scene, time: Option<f32>) -> PosedPrimitive {
+    scene.pose(time).pop().unwrap()
+}
+
+fn middle(posed: &PosedPrimitive) -> Vec3 {
+    let start = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+    let (min, max) = posed.positions.iter().fold(start, |(min, max), p| (min.min(*p), max.max(*p)));
+    (min + max) * 0.5
+}
+
+/// A square of half side 1 that faces +Z, finely divided.
+fn sheet() -> Model {
+    let at = |i: u32| i as f32 / 10.0 - 1.0;
+    let mut part = primitive((0..21 * 21).map(|i| [at(i % 21), at(i / 21), 0.0]).collect());
+    let quads = (0..20 * 20).map(|i| i / 20 * 21 + i % 20);
+    part.indices = quads.flat_map(|a| [a, a + 1, a + 22, a, a + 22, a + 21]).collect();
+    model_of(vec![part])
+}
+
+#[test]
+fn a_decal_lies_just_above_the_surface_where_it_was_put() {
+    let scene = stuck(sheet(), &json!({"position": [0.33, -0.21, 0]}), &json!({}));
+    let decal = decal_of(&scene, None);
+    assert!((middle(&decal).truncate() - Vec2::new(0.33, -0.21)).length() < 1e-4, "{}", middle(&decal));
+    assert!(decal.positions.iter().all(|p| (5e-4..0.01).contains(&p.z)), "above it, but hardly");
+    let primitive = &scene.model.meshes.last().unwrap().primitives[0];
+    let uvs = &primitive.uvs[1];
+    for (p, uv) in decal.positions.iter().zip(uvs) {
+        let expected = Vec2::new((p.x - 0.33) / 0.5 + 0.5, 0.5 - (p.y + 0.21) / 0.5);
+        assert!((Vec2::from(*uv) - expected).length() < 1e-3, "{uv:?} at {p}");
+    }
+    assert!(scene.model.materials[primitive.material].overlay && scene.warnings.is_empty());
+}
+
+#[test]
+fn turning_and_moving_the_model_takes_the_decal_along() {
+    let more = json!({"panX": 90, "translateY": 0.5});
+    let decal = decal_of(&stuck(sheet(), &json!({"position": [0.5, 0, 0]}), &more), None);
+    assert!((middle(&decal) - Vec3::new(0.0, 0.5, -0.5)).length() < 0.02, "{}", middle(&decal));
+}
+
+#[test]
+fn a_decal_follows_nodes_skins_and_morph_targets() {
+    let slides = sliding(sheet(), 0.0, 2.0, 2.0);
+    let scene = stuck(slides, &json!({"position": [-0.5, 0, 0]}), &json!({"animation": "slide", "length": 1}));
+    let (first, later) = (scene.pose(Some(0.0)), scene.pose(Some(0.5)));
+    let shift = |i: usize| later[i].positions[0] - first[i].positions[0];
+    assert!((shift(0) - shift(1)).length() < 1e-5 && shift(0).x > 0.3);
+
+    let pulled = stuck(
+        morphing(),
+        &json!({"position": [-0.9, -0.9, 0], "size": 0.4}),
+        &json!({"animation": "pull", "length": 1}),
+    );
+    let moved = middle(&decal_of(&pulled, Some(1.0))) - middle(&decal_of(&pulled, Some(0.0)));
+    assert!(moved.x < -0.3, "{moved}");
+
+    let bends =
+        stuck(arm(), &json!({"position": [-0.5, 0.9, 0], "size": 0.3}), &json!({"animation": "bend", "length": 1}));
+    let (straight, bent) = (bends.pose(Some(0.0)), bends.pose(Some(1.0)));
+    // Bent to the right within its clip, the arm stands at the left of its bounds.
+    let tip = |posed: &[PosedPrimitive]| posed[0].positions[8];
+    let apart = |posed: &[PosedPrimitive]| middle(&posed[1]).distance(tip(posed));
+    assert!((apart(&straight) - apart(&bent)).abs() < 0.05, "it stays at the tip");
+    assert!(bends.moving(&bent) == [true, true]);
+}
+
+#[test]
+fn what_a_decal_lies_on_hides_it() {
+    let hidden = stuck(sheet(), &json!({}), &json!({}));
+    assert_eq!(hidden.pose(None).len(), 2);
+    let names: Vec<&str> = hidden.model.nodes.iter().map(|n| n.name.as_str()).collect();
+    assert_eq!(names, ["part", "part"], "hiddenMeshNames takes both");
+}
+
+#[test]
+fn only_what_faces_the_decal_takes_it_unless_nothing_does() {
+    let mut cube = cuboid([-1.0; 3], [1.0; 3]);
+    // Front and back, both looking out.
+    cube.meshes[0].primitives[0].indices = vec![4, 5, 7, 4, 7, 6, 0, 3, 1, 0, 2, 3];
+    let through = json!({"size": 3, "imageAspect": 1});
+    let sides = |normal: [f64; 3]| {
+        let mut decal = through.clone();
+        decal["normal"] = json!(normal);
+        let decal = decal_of(&stuck(cube.clone(), &decal, &json!({})), None);
+        (decal.positions.iter().any(|p| p.z > 0.5), decal.positions.iter().any(|p| p.z < -0.5))
+    };
+    assert_eq!(sides([0.0, 0.0, 1.0]), (true, false));
+    assert_eq!(sides([0.0, 0.0, -1.0]), (false, true));
+    assert_eq!(sides([0.0, 0.0, 0.0]), (true, true));
+}
+
+#[test]
+fn an_image_that_is_not_there_fails_and_says_which() {
+    let decal =
+        json!({"id": "a", "imageAssetId": "gone", "position": [0,0,0], "normal": [0,0,1], "euler": [0,0,0], "size": 1});
+    let error = build_scene(sheet().into(), &settings(&json!({"decals": [decal]})), None).unwrap_err();
+    assert_eq!(error, SceneError::NoSuchAsset { id: "gone".into() });
+    let error = build_scene(sheet().into(), &settings(&json!({"bgImageId": "wall"})), None).unwrap_err();
+    assert_eq!(error, SceneError::NoSuchAsset { id: "wall".into() });
+}

@@ -1,0 +1,111 @@
+//! Images that settings name: `--asset`, `--bg-image` and `--decal`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use clap::{Arg, ArgAction, ArgMatches};
+use glam::{DQuat, DVec3, EulerRot};
+use plinth_spec::RenderSettings;
+use serde_json::{Map, Value, json};
+
+use super::Usage;
+
+/// Asset id of `--bg-image`.
+const BACKGROUND: &str = "bg-image";
+
+/// The flags.
+pub(crate) fn args() -> Vec<Arg> {
+    let list =
+        |name: &'static str, value: &'static str| Arg::new(name).long(name).value_name(value).action(ArgAction::Append);
+    vec![
+        list("asset", "ID=FILE")
+            .help("Image (PNG, JPEG, WebP) for an id that the settings name: bgImageId, imageAssetId, mapAssetId"),
+        Arg::new(BACKGROUND).long(BACKGROUND).value_name("FILE").help("Image behind the model; sets bgImageId"),
+        list("decal", "FILE@X,Y,Z,SIZE[,YAW[,PITCH[,ROLL]]]")
+            .help("Image stuck onto the model; adds to decals")
+            .long_help(
+                "Image stuck onto the model; adds to decals. X,Y,Z is its middle in units of the model, which is centred \
+                 and 2 units long; SIZE its longer side. It faces +Z, turned by YAW about the vertical, then tilted by \
+                 PITCH, then rolled, in degrees.",
+            ),
+    ]
+}
+
+/// Adds what the flags say to the settings.
+/// Errors: [`Usage`].
+pub(crate) fn set(args: &ArgMatches, members: &mut Map<String, Value>) -> Result<()> {
+    if args.contains_id(BACKGROUND) {
+        members.insert("bgImageId".to_owned(), Value::from(BACKGROUND));
+    }
+    let flags = args.get_many::<String>("decal").into_iter().flatten();
+    let decals = flags.enumerate().map(|(i, text)| decal(i, text)).collect::<Result<Vec<_>>>()?;
+    if !decals.is_empty() {
+        match members.entry("decals").or_insert_with(|| json!([])) {
+            Value::Array(list) => list.extend(decals),
+            _ => return Err(Usage("decals must be a list".to_owned()).into()),
+        }
+    }
+    Ok(())
+}
+
+/// Asset id of the n-th `--decal`.
+fn decal_id(number: usize) -> String {
+    format!("decal-{}", number + 1)
+}
+
+/// File and place of a `--decal`.
+fn parts(text: &str) -> Result<(&str, Vec<f64>)> {
+    let wrong = || Usage(format!("--decal takes FILE@X,Y,Z,SIZE[,YAW[,PITCH[,ROLL]]], not '{text}'"));
+    let (file, place) = text.rsplit_once('@').ok_or_else(wrong)?;
+    let numbers: Vec<f64> = place.split(',').map(|n| n.trim().parse().ok()).collect::<Option<_>>().ok_or_else(wrong)?;
+    if file.is_empty() || !(4..=7).contains(&numbers.len()) {
+        return Err(wrong().into());
+    }
+    Ok((file, numbers))
+}
+
+fn decal(number: usize, text: &str) -> Result<Value> {
+    let (_, numbers) = parts(text)?;
+    let angle = |i: usize| numbers.get(i).copied().unwrap_or(0.0).to_radians();
+    let turn = DQuat::from_euler(EulerRot::YXZ, angle(4), angle(5), angle(6));
+    let (x, y, z) = turn.to_euler(EulerRot::XYZ);
+    Ok(json!({
+        "id": decal_id(number),
+        "imageAssetId": decal_id(number),
+        "position": numbers[..3],
+        "normal": (turn * DVec3::Z).to_array(),
+        "euler": [x, y, z],
+        "size": numbers[3],
+    }))
+}
+
+/// Reads all files.
+/// Errors: one that cannot be read; [`Usage`] for an image that the settings name and no flag gives.
+pub(crate) fn read(args: &ArgMatches, settings: &RenderSettings) -> Result<BTreeMap<String, Vec<u8>>> {
+    let mut files: Vec<(String, &str)> = Vec::new();
+    for text in args.get_many::<String>("asset").into_iter().flatten() {
+        let (id, file) = text
+            .split_once('=')
+            .filter(|(id, file)| !id.is_empty() && !file.is_empty())
+            .ok_or_else(|| Usage(format!("--asset takes ID=FILE, not '{text}'")))?;
+        files.push((id.to_owned(), file));
+    }
+    files.extend(args.get_one::<String>(BACKGROUND).map(|file| (BACKGROUND.to_owned(), file.as_str())));
+    for (i, text) in args.get_many::<String>("decal").into_iter().flatten().enumerate() {
+        files.push((decal_id(i), parts(text)?.0));
+    }
+    let wanted = settings.background().image.iter().chain(settings.decals().iter().map(|d| &d.image));
+    for id in wanted {
+        if !files.iter().any(|(known, _)| known == id) {
+            return Err(Usage(format!("the settings name the image '{id}'; give its file: --asset {id}=FILE")).into());
+        }
+    }
+    files
+        .into_iter()
+        .map(|(id, file)| {
+            let bytes = std::fs::read(Path::new(file)).with_context(|| format!("{file} cannot be read"))?;
+            Ok((id, bytes))
+        })
+        .collect()
+}

@@ -1,0 +1,69 @@
+//! Images that settings name.
+
+use crate::{Place, plinth, text};
+
+/// Left half one colour, right half another.
+fn halves(place: &Place, name: &str, left: [u8; 3], right: [u8; 3]) -> String {
+    let picture = image::RgbImage::from_fn(320, 180, |x, _| image::Rgb(if x < 160 { left } else { right }));
+    picture.save(place.file(name)).unwrap();
+    place.file(name)
+}
+
+fn still(place: &Place, more: &[&str]) -> image::RgbImage {
+    let (model, out) = (place.file("cube.glb"), place.file("out.png"));
+    let mut args = vec!["render", &model, "-o", &out, "--quality", "share", "--length", "0.1", "--shadows", "false"];
+    args.extend(more);
+    let done = plinth(&args);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    image::open(&out).unwrap().into_rgb8()
+}
+
+#[test]
+fn a_background_image_is_behind_the_model_and_goes_before_colour_and_gradient() {
+    let place = Place::new();
+    let wall = halves(&place, "wall.png", [200, 30, 40], [10, 60, 220]);
+    let gradient = r##"{"bgColor": "#00ff00", "bgGradient": {"stops": [{"color": "#00ff00"}, {"color": "#ffff00"}], "angle": 0}}"##;
+    let picture = still(&place, &["--bg-image", &wall, "--settings", gradient]);
+    assert_eq!((picture.get_pixel(5, 5).0, picture.get_pixel(954, 530).0), ([200, 30, 40], [10, 60, 220]));
+    let picture = still(&place, &["--bg-image", &wall, "--aspect", "1:1", "--bg-align", "right"]);
+    assert_eq!(picture.get_pixel(535, 5).0, [10, 60, 220]);
+    let picture = still(&place, &["--settings", gradient]);
+    assert_eq!((picture.get_pixel(480, 539).0, picture.get_pixel(480, 0).0), ([0, 255, 0], [255, 255, 0]));
+}
+
+#[test]
+fn a_decal_is_on_the_model_where_the_flag_says() {
+    let place = Place::new();
+    let logo = halves(&place, "logo.png", [255, 0, 255], [255, 0, 255]);
+    let magenta =
+        |picture: &image::RgbImage| picture.pixels().filter(|p| p.0[0] > 90 && p.0[2] > 90 && p.0[1] < 40).count();
+    assert_eq!(magenta(&still(&place, &[])), 0);
+    let front = format!("{logo}@0,0,1,0.8");
+    assert!(magenta(&still(&place, &["--decal", &front])) > 1000);
+    let back = format!("{logo}@0,0,-1,0.8,180");
+    assert_eq!(magenta(&still(&place, &["--decal", &back])), 0, "the back is not seen");
+}
+
+#[test]
+fn what_is_not_given_is_wrong_usage_and_what_is_no_image_is_named() {
+    let place = Place::new();
+    let (model, out) = (place.file("cube.glb"), place.file("out.png"));
+    let refused = |more: &[&str]| {
+        let mut args = vec!["render", &model, "-o", &out];
+        args.extend(more);
+        let done = plinth(&args);
+        (done.status.code(), text(&done.stderr))
+    };
+    let (code, words) = refused(&["--settings", r#"{"bgImageId": "wall"}"#]);
+    assert!(code == Some(2) && words.contains("--asset wall=FILE"), "{words}");
+    let (code, words) = refused(&["--env-id", "garden"]);
+    assert!(code == Some(2) && words.contains("--env"), "{words}");
+    for wrong in ["logo.png", "logo.png@1,2", "@1,2,3,4", "logo.png@1,2,x,4"] {
+        let (code, words) = refused(&["--decal", wrong]);
+        assert!(code == Some(2) && words.contains("FILE@X,Y,Z,SIZE"), "{words}");
+    }
+    let (code, words) = refused(&["--bg-image", &model]);
+    assert!(code == Some(1) && words.contains("not a PNG, JPEG or WebP") && !words.contains("cube.glb:"), "{words}");
+    let (code, words) = refused(&["--bg-image", "nowhere.png"]);
+    assert!(code == Some(1) && words.contains("nowhere.png cannot be read"), "{words}");
+}
