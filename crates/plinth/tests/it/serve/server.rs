@@ -22,12 +22,7 @@ pub(crate) struct Place {
 impl Place {
     /// SQLite and files.
     pub(crate) fn alone() -> Self {
-        Self {
-            folder: TempDir::with_prefix("plinth-serve-").unwrap(),
-            variables: Vec::new(),
-            postgres: None,
-            s3: None,
-        }
+        Self { folder: TempDir::with_prefix("plinth-serve-").unwrap(), variables: Vec::new(), postgres: None, s3: None }
     }
 
     /// PostgreSQL and S3.
