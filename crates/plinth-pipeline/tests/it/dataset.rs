@@ -30,7 +30,6 @@ fn job(model: Vec<u8>, path: PathBuf, views: DatasetViews) -> Job {
         ffmpeg: PathBuf::from("ffmpeg"),
         hash_frames: false,
         time_passes: false,
-        watermark: false,
     }
 }
 
