@@ -6,7 +6,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export PLINTH ?= $(or $(CARGO_TARGET_DIR),target)/debug/plinth
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test lint fuzz bench fidelity generate
+.PHONY: help setup build demo serve test lint fuzz bench fidelity generate
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,6 +22,9 @@ demo: build ## render a sample model to demo-output/
 	$(PLINTH) render fixtures/models/flight_helmet.glb -o demo-output/helmet.mp4 --all --quality share --length 4
 	@echo
 	@echo "The video is $(CURDIR)/demo-output/helmet.mp4"
+
+serve: build ## serve the HTTP interface on this machine (ARGS="--listen 0.0.0.0:8080")
+	$(PLINTH) serve $(ARGS)
 
 test: setup ## run all tests
 	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --workspace; \
@@ -43,5 +46,5 @@ bench: build ## measure milliseconds per frame (MODELS="a.glb b.glb", TIERS="sha
 fidelity: build ## draw reference scenes for scoring (SCENES=folder, OUT=folder)
 	@python3 bench/fidelity.py $(if $(SCENES),"$(SCENES)" "$(or $(OUT),bench-output/fidelity)",--help)
 
-generate: build ## rewrite the settings table in README.md
+generate: build ## rewrite the tables in README.md and docs/operations.md
 	@scripts/generate.sh

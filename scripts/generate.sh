@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Rewrites the settings table in README.md from the program.
-# usage: scripts/generate.sh [--check]    --check: change nothing, fail when the table is stale
+# Rewrites the tables that come from the program: settings in README.md, configuration in docs/operations.md.
+# usage: scripts/generate.sh [--check]    --check: change nothing, fail when a table is stale
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,19 +12,30 @@ fi
 table=$(mktemp)
 fresh=$(mktemp)
 trap 'rm -f "$table" "$fresh"' EXIT
+stale=0
+
+rewrite() { # FILE MARK: what lies between <!-- MARK --> and <!-- /MARK --> becomes $table
+    awk -v table="$table" -v mark="$2" '
+        $0 == "<!-- " mark " -->"  { print; while ((getline line < table) > 0) print line; inside = 1; begun = 1; next }
+        $0 == "<!-- /" mark " -->" { inside = 0; ended = begun }
+        !inside                    { print }
+        END                        { if (!ended) exit 1 }
+    ' "$1" >"$fresh" || { echo "generate: $1 lacks its markers <!-- $2 --> and <!-- /$2 -->" >&2; exit 1; }
+    if cmp -s "$fresh" "$1"; then
+        echo "generate: $1 is up to date"
+    elif [[ $check == yes ]]; then
+        echo "generate: the table '$2' in $1 is stale; run make generate" >&2
+        stale=1
+    else
+        cat "$fresh" >"$1"
+        echo "generate: $1 rewritten"
+    fi
+}
+
+check=no
+[[ ${1:-} == --check ]] && check=yes
 "$plinth" settings >"$table"
-awk -v table="$table" '
-    $0 == "<!-- settings -->"  { print; while ((getline line < table) > 0) print line; inside = 1; begun = 1; next }
-    $0 == "<!-- /settings -->" { inside = 0; ended = begun }
-    !inside                    { print }
-    END                        { if (!ended) exit 1 }
-' README.md >"$fresh" || { echo "generate: README.md lacks its markers <!-- settings --> and <!-- /settings -->" >&2; exit 1; }
-if cmp -s "$fresh" README.md; then
-    echo "generate: README.md is up to date"
-elif [[ ${1:-} == --check ]]; then
-    echo "generate: the settings table in README.md is stale; run make generate" >&2
-    exit 1
-else
-    cat "$fresh" >README.md
-    echo "generate: README.md rewritten"
-fi
+rewrite README.md settings
+"$plinth" settings --configuration >"$table"
+rewrite docs/operations.md configuration
+exit "$stale"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what Plinth needs beside Rust: ffmpeg, a Vulkan driver, a C and C++ compiler; for tests, PostgreSQL.
+# Installs what Plinth needs beside Rust: ffmpeg, a Vulkan driver, a C and C++ compiler; for tests, PostgreSQL and Python.
 # Only what is missing, and only with apt-get (Debian, Ubuntu); elsewhere it says what is needed.
 set -euo pipefail
 
@@ -30,8 +30,9 @@ fi
 
 packages=()
 lacking=()
-need() { # PACKAGE WORDS
-    packages+=("$1")
+need() { # PACKAGES WORDS
+    # shellcheck disable=SC2206  # words, one a package
+    packages+=($1)
     lacking+=("$2")
 }
 if ! have ffmpeg || ! have ffprobe; then need ffmpeg "ffmpeg with ffprobe"; fi
@@ -40,6 +41,9 @@ if ! has_vulkan_driver; then need mesa-vulkan-drivers "a Vulkan driver"; fi
 if ! have cc; then need gcc "a C compiler (cc)"; fi
 if ! have initdb && ! compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null; then
     need postgresql "PostgreSQL, for tests"
+fi
+if ! python3 -c 'import numpy, PIL' >/dev/null 2>&1; then
+    need "python3-numpy python3-pil" "Python with numpy and pillow, for tests"
 fi
 if ! have c++; then need g++ "a C++ compiler (c++)"; fi
 

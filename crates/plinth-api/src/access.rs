@@ -10,7 +10,9 @@ use plinth_service::{Allowance, Meter, ServiceError};
 use plinth_spec::wire::Scope;
 
 use crate::error::ApiError;
+use crate::patience::Courtesy;
 use crate::state::Api;
+use crate::trace::LetIn;
 
 static LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 static REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
@@ -22,6 +24,10 @@ pub(crate) async fn let_in(State(api): State<Api>, mut request: Request, next: N
         Ok(caller) => caller,
         Err(error) => return ApiError::from(error).into_response(),
     };
+    if let Some(courtesy) = request.extensions().get::<Courtesy>() {
+        courtesy.extend();
+    }
+    let let_in = LetIn::of(&caller);
     let allowance = match api.service.count_request(&caller.token_id, Meter::Requests).await {
         Ok(allowance) => allowance,
         Err(error) => return ApiError::from(error).into_response(),
@@ -34,6 +40,7 @@ pub(crate) async fn let_in(State(api): State<Api>, mut request: Request, next: N
         Err(error) => ApiError::from(error).into_response(),
     };
     say(allowance, response.headers_mut());
+    response.extensions_mut().insert(let_in);
     response
 }
 

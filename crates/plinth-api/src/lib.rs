@@ -6,12 +6,16 @@ mod extract;
 mod file;
 mod local_link;
 mod openapi;
+mod patience;
 mod refusals;
-mod request_id;
 mod router;
+mod serve;
 mod state;
+mod steady;
+mod trace;
 mod v1;
 
 pub use openapi::document;
 pub use router::router;
+pub use serve::{ServeOptions, serve};
 pub use state::Api;

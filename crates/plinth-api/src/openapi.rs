@@ -1,7 +1,8 @@
 //! The description of the interface, made from its code.
 
-use plinth_spec::ErrorCode;
 use plinth_spec::wire::ErrorBody;
+use plinth_spec::{ErrorCode, settings};
+use serde_json::{Value, json};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{
@@ -13,7 +14,25 @@ use crate::refusals::refusals;
 use crate::v1;
 
 /// The OpenAPI 3.1 document.
-pub fn document() -> OpenApi {
+pub fn document() -> Value {
+    let mut document = json!(described());
+    if let Some(paths) = document["paths"].as_object_mut() {
+        // The rest of a path is a parameter as any other there.
+        *paths = std::mem::take(paths).into_iter().map(|(path, item)| (path.replace("{*", "{"), item)).collect();
+    }
+    // The settings have a schema of their own, with rules that the macros cannot write.
+    for (name, mut schema) in
+        [("RenderSettings", settings::schema()), ("EchoedRenderSettings", settings::echoed_schema())]
+    {
+        if let Some(members) = schema.as_object_mut() {
+            members.remove("$schema");
+        }
+        document["components"]["schemas"][name] = schema;
+    }
+    document
+}
+
+fn described() -> OpenApi {
     let (_router, mut guarded) = v1::guarded().split_for_parts();
     for (path, item) in &mut guarded.paths.paths {
         let operations =

@@ -9,8 +9,9 @@ use crate::access::let_in;
 use crate::error::{method_not_allowed, not_found, panicked};
 use crate::local_link::{get_file, put_file};
 use crate::openapi::document;
-use crate::request_id::with_request_id;
+use crate::patience::patient;
 use crate::state::Api;
+use crate::trace::traced;
 use crate::v1;
 
 /// All addresses of the interface: `/v1`, the same under the legacy base `/api/v1`, and signed links.
@@ -29,6 +30,7 @@ pub fn router(api: &Api) -> Router {
         // Each body has a bound of its own kind, which its reader holds.
         .layer(DefaultBodyLimit::disable())
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(middleware::from_fn(with_request_id))
+        .layer(middleware::from_fn(patient))
+        .layer(middleware::from_fn(traced))
         .with_state(api.clone())
 }

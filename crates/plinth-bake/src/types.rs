@@ -95,6 +95,22 @@ pub struct RefineOptions {
     pub samples: usize,
 }
 
+impl RefineOptions {
+    /// Finer, where the shading of crevices and contacts is asked for.
+    #[must_use]
+    pub fn finer(self) -> Self {
+        Self {
+            shortest_edge: 0.6 * self.shortest_edge,
+            least_error: 0.6 * self.least_error,
+            least_area: 0.4 * self.least_area,
+            max_edges: 2 * self.max_edges,
+            max_vertices: 2 * self.max_vertices,
+            samples: 2 * self.samples,
+            ..self
+        }
+    }
+}
+
 impl Default for RefineOptions {
     fn default() -> Self {
         Self {
@@ -125,6 +141,21 @@ pub struct BakedVertex {
     /// Radiance of what blocks the environment, as seen in a direction (0 where nothing does), as its luminance over
     /// directions in the form of `visibility`. Its colour is that of `indirect`.
     pub blocked: [f32; 4],
+}
+
+impl BakedVertex {
+    /// With what closes the environment off counted `times` over: light becomes the share that arrives to that power, so
+    /// that an open place stays as it is. 1 changes nothing.
+    pub fn occluded(self, times: f32) -> Self {
+        let open = (self.direct.element_sum() / 3.0).clamp(0.0, 1.0);
+        let less = open.powf(times - 1.0).min(4.0);
+        Self {
+            direct: self.direct * less,
+            indirect: self.indirect * less,
+            visibility: self.visibility.map(|v| v * less),
+            blocked: self.blocked.map(|v| v * less),
+        }
+    }
 }
 
 impl Default for BakedVertex {
@@ -164,6 +195,19 @@ pub struct BakeOptions {
     pub max_samples: usize,
     /// Times that light is reflected.
     pub bounces: usize,
+}
+
+impl BakeOptions {
+    /// Three times the rays, where the shading of crevices and contacts is asked for.
+    #[must_use]
+    pub const fn finer(self) -> Self {
+        Self {
+            ray_budget: 3 * self.ray_budget,
+            min_samples: 3 * self.min_samples,
+            max_samples: 2 * self.max_samples,
+            ..self
+        }
+    }
 }
 
 impl Default for BakeOptions {

@@ -2,7 +2,7 @@
 //! has lost its lease changes nothing any more.
 
 use plinth_spec::FailureCode;
-use plinth_spec::id::{ModelId, RenderId};
+use plinth_spec::id::RenderId;
 use plinth_spec::state::{HlsStatus, RenderStatus};
 
 use crate::renders::{Render, columns, render};
@@ -36,7 +36,7 @@ macro_rules! claim {
         concat!(
             "WITH picked AS MATERIALIZED (SELECT id FROM renders WHERE ",
             $pick,
-            " AND deleted_at IS NULL AND ($5 IS NULL OR model_id = $5) ORDER BY created_at, id LIMIT 1",
+            " AND deleted_at IS NULL AND ($5 IS NULL OR (model_id = $5 AND frames_sha256 = $6)) ORDER BY created_at, id LIMIT 1",
             $lock,
             ") UPDATE renders SET ",
             $set,
@@ -67,17 +67,18 @@ macro_rules! claim_hls {
     };
 }
 
-/// Takes the render that has waited longest; only one of a model when it is given.
-pub async fn claim(tx: &mut Tx, lease: &Lease, model: Option<&ModelId>, now: i64) -> Result<Option<Render>> {
+/// Takes the render that has waited longest; only one with the frames of another when that is given.
+pub async fn claim(tx: &mut Tx, lease: &Lease, like: Option<&Render>, now: i64) -> Result<Option<Render>> {
     let sql = Sql { sqlite: claim_render!(""), postgres: claim_render!(" FOR UPDATE SKIP LOCKED") };
-    let params = params![lease.token.as_str(), lease.until, lease.worker.as_str(), now, model];
+    let (model, frames) = (like.map(|render| &render.model_id), like.map(|render| render.frames_sha256.as_str()));
+    let params = params![lease.token.as_str(), lease.until, lease.worker.as_str(), now, model, frames];
     tx.fetch_optional(sql, params).await?.as_ref().map(render).transpose()
 }
 
 /// Takes the finished render that has waited longest for its packaging.
 pub async fn claim_packaging(tx: &mut Tx, lease: &Lease, now: i64) -> Result<Option<Render>> {
     let sql = Sql { sqlite: claim_hls!(""), postgres: claim_hls!(" FOR UPDATE SKIP LOCKED") };
-    let params = params![lease.token.as_str(), lease.until, lease.worker.as_str(), now, None::<&str>];
+    let params = params![lease.token.as_str(), lease.until, lease.worker.as_str(), now, None::<&str>, None::<&str>];
     tx.fetch_optional(sql, params).await?.as_ref().map(render).transpose()
 }
 

@@ -10,6 +10,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (3, "renders", include_str!("../migrations/0003_renders.sql")),
     (4, "assets", include_str!("../migrations/0004_assets.sql")),
     (5, "traffic", include_str!("../migrations/0005_traffic.sql")),
+    (6, "frames", include_str!("../migrations/0006_frames.sql")),
 ];
 
 /// All versions, in order.

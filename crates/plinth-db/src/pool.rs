@@ -25,11 +25,13 @@ const SQLITE_READERS: u32 = 4;
 pub struct DbOptions {
     /// Connections to PostgreSQL.
     pub postgres_connections: u32,
+    /// Whether a missing SQLite file is made, and tables are brought up to date.
+    pub may_change: bool,
 }
 
 impl Default for DbOptions {
     fn default() -> Self {
-        Self { postgres_connections: 16 }
+        Self { postgres_connections: 16, may_change: true }
     }
 }
 
@@ -45,22 +47,29 @@ enum Pools {
 }
 
 impl Db {
-    /// Opens `sqlite://FILE` or `postgres://…` and brings its tables up to date.
+    /// Opens `sqlite://FILE` or `postgres://…` and brings its tables up to date, where it may change them.
     /// Errors: a malformed address, a database that cannot be reached, tables of a newer version.
     pub async fn open(address: &str, options: DbOptions) -> Result<Self> {
         let pools = if let Some(path) = address.strip_prefix("sqlite://") {
-            open_sqlite(Path::new(path)).await?
+            open_sqlite(Path::new(path), options).await?
         } else if address.starts_with("postgres://") || address.starts_with("postgresql://") {
             open_postgres(address, options).await?
         } else {
             let scheme = address.split(':').next().unwrap_or_default();
             return Err(DbError::Address { problem: format!("'{scheme}' is not a known kind") });
         };
-        match &pools {
-            Pools::Sqlite { writer, .. } => migrator().run(writer).await?,
-            Pools::Postgres(pool) => migrator().run(pool).await?,
+        if options.may_change {
+            match &pools {
+                Pools::Sqlite { writer, .. } => migrator().run(writer).await?,
+                Pools::Postgres(pool) => migrator().run(pool).await?,
+            }
         }
         Ok(Self(pools))
+    }
+
+    /// Whether processes on several machines may use it at a time.
+    pub const fn is_shared(&self) -> bool {
+        matches!(self.0, Pools::Postgres(_))
     }
 
     /// A connection that reads.
@@ -96,21 +105,21 @@ impl Db {
     }
 }
 
-async fn open_sqlite(path: &Path) -> Result<Pools> {
+async fn open_sqlite(path: &Path, options: DbOptions) -> Result<Pools> {
     if path.as_os_str().is_empty() {
         return Err(DbError::Address { problem: "the file is missing".to_owned() });
     }
-    let options = SqliteConnectOptions::new()
+    let connect = SqliteConnectOptions::new()
         .filename(PathBuf::from(path))
-        .create_if_missing(true)
+        .create_if_missing(options.may_change)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .busy_timeout(PATIENCE)
         .foreign_keys(true);
-    let writer = SqlitePoolOptions::new().max_connections(1).acquire_timeout(PATIENCE).connect_with(options.clone());
+    let writer = SqlitePoolOptions::new().max_connections(1).acquire_timeout(PATIENCE).connect_with(connect.clone());
     let writer = writer.await?;
     let readers = SqlitePoolOptions::new().max_connections(SQLITE_READERS).acquire_timeout(PATIENCE);
-    let readers = readers.connect_lazy_with(options.pragma("query_only", "on"));
+    let readers = readers.connect_lazy_with(connect.pragma("query_only", "on"));
     Ok(Pools::Sqlite { writer, readers })
 }
 

@@ -15,6 +15,11 @@ pub async fn upsert(tx: &mut Tx, product: &Product) -> Result<()> {
     tx.execute(sql, params![p.id.as_str(), p.name.as_str(), credits, price, p.stripe_price_id.as_str()]).await.map(drop)
 }
 
+/// Removes all packs.
+pub async fn delete_all(tx: &mut Tx) -> Result<()> {
+    tx.execute("DELETE FROM products", params![]).await.map(drop)
+}
+
 /// All packs, the smallest first.
 pub async fn list(conn: &mut Conn) -> Result<Vec<Product>> {
     let sql = "SELECT id, name, credits, price_cents, price_reference FROM products ORDER BY credits, id";

@@ -25,6 +25,8 @@ pub struct Render {
     pub settings: String,
     /// Hex SHA-256 of the settings.
     pub settings_sha256: String,
+    /// Hex SHA-256 of what decides the frames of a model; empty: unknown.
+    pub frames_sha256: String,
     /// The idempotency key; empty for none.
     pub replay_key: String,
     /// Which one of equal renders of the same request.
@@ -76,7 +78,7 @@ pub struct RenderFilter {
 
 macro_rules! columns {
     () => {
-        "id, workspace_id, model_id, payer_id, settings, settings_sha256, replay_key, replay_ordinal, \
+        "id, workspace_id, model_id, payer_id, settings, settings_sha256, frames_sha256, replay_key, replay_ordinal, \
          is_system_preview, pool, credits, status, hls_status, failure_code, error_message, warnings, attempt, \
          hls_attempt, poster_attempt, files_attempt, files, created_at, updated_at"
     };
@@ -95,8 +97,8 @@ pub async fn insert(tx: &mut Tx, render: &Render) -> Result<()> {
     let r = render;
     let sql = "INSERT INTO renders (id, workspace_id, model_id, payer_id, settings, settings_sha256, replay_key, \
                replay_ordinal, is_system_preview, pool, credits, status, hls_status, warnings, attempt, hls_attempt, \
-               created_at, updated_at) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, 0, $15, $15)";
+               created_at, updated_at, frames_sha256) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, 0, $15, $15, $16)";
     let params = params![
         &r.id,
         &r.workspace_id,
@@ -113,6 +115,7 @@ pub async fn insert(tx: &mut Tx, render: &Render) -> Result<()> {
         r.hls_status.as_str(),
         r.warnings.as_str(),
         r.created_at,
+        r.frames_sha256.as_str(),
     ];
     tx.execute(sql, params).await.map(drop)
 }
@@ -210,12 +213,22 @@ pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<u64> {
     conn.fetch_one(concat!("SELECT count(*) AS n", filter!()), params).await?.count("n")
 }
 
-/// How many renders wait for a worker, and how many are held by one.
-pub async fn count_queue(conn: &mut Conn) -> Result<(u64, u64)> {
-    let waiting = "SELECT count(*) AS n FROM renders WHERE status IN ('pending', 'poster-done')";
-    let held = "SELECT count(*) AS n FROM renders WHERE lease_token IS NOT NULL";
-    let waiting = conn.fetch_one(waiting, params![]).await?.count("n")?;
-    Ok((waiting, conn.fetch_one(held, params![]).await?.count("n")?))
+/// How many renders are in each state before the last one: those that wait, and those that a worker holds.
+pub async fn count_unfinished(conn: &mut Conn) -> Result<Vec<(RenderStatus, u64)>> {
+    // Two parts, because each has an index that holds nothing else.
+    let sql = "SELECT status, count(*) AS n FROM renders WHERE status IN ('pending', 'poster-done') \
+               AND deleted_at IS NULL GROUP BY status \
+               UNION ALL SELECT status, count(*) AS n FROM renders WHERE lease_token IS NOT NULL \
+               AND status <> 'done' GROUP BY status";
+    let rows = conn.fetch_all(sql, params![]).await?;
+    rows.iter().map(|row| Ok((row.parsed("status", RenderStatus::from_name)?, row.count("n")?))).collect()
+}
+
+/// How many finished renders wait for their packaging.
+pub async fn count_unpackaged(conn: &mut Conn) -> Result<u64> {
+    let sql =
+        "SELECT count(*) AS n FROM renders WHERE status = 'done' AND hls_status = 'pending' AND deleted_at IS NULL";
+    conn.fetch_one(sql, params![]).await?.count("n")
 }
 
 /// Moves a render that no worker holds from one state to another. False: it is not in that state, or held.
@@ -251,6 +264,7 @@ pub(crate) fn render(row: &Row) -> Result<Render> {
         payer_id: row.parsed("payer_id", AccountId::parse)?,
         settings: row.text("settings")?,
         settings_sha256: row.text("settings_sha256")?,
+        frames_sha256: row.text("frames_sha256")?,
         replay_key: row.text("replay_key")?,
         replay_ordinal: row.int("replay_ordinal")?,
         is_system_preview: row.flag("is_system_preview")?,

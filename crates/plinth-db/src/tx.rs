@@ -10,38 +10,49 @@ use crate::error::DbError;
 use crate::pool::Db;
 
 /// A connection that reads and writes, within one transaction.
-pub struct Tx(Conn);
+pub struct Tx {
+    conn: Conn,
+    after_commit: Vec<Box<dyn FnOnce() + Send>>,
+}
 
 impl Deref for Tx {
     type Target = Conn;
 
     fn deref(&self) -> &Conn {
-        &self.0
+        &self.conn
     }
 }
 
 impl DerefMut for Tx {
     fn deref_mut(&mut self) -> &mut Conn {
-        &mut self.0
+        &mut self.conn
     }
 }
 
 impl Tx {
     pub(crate) const fn new(conn: Conn) -> Self {
-        Self(conn)
+        Self { conn, after_commit: Vec::new() }
+    }
+
+    /// Does something short when the transaction has ended well, and nothing when it is rolled back.
+    pub fn after_commit(&mut self, work: impl FnOnce() + Send + 'static) {
+        self.after_commit.push(Box::new(work));
     }
 
     async fn commit(self) -> Result<()> {
-        match self.0.0 {
+        match self.conn.0 {
             Inner::SqliteWriter(tx) => tx.commit().await?,
             Inner::PostgresWriter(tx) => tx.commit().await?,
             Inner::SqliteReader(_) | Inner::PostgresReader(_) => {}
+        }
+        for work in self.after_commit {
+            work();
         }
         Ok(())
     }
 
     async fn rollback(self) -> Result<()> {
-        match self.0.0 {
+        match self.conn.0 {
             Inner::SqliteWriter(tx) => tx.rollback().await?,
             Inner::PostgresWriter(tx) => tx.rollback().await?,
             Inner::SqliteReader(_) | Inner::PostgresReader(_) => {}

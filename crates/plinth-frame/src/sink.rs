@@ -7,10 +7,10 @@ use crate::{Frame, Layers};
 #[error("the receiver of frames stopped")]
 pub struct SinkError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
-/// Takes the views of a set in order, each once.
+/// Takes views of a set in order, each once.
 pub trait LayersSink {
     /// Takes the next view. Blocks while the receiver is behind: this is what bounds memory.
-    fn layers(&mut self, layers: &Layers) -> Result<(), SinkError>;
+    fn layers(&mut self, layers: Layers) -> Result<(), SinkError>;
 }
 
 /// Takes the frames of a shot in order, each once. A frame that equals one before it arrives again with its own index.

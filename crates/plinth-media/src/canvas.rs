@@ -2,6 +2,8 @@
 
 use plinth_frame::{Backdrop, Frame, PixelFormat, Region};
 
+use crate::watermark::Watermark;
+
 /// An opaque picture: R, G, B, 255 bytes, row 0 at the top.
 pub(crate) struct Canvas {
     pub(crate) width: u32,
@@ -23,8 +25,8 @@ impl Canvas {
     }
 
     /// Puts a frame's region in its place and its backdrop around it; straight alpha is composed over `background` in
-    /// display space.
-    pub(crate) fn put(&mut self, frame: &Frame, background: &Backdrop) {
+    /// display space. All of it is under `mark`, which is the same for all frames.
+    pub(crate) fn put(&mut self, frame: &Frame, background: &Backdrop, mark: Option<&Watermark>) {
         let region = frame.region;
         let backdrop = match &frame.backdrop {
             Backdrop::Transparent => background,
@@ -34,6 +36,9 @@ impl Canvas {
         if self.around != around {
             self.fill(backdrop);
             self.around = around;
+            if let Some(mark) = mark {
+                mark.mark_run(0, 0, self.pixels.as_chunks_mut::<4>().0);
+            }
         }
         let pixel = frame.format.bytes_per_pixel();
         let row_bytes = region.width as usize * pixel;
@@ -55,6 +60,9 @@ impl Canvas {
                         compose(to, [read(0), read(1), read(2), read(3)], color_at(background, first + x));
                     }
                 }
+            }
+            if let Some(mark) = mark {
+                mark.mark_run(region.x as usize, region.y as usize + y, target.as_chunks_mut::<4>().0);
             }
         }
     }

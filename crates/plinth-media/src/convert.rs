@@ -6,6 +6,7 @@ use yuv::{BufferStoreMut, YuvConversionMode, YuvPlanarImageMut, YuvRange, YuvSta
 
 use crate::MediaError;
 use crate::canvas::Canvas;
+use crate::watermark::Watermark;
 
 /// Writes a picture as planar 4:2:0, 8 bits: all of Y, then U, then V.
 pub(crate) fn yuv420p(canvas: &Canvas, out: &mut Vec<u8>) -> Result<(), MediaError> {
@@ -49,30 +50,31 @@ impl Yuva444p10 {
         Self { width, height, bytes: vec![0; width * height * 8], around: None }
     }
 
-    /// Puts a frame's region in its place and nothing (black, alpha 0) around it.
-    pub(crate) fn put(&mut self, frame: &Frame) {
+    /// Puts a frame's region in its place and nothing (black, alpha 0) around it, all of it under `mark`, which is the
+    /// same for all frames.
+    pub(crate) fn put(&mut self, frame: &Frame, mark: Option<&Watermark>) {
         let region = frame.region;
+        let marked = |x, y, pixel| mark.map_or(pixel, |mark| mark.marked(x, y, pixel));
         if self.around.replace(region) != Some(region) {
-            for (plane, value) in self.bytes.chunks_exact_mut(self.width * self.height * 2).zip([64_u16, 512, 512, 0]) {
-                plane.as_chunks_mut::<2>().0.fill(value.to_le_bytes());
-            }
+            self.fill(Region::whole(self.width as u32, self.height as u32), |x, y| marked(x, y, [0.0; 4]));
         }
-        let stride = self.width * 2;
-        let plane = stride * self.height;
-        let (first, width) = (region.x as usize * 2, region.width as usize);
-        let rows = region.y as usize..(region.y + region.height) as usize;
         let pixel = frame.format.bytes_per_pixel();
-        let source = |y: usize| {
-            let at = (y - rows.start) * width * pixel;
-            &frame.pixels[at..at + width * pixel]
-        };
-        let mut planes: Vec<&mut [u8]> = self.bytes.chunks_exact_mut(plane).collect();
-        for (p, plane) in planes.iter_mut().enumerate() {
-            plane[rows.start * stride..rows.end * stride].par_chunks_exact_mut(stride).enumerate().for_each(
+        self.fill(region, |x, y| {
+            let at = (y - region.y as usize) * region.width as usize + x - region.x as usize;
+            marked(x, y, rgba(frame.format, &frame.pixels[at * pixel..(at + 1) * pixel]))
+        });
+    }
+
+    /// Computes the pixels of a region from their columns and rows.
+    fn fill(&mut self, region: Region, pixel: impl Fn(usize, usize) -> [f32; 4] + Sync) {
+        let stride = self.width * 2;
+        let [first, top, width, height] = [region.x, region.y, region.width, region.height].map(|side| side as usize);
+        for (p, plane) in self.bytes.chunks_exact_mut(stride * self.height).enumerate() {
+            plane[top * stride..(top + height) * stride].par_chunks_exact_mut(stride).enumerate().for_each(
                 |(i, row)| {
-                    let target = row[first..first + width * 2].as_chunks_mut::<2>().0;
-                    for (to, from) in target.iter_mut().zip(source(rows.start + i).chunks_exact(pixel)) {
-                        *to = component(p, rgba(frame.format, from)).to_le_bytes();
+                    let target = row[first * 2..(first + width) * 2].as_chunks_mut::<2>().0;
+                    for (x, to) in target.iter_mut().enumerate() {
+                        *to = component(p, pixel(first + x, top + i)).to_le_bytes();
                     }
                 },
             );

@@ -32,6 +32,14 @@ pub enum MediaError {
         /// What is wrong.
         problem: String,
     },
+    /// A video cannot be packaged.
+    #[error("{} cannot be packaged: {problem}", file.display())]
+    Source {
+        /// Which one.
+        file: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
     /// A file could not be written.
     #[error("{} cannot be written: {source}", file.display())]
     File {
@@ -52,6 +60,18 @@ pub enum MediaError {
     #[error("{} is named for two outputs; give each its own name", file.display())]
     SameFile {
         /// Which one.
+        file: PathBuf,
+    },
+    /// A dataset's folder has files already.
+    #[error("the folder {} is not empty; name a new one, or remove it", folder.display())]
+    FolderNotEmpty {
+        /// Which one.
+        folder: PathBuf,
+    },
+    /// Another process is writing the same dataset.
+    #[error("{} is being written by another process", file.display())]
+    Busy {
+        /// The dataset.
         file: PathBuf,
     },
     /// Somebody asked to stop.

@@ -1,8 +1,11 @@
-//! Frames become files: MP4, MOV and PNG.
+//! Frames become files: MP4, MOV, PNG, and datasets; finished videos become streamable.
 //!
 //! [`MediaWriter`] takes frames in order and feeds every output from them: each encoder is an ffmpeg process of its
 //! own behind a bounded queue, so memory does not grow with the length of a video and encoding runs beside rendering.
-//! Files appear under their names only when all of them are complete.
+//! [`DatasetWriter`] takes the layers of views in the same way. Files appear under their names only when all of them are
+//! complete.
+//!
+//! [`hls::package`] makes a finished video streamable. [`Watermark`] marks what nobody paid for.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -13,13 +16,18 @@
 mod canvas;
 mod container;
 mod convert;
+mod dataset;
 mod error;
 mod ffmpeg;
+pub mod hls;
 mod partial;
 mod png;
 mod resize;
+mod watermark;
 mod writer;
 
+pub use dataset::{DatasetAbout, DatasetCameras, DatasetPlan, DatasetWriter};
 pub use error::MediaError;
 pub use ffmpeg::{Capabilities, ffmpeg_version, probe};
+pub use watermark::Watermark;
 pub use writer::{MediaPlan, MediaReport, MediaWriter, WrittenFile};

@@ -74,7 +74,8 @@ pub(crate) fn sweep(target: &Path) {
     }
 }
 
-fn folder(target: &Path) -> &Path {
+/// The folder that a file lies in.
+pub(crate) fn folder(target: &Path) -> &Path {
     target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

@@ -1,4 +1,4 @@
-//! Stills.
+//! Stills, and the pictures of datasets.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -20,4 +20,45 @@ pub(crate) fn write(path: &Path, target: &Path, canvas: &Canvas) -> Result<(), M
     let mut writer = encoder.write_header().map_err(fault)?;
     writer.write_image_data(&rgb).map_err(fault)?;
     writer.finish().map_err(fault)
+}
+
+/// An 8-bit sRGB picture of R, G, B bytes as PNG.
+pub(crate) fn rgb_8(width: u32, height: u32, pixels: &[u8]) -> Result<Vec<u8>, ::png::EncodingError> {
+    encoded(width, height, (::png::ColorType::Rgb, ::png::BitDepth::Eight), true, pixels)
+}
+
+/// An 8-bit picture of three channels that are no colours.
+pub(crate) fn vectors_8(width: u32, height: u32, pixels: &[u8]) -> Result<Vec<u8>, ::png::EncodingError> {
+    encoded(width, height, (::png::ColorType::Rgb, ::png::BitDepth::Eight), false, pixels)
+}
+
+/// An 8-bit picture of one channel that is no colour.
+pub(crate) fn grey_8(width: u32, height: u32, pixels: &[u8]) -> Result<Vec<u8>, ::png::EncodingError> {
+    encoded(width, height, (::png::ColorType::Grayscale, ::png::BitDepth::Eight), false, pixels)
+}
+
+/// A picture of big-endian words of one channel that is no colour.
+pub(crate) fn grey_16(width: u32, height: u32, pixels: &[u8]) -> Result<Vec<u8>, ::png::EncodingError> {
+    encoded(width, height, (::png::ColorType::Grayscale, ::png::BitDepth::Sixteen), false, pixels)
+}
+
+fn encoded(
+    width: u32,
+    height: u32,
+    (color, depth): (::png::ColorType, ::png::BitDepth),
+    is_srgb: bool,
+    pixels: &[u8],
+) -> Result<Vec<u8>, ::png::EncodingError> {
+    let mut out = Vec::new();
+    let mut encoder = ::png::Encoder::new(&mut out, width, height);
+    encoder.set_color(color);
+    encoder.set_depth(depth);
+    encoder.set_compression(::png::Compression::Fast);
+    if is_srgb {
+        encoder.set_source_srgb(::png::SrgbRenderingIntent::Perceptual);
+    }
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(pixels)?;
+    writer.finish()?;
+    Ok(out)
 }

@@ -13,6 +13,7 @@ use crate::convert::{Yuva444p10, yuv420p};
 use crate::ffmpeg::{Encoder, Stream, VideoCodec};
 use crate::partial::{Partial, sweep};
 use crate::resize::{Reducer, quarter, within};
+use crate::watermark::Watermark;
 
 /// Rate factor of the video itself.
 const MAIN_CRF: u8 = 17;
@@ -48,8 +49,12 @@ pub struct MediaPlan {
     pub small_poster: Option<PathBuf>,
     /// The frame that posters show.
     pub poster_frame: u32,
+    /// Posters get their names as soon as they are drawn, not when everything is complete; they stay if the rest fails.
+    pub posters_early: bool,
     /// What is under transparent frames in everything but a ProRes video; opaque.
     pub background: Backdrop,
+    /// Whether every output is marked as not paid for.
+    pub watermark: bool,
 }
 
 impl MediaPlan {
@@ -110,14 +115,17 @@ struct AlphaTrack {
     planes: Yuva444p10,
 }
 
-/// Takes frames and writes all planned files. Dropped before [`Self::finish`], it leaves none.
+/// Takes frames and writes all planned files. Dropped before [`Self::finish`], it leaves none but early posters.
 pub struct MediaWriter<'a> {
     plan: MediaPlan,
     stop: &'a AtomicBool,
     canvas: Canvas,
+    mark: Option<Watermark>,
     alpha: Option<AlphaTrack>,
     tracks: Vec<Track>,
     posters: Vec<Poster>,
+    /// Posters that have their names already.
+    kept: Vec<WrittenFile>,
     /// Where the video goes a second time, when it is a web video already.
     web_copy: Option<Partial>,
     next: u32,
@@ -156,7 +164,8 @@ impl<'a> MediaWriter<'a> {
             posters.push(poster("smallPoster", path, within(plan.width, plan.height, POSTER_SIDE))?);
         }
         let canvas = Canvas::new(plan.width, plan.height);
-        Ok(Self { stop, canvas, alpha, tracks, posters, web_copy, next: 0, plan })
+        let mark = plan.watermark.then(|| Watermark::new(plan.width, plan.height));
+        Ok(Self { stop, canvas, mark, alpha, tracks, posters, kept: Vec::new(), web_copy, next: 0, plan })
     }
 
     fn take(&mut self, frame: &Frame) -> Result<(), MediaError> {
@@ -169,9 +178,9 @@ impl<'a> MediaWriter<'a> {
             return Err(MediaError::Frames { problem });
         }
         self.next += 1;
-        self.canvas.put(frame, &self.plan.background);
+        self.canvas.put(frame, &self.plan.background, self.mark.as_ref());
         if let Some(AlphaTrack { encoder, planes, .. }) = &mut self.alpha {
-            planes.put(frame);
+            planes.put(frame, self.mark.as_ref());
             let mut bytes = encoder.spare();
             bytes.clear();
             bytes.extend_from_slice(planes.bytes());
@@ -198,6 +207,11 @@ impl<'a> MediaWriter<'a> {
                 } else {
                     let small = Reducer::new(poster.width, poster.height).reduce(&self.canvas)?;
                     crate::png::write(path, target, &small)?;
+                }
+            }
+            if self.plan.posters_early {
+                for Poster { kind, partial, width, height } in self.posters.drain(..) {
+                    self.kept.push(keep(kind, partial, (width, height))?);
                 }
             }
         }
@@ -230,13 +244,11 @@ impl<'a> MediaWriter<'a> {
             done.push(("web", partial, whole));
         }
         done.extend(self.posters.into_iter().map(|p| (p.kind, p.partial, (p.width, p.height))));
-        let files = done
+        let mut files = done
             .into_iter()
-            .map(|(kind, partial, (width, height))| {
-                let (path, bytes) = partial.keep()?;
-                Ok(WrittenFile { kind, path, bytes, width, height })
-            })
-            .collect::<Result<_, MediaError>>()?;
+            .map(|(kind, partial, size)| keep(kind, partial, size))
+            .collect::<Result<Vec<_>, MediaError>>()?;
+        files.extend(self.kept);
         Ok(MediaReport { files })
     }
 }
@@ -274,6 +286,12 @@ fn verify(partial: &Partial, frames: u32) -> Result<(), MediaError> {
         Ok(None) => Err(incomplete("it is cut off".to_owned())),
         Err(error) => Err(incomplete(error.to_string())),
     }
+}
+
+/// Gives a complete file its name.
+fn keep(kind: &'static str, partial: Partial, (width, height): (u32, u32)) -> Result<WrittenFile, MediaError> {
+    let (path, bytes) = partial.keep()?;
+    Ok(WrittenFile { kind, path, bytes, width, height })
 }
 
 fn copy(from: &Path, to: &Partial) -> Result<(), MediaError> {

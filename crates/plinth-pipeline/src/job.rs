@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use plinth_frame::PixelFormat;
 use plinth_media::{MediaError, MediaPlan, MediaWriter};
-use plinth_model::{LoadOptions, load_glb};
-use plinth_render::{Gpu, GpuOptions, Picture, RenderError, Renderer, backdrop};
-use plinth_scene::{EnvironmentMap, Scene, SceneAssets, build_scene};
+use plinth_render::{Gpu, Picture, RenderError, Renderer, backdrop};
+use plinth_scene::{DatasetViews, EnvironmentMap, Scene, SceneAssets, build_scene};
 use plinth_spec::RenderSettings;
 use plinth_spec::quality::FRAMES_PER_SECOND;
 use plinth_spec::settings::Effect;
 use sha2::{Digest, Sha256};
 
+use crate::dataset;
 use crate::failure::JobError;
+use crate::load::{load, stop_if};
 use crate::manifest::{Manifest, ManifestFile, Timings};
 use crate::progress::{Clock, Progress, Stage};
 use crate::sink::{Cancelled, WatchedSink};
@@ -35,6 +35,19 @@ pub struct Outputs {
     pub poster: Option<PathBuf>,
     /// The small poster.
     pub small_poster: Option<PathBuf>,
+    /// A multi-view dataset, instead of all of these.
+    pub dataset: Option<DatasetOutput>,
+}
+
+/// A multi-view dataset.
+#[derive(Clone, Debug)]
+pub struct DatasetOutput {
+    /// A `.zip`, or else a folder that is not there yet or empty.
+    pub path: PathBuf,
+    /// Its views; `None`: those of the settings' `datasetQuality` and `coverage`.
+    pub views: Option<DatasetViews>,
+    /// Whether the split files for readers of the NeRF-synthetic layout are written too.
+    pub splits: bool,
 }
 
 impl Outputs {
@@ -57,20 +70,34 @@ pub struct Job {
     pub assets: BTreeMap<String, Vec<u8>>,
     /// What is to be written.
     pub outputs: Outputs,
+    /// Whether every output is marked as not paid for.
+    pub watermark: bool,
     /// Part of an adapter's name, or `cpu`; `None`: the best there is.
     pub adapter: Option<String>,
     /// The ffmpeg to call.
     pub ffmpeg: PathBuf,
+    /// Posters appear as soon as they are drawn; everything else when all is complete.
+    pub posters_early: bool,
     /// Whether the manifest carries a hash of all frames.
     pub hash_frames: bool,
     /// Whether the manifest says how long each pass takes. Frames do not overlap then.
     pub time_passes: bool,
 }
 
+impl Job {
+    /// What its settings refer to.
+    pub(crate) fn scene_assets(&self) -> SceneAssets<'_> {
+        SceneAssets { environment: self.environment.clone(), images: &self.assets }
+    }
+}
+
 /// Runs a job. `report` hears how far it is; setting `cancel` ends it. Files appear only when all are complete.
 /// Errors: everything that can go wrong, see [`JobError`].
 #[expect(clippy::too_many_lines, reason = "the stages of a job in their order")]
 pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> Result<Manifest, JobError> {
+    if let Some(output) = &job.outputs.dataset {
+        return dataset::run(job, output, report, cancel);
+    }
     let begin = Instant::now();
     let stage = |stage| Progress { stage, frame: 0, frames: 0, left: None };
     report(stage(Stage::Loading));
@@ -78,22 +105,10 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
         // Better known now than after the work.
         plinth_media::ffmpeg_version(&job.ffmpeg)?;
     }
-    let options = GpuOptions { adapter: job.adapter.clone() };
-    // The device opens while the model is read.
-    let opening = std::thread::spawn(move || Gpu::open(&options));
     let (width, height) = job.settings.video().quality.size(job.settings.video().aspect);
-    let load = LoadOptions { max_texture_side: texture_side(width.max(height)), ..LoadOptions::default() };
-    let scene = load_glb(&job.model, &load).map_err(JobError::from).and_then(|model| {
-        stop_if(cancel)?;
-        let assets = SceneAssets { environment: job.environment.clone(), images: &job.assets };
-        Ok(build_scene(Arc::new(model), &job.settings, assets)?)
-    });
-    // A driver must not be left while it starts, so it is awaited also where the model is bad.
-    let gpu = opening.join().map_err(|_panic| JobError::Crashed)?;
-    let mut scene = scene?;
+    let build = |model| build_scene(model, &job.settings, job.scene_assets());
+    let (mut scene, gpu) = load(job, width.max(height), build, cancel)?;
     let poster_frame = poster_frame(&mut scene, job);
-    let gpu = gpu?;
-    stop_if(cancel)?;
     let load_secs = begin.elapsed().as_secs_f64();
     report(stage(Stage::Preparing));
     let transparent = job.settings.video().quality.has_alpha() && job.outputs.video.is_some();
@@ -109,7 +124,7 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let writer = MediaWriter::start(plan(job, &scene, (width, height), poster_frame), cancel)?;
     let mut sink = WatchedSink {
         writer,
-        clock: Clock::new(frames),
+        clock: Clock::new(frames, 0),
         hash: job.hash_frames.then(Sha256::new),
         cancel,
         report,
@@ -128,22 +143,12 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let first = first_frame.unwrap_or(rendered);
     Ok(Manifest {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        adapter: format!("{} ({})", gpu.report().name, gpu.report().driver),
+        adapter: adapter_name(&gpu),
         render_settings: job.settings.echoed(),
         frames,
         frame_hash: hash.map(hex),
         pass_millis,
-        files: written
-            .files
-            .into_iter()
-            .map(|f| ManifestFile {
-                kind: f.kind.to_owned(),
-                path: f.path.display().to_string(),
-                bytes: f.bytes,
-                width: f.width,
-                height: f.height,
-            })
-            .collect(),
+        files: written.files.into_iter().map(ManifestFile::from).collect(),
         warnings: scene.warnings,
         timings: Timings {
             load_secs,
@@ -158,20 +163,16 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
 }
 
 /// A digest as hexadecimal digits.
-fn hex(hash: Sha256) -> String {
+pub(crate) fn hex(hash: Sha256) -> String {
     hash.finalize().iter().fold(String::new(), |mut text, byte| {
         let _written = write!(text, "{byte:02x}");
         text
     })
 }
 
-fn stop_if(cancel: &AtomicBool) -> Result<(), JobError> {
-    if cancel.load(Ordering::Relaxed) { Err(JobError::Cancelled) } else { Ok(()) }
-}
-
-/// Texels beyond what the picture can show are not kept.
-fn texture_side(longest: u32) -> u32 {
-    longest.next_power_of_two().clamp(512, 8192)
+/// The adapter with its driver.
+pub(crate) fn adapter_name(gpu: &Gpu) -> String {
+    format!("{} ({})", gpu.report().name, gpu.report().driver)
 }
 
 /// The frame that posters show: the first, or the last of a reveal. A still drops all other frames.
@@ -201,12 +202,14 @@ fn plan(job: &Job, scene: &Scene, (width, height): (u32, u32), poster_frame: u32
         poster: outputs.poster.clone(),
         small_poster: outputs.small_poster.clone(),
         poster_frame,
+        posters_early: job.posters_early,
         background: backdrop(&scene.opaque_background),
+        watermark: job.watermark,
     }
 }
 
 /// An error of the renderer, or the one that its sink gave it.
-fn from_render(error: RenderError) -> JobError {
+pub(crate) fn from_render(error: RenderError) -> JobError {
     let RenderError::Sink { source } = error else { return JobError::Render(error) };
     if source.0.is::<Cancelled>() {
         return JobError::Cancelled;

@@ -2,13 +2,21 @@
 
 #![expect(clippy::cast_possible_truncation, reason = "frame counts come from lengths of minutes")]
 
+pub mod child;
+
+mod cameras;
+mod dataset;
+mod environment;
 mod failure;
 mod job;
+mod load;
 mod manifest;
 mod progress;
 mod sink;
 
-pub use failure::{JobError, failure_code};
-pub use job::{Job, Outputs, run};
+pub use cameras::{CamerasError, read_cameras};
+pub use environment::{EnvironmentError, EnvironmentFiles};
+pub use failure::{JobError, failure_code, failure_message};
+pub use job::{DatasetOutput, Job, Outputs, run};
 pub use manifest::{Manifest, ManifestFile, Timings};
 pub use progress::{Progress, Stage};

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use plinth_media::WrittenFile;
+use serde::{Deserialize, Serialize};
 
 /// What a job made, for machines.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
     /// Version of the program.
@@ -14,7 +15,7 @@ pub struct Manifest {
     pub adapter: String,
     /// The settings as they were read.
     pub render_settings: serde_json::Value,
-    /// Frames of the video.
+    /// Frames of the video, or views of the dataset.
     pub frames: u32,
     /// SHA-256 over all frames in order, as hexadecimal digits; only where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,22 +32,34 @@ pub struct Manifest {
 }
 
 /// One file.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ManifestFile {
-    /// `video`, `web`, `thumb`, `poster` or `smallPoster`.
+    /// `video`, `web`, `thumb`, `poster`, `smallPoster` or `dataset`.
     pub kind: String,
     /// Where it is.
     pub path: String,
     /// Its size.
     pub bytes: u64,
-    /// Width in pixels.
+    /// Width in pixels, of a dataset that of each view.
     pub width: u32,
     /// Height in pixels.
     pub height: u32,
 }
 
+impl From<WrittenFile> for ManifestFile {
+    fn from(file: WrittenFile) -> Self {
+        Self {
+            kind: file.kind.to_owned(),
+            path: file.path.display().to_string(),
+            bytes: file.bytes,
+            width: file.width,
+            height: file.height,
+        }
+    }
+}
+
 /// Seconds by stage.
-#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Timings {
     /// Start to the model read and the device open.

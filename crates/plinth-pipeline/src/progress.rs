@@ -2,8 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 /// What a job is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Stage {
     /// Reading the model, opening the device.
     Loading,
@@ -32,17 +35,21 @@ pub struct Progress {
 pub(crate) struct Clock {
     first: Option<Instant>,
     frames: u32,
+    /// Frames that were done before.
+    before: u32,
 }
 
 impl Clock {
-    pub(crate) fn new(frames: u32) -> Self {
-        Self { first: None, frames }
+    /// For `frames`, of which `before` are done already.
+    pub(crate) fn new(frames: u32, before: u32) -> Self {
+        Self { first: None, frames, before }
     }
 
     /// Notes that `done` frames are done.
     pub(crate) fn tick(&mut self, done: u32) -> Progress {
         let first = *self.first.get_or_insert_with(Instant::now);
-        let left = (done > 1).then(|| first.elapsed() / (done - 1) * (self.frames - done));
+        let steps = done.saturating_sub(self.before + 1);
+        let left = (steps > 0).then(|| first.elapsed() / steps * (self.frames - done));
         Progress { stage: Stage::Rendering, frame: done, frames: self.frames, left }
     }
 }

@@ -63,8 +63,19 @@ pub(crate) fn group(
     layout: &wgpu::BindGroupLayout,
     resources: &[wgpu::BindingResource<'_>],
 ) -> wgpu::BindGroup {
+    group_from(device, label, layout, 0, resources)
+}
+
+/// A group whose k-th resource has binding `first` + k.
+pub(crate) fn group_from(
+    device: &wgpu::Device,
+    label: &str,
+    layout: &wgpu::BindGroupLayout,
+    first: u32,
+    resources: &[wgpu::BindingResource<'_>],
+) -> wgpu::BindGroup {
     let entries: Vec<_> =
-        (0..).zip(resources).map(|(binding, r)| wgpu::BindGroupEntry { binding, resource: r.clone() }).collect();
+        (first..).zip(resources).map(|(binding, r)| wgpu::BindGroupEntry { binding, resource: r.clone() }).collect();
     device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some(label), layout, entries: &entries })
 }
 

@@ -1,14 +1,14 @@
 //! The passes of one frame, in order, readable as a list.
 //!
 //! Once per pose: shadow maps, the floor's shadow.
-//! Every frame: which triangle each sample shows → surfaces of each pixel → their colours → (what is behind glass) →
-//! transmissive and blended surfaces, farthest first → resolve → backdrop, floor, model.
+//! Every frame (and before it what a mirroring floor shows, in the same way): which triangle each sample shows → surfaces of each pixel → their colours → (what is behind glass) →
+//! transmissive and blended surfaces, farthest first → resolve → backdrop, floor, model → (blur of the lens, glow) →
+//! filter, vignette, grain.
 
 use plinth_frame::Region;
 
 use crate::RenderError;
 use crate::pass::behind::far_side_pass;
-use crate::pass::shadow_map::ShadowMap;
 use crate::pass::visibility::{SURFACES, joined, scissor};
 use crate::pass::{cleared, depth_target, kept};
 use crate::pipelines::{DepthView, Side};
@@ -23,28 +23,37 @@ const MAX_LOOKS_BEHIND: usize = 8;
 impl Renderer<'_> {
     /// Shadow maps and the floor's shadow.
     pub(crate) fn encode_shadows(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
+        // The maps being written must not be bound, so these passes bind the frame without them.
+        let frame = self.view.frame_group_without_maps.clone();
         if self.switches.key_shadow {
-            self.encode_shadow_map(recorder, DepthView::Key)?;
+            let map = self.key_map.view.clone();
+            self.encode_shadow_map(recorder, &frame, &map, DepthView::Key)?;
         }
         if self.switches.sun {
-            self.encode_shadow_map(recorder, DepthView::Sun)?;
+            let map = self.sun_map.view.clone();
+            self.encode_shadow_map(recorder, &frame, &map, DepthView::Sun)?;
         }
-        if let Some(floor) = &self.floor {
-            floor.gather(recorder, &self.frame_group);
+        let Some(floor) = self.floor.take() else { return Ok(()) };
+        if let Some(accumulated) = &floor.accumulated {
+            for (i, view) in accumulated.views().enumerate() {
+                self.encode_shadow_map(recorder, view, &accumulated.map, DepthView::Key)?;
+                accumulated.add(recorder, view, i == 0);
+            }
         }
+        floor.gather(recorder, &self.view.frame_group);
+        self.floor = Some(floor);
         Ok(())
     }
 
-    fn encode_shadow_map(&mut self, recorder: &mut Recorder<'_>, view: DepthView) -> Result<(), RenderError> {
-        // The maps being written must not be bound, so this pass binds the frame without them.
-        let map: &ShadowMap = if view == DepthView::Key { &self.key_map } else { &self.sun_map };
-        let mut pass = recorder.pass(
-            "shadow map",
-            &self.frame_group_without_maps,
-            &[],
-            Some(depth_target(&map.view, Some(1.0), true)),
-        );
-        let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
+    fn encode_shadow_map(
+        &mut self,
+        recorder: &mut Recorder<'_>,
+        frame: &wgpu::BindGroup,
+        map: &wgpu::TextureView,
+        view: DepthView,
+    ) -> Result<(), RenderError> {
+        let mut pass = recorder.pass("shadow map", frame, &[], Some(depth_target(map, Some(1.0), true)));
+        let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches);
         for batch in &self.batches {
             let material = &self.materials[batch.material];
             if material.shadowless {
@@ -58,17 +67,51 @@ impl Renderer<'_> {
 
     /// Everything of one frame up to the finished picture.
     pub(crate) fn encode_frame(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
+        // Seen from below, the floor would hide the model.
+        if self.floor_is_seen {
+            self.encode_reflection(recorder)?;
+        }
+        let layered = self.encode_surfaces(recorder)?;
+        let floor = self.floor.as_ref().filter(|_| self.floor_is_seen);
+        let reflection = self.reflection.as_ref().filter(|_| self.floor_is_seen);
+        let finished = &self.view.targets.finished_view;
+        let picture = self.post.as_ref().map_or(finished, |post| &post.picture);
+        let behind = (Some(&self.scenery), floor, reflection);
+        self.composite.run(recorder, &self.view.frame_group, behind, layered, picture);
+        self.encode_post(recorder, layered)
+    }
+
+    /// The model as the current view shows it: surfaces, and what is seen through. Returns the part with the latter.
+    fn encode_surfaces(&mut self, recorder: &mut Recorder<'_>) -> Result<Option<Region>, RenderError> {
         self.encode_visibility(recorder)?;
-        self.classify.run(recorder, &self.frame_group, &self.targets);
+        self.view.classify.run(recorder, &self.view.frame_group, &self.view.targets);
         self.encode_shading(recorder)?;
         let layered = self.layered_part();
         if let Some(part) = layered {
             self.encode_layered(recorder, part)?;
         }
-        // Seen from below, the floor would hide the model.
-        let floor = self.floor.as_ref().filter(|_| self.floor_is_seen);
-        let behind = (&self.scenery, floor);
-        self.composite.run(recorder, &self.frame_group, behind, layered, &self.targets.finished_view);
+        Ok(layered)
+    }
+
+    /// The model as the floor mirrors it.
+    fn encode_reflection(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
+        let Some(mut reflection) = self.reflection.take() else { return Ok(()) };
+        std::mem::swap(&mut self.view, &mut reflection.view);
+        let layered = self.encode_surfaces(recorder);
+        std::mem::swap(&mut self.view, &mut reflection.view);
+        reflection.finish(recorder, layered?);
+        self.reflection = Some(reflection);
+        Ok(())
+    }
+
+    /// What happens to the picture after it is put together.
+    fn encode_post(&mut self, recorder: &mut Recorder<'_>, layered: Option<Region>) -> Result<(), RenderError> {
+        let Some(post) = self.post.take() else { return Ok(()) };
+        if let Some(surfaces) = &post.surfaces {
+            self.encode_geometry(recorder, &surfaces.targets)?;
+        }
+        post.run(recorder, &self.view.frame_group, layered, &self.view.targets.finished_view);
+        self.post = Some(post);
         Ok(())
     }
 
@@ -84,11 +127,11 @@ impl Renderer<'_> {
     fn encode_visibility(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
         let mut pass = recorder.pass(
             "visibility",
-            &self.frame_group,
-            &[cleared(&self.targets.triangles)],
-            Some(depth_target(&self.targets.depth, Some(1.0), true)),
+            &self.view.frame_group,
+            &[cleared(&self.view.targets.triangles)],
+            Some(depth_target(&self.view.targets.depth, Some(1.0), true)),
         );
-        let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
+        let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches);
         for i in self.solid() {
             let (batch, material) = (&self.batches[i], &self.materials[self.batches[i].material]);
             pass.set_pipeline(self.pipelines.visibility(&base, material)?);
@@ -98,21 +141,21 @@ impl Renderer<'_> {
     }
 
     fn encode_shading(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
-        let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
-        let size = self.look.model_region;
+        let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches);
+        let size = self.view.look.model_region;
         for k in 0..SURFACES {
             let mut pass = recorder.pass(
                 "shade",
-                &self.frame_group,
-                &[cleared(&self.targets.colors[k])],
-                Some(depth_target(&self.targets.batches[k], None, false)),
+                &self.view.frame_group,
+                &[cleared(&self.view.targets.colors[k])],
+                Some(depth_target(&self.view.targets.batches[k], None, false)),
             );
             for i in self.solid() {
                 let (batch, material) = (&self.batches[i], &self.materials[self.batches[i].material]);
                 let bounds = self.grown(batch.bounds);
-                let Some(part) = scissor(&self.clip_from_world, bounds, size.width, size.height) else { continue };
+                let Some(part) = scissor(&self.view.clip_from_world, bounds, size.width, size.height) else { continue };
                 pass.set_pipeline(self.pipelines.shade(&base, material)?);
-                pass.set_bind_group(1, self.classify.shade_group(i, k), &[]);
+                pass.set_bind_group(1, self.view.classify.shade_group(i, k), &[]);
                 pass.set_bind_group(2, &material.group, &[]);
                 pass.set_scissor_rect(part.x, part.y, part.width, part.height);
                 pass.draw(0..3, 0..1);
@@ -123,12 +166,12 @@ impl Renderer<'_> {
 
     /// The part of the model's picture in which something is seen through.
     fn layered_part(&self) -> Option<Region> {
-        let size = self.look.model_region;
+        let size = self.view.look.model_region;
         let layered = |batch: &&Batch| self.materials[batch.material].key.class.is_layered();
         self.batches
             .iter()
             .filter(layered)
-            .filter_map(|batch| scissor(&self.clip_from_world, self.grown(batch.bounds), size.width, size.height))
+            .filter_map(|batch| scissor(&self.view.clip_from_world, self.grown(batch.bounds), size.width, size.height))
             .reduce(joined)
     }
 
@@ -157,14 +200,14 @@ impl Renderer<'_> {
 
     fn encode_layered(&mut self, recorder: &mut Recorder<'_>, part: Region) -> Result<(), RenderError> {
         for (k, group) in self.layered_groups().into_iter().enumerate() {
-            if let (Some(behind), Some(target)) = (&self.behind, &self.targets.behind) {
+            if let (Some(behind), Some(target)) = (&self.view.behind, &self.view.targets.behind) {
                 if k == 0 {
-                    behind.capture_opaque(recorder, &self.frame_group);
+                    behind.capture_opaque(recorder, &self.view.frame_group);
                 } else {
-                    behind.capture_drawn(recorder, &self.frame_group);
+                    behind.capture_drawn(recorder, &self.view.frame_group);
                 }
-                let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
-                let mut pass = far_side_pass(recorder, &self.frame_group, target);
+                let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches);
+                let mut pass = far_side_pass(recorder, &self.view.frame_group, target);
                 pass.set_pipeline(self.pipelines.far_side(&base)?);
                 for i in group.iter().filter(|i| self.materials[self.batches[**i].material].refracts) {
                     let batch = &self.batches[*i];
@@ -185,18 +228,18 @@ impl Renderer<'_> {
         group: &[usize],
         first: bool,
     ) -> Result<(), RenderError> {
-        let (Some(samples), Some(spread)) = (&self.targets.layered, &self.spread) else { return Ok(()) };
+        let (Some(samples), Some(spread)) = (&self.view.targets.layered, &self.view.spread) else { return Ok(()) };
         let color = if first { cleared(samples) } else { kept(samples) };
-        let depth = depth_target(&self.targets.depth, None, true);
-        let mut pass = recorder.pass("layered", &self.frame_group, &[color], Some(depth));
+        let depth = depth_target(&self.view.targets.depth, None, true);
+        let mut pass = recorder.pass("layered", &self.view.frame_group, &[color], Some(depth));
         pass.set_scissor_rect(part.x, part.y, part.width, part.height);
         if first {
             spread.draw(&mut pass);
         }
-        if let Some(behind) = &self.behind {
+        if let Some(behind) = &self.view.behind {
             pass.set_bind_group(1, &behind.group, &[]);
         }
-        let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
+        let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches);
         for i in group {
             let (batch, material) = (&self.batches[*i], &self.materials[self.batches[*i].material]);
             let side =

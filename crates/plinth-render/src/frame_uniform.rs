@@ -1,7 +1,7 @@
 //! Fills the uniform that all draws of a frame share.
 
 use plinth_frame::Region;
-use plinth_scene::{PointLikeLight, Scene, Shot};
+use plinth_scene::{Camera, PointLikeLight, Scene, Shot};
 
 use crate::gpu_types::{Frame, MAX_PUNCTUAL_LIGHTS, PunctualLight};
 use crate::light::{PreparedLight, irradiance_of_uniform};
@@ -9,6 +9,7 @@ use crate::pass::shadow_map::ShadowMap;
 use crate::region::{clip_from_view, crop};
 
 /// What stays the same over all frames of a render.
+#[derive(Clone, Copy)]
 pub(crate) struct FrameBase<'a> {
     pub(crate) scene: &'a Scene,
     pub(crate) light: &'a PreparedLight,
@@ -21,6 +22,11 @@ pub(crate) struct FrameBase<'a> {
     pub(crate) height: u32,
 }
 
+/// Pixels that one world unit takes at distance 1.
+pub(crate) fn pixels_per_unit(camera: &Camera, height: u32) -> f32 {
+    height as f32 / (2.0 * (0.5 * camera.fov_y).tan())
+}
+
 /// The uniform of one frame.
 pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
     let scene = base.scene;
@@ -29,7 +35,7 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
     let cropped = |region| (crop(region, base.width, base.height) * whole).to_cols_array_2d();
     let forward = -shot.camera.view_from_world.row(2).truncate();
     let depth_range = shot.camera.far / (shot.camera.far - shot.camera.near);
-    let pixel = 2.0 * (0.5 * shot.camera.fov_y).tan() / base.height as f32;
+    let pixel = 1.0 / pixels_per_unit(&shot.camera, base.height);
     let last_mip = (base.light.specular.mips.len() - 1) as f32;
     let mut out = Frame {
         clip_from_world: cropped(base.model_region),
@@ -45,6 +51,7 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
         irradiance_sh: base.light.irradiance_sh,
         ..Frame::default()
     };
+    out.counts[1] = shot.grain;
     if let Some(key) = &scene.key_light {
         let axis = key.target - key.position;
         let distance2 = axis.length_squared().max(1e-4);

@@ -68,6 +68,24 @@ pub(crate) struct Floor {
     pub(crate) look: [f32; 4],
 }
 
+/// Twin of `Lens`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub(crate) struct Lens {
+    pub(crate) look: [f32; 4],
+    pub(crate) part: [f32; 4],
+}
+
+/// Twin of `Reflection`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub(crate) struct Reflection {
+    pub(crate) height_from_clip: [f32; 4],
+    pub(crate) divisor_from_clip: [f32; 4],
+    pub(crate) look: [f32; 4],
+    pub(crate) place: [f32; 4],
+}
+
 /// Twin of `Surroundings`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]

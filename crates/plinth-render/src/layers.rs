@@ -5,74 +5,53 @@ use plinth_scene::{Background, Scene};
 
 use crate::RenderError;
 use crate::delivery::straight_bytes;
-use crate::pass::{cleared, depth_target};
-use crate::pipelines::{DEPTH_FORMAT, GEOMETRY_FORMAT};
+use crate::pass::geometry::GeometryTargets;
 use crate::readback::Readback;
 use crate::recorder::Recorder;
-use crate::renderer::{Renderer, pipeline_base};
-use crate::targets::texture;
-
-/// Targets of the first surface of each pixel.
-struct GeometryTargets {
-    /// Normal and distance.
-    surface: wgpu::Texture,
-    view: wgpu::TextureView,
-    depth: wgpu::TextureView,
-}
+use crate::renderer::Renderer;
 
 impl Renderer<'_> {
-    /// Draws every shot of the scene in order, with depth and normals. The scene's background has to be transparent and
-    /// the picture's format `Rgba8`.
+    /// Draws the shots of the scene that are `wanted`, by their place, in that order, with depth and normals. A shot gives
+    /// the same layers whatever others are wanted. The scene's background has to be transparent and the picture's format
+    /// `Rgba8`.
     /// Errors: a background that is not, a device that fails, or a sink that takes no more.
-    pub fn render_layers(&mut self, scene: &Scene, sink: &mut dyn LayersSink) -> Result<(), RenderError> {
+    pub fn render_layers(
+        &mut self,
+        scene: &Scene,
+        wanted: &[u32],
+        sink: &mut dyn LayersSink,
+    ) -> Result<(), RenderError> {
         if scene.background != Background::Transparent || self.picture.format != PixelFormat::Rgba8 {
             return Err(RenderError::LayersNeedTransparency);
         }
-        let part = self.look.model_region;
-        let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC;
-        let surface = texture(self.gpu, part, 1, GEOMETRY_FORMAT, usage, 1);
-        let depth = texture(self.gpu, part, 1, DEPTH_FORMAT, usage, 1);
-        let targets = GeometryTargets {
-            view: surface.create_view(&wgpu::TextureViewDescriptor::default()),
-            surface,
-            depth: depth.create_view(&wgpu::TextureViewDescriptor::default()),
-        };
-        let planes = [(self.look.region, self.color_bytes()), (part, 16)];
+        let part = self.view.look.model_region;
+        let targets = GeometryTargets::new(self.gpu, part);
+        let planes = [(self.view.look.region, self.color_bytes()), (part, 16)];
         let mut ring = Readback::new(self.gpu, &planes, self.frames_in_flight());
         let mut clip_time = None;
-        for (i, shot) in scene.shots.iter().enumerate() {
+        let mut first = true;
+        for shot in wanted.iter().filter_map(|index| scene.shots.get(*index as usize)) {
             if ring.is_full()
                 && let Some((index, read)) = ring.take(self.gpu)?
             {
-                self.deliver_layers(index, &read, sink)?;
+                self.deliver_layers(index, read, sink)?;
             }
-            let pose_changed = i == 0 || clip_time != shot.clip_time;
+            let pose_changed = first || clip_time != shot.clip_time;
             clip_time = shot.clip_time;
             let mut recorder = Recorder::new(self.gpu, None);
-            self.encode(&mut recorder, scene, shot, i == 0, pose_changed)?;
+            self.encode(&mut recorder, scene, shot, first, pose_changed)?;
             self.encode_geometry(&mut recorder, &targets)?;
-            ring.submit(self.gpu, recorder.finish(), &[&self.targets.finished, &targets.surface], i as u32);
+            ring.submit(self.gpu, recorder.finish(), &[&self.view.targets.finished, &targets.surface], shot.index);
+            first = false;
             self.gpu.check()?;
         }
         while let Some((index, read)) = ring.take(self.gpu)? {
-            self.deliver_layers(index, &read, sink)?;
+            self.deliver_layers(index, read, sink)?;
         }
         Ok(())
     }
 
-    fn encode_geometry(&mut self, recorder: &mut Recorder<'_>, targets: &GeometryTargets) -> Result<(), RenderError> {
-        let depth = depth_target(&targets.depth, Some(1.0), false);
-        let mut pass = recorder.pass("geometry", &self.frame_group, &[cleared(&targets.view)], Some(depth));
-        let base = pipeline_base(self.gpu, &self.layouts, self.look, self.switches);
-        for batch in self.batches.iter().filter(|batch| !self.materials[batch.material].overlay) {
-            let material = &self.materials[batch.material];
-            pass.set_pipeline(self.pipelines.geometry(&base, material)?);
-            crate::frame_plan::draw(&mut pass, batch, material, 0);
-        }
-        Ok(())
-    }
-
-    fn deliver_layers(&self, index: u32, read: &[Vec<u8>], sink: &mut dyn LayersSink) -> Result<(), RenderError> {
+    fn deliver_layers(&self, index: u32, mut read: Vec<Vec<u8>>, sink: &mut dyn LayersSink) -> Result<(), RenderError> {
         let (width, height) = (self.picture.width, self.picture.height);
         let count = width as usize * height as usize;
         let mut layers = Layers {
@@ -83,22 +62,25 @@ impl Renderer<'_> {
             depth: vec![0.0; count],
             normal: vec![[0.0; 3]; count],
         };
-        let color = straight_bytes(read[0].clone());
-        place(&mut layers.color, width, self.look.region, color.as_chunks::<4>().0);
-        let surfaces: Vec<[f32; 4]> =
-            read[1].as_chunks::<16>().0.iter().map(|bytes| bytemuck::pod_read_unaligned(bytes)).collect();
-        let depth: Vec<f32> = surfaces.iter().map(|s| s[3]).collect();
-        let normal: Vec<[f32; 3]> = surfaces.iter().map(|s| [s[0], s[1], s[2]]).collect();
-        place(&mut layers.depth, width, self.look.model_region, &depth);
-        place(&mut layers.normal, width, self.look.model_region, &normal);
-        sink.layers(&layers).map_err(|source| RenderError::Sink { source })
+        let color = straight_bytes(std::mem::take(&mut read[0]));
+        place(&mut layers.color, width, self.view.look.region, color.as_chunks::<4>().0, |pixel| *pixel);
+        let surfaces = read[1].as_chunks::<16>().0;
+        let surface = |bytes: &[u8; 16]| -> [f32; 4] { bytemuck::pod_read_unaligned(bytes) };
+        place(&mut layers.depth, width, self.view.look.model_region, surfaces, |bytes| surface(bytes)[3]);
+        place(&mut layers.normal, width, self.view.look.model_region, surfaces, |bytes| {
+            let [x, y, z, _] = surface(bytes);
+            [x, y, z]
+        });
+        sink.layers(layers).map_err(|source| RenderError::Sink { source })
     }
 }
 
-/// Copies the rows of a part into a whole picture.
-fn place<T: Copy>(whole: &mut [T], width: u32, part: Region, values: &[T]) {
+/// Reads the rows of a part into a whole picture.
+fn place<T, S>(whole: &mut [T], width: u32, part: Region, values: &[S], read: impl Fn(&S) -> T) {
     for (y, row) in (part.y..).zip(values.chunks_exact(part.width as usize)) {
         let start = (y * width + part.x) as usize;
-        whole[start..start + row.len()].copy_from_slice(row);
+        for (to, from) in whole[start..start + row.len()].iter_mut().zip(row) {
+            *to = read(from);
+        }
     }
 }

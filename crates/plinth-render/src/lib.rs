@@ -28,6 +28,7 @@ mod renderer;
 mod shader;
 mod targets;
 mod upload;
+mod view;
 
 pub use error::RenderError;
 pub use gpu::{AdapterKind, AdapterReport, Gpu, GpuError, GpuOptions, adapters};

@@ -50,12 +50,16 @@ pub(crate) fn prepare(scene: &Scene, posed: &Posed<'_>, floor: Option<FloorArea>
     let ((specular, sh), (mut baked, refinements)) = rayon::join(
         || (prefilter(&environment, MAP_SIDE, MAP_MIPS), irradiance_sh(&environment)),
         || {
-            let refinements = refine(&meshes, &environment, &eyes, &refine_options(scene));
+            let (finer, bake_options) = match scene.occlusion {
+                Some(_) => (refine_options(scene).finer(), BakeOptions::default().finer()),
+                None => (refine_options(scene), BakeOptions::default()),
+            };
+            let refinements = refine(&meshes, &environment, &eyes, &finer);
             for (mesh, refinement) in meshes.iter_mut().zip(&refinements) {
                 refinement.apply(mesh);
             }
             meshes.extend(floor.map(floor_grid));
-            (bake(&meshes, &environment, &lights, &BakeOptions::default()), refinements)
+            (bake(&meshes, &environment, &lights, &bake_options), refinements)
         },
     );
     let floor_ambient = if floor.is_some() {
@@ -65,7 +69,15 @@ pub(crate) fn prepare(scene: &Scene, posed: &Posed<'_>, floor: Option<FloorArea>
     } else {
         Vec::new()
     };
-    let baked = baked.into_iter().zip(refinements).map(|(light, refinement)| BakedMesh { light, refinement }).collect();
+    let times = scene.occlusion.unwrap_or(1.0);
+    let baked = baked
+        .into_iter()
+        .zip(refinements)
+        .map(|(light, refinement)| BakedMesh {
+            light: light.into_iter().map(|vertex| vertex.occluded(times)).collect(),
+            refinement,
+        })
+        .collect();
     PreparedLight { sun, specular, irradiance_sh: sh, baked, floor_ambient }
 }
 

@@ -11,9 +11,9 @@ pub(crate) fn clip_from_view(camera: &Camera, aspect: f32) -> Mat4 {
     let f = 1.0 / (0.5 * camera.fov_y).tan();
     let depth = camera.far / (camera.near - camera.far);
     Mat4::from_cols(
-        Vec4::new(f / aspect, 0.0, 0.0, 0.0),
+        Vec4::new(f / (aspect * camera.pixel_aspect), 0.0, 0.0, 0.0),
         Vec4::new(0.0, f, 0.0, 0.0),
-        Vec4::new(0.0, 0.0, depth, -1.0),
+        Vec4::new(-camera.principal_point.x, -camera.principal_point.y, depth, -1.0),
         Vec4::new(0.0, 0.0, camera.near * depth, 0.0),
     )
 }
@@ -76,6 +76,8 @@ mod tests {
             view_from_world: Mat4::from_translation(Vec3::new(0.0, 0.0, -5.0)),
             position: Vec3::new(0.0, 0.0, 5.0),
             fov_y: 0.6,
+            pixel_aspect: 1.0,
+            principal_point: glam::Vec2::ZERO,
             near: 0.1,
             far: 20.0,
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use glam::{Mat4, Vec3};
+use glam::Vec3;
 use plinth_frame::{Backdrop, Frame, FrameSink, PixelFormat, Region};
 use plinth_model::Model;
 use plinth_scene::{Background, PosedPrimitive, Scene, Shot};
@@ -13,24 +13,25 @@ use crate::bindings;
 use crate::delivery::{Delivery, Repeats, straight_bytes, words_from_halves};
 use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
 use crate::gpu::Gpu;
-use crate::gpu_types;
 use crate::light::{PreparedLight, prepare};
-use crate::pass::behind::{Behind, scene_layout};
-use crate::pass::composite::Composite;
+use crate::pass::behind::scene_layout;
+use crate::pass::composite::{Composite, CompositeInto};
 use crate::pass::floor::{Floor, FloorArea};
+use crate::pass::post::{PICTURE_FORMAT, Post};
+use crate::pass::reflection::{Reflection, mirrored_box, mirrored_camera};
 use crate::pass::scenery::Scenery;
 use crate::pass::shadow_map::ShadowMap;
-use crate::pass::spread::Spread;
-use crate::pass::visibility::{Classify, batch_layout};
+use crate::pass::visibility::batch_layout;
 use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
 use crate::readback::Readback;
 use crate::recorder::{PassTimes, Profile, Recorder};
-use crate::targets::{TargetLook, Targets};
+use crate::targets::TargetLook;
 use crate::upload::environment;
 use crate::upload::geometry::{self, Batch, Geometry, Posed, primitive_of};
 use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
 use crate::upload::simplify::drawn_indices;
 use crate::upload::texture::Textures;
+use crate::view::View;
 
 /// Samples per pixel.
 const SAMPLES: u32 = 4;
@@ -59,7 +60,7 @@ pub struct Renderer<'g> {
     pub(crate) picture: Picture,
     light: PreparedLight,
     pub(crate) layouts: Layouts,
-    pub(crate) look: TargetLook,
+    pub(crate) view: View,
     pub(crate) switches: LightSwitches,
     pub(crate) pipelines: Pipelines,
     pub(crate) materials: Vec<MaterialOnGpu>,
@@ -69,23 +70,17 @@ pub struct Renderer<'g> {
     pub(crate) closed: Vec<bool>,
     /// Order in which batches are drawn.
     pub(crate) order: Vec<usize>,
-    pub(crate) targets: Targets,
     pub(crate) key_map: ShadowMap,
     pub(crate) sun_map: ShadowMap,
     pub(crate) floor: Option<Floor>,
     /// The camera of the current frame is above the floor.
     pub(crate) floor_is_seen: bool,
-    pub(crate) classify: Classify,
-    pub(crate) spread: Option<Spread>,
     pub(crate) scenery: Scenery,
     pub(crate) composite: Composite,
-    pub(crate) behind: Option<Behind>,
-    /// The current frame's camera, and how the model is scaled in it.
-    pub(crate) clip_from_world: Mat4,
+    pub(crate) reflection: Option<Reflection>,
+    pub(crate) post: Option<Post>,
+    /// How the model is scaled in the current frame.
     grow: (Vec3, f32),
-    pub(crate) frame_group: wgpu::BindGroup,
-    pub(crate) frame_group_without_maps: wgpu::BindGroup,
-    frame_buffer: wgpu::Buffer,
     backdrop: Backdrop,
     profile: Option<Profile>,
 }
@@ -99,7 +94,7 @@ impl<'g> Renderer<'g> {
             return Err(RenderError::PictureTooLarge { width: picture.width, height: picture.height, limit });
         }
         let posed = scene.pose(scene.shots.first().and_then(|shot| shot.clip_time));
-        let area = scene.shadow.map(|_| FloorArea::of(scene));
+        let area = scene.shadow.filter(|_| !scene.is_dataset).map(|_| FloorArea::of(scene));
         let indices = drawn_indices(gpu, scene, &posed, picture.height);
         let moving = scene.moving(&posed);
         let posed = Posed { primitives: &posed, indices: &indices, moving: &moving };
@@ -124,11 +119,14 @@ impl<'g> Renderer<'g> {
         let sorted: Vec<bool> = materials.iter().map(|m| m.key.class.is_layered()).collect();
         let Geometry { batches, triangles } = geometry::build(gpu, scene, posed, &light.baked, &sorted)?;
         let closed = batches.iter().map(|batch| batch.sortable.as_ref().is_some_and(geometry::is_closed)).collect();
-        let model_region = region_of(scene, picture, None);
-        // An environment that is seen is everywhere.
-        let everywhere = scene.surroundings.as_ref().map(|_| Region::whole(picture.width, picture.height));
-        let region = everywhere.unwrap_or_else(|| region_of(scene, picture, area));
-        let look = target_look(gpu, picture, (region, model_region), &materials, &batches);
+        let model_region = region_of(scene, picture, None, false);
+        // An environment that is seen is everywhere, and so is the look of the whole picture.
+        let region = if scene.post.is_plain() && scene.surroundings.is_none() {
+            region_of(scene, picture, area, scene.reflector.is_some())
+        } else {
+            Region::whole(picture.width, picture.height)
+        };
+        let look = target_look(gpu, scene, picture, (region, model_region), &materials, &batches);
         let layouts = Layouts { frame: frame_layout(gpu), scene: scene_layout(gpu), batch: batch_layout(gpu) };
         let (key_map, sun_map) = shadow_maps(gpu, scene, &light);
         let switches = LightSwitches {
@@ -138,42 +136,35 @@ impl<'g> Renderer<'g> {
             punctual: punctual_lights(scene).next().is_some(),
         };
         let base = pipeline_base(gpu, &layouts, look, switches);
+        let (backdrop, clear) = (backdrop(&scene.background), clear_color(&scene.background));
+        let specular = environment::upload(gpu, &light.specular);
+        let none = ShadowMap::none(gpu);
+        let group_with = |buffer: &wgpu::Buffer, maps| frame_group(gpu, &layouts.frame, buffer, &specular, maps);
+        let group_without_maps = |buffer: &wgpu::Buffer| group_with(buffer, [&none.view, &none.view]);
+        let frame_groups =
+            |buffer: &wgpu::Buffer| [group_with(buffer, [&key_map.view, &sun_map.view]), group_without_maps(buffer)];
         let floor = match (area, scene.shadow) {
             (Some(area), Some(shadow)) => {
-                Some(Floor::new(&base, area, shadow, switches.key_shadow.then_some(&key_map), &light.floor_ambient)?)
+                let key = scene.key_light.as_ref().map(|key| (key, &key_map));
+                let all = (scene, area);
+                Some(Floor::new(&base, all, shadow, key, &light.floor_ambient, &group_without_maps)?)
             }
             _ => None,
         };
-        let targets = Targets::new(gpu, look);
-        let (backdrop, clear) = (backdrop(&scene.background), clear_color(&scene.background));
         let size = (picture.width, picture.height);
         let seen = scene.surroundings.as_ref();
         let scenery = Scenery::new(gpu, &layouts.frame, &look, size, &backdrop, seen)?;
-        let composite = Composite::new(gpu, &layouts.frame, &look, &targets, clear)?;
-        let classify =
-            Classify::new(gpu, &layouts.frame, &layouts.batch, &targets, look.samples, (&batches, &triangles))?;
-        let spread = match &targets.layered {
-            Some(_) => Some(Spread::new(gpu, &layouts.frame, &targets, look.samples, look.color_format)?),
+        let view = View::new(gpu, &layouts, look, (&batches, &triangles), &frame_groups)?;
+        let composite = Composite::new(gpu, &layouts.frame, &look, &view.targets, CompositeInto::Picture(clear))?;
+        let post = Post::new(gpu, &layouts.frame, &scene.post, &look, &view.targets)?;
+        let reflection = match scene.reflector {
+            Some(reflector) => {
+                let mirrored = mirror_look(look, reflection_region(scene, picture));
+                let view = View::new(gpu, &layouts, mirrored, (&batches, &triangles), &frame_groups)?;
+                Some(Reflection::new(gpu, &layouts.frame, view, reflector, (&look, picture))?)
+            }
             None => None,
         };
-        let behind = match (&targets.behind, &targets.layered) {
-            (Some(target), Some(layered)) => {
-                let all = (&targets, target, layered);
-                Some(Behind::new(gpu, &layouts.frame, &layouts.scene, look.samples, all)?)
-            }
-            _ => None,
-        };
-        let specular = environment::upload(gpu, &light.specular);
-        let frame_buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("frame"),
-            size: size_of::<gpu_types::Frame>() as u64,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let none = ShadowMap::none(gpu);
-        let frame_group = frame_group(gpu, &layouts.frame, &frame_buffer, &specular, [&key_map.view, &sun_map.view]);
-        let frame_group_without_maps =
-            crate::renderer::frame_group(gpu, &layouts.frame, &frame_buffer, &specular, [&none.view, &none.view]);
         gpu.check()?;
         let order = (0..batches.len()).collect();
         Ok(Self {
@@ -181,7 +172,7 @@ impl<'g> Renderer<'g> {
             picture,
             light,
             layouts,
-            look,
+            view,
             switches,
             pipelines: Pipelines::default(),
             materials,
@@ -189,21 +180,15 @@ impl<'g> Renderer<'g> {
             triangles,
             closed,
             order,
-            targets,
             key_map,
             sun_map,
             floor,
             floor_is_seen: true,
-            classify,
-            spread,
             scenery,
             composite,
-            behind,
-            clip_from_world: Mat4::IDENTITY,
+            reflection,
+            post,
             grow: (Vec3::ZERO, 1.0),
-            frame_group,
-            frame_group_without_maps,
-            frame_buffer,
             backdrop,
             profile: None,
         })
@@ -212,7 +197,7 @@ impl<'g> Renderer<'g> {
     /// Draws every shot of the scene in order. Equal frames are drawn once and handed over again.
     /// Errors: a device that fails, or a sink that takes no more frames.
     pub fn render(&mut self, scene: &Scene, sink: &mut dyn FrameSink) -> Result<(), RenderError> {
-        let mut ring = Readback::new(self.gpu, &[(self.look.region, self.color_bytes())], self.frames_in_flight());
+        let mut ring = Readback::new(self.gpu, &[(self.view.look.region, self.color_bytes())], self.frames_in_flight());
         let plan = Repeats::of(&scene.shots);
         let mut delivery = Delivery::new(&plan);
         let mut clip_time = None;
@@ -230,7 +215,7 @@ impl<'g> Renderer<'g> {
             let profile = self.profile.take();
             let mut recorder = Recorder::new(self.gpu, profile.as_ref());
             self.encode(&mut recorder, scene, shot, i == 0, pose_changed)?;
-            let submission = ring.submit(self.gpu, recorder.finish(), &[&self.targets.finished], i as u32);
+            let submission = ring.submit(self.gpu, recorder.finish(), &[&self.view.targets.finished], i as u32);
             self.gpu.check()?;
             if let (Some(profile), Some(submission)) = (&profile, submission) {
                 profile.read(self.gpu, submission)?;
@@ -245,7 +230,7 @@ impl<'g> Renderer<'g> {
 
     /// Bytes of a finished pixel.
     pub(crate) fn color_bytes(&self) -> u32 {
-        self.look.finished_format.block_copy_size(None).unwrap_or(4)
+        self.view.look.finished_format.block_copy_size(None).unwrap_or(4)
     }
 
     /// How many frames are drawn or on their way back at a time.
@@ -266,7 +251,7 @@ impl<'g> Renderer<'g> {
 
     /// The part of the picture that is drawn.
     pub fn region(&self) -> Region {
-        self.look.region
+        self.view.look.region
     }
 
     pub(crate) fn encode(
@@ -289,18 +274,26 @@ impl<'g> Renderer<'g> {
             light: &self.light,
             key_map: &self.key_map,
             sun_map: &self.sun_map,
-            region: self.look.region,
-            model_region: self.look.model_region,
+            region: self.view.look.region,
+            model_region: self.view.look.model_region,
             width: self.picture.width,
             height: self.picture.height,
         };
         self.floor_is_seen = shot.camera.position.y > scene.floor_height;
         let uniform = frame_uniform(&base, shot);
-        self.clip_from_world = Mat4::from_cols_array_2d(&uniform.clip_from_world);
         self.grow = (shot.grow_origin, shot.grow);
-        self.gpu.queue.write_buffer(&self.frame_buffer, 0, bytemuck::bytes_of(&uniform));
+        self.view.update(self.gpu, &uniform);
+        if let Some(reflection) = &mut self.reflection {
+            reflection.update(self.gpu, &base, shot);
+        }
+        if let Some(post) = &self.post {
+            post.update(self.gpu, &scene.post, shot, &self.view.look, self.picture.height);
+        }
         self.scenery.look_from(self.gpu, &shot.camera);
         if first || (pose_changed && self.batches.iter().any(|b| b.moving)) || shot.grow < 1.0 || scene_grows(scene) {
+            if let Some(accumulated) = self.floor.as_ref().and_then(|floor| floor.accumulated.as_ref()) {
+                accumulated.update(self.gpu, &uniform);
+            }
             self.encode_shadows(recorder)?;
         }
         self.encode_frame(recorder)
@@ -342,7 +335,7 @@ impl<'g> Renderer<'g> {
             index,
             width: self.picture.width,
             height: self.picture.height,
-            region: self.look.region,
+            region: self.view.look.region,
             backdrop: self.backdrop.clone(),
             format: self.picture.format,
             pixels,
@@ -394,24 +387,40 @@ fn upload_materials(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], textures
         .collect()
 }
 
-fn region_of(scene: &Scene, picture: Picture, area: Option<FloorArea>) -> Region {
+fn region_of(scene: &Scene, picture: Picture, area: Option<FloorArea>, reflector: bool) -> Region {
     let cameras: Vec<_> = scene.shots.iter().map(|shot| shot.camera).collect();
     let mut boxes = vec![scene.bounds];
     boxes.extend(area.map(|a| a.bounds()));
+    if reflector {
+        boxes.push(mirrored_box(scene.bounds, scene.floor_height));
+    }
     crate::region::union(&cameras, &boxes, picture.width, picture.height)
+}
+
+/// The part of the mirrored camera's picture that the model covers in any frame.
+fn reflection_region(scene: &Scene, picture: Picture) -> Region {
+    let cameras: Vec<_> = scene.shots.iter().map(|shot| mirrored_camera(&shot.camera, scene.floor_height)).collect();
+    crate::region::union(&cameras, &[scene.bounds], picture.width, picture.height)
+}
+
+/// The mirrored picture's targets: only the model's part, with room for what is beyond it.
+fn mirror_look(look: TargetLook, region: Region) -> TargetLook {
+    TargetLook { region, model_region: region, picture_format: PICTURE_FORMAT, finished_format: PICTURE_FORMAT, ..look }
 }
 
 fn target_look(
     gpu: &Gpu,
+    scene: &Scene,
     picture: Picture,
     (region, model_region): (Region, Region),
     materials: &[MaterialOnGpu],
     batches: &[Batch],
 ) -> TargetLook {
     let classes: BTreeSet<DrawClass> = batches.iter().map(|b| materials[b.material].key.class).collect();
-    // Refraction needs the radiance behind it; plain coverage is blended in display space, as viewers do, which saves
+    // Refraction needs the radiance behind it, glow the radiance of what shines; plain coverage is blended in display space, as viewers do, which saves
     // the pass that applies the tone curve.
-    let radiance = classes.contains(&DrawClass::Transmissive);
+    let transmissive = classes.contains(&DrawClass::Transmissive);
+    let radiance = transmissive || scene.post.bloom > 0.0;
     let output = if radiance { SurfaceOutput::Radiance } else { SurfaceOutput::Display };
     let finished_format = match picture.format {
         PixelFormat::Rgba8 => wgpu::TextureFormat::Rgba8Unorm,
@@ -422,10 +431,11 @@ fn target_look(
         model_region,
         samples: if gpu.report().max_samples >= SAMPLES { SAMPLES } else { 1 },
         color_format: if radiance { wgpu::TextureFormat::Rgba16Float } else { finished_format },
+        picture_format: if scene.post.is_plain() { finished_format } else { PICTURE_FORMAT },
         finished_format,
         output,
         layered: classes.iter().any(|class| class.is_layered()),
-        transmissive: radiance,
+        transmissive,
     }
 }
 
@@ -477,7 +487,7 @@ pub(crate) fn pipeline_base<'a>(
         frame_layout: &layouts.frame,
         samples: look.samples,
         color_format: look.color_format,
-        finished_format: look.finished_format,
+        picture_format: look.picture_format,
         output: look.output,
         lights,
         batch_layout: &layouts.batch,

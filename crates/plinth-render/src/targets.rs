@@ -38,7 +38,6 @@ pub(crate) const NORMAL_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba1
 pub(crate) struct Behind {
     /// The picture so far.
     pub(crate) color: wgpu::Texture,
-    pub(crate) mips: u32,
     /// Distance of its opaque part along the camera's axis.
     pub(crate) distance: wgpu::Texture,
     /// Normal and depth of the far side of the body that is drawn next.
@@ -53,6 +52,8 @@ pub(crate) struct TargetLook {
     pub(crate) model_region: Region,
     pub(crate) samples: u32,
     pub(crate) color_format: wgpu::TextureFormat,
+    /// What model, floor and backdrop are put together in.
+    pub(crate) picture_format: wgpu::TextureFormat,
     pub(crate) finished_format: wgpu::TextureFormat,
     pub(crate) output: SurfaceOutput,
     pub(crate) layered: bool,
@@ -64,8 +65,7 @@ impl Targets {
         let attachment = wgpu::TextureUsages::RENDER_ATTACHMENT;
         let readable = attachment | wgpu::TextureUsages::TEXTURE_BINDING;
         let model = look.model_region;
-        let finished =
-            texture(gpu, look.region, 1, look.finished_format, attachment | wgpu::TextureUsages::COPY_SRC, 1);
+        let finished = texture(gpu, look.region, 1, look.finished_format, readable | wgpu::TextureUsages::COPY_SRC, 1);
         let finished_view = view(&finished);
         let part = |samples, format, usage| view(&texture(gpu, model, samples, format, usage, 1));
         let layered = look.layered.then(|| part(look.samples, look.color_format, readable));
@@ -73,7 +73,6 @@ impl Targets {
             let mips = model.width.max(model.height).ilog2().clamp(1, 8);
             Behind {
                 color: texture(gpu, model, 1, BEHIND_FORMAT, readable, mips),
-                mips,
                 distance: texture(gpu, model, 1, DISTANCE_FORMAT, readable, mips),
                 far_normal: part(1, NORMAL_FORMAT, readable),
                 far_depth: part(1, DEPTH_FORMAT, readable),

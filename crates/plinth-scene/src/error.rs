@@ -14,6 +14,9 @@ pub enum SceneError {
     /// Nothing is left to draw.
     #[error("nothing is left to draw: every mesh is hidden, or the model's size is not finite")]
     NothingVisible,
+    /// No camera of a dataset sees the model.
+    #[error("the model is behind every camera; cameras look along their −Z, in a world with +Z up")]
+    NoCameraFacesTheModel,
     /// An environment cannot be read.
     #[error("the environment cannot be read: {problem}")]
     Environment {

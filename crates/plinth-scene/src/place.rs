@@ -82,6 +82,11 @@ impl Placement {
         self.motion.reach((linear.transpose() * d).as_vec3()) + shift as f32
     }
 
+    /// How far the model reaches in a direction where it stands, at any time.
+    pub(crate) fn reach_in_world(&self, direction: Vec3) -> f32 {
+        self.reach(direction) + direction.dot(self.translation)
+    }
+
     /// Factor that makes room for motion that was not looked at.
     pub(crate) fn room(&self) -> f32 {
         self.motion.room()

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use glam::{DMat4, Mat4, Vec3};
 use plinth_model::{Image, Model};
+use plinth_spec::settings::{Filter, ShadowMode};
 
 use crate::{EnvironmentMap, Shot, Surroundings};
 
@@ -39,12 +40,21 @@ pub struct Scene {
     pub key_light: Option<KeyLight>,
     /// Fill and rim lights, and the file's own lights; none of them casts a shadow.
     pub lights: Vec<PointLikeLight>,
+    /// How often what closes the environment off counts (`n8aoIntensity`), worked out more finely; `None`: once, and
+    /// as finely as is worth its while.
+    pub occlusion: Option<f32>,
     /// How shadows look; `None` when they are off.
     pub shadow: Option<ShadowLook>,
+    /// A floor that mirrors the model.
+    pub reflector: Option<ReflectorLook>,
     /// Height of the floor that catches shadows, in world units.
     pub floor_height: f32,
+    /// The pictures are training data: nothing but the model is drawn, no floor, and its triangles as they are.
+    pub is_dataset: bool,
     /// What is behind the model.
     pub background: Background,
+    /// What happens to the finished picture.
+    pub post: PostLook,
     /// The same where nothing may be seen through: in files without alpha.
     pub opaque_background: Background,
     /// The environment as it is seen before the background; `None` where it only gives light.
@@ -53,6 +63,41 @@ pub struct Scene {
     pub bounds: (Vec3, Vec3),
     /// One entry per frame, in order.
     pub shots: Vec<Shot>,
+}
+
+/// What happens to the finished picture. Nothing, by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PostLook {
+    /// `filter`.
+    pub filter: Filter,
+    /// `vignette`: share of light that the corners lose.
+    pub vignette: f32,
+    /// `bloomStrength`: share of the light of what shines that is spread around it; 0 is off.
+    pub bloom: f32,
+    /// Diameter of the lens' aperture in world units; 0: everything is sharp.
+    pub aperture: f32,
+}
+
+impl PostLook {
+    /// The picture is finished as it is.
+    pub fn is_plain(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// What of it changes a colour into another, alike in every view and at every pixel.
+    #[must_use]
+    pub fn of_colors_only(self) -> Self {
+        let filter = match self.filter {
+            Filter::Grain | Filter::Toon => Filter::None,
+            other => other,
+        };
+        Self { filter, ..Self::default() }
+    }
+
+    /// Where surfaces are has to be known.
+    pub fn needs_surfaces(&self) -> bool {
+        self.aperture > 0.0 || self.filter == Filter::Toon
+    }
 }
 
 /// What is behind the model.
@@ -104,9 +149,22 @@ pub enum PointLikeLight {
     },
 }
 
+/// How a mirroring floor looks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReflectorLook {
+    /// `reflectorMix`: share of light that is mirrored where the model touches the floor.
+    pub mix: f32,
+    /// `reflectorFade`: height above the floor, in world units, of what is mirrored with 1/e of that.
+    pub fade: f32,
+    /// `reflectorDepthBlur`: how much it blurs with that height.
+    pub depth_blur: f32,
+}
+
 /// How the key light's shadow looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShadowLook {
+    /// `shadowMode`.
+    pub mode: ShadowMode,
     /// `shadowDarkness`: 0 none, 1 as lit, more is darker.
     pub darkness: f32,
     /// `shadowSoftness`, 0..=1: 0 hard, 1 very soft.

@@ -1,6 +1,6 @@
 //! What one frame shows.
 
-use glam::{Mat4, Vec3};
+use glam::{Mat4, Vec2, Vec3};
 
 /// Everything that differs between the frames of a scene.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,10 @@ pub struct Shot {
     pub grow_origin: Vec3,
     /// Time in the animation clip in seconds; `None` in the rest pose.
     pub clip_time: Option<f32>,
+    /// Distance from the camera, along its axis, that depth of field leaves sharp: the model's front.
+    pub focus: f32,
+    /// Seed of the film's grain: its own in each frame where there is grain, else 0.
+    pub grain: u32,
 }
 
 impl Shot {
@@ -25,6 +29,7 @@ impl Shot {
             && self.grow == other.grow
             && self.grow_origin == other.grow_origin
             && self.clip_time == other.clip_time
+            && self.grain == other.grain
     }
 }
 
@@ -37,6 +42,10 @@ pub struct Camera {
     pub position: Vec3,
     /// Vertical field of view in radians.
     pub fov_y: f32,
+    /// How much wider than high a pixel's angle is: 1 for square pixels.
+    pub pixel_aspect: f32,
+    /// Where the axis meets the picture: (0, 0) is its middle, ±1 are its edges, +x right, +y up.
+    pub principal_point: Vec2,
     /// Distance of the near plane; everything of the scene is beyond it where possible.
     pub near: f32,
     /// Distance of the far plane.

@@ -1,9 +1,9 @@
 //! The plan of the frames: where the camera stands in each of them.
 
-use glam::{DVec3, Mat4, Vec3};
-use plinth_spec::settings::{BasePose, CameraMotion, Effect, RenderSettings};
+use glam::{DVec3, Mat4, Vec2, Vec3};
+use plinth_spec::settings::{BasePose, CameraMotion, Effect, Filter, RenderSettings};
 
-use crate::camera::{orbit, path};
+use crate::camera::{orbit, path, sway};
 use crate::fit::distance;
 use crate::place::Placement;
 use crate::shot::{Camera, Shot};
@@ -13,7 +13,7 @@ const FOV_DEG: f64 = 35.0;
 /// Their elevation above the horizon in degrees.
 const ELEVATION_DEG: f64 = 15.0;
 /// Share of the frame that stays free around the model.
-const MARGIN: f32 = 0.12;
+pub(crate) const MARGIN: f32 = 0.12;
 /// Camera angles for which the fit is worked out, at most.
 const FIT_ANGLES: u32 = 120;
 /// Radius at which a zoom-orbit frames the model as other effects do: where it ends by default.
@@ -32,21 +32,36 @@ pub(crate) fn shots(settings: &RenderSettings, placement: &Placement, clip_times
         .zip(clip_times)
         .map(|(index, clip_time)| {
             let (camera, grow) = frame(settings, distance, bounds, index, count);
-            Shot { index, camera, grow, grow_origin, clip_time: *clip_time }
+            let grain = if settings.post().filter == Filter::Grain { index + 1 } else { 0 };
+            let focus = focus(placement, &camera);
+            Shot { index, camera, grow, grow_origin, clip_time: *clip_time, focus, grain }
         })
         .collect()
 }
 
+/// Share of the model's depth behind its foremost point that is sharpest.
+const FOCUS_DEPTH: f32 = 0.12;
+
+/// The distance of the model's front along the camera's axis.
+fn focus(placement: &Placement, camera: &Camera) -> f32 {
+    let back = camera.view_from_world.row(2).truncate();
+    let (front, rear) = (placement.reach(back), -placement.reach(-back));
+    let from_origin = (camera.position - placement.translation).dot(back);
+    (from_origin - front + FOCUS_DEPTH * (front - rear)).max(camera.near)
+}
+
 fn frame(settings: &RenderSettings, distance: f64, bounds: (Vec3, Vec3), index: u32, count: u32) -> (Camera, f32) {
     let motion = settings.camera();
+    let swayed =
+        |position, look_at| sway(position, look_at, settings.post().sway, settings.video().length_secs, (index, count));
     if motion.effect == Effect::Keyframes {
         let base = base_pose(motion, distance / motion.zoom);
         let pose = path(settings.path(), base, settings.video().length_secs, index, count);
-        return (camera_at(pose.position, pose.look_at, pose.fov_deg, bounds), 1.0);
+        return (camera_at(swayed(pose.position, pose.look_at), pose.look_at, pose.fov_deg, bounds), 1.0);
     }
     let at = orbit(motion, index, count);
     let position = direction(at.azimuth_deg, ELEVATION_DEG) * (distance * at.radius / motion.zoom);
-    (camera_at(position, DVec3::ZERO, FOV_DEG, bounds), at.grow as f32)
+    (camera_at(swayed(position, DVec3::ZERO), DVec3::ZERO, FOV_DEG, bounds), at.grow as f32)
 }
 
 /// The distance at which the model is inside of the frame at every angle of the motion. Translations of the model and
@@ -115,6 +130,8 @@ fn camera_at(position: DVec3, look_at: DVec3, fov_deg: f64, bounds: (Vec3, Vec3)
         view_from_world: world_from_view.inverse(),
         position: position.as_vec3(),
         fov_y: (fov_deg as f32).to_radians(),
+        pixel_aspect: 1.0,
+        principal_point: Vec2::ZERO,
         near: (away - radius * 1.1 - FLOOR_REACH * 0.5).max(away * 0.02).max(1e-3),
         far: away + radius * 1.1 + FLOOR_REACH,
     }

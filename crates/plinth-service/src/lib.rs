@@ -17,13 +17,16 @@ mod error;
 mod fetch;
 mod hash;
 mod ids;
+mod link_secret;
 mod rate_limit;
 mod service;
 mod sweep;
+mod upkeep;
 
 pub use clock::Clock;
 pub use error::{Result, ServiceError};
 pub use fetch::{FetchOptions, HostRule};
+pub use link_secret::link_secret;
 pub use rate_limit::{Allowance, Meter};
 pub use service::{Service, ServiceOptions};
 pub use sweep::Swept;

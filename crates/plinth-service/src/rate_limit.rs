@@ -1,6 +1,10 @@
 //! How often a token may call.
 
-use plinth_db::rate_windows;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use plinth_db::Db;
+use plinth_db::rate_windows::{self, Window};
 use plinth_spec::ErrorCode;
 use plinth_spec::id::TokenId;
 
@@ -44,13 +48,32 @@ impl Allowance {
 }
 
 impl Service {
-    /// Counts a request of a token: on all machines together, in windows that begin with the first request.
+    /// Counts a request of a token, in windows that begin with the first request: on all machines together where they
+    /// share a database, else in this process, which is the only one.
     pub async fn count_request(&self, token: &TokenId, meter: Meter) -> Result<Allowance> {
         let (name, limit, window_ms) = match meter {
             Meter::Requests => ("requests", self.options.requests_per_minute, 60_000),
             Meter::Ingests => ("ingests", self.options.ingests_per_10_minutes, 600_000),
         };
         let key = format!("{name}:{token}");
+        let (window, now) = match &self.windows {
+            Windows::Memory(windows) => {
+                let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
+                (count(&mut lock(windows), key, window_ms, now), now)
+            }
+            Windows::Database => self.count_in_database(key, window_ms).await?,
+        };
+        let left = u64::from(limit).saturating_sub(window.requests);
+        Ok(Allowance {
+            limit,
+            remaining: u32::try_from(left).unwrap_or(limit),
+            // Another request may have begun the window after this one looked at the clock.
+            reset_secs: (window.ends_at - now).clamp(1, window_ms).unsigned_abs().div_ceil(1000),
+            is_exceeded: window.requests > u64::from(limit),
+        })
+    }
+
+    async fn count_in_database(&self, key: String, window_ms: i64) -> Result<(Window, i64)> {
         let clock = self.options.clock.clone();
         let counted = self.db.write(move |tx| {
             Box::pin(async move {
@@ -59,13 +82,43 @@ impl Service {
                 Ok::<_, ServiceError>((window, now))
             })
         });
-        let (window, now) = counted.await?;
-        let left = u64::from(limit).saturating_sub(window.requests);
-        Ok(Allowance {
-            limit,
-            remaining: u32::try_from(left).unwrap_or(limit),
-            reset_secs: u64::try_from(window.ends_at - now).unwrap_or(0).div_ceil(1000).max(1),
-            is_exceeded: window.requests > u64::from(limit),
-        })
+        counted.await
     }
+}
+
+/// Where requests are counted.
+#[derive(Clone, Debug)]
+pub(crate) enum Windows {
+    /// Here. A request costs no write, which waits for the disk.
+    Memory(Arc<Mutex<HashMap<String, Window>>>),
+    /// In the database, for all processes on it together.
+    Database,
+}
+
+impl Windows {
+    pub(crate) fn of(db: &Db) -> Self {
+        if db.is_shared() { Self::Database } else { Self::Memory(Arc::default()) }
+    }
+
+    /// Forgets windows in memory that have ended.
+    pub(crate) fn forget_ended(&self, now: i64) {
+        if let Self::Memory(windows) = self {
+            lock(windows).retain(|_, window| window.ends_at > now);
+        }
+    }
+}
+
+fn lock(windows: &Mutex<HashMap<String, Window>>) -> MutexGuard<'_, HashMap<String, Window>> {
+    windows.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Counts a request: in the current window, or in a new one when that has ended.
+fn count(windows: &mut HashMap<String, Window>, key: String, length_ms: i64, now: i64) -> Window {
+    let fresh = Window { requests: 0, ends_at: now + length_ms };
+    let window = windows.entry(key).or_insert(fresh);
+    if window.ends_at <= now {
+        *window = fresh;
+    }
+    window.requests += 1;
+    *window
 }

@@ -7,10 +7,11 @@ use plinth_db::Db;
 use plinth_spec::limits;
 use plinth_spec::wire::Health;
 use plinth_store::Store;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 
 use crate::clock::Clock;
 use crate::fetch::FetchOptions;
+use crate::rate_limit::Windows;
 
 /// How an installation is set.
 #[derive(Clone, Debug)]
@@ -31,6 +32,9 @@ pub struct ServiceOptions {
     pub lease_secs: u32,
     /// Models that are checked at a time; each may take as much memory as it is large.
     pub checks_at_once: usize,
+    /// The program that checks models, in a process of its own: its `check-file FILE [GLB]` prints a
+    /// [`FileReport`](crate::models::FileReport) as JSON. None: this process checks them.
+    pub checker: Option<PathBuf>,
     /// Where files lie while they arrive.
     pub incoming: PathBuf,
     /// How URLs are fetched.
@@ -50,6 +54,7 @@ impl Default for ServiceOptions {
             free_uploads_per_day: limits::FREE_UPLOADS_PER_DAY,
             lease_secs: 60,
             checks_at_once: 2,
+            checker: None,
             incoming: std::env::temp_dir(),
             fetch: FetchOptions::default(),
             clock: Clock::Database,
@@ -64,18 +69,26 @@ pub struct Service {
     pub(crate) store: Store,
     pub(crate) options: Arc<ServiceOptions>,
     pub(crate) checks: Arc<Semaphore>,
+    pub(crate) placed: Arc<Notify>,
+    pub(crate) windows: Windows,
 }
 
 impl Service {
     /// A service on an open database and store.
     pub fn new(db: Db, store: Store, options: ServiceOptions) -> Self {
         let checks = Arc::new(Semaphore::new(options.checks_at_once.max(1)));
-        Self { db, store, options: Arc::new(options), checks }
+        let windows = Windows::of(&db);
+        Self { db, store, options: Arc::new(options), checks, placed: Arc::new(Notify::new()), windows }
     }
 
     /// Its database, for the commands of an operator.
     pub const fn db(&self) -> &Db {
         &self.db
+    }
+
+    /// Waits until this process has placed a render since the last call: a worker in it need not look for that.
+    pub async fn render_placed(&self) {
+        self.placed.notified().await;
     }
 
     /// Its store, for workers.

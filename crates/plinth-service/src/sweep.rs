@@ -34,6 +34,7 @@ impl Service {
             swept.objects += self.store.delete_prefix(&prefix).await?;
             self.db.write(move |tx| Box::pin(async move { garbage::delete(tx, &prefix).await })).await?;
         }
+        self.windows.forget_ended(now);
         let rows = self.db.write(move |tx| {
             Box::pin(async move {
                 let uploads = staged::delete_before(tx, now - STAGED_MS, AT_ONCE).await?.len() as u64;

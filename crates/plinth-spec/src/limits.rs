@@ -77,6 +77,8 @@ pub const ENVS: u64 = 20;
 pub const ENVS_BYTES: u64 = 200 << 20;
 /// Largest part of an environment, in bytes.
 pub const ENV_PART_BYTES: u64 = 48 << 20;
+/// Views of a dataset with cameras of the user's own.
+pub const DATASET_VIEWS: usize = 10_000;
 
 /// Lifetime of a signed URL when the call does not say, in seconds.
 pub const EXPIRES_DEFAULT_SECS: i64 = 3600;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::funding::{self, Balance, Cost};
-use crate::quality::{DatasetQuality, Quality};
+use crate::quality::Quality;
 use crate::settings::{Output, RenderSettings};
 
 /// Price of a video in credits: rate times seconds, rounded up to a whole credit, at least 1.
@@ -20,7 +20,7 @@ pub fn render_credits(settings: &RenderSettings) -> u64 {
     let video = settings.video();
     match video.output {
         Output::Video => video_credits(video.quality, video.length_secs),
-        Output::Dataset => u64::from(settings.dataset().quality.unwrap_or(DatasetQuality::Small).credits()),
+        Output::Dataset => u64::from(settings.dataset().quality.unwrap_or_default().credits()),
     }
 }
 
@@ -78,7 +78,7 @@ pub fn quote(renders: &[RenderSettings], balance: Balance) -> Quote {
         match video.output {
             Output::Video => QuoteLine::Video { quality: video.quality.name(), length: video.length_secs, credits },
             Output::Dataset => {
-                let set = settings.dataset().quality.unwrap_or(DatasetQuality::Small);
+                let set = settings.dataset().quality.unwrap_or_default();
                 QuoteLine::Dataset { dataset_quality: set.name(), credits }
             }
         }

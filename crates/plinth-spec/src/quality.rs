@@ -113,9 +113,10 @@ impl Aspect {
 }
 
 /// A dataset set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum DatasetQuality {
-    /// 100 views of 800×800.
+    /// 100 views of 800×800; where none is asked for.
+    #[default]
     Small,
     /// 196 views of 1024×1024.
     Medium,

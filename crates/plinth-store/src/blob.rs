@@ -16,8 +16,8 @@ use crate::key::ObjectKey;
 use crate::open::Store;
 use crate::stored::Stored;
 
-/// Bytes of one part of an upload. S3 takes 10 000 parts, so objects of up to 156 GiB.
-const PART_BYTES: usize = 16 << 20;
+/// Bytes of one part of an upload, of which four are in memory. S3 takes 10 000 parts, so objects of up to 78 GiB.
+const PART_BYTES: usize = 8 << 20;
 /// Parts that are on their way at once.
 const PARTS_AT_ONCE: usize = 3;
 /// Bytes read from a file at once.

@@ -78,7 +78,7 @@ impl ObjectKey<'_> {
             Self::Env(id, part) => format!("{}{}", env_prefix(id), part.name()),
             Self::Render(id, attempt, file) => format!("{}{}", attempt_prefix(id, *attempt), file.name()),
             Self::Hls(id, attempt, hls_attempt, name) => {
-                format!("{}hls/{hls_attempt}/{name}", attempt_prefix(id, *attempt))
+                format!("{}{name}", hls_prefix(id, *attempt, *hls_attempt))
             }
         }
     }
@@ -108,6 +108,11 @@ impl EnvPart {
             Self::Thumb => "thumb.webp",
         }
     }
+}
+
+/// Where everything of one packaging of an attempt lies.
+pub fn hls_prefix(id: &RenderId, attempt: i64, hls_attempt: i64) -> String {
+    format!("{}hls/{hls_attempt}/", attempt_prefix(id, attempt))
 }
 
 /// Where everything of a render lies.

@@ -93,6 +93,11 @@ impl Store {
     }
 }
 
+/// Whether S3 has a setting of this name, such as `AWS_ACCESS_KEY_ID`.
+pub fn is_s3_setting(name: &str) -> bool {
+    name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>().is_ok()
+}
+
 fn s3(bucket: &str, settings: &[(String, String)], endpoint: Option<&str>) -> Result<AmazonS3> {
     use_ring();
     let problem = |problem: String| StoreError::Address { problem };

@@ -2,6 +2,10 @@
 #![expect(clippy::print_stderr, reason = "a command speaks on the terminal")]
 
 mod cmd;
+mod config;
+mod logs;
+mod metrics;
+mod signals;
 mod stop;
 
 use std::io::Write as _;
@@ -24,9 +28,15 @@ fn main() -> ExitCode {
         let mut out = std::io::stdout().lock();
         let outcome = match matches.subcommand() {
             Some(("render", args)) => cmd::render::run(args, &mut out),
+            Some(("render-child", args)) => cmd::render_child::run(args, &mut out),
             Some(("inspect", args)) => cmd::inspect::run(args, &mut out),
             Some(("doctor", args)) => cmd::doctor::run(args, &mut out),
             Some(("settings", args)) => cmd::settings::run(args, &mut out),
+            Some(("serve", args)) => cmd::serve::run(args, &mut out),
+            Some(("worker", args)) => cmd::worker::run(args),
+            Some(("admin", args)) => cmd::admin::run(args, &mut out),
+            Some(("check-file", args)) => cmd::check_file::run(args, &mut out),
+            Some(("openapi", _args)) => cmd::openapi::run(&mut out),
             _ => Ok(()),
         };
         outcome.and(out.flush().map_err(Into::into))

@@ -6,7 +6,7 @@ use plinth_spec::ErrorCode;
 use serde_json::Value;
 
 fn document() -> Value {
-    serde_json::to_value(plinth_api::document()).unwrap()
+    plinth_api::document()
 }
 
 fn operations(document: &Value) -> Vec<(String, Value)> {
@@ -90,6 +90,27 @@ fn every_reference_leads_somewhere() {
             _ => {}
         }
     }
+}
+
+#[test]
+fn names_are_those_of_the_wire() {
+    let document = document();
+    let schemas = &document["components"]["schemas"];
+    assert_eq!(schemas["Scope"]["enum"], serde_json::json!(["read", "render"]));
+    assert_eq!(schemas["RenderStatus"]["enum"][1], "poster-processing");
+    assert!(document["paths"]["/renders/{id}/hls/{path}"].is_object());
+}
+
+#[test]
+fn render_settings_have_their_fields() {
+    let document = document();
+    let schemas = &document["components"]["schemas"];
+    assert_eq!(schemas["RenderSettings"]["properties"]["zoom"]["maximum"], 2.0);
+    assert_eq!(schemas["RenderSettings"]["properties"]["videoLength"]["deprecated"], true);
+    assert!(schemas["RenderSettings"]["properties"]["preview"].is_null(), "only the server sets it");
+    assert_eq!(schemas["EchoedRenderSettings"]["properties"]["preview"]["type"], "boolean");
+    let body = schemas["CreateRender"]["properties"]["renderSettings"].to_string();
+    assert!(body.contains("#/components/schemas/RenderSettings"), "{body}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn endpoints() -> Vec<(Method, String, String)> {
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
             if let (Ok(method), Some(id)) = (method.to_uppercase().parse(), operation["operationId"].as_str()) {
-                let path = path.replace("{*path}", "master.m3u8").replace("{modelId}", "k3Jd92LmQx7a");
+                let path = path.replace("{path}", "master.m3u8").replace("{modelId}", "k3Jd92LmQx7a");
                 out.push((method, path.replace("{id}", "k3Jd92LmQx7a"), id.to_owned()));
             }
         }

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use plinth_db::leases::{self, Lease, Report};
-use plinth_db::{DbError, models, renders};
+use plinth_db::renders::{self, Render};
+use plinth_db::{DbError, models};
 use plinth_spec::FailureCode;
 use plinth_spec::state::{HlsStatus, RenderStatus};
 use plinth_testkit::on_both_databases;
@@ -55,7 +56,7 @@ async fn eight_claimers_take_each_render_once(address: &str) {
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 200);
 }
 
-async fn the_oldest_waits_no_longer_and_a_model_can_be_asked_for(address: &str) {
+async fn the_oldest_waits_no_longer_and_one_with_equal_frames_can_be_asked_for(address: &str) {
     let db = make::open(address).await;
     let claimed = db
         .write(|tx| {
@@ -64,7 +65,10 @@ async fn the_oldest_waits_no_longer_and_a_model_can_be_asked_for(address: &str) 
                 for (n, model) in [(5, 1), (3, 1), (4, 2)] {
                     renders::insert(tx, &make::render(n, model)).await?;
                 }
-                let of_two = leases::claim(tx, &lease("a"), Some(&make::model_id(2)), 10).await?;
+                let like = make::render(9, 2);
+                let of_two = leases::claim(tx, &lease("a"), Some(&like), 10).await?;
+                let other_frames = Render { frames_sha256: "g".to_owned(), ..make::render(9, 1) };
+                assert_eq!(leases::claim(tx, &lease("c"), Some(&other_frames), 10).await?, None);
                 let oldest = leases::claim(tx, &lease("b"), None, 10).await?;
                 Ok::<_, DbError>((of_two, oldest))
             })
@@ -159,7 +163,7 @@ mod both {
     use super::on_both_databases;
     on_both_databases! {
         eight_claimers_take_each_render_once
-        the_oldest_waits_no_longer_and_a_model_can_be_asked_for
+        the_oldest_waits_no_longer_and_one_with_equal_frames_can_be_asked_for
         a_report_without_the_lease_changes_nothing
         lost_leases_are_found_and_packaging_is_claimed_after_the_video
     }

@@ -131,7 +131,8 @@ async fn renders_are_filtered_and_counted(address: &str) {
     assert_eq!(renders::list_of_model(conn, &make::model_id(1)).await.unwrap().len(), 3);
     assert!(renders::find(conn, &make::workspace_id(2), &make::render_id(2)).await.unwrap().is_none(), "another's");
     assert!(renders::find_anywhere(conn, &make::render_id(2)).await.unwrap().is_some());
-    assert_eq!(renders::count_queue(conn).await.unwrap(), (2, 0));
+    assert_eq!(renders::count_unfinished(conn).await.unwrap(), [(RenderStatus::Pending, 2)]);
+    assert_eq!(renders::count_unpackaged(conn).await.unwrap(), 0);
 }
 
 async fn only_equal_living_renders_in_the_window_are_earlier_ones(address: &str) {

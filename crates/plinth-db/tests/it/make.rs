@@ -100,6 +100,7 @@ pub(crate) fn render(n: u32, model: u32) -> Render {
         payer_id: account_id(1),
         settings: "{}".to_owned(),
         settings_sha256: "s".to_owned(),
+        frames_sha256: "f".to_owned(),
         replay_key: String::new(),
         replay_ordinal: 0,
         is_system_preview: false,

@@ -30,7 +30,7 @@ const PRESET: &str = "veryfast";
 
 /// Pictures that an encoder works on at a time. Each costs it some 80 MB in 4K (ProRes: 130), so this is not left to the
 /// number of cores; and files come out the same on any machine.
-const THREADS: &str = "4";
+pub(super) const THREADS: &str = "4";
 
 /// The whole command.
 pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
@@ -48,24 +48,8 @@ pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
     command.args(["-i", "pipe:0", "-an", "-r", &fps, "-threads", THREADS]);
     match stream.codec {
         VideoCodec::H264 { crf } => {
-            // A closed group of pictures each second: streams cut cleanly there.
-            let gop = fps.clone();
-            command.args(["-c:v", "libx264", "-profile:v", "high", "-preset", PRESET, "-crf", &crf.to_string()]);
-            command.args(["-pix_fmt", "yuv420p", "-g", &gop, "-keyint_min", &gop, "-sc_threshold", "0"]);
-            command.args([
-                "-x264-params",
-                "open-gop=0:colorprim=bt709:transfer=bt709:colormatrix=bt709:range=tv:force-cfr=1",
-            ]);
-            command.args([
-                "-color_range",
-                "tv",
-                "-colorspace",
-                "bt709",
-                "-color_primaries",
-                "bt709",
-                "-color_trc",
-                "bt709",
-            ]);
+            command.args(["-crf", &crf.to_string()]);
+            h264(&mut command, stream.fps);
             command.args(["-video_track_timescale", "30000", "-movflags", "+faststart", "-f", "mp4"]);
         }
         VideoCodec::ProRes4444 => {
@@ -76,10 +60,24 @@ pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
             command.args(["-q:v", "1", "-pix_fmt", "yuva444p10le", "-movflags", "+write_colr", "-f", "mov"]);
         }
     }
-    command.arg(out);
+    command.arg(out).stdin(Stdio::piped());
+    supervised(&mut command);
+    command
+}
+
+/// H.264 High as all videos have it: a closed group of pictures each second, so that streams cut cleanly there.
+pub(super) fn h264(command: &mut Command, fps: u32) {
+    let gop = fps.to_string();
+    command.args(["-c:v", "libx264", "-profile:v", "high", "-preset", PRESET, "-pix_fmt", "yuv420p"]);
+    command.args(["-g", &gop, "-keyint_min", &gop, "-sc_threshold", "0"]);
+    command.args(["-x264-params", "open-gop=0:colorprim=bt709:transfer=bt709:colormatrix=bt709:range=tv:force-cfr=1"]);
+    command.args(["-color_range", "tv", "-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]);
+}
+
+/// Words go to the parent, and so does the say over its end.
+pub(super) fn supervised(command: &mut Command) {
     // Ctrl-C on a terminal goes to the whole group of processes; whether an encoder stops is for its parent to say.
     #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    command
+    std::os::unix::process::CommandExt::process_group(command, 0);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
 }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
 
 use super::command::{Stream, VideoCodec};
-use super::process::Encoder;
+use super::encoder::Encoder;
 use crate::MediaError;
 
 /// What an ffmpeg can do.

@@ -1,61 +1,38 @@
-//! A running encoder.
+//! A running ffmpeg.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus};
+use std::process::{Child, ChildStdin, Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::command::{Stream, encode};
 use crate::MediaError;
 
-/// Pictures that may wait for the encoder.
-const QUEUE: usize = 3;
 /// How much of what ffmpeg says is kept.
 const TAIL_BYTES: usize = 8192;
-/// An encoder that takes no picture for this long hangs.
-const STALL: Duration = Duration::from_mins(2);
 /// How many lines of that a message has.
 const LAST_LINES: usize = 4;
-/// How long a failed encoder may take for its last words.
+/// How long a failed process may take for its last words.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// Pause between two looks at a busy encoder.
-const PAUSE: Duration = Duration::from_millis(2);
+/// Pause between two looks at a busy process.
+pub(super) const PAUSE: Duration = Duration::from_millis(2);
 
-/// A running encoder: pictures go in through a queue, a file comes out.
-pub(crate) struct Encoder {
+/// A running ffmpeg; killed when it is dropped.
+pub(crate) struct Process {
     child: Child,
-    queue: Option<SyncSender<Vec<u8>>>,
-    spare: Receiver<Vec<u8>>,
     said: Arc<Mutex<Vec<u8>>>,
     listener: JoinHandle<()>,
     file: PathBuf,
     target: PathBuf,
 }
 
-impl Encoder {
-    /// Starts ffmpeg, which writes `file`; messages name it `target`.
-    pub(crate) fn start(program: &Path, stream: Stream, file: &Path, target: &Path) -> Result<Self, MediaError> {
-        let mut child = encode(program, stream, file)
-            .spawn()
-            .map_err(|source| MediaError::FfmpegMissing { program: program.display().to_string(), source })?;
-        let (queue, pictures) = sync_channel::<Vec<u8>>(QUEUE);
-        let (give_back, spare) = sync_channel(QUEUE + 2);
-        let stdin = child.stdin.take();
-        std::thread::spawn(move || {
-            let Some(mut stdin) = stdin else { return };
-            for picture in pictures {
-                // A closed pipe ends this thread and with it the queue, which whoever sends the next picture notices.
-                if stdin.write_all(&picture).is_err() {
-                    return;
-                }
-                // A full or closed channel only means that this buffer is not used again.
-                drop(give_back.try_send(picture));
-            }
-        });
+impl Process {
+    /// Starts a command. It writes to `file`, which messages name `target`.
+    pub(crate) fn start(mut command: Command, file: &Path, target: &Path) -> Result<Self, MediaError> {
+        let program = command.get_program().to_string_lossy().into_owned();
+        let mut child = command.spawn().map_err(|source| MediaError::FfmpegMissing { program, source })?;
         let said = Arc::new(Mutex::new(Vec::new()));
         let (stderr, kept) = (child.stderr.take(), Arc::clone(&said));
         let listener = std::thread::spawn(move || {
@@ -63,40 +40,17 @@ impl Encoder {
                 listen(&mut pipe, &kept);
             }
         });
-        let (file, target) = (file.to_owned(), target.to_owned());
-        Ok(Self { child, queue: Some(queue), spare, said, listener, file, target })
+        Ok(Self { child, said, listener, file: file.to_owned(), target: target.to_owned() })
     }
 
-    /// A buffer that was used before, if one is free.
-    pub(crate) fn spare(&self) -> Vec<u8> {
-        self.spare.try_recv().unwrap_or_default()
+    /// Where it reads from, once.
+    pub(super) fn take_stdin(&mut self) -> Option<ChildStdin> {
+        self.child.stdin.take()
     }
 
-    /// Queues the next picture; waits while the queue is full.
-    /// Errors: the encoder stopped, hangs, or `stop` became true.
-    pub(crate) fn picture(&mut self, mut bytes: Vec<u8>, stop: &AtomicBool) -> Result<(), MediaError> {
-        let begin = Instant::now();
-        while let Some(queue) = &self.queue {
-            bytes = match queue.try_send(bytes) {
-                Ok(()) => return Ok(()),
-                Err(TrySendError::Disconnected(_)) => break,
-                Err(TrySendError::Full(bytes)) => bytes,
-            };
-            if stop.load(Ordering::Relaxed) {
-                return Err(MediaError::Stopped);
-            }
-            if begin.elapsed() > STALL {
-                break;
-            }
-            std::thread::sleep(PAUSE);
-        }
-        Err(self.failure())
-    }
-
-    /// Ends the stream and waits for the file.
-    /// Errors: the encoder failed, or `stop` became true.
-    pub(crate) fn finish(mut self, stop: &AtomicBool) -> Result<(), MediaError> {
-        self.queue = None;
+    /// Waits for its end.
+    /// Errors: it failed, or `stop` became true.
+    pub(crate) fn wait(&mut self, stop: &AtomicBool) -> Result<(), MediaError> {
         loop {
             match self.child.try_wait() {
                 Ok(Some(status)) if status.success() => return Ok(()),
@@ -107,8 +61,8 @@ impl Encoder {
         }
     }
 
-    fn failure(&mut self) -> MediaError {
-        self.queue = None;
+    /// Why it failed, in its own words.
+    pub(super) fn failure(&mut self) -> MediaError {
         let deadline = Instant::now() + LAST_WORDS;
         let status = self.end_by(deadline);
         while !self.listener.is_finished() && Instant::now() < deadline {
@@ -144,9 +98,8 @@ impl Encoder {
     }
 }
 
-impl Drop for Encoder {
+impl Drop for Process {
     fn drop(&mut self) {
-        self.queue = None;
         if matches!(self.child.try_wait(), Ok(None)) {
             self.kill();
         }

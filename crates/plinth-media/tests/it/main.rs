@@ -6,4 +6,6 @@ mod alpha;
 mod colour;
 mod failure;
 mod files;
+mod hls;
 mod support;
+mod watermark;

@@ -23,7 +23,9 @@ pub(crate) fn plan(folder: &Path, (width, height): (u32, u32), codec: Codec, fra
         poster: Some(folder.join("out.poster.png")),
         small_poster: Some(folder.join("out.small.png")),
         poster_frame: 0,
+        posters_early: false,
         background: Backdrop::Solid([255; 3]),
+        watermark: false,
     }
 }
 
@@ -122,4 +124,12 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
         std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
+}
+
+/// Likeness of two pictures in decibel; 99 and more is the same.
+pub(crate) fn psnr(a: &[u8], b: &[u8]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let squares: f64 = a.iter().zip(b).map(|(a, b)| f64::from(a.abs_diff(*b)).powi(2)).sum();
+    let error = (squares / a.len() as f64).max(1e-5);
+    10.0 * (255.0 * 255.0 / error).log10()
 }

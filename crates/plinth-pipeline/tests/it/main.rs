@@ -1,6 +1,9 @@
 //! Whole jobs, through the door that a worker uses.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod dataset;
+mod shapes;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,9 +27,12 @@ fn job(folder: &Path) -> Job {
             thumb: out("thumb.mp4"),
             poster: out("poster.png"),
             small_poster: out("small.png"),
+            dataset: None,
         },
+        watermark: false,
         adapter: None,
         ffmpeg: PathBuf::from("ffmpeg"),
+        posters_early: false,
         hash_frames: false,
         time_passes: false,
     }

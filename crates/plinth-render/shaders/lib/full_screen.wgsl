@@ -2,3 +2,14 @@
 fn full_screen_corner(i: u32) -> vec2<f32> {
     return vec2(f32((i << 1u) & 2u) * 2.0 - 1.0, 1.0 - f32(i & 2u) * 2.0);
 }
+
+// The same with the place in the target, (0, 0) at the top left.
+struct CornerOut {
+    @builtin(position) clip: vec4<f32>,
+    @location(0) uv: vec2<f32>,
+}
+
+fn corner_out(i: u32) -> CornerOut {
+    let corner = full_screen_corner(i);
+    return CornerOut(vec4(corner, 0.0, 1.0), corner * vec2(0.5, -0.5) + 0.5);
+}

@@ -1,7 +1,6 @@
-// What refracted rays see: the picture so far with its coverage and its distance, and ever blurrier halves of it.
+// What refracted rays see: the picture so far with its coverage and its distance.
 //
-// SURFACES: what is opaque, from its shaded surfaces. SAMPLES_DRAWN: with the glass that is drawn already. Otherwise:
-// half of the level above.
+// SURFACES: what is opaque, from its shaded surfaces. SAMPLES_DRAWN: with the glass that is drawn already.
 #import types/frame.wgsl
 #import lib/full_screen.wgsl
 #ifdef SURFACES
@@ -15,26 +14,11 @@
 #endif
 #ifdef SAMPLES_DRAWN
 #import types/visibility.wgsl
-#ifdef MULTISAMPLED
-@group(1) @binding(0) var samples_map: texture_multisampled_2d<f32>;
-#else
-@group(1) @binding(0) var samples_map: texture_2d<f32>;
+#import lib/samples.wgsl
 #endif
-#endif
-#ifdef HALVE
-@group(1) @binding(0) var source: texture_2d<f32>;
-@group(1) @binding(1) var distance_source: texture_2d<f32>;
-#endif
-
-struct CornerOut {
-    @builtin(position) clip: vec4<f32>,
-    @location(0) uv: vec2<f32>,
-}
-
 @vertex
 fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
-    let corner = full_screen_corner(i);
-    return CornerOut(vec4(corner, 0.0, 1.0), corner * vec2(0.5, -0.5) + 0.5);
+    return corner_out(i);
 }
 
 // Sparks would spread over the whole blur.
@@ -68,36 +52,6 @@ fn fs(v: CornerOut) -> Behind {
 #ifdef SAMPLES_DRAWN
 @fragment
 fn fs(v: CornerOut) -> @location(0) vec4<f32> {
-    let pixel = vec2<i32>(v.clip.xy);
-#ifdef MULTISAMPLED
-    var sum = vec4(0.0);
-    for (var i = 0u; i < SAMPLES; i++) {
-        sum += seen(textureLoad(samples_map, pixel, i));
-    }
-    return sum / f32(SAMPLES);
-#else
-    return seen(textureLoad(samples_map, pixel, 0));
-#endif
-}
-#endif
-
-#ifdef HALVE
-// Thirteen taps of a bilinear filter (Jimenez 2014, "Next Generation Post Processing in Call of Duty").
-fn halved(map: texture_2d<f32>, uv: vec2<f32>) -> vec4<f32> {
-    let texel = 1.0 / vec2<f32>(textureDimensions(map));
-    var sum = textureSampleLevel(map, linear_sampler, uv, 0.0) * 0.125;
-    for (var i = 0; i < 4; i++) {
-        let diagonal = vec2(f32(i & 1) * 2.0 - 1.0, f32(i >> 1u) * 2.0 - 1.0);
-        let straight = select(vec2(diagonal.x, 0.0), vec2(0.0, diagonal.x), i >= 2);
-        sum += textureSampleLevel(map, linear_sampler, uv + diagonal * texel, 0.0) * 0.125;
-        sum += textureSampleLevel(map, linear_sampler, uv + 2.0 * straight * texel, 0.0) * 0.0625;
-        sum += textureSampleLevel(map, linear_sampler, uv + 2.0 * diagonal * texel, 0.0) * 0.03125;
-    }
-    return sum;
-}
-
-@fragment
-fn fs(v: CornerOut) -> Behind {
-    return Behind(halved(source, v.uv), halved(distance_source, v.uv).r);
+    return mean_of_samples(vec2<i32>(v.clip.xy));
 }
 #endif

@@ -13,11 +13,7 @@ struct Place {
 @group(1) @binding(0) var<uniform> place: Place;
 #ifdef LAYERED
 // Where something is layered: the samples it was drawn to.
-#ifdef MULTISAMPLED
-@group(1) @binding(1) var samples_map: texture_multisampled_2d<f32>;
-#else
-@group(1) @binding(1) var samples_map: texture_2d<f32>;
-#endif
+#import lib/samples.wgsl
 #else
 #import lib/surfaces.wgsl
 #endif
@@ -42,15 +38,7 @@ fn seen(color: vec4<f32>) -> vec4<f32> {
 fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let pixel = vec2<i32>(at.xy - place.origin.xy);
 #ifdef LAYERED
-#ifdef MULTISAMPLED
-    var sum = vec4(0.0);
-    for (var i = 0u; i < SAMPLES; i++) {
-        sum += seen(textureLoad(samples_map, pixel, i));
-    }
-    return sum / f32(SAMPLES);
-#else
-    return seen(textureLoad(samples_map, pixel, 0));
-#endif
+    return mean_of_samples(pixel);
 #else
     return sum_of_surfaces(pixel);
 #endif

@@ -1,17 +1,7 @@
 // The shadow-catching floor: nothing but the darkness of `floor_shadow.wgsl`, over the backdrop.
 #import types/frame.wgsl
+#import types/floor.wgsl
 
-struct Floor {
-    // xyz: centre of the shadowed rectangle.
-    place: vec4<f32>,
-    // x, y: half of its extent along world x and z; z: width of the fading edge in world units.
-    extent: vec4<f32>,
-    // x: size of the light as a share of its distance, y: darkness of the key's shadow, z: of the ambient one,
-    // w: 1 when the key casts a shadow.
-    look: vec4<f32>,
-}
-
-@group(1) @binding(0) var<uniform> floor_look: Floor;
 @group(1) @binding(1) var shadow_texture: texture_2d<f32>;
 
 struct FloorOut {
@@ -22,10 +12,8 @@ struct FloorOut {
 @vertex
 fn vs(@builtin(vertex_index) i: u32) -> FloorOut {
     let corner = vec2(f32(i & 1u), f32(i >> 1u));
-    let local = corner * 2.0 - 1.0;
-    let world = floor_look.place.xyz + vec3(local.x * floor_look.extent.x, 0.0, local.y * floor_look.extent.y);
     var out: FloorOut;
-    out.clip = frame.picture_clip_from_world * vec4(world, 1.0);
+    out.clip = frame.picture_clip_from_world * vec4(floor_point(corner), 1.0);
     out.uv = corner;
     return out;
 }

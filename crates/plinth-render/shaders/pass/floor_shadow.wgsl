@@ -1,36 +1,29 @@
-// The shadow on the floor, gathered once into a texture: the key light's with a penumbra that widens away from the
-// contact (Fernando 2005, "Percentage-Closer Soft Shadows"), and the dimming of the environment from the bake.
+// The shadow on the floor, gathered once into a texture, with the dimming of the environment from the bake.
+//
+// The key light's shadow has a penumbra that widens away from the contact (Fernando 2005, "Percentage-Closer Soft
+// Shadows"). FLAT: an even edge, and nothing else. ACCUMULATED: the mean of the shadows from all over the lamp.
 #import types/frame.wgsl
+#import types/floor.wgsl
 #import lib/full_screen.wgsl
 #import lib/shadow.wgsl
 
-struct Floor {
-    // xyz: centre of the shadowed rectangle.
-    place: vec4<f32>,
-    // x, y: half of its extent along world x and z; z: width of the fading edge in world units.
-    extent: vec4<f32>,
-    // x: size of the light as a share of its distance, y: darkness of the key's shadow, z: of the ambient one,
-    // w: 1 when the key casts a shadow.
-    look: vec4<f32>,
-}
-
-@group(1) @binding(0) var<uniform> floor_look: Floor;
 @group(1) @binding(1) var ambient_map: texture_2d<f32>;
+#ifdef ACCUMULATED
+@group(1) @binding(2) var accumulated_map: texture_2d<f32>;
+#else
 @group(1) @binding(2) var depth_map: texture_depth_2d;
+#endif
 @group(1) @binding(3) var point_sampler: sampler;
-
-struct CornerOut {
-    @builtin(position) clip: vec4<f32>,
-    @location(0) uv: vec2<f32>,
-}
 
 @vertex
 fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
-    let corner = full_screen_corner(i);
-    return CornerOut(vec4(corner, 0.0, 1.0), corner * vec2(0.5, -0.5) + 0.5);
+    return corner_out(i);
 }
 
+#ifndef ACCUMULATED
 const TAPS: u32 = 40u;
+// Width of an even edge as a share of the widest penumbra.
+const FLAT_WIDTH: f32 = 0.12;
 
 // Vogel's disk: evenly spread points, the same for every texel.
 fn disk(i: u32) -> vec2<f32> {
@@ -46,8 +39,11 @@ fn key_visibility(point: vec3<f32>) -> f32 {
     if clip.w <= 0.0 || any(uv <= vec2(0.0)) || any(uv >= vec2(1.0)) {
         return 1.0;
     }
-    // Blockers within the cone toward the light.
     let widest = floor_look.look.x * 0.5;
+#ifdef FLAT
+    let width = max(widest * FLAT_WIDTH, frame.shadow.x * 1.5);
+#else
+    // Blockers within the cone toward the light.
     var blocked = 0.0;
     var nearest_sum = 0.0;
     for (var i = 0u; i < TAPS; i++) {
@@ -63,25 +59,32 @@ fn key_visibility(point: vec3<f32>) -> f32 {
     // With a far plane far away, (1 − z) is inversely proportional to the distance from the light.
     let ratio = clamp((1.0 - nearest_sum / blocked) / max(1.0 - ndc.z, 1e-4) - 1.0, 0.0, 1.0);
     let width = max(widest * ratio, frame.shadow.x * 1.5);
+#endif
     var lit = 0.0;
     for (var i = 0u; i < TAPS; i++) {
         lit += textureSampleCompareLevel(key_shadow_map, shadow_sampler, uv + disk(i) * width, ndc.z - 1e-4);
     }
     return lit / f32(TAPS);
 }
+#endif
 
 @fragment
 fn fs(v: CornerOut) -> @location(0) vec4<f32> {
-    let local = v.uv * 2.0 - 1.0;
-    let point = floor_look.place.xyz + vec3(local.x * floor_look.extent.x, 0.0, local.y * floor_look.extent.y);
+    let point = floor_point(v.uv);
     var light = 1.0;
     if floor_look.look.w > 0.0 {
+#ifdef ACCUMULATED
+        light -= floor_look.look.y * textureSampleLevel(accumulated_map, point_sampler, v.uv, 0.0).r;
+#else
         light -= floor_look.look.y * (1.0 - key_visibility(point));
+#endif
     }
+#ifndef FLAT
     let ambient = textureSampleLevel(ambient_map, linear_sampler, v.uv, 0.0).r;
     light *= 1.0 - floor_look.look.z * (1.0 - clamp(ambient, 0.0, 1.0));
+#endif
     // The floor has no edge: its shadow fades out before.
-    let room = (1.0 - abs(local)) * floor_look.extent.xy / floor_look.extent.z;
+    let room = (1.0 - abs(v.uv * 2.0 - 1.0)) * floor_look.extent.xy / floor_look.extent.z;
     let fade = smoothstep(0.0, 1.0, room.x) * smoothstep(0.0, 1.0, room.y);
     return vec4(clamp(1.0 - light, 0.0, 0.95) * fade);
 }

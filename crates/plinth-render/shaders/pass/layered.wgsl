@@ -6,7 +6,7 @@
 
 @vertex
 fn vs(in: VertexIn) -> VertexOut {
-    let world = frame.grow_origin.xyz + (in.position - frame.grow_origin.xyz) * frame.camera.w;
+    let world = grown(in.position);
     var out: VertexOut;
     out.clip = frame.clip_from_world * vec4(world, 1.0);
     out.world = world;

@@ -114,10 +114,9 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
 
     // Perspective-correct weights of the corners, from homogeneous coordinates relative to the pixel (Olano and
     // Greer 1997, "Triangle Scan Conversion using 2D Homogeneous Coordinates").
-    let origin = frame.grow_origin.xyz;
-    let p0 = origin + (position_of(c.x) - origin) * frame.camera.w;
-    let p1 = origin + (position_of(c.y) - origin) * frame.camera.w;
-    let p2 = origin + (position_of(c.z) - origin) * frame.camera.w;
+    let p0 = grown(position_of(c.x));
+    let p1 = grown(position_of(c.y));
+    let p2 = grown(position_of(c.z));
     let to_next = vec2(2.0, -2.0) / frame.target_size.xy;
     let ndc = (at.xy + middle_of_samples(surface_samples(surface))) * to_next + vec2(-1.0, 1.0);
     // Differences are taken before they are projected: slivers would lose their shape to rounding.

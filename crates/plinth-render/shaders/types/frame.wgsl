@@ -39,7 +39,7 @@ struct Frame {
     sun_irradiance: vec4<f32>,
     // x, y: texel size and normal offset of the key's shadow map; z, w: of the sun's.
     shadow: vec4<f32>,
-    // x: punctual lights in use.
+    // x: punctual lights in use; y: seed of the grain.
     counts: vec4<u32>,
     // xy: width and height of the target in pixels; z: see camera_axis; w: size of a pixel at distance 1.
     target_size: vec4<f32>,
@@ -54,3 +54,8 @@ struct Frame {
 @group(0) @binding(3) var key_shadow_map: texture_depth_2d;
 @group(0) @binding(4) var sun_shadow_map: texture_depth_2d;
 @group(0) @binding(5) var shadow_sampler: sampler_comparison;
+
+// A point of the model as it is scaled in this frame.
+fn grown(point: vec3<f32>) -> vec3<f32> {
+    return frame.grow_origin.xyz + (point - frame.grow_origin.xyz) * frame.camera.w;
+}

@@ -1,6 +1,7 @@
 //! What glass shows: the picture so far as a texture with mip levels, its distance, and the far side of the body.
 
 use super::composite::{surface_entries, surface_resources};
+use super::pyramid::Pyramid;
 use super::{cleared, depth_target};
 use crate::RenderError;
 use crate::bindings;
@@ -13,10 +14,8 @@ use crate::targets::{self, Targets};
 pub(crate) struct Behind {
     opaque: Capture,
     drawn: Capture,
-    halve: wgpu::RenderPipeline,
-    halve_groups: Vec<wgpu::BindGroup>,
-    /// Colour and distance of each level.
-    levels: Vec<[wgpu::TextureView; 2]>,
+    /// Colour and distance.
+    pyramid: Pyramid,
     /// Group 1 of transmissive surfaces.
     pub(crate) group: wgpu::BindGroup,
 }
@@ -50,16 +49,7 @@ impl Behind {
         (targets, target, layered): (&Targets, &targets::Behind, &wgpu::TextureView),
     ) -> Result<Self, RenderError> {
         let device = &gpu.device;
-        let level = |mip: u32, count: u32| {
-            [&target.color, &target.distance].map(|texture| {
-                texture.create_view(&wgpu::TextureViewDescriptor {
-                    base_mip_level: mip,
-                    mip_level_count: Some(count),
-                    ..Default::default()
-                })
-            })
-        };
-        let levels: Vec<_> = (0..target.mips).map(|mip| level(mip, 1)).collect();
+        let pyramid = Pyramid::new(gpu, frame_layout, [&target.color, &target.distance])?;
         let constants = [("SAMPLES", f64::from(samples))];
         let make = |label, defines: &[&str], layout, colors| {
             full_screen(
@@ -68,7 +58,7 @@ impl Behind {
                     label,
                     path: "pass/behind.wgsl",
                     defines,
-                    constants: if defines.contains(&"HALVE") { &[] } else { &constants },
+                    constants: &constants,
                     groups: &[frame_layout, layout],
                     target: FullScreenTarget { colors, ..Default::default() },
                 },
@@ -81,54 +71,34 @@ impl Behind {
         entries.push(bindings::multisampled(5, wgpu::TextureSampleType::Depth, samples));
         let layout = bindings::layout(device, "opaque behind", &entries);
         let pipeline = make("opaque behind", &["SURFACES", sampled], &layout, &formats)?;
-        let resources = surface_resources(targets).chain([bindings::view(&targets.depth)]);
-        let entries: Vec<_> =
-            (1..).zip(resources).map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource }).collect();
-        let descriptor = wgpu::BindGroupDescriptor { label: Some("opaque behind"), layout: &layout, entries: &entries };
-        let opaque = Capture { pipeline, group: device.create_bind_group(&descriptor) };
+        let resources: Vec<_> = surface_resources(targets).chain([bindings::view(&targets.depth)]).collect();
+        let opaque = Capture { pipeline, group: bindings::group_from(device, "opaque behind", &layout, 1, &resources) };
 
         let layout =
-            bindings::layout(device, "drawn behind", &[bindings::multisampled(0, bindings::UNFILTERED, samples)]);
+            bindings::layout(device, "drawn behind", &[bindings::multisampled(1, bindings::UNFILTERED, samples)]);
         let drawn = Capture {
             pipeline: make("drawn behind", &["SAMPLES_DRAWN", sampled], &layout, &formats[..1])?,
-            group: bindings::group(device, "drawn behind", &layout, &[bindings::view(layered)]),
+            group: bindings::group_from(device, "drawn behind", &layout, 1, &[bindings::view(layered)]),
         };
 
-        let layout = bindings::layout(
-            device,
-            "halved",
-            &[bindings::texture(0, bindings::FILTERED), bindings::texture(1, bindings::FILTERED)],
-        );
-        let halve = make("halved", &["HALVE"], &layout, &formats)?;
-        let halve_groups = levels
-            .iter()
-            .map(|views| bindings::group(device, "halved", &layout, &views.each_ref().map(bindings::view)))
-            .collect();
-        let [color, distance] = &level(0, target.mips);
+        let [color, distance] = &pyramid.all;
         let resources = [color, distance, &target.far_normal, &target.far_depth].map(bindings::view);
         let group = bindings::group(device, "behind", scene_layout, &resources);
-        Ok(Self { opaque, drawn, halve, halve_groups, levels, group })
+        Ok(Self { opaque, drawn, pyramid, group })
     }
 
     /// Captures what is opaque.
     pub(crate) fn capture_opaque(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
-        let colors = self.levels[0].each_ref().map(cleared);
+        let colors = self.pyramid.levels[0].each_ref().map(cleared);
         draw(&mut recorder.pass("behind", frame, &colors, None), &self.opaque.pipeline, &self.opaque.group);
-        self.blur(recorder, frame);
+        self.pyramid.fill(recorder, frame, "behind");
     }
 
     /// Captures what is drawn so far, glass included; the distance stays that of what is opaque.
     pub(crate) fn capture_drawn(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
-        let colors = [cleared(&self.levels[0][0])];
+        let colors = [cleared(&self.pyramid.levels[0][0])];
         draw(&mut recorder.pass("behind", frame, &colors, None), &self.drawn.pipeline, &self.drawn.group);
-        self.blur(recorder, frame);
-    }
-
-    fn blur(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
-        for (source, target) in self.halve_groups.iter().zip(&self.levels[1..]) {
-            let colors = target.each_ref().map(cleared);
-            draw(&mut recorder.pass("behind", frame, &colors, None), &self.halve, source);
-        }
+        self.pyramid.fill(recorder, frame, "behind");
     }
 }
 

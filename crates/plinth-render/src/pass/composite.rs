@@ -6,6 +6,8 @@ use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
 use crate::pass::floor::Floor;
+use crate::pass::post::PICTURE_FORMAT;
+use crate::pass::reflection::Reflection;
 use crate::pass::scenery::Scenery;
 use crate::pipelines::{FullScreen, FullScreenTarget, SurfaceOutput, full_screen};
 use crate::recorder::Recorder;
@@ -22,6 +24,15 @@ pub(crate) struct Composite {
     backdrop: wgpu::Color,
 }
 
+/// What the pass writes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CompositeInto {
+    /// The picture over its backdrop, which is sRGB-encoded with alpha 1, or all zero for a transparent picture.
+    Picture(wgpu::Color),
+    /// The model's radiance, without floor and backdrop.
+    Radiance,
+}
+
 /// One of the places where the model's colours are.
 struct Source {
     pipeline: wgpu::RenderPipeline,
@@ -29,14 +40,17 @@ struct Source {
 }
 
 impl Composite {
-    /// `backdrop` is sRGB-encoded with alpha 1, or all zero for a transparent picture.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
         look: &TargetLook,
         targets: &Targets,
-        backdrop: wgpu::Color,
+        into: CompositeInto,
     ) -> Result<Self, RenderError> {
+        let (format, backdrop) = match into {
+            CompositeInto::Picture(backdrop) => (look.picture_format, backdrop),
+            CompositeInto::Radiance => (PICTURE_FORMAT, wgpu::Color::TRANSPARENT),
+        };
         let part = Region {
             x: look.model_region.x.saturating_sub(look.region.x),
             y: look.model_region.y.saturating_sub(look.region.y),
@@ -59,7 +73,7 @@ impl Composite {
             if look.samples > 1 {
                 defines.push("MULTISAMPLED");
             }
-            if look.output == SurfaceOutput::Radiance {
+            if look.output == SurfaceOutput::Radiance && matches!(into, CompositeInto::Picture(_)) {
                 defines.push("RADIANCE");
             }
             let layout = bindings::layout(&gpu.device, "composite", &entries);
@@ -72,7 +86,7 @@ impl Composite {
                     constants: &[("SAMPLES", f64::from(look.samples))],
                     groups: &[frame_layout, &layout],
                     target: FullScreenTarget {
-                        colors: &[look.finished_format],
+                        colors: &[format],
                         blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
                         ..Default::default()
                     },
@@ -88,13 +102,13 @@ impl Composite {
         Ok(Self { surfaces, layered, part, backdrop })
     }
 
-    /// Writes every pixel of the finished picture. The floor is behind the model wherever it is seen at all. `layered`
+    /// Writes every pixel of the picture. The floor is behind the model wherever it is seen at all. `layered`
     /// is the part of the model in which layered surfaces were drawn.
     pub(crate) fn run(
         &self,
         recorder: &mut Recorder<'_>,
         frame: &wgpu::BindGroup,
-        (scenery, floor): (&Scenery, Option<&Floor>),
+        (scenery, floor, reflection): (Option<&Scenery>, Option<&Floor>, Option<&Reflection>),
         layered: Option<Region>,
         target: &wgpu::TextureView,
     ) {
@@ -105,9 +119,14 @@ impl Composite {
             ops: wgpu::Operations { load: wgpu::LoadOp::Clear(self.backdrop), store: wgpu::StoreOp::Store },
         };
         let mut pass = recorder.pass("composite", frame, &[color], None);
-        scenery.draw(&mut pass);
+        if let Some(scenery) = scenery {
+            scenery.draw(&mut pass);
+        }
         if let Some(floor) = floor {
             floor.draw(&mut pass);
+        }
+        if let Some(reflection) = reflection {
+            reflection.draw(&mut pass);
         }
         let mut draw = |source: &Source, local: Region| {
             if local.width > 0 && local.height > 0 {

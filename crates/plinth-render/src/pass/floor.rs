@@ -2,7 +2,9 @@
 
 use glam::{Vec2, Vec3};
 use plinth_scene::{KeyLight, Scene, ShadowLook};
+use plinth_spec::settings::ShadowMode;
 
+use super::accumulated_shadow::{AccumulatedShadow, Lamp};
 use super::cleared;
 use super::shadow_map::ShadowMap;
 use crate::RenderError;
@@ -75,41 +77,61 @@ pub(crate) struct Floor {
     draw: wgpu::RenderPipeline,
     draw_group: wgpu::BindGroup,
     shadow: wgpu::TextureView,
+    pub(crate) accumulated: Option<AccumulatedShadow>,
+}
+
+/// Radius of the key's lamp as a share of its distance.
+fn lamp_size(look: ShadowLook) -> f32 {
+    0.5 * (0.08 + 0.5 * look.softness * look.softness)
 }
 
 impl Floor {
     /// `ambient` holds `AMBIENT_SIDE²` shares of the environment's light that reach the floor, rows along +z.
+    /// `key` is the light that casts a shadow and its map; `frame_group` makes group 0 of a buffer.
     pub(crate) fn new(
         base: &PipelineBase<'_>,
-        area: FloorArea,
+        (scene, area): (&Scene, FloorArea),
         look: ShadowLook,
-        key_map: Option<&ShadowMap>,
+        key: Option<(&KeyLight, &ShadowMap)>,
         ambient: &[f32],
+        frame_group: &dyn Fn(&wgpu::Buffer) -> wgpu::BindGroup,
     ) -> Result<Self, RenderError> {
         let gpu = base.gpu;
         let uniform = gpu_types::Floor {
             place: area.center.extend(0.0).to_array(),
             extent: [area.half.x, area.half.y, EDGE, 0.0],
             look: [
-                0.08 + 0.5 * look.softness * look.softness,
+                2.0 * lamp_size(look),
                 (0.34 * look.darkness).min(0.95),
                 (0.75 * look.darkness).min(0.95),
-                f32::from(u8::from(key_map.is_some())),
+                f32::from(u8::from(key.is_some())),
             ],
         };
         let buffer = filled(gpu, "floor", bytemuck::bytes_of(&uniform), wgpu::BufferUsages::UNIFORM)?;
         let shadow = plane(gpu, SHADOW_SIDE, wgpu::TextureFormat::R8Unorm, wgpu::TextureUsages::RENDER_ATTACHMENT);
         let shadow_view = shadow.create_view(&wgpu::TextureViewDescriptor::default());
-        let none;
-        let depth_map = if let Some(map) = key_map {
-            &map.view
-        } else {
-            none = ShadowMap::none(gpu);
-            &none.view
+        let accumulated = match key {
+            Some((key, _)) if look.mode == ShadowMode::Accumulated => {
+                let (min, max) = scene.bounds;
+                let (center, radius) = ((min + max) * 0.5, ((max - min) * 0.5).length().max(1e-3));
+                let lamp = Lamp { key, size: lamp_size(look), center, radius: 1.02 * radius };
+                let new = AccumulatedShadow::new(gpu, base.frame_layout, &lamp, &buffer, SHADOW_SIDE, frame_group);
+                Some(new?)
+            }
+            _ => None,
         };
-        let (gather, gather_group) = gather(base, &buffer, &ambient_texture(gpu, ambient), depth_map)?;
+        let none;
+        let source = match (key, &accumulated) {
+            (_, Some(accumulated)) => KeySource::Sum(&accumulated.sum),
+            (Some((_, map)), None) => KeySource::Map(&map.view, look.mode),
+            (None, None) => {
+                none = ShadowMap::none(gpu);
+                KeySource::Map(&none.view, look.mode)
+            }
+        };
+        let (gather, gather_group) = gather(base, &buffer, &ambient_texture(gpu, ambient), source)?;
         let (draw, draw_group) = draw(base, &buffer, &shadow_view)?;
-        Ok(Self { gather, gather_group, draw, draw_group, shadow: shadow_view })
+        Ok(Self { gather, gather_group, draw, draw_group, shadow: shadow_view, accumulated })
     }
 
     /// Gathers the shadow: once, or whenever the model has moved.
@@ -128,20 +150,34 @@ impl Floor {
     }
 }
 
+/// Where the key light's shadow comes from.
+#[derive(Clone, Copy)]
+enum KeySource<'a> {
+    /// What the light sees.
+    Map(&'a wgpu::TextureView, ShadowMode),
+    /// The share of the lamp that is hidden.
+    Sum(&'a wgpu::TextureView),
+}
+
 fn gather(
     base: &PipelineBase<'_>,
     buffer: &wgpu::Buffer,
     ambient: &wgpu::TextureView,
-    depth_map: &wgpu::TextureView,
+    key: KeySource<'_>,
 ) -> Result<(wgpu::RenderPipeline, wgpu::BindGroup), RenderError> {
     let gpu = base.gpu;
+    let (source, sample_type, defines): (_, _, &[&str]) = match key {
+        KeySource::Map(map, ShadowMode::Flat) => (map, wgpu::TextureSampleType::Depth, &["FLAT"]),
+        KeySource::Map(map, _) => (map, wgpu::TextureSampleType::Depth, &[]),
+        KeySource::Sum(sum) => (sum, bindings::UNFILTERED, &["ACCUMULATED"]),
+    };
     let layout = bindings::layout(
         &gpu.device,
         "floor shadow",
         &[
             bindings::uniform(0),
             bindings::texture(1, bindings::FILTERED),
-            bindings::texture(2, wgpu::TextureSampleType::Depth),
+            bindings::texture(2, sample_type),
             bindings::sampler(3, wgpu::SamplerBindingType::NonFiltering),
         ],
     );
@@ -150,7 +186,7 @@ fn gather(
         &FullScreen {
             label: "floor shadow",
             path: "pass/floor_shadow.wgsl",
-            defines: &[],
+            defines,
             constants: &[],
             groups: &[base.frame_layout, &layout],
             target: FullScreenTarget { colors: &[wgpu::TextureFormat::R8Unorm], ..Default::default() },
@@ -164,7 +200,7 @@ fn gather(
         &[
             buffer.as_entire_binding(),
             bindings::view(ambient),
-            bindings::view(depth_map),
+            bindings::view(source),
             wgpu::BindingResource::Sampler(&nearest),
         ],
     );
@@ -204,7 +240,7 @@ fn draw(
             entry_point: Some("fs"),
             compilation_options: wgpu::PipelineCompilationOptions::default(),
             targets: &[Some(wgpu::ColorTargetState {
-                format: base.finished_format,
+                format: base.picture_format,
                 blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
                 write_mask: wgpu::ColorWrites::ALL,
             })],
@@ -216,7 +252,7 @@ fn draw(
     Ok((pipeline, group))
 }
 
-fn plane(gpu: &Gpu, side: u32, format: wgpu::TextureFormat, usage: wgpu::TextureUsages) -> wgpu::Texture {
+pub(super) fn plane(gpu: &Gpu, side: u32, format: wgpu::TextureFormat, usage: wgpu::TextureUsages) -> wgpu::Texture {
     gpu.device.create_texture(&wgpu::TextureDescriptor {
         label: Some("floor"),
         size: wgpu::Extent3d { width: side, height: side, depth_or_array_layers: 1 },

@@ -1,8 +1,13 @@
 //! Passes, one per file, each with a shader of the same name.
 
+pub(crate) mod accumulated_shadow;
 pub(crate) mod behind;
 pub(crate) mod composite;
 pub(crate) mod floor;
+pub(crate) mod geometry;
+pub(crate) mod post;
+pub(crate) mod pyramid;
+pub(crate) mod reflection;
 pub(crate) mod scenery;
 pub(crate) mod shadow_map;
 pub(crate) mod spread;

@@ -87,7 +87,7 @@ fn layer(
 ) -> Result<Layer, RenderError> {
     let layout = bindings::layout(&gpu.device, label, entries);
     let target = FullScreenTarget {
-        colors: &[look.finished_format],
+        colors: &[look.picture_format],
         blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
         ..Default::default()
     };
@@ -167,7 +167,7 @@ fn uniform(surroundings: &Surroundings, look: &TargetLook) -> gpu_types::Surroun
     let (sine, cosine) = surroundings.rotation.sin_cos();
     let dome = surroundings.dome;
     // Bytes are dithered, so that a smooth sky has no steps, also behind a video's encoder.
-    let step = if look.finished_format == wgpu::TextureFormat::Rgba8Unorm { 2.0 / 255.0 } else { 0.0 };
+    let step = if look.picture_format == wgpu::TextureFormat::Rgba8Unorm { 2.0 / 255.0 } else { 0.0 };
     gpu_types::Surroundings {
         camera: Vec3::ZERO.extend(surroundings.opacity).to_array(),
         gain: surroundings.gain.extend(f32::from(u8::from(dome.is_some()))).to_array(),

@@ -25,26 +25,12 @@ impl ShadowMap {
     /// The map of the key light around a sphere. Softness 0..=1 sets the size of the texels.
     pub(crate) fn for_key(gpu: &Gpu, key: &KeyLight, center: Vec3, radius: f32, softness: f32) -> Self {
         let side = (1536.0 * 0.125_f32.powf(softness.clamp(0.0, 1.0))).round().max(64.0);
-        let offset = center - key.position;
-        let distance = offset.length().max(radius * 1.05);
-        let half_angle = (radius / distance).clamp(0.01, 0.99).asin();
-        let view_from_world = look_at(key.position, center);
-        let f = 1.0 / half_angle.tan();
-        let near = (distance - radius).max(0.02) * 0.9;
-        let far = distance * 50.0;
-        let depth = far / (near - far);
-        let clip_from_view = Mat4::from_cols(
-            Vec4::new(f, 0.0, 0.0, 0.0),
-            Vec4::new(0.0, f, 0.0, 0.0),
-            Vec4::new(0.0, 0.0, depth, -1.0),
-            Vec4::new(0.0, 0.0, near * depth, 0.0),
-        );
-        let texel_in_world = 2.0 * half_angle.tan() * distance / side;
+        let KeyView { clip_from_world, width } = key_view(key, center, radius);
         Self {
             view: depth_texture(gpu, side as u32),
-            clip_from_world: clip_from_view * view_from_world,
+            clip_from_world,
             texel: 1.0 / side,
-            normal_offset: 2.0 * texel_in_world,
+            normal_offset: 2.0 * width / side,
         }
     }
 
@@ -71,6 +57,32 @@ impl ShadowMap {
     }
 }
 
+/// How a light sees a sphere.
+pub(crate) struct KeyView {
+    pub(crate) clip_from_world: Mat4,
+    /// Width of what is seen at the sphere's middle, in world units.
+    width: f32,
+}
+
+/// How the key light sees a sphere.
+pub(crate) fn key_view(key: &KeyLight, center: Vec3, radius: f32) -> KeyView {
+    let offset = center - key.position;
+    let distance = offset.length().max(radius * 1.05);
+    let half_angle = (radius / distance).clamp(0.01, 0.99).asin();
+    let view_from_world = look_at(key.position, center);
+    let f = 1.0 / half_angle.tan();
+    let near = (distance - radius).max(0.02) * 0.9;
+    let far = distance * 50.0;
+    let depth = far / (near - far);
+    let clip_from_view = Mat4::from_cols(
+        Vec4::new(f, 0.0, 0.0, 0.0),
+        Vec4::new(0.0, f, 0.0, 0.0),
+        Vec4::new(0.0, 0.0, depth, -1.0),
+        Vec4::new(0.0, 0.0, near * depth, 0.0),
+    );
+    KeyView { clip_from_world: clip_from_view * view_from_world, width: 2.0 * half_angle.tan() * distance }
+}
+
 /// View from world for an eye that looks at a target.
 pub(crate) fn look_at(eye: Vec3, target: Vec3) -> Mat4 {
     let back = (eye - target).normalize_or(Vec3::Y);
@@ -81,7 +93,7 @@ pub(crate) fn look_at(eye: Vec3, target: Vec3) -> Mat4 {
     world_from_view.inverse()
 }
 
-fn depth_texture(gpu: &Gpu, side: u32) -> wgpu::TextureView {
+pub(crate) fn depth_texture(gpu: &Gpu, side: u32) -> wgpu::TextureView {
     gpu.device
         .create_texture(&wgpu::TextureDescriptor {
             label: Some("shadow map"),

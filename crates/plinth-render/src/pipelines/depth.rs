@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    DepthView, GEOMETRY_FORMAT, POSE_ATTRIBUTES, PipelineBase, SURFACE_ATTRIBUTES, TRIANGLE_FORMAT, depth_state,
-    pose_stream, primitive, shader, surface_stream,
+    DepthView, GEOMETRY_FORMAT, POSE_ATTRIBUTES, PipelineBase, SURFACE_ATTRIBUTES, TRIANGLE_FORMAT, back_unless,
+    depth_state, pose_stream, primitive, shader, surface_stream,
 };
 use crate::RenderError;
 use crate::shader::compose;
@@ -12,16 +12,18 @@ use crate::shader::material_source::{Footprint, Slot, declarations};
 use crate::targets::NORMAL_FORMAT;
 use crate::upload::material::CutMaterial;
 
-/// What both kinds have in common.
+/// What all kinds have in common.
 struct Geometry<'a> {
     label: &'a str,
     path: &'a str,
+    /// What vertices carry besides their position.
+    define: Option<&'a str>,
     cut: Option<&'a CutMaterial>,
     /// Attributes of stream 0 that are read.
     pose: usize,
     vertex_constants: &'a [(&'a str, f64)],
     fragment_constants: &'a [(&'a str, f64)],
-    cull: bool,
+    cull: Option<wgpu::Face>,
     slope_bias: u8,
     samples: u32,
     target: Option<wgpu::TextureFormat>,
@@ -38,11 +40,12 @@ pub(super) fn create_visibility(
         &Geometry {
             label: "visibility",
             path: "pass/visibility.wgsl",
+            define: Some("NUMBERED"),
             cut,
             pose: 1,
             vertex_constants: &[],
             fragment_constants: if cut.is_some() { &samples } else { &[] },
-            cull: !double_sided,
+            cull: back_unless(double_sided),
             slope_bias: 0,
             samples: base.samples,
             target: Some(TRIANGLE_FORMAT),
@@ -60,12 +63,13 @@ pub(super) fn create_depth(
         &Geometry {
             label: "depth",
             path: "pass/depth.wgsl",
+            define: None,
             cut,
             pose: 1,
             vertex_constants: &[("SUN_VIEW", if view == DepthView::Sun { 1.0 } else { 0.0 })],
             fragment_constants: &[],
             // A shadow comes from both sides: open models cast it too.
-            cull: false,
+            cull: None,
             slope_bias: 2,
             samples: 1,
             target: None,
@@ -84,11 +88,12 @@ pub(super) fn create_geometry(
         &Geometry {
             label: "geometry",
             path: "pass/geometry.wgsl",
+            define: Some("FACING"),
             cut,
             pose: 2,
             vertex_constants: &[],
             fragment_constants: &[],
-            cull: !double_sided,
+            cull: back_unless(double_sided),
             slope_bias: 0,
             samples: 1,
             target: Some(GEOMETRY_FORMAT),
@@ -98,42 +103,26 @@ pub(super) fn create_geometry(
 
 /// The far sides of glass bodies.
 pub(super) fn create_far_side(base: &PipelineBase<'_>) -> Result<wgpu::RenderPipeline, RenderError> {
-    let source = compose("pass/far_side.wgsl", &BTreeSet::new(), &[])?;
-    let module = shader(base.gpu, "far side", &source)?;
-    let device = &base.gpu.device;
-    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-        label: Some("far side"),
-        bind_group_layouts: &[Some(base.frame_layout)],
-        immediate_size: 0,
-    });
-    Ok(device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-        label: Some("far side"),
-        layout: Some(&layout),
-        vertex: wgpu::VertexState {
-            module: &module,
-            entry_point: Some("vs"),
-            compilation_options: wgpu::PipelineCompilationOptions::default(),
-            buffers: &[Some(pose_stream(&POSE_ATTRIBUTES[..2]))],
+    create(
+        base,
+        &Geometry {
+            label: "far side",
+            path: "pass/far_side.wgsl",
+            define: Some("FACING"),
+            cut: None,
+            pose: 2,
+            vertex_constants: &[],
+            fragment_constants: &[],
+            cull: Some(wgpu::Face::Front),
+            slope_bias: 0,
+            samples: 1,
+            target: Some(NORMAL_FORMAT),
         },
-        primitive: wgpu::PrimitiveState { cull_mode: Some(wgpu::Face::Front), ..Default::default() },
-        depth_stencil: Some(depth_state(true, wgpu::CompareFunction::LessEqual, 0)),
-        multisample: wgpu::MultisampleState::default(),
-        fragment: Some(wgpu::FragmentState {
-            module: &module,
-            entry_point: Some("fs"),
-            compilation_options: wgpu::PipelineCompilationOptions::default(),
-            targets: &[Some(NORMAL_FORMAT.into())],
-        }),
-        multiview_mask: None,
-        cache: None,
-    }))
+    )
 }
 
 fn create(base: &PipelineBase<'_>, look: &Geometry<'_>) -> Result<wgpu::RenderPipeline, RenderError> {
-    let mut defines = BTreeSet::new();
-    if look.cut.is_some() {
-        defines.insert("CUT".to_owned());
-    }
+    let defines: BTreeSet<String> = look.define.into_iter().chain(look.cut.map(|_| "CUT")).map(str::to_owned).collect();
     let slots = look.cut.map_or(&[][..], |c| c.slots.as_slice());
     let textures = declarations(slots, &[Slot::BaseColor], Footprint::Neighbors);
     let source = compose(look.path, &defines, &[("material textures", &textures)])?;

@@ -5,6 +5,14 @@ use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::shader::compose;
 
+/// What is drawn joins what is there.
+pub(crate) const ADDED: wgpu::BlendState = wgpu::BlendState { color: SUM, alpha: SUM };
+const SUM: wgpu::BlendComponent = wgpu::BlendComponent {
+    src_factor: wgpu::BlendFactor::One,
+    dst_factor: wgpu::BlendFactor::One,
+    operation: wgpu::BlendOperation::Add,
+};
+
 /// A pass that covers its whole target with one triangle and needs no vertices.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FullScreen<'a> {

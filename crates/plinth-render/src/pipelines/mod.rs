@@ -12,7 +12,7 @@ use crate::gpu_types::{PoseVertex, SurfaceVertex};
 use crate::shader::material_source::SlotUse;
 use crate::upload::material::{CutMaterial, MaterialOnGpu, VariantKey};
 
-pub(crate) use full_screen::{FullScreen, FullScreenTarget, full_screen};
+pub(crate) use full_screen::{ADDED, FullScreen, FullScreenTarget, full_screen};
 
 /// Format of depth targets that geometry is drawn into.
 pub(crate) const DEPTH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
@@ -54,7 +54,7 @@ pub(crate) struct PipelineBase<'a> {
     pub(crate) scene_layout: &'a wgpu::BindGroupLayout,
     pub(crate) samples: u32,
     pub(crate) color_format: wgpu::TextureFormat,
-    pub(crate) finished_format: wgpu::TextureFormat,
+    pub(crate) picture_format: wgpu::TextureFormat,
     pub(crate) output: SurfaceOutput,
     pub(crate) lights: LightSwitches,
 }
@@ -217,8 +217,13 @@ const fn surface_stream(attributes: &[wgpu::VertexAttribute]) -> wgpu::VertexBuf
     }
 }
 
-fn primitive(cull: bool) -> wgpu::PrimitiveState {
-    wgpu::PrimitiveState { cull_mode: cull.then_some(wgpu::Face::Back), ..Default::default() }
+fn primitive(cull_mode: Option<wgpu::Face>) -> wgpu::PrimitiveState {
+    wgpu::PrimitiveState { cull_mode, ..Default::default() }
+}
+
+/// Back faces are left out where both sides are not shown.
+fn back_unless(double_sided: bool) -> Option<wgpu::Face> {
+    (!double_sided).then_some(wgpu::Face::Back)
 }
 
 fn depth_state(write: bool, compare: wgpu::CompareFunction, slope_bias: u8) -> wgpu::DepthStencilState {

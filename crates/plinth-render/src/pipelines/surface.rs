@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    BATCH_FORMAT, POSE_ATTRIBUTES, PipelineBase, SURFACE_ATTRIBUTES, Side, SurfaceOutput, depth_state, pose_stream,
-    primitive, shader, surface_stream, wanted,
+    BATCH_FORMAT, POSE_ATTRIBUTES, PipelineBase, SURFACE_ATTRIBUTES, Side, SurfaceOutput, back_unless, depth_state,
+    pose_stream, primitive, shader, surface_stream, wanted,
 };
 use crate::RenderError;
 use crate::shader::compose;
@@ -108,7 +108,7 @@ pub(super) fn create_layered(
             compilation_options: wgpu::PipelineCompilationOptions::default(),
             buffers: &[Some(pose_stream(&pose)), Some(surface_stream(&surface))],
         },
-        primitive: primitive(!key.double_sided && side == Side::Material),
+        primitive: primitive(back_unless(key.double_sided || side == Side::Both)),
         depth_stencil: Some(depth_state(!blended, wgpu::CompareFunction::LessEqual, 0)),
         multisample: wgpu::MultisampleState { count: base.samples, ..Default::default() },
         fragment: Some(wgpu::FragmentState {

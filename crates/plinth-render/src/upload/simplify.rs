@@ -32,6 +32,7 @@ pub(crate) fn drawn_indices(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], 
         .map(|one| {
             let Some(primitive) = primitive_of(scene, one) else { return Vec::new() };
             let worthwhile = gpu.is_software()
+                && !scene.is_dataset
                 && scene.shots.len() >= MIN_FRAMES
                 && primitive.topology == Topology::Triangles
                 && primitive.indices.len() >= MIN_TRIANGLES * 3

@@ -12,4 +12,5 @@ mod layers;
 mod looks;
 mod models;
 mod pictures;
+mod post;
 mod surroundings;

@@ -116,8 +116,8 @@ impl FrameSink for Kept {
 }
 
 impl LayersSink for Kept {
-    fn layers(&mut self, layers: &Layers) -> Result<(), SinkError> {
-        self.layers.push(layers.clone());
+    fn layers(&mut self, layers: Layers) -> Result<(), SinkError> {
+        self.layers.push(layers);
         Ok(())
     }
 }
@@ -128,7 +128,7 @@ pub(crate) fn layers(mut scene: Scene, side: u32) -> Layers {
     let gpu = Gpu::open(&GpuOptions::default()).unwrap();
     let picture = Picture { width: side, height: side, format: PixelFormat::Rgba8 };
     let mut kept = Kept::default();
-    Renderer::new(&gpu, &scene, picture).unwrap().render_layers(&scene, &mut kept).unwrap();
+    Renderer::new(&gpu, &scene, picture).unwrap().render_layers(&scene, &[0], &mut kept).unwrap();
     kept.layers.remove(0)
 }
 

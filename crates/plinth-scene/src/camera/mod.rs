@@ -1,7 +1,11 @@
 //! Where the camera is in each frame.
 
+mod dataset_views;
 mod orbit;
 mod path;
+mod sway;
 
+pub(crate) use dataset_views::dataset_views;
 pub(crate) use orbit::orbit;
 pub(crate) use path::path;
+pub(crate) use sway::sway;

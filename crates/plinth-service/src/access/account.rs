@@ -3,13 +3,14 @@
 use plinth_db::accounts::{self, Account};
 use plinth_db::ledger::{self, NewEntry, Posted};
 use plinth_db::workspaces::{self, Workspace};
-use plinth_db::{Conn, Tx};
+use plinth_db::{Conn, DbError, Tx};
 use plinth_spec::funding::{Balance, Pool};
 use plinth_spec::id::{AccountId, EntryId, WorkspaceId};
 use plinth_spec::wire::LedgerType;
 use plinth_spec::{ErrorCode, limits};
 
 use super::Caller;
+use crate::billing::count_moved;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 use crate::service::Service;
@@ -33,35 +34,34 @@ impl Service {
         let clock = self.options.clock.clone();
         let created = self.db.write(move |tx| {
             Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
                 if accounts::find_by_email(tx, &email).await?.is_some() {
                     return Err(ServiceError::bad_request(format!("there is an account with this address: {email}")));
                 }
-                let account = Account {
-                    id: AccountId::new_random(),
-                    email,
-                    password_hash: new.password_hash,
-                    is_admin: new.is_admin,
-                    suspended_at: None,
-                    balance: Balance::default(),
-                    created_at: now,
-                };
-                accounts::insert(tx, &account).await?;
-                let workspace = Workspace {
-                    id: WorkspaceId::new_random(),
-                    name: "Personal".to_owned(),
-                    owner_id: account.id.clone(),
-                    is_personal: true,
-                    created_at: now,
-                    deleted_at: None,
-                };
-                workspaces::insert(tx, &workspace).await?;
-                let bonus = limits::SIGNUP_BONUS.cast_signed();
-                add(tx, &account.id, Pool::Paid, bonus, LedgerType::SignupBonus, "Signup bonus", now).await?;
-                Ok(account.id)
+                let now = clock.now_ms(tx).await?;
+                insert(tx, NewAccount { email, ..new }, now).await
             })
         });
         created.await
+    }
+
+    /// Creates the very first account of an installation; none: there are accounts already.
+    pub async fn create_first_account(&self, new: NewAccount) -> Result<Option<AccountId>> {
+        let email = normalized(&new.email)?;
+        let clock = self.options.clock.clone();
+        let created = self.db.write(move |tx| {
+            Box::pin(async move {
+                if accounts::count(tx).await? > 0 {
+                    return Err(FirstAccount::Exists);
+                }
+                let now = clock.now_ms(tx).await?;
+                insert(tx, NewAccount { email, ..new }, now).await
+            })
+        });
+        match created.await {
+            Ok(id) => Ok(Some(id)),
+            Err(FirstAccount::Exists) => Ok(None),
+            Err(FirstAccount::Failed(error)) => Err(error),
+        }
     }
 
     /// Shuts an account out, or lets it in again.
@@ -123,6 +123,55 @@ impl Service {
     }
 }
 
+/// Why no first account was created.
+enum FirstAccount {
+    /// There are accounts already, or another process creates it at this moment.
+    Exists,
+    Failed(ServiceError),
+}
+
+impl From<DbError> for FirstAccount {
+    fn from(error: DbError) -> Self {
+        if error.is_duplicate() { Self::Exists } else { Self::Failed(error.into()) }
+    }
+}
+
+impl From<ServiceError> for FirstAccount {
+    fn from(error: ServiceError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+/// A new account with its own workspace and the signup bonus.
+async fn insert<E: From<DbError> + From<ServiceError>>(
+    tx: &mut Tx,
+    new: NewAccount,
+    now: i64,
+) -> std::result::Result<AccountId, E> {
+    let account = Account {
+        id: AccountId::new_random(),
+        email: new.email,
+        password_hash: new.password_hash,
+        is_admin: new.is_admin,
+        suspended_at: None,
+        balance: Balance::default(),
+        created_at: now,
+    };
+    accounts::insert(tx, &account).await?;
+    let workspace = Workspace {
+        id: WorkspaceId::new_random(),
+        name: "Personal".to_owned(),
+        owner_id: account.id.clone(),
+        is_personal: true,
+        created_at: now,
+        deleted_at: None,
+    };
+    workspaces::insert(tx, &workspace).await?;
+    let bonus = limits::SIGNUP_BONUS.cast_signed();
+    add(tx, &account.id, Pool::Paid, bonus, LedgerType::SignupBonus, "Signup bonus", now).await?;
+    Ok(account.id)
+}
+
 /// The account with a normalized address.
 pub(super) async fn find(conn: &mut Conn, email: &str) -> Result<Account> {
     let account = accounts::find_by_email(conn, email).await?;
@@ -160,7 +209,10 @@ async fn add(
         created_at: now,
     };
     match ledger::post(tx, &entry).await? {
-        Posted::Done => Ok(()),
+        Posted::Done => {
+            count_moved(tx, kind, credits.unsigned_abs());
+            Ok(())
+        }
         Posted::Short | Posted::Again => {
             Err(ServiceError::new(ErrorCode::NoCredits, "the pool does not have as many credits"))
         }

@@ -3,6 +3,7 @@
 mod account;
 mod caller;
 mod key;
+mod password;
 mod session;
 mod token;
 mod workspace;
@@ -10,4 +11,5 @@ mod workspace;
 pub use account::NewAccount;
 pub use caller::Caller;
 pub use key::{NewKey, NewKeyMade};
+pub use password::hash_password;
 pub use session::SESSION_SECS;

@@ -7,6 +7,7 @@ use plinth_spec::ErrorCode;
 use plinth_spec::id::EntryId;
 use plinth_spec::wire::LedgerType;
 
+use super::moved::count_moved;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 
@@ -46,5 +47,9 @@ async fn post(tx: &mut Tx, render: &Render, kind: LedgerType, now: i64) -> Resul
         description: format!("{} {}", if is_refund { "Refund of render" } else { "Render" }, render.id),
         created_at: now,
     };
-    Ok(Some(ledger::post(tx, &entry).await?))
+    let posted = ledger::post(tx, &entry).await?;
+    if posted == Posted::Done {
+        count_moved(tx, kind, render.credits);
+    }
+    Ok(Some(posted))
 }

@@ -5,13 +5,27 @@ use plinth_spec::page::{PageMeta, PageRequest, Start};
 use plinth_spec::wire::{LedgerEntry, Page, Product};
 
 use crate::access::Caller;
-use crate::error::Result;
+use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 impl Service {
     /// Credit packs on sale.
     pub async fn products(&self) -> Result<Vec<Product>> {
         Ok(products::list(&mut self.db.read().await?).await?)
+    }
+
+    /// Puts these packs on sale, and no others.
+    pub async fn set_products(&self, packs: Vec<Product>) -> Result<()> {
+        let set = self.db.write(move |tx| {
+            Box::pin(async move {
+                products::delete_all(tx).await?;
+                for pack in &packs {
+                    products::upsert(tx, pack).await?;
+                }
+                Ok::<_, ServiceError>(())
+            })
+        });
+        set.await
     }
 
     /// Movements of credits, newest first. A key of a team workspace sees that workspace's only.

@@ -3,7 +3,9 @@
 use plinth_db::leases::{self, Lease};
 use plinth_db::renders::Render;
 use plinth_spec::ErrorCode;
+use plinth_spec::funding::Pool;
 
+use super::files::RenderFiles;
 use crate::error::{Result, ServiceError};
 use crate::ids::random_text;
 use crate::service::Service;
@@ -19,6 +21,18 @@ pub struct Claim {
     pub token: String,
 }
 
+impl Claim {
+    /// Whether every output carries the mark of a preview: nobody paid for it.
+    pub fn is_marked(&self) -> bool {
+        self.render.is_system_preview || self.render.pool == Some(Pool::Free)
+    }
+
+    /// The files of a finished render; none at all before it is done.
+    pub fn files(&self) -> Result<RenderFiles> {
+        RenderFiles::of(&self.render)
+    }
+}
+
 /// The worker no longer holds the render: its lease ran out, or the render was deleted. Whatever it made is void.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseLost;
@@ -30,8 +44,8 @@ impl From<LeaseLost> for ServiceError {
 }
 
 impl Service {
-    /// Takes the render that has waited longest, and others of the same model that wait, up to `most` in all: one worker
-    /// can draw equal frames once.
+    /// Takes the render that has waited longest, and others with the same frames that wait, up to `most` in all: the
+    /// worker draws them once.
     pub async fn claim_renders(&self, worker: &str, most: usize) -> Result<Vec<Claim>> {
         let (worker, clock, lease_ms) = (worker.to_owned(), self.options.clock.clone(), self.lease_ms());
         let claimed = self.db.write(move |tx| {
@@ -41,8 +55,12 @@ impl Service {
                 while claims.len() < most {
                     let lease =
                         Lease { token: random_text(TOKEN_CHARS), until: now + lease_ms, worker: worker.clone() };
-                    let model = claims.first().map(|claim| claim.render.model_id.clone());
-                    let Some(render) = leases::claim(tx, &lease, model.as_ref(), now).await? else { break };
+                    let like = claims.first().map(|claim| &claim.render);
+                    // One that was placed before frames were noted is alone.
+                    if like.is_some_and(|render| render.frames_sha256.is_empty()) {
+                        break;
+                    }
+                    let Some(render) = leases::claim(tx, &lease, like, now).await? else { break };
                     claims.push(Claim { render, token: lease.token });
                 }
                 Ok::<_, ServiceError>(claims)

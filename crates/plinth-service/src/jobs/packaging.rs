@@ -1,11 +1,13 @@
 //! What a worker reports of a packaging it holds.
 
-use plinth_db::Tx;
 use plinth_db::leases::{self, Report};
 use plinth_db::renders::Render;
+use plinth_db::{Tx, garbage};
 use plinth_spec::state::{HlsEvent, HlsStatus};
+use plinth_store::hls_prefix;
 
 use super::claim::{Claim, LeaseLost};
+use super::report::LATE_MS;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
@@ -69,5 +71,15 @@ pub(super) async fn move_packaging(
         files: None,
         is_last: true,
     };
-    Ok(if leases::report(tx, &render.id, token, &report, now).await? { Ok(()) } else { Err(LeaseLost) })
+    if !leases::report(tx, &render.id, token, &report, now).await? {
+        return Ok(Err(LeaseLost));
+    }
+    // What dead attempts stored, and a failed last one.
+    let dead = if hls == HlsStatus::Failed { render.hls_attempt + 1 } else { render.hls_attempt };
+    if let Some(attempt) = render.files_attempt.filter(|_attempt| hls != HlsStatus::Pending) {
+        for earlier in 1..dead {
+            garbage::insert(tx, &hls_prefix(&render.id, attempt, earlier), now + LATE_MS).await?;
+        }
+    }
+    Ok(Ok(()))
 }

@@ -17,7 +17,7 @@ use crate::service::Service;
 const MESSAGE_CHARS: usize = 500;
 
 /// A worker that has lost its render stops storing files of it within this time.
-const LATE_MS: i64 = 3600 * 1000;
+pub(super) const LATE_MS: i64 = 3600 * 1000;
 
 /// A report that reached the row, or came too late.
 type Reported = Result<std::result::Result<(), LeaseLost>>;

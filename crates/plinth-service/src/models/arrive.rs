@@ -64,6 +64,7 @@ impl Service {
         loop {
             let attempt = placing.clone();
             if let Some(uploaded) = self.db.write(move |tx| Box::pin(attempt.run(tx))).await? {
+                self.placed.notify_one();
                 return Ok(uploaded);
             }
             // The model that had this file was archived or deleted meanwhile: its file is needed after all.

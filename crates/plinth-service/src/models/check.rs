@@ -1,14 +1,15 @@
 //! Whether a file is a model, and what is in it.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use plinth_model::obj_zip::{self, ImportError};
-use plinth_model::{Inventory, LoadOptions, inspect};
 use plinth_spec::ErrorCode;
 use plinth_spec::wire::Animation;
+use tempfile::NamedTempFile;
 
-use super::incoming::Arrived;
+use super::file_report::{FileReport, check_file};
+use super::incoming::{Arrived, new_file};
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
@@ -44,46 +45,50 @@ impl Format {
 }
 
 impl Service {
-    /// Reads a file as a renderer will, converting a ZIP first. Few at a time: each takes memory as large as the model.
+    /// Reads a file as a renderer will, converting a ZIP first. Few at a time: each takes memory as large as the model,
+    /// in a process of its own where one is set.
     /// Errors: `code`, 422 for a file that is no model, 400 for a ZIP that unpacks to too much.
     pub(super) async fn check_model(&self, file: Arrived, format: Format, code: ErrorCode) -> Result<Checked> {
         let permit = Arc::clone(&self.checks).acquire_owned().await.map_err(ServiceError::internal)?;
-        let folder = self.options.incoming.clone();
+        let (folder, program) = (self.options.incoming.clone(), self.options.checker.clone());
         // The permit goes along: a caller that goes away does not let more in while this one still works.
         let checking = tokio::task::spawn_blocking(move || {
-            let checked = check(file, format, code, &folder);
+            let checked = check(file, format, code, &folder, program.as_deref());
             drop(permit);
             checked
         });
         // A reader that panics is a bug, and the file that found it is refused.
-        checking.await.map_err(|panic| {
-            ServiceError::new(code, "the file could not be processed").with_status(500).with_cause(panic)
-        })?
+        checking.await.map_err(|panic| broken(code).with_cause(panic))?
     }
 }
 
-fn check(file: Arrived, format: Format, code: ErrorCode, folder: &Path) -> Result<Checked> {
-    let bytes = std::fs::read(file.path())?;
-    let options = LoadOptions::default();
-    let (glb, bytes) = match format {
-        Format::Glb => (file, bytes),
-        Format::Zip => {
-            let converted =
-                obj_zip::glb_from_zip(&bytes, &options.limits).map_err(|error| refused_zip(&error, code))?;
-            (Arrived::from_bytes(folder, &converted.glb)?, converted.glb)
-        }
+fn check(file: Arrived, format: Format, code: ErrorCode, folder: &Path, program: Option<&Path>) -> Result<Checked> {
+    let converted = (format == Format::Zip).then(|| new_file(folder)).transpose()?;
+    let to = converted.as_ref().map(NamedTempFile::path);
+    let report = match program {
+        Some(program) => check_in_process(program, file.path(), to, code)?,
+        None => check_file(file.path(), to)?,
     };
-    let inventory = inspect(&bytes, &options).map_err(|error| ServiceError::new(code, error.to_string()))?;
-    let Inventory { animations, mesh_names, material_names, .. } = inventory;
-    let animations = animations.into_iter().map(|clip| Animation {
-        name: clip.name,
-        duration: f64::from(clip.duration),
-        channels: clip.channels as u64,
-    });
-    Ok(Checked { glb, animations: animations.collect(), mesh_names, material_names })
+    match report {
+        FileReport::Refused { status, message } => Err(ServiceError::new(code, message).with_status(status)),
+        FileReport::Model { animations, mesh_names, material_names } => {
+            let glb = converted.map_or(Ok(file), Arrived::from_file)?;
+            Ok(Checked { glb, animations, mesh_names, material_names })
+        }
+    }
 }
 
-fn refused_zip(error: &ImportError, code: ErrorCode) -> ServiceError {
-    let status = if matches!(error, ImportError::TooLarge { .. }) { 400 } else { 422 };
-    ServiceError::new(code, error.to_string()).with_status(status)
+fn check_in_process(program: &Path, file: &Path, to: Option<&Path>, code: ErrorCode) -> Result<FileReport> {
+    // It reads what strangers sent: it gets none of this process' secrets.
+    let output =
+        Command::new(program).arg("check-file").arg(file).args(to).env_clear().stdin(Stdio::null()).output()?;
+    let report = serde_json::from_slice(&output.stdout);
+    report.map_err(|unreadable| {
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        broken(code).with_cause(format!("the check ended with {}: {unreadable}; {said}", output.status))
+    })
+}
+
+fn broken(code: ErrorCode) -> ServiceError {
+    ServiceError::new(code, "the file could not be processed").with_status(500)
 }

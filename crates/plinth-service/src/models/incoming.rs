@@ -1,6 +1,7 @@
 //! A file on its way in: written to disk and hashed as it comes, never held in memory.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 use plinth_spec::ErrorCode;
@@ -10,6 +11,9 @@ use tokio::io::AsyncWriteExt as _;
 
 use crate::error::{Result, ServiceError};
 use crate::hash::hex;
+
+/// Bytes that are hashed in one go.
+const PIECE: usize = 1 << 16;
 
 /// A file that is arriving. It vanishes when dropped.
 #[derive(Debug)]
@@ -32,7 +36,7 @@ pub(crate) struct Arrived {
 impl Incoming {
     /// Begins a file in a folder.
     pub(crate) fn new(folder: &Path, limit: u64) -> Result<Self> {
-        let file = tempfile::Builder::new().prefix("plinth-incoming-").tempfile_in(folder)?;
+        let file = new_file(folder)?;
         let writer = tokio::fs::File::from_std(file.reopen()?);
         Ok(Self { file, writer, hash: Sha256::new(), size: 0, limit })
     }
@@ -66,10 +70,23 @@ impl Arrived {
         self.file.path()
     }
 
-    /// A file of bytes that were made here.
-    pub(crate) fn from_bytes(folder: &Path, bytes: &[u8]) -> Result<Self> {
-        let mut file = tempfile::Builder::new().prefix("plinth-incoming-").tempfile_in(folder)?;
-        file.write_all(bytes)?;
-        Ok(Self { file, size: bytes.len() as u64, sha256: crate::hash::sha256_hex(bytes) })
+    /// A file that was made here.
+    pub(crate) fn from_file(file: NamedTempFile) -> Result<Self> {
+        let mut hash = Sha256::new();
+        let mut reader = File::open(file.path())?;
+        let mut piece = vec![0; PIECE];
+        let mut size = 0;
+        loop {
+            let read = reader.read(&mut piece)?;
+            let Some(fresh) = piece.get(..read).filter(|fresh| !fresh.is_empty()) else { break };
+            hash.update(fresh);
+            size += read as u64;
+        }
+        Ok(Self { file, size, sha256: hex(&hash.finalize()) })
     }
+}
+
+/// A file in the folder of those that arrive. It vanishes when dropped.
+pub(crate) fn new_file(folder: &Path) -> Result<NamedTempFile> {
+    Ok(tempfile::Builder::new().prefix("plinth-incoming-").tempfile_in(folder)?)
 }

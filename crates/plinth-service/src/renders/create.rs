@@ -66,7 +66,9 @@ impl Service {
                 place(tx, &caller, wanted, &key, now).await
             })
         });
-        placed.await
+        let placed = placed.await?;
+        self.placed.notify_one();
+        Ok(placed)
     }
 }
 

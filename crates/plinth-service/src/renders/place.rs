@@ -5,7 +5,7 @@ use plinth_db::{Tx, accounts};
 use plinth_spec::funding::{self, Cost, Pool};
 use plinth_spec::id::{ModelId, RenderId};
 use plinth_spec::idempotency::ReplayKey;
-use plinth_spec::settings::Output;
+use plinth_spec::settings::{Output, ParseOptions};
 use plinth_spec::state::{HlsStatus, RenderStatus};
 use plinth_spec::{ErrorCode, RenderSettings, pricing};
 
@@ -109,7 +109,8 @@ pub(crate) async fn place(
 }
 
 async fn insert(tx: &mut Tx, draft: Render, cost: Cost, pool: Pool, now: i64) -> Result<Render> {
-    let render = Render { pool: Some(pool), credits: cost.credits, ..draft };
+    let frames_sha256 = if pool == Pool::Free { marked(&draft.frames_sha256) } else { draft.frames_sha256.clone() };
+    let render = Render { pool: Some(pool), credits: cost.credits, frames_sha256, ..draft };
     renders::insert(tx, &render).await?;
     charge(tx, &render, now).await?;
     Ok(render)
@@ -124,6 +125,7 @@ fn draft(caller: &Caller, want: &Wanted, key: &ReplayKey, before: &[Slot], now: 
     Render {
         settings,
         settings_sha256,
+        frames_sha256: sha256_hex(want.settings.frames()),
         replay_key: key.as_str().to_owned(),
         replay_ordinal: i64::try_from(equal_before).unwrap_or(i64::MAX),
         hls_status: if is_dataset { HlsStatus::Skipped } else { HlsStatus::Pending },
@@ -146,9 +148,11 @@ pub(crate) async fn place_system_preview(
         return Ok(existing);
     }
     check_free_uploads(renders::count_system_previews(tx, &caller.payer_id, free_uploads_since(now)).await?, per_day)?;
+    let settings = RenderSettings::from_text(SYSTEM_PREVIEW, ParseOptions::default())?;
     let render = Render {
         settings: SYSTEM_PREVIEW.to_owned(),
         settings_sha256: sha256_hex(SYSTEM_PREVIEW),
+        frames_sha256: marked(&sha256_hex(settings.frames())),
         is_system_preview: true,
         hls_status: HlsStatus::Skipped,
         ..blank(caller, model.clone(), now)
@@ -171,6 +175,11 @@ pub(crate) const fn free_uploads_since(now: i64) -> i64 {
     now - DAY_MS
 }
 
+/// Frames with the mark of a preview are others than those without.
+fn marked(frames_sha256: &str) -> String {
+    sha256_hex(format!("marked {frames_sha256}"))
+}
+
 fn blank(caller: &Caller, model_id: ModelId, now: i64) -> Render {
     Render {
         id: RenderId::new_random(),
@@ -179,6 +188,7 @@ fn blank(caller: &Caller, model_id: ModelId, now: i64) -> Render {
         payer_id: caller.payer_id.clone(),
         settings: String::new(),
         settings_sha256: String::new(),
+        frames_sha256: String::new(),
         replay_key: String::new(),
         replay_ordinal: 0,
         is_system_preview: false,

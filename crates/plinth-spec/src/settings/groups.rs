@@ -20,6 +20,7 @@ pub struct RenderSettings {
     pub(super) environment: Environment,
     pub(super) light: Light,
     pub(super) shadow: Shadow,
+    pub(super) post: Post,
     pub(super) material_edits: BTreeMap<String, MaterialEdit>,
     pub(super) decals: Vec<Decal>,
     pub(super) dataset: Dataset,
@@ -44,7 +45,8 @@ accessors! {
     background: Background, "What is behind the model.";
     environment: Environment, "Light from all around.";
     light: Light, "Lamps.";
-    shadow: Shadow, "Shadow.";
+    shadow: Shadow, "Shadow and reflection.";
+    post: Post, "What happens to the finished picture.";
     material_edits: BTreeMap<String, MaterialEdit>, "Changes of materials, by material name.";
     decals: Vec<Decal>, "Images stuck onto the model.";
     dataset: Dataset, "Training data.";
@@ -323,16 +325,106 @@ pub struct Light {
     pub fill_color: [u8; 3],
 }
 
-/// Fields of the shadow group that are drawn.
+/// How the shadow on the floor is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ShadowMode {
+    /// From the shadow map, softer with the distance from what casts it.
+    #[default]
+    Shader,
+    /// An even silhouette with a soft edge.
+    Flat,
+    /// The mean of many shadows from all over the lamp.
+    Accumulated,
+}
+
+/// A mirroring floor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reflector {
+    /// `reflectorMix`.
+    pub mix: f64,
+    /// `reflectorFade`.
+    pub fade: f64,
+    /// `reflectorDepthBlur`.
+    pub depth_blur: f64,
+}
+
+/// Fields of the shadow group.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Shadow {
     /// `shadows`.
     pub enabled: bool,
+    /// `shadowMode`.
+    pub mode: ShadowMode,
     /// `shadowDarkness`.
     pub darkness: f64,
     /// `shadowSoftness`.
     pub softness: f64,
+    /// `reflector` and what belongs to it.
+    pub reflector: Option<Reflector>,
+}
+
+/// The look of the finished picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Filter {
+    /// As rendered.
+    #[default]
+    None,
+    /// Brown tones.
+    Sepia,
+    /// Black and white.
+    Bw,
+    /// Stronger colours.
+    Vivid,
+    /// Toward amber.
+    Warm,
+    /// Toward blue.
+    Cool,
+    /// Lifted blacks, pale colours.
+    Faded,
+    /// Hard black and white.
+    Noir,
+    /// The grain of film.
+    Grain,
+    /// Banded light and ink outlines.
+    Toon,
+}
+
+impl Filter {
+    /// All, in the order of [`Filter::NAMES`].
+    pub const ALL: [Self; 10] = [
+        Self::None,
+        Self::Sepia,
+        Self::Bw,
+        Self::Vivid,
+        Self::Warm,
+        Self::Cool,
+        Self::Faded,
+        Self::Noir,
+        Self::Grain,
+        Self::Toon,
+    ];
+    /// Their names in the API.
+    pub const NAMES: [&'static str; 10] =
+        ["none", "sepia", "bw", "vivid", "warm", "cool", "faded", "noir", "grain", "toon"];
+}
+
+/// Fields of the post group, and `vignette`.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Post {
+    /// `filter`.
+    pub filter: Filter,
+    /// `vignette`; 0 where unset.
+    pub vignette: f64,
+    /// `bloomStrength` where bloom is on; else 0.
+    pub bloom: f64,
+    /// `dofStrength` where depth of field is on; else 0.
+    pub depth_of_field: f64,
+    /// `n8aoIntensity` where ambient occlusion is on.
+    pub occlusion: Option<f64>,
+    /// `swayIntensity` where sway is on; else 0.
+    pub sway: f64,
 }
 
 /// Fields of the dataset group.

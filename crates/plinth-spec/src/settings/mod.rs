@@ -2,6 +2,7 @@
 
 mod decals;
 mod error;
+mod frames;
 mod groups;
 mod material_edits;
 mod nested;
@@ -14,5 +15,5 @@ pub use error::{SettingsError, SettingsErrorKind};
 pub use groups::*;
 pub use material_edits::{AlphaChoice, Faces, MaterialEdit};
 pub use parse::ParseOptions;
-pub use reference::{markdown_table, not_yet_rendered, schema};
-pub use table::{Group, Kind, Rendered, Row, TABLE, row};
+pub use reference::{echoed_schema, markdown_table, schema};
+pub use table::{Group, Kind, Row, TABLE, row};

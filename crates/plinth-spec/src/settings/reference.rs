@@ -1,14 +1,35 @@
-//! What derives from the table: JSON Schema, the settings table of the documentation, and what is not drawn yet.
+//! What derives from the table: JSON Schema and the settings table of the documentation.
 
 use serde_json::{Map, Value, json};
 
-use super::groups::RenderSettings;
-use super::table::{Kind, Nested, Rendered, Row, TABLE};
+use super::parse::{ALIASES, NINE_POINTS, STAMPED};
+use super::table::{Kind, Nested, Row, TABLE};
 use crate::limits;
 
-/// JSON Schema (2020-12) of render settings.
+/// JSON Schema (2020-12) of render settings as they are sent, aliases included.
 pub fn schema() -> Value {
-    let properties: Map<String, Value> = TABLE.iter().map(|row| (row.key.to_owned(), field_schema(row))).collect();
+    let aliases = ALIASES.iter().filter_map(|(alias, name)| {
+        let mut schema = field_schema(TABLE.iter().find(|row| row.key == *name)?);
+        schema["deprecated"] = Value::Bool(true);
+        schema["description"] = Value::from(format!("Another name of {name}."));
+        Some(((*alias).to_owned(), schema))
+    });
+    object_schema(&properties().chain(aliases).collect())
+}
+
+/// JSON Schema of render settings as they are echoed: aliases resolved, with the server's stamps.
+pub fn echoed_schema() -> Value {
+    let stamps = STAMPED.iter().map(|key| {
+        ((*key).to_owned(), json!({"type": "boolean", "readOnly": true, "description": "Set by the server."}))
+    });
+    object_schema(&properties().chain(stamps).collect())
+}
+
+fn properties() -> impl Iterator<Item = (String, Value)> {
+    TABLE.iter().map(|row| (row.key.to_owned(), field_schema(row)))
+}
+
+fn object_schema(properties: &Map<String, Value>) -> Value {
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "renderSettings",
@@ -27,6 +48,10 @@ fn field_schema(row: &Row) -> Value {
         ]}),
         Kind::Length => json!({"type": "number", "exclusiveMinimum": 0, "maximum": limits::VIDEO_LENGTH_SECS}),
         Kind::Flag => json!({"type": "boolean"}),
+        Kind::Choice(words) if row.key == "bgAlign" => {
+            let legacy = NINE_POINTS.iter().map(|(point, _)| *point).filter(|point| !words.contains(point));
+            json!({"type": "string", "enum": words.iter().copied().chain(legacy).collect::<Vec<_>>()})
+        }
         Kind::Choice(words) => json!({"type": "string", "enum": words}),
         Kind::Color => json!({"type": "string", "pattern": "^#[0-9a-fA-F]{6}$"}),
         Kind::Text => json!({"type": "string", "minLength": 1, "maxLength": limits::NAME_CHARS}),
@@ -73,34 +98,7 @@ pub fn markdown_table() -> String {
     let mut out = String::from("| setting | takes | default | what it does |\n|---|---|---|---|\n");
     for row in TABLE {
         let default = row.default.map_or_else(String::new, |d| format!("`{}`", d.trim_matches('"')));
-        let note = match row.rendered {
-            Rendered::Now => String::new(),
-            Rendered::NotYet => " *Not yet rendered.*".to_owned(),
-            Rendered::NotYetFor(words) => {
-                let words: Vec<String> = words.iter().map(|w| format!("`{w}`")).collect();
-                format!(" *{} not yet rendered.*", words.join(", "))
-            }
-        };
-        let _written = writeln!(out, "| `{}` | {} | {default} | {}{note} |", row.key, range(row), row.words);
+        let _written = writeln!(out, "| `{}` | {} | {default} | {} |", row.key, range(row), row.words);
     }
     out
-}
-
-/// Sent settings that do not change the picture yet.
-pub fn not_yet_rendered(settings: &RenderSettings) -> Vec<String> {
-    TABLE
-        .iter()
-        .filter_map(|row| {
-            let sent = settings.sent.get(row.key)?;
-            let is_default = row.default.and_then(|d| serde_json::from_str::<Value>(d).ok()).as_ref() == Some(sent);
-            match row.rendered {
-                Rendered::Now => None,
-                Rendered::NotYet => (!is_default).then(|| row.key.to_owned()),
-                Rendered::NotYetFor(words) => {
-                    let word = sent.as_str().filter(|w| words.contains(w))?;
-                    Some(format!("{} {word}", row.key))
-                }
-            }
-        })
-        .collect()
 }

@@ -1,5 +1,6 @@
 //! The table: one row per field.
 
+use super::groups::Filter;
 use crate::quality::{Aspect, DatasetQuality, Quality};
 
 /// What a field takes.
@@ -57,17 +58,6 @@ pub enum Nested {
     Camera,
 }
 
-/// Whether the renderer draws a field's look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rendered {
-    /// It does.
-    Now,
-    /// The field is checked and stored, but the picture does not change.
-    NotYet,
-    /// Only for these values.
-    NotYetFor(&'static [&'static str]),
-}
-
 /// Fields that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
@@ -110,8 +100,6 @@ pub struct Row {
     pub unit: &'static str,
     /// One sentence.
     pub words: &'static str,
-    /// Whether it is drawn.
-    pub rendered: Rendered,
 }
 
 /// The row of a field.
@@ -123,7 +111,7 @@ const fn number(min: f64, max: f64) -> Kind {
     Kind::Number { min, max }
 }
 
-const fn now(
+const fn field(
     key: &'static str,
     group: Group,
     kind: Kind,
@@ -131,114 +119,98 @@ const fn now(
     unit: &'static str,
     words: &'static str,
 ) -> Row {
-    Row { key, group, kind, default, unit, words, rendered: Rendered::Now }
-}
-
-const fn later(
-    key: &'static str,
-    group: Group,
-    kind: Kind,
-    default: Option<&'static str>,
-    unit: &'static str,
-    words: &'static str,
-) -> Row {
-    Row { key, group, kind, default, unit, words, rendered: Rendered::NotYet }
-}
-
-const fn partly(row: Row, not_yet: &'static [&'static str]) -> Row {
-    Row { rendered: Rendered::NotYetFor(not_yet), ..row }
+    Row { key, group, kind, default, unit, words }
 }
 
 /// Effects that move the camera.
 pub(crate) const EFFECTS: &[&str] =
     &["turntable", "hero-spin", "showcase", "zoom-orbit", "reveal", "keyframes", "dataset"];
-const FILTERS: &[&str] = &["none", "sepia", "bw", "vivid", "warm", "cool", "faded", "noir", "grain", "toon"];
 
 use Group as G;
 
 /// Every field of render settings.
 #[rustfmt::skip]
 pub const TABLE: &[Row] = &[
-    now("quality", G::Video, Kind::Choice(&Quality::NAMES), Some("\"standard\""), "", "Size, codec and price of the video."),
-    partly(now("output", G::Video, Kind::Choice(&["video", "dataset"]), Some("\"video\""), "", "What is made: a video, or a multi-view dataset."), &["dataset"]),
-    now("aspect", G::Video, Kind::Choice(&Aspect::NAMES), Some("\"16:9\""), "", "Shape of the picture."),
-    now("length", G::Video, Kind::Length, Some("6"), "s", "Duration; up to 120 s, `pro` up to 60 s."),
-    now("strictCredits", G::Video, Kind::Flag, Some("false"), "", "Never pay from the free pool."),
-    partly(now("effect", G::Camera, Kind::Choice(EFFECTS), Some("\"turntable\""), "", "How the camera moves; `dataset` means output `dataset`."), &["dataset"]),
-    now("sweepAngle", G::Camera, number(10.0, 1080.0), None, "°", "Angle the camera travels; unset: 360, hero-spin 540, reveal 180."),
-    now("easeOutRatio", G::Camera, number(0.0, 1.0), Some("0.6"), "", "Share of a hero-spin over which it slows down."),
-    now("amplitude", G::Camera, number(5.0, 180.0), Some("60"), "°", "How far a showcase swings to each side."),
-    now("zoomStart", G::Camera, number(0.1, 3.0), Some("1"), "×", "Orbit radius at the start of a zoom-orbit."),
-    now("zoomEnd", G::Camera, number(0.1, 3.0), Some("0.7"), "×", "Orbit radius at the end of a zoom-orbit."),
-    now("scaleFrom", G::Camera, number(0.0, 1.0), Some("0"), "×", "Size of the model at the start of a reveal."),
-    now("easing", G::Camera, Kind::Flag, Some("true"), "", "Start and stop softly where the motion has ends."),
-    now("rotateY", G::Camera, number(-180.0, 180.0), Some("0"), "°", "Angle at which the camera starts; the model does not turn."),
-    now("zoom", G::Camera, number(0.5, 2.0), Some("1"), "×", "Divides the camera's distance."),
-    now("keyframes", G::Keyframes, Kind::Nested(Nested::Keyframes), None, "", "1 to 64 poses of the camera, each with optional dwell and easing."),
-    now("camera", G::Keyframes, Kind::Nested(Nested::Camera), None, "", "Base pose of a path given by angles: target, radius, theta, phi, fov."),
-    now("startAngle", G::Keyframes, number(-1080.0, 1080.0), None, "°", "Azimuth added at the start of the path."),
-    now("endAngle", G::Keyframes, number(-1080.0, 1080.0), None, "°", "Azimuth added at its end."),
-    now("startTilt", G::Keyframes, number(-90.0, 90.0), None, "°", "Elevation added at the start."),
-    now("endTilt", G::Keyframes, number(-90.0, 90.0), None, "°", "Elevation added at the end."),
-    now("startZoom", G::Keyframes, number(0.1, 10.0), None, "×", "Divides the distance at the start."),
-    now("endZoom", G::Keyframes, number(0.1, 10.0), None, "×", "Divides the distance at the end."),
-    now("startFov", G::Keyframes, number(5.0, 120.0), None, "°", "Vertical field of view at the start."),
-    now("endFov", G::Keyframes, number(5.0, 120.0), None, "°", "Vertical field of view at the end."),
-    now("easeInSeconds", G::Keyframes, number(0.0, 60.0), Some("0"), "s", "Time over which the path starts softly."),
-    now("easeOutSeconds", G::Keyframes, number(0.0, 60.0), Some("0"), "s", "Time over which it stops softly."),
-    now("kfSegmentDuration", G::Keyframes, number(0.05, 60.0), Some("2"), "s", "Time between two keyframes, before the path is stretched to `length`."),
-    now("loop", G::Keyframes, Kind::Flag, Some("false"), "", "The path returns to its first keyframe."),
-    now("panX", G::Model, number(-180.0, 180.0), Some("0"), "°", "Yaw of the model, applied first."),
-    now("tiltX", G::Model, number(-180.0, 180.0), Some("0"), "°", "Pitch of the model in the yawed frame."),
-    now("rollZ", G::Model, number(-180.0, 180.0), Some("0"), "°", "Roll of the model, applied last."),
-    now("scaleX", G::Model, Kind::Scale { min: 0.01, max: 20.0 }, Some("1"), "×", "Stretches along x; negative mirrors."),
-    now("scaleY", G::Model, Kind::Scale { min: 0.01, max: 20.0 }, Some("1"), "×", "Stretches along y; negative mirrors."),
-    now("scaleZ", G::Model, Kind::Scale { min: 0.01, max: 20.0 }, Some("1"), "×", "Stretches along z; negative mirrors."),
-    now("translateX", G::Model, number(-20.0, 20.0), Some("0"), "units", "Moves the model; it spans 2 units."),
-    now("translateY", G::Model, number(-20.0, 20.0), Some("0"), "units", "Lifts the model."),
-    now("translateZ", G::Model, number(-20.0, 20.0), Some("0"), "units", "Moves the model toward the camera at angle 0."),
-    now("animation", G::Model, Kind::Text, None, "", "Name of the clip to play; `*` is the first."),
-    now("animationSpeed", G::Model, Kind::NonZero { min: -10.0, max: 10.0 }, Some("1"), "×", "Speed of the clip; negative plays in reverse."),
-    now("hiddenMeshNames", G::Model, Kind::TextList, None, "", "Meshes to leave out, shadows included."),
-    now("bgColor", G::Background, Kind::Color, Some("\"#ffffff\""), "", "Colour behind the model."),
-    now("bgImageId", G::Background, Kind::Text, None, "", "Overlay image behind the model; goes before bgGradient and bgColor."),
-    now("bgAlign", G::Background, Kind::Choice(&["left", "center", "right"]), Some("\"left\""), "", "Which part of a background image stays where it is wider than the picture."),
-    now("bgGradient", G::Background, Kind::Nested(Nested::Gradient), None, "", "Gradient behind the model: 2 to 8 `stops` of one `color` each and an `angle` (0 upward, 90 to the right); goes before bgColor."),
-    later("vignette", G::Background, number(0.0, 1.0), None, "", "Darkens the corners."),
-    now("envId", G::Environment, Kind::Text, None, "", "Environment asset that lights the model."),
-    now("envRotation", G::Environment, number(-180.0, 180.0), Some("0"), "°", "Turns the environment about the vertical."),
-    now("envExposure", G::Environment, number(0.0156, 4.0), Some("1"), "×", "Multiplies the environment's light."),
-    now("envMode", G::Environment, Kind::Choice(&["grounded", "lighting", "floating"]), Some("\"lighting\""), "", "Whether the environment is seen: as light only, as a sphere around, or with a ground under the model."),
-    now("envOpacity", G::Environment, number(0.0, 1.0), Some("1"), "", "Fades a visible environment over the background."),
-    now("envBlur", G::Environment, number(0.0, 1.0), Some("0"), "", "Blurs a visible environment, not its light."),
-    now("envScale", G::Environment, number(0.25, 4.0), Some("1"), "×", "Size of the grounded dome."),
-    now("envTint", G::Environment, Kind::Color, None, "", "Colour that multiplies the environment."),
-    now("envTintStrength", G::Environment, number(0.0, 1.0), Some("1"), "", "How much of the tint applies."),
-    now("spotlightIntensity", G::Light, number(0.0, 32.0), Some("1"), "×", "Key spotlight, which casts the shadow."),
-    now("lightsIntensity", G::Light, number(0.0, 32.0), Some("1"), "×", "Fill and rim lights."),
-    now("ambientIntensity", G::Light, number(0.0, 16.0), Some("1"), "×", "Weak light from everywhere."),
-    now("glossIntensity", G::Light, number(0.0, 16.0), Some("1"), "×", "Reflections of the environment."),
-    now("keyLightColor", G::Light, Kind::Color, Some("\"#ffffff\""), "", "Colour of the key spotlight."),
-    now("fillLightColor", G::Light, Kind::Color, Some("\"#ffffff\""), "", "Colour of the fill and rim lights."),
-    now("shadows", G::Shadow, Kind::Flag, Some("true"), "", "The key light casts a shadow on the model and a floor."),
-    partly(now("shadowMode", G::Shadow, Kind::Choice(&["shader", "flat", "accumulated"]), Some("\"shader\""), "", "How the shadow is made."), &["flat", "accumulated"]),
-    now("shadowDarkness", G::Shadow, number(0.0, 5.0), Some("1"), "×", "How dark the shadow is."),
-    now("shadowSoftness", G::Shadow, number(0.0, 1.0), Some("0.5"), "", "How soft its edge is."),
-    later("reflector", G::Shadow, Kind::Flag, Some("false"), "", "The floor mirrors the model."),
-    later("reflectorMix", G::Shadow, number(0.0, 1.0), None, "", "Strength of the mirror image."),
-    later("reflectorFade", G::Shadow, number(0.05, 5.0), None, "", "How soon the mirror image fades."),
-    later("reflectorDepthBlur", G::Shadow, number(0.0, 10.0), None, "", "How much it blurs with distance."),
-    later("filter", G::Post, Kind::Choice(FILTERS), Some("\"none\""), "", "Look of the finished picture."),
-    later("bloomEnabled", G::Post, Kind::Flag, Some("false"), "", "Bright parts glow."),
-    later("bloomStrength", G::Post, number(0.0, 2.0), None, "", "How much they glow."),
-    later("dofEnabled", G::Post, Kind::Flag, Some("false"), "", "Depth of field."),
-    later("dofStrength", G::Post, number(0.0, 1.0), None, "", "How shallow it is."),
-    later("n8aoEnabled", G::Post, Kind::Flag, Some("false"), "", "Ambient occlusion in screen space."),
-    later("n8aoIntensity", G::Post, number(0.5, 32.0), None, "", "How dark it is."),
-    later("swayEnabled", G::Post, Kind::Flag, Some("false"), "", "The camera moves as if held by hand."),
-    later("swayIntensity", G::Post, number(0.0, 2.0), None, "", "How much it moves."),
-    now("materialEdits", G::Material, Kind::Nested(Nested::MaterialEdits), None, "", "Changes of materials, by material name."),
-    now("decals", G::Material, Kind::Nested(Nested::Decals), None, "", "Images stuck onto the model."),
-    later("datasetQuality", G::Dataset, Kind::Choice(&DatasetQuality::NAMES), None, "", "Number and size of the views."),
-    later("coverage", G::Dataset, Kind::Choice(&["hemisphere", "sphere"]), Some("\"hemisphere\""), "", "Where the views stand."),
+    field("quality", G::Video, Kind::Choice(&Quality::NAMES), Some("\"standard\""), "", "Size, codec and price of the video."),
+    field("output", G::Video, Kind::Choice(&["video", "dataset"]), Some("\"video\""), "", "What is made: a video, or a multi-view dataset."),
+    field("aspect", G::Video, Kind::Choice(&Aspect::NAMES), Some("\"16:9\""), "", "Shape of the picture."),
+    field("length", G::Video, Kind::Length, Some("6"), "s", "Duration; up to 120 s, `pro` up to 60 s."),
+    field("strictCredits", G::Video, Kind::Flag, Some("false"), "", "Never pay from the free pool."),
+    field("effect", G::Camera, Kind::Choice(EFFECTS), Some("\"turntable\""), "", "How the camera moves; `dataset` means output `dataset`."),
+    field("sweepAngle", G::Camera, number(10.0, 1080.0), None, "°", "Angle the camera travels; unset: 360, hero-spin 540, reveal 180."),
+    field("easeOutRatio", G::Camera, number(0.0, 1.0), Some("0.6"), "", "Share of a hero-spin over which it slows down."),
+    field("amplitude", G::Camera, number(5.0, 180.0), Some("60"), "°", "How far a showcase swings to each side."),
+    field("zoomStart", G::Camera, number(0.1, 3.0), Some("1"), "×", "Orbit radius at the start of a zoom-orbit."),
+    field("zoomEnd", G::Camera, number(0.1, 3.0), Some("0.7"), "×", "Orbit radius at the end of a zoom-orbit."),
+    field("scaleFrom", G::Camera, number(0.0, 1.0), Some("0"), "×", "Size of the model at the start of a reveal."),
+    field("easing", G::Camera, Kind::Flag, Some("true"), "", "Start and stop softly where the motion has ends."),
+    field("rotateY", G::Camera, number(-180.0, 180.0), Some("0"), "°", "Angle at which the camera starts; the model does not turn."),
+    field("zoom", G::Camera, number(0.5, 2.0), Some("1"), "×", "Divides the camera's distance."),
+    field("keyframes", G::Keyframes, Kind::Nested(Nested::Keyframes), None, "", "1 to 64 poses of the camera, each with optional dwell and easing."),
+    field("camera", G::Keyframes, Kind::Nested(Nested::Camera), None, "", "Base pose of a path given by angles: target, radius, theta, phi, fov."),
+    field("startAngle", G::Keyframes, number(-1080.0, 1080.0), None, "°", "Azimuth added at the start of the path."),
+    field("endAngle", G::Keyframes, number(-1080.0, 1080.0), None, "°", "Azimuth added at its end."),
+    field("startTilt", G::Keyframes, number(-90.0, 90.0), None, "°", "Elevation added at the start."),
+    field("endTilt", G::Keyframes, number(-90.0, 90.0), None, "°", "Elevation added at the end."),
+    field("startZoom", G::Keyframes, number(0.1, 10.0), None, "×", "Divides the distance at the start."),
+    field("endZoom", G::Keyframes, number(0.1, 10.0), None, "×", "Divides the distance at the end."),
+    field("startFov", G::Keyframes, number(5.0, 120.0), None, "°", "Vertical field of view at the start."),
+    field("endFov", G::Keyframes, number(5.0, 120.0), None, "°", "Vertical field of view at the end."),
+    field("easeInSeconds", G::Keyframes, number(0.0, 60.0), Some("0"), "s", "Time over which the path starts softly."),
+    field("easeOutSeconds", G::Keyframes, number(0.0, 60.0), Some("0"), "s", "Time over which it stops softly."),
+    field("kfSegmentDuration", G::Keyframes, number(0.05, 60.0), Some("2"), "s", "Time between two keyframes, before the path is stretched to `length`."),
+    field("loop", G::Keyframes, Kind::Flag, Some("false"), "", "The path returns to its first keyframe."),
+    field("panX", G::Model, number(-180.0, 180.0), Some("0"), "°", "Yaw of the model, applied first."),
+    field("tiltX", G::Model, number(-180.0, 180.0), Some("0"), "°", "Pitch of the model in the yawed frame."),
+    field("rollZ", G::Model, number(-180.0, 180.0), Some("0"), "°", "Roll of the model, applied last."),
+    field("scaleX", G::Model, Kind::Scale { min: 0.01, max: 20.0 }, Some("1"), "×", "Stretches along x; negative mirrors."),
+    field("scaleY", G::Model, Kind::Scale { min: 0.01, max: 20.0 }, Some("1"), "×", "Stretches along y; negative mirrors."),
+    field("scaleZ", G::Model, Kind::Scale { min: 0.01, max: 20.0 }, Some("1"), "×", "Stretches along z; negative mirrors."),
+    field("translateX", G::Model, number(-20.0, 20.0), Some("0"), "units", "Moves the model; it spans 2 units."),
+    field("translateY", G::Model, number(-20.0, 20.0), Some("0"), "units", "Lifts the model."),
+    field("translateZ", G::Model, number(-20.0, 20.0), Some("0"), "units", "Moves the model toward the camera at angle 0."),
+    field("animation", G::Model, Kind::Text, None, "", "Name of the clip to play; `*` is the first."),
+    field("animationSpeed", G::Model, Kind::NonZero { min: -10.0, max: 10.0 }, Some("1"), "×", "Speed of the clip; negative plays in reverse."),
+    field("hiddenMeshNames", G::Model, Kind::TextList, None, "", "Meshes to leave out, shadows included."),
+    field("bgColor", G::Background, Kind::Color, Some("\"#ffffff\""), "", "Colour behind the model."),
+    field("bgImageId", G::Background, Kind::Text, None, "", "Overlay image behind the model; goes before bgGradient and bgColor."),
+    field("bgAlign", G::Background, Kind::Choice(&["left", "center", "right"]), Some("\"left\""), "", "Which part of a background image stays where it is wider than the picture."),
+    field("bgGradient", G::Background, Kind::Nested(Nested::Gradient), None, "", "Gradient behind the model: 2 to 8 `stops` of one `color` each and an `angle` (0 upward, 90 to the right); goes before bgColor."),
+    field("vignette", G::Background, number(0.0, 1.0), None, "", "Darkens the corners."),
+    field("envId", G::Environment, Kind::Text, None, "", "Environment asset that lights the model."),
+    field("envRotation", G::Environment, number(-180.0, 180.0), Some("0"), "°", "Turns the environment about the vertical."),
+    field("envExposure", G::Environment, number(0.0156, 4.0), Some("1"), "×", "Multiplies the environment's light."),
+    field("envMode", G::Environment, Kind::Choice(&["grounded", "lighting", "floating"]), Some("\"lighting\""), "", "Whether the environment is seen: as light only, as a sphere around, or with a ground under the model."),
+    field("envOpacity", G::Environment, number(0.0, 1.0), Some("1"), "", "Fades a visible environment over the background."),
+    field("envBlur", G::Environment, number(0.0, 1.0), Some("0"), "", "Blurs a visible environment, not its light."),
+    field("envScale", G::Environment, number(0.25, 4.0), Some("1"), "×", "Size of the grounded dome."),
+    field("envTint", G::Environment, Kind::Color, None, "", "Colour that multiplies the environment."),
+    field("envTintStrength", G::Environment, number(0.0, 1.0), Some("1"), "", "How much of the tint applies."),
+    field("spotlightIntensity", G::Light, number(0.0, 32.0), Some("1"), "×", "Key spotlight, which casts the shadow."),
+    field("lightsIntensity", G::Light, number(0.0, 32.0), Some("1"), "×", "Fill and rim lights."),
+    field("ambientIntensity", G::Light, number(0.0, 16.0), Some("1"), "×", "Weak light from everywhere."),
+    field("glossIntensity", G::Light, number(0.0, 16.0), Some("1"), "×", "Reflections of the environment."),
+    field("keyLightColor", G::Light, Kind::Color, Some("\"#ffffff\""), "", "Colour of the key spotlight."),
+    field("fillLightColor", G::Light, Kind::Color, Some("\"#ffffff\""), "", "Colour of the fill and rim lights."),
+    field("shadows", G::Shadow, Kind::Flag, Some("true"), "", "The key light casts a shadow on the model and a floor."),
+    field("shadowMode", G::Shadow, Kind::Choice(&["shader", "flat", "accumulated"]), Some("\"shader\""), "", "How the shadow is made."),
+    field("shadowDarkness", G::Shadow, number(0.0, 5.0), Some("1"), "×", "How dark the shadow is."),
+    field("shadowSoftness", G::Shadow, number(0.0, 1.0), Some("0.5"), "", "How soft its edge is."),
+    field("reflector", G::Shadow, Kind::Flag, Some("false"), "", "The floor mirrors the model."),
+    field("reflectorMix", G::Shadow, number(0.0, 1.0), Some("0.5"), "", "Strength of the mirror image."),
+    field("reflectorFade", G::Shadow, number(0.05, 5.0), Some("1"), "", "How soon the mirror image fades."),
+    field("reflectorDepthBlur", G::Shadow, number(0.0, 10.0), Some("1"), "", "How much it blurs with distance."),
+    field("filter", G::Post, Kind::Choice(&Filter::NAMES), Some("\"none\""), "", "Look of the finished picture."),
+    field("bloomEnabled", G::Post, Kind::Flag, Some("false"), "", "Bright parts glow."),
+    field("bloomStrength", G::Post, number(0.0, 2.0), Some("0.5"), "", "How much they glow."),
+    field("dofEnabled", G::Post, Kind::Flag, Some("false"), "", "Depth of field."),
+    field("dofStrength", G::Post, number(0.0, 1.0), Some("0.3"), "", "How shallow it is."),
+    field("n8aoEnabled", G::Post, Kind::Flag, Some("false"), "", "Finer shading of crevices and contacts, cast as rays."),
+    field("n8aoIntensity", G::Post, number(0.5, 32.0), Some("1"), "", "How often it counts: 1 is as in nature, more is darker."),
+    field("swayEnabled", G::Post, Kind::Flag, Some("false"), "", "The camera moves as if held by hand."),
+    field("swayIntensity", G::Post, number(0.0, 2.0), Some("1"), "", "How much it moves."),
+    field("materialEdits", G::Material, Kind::Nested(Nested::MaterialEdits), None, "", "Changes of materials, by material name."),
+    field("decals", G::Material, Kind::Nested(Nested::Decals), None, "", "Images stuck onto the model."),
+    field("datasetQuality", G::Dataset, Kind::Choice(&DatasetQuality::NAMES), Some("\"100x800\""), "", "Number and size of a dataset's views."),
+    field("coverage", G::Dataset, Kind::Choice(&["hemisphere", "sphere"]), Some("\"hemisphere\""), "", "Where a dataset's views stand: above the horizon, or all around."),
 ];

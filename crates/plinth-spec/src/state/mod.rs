@@ -12,11 +12,26 @@ pub use render::{RenderEvent, RenderStatus};
 macro_rules! named {
     ($(#[doc = $words:literal])* $name:ident { $($(#[doc = $doc:literal])* $variant:ident = $text:literal,)* }) => {
         $(#[doc = $words])*
-        #[derive(
-            Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, utoipa::ToSchema
-        )]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
         pub enum $name {
             $($(#[doc = $doc])* #[serde(rename = $text)] $variant,)*
+        }
+
+        // Not derived: the derive does not see names that come through a macro.
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+                utoipa::openapi::ObjectBuilder::new()
+                    .schema_type(utoipa::openapi::Type::String)
+                    .description(Some(concat!($($words),*).trim()))
+                    .enum_values(Some(Self::ALL.iter().map(|one| one.as_str())))
+                    .into()
+            }
+        }
+
+        impl utoipa::ToSchema for $name {
+            fn name() -> std::borrow::Cow<'static, str> {
+                std::borrow::Cow::Borrowed(stringify!($name))
+            }
         }
 
         impl $name {

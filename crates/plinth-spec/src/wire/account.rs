@@ -52,7 +52,7 @@ pub struct BoundWorkspace {
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct QuoteRequest {
     /// At most 100 renders.
-    #[schema(required, value_type = Vec<Object>, max_items = 100)]
+    #[schema(required, value_type = Vec<super::RenderSettings>, max_items = 100)]
     pub renders: Option<Vec<Value>>,
 }
 

@@ -8,6 +8,7 @@ mod health;
 mod model;
 mod overlay;
 mod render;
+mod settings;
 mod timestamp;
 
 pub use account::{Account, BoundWorkspace, LedgerEntry, LedgerType, Product, QuoteRequest, Scope};
@@ -24,4 +25,5 @@ pub use render::{
     AssetUrl, BatchItem, BatchRender, CreateBatch, CreateRender, CreatedRender, DownloadAsset, HlsView, Render,
     RenderCancelled, RenderDeleted, RenderDismissed,
 };
+pub use settings::{EchoedRenderSettings, RenderSettings};
 pub use timestamp::{Timestamp, TimestampError};

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::change::{Change, present};
+use super::settings::{EchoedRenderSettings, RenderSettings};
 use super::timestamp::Timestamp;
 use crate::id::{ModelId, RenderId};
 use crate::limits;
@@ -80,7 +81,7 @@ pub struct RenderSummary {
     /// Where it stands.
     pub status: RenderStatus,
     /// What was sent, aliases resolved.
-    #[schema(value_type = Object)]
+    #[schema(value_type = EchoedRenderSettings)]
     pub render_settings: Value,
     /// When it was created.
     pub created_at: Timestamp,
@@ -109,7 +110,7 @@ pub struct IngestModel {
     #[schema(required, value_type = String, max_length = 8192)]
     pub url: Option<String>,
     /// What to render; without them a free preview is made.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<RenderSettings>)]
     pub render_settings: Option<Value>,
 }
 
@@ -124,7 +125,7 @@ pub struct FinalizeUpload {
     #[schema(required, value_type = String)]
     pub filename: Option<String>,
     /// What to render; without them a free preview is made.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<RenderSettings>)]
     pub render_settings: Option<Value>,
 }
 

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::settings::{EchoedRenderSettings, RenderSettings};
 use super::timestamp::Timestamp;
 use crate::id::{ModelId, RenderId};
 use crate::state::{HlsStatus, RenderStatus, named};
@@ -18,7 +19,7 @@ pub struct Render {
     /// Where it stands. Poll for `done` or `error`.
     pub status: RenderStatus,
     /// What was sent, aliases resolved and server stamps added.
-    #[schema(value_type = Object)]
+    #[schema(value_type = EchoedRenderSettings)]
     pub render_settings: Value,
     /// Bytes of the video; null until done.
     #[schema(required)]
@@ -63,7 +64,7 @@ pub struct CreateRender {
     #[schema(required, value_type = String)]
     pub model_id: Option<String>,
     /// How to show it.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<RenderSettings>)]
     pub render_settings: Option<Value>,
 }
 
@@ -83,7 +84,7 @@ pub struct BatchItem {
     #[schema(required, value_type = String)]
     pub model_id: Option<String>,
     /// How to show it.
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<RenderSettings>)]
     pub render_settings: Option<Value>,
 }
 
@@ -100,7 +101,7 @@ pub struct CreatedRender {
     /// Whether the free pool paid.
     pub is_preview: bool,
     /// What was sent, aliases resolved and server stamps added.
-    #[schema(value_type = Object)]
+    #[schema(value_type = EchoedRenderSettings)]
     pub render_settings: Value,
     /// Present and true when an earlier request made it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! `plinth doctor`: what this machine would render with.
+//! `plinth doctor`: what this machine would render with, and where it keeps things.
 
 use std::io::Write;
 
@@ -8,12 +8,14 @@ use plinth_media::{Capabilities, MediaError};
 use plinth_render::{AdapterKind, AdapterReport, Gpu, GpuError, GpuOptions, adapters};
 use serde_json::{Value, json};
 
+use super::kept::Kept;
+use crate::config::{self, Config, Group};
+
 pub(crate) fn command() -> Command {
     Command::new("doctor")
-        .about("Says what this machine would render with, and what to do where something is missing")
+        .about("Says what this machine would render with and keep files in, and what to do where something is missing")
         .arg(super::json_arg("Print one JSON object"))
-        .arg(super::adapter_arg())
-        .arg(super::ffmpeg_arg())
+        .args(config::args(&[Group::Machine, Group::Data]))
 }
 
 /// What was found.
@@ -22,6 +24,8 @@ struct Findings {
     chosen: Result<AdapterReport, GpuError>,
     others: Vec<AdapterReport>,
     ffmpeg: Result<Capabilities, MediaError>,
+    /// The database and the store, as configured.
+    kept: Kept,
 }
 
 impl Findings {
@@ -32,12 +36,15 @@ impl Findings {
 }
 
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
-    let chosen = Gpu::open(&GpuOptions { adapter: super::adapter(args) }).map(|gpu| gpu.report().clone());
+    let config = Config::read(args)?;
+    let kept = super::block_on(async { Ok(Kept::look(&config).await) })?;
+    let machine = config.machine;
+    let chosen = Gpu::open(&GpuOptions { adapter: machine.adapter }).map(|gpu| gpu.report().clone());
     let mut others = adapters();
     if let Some(at) = chosen.as_ref().ok().and_then(|c| others.iter().position(|o| o == c)) {
         others.remove(at);
     }
-    let findings = Findings { chosen, others, ffmpeg: plinth_media::probe(&super::ffmpeg(args)) };
+    let findings = Findings { chosen, others, ffmpeg: plinth_media::probe(&machine.ffmpeg), kept };
     if args.get_flag("json") {
         writeln!(out, "{:#}", report(&findings))?;
     } else {
@@ -45,6 +52,9 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     }
     if !findings.ready() {
         bail!("this machine cannot render videos yet");
+    }
+    if !findings.kept.is_usable() {
+        bail!("the database or the store cannot be used");
     }
     Ok(())
 }
@@ -59,7 +69,8 @@ fn report(findings: &Findings) -> Value {
         Err(error) => json!({"error": one_line(error)}),
     };
     let others: Vec<_> = findings.others.iter().map(facts).collect();
-    json!({"ready": findings.ready(), "adapter": adapter, "otherAdapters": others, "ffmpeg": ffmpeg})
+    json!({"ready": findings.ready(), "adapter": adapter, "otherAdapters": others, "ffmpeg": ffmpeg,
+           "database": findings.kept.database.json(), "storage": findings.kept.storage.json()})
 }
 
 fn facts(adapter: &AdapterReport) -> Value {
@@ -88,10 +99,15 @@ fn print(findings: &Findings, out: &mut dyn Write) -> std::io::Result<()> {
     for other in &findings.others {
         writeln!(out, "          not used unless asked for with --adapter: {}", words(other))?;
     }
-    let found = match &findings.ffmpeg {
-        Ok(found) => found,
-        Err(error) => return writeln!(out, "ffmpeg    missing: {}", one_line(error)),
-    };
+    match &findings.ffmpeg {
+        Ok(found) => print_encoders(found, out)?,
+        Err(error) => writeln!(out, "ffmpeg    missing: {}", one_line(error))?,
+    }
+    writeln!(out, "database  {}", findings.kept.database.words())?;
+    writeln!(out, "storage   {}", findings.kept.storage.words())
+}
+
+fn print_encoders(found: &Capabilities, out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "ffmpeg    {}", found.version)?;
     let line = |works, lacks: &'static str| if works { "works" } else { lacks };
     let h264 = line(found.h264, "missing: no video can be written; install an ffmpeg built with --enable-libx264");

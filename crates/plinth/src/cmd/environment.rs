@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
-use plinth_scene::{EnvironmentMap, gain_map, radiance_hdr};
+use plinth_pipeline::EnvironmentFiles;
 
 use super::Usage;
 
@@ -22,17 +22,24 @@ pub(crate) fn arg() -> Arg {
         )
 }
 
-/// The files that `--env` names: none, one or three.
+/// The environment that `--env` names.
 /// Errors: [`Usage`].
-pub(crate) fn files(args: &ArgMatches) -> Result<Vec<PathBuf>> {
+pub(crate) fn files(args: &ArgMatches) -> Result<Option<EnvironmentFiles>> {
     let given = args.get_many::<PathBuf>("env").into_iter().flatten();
     let files: Vec<PathBuf> = given.flat_map(|path| parts(path)).collect();
-    match files.len() {
-        0 | 1 | 3 => Ok(files),
-        count => {
+    match files.as_slice() {
+        [] => Ok(None),
+        [hdr] => Ok(Some(EnvironmentFiles::Radiance(hdr.clone()))),
+        [sdr, gain_map, metadata] => Ok(Some(EnvironmentFiles::GainMap {
+            sdr: sdr.clone(),
+            gain_map: gain_map.clone(),
+            metadata: metadata.clone(),
+        })),
+        more => {
             let words = format!(
                 "--env takes one .hdr file, or the three parts of a gain map as SDR,GAINMAP,METADATA; \
-                 here are {count} files"
+                 here are {} files",
+                more.len()
             );
             Err(Usage(words).into())
         }
@@ -45,18 +52,4 @@ fn parts(given: &Path) -> Vec<PathBuf> {
         Some(text) if text.contains(',') && !given.exists() => text.split(',').map(PathBuf::from).collect(),
         _ => vec![given.to_owned()],
     }
-}
-
-/// Reads them.
-pub(crate) fn read(files: &[PathBuf]) -> Result<Option<EnvironmentMap>> {
-    let parts = files
-        .iter()
-        .map(|path| std::fs::read(path).with_context(|| format!("{} cannot be read", path.display())))
-        .collect::<Result<Vec<_>>>()?;
-    let names = || files.iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", ");
-    Ok(match parts.as_slice() {
-        [hdr] => Some(radiance_hdr(hdr).with_context(names)?),
-        [sdr, gain, metadata] => Some(gain_map(sdr, gain, metadata).with_context(names)?),
-        _ => None,
-    })
 }

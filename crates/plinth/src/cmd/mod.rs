@@ -3,17 +3,24 @@
 mod assets;
 mod environment;
 mod flags;
+mod kept;
 mod outputs;
 mod progress;
 
+pub(crate) mod admin;
+pub(crate) mod check_file;
 pub(crate) mod doctor;
 pub(crate) mod inspect;
+pub(crate) mod openapi;
 pub(crate) mod render;
+pub(crate) mod render_child;
+pub(crate) mod serve;
 pub(crate) mod settings;
+pub(crate) mod worker;
 
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, Command, value_parser};
 
 /// The command line asks for something that cannot be.
 #[derive(Debug)]
@@ -31,14 +38,21 @@ impl std::error::Error for Usage {}
 pub(crate) fn command() -> Command {
     Command::new("plinth")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Renders 3D models into turntable videos and stills.")
+        .about("Renders 3D models into turntable videos, stills and multi-view datasets, here or as a service.")
         .after_help("Begin with: plinth render MODEL.glb -o OUT.mp4")
         .arg_required_else_help(true)
         .subcommand_required(true)
+        .arg(crate::config::config_arg())
         .subcommand(render::command())
         .subcommand(inspect::command())
         .subcommand(doctor::command())
         .subcommand(settings::command())
+        .subcommand(render_child::command())
+        .subcommand(serve::command())
+        .subcommand(worker::command())
+        .subcommand(admin::command())
+        .subcommand(check_file::command())
+        .subcommand(openapi::command())
 }
 
 /// MODEL.
@@ -55,34 +69,9 @@ fn json_arg(help: &'static str) -> Arg {
     Arg::new("json").long("json").action(ArgAction::SetTrue).help(help)
 }
 
-/// `--adapter`.
-fn adapter_arg() -> Arg {
-    Arg::new("adapter")
-        .long("adapter")
-        .env("PLINTH_ADAPTER")
-        .value_name("NAME")
-        .help("Part of an adapter's name, or cpu for a software driver; default: the best there is")
-}
-
-/// `--ffmpeg`.
-fn ffmpeg_arg() -> Arg {
-    Arg::new("ffmpeg")
-        .long("ffmpeg")
-        .env("PLINTH_FFMPEG")
-        .value_name("PROGRAM")
-        .default_value("ffmpeg")
-        .value_parser(value_parser!(PathBuf))
-        .help("The ffmpeg to call")
-}
-
-/// The adapter that is asked for.
-fn adapter(args: &ArgMatches) -> Option<String> {
-    args.get_one::<String>("adapter").cloned()
-}
-
-/// The ffmpeg that is asked for.
-fn ffmpeg(args: &ArgMatches) -> PathBuf {
-    args.get_one::<PathBuf>("ffmpeg").cloned().unwrap_or_else(|| PathBuf::from("ffmpeg"))
+/// Runs a command that waits for many things at a time.
+fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
 }
 
 /// An error with its causes in one line.

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use plinth_pipeline::{Job, JobError, Stage, run as run_job};
-use plinth_scene::SceneError;
+use plinth_pipeline::{EnvironmentFiles, Job, JobError, Stage, run as run_job};
 use plinth_spec::RenderSettings;
-use plinth_spec::settings::{Output, ParseOptions, not_yet_rendered};
+use plinth_spec::settings::ParseOptions;
 use serde_json::Value;
 
 use super::progress::Shown;
 use super::{Usage, assets, environment, flags, outputs, plain};
+use crate::config::{self, Group, Machine};
 use crate::stop::Stop;
 
 const EXAMPLES: &str = "\
@@ -21,6 +21,7 @@ Examples:
   plinth render chair.glb -o chair.mp4 --quality 4k --effect hero-spin --length 8 --all
   plinth render chair.glb -o chair.mov                    (quality pro: ProRes 4444 with alpha)
   plinth render chair.glb -o chair.png --bg-color '#202428'
+  plinth render chair.glb -o chair.zip --dataset-quality 196x1024 --coverage sphere       (a multi-view dataset)
   plinth render chair.glb -o chair.mp4 --env garden.hdr --env-mode grounded --settings @look.json
   plinth render chair.glb -o chair.mp4 --bg-image wall.jpg --decal logo.png@0,0.4,0.3,0.5
 
@@ -29,7 +30,7 @@ Each one-valued setting is a flag: --help shows them all, `plinth settings` prin
 pub(crate) fn command() -> Command {
     let switch = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
     Command::new("render")
-        .about("Renders a model to a video (.mp4, .mov) or a still (.png)")
+        .about("Renders a model to a video (.mp4, .mov), a still (.png) or a multi-view dataset (.zip, folder)")
         .after_help(EXAMPLES)
         .arg(super::model_arg())
         .args(outputs::args())
@@ -45,31 +46,31 @@ pub(crate) fn command() -> Command {
         .arg(switch("profile").help("Say how long each pass takes; frames are drawn one after the other meanwhile"))
         .arg(switch("hash").help("Add a SHA-256 over all frames to that object"))
         .arg(switch("quiet").short('q').help("No progress"))
-        .arg(super::adapter_arg())
-        .arg(super::ffmpeg_arg())
+        .args(config::args(&[Group::Machine]))
         .args(flags::args())
 }
 
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let settings = settings(args)?;
-    let outputs = outputs::outputs(args, settings.video().quality)?;
+    let outputs = outputs::outputs(args, &settings)?;
     let environment = environment::files(args)?;
-    if let Some(id) = settings.environment().id.as_ref().filter(|_| environment.is_empty()) {
+    if let Some(id) = settings.environment().id.as_ref().filter(|_| environment.is_none()) {
         return Err(Usage(format!("the settings name the environment '{id}'; give its file with --env")).into());
     }
     let assets = assets::read(args, &settings)?;
-    for name in not_yet_rendered(&settings) {
-        eprintln!("plinth: warning: the setting {name} does not change the picture yet");
-    }
+    let machine = Machine::read(args)?;
     let stop = Stop::listen().context("signals cannot be caught")?;
     let path: &PathBuf = args.get_one("model").context("MODEL is missing")?;
+    refuse_own_output(path, outputs::out(args)?)?;
     let job = Job {
         model: read_model(path)?,
-        environment: environment::read(&environment)?,
+        environment: environment.as_ref().map(EnvironmentFiles::read).transpose()?,
         assets,
         outputs,
-        adapter: super::adapter(args),
-        ffmpeg: super::ffmpeg(args),
+        watermark: false,
+        adapter: machine.adapter,
+        ffmpeg: machine.ffmpeg,
+        posters_early: false,
         hash_frames: args.get_flag("hash"),
         time_passes: args.get_flag("profile"),
         settings,
@@ -85,7 +86,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     shown.clear();
     let manifest = match outcome {
         Err(JobError::Cancelled) => return Err(stop.stopped().into()),
-        Err(error @ (JobError::Model(_) | JobError::Scene(_))) if !names_an_asset(&error) => {
+        Err(error @ (JobError::Model(_) | JobError::Scene(_))) if !error.names_an_asset() => {
             return Err(anyhow::Error::new(error).context(path.display().to_string()));
         }
         other => other?,
@@ -106,9 +107,10 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// Whether an image is at fault, not the model.
-const fn names_an_asset(error: &JobError) -> bool {
-    matches!(error, JobError::Scene(SceneError::Asset { .. } | SceneError::NoSuchAsset { .. }))
+/// An archive in, an archive out: the model must not be replaced.
+fn refuse_own_output(model: &Path, out: &Path) -> Result<()> {
+    let same = matches!((model.canonicalize(), out.canonicalize()), (Ok(model), Ok(out)) if model == out);
+    if same { Err(Usage(format!("{} is the model; name another output", out.display())).into()) } else { Ok(()) }
 }
 
 /// Reads a model file of a kind that is accepted; an archive with an OBJ is converted.
@@ -155,13 +157,11 @@ fn settings(args: &ArgMatches) -> Result<RenderSettings> {
     };
     members.extend(flags::sent(args));
     assets::set(args, &mut members)?;
-    if outputs::extension(outputs::out(args)?) == "mov" {
-        members.entry("quality").or_insert_with(|| Value::from("pro"));
+    match outputs::extension(outputs::out(args)?).as_str() {
+        "mov" => drop(members.entry("quality").or_insert_with(|| Value::from("pro"))),
+        "zip" => drop(members.entry("output").or_insert_with(|| Value::from("dataset"))),
+        _ => {}
     }
-    let settings = RenderSettings::from_json(&Value::Object(members), ParseOptions::default())
-        .map_err(|error| wrong(error.to_string()))?;
-    if settings.video().output == Output::Dataset {
-        return Err(wrong("datasets are not rendered yet".to_owned()));
-    }
-    Ok(settings)
+    RenderSettings::from_json(&Value::Object(members), ParseOptions::default())
+        .map_err(|error| wrong(error.to_string()))
 }

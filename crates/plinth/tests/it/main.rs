@@ -2,12 +2,15 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod assets;
+mod dataset;
 mod glb;
 mod info;
 mod render;
+mod serve;
 mod stop;
 mod tiers;
 mod usage;
+mod worker;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Output};

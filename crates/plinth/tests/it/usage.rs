@@ -21,20 +21,25 @@ fn wrong_usage_is_2_and_one_line_that_names_what_is_wrong() {
     assert_eq!(plinth(&["nonsense"]).status.code(), Some(2));
     let place = Place::new();
     let older = place.file("out.mp4");
-    let cases: [(&str, &[&str], &str); 13] = [
+    let cases: [(&str, &[&str], &str); 18] = [
         ("out.mp4", &["--zoom", "9"], "zoom must be a number from 0.5 to 2"),
         ("out.mp4", &["--settings", r##"{"bgcolor":"#fff"}"##], "did you mean 'bgColor'"),
         ("out.mp4", &["--settings", "{zoom}"], "--settings is not valid JSON"),
         ("out.mp4", &["--settings", "[1]"], "--settings must be a JSON object"),
         ("out.mp4", &["--quality", "pro"], "quality pro is a .mov"),
         ("out.mov", &["--quality", "share"], "a .mov is quality pro, not share"),
-        ("out.avi", &[], "must end in .mp4, .mov or .png"),
+        ("out.avi", &[], "must end in .mp4, .mov, .png or .zip"),
         ("out.png", &["--all"], "a .png is a still alone"),
         ("out.mp4", &["--poster", "poster.jpg"], "--poster takes a .png file"),
         ("out.mp4", &["--thumb", "thumb.png"], "--thumb takes a .mp4 file"),
         ("out.mp4", &["--web", &older], "is named for two outputs"),
         ("out.mp4", &["--env", "sdr.webp,gain.webp"], "--env takes one .hdr file, or the three parts"),
         ("out.mp4", &["--env", "a.hdr", "--env", "b.hdr"], "--env takes one .hdr file, or the three parts"),
+        ("out.mp4", &["--output", "dataset"], "a dataset is a .zip or a folder"),
+        ("out.mp4", &["--split"], "--cameras and --split are for datasets"),
+        ("out.zip", &["--output", "video"], "must end in .mp4, .mov, .png or .zip"),
+        ("out.zip", &["--all"], "a dataset is all there is"),
+        ("out.zip", &["--hash"], "manifest.json has a hash of each file"),
     ];
     for (out, flags, words) in cases {
         let said = refused(&place, out, flags);

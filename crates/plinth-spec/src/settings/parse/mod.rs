@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::decals::decals;
 use super::error::{SettingsError, SettingsErrorKind, shown};
 use super::groups::{
-    Align, Background, CameraMotion, ClipChoice, Dataset, Effect, Environment, EnvironmentMode, Light, ModelPose,
-    Output, Path, RenderSettings, Shadow, Video,
+    Align, Background, CameraMotion, ClipChoice, Dataset, Effect, Environment, EnvironmentMode, Filter, Light,
+    ModelPose, Output, Path, Post, Reflector, RenderSettings, Shadow, ShadowMode, Video,
 };
 use super::material_edits::material_edits;
 use super::nested;
@@ -26,11 +26,11 @@ pub struct ParseOptions {
 }
 
 /// Other names of fields.
-const ALIASES: &[(&str, &str)] = &[("videoLength", "length")];
+pub(super) const ALIASES: &[(&str, &str)] = &[("videoLength", "length")];
 /// Keys that only the server sets.
-const STAMPED: &[&str] = &["preview", "thumbOnly"];
+pub(super) const STAMPED: &[&str] = &["preview", "thumbOnly"];
 /// Legacy nine-point alignments.
-const NINE_POINTS: &[(&str, &str)] = &[
+pub(super) const NINE_POINTS: &[(&str, &str)] = &[
     ("top-left", "left"),
     ("top", "center"),
     ("top-center", "center"),
@@ -259,11 +259,8 @@ fn typed(sent: Map<String, Value>) -> Result<RenderSettings> {
             key_color: v.color("keyLightColor").unwrap_or([255; 3]),
             fill_color: v.color("fillLightColor").unwrap_or([255; 3]),
         },
-        shadow: Shadow {
-            enabled: v.flag("shadows"),
-            darkness: v.number("shadowDarkness"),
-            softness: v.number("shadowSoftness"),
-        },
+        shadow: shadow(&v),
+        post: post(&v),
         material_edits: v
             .get("materialEdits")
             .map_or(Ok(BTreeMap::new()), |value| material_edits("materialEdits", &value))?,
@@ -352,6 +349,37 @@ fn path(v: &Values<'_>) -> Result<Path> {
         segment_secs: v.number("kfSegmentDuration"),
         loops: v.flag("loop"),
     })
+}
+
+fn shadow(v: &Values<'_>) -> Shadow {
+    Shadow {
+        enabled: v.flag("shadows"),
+        mode: match v.text("shadowMode").as_deref() {
+            Some("flat") => ShadowMode::Flat,
+            Some("accumulated") => ShadowMode::Accumulated,
+            _ => ShadowMode::Shader,
+        },
+        darkness: v.number("shadowDarkness"),
+        softness: v.number("shadowSoftness"),
+        reflector: v.flag("reflector").then(|| Reflector {
+            mix: v.number("reflectorMix"),
+            fade: v.number("reflectorFade"),
+            depth_blur: v.number("reflectorDepthBlur"),
+        }),
+    }
+}
+
+fn post(v: &Values<'_>) -> Post {
+    let filter = v.text("filter").and_then(|name| Filter::NAMES.iter().position(|n| *n == name));
+    let switched = |switch: &str, strength: &str| v.flag(switch).then(|| v.number(strength));
+    Post {
+        filter: filter.map_or_else(Filter::default, |i| Filter::ALL[i]),
+        vignette: v.number("vignette"),
+        bloom: switched("bloomEnabled", "bloomStrength").unwrap_or(0.0),
+        depth_of_field: switched("dofEnabled", "dofStrength").unwrap_or(0.0),
+        occlusion: switched("n8aoEnabled", "n8aoIntensity"),
+        sway: switched("swayEnabled", "swayIntensity").unwrap_or(0.0),
+    }
 }
 
 fn model(v: &Values<'_>) -> ModelPose {

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::settings::{not_yet_rendered, schema};
+use crate::settings::schema;
 
 #[expect(clippy::needless_pass_by_value, reason = "tests hand over literals")]
 fn parse(value: Value) -> Result<RenderSettings> {
@@ -225,13 +225,6 @@ fn every_field_of_an_edit_and_a_decal_is_held_to_what_it_takes() {
     }
 }
 
-#[test]
-fn what_is_not_drawn_yet_is_told() {
-    let settings = parse(json!({"vignette": 0.5, "shadowMode": "flat", "bloomEnabled": false, "zoom": 1.2})).unwrap();
-    assert_eq!(not_yet_rendered(&settings), ["vignette".to_owned(), "shadowMode flat".to_owned()]);
-}
-
-#[test]
 fn the_schema_has_every_field_with_its_words() {
     let schema = schema();
     for row in TABLE {

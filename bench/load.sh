@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# Requests a second on a table of 100 000 renders, from 64 connections, on SQLite and on PostgreSQL.
+# usage: bench/load.sh
+set -euo pipefail
+cd "$(dirname "$0")/.."
+exec cargo nextest run --workspace -E 'package(plinth) & test(serve::load::)' --run-ignored only --no-capture

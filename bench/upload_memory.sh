@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Uploads a model of almost 1 GB to a server of its own and says how much memory that cost the server.
+# usage: bench/upload_memory.sh    MEGABYTES=1000 LIMIT_MB=64; fails when the server grew by more than the limit
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+plinth=${PLINTH:-${CARGO_TARGET_DIR:-target}/debug/plinth}
+megabytes=${MEGABYTES:-1000}
+limit=${LIMIT_MB:-64}
+folder=$(mktemp -d)
+server=
+trap '[[ -z $server ]] || kill "$server" 2>/dev/null || true; rm -rf "$folder"' EXIT
+
+# A triangle, and a buffer of which it uses the first bytes only.
+python3 - "$folder/big.glb" "$megabytes" <<'PY'
+import json, struct, sys
+path, size = sys.argv[1], int(sys.argv[2]) * 1_000_000
+document = {
+    "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}], "nodes": [{"mesh": 0}],
+    "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+    "accessors": [{"bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 0]}],
+    "bufferViews": [{"buffer": 0, "byteLength": 36}], "buffers": [{"byteLength": size}],
+}
+text = json.dumps(document).encode()
+text += b" " * (-len(text) % 4)
+with open(path, "wb") as file:
+    file.write(struct.pack("<4sII", b"glTF", 2, 12 + 8 + len(text) + 8 + size))
+    file.write(struct.pack("<I4s", len(text), b"JSON") + text)
+    file.write(struct.pack("<I4s", size, b"BIN\0") + struct.pack("<9f", 0, 0, 0, 1, 0, 0, 0, 1, 0))
+    left, piece = size - 36, bytes(1 << 20)
+    while left:
+        left -= file.write(piece[:left])
+PY
+
+"$plinth" serve --no-worker --data "$folder/data" --listen 127.0.0.1:0 >"$folder/out" 2>"$folder/log" &
+server=$!
+until grep -q 'plinth openapi\|openapi.json' "$folder/out"; do
+    kill -0 "$server" || { cat "$folder/log" >&2; exit 1; }
+    sleep 0.1
+done
+base=$(sed -n 's/.*serves at //p' "$folder/out")
+token=$(grep -o 'plinth_sk_[A-Za-z0-9]*' "$folder/out" | head -1)
+field() { awk -v name="$1:" '$1 == name { print $2 }' "/proc/$server/status"; }
+upload() { curl -sS -H "Authorization: Bearer $token" -F "file=@$1" "$base/v1/models"; echo; }
+
+# Once with a small one: what the first upload costs in any case.
+cp fixtures/models/flight_helmet.glb "$folder/small.glb"
+upload "$folder/small.glb"
+before=$(field VmRSS)
+echo 5 >"/proc/$server/clear_refs" # the peak begins anew
+begin=$(date +%s%N)
+upload "$folder/big.glb"
+millis=$((($(date +%s%N) - begin) / 1000000))
+peak=$(field VmHWM)
+grown=$(((peak - before) / 1024))
+echo "upload of $megabytes MB: ${millis} ms, server at $((before / 1024)) MB before, $((peak / 1024)) MB at its peak: $grown MB more"
+if ((grown >= limit)); then
+    echo "upload_memory: more than $limit MB" >&2
+    exit 1
+fi

@@ -1,0 +1,98 @@
+//! Each request has a name that its answer and its log lines carry; one line and one measurement are made of each.
+
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderName, HeaderValue, Method};
+use axum::middleware::Next;
+use axum::response::Response;
+use plinth_service::access::Caller;
+use plinth_spec::id::{AccountId, TokenId};
+use tracing::{Instrument as _, Span};
+
+static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// What the log says of a request whose client went away before the answer.
+const CLIENT_GONE: u16 = 499;
+/// What stands for the route of an address that leads nowhere.
+const NO_ROUTE: &str = "none";
+
+/// Who was let in, on the answer: for the log.
+#[derive(Clone, Debug)]
+pub(crate) struct LetIn {
+    account: AccountId,
+    token: TokenId,
+}
+
+impl LetIn {
+    pub(crate) fn of(caller: &Caller) -> Self {
+        Self { account: caller.account_id.clone(), token: caller.token_id.clone() }
+    }
+}
+
+/// Names a request, and tells of it when it has ended.
+pub(crate) async fn traced(request: Request, next: Next) -> Response {
+    let id = nanoid::nanoid!(16, &nanoid::alphabet::SAFE[2..]);
+    let span = tracing::info_span!("request", request.id = id);
+    let mut line = Line {
+        span: span.clone(),
+        method: method(request.method()),
+        // The template, never the address itself: signed links are secrets.
+        route: request.extensions().get::<MatchedPath>().map_or_else(|| NO_ROUTE.to_owned(), |p| p.as_str().to_owned()),
+        begun: Instant::now(),
+        status: CLIENT_GONE,
+        let_in: None,
+    };
+    let mut response = next.run(request).instrument(span).await;
+    line.status = response.status().as_u16();
+    line.let_in = response.extensions_mut().remove();
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        response.headers_mut().insert(&REQUEST_ID, value);
+    }
+    response
+}
+
+/// What is told of a request, when this is dropped.
+struct Line {
+    span: Span,
+    method: &'static str,
+    route: String,
+    begun: Instant,
+    status: u16,
+    let_in: Option<LetIn>,
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let taken = self.begun.elapsed();
+        tracing::info!(
+            parent: &self.span,
+            http.method = self.method,
+            http.route = self.route,
+            http.status = self.status,
+            duration_ms = u64::try_from(taken.as_millis()).unwrap_or(u64::MAX),
+            account.id = self.let_in.as_ref().map(|caller| caller.account.as_str()),
+            token.id = self.let_in.as_ref().map(|caller| caller.token.as_str()),
+            "answered"
+        );
+        let (method, route) = (self.method, self.route.clone());
+        metrics::histogram!("plinth_http_request_seconds", "method" => method, "route" => route.clone()).record(taken);
+        let status = self.status.to_string();
+        metrics::counter!("plinth_http_requests_total", "method" => method, "route" => route, "status" => status)
+            .increment(1);
+    }
+}
+
+/// The method's name; clients may invent others, which metrics must not keep.
+fn method(method: &Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "GET",
+        "HEAD" => "HEAD",
+        "POST" => "POST",
+        "PUT" => "PUT",
+        "PATCH" => "PATCH",
+        "DELETE" => "DELETE",
+        "OPTIONS" => "OPTIONS",
+        _ => "other",
+    }
+}

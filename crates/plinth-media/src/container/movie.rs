@@ -1,0 +1,100 @@
+//! The index of a file: `moov`.
+
+use std::fs::File;
+use std::io::Result;
+use std::path::Path;
+
+use super::boxes::{Part, damaged};
+
+const TRACK: [&[u8; 4]; 2] = [b"moov", b"trak"];
+const SAMPLE_TABLE: [&[u8; 4]; 5] = [b"moov", b"trak", b"mdia", b"minf", b"stbl"];
+/// Fields of a visual sample entry before the boxes in it (section 12.1.3).
+const VISUAL_ENTRY_BYTES: u64 = 78;
+
+/// A video of one track and a constant rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Movie {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    /// Units of time in a second.
+    pub(crate) timescale: u32,
+    /// Units of time that a picture lasts.
+    pub(crate) picture_units: u32,
+    /// Pictures in all.
+    pub(crate) pictures: u32,
+}
+
+/// What decoders of H.264 are told (ISO/IEC 14496-15, section 5.3.3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AvcConfig {
+    pub(crate) profile: u8,
+    pub(crate) compatibility: u8,
+    pub(crate) level: u8,
+}
+
+/// Number of pictures that the index of the file names. `None`: the file is cut off or has no index.
+pub(crate) fn pictures(path: &Path) -> Result<Option<u32>> {
+    let mut file = File::open(path)?;
+    let Some(table) = Part::file(&file)?.find(&mut file, &SAMPLE_TABLE)? else { return Ok(None) };
+    let Some(sizes) = table.find(&mut file, &[b"stsz"])? else { return Ok(None) };
+    let mut fields = sizes.fields(&mut file)?;
+    // Version and flags, the size of a sample, the number of samples.
+    fields.skip(8);
+    fields.u32().map(Some)
+}
+
+/// Size, rate and length of a video. `None`: it has no whole index of an H.264 video at a constant rate.
+pub(crate) fn movie(path: &Path) -> Result<Option<Movie>> {
+    let mut file = File::open(path)?;
+    let whole = Part::file(&file)?;
+    let Some(track) = whole.find(&mut file, &TRACK)? else { return Ok(None) };
+    let media = track.find(&mut file, &[b"mdia", b"mdhd"])?;
+    let times = track.find(&mut file, &[b"mdia", b"minf", b"stbl", b"stts"])?;
+    let entry = sample_entry(&mut file, whole)?;
+    let (Some(media), Some(times), Some(entry)) = (media, times, entry) else { return Ok(None) };
+    let timescale = timescale(&mut file, media)?;
+    let mut fields = times.fields(&mut file)?;
+    fields.skip(4);
+    let entries = fields.u32()?;
+    let (pictures, picture_units) = (fields.u32()?, fields.u32()?);
+    if entries != 1 || pictures == 0 || picture_units == 0 || timescale == 0 {
+        return Ok(None);
+    }
+    let mut fields = entry.fields(&mut file)?;
+    fields.skip(24);
+    let (width, height) = (fields.u16()?.into(), fields.u16()?.into());
+    Ok(Some(Movie { width, height, timescale, picture_units, pictures }))
+}
+
+/// The decoder configuration of an H.264 file and its units of time in a second. `None`: it is no such file.
+pub(crate) fn avc_config(path: &Path) -> Result<Option<(AvcConfig, u32)>> {
+    let mut file = File::open(path)?;
+    let whole = Part::file(&file)?;
+    let Some(media) = whole.find(&mut file, &[b"moov", b"trak", b"mdia", b"mdhd"])? else { return Ok(None) };
+    let timescale = timescale(&mut file, media)?;
+    let Some(entry) = sample_entry(&mut file, whole)? else { return Ok(None) };
+    let inside = entry.parts_after(&mut file, VISUAL_ENTRY_BYTES)?;
+    let Some(config) = inside.iter().find(|part| part.kind == *b"avcC") else { return Ok(None) };
+    let [version, profile, compatibility, level] = config.fields(&mut file)?.take()?;
+    if version != 1 {
+        return Err(damaged(config.kind));
+    }
+    Ok(Some((AvcConfig { profile, compatibility, level }, timescale)))
+}
+
+/// The one sample entry of an H.264 track.
+fn sample_entry(file: &mut File, whole: Part) -> Result<Option<Part>> {
+    let Some(table) = whole.find(file, &SAMPLE_TABLE)? else { return Ok(None) };
+    let Some(descriptions) = table.find(file, &[b"stsd"])? else { return Ok(None) };
+    // Version and flags, the number of entries.
+    let entries = descriptions.parts_after(file, 8)?;
+    Ok(entries.first().copied().filter(|entry| entries.len() == 1 && entry.kind == *b"avc1"))
+}
+
+fn timescale(file: &mut File, media: Part) -> Result<u32> {
+    let mut fields = media.fields(file)?;
+    let (version, _) = fields.version()?;
+    // Times of making and changing.
+    fields.skip(if version == 1 { 16 } else { 8 });
+    fields.u32()
+}

@@ -1,0 +1,59 @@
+//! Distances along the camera's axis as grey values.
+
+/// Thousandths of a unit in `depth_metric`.
+const METRIC_STEPS: f64 = 1000.0;
+
+/// Depth between the set's limits as 0..=255: pixel / 255 · (far − near) + near is the distance. Where there is no
+/// surface, 255.
+pub(crate) fn depth_8(depth: &[f32], near: f64, far: f64) -> Vec<u8> {
+    let scale = 255.0 / (far - near);
+    let value = |d: f32| ((f64::from(d) - near) * scale).round().clamp(0.0, 255.0) as u8;
+    depth.iter().map(|d| if *d > 0.0 { value(*d) } else { u8::MAX }).collect()
+}
+
+/// The same as 0..=65535, big-endian. Where there is no surface, 65535.
+pub(crate) fn depth_16(depth: &[f32], near: f64, far: f64) -> Vec<u8> {
+    let scale = 65_535.0 / (far - near);
+    words(depth, u16::MAX, |d| ((d - near) * scale).round().clamp(0.0, 65_535.0) as u16)
+}
+
+/// Depth in thousandths of a unit, big-endian. Where there is no surface, 0; a surface is never 0.
+pub(crate) fn depth_metric(depth: &[f32]) -> Vec<u8> {
+    words(depth, 0, |d| (d * METRIC_STEPS).round().clamp(1.0, 65_535.0) as u16)
+}
+
+/// The largest distance that `depth_metric` can hold.
+pub(crate) const METRIC_LIMIT: f64 = 65_535.0 / METRIC_STEPS;
+
+fn words(depth: &[f32], nothing: u16, value: impl Fn(f64) -> u16) -> Vec<u8> {
+    depth.iter().flat_map(|d| if *d > 0.0 { value(f64::from(*d)) } else { nothing }.to_be_bytes()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depth_decodes_within_half_a_step_and_closer_is_darker() {
+        let (near, far) = (2.1, 5.7);
+        let depth: Vec<f32> = (0..=1000_u16).map(|i| 2.1 + 3.6 * f32::from(i) / 1000.0).collect();
+        let bytes = depth_8(&depth, near, far);
+        assert!(bytes.is_sorted() && bytes[0] == 0 && bytes[1000] == 255);
+        let words: Vec<u16> =
+            depth_16(&depth, near, far).as_chunks().0.iter().map(|b| u16::from_be_bytes(*b)).collect();
+        let metric: Vec<u16> = depth_metric(&depth).as_chunks().0.iter().map(|b| u16::from_be_bytes(*b)).collect();
+        for (i, d) in depth.iter().map(|d| f64::from(*d)).enumerate() {
+            let decode = |value: f64, max: f64| value / max * (far - near) + near;
+            assert!((decode(bytes[i].into(), 255.0) - d).abs() <= 0.500_01 * (far - near) / 255.0);
+            assert!((decode(words[i].into(), 65_535.0) - d).abs() <= 0.51 * (far - near) / 65_535.0);
+            assert!((f64::from(metric[i]) * 0.001 - d).abs() <= 0.000_500_1);
+        }
+    }
+
+    #[test]
+    fn no_surface_has_values_of_its_own() {
+        assert_eq!(depth_8(&[0.0], 1.0, 2.0), [255]);
+        assert_eq!(depth_16(&[0.0], 1.0, 2.0), [255, 255]);
+        assert_eq!(depth_metric(&[0.0, 1e-5]), [0, 0, 0, 1]);
+    }
+}

@@ -1,0 +1,21 @@
+//! The files of a dataset: pictures of each view, cameras for several trainers, points, and what describes them.
+
+mod about;
+mod archive;
+mod cameras;
+mod colmap;
+mod depth;
+mod file;
+mod layout;
+mod normals;
+mod overview;
+mod points;
+mod readme;
+mod transforms;
+mod view;
+mod work;
+mod writer;
+
+pub use about::DatasetAbout;
+pub use cameras::DatasetCameras;
+pub use writer::{DatasetPlan, DatasetWriter};

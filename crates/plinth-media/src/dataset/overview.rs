@@ -1,0 +1,157 @@
+//! `overview.webp`: all views at a glance, in four panels.
+
+use fast_image_resize::images::{Image, ImageRef};
+use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use image::ExtendedColorType;
+use image::codecs::webp::WebPEncoder;
+use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
+
+use crate::MediaError;
+
+/// Panels in the order of a view's tiles, with their headings.
+const PANELS: [&str; 4] = ["RGB", "depth: closer is darker", "normals: +X red, +Y green, +Z blue", "masks"];
+/// Side of a panel in pixels, about.
+const PANEL_SIDE: u32 = 1200;
+/// Largest side of a tile.
+const LARGEST_TILE: u32 = 400;
+/// Space around panels.
+const MARGIN: u32 = 24;
+/// Space between tiles.
+const GAP: u32 = 2;
+/// Height of a heading with its space.
+const HEADING: u32 = 40;
+/// Grey of the sheet and of its headings.
+const SHEET: u8 = 64;
+const INK: u8 = 240;
+
+/// Pixels to be made small.
+#[derive(Clone, Copy)]
+pub(crate) enum Picture<'a> {
+    /// R, G, B bytes.
+    Color(&'a [u8]),
+    /// One byte a pixel.
+    Grey(&'a [u8]),
+}
+
+/// Columns of tiles in a panel.
+fn columns(views: usize) -> u32 {
+    let root = (views as f64).sqrt().ceil();
+    (root as u32).max(1)
+}
+
+/// Side of a tile of a set with so many views.
+pub(crate) fn tile_side(views: usize) -> u32 {
+    (PANEL_SIDE / columns(views)).saturating_sub(GAP).clamp(8, LARGEST_TILE)
+}
+
+/// A picture as a square of `side`, scaled by area, as R, G, B bytes. One that is not square keeps its shape, on black.
+pub(crate) fn tile(picture: Picture<'_>, width: u32, height: u32, side: u32) -> Result<Vec<u8>, MediaError> {
+    let fault = |e: String| MediaError::Frames { problem: format!("the overview cannot be drawn: {e}") };
+    let (pixels, kind, channels) = match picture {
+        Picture::Color(pixels) => (pixels, PixelType::U8x3, 3),
+        Picture::Grey(pixels) => (pixels, PixelType::U8, 1),
+    };
+    let long = u64::from(width.max(height).max(1));
+    let scaled = |length: u32| ((u64::from(length) * u64::from(side) / long) as u32).clamp(1, side);
+    let (w, h) = (scaled(width), scaled(height));
+    let source = ImageRef::new(width, height, pixels, kind).map_err(|e| fault(e.to_string()))?;
+    let mut small = Image::new(w, h, kind);
+    let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Box)).use_alpha(false);
+    Resizer::new().resize(&source, &mut small, &options).map_err(|e| fault(e.to_string()))?;
+    let mut out = Sheet { width: side, pixels: vec![0; (side * side * 3) as usize] };
+    let small: Vec<u8> = match channels {
+        1 => small.buffer().iter().flat_map(|v| [*v; 3]).collect(),
+        _ => small.into_vec(),
+    };
+    out.put(&small, w, (side - w) / 2, (side - h) / 2);
+    Ok(out.pixels)
+}
+
+/// The sheet of all views as WebP. `tiles` gives the tiles of a view, as [`tile`] made them with the side of [`tile_side`].
+pub(crate) fn overview(
+    views: usize,
+    mut tiles: impl FnMut(usize) -> Result<Vec<u8>, MediaError>,
+) -> Result<Vec<u8>, MediaError> {
+    let (columns, side) = (columns(views), tile_side(views));
+    let rows = (views as u32).div_ceil(columns).max(1);
+    let (panel_width, panel_height) = (columns * (side + GAP), rows * (side + GAP) + HEADING);
+    let (width, height) = (2 * panel_width + 3 * MARGIN, 2 * panel_height + 3 * MARGIN);
+    let mut sheet = Sheet { width, pixels: vec![SHEET; (width * height * 3) as usize] };
+    let corner =
+        |panel: u32| (MARGIN + panel % 2 * (panel_width + MARGIN), MARGIN + panel / 2 * (panel_height + MARGIN));
+    for (panel, heading) in (0..).zip(PANELS) {
+        let (x, y) = corner(panel);
+        sheet.write(heading, x, y, panel_width);
+    }
+    for view in 0..views {
+        let (column, row) = (view as u32 % columns, view as u32 / columns);
+        for (panel, tile) in (0..).zip(tiles(view)?.chunks_exact((side * side * 3) as usize)) {
+            let (x, y) = corner(panel);
+            sheet.put(tile, side, x + column * (side + GAP), y + HEADING + row * (side + GAP));
+        }
+    }
+    let mut out = Vec::new();
+    let encoder = WebPEncoder::new_lossless(&mut out);
+    let fault = |e: image::ImageError| MediaError::Frames { problem: format!("the overview cannot be written: {e}") };
+    encoder.encode(&sheet.pixels, width, height, ExtendedColorType::Rgb8).map_err(fault)?;
+    Ok(out)
+}
+
+/// R, G, B bytes that are drawn on.
+struct Sheet {
+    width: u32,
+    pixels: Vec<u8>,
+}
+
+impl Sheet {
+    /// Copies rows of a picture of this width.
+    fn put(&mut self, picture: &[u8], width: u32, x: u32, y: u32) {
+        for (row, from) in (y..).zip(picture.chunks_exact(width as usize * 3)) {
+            let start = (row * self.width + x) as usize * 3;
+            if let Some(to) = self.pixels.get_mut(start..start + from.len()) {
+                to.copy_from_slice(from);
+            }
+        }
+    }
+
+    /// Writes a line of text, as much of it as has room.
+    fn write(&mut self, text: &str, x: u32, y: u32, room: u32) {
+        let advance = get_raster_width(FontWeight::Regular, RasterHeight::Size24) as u32;
+        for (i, c) in (0..room / advance).zip(text.chars()) {
+            let Some(glyph) = get_raster(c, FontWeight::Regular, RasterHeight::Size24) else { continue };
+            for (row, values) in (y..).zip(glyph.rows()) {
+                for (column, value) in (x + i * advance..).zip(values.iter()) {
+                    let start = (row * self.width + column) as usize * 3;
+                    let ink = u32::from(SHEET) + u32::from(INK - SHEET) * u32::from(*value) / 255;
+                    self.pixels[start..start + 3].fill(ink as u8);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_view_has_its_place_in_every_panel() {
+        let side = tile_side(5);
+        let tile_of = |value: u8| vec![value; (side * side * 3) as usize];
+        let webp = overview(5, |view| Ok([0, 50, 100, 150].map(|v| tile_of(v + view as u8)).concat())).unwrap();
+        let sheet = image::load_from_memory(&webp).unwrap().to_rgb8();
+        for value in [0, 4, 50, 54, 100, 104, 150, 154] {
+            let found = sheet.pixels().filter(|p| p.0 == [value; 3]).count();
+            assert!(found >= (side * side) as usize, "{value}: {found}");
+        }
+        let ink = sheet.pixels().filter(|p| p.0 == [INK; 3]).count();
+        assert!(ink > 200, "headings: {ink}");
+    }
+
+    #[test]
+    fn tiles_keep_the_shape_of_their_picture() {
+        let wide = tile(Picture::Grey(&[200; 80 * 40]), 80, 40, 20).unwrap();
+        let bright = wide.chunks(3).filter(|p| p[0] == 200).count();
+        assert_eq!(bright, 20 * 10);
+    }
+}

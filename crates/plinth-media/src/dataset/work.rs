@@ -1,0 +1,252 @@
+//! The folder in which a set grows, beside the place where it will be.
+//!
+//! It is named by a key of everything that decides the set's content, so that a run after a killed one goes on where that
+//! ended. It is locked while its process lives. A failure and a wish to stop remove it.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::file::{FileEntry, hex};
+use super::layout::FOLDERS;
+use super::points::{POINT_BYTES, Point};
+use super::view::EncodedView;
+use crate::MediaError;
+use crate::partial::folder;
+
+const PREFIX: &str = ".plinth-";
+const SUFFIX: &str = ".work";
+const LOCK: &str = "lock";
+/// Folders beside the set: what is known of each finished view.
+const VIEWS: &str = "views";
+const TILES: &str = "tiles";
+const POINTS: &str = "points";
+const SET: &str = "set";
+/// Unfinished sets that nobody went on with for so long are given up.
+const GIVEN_UP: Duration = Duration::from_hours(24);
+
+/// What is noted of a finished view.
+#[derive(Serialize, Deserialize)]
+struct Finished {
+    files: Vec<FileEntry>,
+    tiles: FileEntry,
+    points: FileEntry,
+}
+
+/// A set that grows.
+pub(crate) struct WorkFolder {
+    root: PathBuf,
+    target: PathBuf,
+    lock: File,
+}
+
+impl WorkFolder {
+    /// Opens the folder for a target and a key, with what an earlier run left in it. Removes those of dead processes that
+    /// nobody will go on with.
+    /// Errors: it cannot be made, or another process works in it.
+    pub(crate) fn open(target: &Path, key: &str) -> Result<Self, MediaError> {
+        let fault = |source: std::io::Error| MediaError::File { file: target.to_owned(), source };
+        let owner = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let digest = Sha256::digest(format!("{owner}\n{key}"));
+        let name = hex(digest.into_iter().take(8));
+        let root = folder(target).join(format!("{PREFIX}{name}{SUFFIX}"));
+        sweep(folder(target), &owner, &root);
+        loop {
+            // Only the kind of the error: its text names the temporary folder.
+            fs::create_dir_all(&root).map_err(|error| fault(error.kind().into()))?;
+            let lock_path = root.join(LOCK);
+            let mut lock = match File::options().create(true).append(true).open(&lock_path) {
+                // Another process swept the folder in between.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                other => other.map_err(|error| fault(error.kind().into()))?,
+            };
+            // Without locks on this file system nothing is swept either.
+            if matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock)) {
+                return Err(MediaError::Busy { file: target.to_owned() });
+            }
+            if !lock_path.exists() {
+                continue;
+            }
+            lock.set_len(0).and_then(|()| lock.write_all(owner.as_bytes())).map_err(fault)?;
+            let work = Self { root, target: target.to_owned(), lock };
+            let inside = [VIEWS, TILES, POINTS].map(PathBuf::from).into_iter();
+            for inner in inside.chain(FOLDERS.iter().map(|f| Path::new(SET).join(f))) {
+                fs::create_dir_all(work.root.join(inner)).map_err(fault)?;
+            }
+            return Ok(work);
+        }
+    }
+
+    /// Where the set's files are.
+    pub(crate) fn set(&self) -> PathBuf {
+        self.root.join(SET)
+    }
+
+    /// Which of the views are not finished. One whose files are not what was noted of them is not.
+    pub(crate) fn missing(&self, views: usize) -> Vec<u32> {
+        use rayon::prelude::*;
+        (0..views).into_par_iter().filter(|view| !self.is_whole(*view)).map(|view| view as u32).collect()
+    }
+
+    fn is_whole(&self, view: usize) -> bool {
+        self.finished(view).is_some_and(|noted| {
+            noted.files.iter().all(|file| file.is_there(&self.set()))
+                && noted.tiles.is_there(&self.root)
+                && noted.points.is_there(&self.root)
+        })
+    }
+
+    fn finished(&self, view: usize) -> Option<Finished> {
+        serde_json::from_slice(&fs::read(self.root.join(note_path(view))).ok()?).ok()
+    }
+
+    /// Writes a view, and notes last that it is finished.
+    pub(crate) fn finish_view(&self, view: usize, encoded: EncodedView) -> Result<(), MediaError> {
+        let mut files = Vec::new();
+        for (path, content) in encoded.files {
+            files.push(self.write_set(path, &content)?);
+        }
+        let points: Vec<u8> = encoded.points.iter().flat_map(Point::row).collect();
+        let noted = Finished {
+            files,
+            tiles: self.write(tiles_path(view), &encoded.tiles)?,
+            points: self.write(points_path(view), &points)?,
+        };
+        let note = serde_json::to_vec(&noted).map_err(|error| self.fault(error.into()))?;
+        let fresh = self.root.join(format!("{VIEWS}/{view:04}.new"));
+        fs::write(&fresh, note).map_err(|error| self.fault(error))?;
+        fs::rename(&fresh, self.root.join(note_path(view))).map_err(|error| self.fault(error))
+    }
+
+    /// Writes a file of the set.
+    pub(crate) fn write_set(&self, path: String, content: &[u8]) -> Result<FileEntry, MediaError> {
+        fs::write(self.set().join(&path), content).map_err(|error| self.fault(error))?;
+        Ok(FileEntry::of(path, content))
+    }
+
+    fn write(&self, path: String, content: &[u8]) -> Result<FileEntry, MediaError> {
+        fs::write(self.root.join(&path), content).map_err(|error| self.fault(error))?;
+        Ok(FileEntry::of(path, content))
+    }
+
+    /// The files of all views.
+    /// Errors: a view that is not finished.
+    pub(crate) fn view_files(&self, views: usize) -> Result<Vec<FileEntry>, MediaError> {
+        let mut files = Vec::new();
+        for view in 0..views {
+            let problem = || MediaError::Frames { problem: format!("view {view} of {views} is missing") };
+            files.extend(self.finished(view).ok_or_else(problem)?.files);
+        }
+        Ok(files)
+    }
+
+    /// The overview's tiles of a view.
+    pub(crate) fn tiles(&self, view: usize) -> Result<Vec<u8>, MediaError> {
+        fs::read(self.root.join(tiles_path(view))).map_err(|error| self.fault(error))
+    }
+
+    /// The points of all views, as rows of a PLY.
+    pub(crate) fn points(&self, views: usize) -> Result<Vec<u8>, MediaError> {
+        let mut rows = Vec::new();
+        for view in 0..views {
+            let of_view = fs::read(self.root.join(points_path(view))).map_err(|error| self.fault(error))?;
+            rows.extend_from_slice(of_view.as_chunks::<POINT_BYTES>().0.as_flattened());
+        }
+        Ok(rows)
+    }
+
+    fn fault(&self, source: std::io::Error) -> MediaError {
+        MediaError::File { file: self.target.clone(), source }
+    }
+}
+
+impl Drop for WorkFolder {
+    fn drop(&mut self) {
+        // What cannot be removed is swept by a later run.
+        drop(fs::remove_dir_all(&self.root));
+        drop(self.lock.unlock());
+    }
+}
+
+fn note_path(view: usize) -> String {
+    format!("{VIEWS}/{view:04}.json")
+}
+
+fn tiles_path(view: usize) -> String {
+    format!("{TILES}/{view:04}.rgb")
+}
+
+fn points_path(view: usize) -> String {
+    format!("{POINTS}/{view:04}.rows")
+}
+
+/// Removes folders of dead processes: those for the same target with another content, and those that were given up.
+fn sweep(beside: &Path, owner: &str, own: &Path) {
+    let Ok(entries) = fs::read_dir(beside) else { return };
+    for entry in entries.flatten() {
+        let (name, root) = (entry.file_name(), entry.path());
+        let name = name.to_string_lossy();
+        if root == own || !(name.starts_with(PREFIX) && name.ends_with(SUFFIX)) {
+            continue;
+        }
+        let Ok(lock) = File::open(root.join(LOCK)) else { continue };
+        if lock.try_lock().is_err() {
+            continue;
+        }
+        let same_target = fs::read(root.join(LOCK)).is_ok_and(|known| known == owner.as_bytes());
+        let idle = fs::metadata(root.join(VIEWS)).and_then(|m| m.modified()).ok().and_then(|t| t.elapsed().ok());
+        if same_target || idle.is_some_and(|idle| idle > GIVEN_UP) {
+            drop(fs::remove_dir_all(root));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn view() -> EncodedView {
+        let files = vec![("images/0000.png".to_owned(), b"picture".to_vec())];
+        EncodedView { files, tiles: vec![1, 2, 3], points: Vec::new() }
+    }
+
+    #[test]
+    fn a_killed_run_is_gone_on_with_and_a_damaged_view_is_not_finished() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("set.zip");
+        let work = WorkFolder::open(&target, "key").unwrap();
+        work.finish_view(0, view()).unwrap();
+        assert!(matches!(WorkFolder::open(&target, "key"), Err(MediaError::Busy { .. })));
+        let root = work.root.clone();
+        // As a killed process ends: the lock is gone, the folder is not.
+        work.lock.unlock().unwrap();
+        std::mem::forget(work);
+        let work = WorkFolder::open(&target, "key").unwrap();
+        assert_eq!(work.missing(2), [1]);
+        assert_eq!(work.tiles(0).unwrap(), [1, 2, 3]);
+        fs::write(work.set().join("images/0000.png"), b"half").unwrap();
+        assert_eq!(work.missing(2), [0, 1]);
+        drop(work);
+        assert!(!root.exists());
+    }
+
+    #[test]
+    fn other_content_for_the_same_target_takes_the_place_of_what_a_killed_run_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = |name: &str, key: &str| WorkFolder::open(&folder.path().join(name), key).unwrap();
+        let abandon = |work: WorkFolder| {
+            work.lock.unlock().unwrap();
+            let root = work.root.clone();
+            std::mem::forget(work);
+            root
+        };
+        let (stale, other) = (abandon(open("set.zip", "a")), abandon(open("other.zip", "a")));
+        let living = open("third.zip", "a");
+        let work = open("set.zip", "b");
+        assert!(!stale.exists() && other.exists() && living.root.exists() && work.root.exists());
+    }
+}

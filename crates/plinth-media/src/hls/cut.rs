@@ -1,0 +1,88 @@
+//! A variant as ffmpeg wrote it becomes an initialization section and segments.
+
+use std::fs::File;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::Path;
+
+use super::variant::{IFrame, Segment, Variant};
+use crate::MediaError;
+use crate::container::{AvcConfig, Fragment, avc_config, fragments};
+
+/// Groups of pictures in a segment. A group lasts a second: so dense are the pictures that players show while seeking.
+const GROUPS_IN_SEGMENT: usize = super::SEGMENT_SECS as usize;
+/// A segment says what it is in its first bytes (ISO/IEC 14496-12, section 8.16.2): a box `styp` with the brand `msdh`.
+const SEGMENT_TYPE: [u8; 20] = *b"\0\0\0\x14stypmsdh\0\0\0\0msdh";
+/// Highest level that all players take: 4.2.
+const HIGHEST_LEVEL: u8 = 42;
+/// H.264 High.
+const HIGHEST_PROFILE: u8 = 100;
+
+/// Name of the initialization section in the folder of a variant.
+pub(super) const INIT: &str = "init.mp4";
+
+/// Name of a segment in the folder of a variant.
+pub(super) fn segment_name(index: usize) -> String {
+    format!("{index}.m4s")
+}
+
+/// Cuts `file` into `folder`, which is there. `pictures` is how many the variant must have.
+pub(super) fn cut(file: &Path, folder: &Path, pictures: u32) -> Result<Variant, MediaError> {
+    let broken = |problem: String| MediaError::Incomplete { file: folder.to_owned(), problem };
+    let fault = |error: std::io::Error| broken(error.to_string());
+    let (config, timescale) =
+        avc_config(file).map_err(fault)?.ok_or_else(|| broken("it has no H.264 index".to_owned()))?;
+    let mut source = File::open(file).map_err(fault)?;
+    let groups = fragments(&mut source).map_err(fault)?;
+    check(&groups, config, pictures).map_err(broken)?;
+
+    let write = |name: &str, head: &[u8], source: &mut File, from: u64, to: u64| {
+        let path = folder.join(name);
+        let mut copied = || {
+            let mut out = File::create(&path)?;
+            out.write_all(head)?;
+            source.seek(SeekFrom::Start(from))?;
+            std::io::copy(&mut source.take(to - from), &mut out)
+        };
+        copied().map_err(|source| MediaError::File { file: path.clone(), source })
+    };
+    write(INIT, &[], &mut source, 0, groups[0].start)?;
+    let mut segments = Vec::new();
+    for (i, groups) in groups.chunks(GROUPS_IN_SEGMENT).enumerate() {
+        let (from, to) = (groups[0].start, groups[groups.len() - 1].end);
+        write(&segment_name(i), &SEGMENT_TYPE, &mut source, from, to)?;
+        let at = |byte: u64| byte - from + SEGMENT_TYPE.len() as u64;
+        segments.push(Segment {
+            bytes: at(to),
+            duration: groups.iter().map(|group| group.duration).sum(),
+            i_frames: groups
+                .iter()
+                .map(|group| IFrame {
+                    offset: at(group.start),
+                    bytes: group.first_picture_end - group.start,
+                    duration: group.duration,
+                })
+                .collect(),
+        });
+    }
+    Ok(Variant { config, timescale, segments })
+}
+
+/// Refuses what players would stumble over.
+fn check(groups: &[Fragment], config: AvcConfig, pictures: u32) -> Result<(), String> {
+    if config.profile > HIGHEST_PROFILE || config.level > HIGHEST_LEVEL {
+        return Err(format!("its profile {} or level {} is too high for players", config.profile, config.level));
+    }
+    let found: u32 = groups.iter().map(|group| group.pictures).sum();
+    if found != pictures {
+        return Err(format!("it has {found} of {pictures} frames"));
+    }
+    let mut time = 0;
+    for (i, group) in groups.iter().enumerate() {
+        let starts_well = group.starts_with_sync && group.sync_pictures == 1 && group.first_offset == 0;
+        if !starts_well || group.decode_time != time {
+            return Err(format!("group of pictures {i} does not stand for itself"));
+        }
+        time += group.duration;
+    }
+    Ok(())
+}

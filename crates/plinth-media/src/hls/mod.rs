@@ -1,0 +1,178 @@
+//! A finished video becomes streamable: HLS (RFC 8216; Apple's HLS Authoring Specification).
+//!
+//! One ffmpeg reads the video once and writes all variants as fragmented MP4, and small pictures. All else is done here,
+//! because ffmpeg's playlists lack what players need: variants are cut into segments at their fragments, and
+//! playlists say what was found in the files.
+//!
+//! ```text
+//! master.m3u8                      variants with their rates, sizes and codecs
+//! 540p/index.m3u8  init.mp4  0.m4s 1.m4s …
+//! 540p/iframes.m3u8                byte ranges for seeking with pictures
+//! thumbnails.vtt  sprite-0.jpg …   tiles by time
+//! ```
+
+mod cut;
+mod ladder;
+mod playlist;
+mod sprite;
+mod thumbnails;
+mod variant;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::MediaError;
+use crate::container::{Movie, movie};
+use crate::ffmpeg::{Process, Tiles, Variant as Encoded, encode_variants};
+use ladder::{Rung, ladder};
+use sprite::Grid;
+use thumbnails::Cues;
+use variant::Variant;
+
+/// Length of a segment, the last one apart, and what playlists call the target.
+const SEGMENT_SECS: u32 = 2;
+/// The master playlist.
+const MASTER: &str = "master.m3u8";
+/// The thumbnail track.
+const THUMBNAILS: &str = "thumbnails.vtt";
+
+/// What is to be packaged.
+#[derive(Clone, Debug)]
+pub struct HlsPlan {
+    /// The ffmpeg to call.
+    pub ffmpeg: PathBuf,
+    /// A finished H.264 MP4 with a constant frame rate.
+    pub source: PathBuf,
+    /// Folder for the files; made where it is missing.
+    pub out_dir: PathBuf,
+}
+
+/// What was packaged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HlsPackage {
+    /// Names of all files, relative to the folder, the master playlist last: `540p/init.mp4`, `540p/0.m4s` and so on.
+    pub files: Vec<String>,
+}
+
+/// Packages a video. Setting `cancel` ends it with [`MediaError::Stopped`]. Files appear only when all are complete.
+/// Errors: ffmpeg is missing or fails, the source is no H.264 MP4, or a file cannot be written.
+pub fn package(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaError> {
+    let source = |problem: String| MediaError::Source { file: plan.source.clone(), problem };
+    let movie = movie(&plan.source).map_err(|error| source(error.to_string()))?;
+    let movie = movie.ok_or_else(|| source("it is no whole H.264 MP4 at a constant frame rate".to_owned()))?;
+    let fault = |source| MediaError::File { file: plan.out_dir.clone(), source };
+    std::fs::create_dir_all(&plan.out_dir).map_err(fault)?;
+    // Beside the files that it becomes, so that they only change their names.
+    let aside = tempfile::Builder::new().prefix(".plinth-").tempdir_in(&plan.out_dir).map_err(fault)?;
+    make(plan, &movie, aside.path(), cancel).map_err(|error| named(error, aside.path(), &plan.out_dir))
+}
+
+/// Makes all files in `aside`, then gives them their names.
+fn make(plan: &HlsPlan, movie: &Movie, aside: &Path, cancel: &AtomicBool) -> Result<HlsPackage, MediaError> {
+    let (rungs, cues, grid) =
+        (ladder(movie.width, movie.height), Cues::new(movie), Grid::new(movie.width, movie.height));
+    let tiles = aside.join("tiles");
+    let encoded = encode(plan, movie, &rungs, (&cues, grid, &tiles), aside, cancel)?;
+    let mut variants = Vec::new();
+    for (rung, encoded) in rungs.into_iter().zip(encoded) {
+        stop_if(cancel)?;
+        let folder = aside.join(rung.name());
+        let fault = |source| MediaError::File { file: folder.clone(), source };
+        std::fs::create_dir(&folder).map_err(fault)?;
+        let variant = cut::cut(&encoded.file, &folder, movie.pictures)?;
+        std::fs::remove_file(&encoded.file).map_err(fault)?;
+        write(&folder.join(playlist::MEDIA), &playlist::media(&variant))?;
+        write(&folder.join(playlist::I_FRAMES), &playlist::i_frames(&variant))?;
+        variants.push((rung, variant));
+    }
+    aligned(&variants).map_err(|problem| MediaError::Incomplete { file: plan.out_dir.clone(), problem })?;
+    stop_if(cancel)?;
+    let sprites = sprite::write_sheets(&tiles, cues.count(), grid, aside)?;
+    write(&aside.join(THUMBNAILS), &cues.webvtt(movie, grid))?;
+    write(&aside.join(MASTER), &playlist::master(&variants, frame_rate(movie)))?;
+    keep(aside, &plan.out_dir, &variants, sprites)
+}
+
+/// An error that names a file by where it would have been.
+fn named(error: MediaError, aside: &Path, out_dir: &Path) -> MediaError {
+    let home = |file: PathBuf| file.strip_prefix(aside).map_or_else(|_| file.clone(), |name| out_dir.join(name));
+    match error {
+        MediaError::Incomplete { file, problem } => MediaError::Incomplete { file: home(file), problem },
+        MediaError::File { file, source } => MediaError::File { file: home(file), source },
+        other => other,
+    }
+}
+
+/// Runs ffmpeg; the files of the variants lie in `aside`.
+fn encode(
+    plan: &HlsPlan,
+    movie: &Movie,
+    rungs: &[Rung],
+    (cues, grid, tiles): (&Cues, Grid, &Path),
+    aside: &Path,
+    cancel: &AtomicBool,
+) -> Result<Vec<Encoded>, MediaError> {
+    let encoded: Vec<Encoded> = rungs
+        .iter()
+        .map(|rung| Encoded {
+            width: rung.width,
+            height: rung.height,
+            peak_kbit: rung.peak_kbit(),
+            file: aside.join(rung.name()).with_extension("mp4"),
+        })
+        .collect();
+    let tiles =
+        Tiles { width: grid.tile_width, height: grid.tile_height, select: cues.select(), file: tiles.to_owned() };
+    let fps = frame_rate(movie).round().max(1.0) as u32;
+    let command = encode_variants(&plan.ffmpeg, &plan.source, fps, &encoded, &tiles);
+    Process::start(command, aside, &plan.out_dir)?.wait(cancel)?;
+    Ok(encoded)
+}
+
+fn frame_rate(movie: &Movie) -> f64 {
+    f64::from(movie.timescale) / f64::from(movie.picture_units)
+}
+
+/// Refuses variants between which a player could not change.
+fn aligned(variants: &[(Rung, Variant)]) -> Result<(), String> {
+    let times = |variant: &Variant| -> Vec<f64> {
+        variant.segments.iter().map(|s| s.duration as f64 / f64::from(variant.timescale)).collect()
+    };
+    let Some((first, rest)) = variants.split_first() else { return Ok(()) };
+    match rest.iter().find(|(_, variant)| times(variant) != times(&first.1)) {
+        Some((rung, _)) => Err(format!("segments of {} and {} differ in length", rung.name(), first.0.name())),
+        None => Ok(()),
+    }
+}
+
+/// Gives the files their names, the master playlist last.
+fn keep(
+    aside: &Path,
+    out_dir: &Path,
+    variants: &[(Rung, Variant)],
+    sprites: Vec<String>,
+) -> Result<HlsPackage, MediaError> {
+    let mut files = Vec::new();
+    for (rung, variant) in variants {
+        let folder = rung.name();
+        let segments = (0..variant.segments.len()).map(cut::segment_name);
+        let names = [cut::INIT, playlist::MEDIA, playlist::I_FRAMES].map(str::to_owned).into_iter().chain(segments);
+        files.extend(names.map(|name| format!("{folder}/{name}")));
+    }
+    let folders = variants.iter().map(|(rung, _)| rung.name());
+    let top: Vec<String> = sprites.into_iter().chain([THUMBNAILS.to_owned(), MASTER.to_owned()]).collect();
+    for name in folders.chain(top.iter().cloned()) {
+        let target = out_dir.join(&name);
+        std::fs::rename(aside.join(name), &target).map_err(|source| MediaError::File { file: target, source })?;
+    }
+    files.extend(top);
+    Ok(HlsPackage { files })
+}
+
+fn write(path: &Path, text: &str) -> Result<(), MediaError> {
+    std::fs::write(path, text).map_err(|source| MediaError::File { file: path.to_owned(), source })
+}
+
+fn stop_if(cancel: &AtomicBool) -> Result<(), MediaError> {
+    if cancel.load(Ordering::Relaxed) { Err(MediaError::Stopped) } else { Ok(()) }
+}

@@ -1,0 +1,85 @@
+//! Playlists (RFC 8216; Apple's HLS Authoring Specification).
+
+use std::fmt::Write as _;
+
+use super::cut::{INIT, segment_name};
+use super::ladder::Rung;
+use super::variant::{Segment, Variant};
+
+/// Media playlist of a variant, in its folder.
+pub(super) const MEDIA: &str = "index.m3u8";
+/// I-frame playlist of a variant, in its folder.
+pub(super) const I_FRAMES: &str = "iframes.m3u8";
+
+/// With fragments and byte ranges.
+const VERSION: u8 = 7;
+/// Players begin with the variant that comes first: the best one below this rate, in bits a second (Apple's default for
+/// a video over a wireless network).
+const FIRST_BITS: u64 = 2_000_000;
+
+/// The master playlist: variants in their order, but the one to begin with first.
+pub(super) fn master(variants: &[(Rung, Variant)], frame_rate: f64) -> String {
+    let mut text = format!("#EXTM3U\n#EXT-X-VERSION:{VERSION}\n#EXT-X-INDEPENDENT-SEGMENTS\n");
+    let first = variants.iter().position(|(_, variant)| variant.rates().peak <= FIRST_BITS);
+    let first = first.unwrap_or(variants.len() - 1);
+    let mut order: Vec<&(Rung, Variant)> = variants.iter().collect();
+    order[..=first].rotate_right(1);
+    for (rung, variant) in &order {
+        let Rung { width, height } = rung;
+        let (rates, codecs, name) = (variant.rates(), variant.codecs(), rung.name());
+        let _written = write!(
+            text,
+            "\n#EXT-X-STREAM-INF:BANDWIDTH={},AVERAGE-BANDWIDTH={},CODECS=\"{codecs}\",RESOLUTION={width}x{height},\
+             FRAME-RATE={frame_rate:.3},VIDEO-RANGE=SDR,CLOSED-CAPTIONS=NONE\n{name}/{MEDIA}\n",
+            rates.peak, rates.average,
+        );
+    }
+    text.push('\n');
+    for (rung, variant) in &order {
+        let Rung { width, height } = rung;
+        let (rates, codecs, name) = (variant.i_frame_rates(), variant.codecs(), rung.name());
+        let _written = writeln!(
+            text,
+            "#EXT-X-I-FRAME-STREAM-INF:BANDWIDTH={},AVERAGE-BANDWIDTH={},CODECS=\"{codecs}\",RESOLUTION={width}x{height},\
+             VIDEO-RANGE=SDR,URI=\"{name}/{I_FRAMES}\"",
+            rates.peak, rates.average,
+        );
+    }
+    text
+}
+
+/// The media playlist of a variant.
+pub(super) fn media(variant: &Variant) -> String {
+    let mut text = head("#EXT-X-INDEPENDENT-SEGMENTS");
+    for (i, segment) in variant.segments.iter().enumerate() {
+        let _written = writeln!(text, "{}\n{}", extinf(segment.duration, variant.timescale), segment_name(i));
+    }
+    text.push_str("#EXT-X-ENDLIST\n");
+    text
+}
+
+/// The playlist of the pictures that need no other.
+pub(super) fn i_frames(variant: &Variant) -> String {
+    let mut text = head("#EXT-X-I-FRAMES-ONLY");
+    for (i, Segment { i_frames, .. }) in variant.segments.iter().enumerate() {
+        for frame in i_frames {
+            let (inf, name) = (extinf(frame.duration, variant.timescale), segment_name(i));
+            let _written = writeln!(text, "{inf}\n#EXT-X-BYTERANGE:{}@{}\n{name}", frame.bytes, frame.offset);
+        }
+    }
+    text.push_str("#EXT-X-ENDLIST\n");
+    text
+}
+
+fn head(kind: &str) -> String {
+    format!(
+        "#EXTM3U\n#EXT-X-VERSION:{VERSION}\n#EXT-X-TARGETDURATION:{}\n#EXT-X-MEDIA-SEQUENCE:0\n\
+         #EXT-X-PLAYLIST-TYPE:VOD\n{kind}\n#EXT-X-MAP:URI=\"{INIT}\"\n",
+        super::SEGMENT_SECS,
+    )
+}
+
+/// A duration to the microsecond.
+fn extinf(duration: u64, timescale: u32) -> String {
+    format!("#EXTINF:{:.6},", duration as f64 / f64::from(timescale))
+}

@@ -1,0 +1,98 @@
+//! What playlists say of a variant.
+
+use crate::container::AvcConfig;
+
+/// A variant that is cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Variant {
+    pub(super) config: AvcConfig,
+    /// Units of time in a second.
+    pub(super) timescale: u32,
+    pub(super) segments: Vec<Segment>,
+}
+
+/// A segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
+    pub(super) bytes: u64,
+    /// In units of time.
+    pub(super) duration: u64,
+    pub(super) i_frames: Vec<IFrame>,
+}
+
+/// A picture that needs no other: a range of its segment, from its index on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IFrame {
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    /// How long it stands for the video, in units of time.
+    pub(super) duration: u64,
+}
+
+/// Bits a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rates {
+    pub(super) peak: u64,
+    pub(super) average: u64,
+}
+
+impl Variant {
+    /// As `CODECS` says it (RFC 6381, section 3.3).
+    pub(super) fn codecs(&self) -> String {
+        let AvcConfig { profile, compatibility, level } = self.config;
+        format!("avc1.{profile:02X}{compatibility:02X}{level:02X}")
+    }
+
+    /// Rates of the segments.
+    pub(super) fn rates(&self) -> Rates {
+        let parts: Vec<_> = self.segments.iter().map(|segment| (segment.bytes, segment.duration)).collect();
+        rates(&parts, self.timescale)
+    }
+
+    /// Rates of the pictures that need no other.
+    pub(super) fn i_frame_rates(&self) -> Rates {
+        let frames = self.segments.iter().flat_map(|segment| &segment.i_frames);
+        let parts: Vec<_> = frames.map(|frame| (frame.bytes, frame.duration)).collect();
+        rates(&parts, self.timescale)
+    }
+}
+
+/// RFC 8216, section 4.3.4.2: the peak is that of any run of segments that lasts half to one and a half of the target
+/// duration; where there is none, that of all together.
+fn rates(parts: &[(u64, u64)], timescale: u32) -> Rates {
+    let per_second = |bytes: u64, duration: u64| (bytes * 8 * u64::from(timescale)).div_ceil(duration.max(1));
+    let target = u64::from(super::SEGMENT_SECS) * u64::from(timescale);
+    let mut peak = 0;
+    for from in 0..parts.len() {
+        let (mut bytes, mut duration) = (0, 0);
+        for (more, lasts) in &parts[from..] {
+            (bytes, duration) = (bytes + more, duration + lasts);
+            if duration * 2 > target * 3 {
+                break;
+            }
+            if duration * 2 >= target {
+                peak = peak.max(per_second(bytes, duration));
+            }
+        }
+    }
+    let all = parts.iter().fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+    let average = per_second(all.0, all.1);
+    Rates { peak: peak.max(average), average }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_peak_is_that_of_whole_segments() {
+        // Two seconds, two seconds, a tenth: the last one counts only together with its neighbour.
+        let parts = [(1000, 20), (3000, 20), (400, 1)];
+        assert_eq!(rates(&parts, 10), Rates { peak: 12_953, average: 8_586 });
+    }
+
+    #[test]
+    fn a_short_video_has_the_rate_that_it_has() {
+        assert_eq!(rates(&[(100, 1)], 10), Rates { peak: 8_000, average: 8_000 });
+    }
+}

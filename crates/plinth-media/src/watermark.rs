@@ -1,0 +1,227 @@
+//! The mark over pictures that nobody paid for: the product's name, tiled over the whole picture on a slant.
+//!
+//! White letters with a dark edge, so that it is seen on any background. The letters are strokes, drawn by their
+//! distance to each pixel; no font is needed, and the same size gives the same mark everywhere.
+
+use rayon::prelude::*;
+
+/// Opacity of letters and edge, of 255.
+const OPACITY: f32 = 0.28 * 255.0;
+/// Height of letters as part of the picture's short side.
+const LETTER_HEIGHT: f32 = 1.0 / 16.0;
+/// Half the width of a stroke, in heights of a letter; so all that follows.
+const STROKE: f32 = 0.085;
+/// Width of the edge.
+const EDGE: f32 = 0.08;
+/// Space between the words of a line.
+const WORD_GAP: f32 = 1.9;
+/// Distance of lines.
+const LINE_HEIGHT: f32 = 3.0;
+/// Slant: cosine and sine of 30°.
+const SLANT: [f32; 2] = [0.866_025_4, 0.5];
+/// Width of the word.
+const WORD_WIDTH: f32 = 5.06;
+
+/// The word's strokes, from x, y to x, y; the base line is 0, letters are 1 high.
+const STROKES: [[f32; 4]; 20] = [
+    // P
+    [0.0, 0.0, 0.0, 1.0],
+    [0.0, 1.0, 0.35, 1.0],
+    [0.35, 1.0, 0.48, 0.965],
+    [0.48, 0.965, 0.575, 0.87],
+    [0.575, 0.87, 0.61, 0.74],
+    [0.61, 0.74, 0.575, 0.61],
+    [0.575, 0.61, 0.48, 0.515],
+    [0.48, 0.515, 0.35, 0.48],
+    [0.35, 0.48, 0.0, 0.48],
+    // L
+    [0.99, 0.0, 0.99, 1.0],
+    [0.99, 0.0, 1.54, 0.0],
+    // I
+    [1.92, 0.0, 1.92, 1.0],
+    // N
+    [2.30, 0.0, 2.30, 1.0],
+    [2.30, 1.0, 2.95, 0.0],
+    [2.95, 0.0, 2.95, 1.0],
+    // T
+    [3.33, 1.0, 4.03, 1.0],
+    [3.68, 0.0, 3.68, 1.0],
+    // H
+    [4.41, 0.0, 4.41, 1.0],
+    [5.06, 0.0, 5.06, 1.0],
+    [4.41, 0.5, 5.06, 0.5],
+];
+
+/// The mark for pictures of one size, computed once.
+#[derive(Clone, Debug)]
+pub struct Watermark {
+    width: usize,
+    /// Grey level and opacity of each pixel, 0..=255; row 0 at the top.
+    pixels: Vec<[u8; 2]>,
+}
+
+impl Watermark {
+    /// The mark for pictures of `width` × `height` pixels.
+    pub fn new(width: u32, height: u32) -> Self {
+        let letter = (width.min(height) as f32 * LETTER_HEIGHT).max(1.0);
+        let (width, height) = (width as usize, height as usize);
+        let mut pixels = vec![[0; 2]; width * height];
+        pixels.par_chunks_exact_mut(width.max(1)).enumerate().for_each(|(y, row)| {
+            for (x, pixel) in row.iter_mut().enumerate() {
+                *pixel = mark([x as f32 + 0.5, y as f32 + 0.5], letter);
+            }
+        });
+        Self { width, pixels }
+    }
+
+    /// Marks an opaque picture of the mark's size.
+    pub fn mark_rgb(&self, pixels: &mut [[u8; 3]]) {
+        for (to, mark) in pixels.iter_mut().zip(&self.pixels) {
+            *to = to.map(|below| over(*mark, below));
+        }
+    }
+
+    /// Marks a picture with straight alpha of the mark's size: the mark is seen also where the picture is not.
+    pub fn mark_rgba(&self, pixels: &mut [[u8; 4]]) {
+        for (to, mark) in pixels.iter_mut().zip(&self.pixels) {
+            let marked = over_straight(*mark, to.map(|c| f32::from(c) / 255.0));
+            *to = marked.map(|c| (c * 255.0).round() as u8);
+        }
+    }
+
+    /// Marks consecutive pixels of an opaque picture, of which these are the first one's column and row.
+    pub(crate) fn mark_run(&self, x: usize, y: usize, run: &mut [[u8; 4]]) {
+        let at = y * self.width + x;
+        // Most pixels lie between the words.
+        for ([r, g, b, _], mark) in run.iter_mut().zip(&self.pixels[at..]).filter(|(_, mark)| mark[1] > 0) {
+            for c in [r, g, b] {
+                *c = over(*mark, *c);
+            }
+        }
+    }
+
+    /// A pixel with straight alpha, 0..=1, under the mark.
+    pub(crate) fn marked(&self, x: usize, y: usize, below: [f32; 4]) -> [f32; 4] {
+        over_straight(self.pixels[y * self.width + x], below)
+    }
+}
+
+/// The mark over an opaque component.
+fn over([level, opacity]: [u8; 2], below: u8) -> u8 {
+    let [level, opacity, below] = [level, opacity, below].map(u16::from);
+    // At most 255 × 255 and a half of 255.
+    ((level * opacity + below * (255 - opacity) + 127) / 255) as u8
+}
+
+/// The mark over a pixel with straight alpha (Porter and Duff 1984, "over").
+fn over_straight([level, opacity]: [u8; 2], [r, g, b, alpha]: [f32; 4]) -> [f32; 4] {
+    if opacity == 0 {
+        return [r, g, b, alpha];
+    }
+    let [level, opacity] = [level, opacity].map(|c| f32::from(c) / 255.0);
+    let shown = alpha * (1.0 - opacity);
+    let sum = opacity + shown;
+    let [r, g, b] = [r, g, b].map(|c| (level * opacity + c * shown) / sum);
+    [r, g, b, sum]
+}
+
+/// Grey level and opacity at a point, in pixels from the top left.
+fn mark([x, y]: [f32; 2], letter: f32) -> [u8; 2] {
+    let [cos, sin] = SLANT;
+    // Along the slanted line of words, and upwards from it.
+    let (along, up) = ((x * cos - y * sin) / letter, (-x * sin - y * cos) / letter);
+    let line = (up / LINE_HEIGHT).floor();
+    let up = up - line * LINE_HEIGHT - (LINE_HEIGHT - 1.0) / 2.0;
+    let pitch = WORD_WIDTH + WORD_GAP;
+    // Each line is shifted against its neighbours.
+    let along = (along + 0.5 * pitch * line).rem_euclid(pitch) - WORD_GAP / 2.0;
+    // Half a pixel more for soft borders.
+    let reach = STROKE + EDGE + 0.5 / letter;
+    if up < -reach || up > 1.0 + reach || along < -reach || along > WORD_WIDTH + reach {
+        return [0; 2];
+    }
+    let distance = STROKES.iter().map(|stroke| distance([along, up], *stroke)).fold(f32::MAX, f32::min);
+    let covered = |half: f32| ((half - distance) * letter + 0.5).clamp(0.0, 1.0);
+    let (inner, whole) = (covered(STROKE), covered(STROKE + EDGE));
+    if whole <= 0.0 {
+        return [0; 2];
+    }
+    [(255.0 * inner / whole).round() as u8, (OPACITY * whole).round() as u8]
+}
+
+/// Distance of a point from a stroke.
+fn distance([x, y]: [f32; 2], [from_x, from_y, to_x, to_y]: [f32; 4]) -> f32 {
+    let (dx, dy) = (to_x - from_x, to_y - from_y);
+    let (px, py) = (x - from_x, y - from_y);
+    let t = ((px * dx + py * dy) / (dx * dx + dy * dy)).clamp(0.0, 1.0);
+    let (ex, ey) = (px - t * dx, py - t * dy);
+    (ex * ex + ey * ey).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Largest difference that the mark makes in each of 8 × 8 parts of a picture of one grey level.
+    fn contrast(level: u8, width: u32, height: u32) -> Vec<u8> {
+        let mut pixels = vec![[level; 3]; (width * height) as usize];
+        Watermark::new(width, height).mark_rgb(&mut pixels);
+        let mut most = vec![0; 64];
+        for (i, pixel) in pixels.iter().enumerate() {
+            let (x, y) = (i as u32 % width, i as u32 / width);
+            let part = &mut most[(y * 8 / height * 8 + x * 8 / width) as usize];
+            *part = pixel[0].abs_diff(level).max(*part);
+        }
+        most
+    }
+
+    #[test]
+    fn it_is_seen_everywhere_on_any_background() {
+        for (width, height) in [(960, 540), (540, 540), (540, 960), (240, 136)] {
+            for (level, least) in [(0, 50), (255, 50), (128, 25)] {
+                // Edges of small pictures are thinner than a pixel.
+                let least = if height < 200 { least / 2 } else { least };
+                let parts = contrast(level, width, height);
+                let seen = parts.iter().filter(|most| **most >= least).count();
+                // A word and the gap behind it are not much longer than one of the parts is wide.
+                assert!(seen >= 56, "{width}×{height} on {level}: in {seen} of 64 parts");
+            }
+        }
+    }
+
+    #[test]
+    fn it_scales_with_the_picture() {
+        let share = |width, height| {
+            let mark = Watermark::new(width, height);
+            mark.pixels.iter().filter(|[_, opacity]| *opacity > 0).count() as f32 / (width * height) as f32
+        };
+        assert!((share(960, 540) - share(3840, 2160)).abs() < 0.03);
+        assert!((0.1..0.3).contains(&share(1920, 1080)), "{}", share(1920, 1080));
+    }
+
+    #[test]
+    fn alpha_rises_as_far_as_the_mark_is_opaque() {
+        let mark = Watermark::new(320, 180);
+        let mut nothing = vec![[0; 4]; 320 * 180];
+        let mut opaque = vec![[10, 20, 30, 255]; 320 * 180];
+        let mut rgb = vec![[10, 20, 30]; 320 * 180];
+        mark.mark_rgba(&mut nothing);
+        mark.mark_rgba(&mut opaque);
+        mark.mark_rgb(&mut rgb);
+        for (i, [level, opacity]) in mark.pixels.iter().enumerate() {
+            let level = if *opacity == 0 { 0 } else { *level };
+            assert_eq!(nothing[i], [level, level, level, *opacity]);
+            assert_eq!(opaque[i][3], 255);
+            assert!((0..3).all(|c| opaque[i][c].abs_diff(rgb[i][c]) <= 1));
+        }
+        let strongest = nothing.iter().map(|pixel| pixel[3]).max();
+        assert!(strongest.is_some_and(|alpha| (51..=77).contains(&alpha)), "{strongest:?} of 255");
+    }
+
+    #[test]
+    fn over_half_a_pixel_both_are_seen_by_their_weight() {
+        let [r, _, _, a] = over_straight([255, 51], [0.5, 0.5, 0.5, 0.5]);
+        assert!((a - 0.6).abs() < 1e-6);
+        assert!((r - (0.2 + 0.5 * 0.4) / 0.6).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,95 @@
+//! Packaged videos keep the rules that players rely on: RFC 8216, and by their numbers the MUST rules of Apple's HLS
+//! Authoring Specification. Foreign readers say what is in the files.
+
+mod failure;
+mod playback;
+mod playlists;
+mod reader;
+mod segments;
+mod thumbnails;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use plinth_media::MediaError;
+use plinth_media::hls::{HlsPackage, HlsPlan, package};
+use plinth_spec::quality::Codec;
+
+use crate::support::{ball, plan, write};
+
+/// A video and what was made of it.
+struct Packaged {
+    // Removed when it is dropped.
+    folder: tempfile::TempDir,
+    size: (u32, u32),
+    frames: u32,
+    files: Vec<String>,
+}
+
+impl Packaged {
+    /// A video of this size and length, packaged.
+    fn new(size: (u32, u32), frames: u32) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        video(folder.path(), size, frames);
+        let files = package_in(folder.path()).unwrap().files;
+        Self { folder, size, frames, files }
+    }
+
+    fn source(&self) -> PathBuf {
+        self.folder.path().join("out.mp4")
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join("hls").join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    /// Names of files of one kind.
+    fn named(&self, extension: &str) -> Vec<&String> {
+        let is_of_kind = |name: &&String| Path::new(name).extension().is_some_and(|e| e == extension);
+        self.files.iter().filter(is_of_kind).collect()
+    }
+
+    fn bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    /// Folders of the variants, largest first.
+    fn variants(&self) -> Vec<String> {
+        self.files.iter().filter_map(|name| name.strip_suffix("/init.mp4")).map(str::to_owned).collect()
+    }
+
+    /// Length in seconds.
+    fn secs(&self) -> f64 {
+        f64::from(self.frames) / 30.0
+    }
+
+    /// A file for foreign readers: the initialization section of a variant and some bytes after it.
+    fn playable(&self, variant: &str, media: &[u8]) -> PathBuf {
+        let path = self.folder.path().join("playable.mp4");
+        let whole = [self.bytes(&format!("{variant}/init.mp4")).as_slice(), media].concat();
+        std::fs::write(&path, whole).unwrap();
+        path
+    }
+}
+
+/// `out.mp4` in a folder, as renders have it.
+fn video(folder: &Path, size: (u32, u32), frames: u32) {
+    let mut plan = plan(folder, size, Codec::H264, frames);
+    (plan.web, plan.thumb, plan.poster, plan.small_poster) = (None, None, None, None);
+    write(plan, |i| ball(size, i, [240, 200, 60])).unwrap();
+}
+
+/// Packages `out.mp4` of a folder into `hls` in it.
+fn package_in(folder: &Path) -> Result<HlsPackage, MediaError> {
+    let plan = HlsPlan { ffmpeg: PathBuf::from("ffmpeg"), source: folder.join("out.mp4"), out_dir: folder.join("hls") };
+    package(&plan, &AtomicBool::new(false))
+}
+
+/// Seconds that differ by nothing but rounding.
+fn same_time(a: f64, b: f64) -> bool {
+    (a - b).abs() < 1e-3
+}

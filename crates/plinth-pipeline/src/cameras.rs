@@ -1,0 +1,166 @@
+//! Cameras of the user's own, from a `transforms.json`.
+
+use glam::{DMat3, DMat4, DVec4};
+use plinth_scene::{DatasetViews, Intrinsics};
+use plinth_spec::limits::DATASET_VIEWS;
+use serde_json::{Map, Value};
+
+/// How far from a right angle or from unit length axes may be.
+const RIGID: f64 = 1e-3;
+/// Camera models without distortion, or with one that is zero here.
+const MODELS: [&str; 4] = ["OPENCV", "PINHOLE", "SIMPLE_PINHOLE", "PERSPECTIVE"];
+/// Members that bend the picture where they are not zero.
+const DISTORTION: [&str; 8] = ["k1", "k2", "k3", "k4", "k5", "k6", "p1", "p2"];
+/// Members that describe the lens, which all views have to share.
+const LENS: [&str; 10] = ["w", "h", "fl_x", "fl_y", "cx", "cy", "camera_angle_x", "camera_angle_y", "x_fov", "y_fov"];
+
+/// Why cameras cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct CamerasError(String);
+
+/// Reads cameras as nerfstudio, instant-ngp and the NeRF-synthetic scenes have them: a lens in pixels or as an angle, and a
+/// matrix for each frame that takes the camera (looking along its −Z, +Y up) to the world of datasets. Where the file names
+/// no size, views are squares of `side` pixels.
+/// Errors: what is missing, distorted, or no rigid motion.
+pub fn read_cameras(text: &str, side: u32) -> Result<DatasetViews, CamerasError> {
+    let wrong = |words: String| Err(CamerasError(words));
+    let file: Value = match serde_json::from_str(text) {
+        Ok(value) => value,
+        Err(error) => return wrong(format!("it is not valid JSON: {error}")),
+    };
+    let Some(members) = file.as_object() else { return wrong("it is not a JSON object".to_owned()) };
+    let Some(frames) = members.get("frames").and_then(Value::as_array).filter(|f| !f.is_empty()) else {
+        return wrong("it has no frames".to_owned());
+    };
+    if frames.len() > DATASET_VIEWS {
+        return wrong(format!("it has {} frames; at most {DATASET_VIEWS} are rendered", frames.len()));
+    }
+    if let Some(model) = members.get("camera_model").filter(|m| !MODELS.iter().any(|known| *m == known)) {
+        return wrong(format!("camera_model {model} is not rendered; use one of {}", MODELS.join(", ")));
+    }
+    let intrinsics = intrinsics(members, side)?;
+    let mut world_from_camera = Vec::with_capacity(frames.len());
+    for (i, frame) in frames.iter().enumerate() {
+        let Some(frame) = frame.as_object() else { return wrong(format!("frame {i} is not an object")) };
+        let own = |key: &&str| frame.get(*key).is_some_and(|value| Some(value) != members.get(*key));
+        if let Some(key) = LENS.iter().chain(&DISTORTION).find(|key| own(key)) {
+            return wrong(format!("frame {i} has a {key} of its own; all views of a set share one lens"));
+        }
+        match frame.get("transform_matrix").and_then(matrix) {
+            Some(pose) if is_rigid(&pose) => world_from_camera.push(pose),
+            Some(_) => return wrong(format!("frame {i}: transform_matrix stretches, mirrors or is not finite")),
+            None => return wrong(format!("frame {i}: transform_matrix is not a list of four rows of four numbers")),
+        }
+    }
+    Ok(DatasetViews::Given { intrinsics, world_from_camera })
+}
+
+fn intrinsics(members: &Map<String, Value>, side: u32) -> Result<Intrinsics, CamerasError> {
+    let number = |key: &str| members.get(key).and_then(Value::as_f64);
+    if let Some(key) = DISTORTION.into_iter().find(|key| members.get(*key).is_some_and(|v| v.as_f64() != Some(0.0))) {
+        return Err(CamerasError(format!("{key} is not 0: pictures are not distorted; undistort the cameras first")));
+    }
+    let length = |key: &str| match members.get(key) {
+        None => Ok(side),
+        // Some writers have whole numbers as 800.0.
+        Some(value) => (1..=u32::from(u16::MAX))
+            .find(|pixels| value.as_f64() == Some(f64::from(*pixels)))
+            .ok_or_else(|| CamerasError(format!("{key} is {value}, not a number of pixels"))),
+    };
+    let (width, height) = (length("w")?, length("h")?);
+    let focal = |pixels: &str, degrees: &str, radians: &str, length: u32| {
+        let angle = number(degrees).map(f64::to_radians).or_else(|| number(radians));
+        number(pixels).or_else(|| angle.map(|a| 0.5 * f64::from(length) / (0.5 * a).tan()))
+    };
+    let fl_x = focal("fl_x", "x_fov", "camera_angle_x", width);
+    let fl_y = focal("fl_y", "y_fov", "camera_angle_y", height);
+    let (Some(fl_x), Some(fl_y)) = (fl_x.or(fl_y), fl_y.or(fl_x)) else {
+        return Err(CamerasError("it has none of fl_x, fl_y, camera_angle_x, camera_angle_y".to_owned()));
+    };
+    let cx = number("cx").unwrap_or(f64::from(width) * 0.5);
+    let cy = number("cy").unwrap_or(f64::from(height) * 0.5);
+    let usable = |focal: f64| focal.is_finite() && focal > 0.0;
+    if !(usable(fl_x) && usable(fl_y) && cx.is_finite() && cy.is_finite()) {
+        return Err(CamerasError("the focal length is not above 0".to_owned()));
+    }
+    Ok(Intrinsics { width, height, fl_x, fl_y, cx, cy })
+}
+
+/// Four rows of four numbers, the last of them 0, 0, 0, 1; it may be left out.
+fn matrix(value: &Value) -> Option<DMat4> {
+    let rows = value.as_array()?.iter().map(row).collect::<Option<Vec<_>>>()?;
+    match rows.as_slice() {
+        [x, y, z] => Some(DMat4::from_cols(*x, *y, *z, DVec4::W).transpose()),
+        [x, y, z, last] if *last == DVec4::W => Some(DMat4::from_cols(*x, *y, *z, DVec4::W).transpose()),
+        _ => None,
+    }
+}
+
+fn row(value: &Value) -> Option<DVec4> {
+    let numbers = value.as_array()?.iter().map(Value::as_f64).collect::<Option<Vec<_>>>()?;
+    numbers.try_into().ok().map(DVec4::from_array)
+}
+
+fn is_rigid(pose: &DMat4) -> bool {
+    let turn = DMat3::from_mat4(*pose);
+    pose.is_finite() && (turn * turn.transpose()).abs_diff_eq(DMat3::IDENTITY, RIGID) && turn.determinant() > 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const AHEAD: [[f64; 4]; 4] =
+        [[1.0, 0.0, 0.0, 0.5], [0.0, 0.0, -1.0, -4.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]];
+
+    fn file(members: Value) -> Value {
+        let mut file = json!({"camera_angle_x": 0.7, "frames": [{"transform_matrix": AHEAD}]});
+        if let (Value::Object(file), Value::Object(members)) = (&mut file, members) {
+            file.extend(members);
+        }
+        file
+    }
+
+    fn read(members: Value) -> Result<DatasetViews, String> {
+        read_cameras(&file(members).to_string(), 800).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_lens_is_an_angle_or_pixels() {
+        let DatasetViews::Given { intrinsics, world_from_camera } = read(json!({})).unwrap() else { panic!() };
+        assert_eq!((intrinsics.width, intrinsics.height, intrinsics.cx), (800, 800, 400.0));
+        assert!((intrinsics.fl_x - 400.0 / 0.35_f64.tan()).abs() < 1e-9);
+        assert_eq!(world_from_camera[0].w_axis, DVec4::new(0.5, -4.0, 0.0, 1.0));
+        let own = json!({"w": 640.0, "h": 480, "fl_x": 500, "fl_y": 510, "cx": 300, "cy": 260, "camera_model": "OPENCV",
+            "k1": 0, "p2": 0.0});
+        let DatasetViews::Given { intrinsics, .. } = read(own).unwrap() else { panic!() };
+        let expected = Intrinsics { width: 640, height: 480, fl_x: 500.0, fl_y: 510.0, cx: 300.0, cy: 260.0 };
+        assert_eq!(intrinsics, expected);
+    }
+
+    #[test]
+    fn what_cannot_be_rendered_is_told() {
+        let mut stretched = AHEAD;
+        stretched[0][0] = 2.0;
+        let mut mirrored = AHEAD;
+        mirrored[0][0] = -1.0;
+        let frames = |matrix: [[f64; 4]; 4]| json!({"frames": [{"transform_matrix": matrix}]});
+        for (members, word) in [
+            (json!({"frames": []}), "no frames"),
+            (json!({"k1": 0.1}), "k1 is not 0"),
+            (json!({"camera_model": "OPENCV_FISHEYE"}), "OPENCV_FISHEYE"),
+            (json!({"w": -3}), "w is -3"),
+            (json!({"fl_x": 0}), "focal length"),
+            (frames(stretched), "frame 0"),
+            (frames(mirrored), "frame 0"),
+            (json!({"frames": [{"transform_matrix": [[1, 0, 0, 0]]}]}), "four rows"),
+            (json!({"frames": [{"transform_matrix": AHEAD, "fl_x": 3}]}), "fl_x of its own"),
+        ] {
+            let error = read(members).unwrap_err();
+            assert!(error.contains(word), "{error}");
+        }
+        assert!(read_cameras("{", 800).is_err() && read_cameras("[]", 800).is_err());
+    }
+}

@@ -1,0 +1,131 @@
+//! Doing a task and telling of it.
+
+use std::error::Error;
+use std::io;
+use std::sync::atomic::AtomicBool;
+
+use plinth_media::hls::{HlsPlan, package};
+use plinth_render::{AdapterKind, Gpu, GpuOptions};
+use plinth_spec::settings::ParseOptions;
+use plinth_spec::{FailureCode, RenderSettings};
+
+use super::description::{ChildTask, PackageTask, RenderTask, TaskOutputs};
+use super::event::{AdapterFound, ChildEvent, ChildFailure};
+use crate::environment::{EnvironmentError, EnvironmentFiles};
+use crate::failure::{JobError, failure_code, failure_message};
+use crate::job::{DatasetOutput, Job, Outputs, run};
+use crate::progress::Progress;
+
+/// Lines about frames that a render tells at most.
+const STEPS: u32 = 100;
+
+/// Does a task in the current folder. `tell` hears of it; the last thing that it hears is the result, unless `cancel`
+/// became true.
+pub fn run_child(task: &ChildTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBool) {
+    let done = match task {
+        ChildTask::Render(task) => render(task, tell, cancel),
+        ChildTask::Package(task) => package_video(task, cancel),
+        ChildTask::Probe { adapter } => probe(adapter.as_deref()),
+    };
+    match done {
+        Ok(event) => tell(event),
+        Err(Ended::Failed(failure)) => tell(ChildEvent::Failed(failure)),
+        Err(Ended::Cancelled) => {}
+    }
+}
+
+/// Why a task has no result.
+enum Ended {
+    Failed(ChildFailure),
+    Cancelled,
+}
+
+impl Ended {
+    fn failed(code: FailureCode, error: &(dyn Error + 'static)) -> Self {
+        Self::Failed(ChildFailure { code, message: failure_message(error) })
+    }
+}
+
+impl From<JobError> for Ended {
+    fn from(error: JobError) -> Self {
+        match error {
+            JobError::Cancelled => Self::Cancelled,
+            other => Self::failed(failure_code(&other), &other),
+        }
+    }
+}
+
+impl From<EnvironmentError> for Ended {
+    fn from(error: EnvironmentError) -> Self {
+        Self::failed(FailureCode::EnvDownloadFailed, &error)
+    }
+}
+
+fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBool) -> Result<ChildEvent, Ended> {
+    // Whether a length was allowed is decided when a render is created.
+    let settings = RenderSettings::from_json(&task.settings, ParseOptions { uncapped_length: true })
+        .map_err(|error| Ended::failed(FailureCode::RendererCrash, &error))?;
+    let model = std::fs::read(&task.model).map_err(|error| Ended::failed(FailureCode::ModelDownloadFailed, &error))?;
+    let environment = task.environment.as_ref().map(EnvironmentFiles::read).transpose()?;
+    let assets: io::Result<_> = task.images.iter().map(|(id, file)| Ok((id.clone(), std::fs::read(file)?))).collect();
+    let assets = assets.map_err(|error| Ended::failed(FailureCode::OverlayDownloadFailed, &error))?;
+    let job = Job {
+        model,
+        settings,
+        environment,
+        assets,
+        outputs: outputs(&task.outputs),
+        adapter: task.adapter.clone(),
+        ffmpeg: task.ffmpeg.clone(),
+        watermark: task.watermark,
+        posters_early: true,
+        hash_frames: false,
+        time_passes: false,
+    };
+    let posters = [&task.outputs.poster, &task.outputs.small_poster];
+    let mut posters_told = posters.iter().all(|poster| poster.is_none());
+    let mut told = None;
+    let mut report = |progress: Progress| {
+        let Progress { stage, frame, frames, .. } = progress;
+        // A poster that is there is complete.
+        if !posters_told && frame > 0 && posters.iter().copied().flatten().all(|poster| poster.exists()) {
+            posters_told = true;
+            tell(ChildEvent::PostersWritten);
+        }
+        let step = (stage, frame / frames.div_ceil(STEPS).max(1));
+        if told != Some(step) {
+            told = Some(step);
+            tell(ChildEvent::Progress { stage, frame, frames });
+        }
+    };
+    let manifest = run(&job, &mut report, cancel)?;
+    Ok(ChildEvent::Rendered { manifest: Box::new(manifest) })
+}
+
+fn outputs(task: &TaskOutputs) -> Outputs {
+    let dataset = task.dataset.clone().map(|path| DatasetOutput { path, views: None, splits: false });
+    Outputs {
+        video: task.video.clone(),
+        web: task.web.clone(),
+        thumb: task.thumb.clone(),
+        poster: task.poster.clone(),
+        small_poster: task.small_poster.clone(),
+        dataset,
+    }
+}
+
+fn package_video(task: &PackageTask, cancel: &AtomicBool) -> Result<ChildEvent, Ended> {
+    let plan = HlsPlan { ffmpeg: task.ffmpeg.clone(), source: task.source.clone(), out_dir: task.out_dir.clone() };
+    let package = package(&plan, cancel).map_err(JobError::from)?;
+    Ok(ChildEvent::Packaged { files: package.files })
+}
+
+fn probe(adapter: Option<&str>) -> Result<ChildEvent, Ended> {
+    let options = GpuOptions { adapter: adapter.map(str::to_owned) };
+    let gpu = Gpu::open(&options).map_err(JobError::from)?;
+    let report = gpu.report();
+    Ok(ChildEvent::Probed(AdapterFound {
+        name: report.name.clone(),
+        is_software: report.kind == AdapterKind::Software,
+    }))
+}

@@ -1,0 +1,160 @@
+//! A dataset from start to end.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use plinth_frame::{Layers, LayersSink, PixelFormat, SinkError};
+use plinth_media::{DatasetAbout, DatasetCameras, DatasetPlan, DatasetWriter};
+use plinth_render::{Picture, Renderer};
+use plinth_scene::{DatasetViews, ViewSet, build_dataset};
+use plinth_spec::RenderSettings;
+use sha2::{Digest, Sha256};
+
+use crate::failure::JobError;
+use crate::job::{DatasetOutput, Job, adapter_name, from_render, hex};
+use crate::load::{load, stop_if};
+use crate::manifest::{Manifest, ManifestFile, Timings};
+use crate::progress::{Clock, Progress, Stage};
+use crate::sink::Cancelled;
+
+/// Runs a job that makes a dataset.
+pub(crate) fn run(
+    job: &Job,
+    output: &DatasetOutput,
+    report: &mut dyn FnMut(Progress),
+    cancel: &AtomicBool,
+) -> Result<Manifest, JobError> {
+    let begin = Instant::now();
+    let stage = |stage, frame, frames| Progress { stage, frame, frames, left: None };
+    report(stage(Stage::Loading, 0, 0));
+    let views = output.views.clone().unwrap_or_else(|| views_of(&job.settings));
+    let (width, height) = size(&views);
+    let build = |model| build_dataset(model, &job.settings, job.scene_assets(), &views);
+    let ((scene, set), gpu) = load(job, width.max(height), build, cancel)?;
+    let load_secs = begin.elapsed().as_secs_f64();
+    report(stage(Stage::Preparing, 0, 0));
+    let mut renderer = Renderer::new(&gpu, &scene, Picture { width, height, format: PixelFormat::Rgba8 })?;
+    let prepare_secs = begin.elapsed().as_secs_f64() - load_secs;
+    let frames = scene.shots.len() as u32;
+    report(stage(Stage::Rendering, 0, frames));
+    stop_if(cancel)?;
+    let about = DatasetAbout {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        adapter: adapter_name(&gpu),
+        render_settings: job.settings.echoed(),
+        coverage: coverage(&views),
+        warnings: scene.warnings.clone(),
+    };
+    let (target, key) = (output.path.clone(), key(job, &about, &views));
+    let plan = DatasetPlan { target, key, cameras: cameras(set), splits: output.splits, about };
+    let writer = DatasetWriter::start(plan, cancel)?;
+    let missing = writer.missing().to_vec();
+    let done = frames - missing.len() as u32;
+    let clock = Clock::new(frames, done);
+    let mut sink = WatchedLayers { writer, clock, done, cancel, report, first_view: None, writing: Duration::ZERO };
+    renderer.render_layers(&scene, &missing, &mut sink).map_err(from_render)?;
+    let rendered = Instant::now();
+    let WatchedLayers { writer, report, first_view, writing, .. } = sink;
+    report(stage(Stage::Finishing, frames, frames));
+    let written = writer.finish()?;
+    let first = first_view.unwrap_or(rendered);
+    Ok(Manifest {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        adapter: adapter_name(&gpu),
+        render_settings: job.settings.echoed(),
+        frames,
+        frame_hash: None,
+        pass_millis: None,
+        files: vec![ManifestFile::from(written)],
+        warnings: scene.warnings,
+        timings: Timings {
+            load_secs,
+            prepare_secs,
+            first_frame_secs: (first - begin).as_secs_f64(),
+            render_secs: (rendered - first).as_secs_f64(),
+            write_secs: writing.as_secs_f64(),
+            finish_secs: rendered.elapsed().as_secs_f64(),
+            total_secs: begin.elapsed().as_secs_f64(),
+        },
+    })
+}
+
+/// The views that settings ask for.
+fn views_of(settings: &RenderSettings) -> DatasetViews {
+    let dataset = settings.dataset();
+    let quality = dataset.quality.unwrap_or_default();
+    DatasetViews::Spread { count: quality.views(), side: quality.side(), whole_sphere: dataset.whole_sphere }
+}
+
+fn size(views: &DatasetViews) -> (u32, u32) {
+    match views {
+        DatasetViews::Spread { side, .. } => (*side, *side),
+        DatasetViews::Given { intrinsics, .. } => (intrinsics.width, intrinsics.height),
+    }
+}
+
+fn coverage(views: &DatasetViews) -> &'static str {
+    match views {
+        DatasetViews::Spread { whole_sphere: false, .. } => "hemisphere",
+        DatasetViews::Spread { whole_sphere: true, .. } => "sphere",
+        DatasetViews::Given { .. } => "given",
+    }
+}
+
+fn cameras(set: ViewSet) -> DatasetCameras {
+    let lens = set.intrinsics;
+    DatasetCameras {
+        width: lens.width,
+        height: lens.height,
+        focal: (lens.fl_x, lens.fl_y),
+        principal_point: (lens.cx, lens.cy),
+        world_from_camera: set.world_from_camera,
+        depth_near: set.depth_near,
+        depth_far: set.depth_far,
+        world_from_model: set.world_from_model,
+        reach: set.bounds.0.abs().max(set.bounds.1.abs()).max_element(),
+    }
+}
+
+/// Everything that decides what the views look like.
+fn key(job: &Job, about: &DatasetAbout, views: &DatasetViews) -> String {
+    let mut hash = Sha256::new();
+    hash.update(Sha256::digest(&job.model));
+    for words in [&about.version, &about.adapter, &about.render_settings.to_string(), &format!("{views:?}")] {
+        hash.update(Sha256::digest(words));
+    }
+    if let Some(environment) = &job.environment {
+        hash.update(environment.width.to_le_bytes());
+        for pixel in &environment.pixels {
+            hash.update(pixel.map(f32::to_le_bytes).as_flattened());
+        }
+    }
+    hex(hash)
+}
+
+/// Hands views to the files and tells how far they are.
+struct WatchedLayers<'a> {
+    writer: DatasetWriter<'a>,
+    clock: Clock,
+    done: u32,
+    cancel: &'a AtomicBool,
+    report: &'a mut dyn FnMut(Progress),
+    first_view: Option<Instant>,
+    /// Time spent waiting for the writer.
+    writing: Duration,
+}
+
+impl LayersSink for WatchedLayers<'_> {
+    fn layers(&mut self, layers: Layers) -> Result<(), SinkError> {
+        if self.cancel.load(Ordering::Relaxed) {
+            return Err(SinkError(Box::new(Cancelled)));
+        }
+        self.first_view.get_or_insert_with(Instant::now);
+        let begin = Instant::now();
+        self.writer.layers(layers)?;
+        self.writing += begin.elapsed();
+        self.done += 1;
+        (self.report)(self.clock.tick(self.done));
+        Ok(())
+    }
+}

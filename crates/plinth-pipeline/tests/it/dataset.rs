@@ -1,0 +1,188 @@
+//! Datasets, judged from outside: by a script that shares nothing with the program.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use plinth_pipeline::{DatasetOutput, Job, JobError, Outputs, Stage, read_cameras, run};
+use plinth_scene::DatasetViews;
+use plinth_spec::RenderSettings;
+use plinth_spec::settings::ParseOptions;
+use serde_json::json;
+
+use crate::shapes;
+
+fn job(model: Vec<u8>, path: PathBuf, views: DatasetViews) -> Job {
+    let settings = RenderSettings::from_json(&json!({"output": "dataset"}), ParseOptions::default()).unwrap();
+    Job {
+        model,
+        settings,
+        environment: None,
+        assets: BTreeMap::new(),
+        outputs: Outputs {
+            dataset: Some(DatasetOutput { path, views: Some(views), splits: false }),
+            ..Outputs::default()
+        },
+        adapter: None,
+        posters_early: false,
+        watermark: false,
+        ffmpeg: PathBuf::from("ffmpeg"),
+        hash_frames: false,
+        time_passes: false,
+    }
+}
+
+fn spread(count: u32, side: u32, whole_sphere: bool) -> DatasetViews {
+    DatasetViews::Spread { count, side, whole_sphere }
+}
+
+/// Runs the script; panics with its words where it finds a fault.
+fn check(set: &Path, flags: &[&str]) {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/check_dataset.py");
+    let done = Command::new("python3").arg(script).arg(set).args(flags).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(done.status.success(), "{said}(python3 needs numpy and pillow: scripts/setup.sh installs them)");
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+fn quietly(job: &Job) -> Result<plinth_pipeline::Manifest, JobError> {
+    run(job, &mut |_| {}, &AtomicBool::new(false))
+}
+
+#[test]
+fn views_of_a_sphere_lie_on_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = folder.path().join("set.zip");
+    let manifest = quietly(&job(shapes::sphere(), set.clone(), spread(24, 160, false))).unwrap();
+    assert_eq!((manifest.frames, manifest.files[0].kind.as_str(), manifest.files[0].width), (24, "dataset", 160));
+    assert_eq!(manifest.files[0].bytes, std::fs::metadata(&set).unwrap().len());
+    assert_eq!(names(folder.path()), ["set.zip"]);
+    check(&set, &["--shape", "sphere", "--views", "24", "--side", "160", "--points", "100000"]);
+}
+
+#[test]
+fn views_of_a_torus_from_all_sides_lie_on_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let set = folder.path().join("set.zip");
+    quietly(&job(shapes::torus(), set.clone(), spread(26, 160, true))).unwrap();
+    check(&set, &["--shape", "torus", "--views", "26"]);
+}
+
+#[test]
+fn views_of_a_box_by_cameras_of_ones_own_lie_on_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let frames: Vec<_> = (0..5)
+        .map(|i| {
+            let (s, c) = (f64::from(i) * 1.3).sin_cos();
+            // On a circle of radius 4 in a plane that leans by 30°, looking at a point beside the middle.
+            let back = [c, s * 0.75_f64.sqrt(), s * 0.5];
+            let right = [-s, c * 0.75_f64.sqrt(), c * 0.5];
+            let up = [0.0, -0.5, 0.75_f64.sqrt()];
+            let row = |k: usize| json!([right[k], up[k], back[k], 4.0 * back[k] + 0.1]);
+            json!({"file_path": "unused", "transform_matrix": [row(0), row(1), row(2), [0, 0, 0, 1]]})
+        })
+        .collect();
+    let cameras = json!({"w": 161, "h": 121, "fl_x": 190, "fl_y": 185, "cx": 83.5, "cy": 57.25, "frames": frames});
+    let asked = folder.path().join("cameras.json");
+    std::fs::write(&asked, cameras.to_string()).unwrap();
+    let set = folder.path().join("set");
+    let mut job = job(shapes::cuboid(), set.clone(), read_cameras(&cameras.to_string(), 800).unwrap());
+    if let Some(dataset) = &mut job.outputs.dataset {
+        dataset.splits = true;
+    }
+    quietly(&job).unwrap();
+    check(&set, &["--shape", "box", "--cameras", asked.to_str().unwrap()]);
+    let frames = |name: &str| -> Vec<String> {
+        let text = std::fs::read_to_string(set.join(format!("transforms_{name}.json"))).unwrap();
+        let file: serde_json::Value = serde_json::from_str(&text).unwrap();
+        file["frames"].as_array().unwrap().iter().map(|f| f["file_path"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(frames("train"), ["images/0001", "images/0002", "images/0003"]);
+    assert_eq!((frames("test"), frames("val")), (vec!["images/0000".to_owned()], vec!["images/0004".to_owned()]));
+}
+
+#[test]
+fn the_same_job_gives_the_same_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let sets = ["a.zip", "b.zip"].map(|name| {
+        let set = folder.path().join(name);
+        quietly(&job(shapes::cuboid(), set.clone(), spread(3, 48, false))).unwrap();
+        std::fs::read(set).unwrap()
+    });
+    assert!(sets[0] == sets[1]);
+}
+
+#[test]
+fn a_cancelled_dataset_leaves_nothing_whatever_it_was_doing() {
+    let moments = [
+        (Stage::Loading, 0),
+        (Stage::Preparing, 0),
+        (Stage::Rendering, 0),
+        (Stage::Rendering, 2),
+        (Stage::Finishing, 3),
+    ];
+    for moment in moments {
+        let folder = tempfile::tempdir().unwrap();
+        let cancel = AtomicBool::new(false);
+        let mut watch = |p: plinth_pipeline::Progress| {
+            cancel.fetch_or((p.stage, p.frame) == moment, Ordering::Relaxed);
+        };
+        let job = job(shapes::cuboid(), folder.path().join("set.zip"), spread(3, 48, false));
+        let error = run(&job, &mut watch, &cancel).unwrap_err();
+        assert!(matches!(error, JobError::Cancelled), "{moment:?}: {error}");
+        assert!(names(folder.path()).is_empty(), "{moment:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_leaves_everything_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let full = folder.path().join("full");
+    std::fs::create_dir(&full).unwrap();
+    std::fs::write(full.join("notes.txt"), b"somebody's own").unwrap();
+    let error = quietly(&job(shapes::cuboid(), full.clone(), spread(2, 48, false))).unwrap_err().to_string();
+    assert!(error.contains("is not empty"), "{error}");
+    // All look down: from below the model, from far above it, and from above.
+    let at_height = |height: f64| {
+        let matrix = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, height], [0.0, 0.0, 0.0, 1.0]];
+        let frames = json!([{"transform_matrix": matrix}]);
+        let cameras = json!({"camera_angle_x": 0.7, "w": 32, "h": 32, "frames": frames});
+        let set = folder.path().join("set.zip");
+        quietly(&job(shapes::cuboid(), set, read_cameras(&cameras.to_string(), 32).unwrap()))
+    };
+    let refused = |height: f64| at_height(height).unwrap_err().to_string();
+    assert!(refused(-9.0).contains("behind every camera"), "{}", refused(-9.0));
+    assert!(refused(90.0).contains("at most 65.535"), "{}", refused(90.0));
+    at_height(9.0).unwrap();
+    std::fs::remove_file(folder.path().join("set.zip")).unwrap();
+    assert_eq!((names(folder.path()), names(&full)), (vec!["full".to_owned()], vec!["notes.txt".to_owned()]));
+}
+
+#[test]
+fn views_that_are_asked_for_by_name_have_their_number() {
+    // The set is stopped before its first view is drawn.
+    for (name, views) in [("100x800", 100), ("196x1024", 196), ("400x2048", 400)] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut job = job(shapes::cuboid(), folder.path().join("set.zip"), spread(1, 1, false));
+        let settings = json!({"output": "dataset", "datasetQuality": name, "shadows": false});
+        job.settings = RenderSettings::from_json(&settings, ParseOptions::default()).unwrap();
+        if let Some(dataset) = &mut job.outputs.dataset {
+            dataset.views = None;
+        }
+        let cancel = AtomicBool::new(false);
+        let mut told = 0;
+        let mut watch = |p: plinth_pipeline::Progress| {
+            told = p.frames;
+            cancel.fetch_or(p.stage == Stage::Rendering, Ordering::Relaxed);
+        };
+        let error = run(&job, &mut watch, &cancel).unwrap_err();
+        assert!(matches!(error, JobError::Cancelled) && told == views, "{name}: {told} {error}");
+    }
+}

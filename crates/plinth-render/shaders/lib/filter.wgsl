@@ -1,0 +1,58 @@
+// The looks of a finished picture. Colours are linear, display-referred, straight; each keeps black black unless it says
+// otherwise.
+
+// Rec.709 luminance as seen: lightness is judged after the transfer function.
+fn grey(c: vec3<f32>) -> vec3<f32> {
+    return vec3(luminance(c));
+}
+
+// A tint whose strongest channel stays, so that nothing is cut off at white and no hue turns there.
+fn tinted(c: vec3<f32>, tint: vec3<f32>) -> vec3<f32> {
+    return c * tint / max(tint.r, max(tint.g, tint.b));
+}
+
+// Contrast about middle grey, in encoded values: 1 leaves it.
+fn contrasted(c: vec3<f32>, slope: f32) -> vec3<f32> {
+    let e = srgb_from_linear(c);
+    let s = e * e * (3.0 - 2.0 * e);
+    return linear_from_srgb(mix(e, s, slope - 1.0));
+}
+
+#ifdef SEPIA
+fn filtered(c: vec3<f32>) -> vec3<f32> {
+    return mix(c, tinted(grey(c), vec3(1.0, 0.86, 0.64)), 0.92);
+}
+#endif
+#ifdef BW
+fn filtered(c: vec3<f32>) -> vec3<f32> {
+    return grey(c);
+}
+#endif
+#ifdef VIVID
+fn filtered(c: vec3<f32>) -> vec3<f32> {
+    let strong = max(mix(grey(c), c, 1.4), vec3(0.0));
+    return contrasted(strong, 1.25);
+}
+#endif
+#ifdef WARM
+fn filtered(c: vec3<f32>) -> vec3<f32> {
+    return tinted(c, vec3(1.0, 0.93, 0.76));
+}
+#endif
+#ifdef COOL
+fn filtered(c: vec3<f32>) -> vec3<f32> {
+    return tinted(c, vec3(0.8, 0.92, 1.0));
+}
+#endif
+#ifdef FADED
+// Blacks are lifted, as on an old print.
+fn filtered(c: vec3<f32>) -> vec3<f32> {
+    let e = srgb_from_linear(mix(grey(c), c, 0.7));
+    return linear_from_srgb(0.1 + 0.85 * e);
+}
+#endif
+#ifdef NOIR
+fn filtered(c: vec3<f32>) -> vec3<f32> {
+    return contrasted(contrasted(grey(c) * 0.85, 1.9), 1.6);
+}
+#endif

@@ -1,0 +1,56 @@
+// The glow around what shines: light beyond what the picture can show, spread by a chain of halves down and up again
+// (Jimenez 2014, "Next Generation Post Processing in Call of Duty: Advanced Warfare").
+//
+// BRIGHT: half of the radiance, without what does not shine. HALVE: half of the level above. WIDEN: the level below,
+// to be added to what is here.
+#import types/frame.wgsl
+#import lib/color.wgsl
+#import lib/full_screen.wgsl
+
+@group(1) @binding(0) var source: texture_2d<f32>;
+
+@vertex
+fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
+    return corner_out(i);
+}
+
+#ifdef BRIGHT
+// Luminance from which a surface begins to shine, and from which all of it does.
+const DIM: f32 = 0.9;
+const SHINING: f32 = 2.0;
+// Sparks of single pixels would flicker.
+const BRIGHTEST: f32 = 16.0;
+
+@fragment
+fn fs(v: CornerOut) -> @location(0) vec4<f32> {
+    let c = textureSampleLevel(source, linear_sampler, v.uv, 0.0).rgb;
+    let y = luminance(c);
+    let kept = smoothstep(DIM, SHINING, y) * min(1.0, BRIGHTEST / max(y, 1e-4));
+    return vec4(c * kept, 0.0);
+}
+#endif
+
+#ifdef HALVE
+#import lib/halve.wgsl
+
+@fragment
+fn fs(v: CornerOut) -> @location(0) vec4<f32> {
+    return halved(source, v.uv);
+}
+#endif
+
+#ifdef WIDEN
+// Nine taps of a tent.
+@fragment
+fn fs(v: CornerOut) -> @location(0) vec4<f32> {
+    let texel = 1.0 / vec2<f32>(textureDimensions(source));
+    var sum = vec4(0.0);
+    for (var y = -1; y <= 1; y++) {
+        for (var x = -1; x <= 1; x++) {
+            let weight = f32((2 - abs(x)) * (2 - abs(y))) / 16.0;
+            sum += textureSampleLevel(source, linear_sampler, v.uv + vec2(f32(x), f32(y)) * texel, 0.0) * weight;
+        }
+    }
+    return sum;
+}
+#endif

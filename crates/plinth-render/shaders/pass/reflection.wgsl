@@ -1,0 +1,86 @@
+// The model in the floor as in a mirror that loses light and sharpness with the distance behind it.
+//
+// CATCH: the mirrored picture with its height above the floor, for the pyramid. Otherwise: into the picture, the right
+// way round.
+#import types/frame.wgsl
+#import lib/full_screen.wgsl
+
+struct Reflection {
+    // What height and its divisor are made of, from clip space.
+    height_from_clip: vec4<f32>,
+    divisor_from_clip: vec4<f32>,
+    // x: strength; y: height at which it has faded to 1/e; z: radius of blur in pixels per unit of height; w: height of
+    // the floor.
+    look: vec4<f32>,
+    // x: column of the picture, relative to what is drawn of it, at which the mirrored picture ends; y: the row at which
+    // it begins.
+    place: vec4<f32>,
+}
+
+@group(1) @binding(0) var<uniform> reflection: Reflection;
+@group(1) @binding(1) var source: texture_2d<f32>;
+
+#ifdef CATCH
+#ifdef MULTISAMPLED
+@group(1) @binding(2) var depth_map: texture_depth_multisampled_2d;
+#else
+@group(1) @binding(2) var depth_map: texture_depth_2d;
+#endif
+
+override SAMPLES: u32 = 4u;
+
+struct Caught {
+    @location(0) color: vec4<f32>,
+    // Above the floor, times the coverage.
+    @location(1) height: f32,
+}
+
+@vertex
+fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
+    return corner_out(i);
+}
+
+@fragment
+fn fs(v: CornerOut) -> Caught {
+    let pixel = vec2<i32>(v.clip.xy);
+    var depth = textureLoad(depth_map, pixel, 0);
+#ifdef MULTISAMPLED
+    for (var i = 1; i < i32(SAMPLES); i++) {
+        depth = min(depth, textureLoad(depth_map, pixel, i));
+    }
+#endif
+    let color = textureLoad(source, pixel, 0);
+    let clip = vec4(v.uv * vec2(2.0, -2.0) + vec2(-1.0, 1.0), depth, 1.0);
+    let world_y = dot(reflection.height_from_clip, clip) / dot(reflection.divisor_from_clip, clip);
+    let height = select(max(world_y - reflection.look.w, 0.0), 0.0, depth >= 1.0);
+    let kept = reflection.look.x * exp(-height / reflection.look.y);
+    return Caught(color * kept, height * color.a * kept);
+}
+#else
+@group(1) @binding(2) var heights: texture_2d<f32>;
+
+@vertex
+fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
+    return vec4(full_screen_corner(i), 0.0, 1.0);
+}
+
+// Level at which the height is asked for: what blurs into a pixel comes from around it.
+const AROUND: f32 = 2.0;
+
+@fragment
+fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
+    let uv = vec2(reflection.place.x - at.x, at.y - reflection.place.y) / vec2<f32>(textureDimensions(source));
+    let weight = textureSampleLevel(source, linear_sampler, uv, AROUND).a;
+    let height = textureSampleLevel(heights, linear_sampler, uv, AROUND).r / max(weight, 1e-4);
+    let radius = reflection.look.z * height;
+    let level = log2(max(radius, 1.0));
+    // Four taps hide the squares of the levels.
+    let texel = exp2(level) * 0.5 / vec2<f32>(textureDimensions(source));
+    var sum = vec4(0.0);
+    for (var i = 0; i < 4; i++) {
+        let corner = vec2(f32(i & 1) * 2.0 - 1.0, f32(i >> 1u) * 2.0 - 1.0);
+        sum += textureSampleLevel(source, linear_sampler, uv + corner * texel * select(0.0, 1.0, level > 0.0), level);
+    }
+    return sum * 0.25;
+}
+#endif

@@ -1,0 +1,63 @@
+// Vertices of passes that only ask where surfaces are. FACING: they carry their normal and distance; CUT: also what the
+// alpha of a material with holes is made of.
+#ifdef CUT
+#import types/material.wgsl
+#endif
+
+struct PosedIn {
+    @location(0) position: vec3<f32>,
+#ifdef FACING
+    @location(1) normal: vec4<f32>,
+#endif
+#ifdef CUT
+    @location(3) uv0: vec2<f32>,
+    @location(4) uv1: vec2<f32>,
+    @location(5) color: vec4<f32>,
+#endif
+}
+
+struct PosedOut {
+    @builtin(position) clip: vec4<f32>,
+#ifdef NUMBERED
+    // The number of the batch's first triangle.
+    @location(0) @interpolate(flat) first_triangle: u32,
+#endif
+#ifdef FACING
+    @location(1) normal: vec3<f32>,
+    // Along the camera's axis.
+    @location(2) distance: f32,
+#endif
+#ifdef CUT
+    @location(3) uv0: vec2<f32>,
+    @location(4) uv1: vec2<f32>,
+    @location(5) color: vec4<f32>,
+#endif
+}
+
+fn posed(in: PosedIn, clip_from_world: mat4x4<f32>) -> PosedOut {
+    let world = grown(in.position);
+    var out: PosedOut;
+    out.clip = clip_from_world * vec4(world, 1.0);
+#ifdef FACING
+    out.normal = in.normal.xyz;
+    out.distance = dot(world - frame.camera.xyz, frame.camera_axis.xyz);
+#endif
+#ifdef CUT
+    out.uv0 = in.uv0;
+    out.uv1 = in.uv1;
+    out.color = in.color;
+#endif
+    return out;
+}
+
+#ifdef CUT
+//{material textures}
+
+fn cut_alpha(v: PosedOut) -> f32 {
+    return tex_base_color(v.uv0, v.uv1).a * material.base_color.a * v.color.a;
+}
+
+fn alpha_cutoff() -> f32 {
+    return material.emissive.w;
+}
+#endif

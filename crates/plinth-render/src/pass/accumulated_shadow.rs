@@ -1,0 +1,127 @@
+//! The key light's shadow on the floor as the mean of many, each from another point of the lamp.
+
+use glam::{Mat4, Vec3};
+use plinth_scene::KeyLight;
+
+use super::shadow_map::{depth_texture, key_view};
+use super::{cleared, kept};
+use crate::RenderError;
+use crate::bindings;
+use crate::gpu::Gpu;
+use crate::gpu_types::Frame;
+use crate::pipelines::{ADDED, FullScreen, FullScreenTarget, full_screen};
+use crate::recorder::Recorder;
+use crate::upload::geometry::filled;
+
+/// Points of the lamp.
+const POINTS: usize = 64;
+/// Side of the map that each point sees, in texels.
+const MAP_SIDE: u32 = 640;
+/// Holds sums of many small shares.
+const SUM_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R16Float;
+
+/// Sums up shadows.
+pub(crate) struct AccumulatedShadow {
+    /// What is seen from the point that is being looked at.
+    pub(crate) map: wgpu::TextureView,
+    /// The share of the lamp that is hidden, per texel of the floor.
+    pub(crate) sum: wgpu::TextureView,
+    points: Vec<Point>,
+    pipeline: wgpu::RenderPipeline,
+    group: wgpu::BindGroup,
+}
+
+/// A point of the lamp.
+struct Point {
+    clip_from_world: Mat4,
+    buffer: wgpu::Buffer,
+    /// Group 0 with this point's view in place of the key light's.
+    frame: wgpu::BindGroup,
+}
+
+/// The lamp and what it shines on.
+pub(crate) struct Lamp<'a> {
+    pub(crate) key: &'a KeyLight,
+    /// Its radius as a share of its distance.
+    pub(crate) size: f32,
+    /// A sphere around the model.
+    pub(crate) center: Vec3,
+    pub(crate) radius: f32,
+}
+
+impl AccumulatedShadow {
+    /// `frame_group` makes group 0 of a buffer; `floor` is the floor's uniform.
+    pub(crate) fn new(
+        gpu: &Gpu,
+        frame_layout: &wgpu::BindGroupLayout,
+        lamp: &Lamp<'_>,
+        floor: &wgpu::Buffer,
+        side: u32,
+        frame_group: &dyn Fn(&wgpu::Buffer) -> wgpu::BindGroup,
+    ) -> Result<Self, RenderError> {
+        let map = depth_texture(gpu, MAP_SIDE);
+        let sum = super::floor::plane(gpu, side, SUM_FORMAT, wgpu::TextureUsages::RENDER_ATTACHMENT)
+            .create_view(&wgpu::TextureViewDescriptor::default());
+        let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+        let points = (0..POINTS)
+            .map(|i| {
+                let buffer = filled(gpu, "frame", bytemuck::bytes_of(&Frame::default()), usage)?;
+                let key = KeyLight { position: place(lamp, i), ..*lamp.key };
+                let clip_from_world = key_view(&key, lamp.center, lamp.radius).clip_from_world;
+                Ok(Point { clip_from_world, frame: frame_group(&buffer), buffer })
+            })
+            .collect::<Result<Vec<_>, RenderError>>()?;
+        let layout = bindings::layout(
+            &gpu.device,
+            "accumulate",
+            &[bindings::uniform(0), bindings::texture(1, wgpu::TextureSampleType::Depth)],
+        );
+        let pipeline = full_screen(
+            gpu,
+            &FullScreen {
+                label: "accumulate",
+                path: "pass/accumulate.wgsl",
+                defines: &[],
+                constants: &[("SHARE", 1.0 / POINTS as f64)],
+                groups: &[frame_layout, &layout],
+                target: FullScreenTarget { colors: &[SUM_FORMAT], blend: Some(ADDED), ..Default::default() },
+            },
+        )?;
+        let resources = [floor.as_entire_binding(), bindings::view(&map)];
+        let group = bindings::group(&gpu.device, "accumulate", &layout, &resources);
+        Ok(Self { map, sum, points, pipeline, group })
+    }
+
+    /// Hands the frame's values to all points.
+    pub(crate) fn update(&self, gpu: &Gpu, frame: &Frame) {
+        for point in &self.points {
+            let own = Frame { key_clip_from_world: point.clip_from_world.to_cols_array_2d(), ..*frame };
+            gpu.queue.write_buffer(&point.buffer, 0, bytemuck::bytes_of(&own));
+        }
+    }
+
+    /// Group 0 of each point's view.
+    pub(crate) fn views(&self) -> impl Iterator<Item = &wgpu::BindGroup> {
+        self.points.iter().map(|point| &point.frame)
+    }
+
+    /// Adds the shadow that the map shows.
+    pub(crate) fn add(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, is_first: bool) {
+        let target = if is_first { cleared(&self.sum) } else { kept(&self.sum) };
+        let mut pass = recorder.pass("accumulate", frame, &[target], None);
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(1, &self.group, &[]);
+        pass.draw(0..3, 0..1);
+    }
+}
+
+/// Points spread evenly over the lamp's disc (Vogel 1979).
+fn place(lamp: &Lamp<'_>, i: usize) -> Vec3 {
+    const GOLDEN_ANGLE: f32 = 2.399_963_2;
+    let axis = lamp.key.target - lamp.key.position;
+    let distance = axis.length().max(1e-3);
+    let (right, up) = (axis / distance).any_orthonormal_pair();
+    let r = lamp.size * distance * ((i as f32 + 0.5) / POINTS as f32).sqrt();
+    let (sin, cos) = (GOLDEN_ANGLE * i as f32).sin_cos();
+    lamp.key.position + right * (r * cos) + up * (r * sin)
+}

@@ -1,0 +1,98 @@
+//! The glow around what shines.
+
+use plinth_frame::Region;
+
+use crate::RenderError;
+use crate::bindings;
+use crate::gpu::Gpu;
+use crate::pass::{cleared, kept};
+use crate::pipelines::{ADDED, FullScreen, FullScreenTarget, full_screen};
+use crate::recorder::Recorder;
+use crate::targets::texture;
+
+use super::PICTURE_FORMAT;
+
+/// Halves of the picture that light is spread over.
+const LEVELS: u32 = 7;
+
+/// Spreads the light of what shines.
+pub(crate) struct Bloom {
+    bright: Step,
+    down: Vec<Step>,
+    up: Vec<Step>,
+    levels: Vec<wgpu::TextureView>,
+}
+
+/// One draw from one level to another.
+struct Step {
+    pipeline: wgpu::RenderPipeline,
+    group: wgpu::BindGroup,
+}
+
+impl Bloom {
+    pub(crate) fn new(
+        gpu: &Gpu,
+        frame_layout: &wgpu::BindGroupLayout,
+        region: Region,
+        radiance: &wgpu::TextureView,
+    ) -> Result<Self, RenderError> {
+        let half = Region::whole(region.width.div_ceil(2), region.height.div_ceil(2));
+        let count = LEVELS.min(half.width.min(half.height).max(2).ilog2()).max(1);
+        let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
+        let chain = texture(gpu, half, 1, PICTURE_FORMAT, usage, count);
+        let levels: Vec<_> = (0..count)
+            .map(|level| {
+                chain.create_view(&wgpu::TextureViewDescriptor {
+                    base_mip_level: level,
+                    mip_level_count: Some(1),
+                    ..Default::default()
+                })
+            })
+            .collect();
+        let layout = bindings::layout(&gpu.device, "bloom", &[bindings::texture(0, bindings::FILTERED)]);
+        let step = |define: &str, blend: Option<wgpu::BlendState>, source: &wgpu::TextureView| {
+            let pipeline = full_screen(
+                gpu,
+                &FullScreen {
+                    label: "bloom",
+                    path: "pass/bloom.wgsl",
+                    defines: &[define],
+                    constants: &[],
+                    groups: &[frame_layout, &layout],
+                    target: FullScreenTarget { colors: &[PICTURE_FORMAT], blend, ..Default::default() },
+                },
+            )?;
+            let group = bindings::group(&gpu.device, "bloom", &layout, &[bindings::view(source)]);
+            Ok::<_, RenderError>(Step { pipeline, group })
+        };
+        let last = levels.len() - 1;
+        Ok(Self {
+            bright: step("BRIGHT", None, radiance)?,
+            down: levels[..last].iter().map(|level| step("HALVE", None, level)).collect::<Result<_, _>>()?,
+            up: levels[1..].iter().map(|level| step("WIDEN", Some(ADDED), level)).collect::<Result<_, _>>()?,
+            levels,
+        })
+    }
+
+    /// The glow, half the size of the picture, and the factor that makes the sum over all widths their mean: no more
+    /// light is spread than shines.
+    pub(crate) fn result(&self) -> (&wgpu::TextureView, f32) {
+        (&self.levels[0], 1.0 / self.levels.len() as f32)
+    }
+
+    pub(crate) fn run(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
+        let mut draw = |step: &Step, target| {
+            let mut pass = recorder.pass("bloom", frame, &[target], None);
+            pass.set_pipeline(&step.pipeline);
+            pass.set_bind_group(1, &step.group, &[]);
+            pass.draw(0..3, 0..1);
+        };
+        draw(&self.bright, cleared(&self.levels[0]));
+        for (step, target) in self.down.iter().zip(&self.levels[1..]) {
+            draw(step, cleared(target));
+        }
+        for (step, target) in self.up.iter().zip(&self.levels).rev() {
+            draw(step, kept(target));
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! The model in a mirroring floor: seen by a camera below it, drawn like any other picture, and put upside down.
+//!
+//! A mirror image turns left into right. The mirrored camera is kept a proper one, so that all passes work as they are;
+//! its picture is read from right to left instead.
+
+use glam::{Mat4, Vec3};
+use plinth_frame::Region;
+use plinth_scene::{Camera, ReflectorLook, Shot};
+
+use super::cleared;
+use super::composite::{Composite, CompositeInto};
+use super::pyramid::Pyramid;
+use crate::RenderError;
+use crate::bindings;
+use crate::frame_uniform::{FrameBase, frame_uniform, pixels_per_unit};
+use crate::gpu::Gpu;
+use crate::gpu_types;
+use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
+use crate::recorder::Recorder;
+use crate::renderer::Picture;
+use crate::targets::{BEHIND_FORMAT, DISTANCE_FORMAT, TargetLook, texture};
+use crate::upload::geometry::filled;
+use crate::view::View;
+
+/// Radius of blur at `reflectorDepthBlur` 1, in world units per unit of height.
+const BLUR: f32 = 0.02;
+
+/// Draws the mirror image.
+pub(crate) struct Reflection {
+    /// What the mirrored camera sees.
+    pub(crate) view: View,
+    composite: Composite,
+    look: ReflectorLook,
+    /// The part of the picture that is drawn, and the picture's width.
+    drawn: (Region, u32),
+    uniform: wgpu::Buffer,
+    catch: (wgpu::RenderPipeline, wgpu::BindGroup),
+    pyramid: Pyramid,
+    put: (wgpu::RenderPipeline, wgpu::BindGroup),
+}
+
+impl Reflection {
+    /// `view` is the mirrored camera's, `look` that of the picture the image is put into.
+    pub(crate) fn new(
+        gpu: &Gpu,
+        frame_layout: &wgpu::BindGroupLayout,
+        view: View,
+        reflector: ReflectorLook,
+        (look, picture): (&TargetLook, Picture),
+    ) -> Result<Self, RenderError> {
+        let clear = CompositeInto::Picture(wgpu::Color::TRANSPARENT);
+        let composite = Composite::new(gpu, frame_layout, &view.look, &view.targets, clear)?;
+        let part = view.look.region;
+        let mips = part.width.max(part.height).ilog2().clamp(1, 7);
+        let readable = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
+        let level = |format| texture(gpu, part, 1, format, readable, mips);
+        let (color, height) = (level(BEHIND_FORMAT), level(DISTANCE_FORMAT));
+        let pyramid = Pyramid::new(gpu, frame_layout, [&color, &height])?;
+        let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+        let uniform = filled(gpu, "reflection", bytemuck::bytes_of(&gpu_types::Reflection::default()), usage)?;
+        let catch = catch(gpu, frame_layout, &view, &uniform)?;
+        let put = put(gpu, frame_layout, &pyramid, &uniform, look.picture_format)?;
+        Ok(Self { view, composite, look: reflector, drawn: (look.region, picture.width), uniform, catch, pyramid, put })
+    }
+
+    /// Hands over the values of the next frame.
+    pub(crate) fn update(&mut self, gpu: &Gpu, base: &FrameBase<'_>, shot: &Shot) {
+        let floor = base.scene.floor_height;
+        let part = self.view.look.region;
+        let mirrored = Shot { camera: mirrored_camera(&shot.camera, floor), ..shot.clone() };
+        let own = FrameBase { region: part, model_region: part, ..*base };
+        let frame = frame_uniform(&own, &mirrored);
+        self.view.update(gpu, &frame);
+        let world_from_clip = self.view.clip_from_world.inverse();
+        let (drawn, width) = self.drawn;
+        let distance = shot.camera.position.distance((base.scene.bounds.0 + base.scene.bounds.1) * 0.5).max(1e-3);
+        let blur = BLUR * self.look.depth_blur * pixels_per_unit(&shot.camera, base.height) / distance;
+        let uniform = gpu_types::Reflection {
+            height_from_clip: world_from_clip.row(1).to_array(),
+            divisor_from_clip: world_from_clip.row(3).to_array(),
+            look: [self.look.mix, self.look.fade, blur, floor],
+            place: [width as f32 - part.x as f32 - drawn.x as f32, part.y as f32 - drawn.y as f32, 0.0, 0.0],
+        };
+        gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(&uniform));
+    }
+
+    /// From the surfaces that the mirrored camera sees to an image with its blurs. `layered` is the part in which
+    /// layered surfaces were drawn.
+    pub(crate) fn finish(&self, recorder: &mut Recorder<'_>, layered: Option<Region>) {
+        let frame = &self.view.frame_group;
+        self.composite.run(recorder, frame, (None, None, None), layered, &self.view.targets.finished_view);
+        let colors = self.pyramid.levels[0].each_ref().map(cleared);
+        {
+            let mut pass = recorder.pass("reflection", frame, &colors, None);
+            pass.set_pipeline(&self.catch.0);
+            pass.set_bind_group(1, &self.catch.1, &[]);
+            pass.draw(0..3, 0..1);
+        }
+        self.pyramid.fill(recorder, frame, "reflection");
+    }
+
+    /// Puts the image over what is behind the model.
+    pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>) {
+        let (drawn, width) = self.drawn;
+        let part = self.view.look.region;
+        // Where the image is, read from right to left; blur reaches no farther than the drawn region.
+        let left = (width - part.x - part.width).max(drawn.x) - drawn.x;
+        let right = (width - part.x).min(drawn.x + drawn.width).saturating_sub(drawn.x);
+        let top = part.y.max(drawn.y) - drawn.y;
+        let bottom = (part.y + part.height).min(drawn.y + drawn.height).saturating_sub(drawn.y);
+        if right <= left || bottom <= top {
+            return;
+        }
+        pass.set_pipeline(&self.put.0);
+        pass.set_bind_group(1, &self.put.1, &[]);
+        pass.set_scissor_rect(left, top, right - left, bottom - top);
+        pass.draw(0..3, 0..1);
+    }
+}
+
+/// A pass and what it reads.
+type Pass = (wgpu::RenderPipeline, wgpu::BindGroup);
+
+/// From the finished mirrored picture to the first level of the pyramid.
+fn catch(
+    gpu: &Gpu,
+    frame_layout: &wgpu::BindGroupLayout,
+    view: &View,
+    uniform: &wgpu::Buffer,
+) -> Result<Pass, RenderError> {
+    let samples = view.look.samples;
+    let layout = bindings::layout(
+        &gpu.device,
+        "catch",
+        &[
+            bindings::uniform(0),
+            bindings::texture(1, bindings::UNFILTERED),
+            bindings::multisampled(2, wgpu::TextureSampleType::Depth, samples),
+        ],
+    );
+    let pipeline = full_screen(
+        gpu,
+        &FullScreen {
+            label: "catch",
+            path: "pass/reflection.wgsl",
+            defines: if samples > 1 { &["CATCH", "MULTISAMPLED"] } else { &["CATCH"] },
+            constants: &[("SAMPLES", f64::from(samples))],
+            groups: &[frame_layout, &layout],
+            target: FullScreenTarget { colors: &[BEHIND_FORMAT, DISTANCE_FORMAT], ..Default::default() },
+        },
+    )?;
+    let targets = &view.targets;
+    let resources =
+        [uniform.as_entire_binding(), bindings::view(&targets.finished_view), bindings::view(&targets.depth)];
+    Ok((pipeline, bindings::group(&gpu.device, "catch", &layout, &resources)))
+}
+
+/// From the pyramid into the picture.
+fn put(
+    gpu: &Gpu,
+    frame_layout: &wgpu::BindGroupLayout,
+    pyramid: &Pyramid,
+    uniform: &wgpu::Buffer,
+    format: wgpu::TextureFormat,
+) -> Result<Pass, RenderError> {
+    let textures = [1, 2].map(|k| bindings::texture(k, bindings::FILTERED));
+    let layout = bindings::layout(&gpu.device, "reflection", &[bindings::uniform(0), textures[0], textures[1]]);
+    let pipeline = full_screen(
+        gpu,
+        &FullScreen {
+            label: "reflection",
+            path: "pass/reflection.wgsl",
+            defines: &[],
+            constants: &[],
+            groups: &[frame_layout, &layout],
+            target: FullScreenTarget {
+                colors: &[format],
+                blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+                ..Default::default()
+            },
+        },
+    )?;
+    let [color, height] = pyramid.all.each_ref().map(bindings::view);
+    let group = bindings::group(&gpu.device, "reflection", &layout, &[uniform.as_entire_binding(), color, height]);
+    Ok((pipeline, group))
+}
+
+/// The camera that sees what a mirror at this height shows. Its picture is turned left to right.
+pub(crate) fn mirrored_camera(camera: &Camera, floor: f32) -> Camera {
+    let world_from_view = camera.view_from_world.inverse();
+    let down = |v: Vec3| Vec3::new(v.x, -v.y, v.z);
+    let position = Vec3::new(camera.position.x, 2.0 * floor - camera.position.y, camera.position.z);
+    let turned = Mat4::from_cols(
+        (-down(world_from_view.x_axis.truncate())).extend(0.0),
+        down(world_from_view.y_axis.truncate()).extend(0.0),
+        down(world_from_view.z_axis.truncate()).extend(0.0),
+        position.extend(1.0),
+    );
+    Camera { view_from_world: turned.inverse(), position, ..*camera }
+}
+
+/// A box as the mirror shows it.
+pub(crate) fn mirrored_box((min, max): (Vec3, Vec3), floor: f32) -> (Vec3, Vec3) {
+    let at = |y: f32| 2.0 * floor - y;
+    (Vec3::new(min.x, at(max.y), min.z), Vec3::new(max.x, at(min.y), max.z))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::region::clip_from_view;
+
+    #[test]
+    fn the_mirrored_camera_shows_a_point_where_the_mirror_does_but_for_left_and_right() {
+        let world_from_view = Mat4::from_translation(Vec3::new(0.6, 1.0, 4.0)) * Mat4::from_rotation_x(-0.2);
+        let camera = Camera {
+            view_from_world: world_from_view.inverse(),
+            position: Vec3::new(0.6, 1.0, 4.0),
+            fov_y: 0.6,
+            near: 0.1,
+            far: 20.0,
+        };
+        let floor = -1.0;
+        let mirrored = mirrored_camera(&camera, floor);
+        assert!((mirrored.view_from_world.determinant() - 1.0).abs() < 1e-5, "a proper camera");
+        let ndc = |camera: &Camera, p: Vec3| {
+            let clip = clip_from_view(camera, 1.5) * camera.view_from_world * p.extend(1.0);
+            (clip.x / clip.w, clip.y / clip.w)
+        };
+        let point = Vec3::new(0.3, 0.4, 0.5);
+        let image = Vec3::new(0.3, 2.0 * floor - 0.4, 0.5);
+        let (x, y) = ndc(&camera, image);
+        let (mx, my) = ndc(&mirrored, point);
+        assert!((x + mx).abs() < 1e-5 && (y - my).abs() < 1e-5, "{x} {y} {mx} {my}");
+    }
+}

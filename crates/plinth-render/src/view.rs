@@ -1,0 +1,78 @@
+//! What one camera sees: the targets of its picture, and the passes that are bound to them.
+
+use glam::Mat4;
+
+use crate::RenderError;
+use crate::gpu::Gpu;
+use crate::gpu_types;
+use crate::pass::behind::Behind;
+use crate::pass::spread::Spread;
+use crate::pass::visibility::Classify;
+use crate::renderer::Layouts;
+use crate::targets::{TargetLook, Targets};
+use crate::upload::geometry::Batch;
+
+/// One camera's picture of the model.
+pub(crate) struct View {
+    pub(crate) look: TargetLook,
+    pub(crate) targets: Targets,
+    pub(crate) classify: Classify,
+    pub(crate) spread: Option<Spread>,
+    pub(crate) behind: Option<Behind>,
+    /// The camera of the current frame.
+    pub(crate) clip_from_world: Mat4,
+    /// Group 0, and the same for passes that write the shadow maps.
+    pub(crate) frame_group: wgpu::BindGroup,
+    pub(crate) frame_group_without_maps: wgpu::BindGroup,
+    frame_buffer: wgpu::Buffer,
+}
+
+impl View {
+    /// `frame_groups` makes group 0 of a buffer, with and without shadow maps.
+    pub(crate) fn new(
+        gpu: &Gpu,
+        layouts: &Layouts,
+        look: TargetLook,
+        (batches, triangles): (&[Batch], &wgpu::Buffer),
+        frame_groups: &dyn Fn(&wgpu::Buffer) -> [wgpu::BindGroup; 2],
+    ) -> Result<Self, RenderError> {
+        let targets = Targets::new(gpu, look);
+        let classify =
+            Classify::new(gpu, &layouts.frame, &layouts.batch, &targets, look.samples, (batches, triangles))?;
+        let spread = match &targets.layered {
+            Some(_) => Some(Spread::new(gpu, &layouts.frame, &targets, look.samples, look.color_format)?),
+            None => None,
+        };
+        let behind = match (&targets.behind, &targets.layered) {
+            (Some(target), Some(layered)) => {
+                let all = (&targets, target, layered);
+                Some(Behind::new(gpu, &layouts.frame, &layouts.scene, look.samples, all)?)
+            }
+            _ => None,
+        };
+        let frame_buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("frame"),
+            size: size_of::<gpu_types::Frame>() as u64,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let [frame_group, frame_group_without_maps] = frame_groups(&frame_buffer);
+        Ok(Self {
+            look,
+            targets,
+            classify,
+            spread,
+            behind,
+            clip_from_world: Mat4::IDENTITY,
+            frame_group,
+            frame_group_without_maps,
+            frame_buffer,
+        })
+    }
+
+    /// Hands over the values of the next frame.
+    pub(crate) fn update(&mut self, gpu: &Gpu, frame: &gpu_types::Frame) {
+        self.clip_from_world = Mat4::from_cols_array_2d(&frame.clip_from_world);
+        gpu.queue.write_buffer(&self.frame_buffer, 0, bytemuck::bytes_of(frame));
+    }
+}

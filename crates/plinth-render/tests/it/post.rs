@@ -1,0 +1,280 @@
+//! What filters, glow, lens, shading and shadows do to a picture, measured.
+
+use plinth_model::Material;
+use serde_json::{Value, json};
+
+use crate::models::{ball, model, picture, scene, square, straight_on};
+
+const SIDE: u32 = 96;
+
+fn matte(r: f32, g: f32, b: f32) -> Material {
+    Material { base_color: [r, g, b, 1.0], metallic: 0.0, perceptual_roughness: 0.9, ..Material::default() }
+}
+
+fn with(extra: &Value) -> Value {
+    let mut settings = straight_on();
+    for (key, value) in extra.as_object().unwrap() {
+        settings[key] = value.clone();
+    }
+    settings
+}
+
+/// A ball that fills about half of the picture.
+fn ball_picture(material: Material, extra: &Value) -> Vec<[u8; 3]> {
+    picture(&scene(model(vec![(ball(32, 64), material, [0.0; 3], 1.0)]), &with(extra)), SIDE)
+}
+
+fn linear(byte: u8) -> f32 {
+    let c = f32::from(byte) / 255.0;
+    if c <= 0.04045 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+}
+
+fn luminance(pixel: [u8; 3]) -> f32 {
+    let [r, g, b] = pixel.map(linear);
+    0.2126 * r + 0.7152 * g + 0.0722 * b
+}
+
+fn saturation([r, g, b]: [u8; 3]) -> i32 {
+    i32::from(r.max(g).max(b)) - i32::from(r.min(g).min(b))
+}
+
+fn mean(values: impl Iterator<Item = f32>) -> f32 {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for value in values {
+        sum += value;
+        count += 1.0;
+    }
+    sum / count
+}
+
+fn middle(picture: &[[u8; 3]]) -> [u8; 3] {
+    picture[(SIDE * SIDE / 2 + SIDE / 2) as usize]
+}
+
+#[test]
+fn black_and_white_has_no_colour_and_keeps_luminance() {
+    let plain = ball_picture(matte(0.7, 0.3, 0.1), &json!({}));
+    for filter in ["bw", "noir"] {
+        let grey = ball_picture(matte(0.7, 0.3, 0.1), &json!({"filter": filter}));
+        assert!(grey.iter().all(|p| saturation(*p) == 0), "{filter}");
+        if filter == "bw" {
+            let worst = plain.iter().zip(&grey).map(|(a, b)| (luminance(*a) - luminance(*b)).abs());
+            assert!(worst.fold(0.0, f32::max) < 0.012);
+        }
+    }
+}
+
+#[test]
+fn every_filter_does_what_its_name_says() {
+    let of = |filter: &str| middle(&ball_picture(matte(0.45, 0.3, 0.25), &json!({"filter": filter})));
+    let plain = of("none");
+    let ratio = |[r, _, b]: [u8; 3]| f32::from(r) / f32::from(b).max(1.0);
+    assert!(ratio(of("warm")) > 1.1 * ratio(plain) && ratio(of("cool")) < ratio(plain) / 1.1);
+    let sepia = of("sepia");
+    assert!(sepia[0] > sepia[1] && sepia[1] > sepia[2], "{sepia:?}");
+    assert!(saturation(of("vivid")) > saturation(plain) && saturation(of("faded")) < saturation(plain));
+    let dark = |filter: &str| middle(&ball_picture(matte(0.0, 0.0, 0.0), &json!({"filter": filter})));
+    assert!(luminance(dark("faded")) > luminance(dark("none")) + 0.005, "blacks are lifted");
+}
+
+#[test]
+fn grain_differs_from_pixel_to_pixel_and_frame_to_frame_around_the_same_mean() {
+    let material = || matte(0.4, 0.4, 0.4);
+    let plain = ball_picture(material(), &json!({}));
+    let grain = ball_picture(material(), &json!({"filter": "grain"}));
+    let difference = mean(plain.iter().zip(&grain).map(|(a, b)| f32::from(b[1]) - f32::from(a[1])));
+    assert!(difference.abs() < 1.5, "{difference}");
+    let spread = mean(plain.iter().zip(&grain).map(|(a, b)| f32::from(b[1].abs_diff(a[1]))));
+    assert!((3.0..20.0).contains(&spread), "{spread}");
+    let still =
+        scene(model(vec![(square(), material(), [0.0; 3], 1.0)]), &with(&json!({"filter": "grain", "length": 0.1})));
+    assert!(!still.shots[0].same_picture(&still.shots[1]), "grain moves");
+}
+
+#[test]
+fn toon_has_few_shades_and_an_outline() {
+    // Lit from one side, so that there is a gradient to be banded.
+    let lit = json!({"spotlightIntensity": 2});
+    let shades = |extra: &Value| {
+        let picture = ball_picture(matte(0.6, 0.6, 0.6), extra);
+        let seen: Vec<u8> = picture.iter().map(|p| p[1]).collect();
+        let mut counts = vec![0_usize; 256];
+        for shade in &seen {
+            counts[usize::from(*shade)] += 1;
+        }
+        // Shades that are more than a handful of pixels.
+        (counts.iter().filter(|c| **c > 12).count(), picture)
+    };
+    let (plain, _) = shades(&lit);
+    let (toon, picture) = shades(&json!({"spotlightIntensity": 2, "filter": "toon"}));
+    assert!(toon * 3 < plain, "{toon} of {plain}");
+    let row = &picture[(SIDE * SIDE / 2) as usize..(SIDE * SIDE / 2 + SIDE) as usize];
+    let ink = row.iter().filter(|p| luminance(**p) < 0.012).count();
+    assert!((2..12).contains(&ink), "an outline on both sides: {ink}");
+}
+
+#[test]
+fn a_vignette_darkens_the_corners_and_leaves_the_middle() {
+    let plain = ball_picture(matte(0.5, 0.5, 0.5), &json!({}));
+    let dark = ball_picture(matte(0.5, 0.5, 0.5), &json!({"vignette": 0.8}));
+    assert!(luminance(dark[0]) < 0.5 * luminance(plain[0]));
+    assert!((luminance(middle(&dark)) - luminance(middle(&plain))).abs() < 0.01);
+    let stronger = ball_picture(matte(0.5, 0.5, 0.5), &json!({"vignette": 1}));
+    assert!(luminance(stronger[0]) < luminance(dark[0]));
+}
+
+#[test]
+fn only_what_shines_glows_and_the_glow_reaches_beyond_it() {
+    let shining = |strength: f32| Material { emissive: [strength; 3], ..matte(0.0, 0.0, 0.0) };
+    let small = |material: Material, extra: &Value| {
+        let parts = vec![
+            (square(), Material { unlit: true, ..matte(0.0, 0.0, 0.0) }, [0.0, 0.0, -1.0], 1.0),
+            (ball(16, 32), material, [0.0; 3], 0.15),
+        ];
+        picture(&scene(model(parts), &with(extra)), SIDE)
+    };
+    let on = json!({"bloomEnabled": true, "bloomStrength": 1.5});
+    let (plain, glow) = (small(shining(8.0), &json!({})), small(shining(8.0), &on));
+    let beside = (SIDE * SIDE / 2 + SIDE / 2 + SIDE / 8) as usize;
+    assert!(luminance(glow[beside]) > luminance(plain[beside]) + 0.01, "{:?} {:?}", plain[beside], glow[beside]);
+    // White that does not shine stays by itself, and so does all else: within 1 % of the mean.
+    let (plain, still) = (small(matte(0.8, 0.8, 0.8), &json!({})), small(matte(0.8, 0.8, 0.8), &on));
+    let (a, b) = (mean(plain.iter().map(|p| luminance(*p))), mean(still.iter().map(|p| luminance(*p))));
+    assert!((a - b).abs() < 0.01 * a, "{a} {b}");
+}
+
+#[test]
+fn depth_of_field_blurs_what_is_far_and_leaves_the_front_sharp() {
+    // A near and a far pair of squares, each with an edge in the middle of its half.
+    let wide = |shift: f32, y: f32, z: f32, material: Material| {
+        let mut p = square();
+        p.positions.iter_mut().for_each(|v| *v = [0.5 * v[0] + shift, 0.4 * v[1] + y, v[2] + z]);
+        (p, material, [0.0; 3], 1.0)
+    };
+    let unlit = |c: f32| Material { unlit: true, ..matte(c, c, c) };
+    let parts = || {
+        vec![
+            wide(-0.5, -0.5, 0.9, unlit(1.0)),
+            wide(0.5, -0.5, 0.9, unlit(0.0)),
+            wide(-0.5, 0.5, -1.1, unlit(1.0)),
+            wide(0.5, 0.5, -1.1, unlit(0.0)),
+        ]
+    };
+    let steepest = |extra: &Value, row: u32| {
+        let picture = picture(&scene(model(parts()), &with(extra)), SIDE);
+        let line = &picture[(row * SIDE) as usize..((row + 1) * SIDE) as usize];
+        (SIDE / 3..SIDE * 2 / 3)
+            .map(|x| luminance(line[x as usize]) - luminance(line[x as usize + 1]))
+            .fold(0.0, f32::max)
+    };
+    let on = json!({"dofEnabled": true, "dofStrength": 1});
+    let (near, far) = (SIDE * 7 / 10, SIDE * 4 / 10);
+    let (sharp, soft) = (steepest(&on, near), steepest(&on, far));
+    assert!(steepest(&json!({}), far) > 0.7);
+    assert!(sharp > 0.6 && soft < 0.6 * sharp, "near {sharp}, far {soft}");
+    let off = json!({"dofEnabled": true, "dofStrength": 0});
+    assert!((steepest(&off, far) - steepest(&json!({}), far)).abs() < 0.02, "strength 0 is off");
+}
+
+#[test]
+fn occlusion_darkens_crevices_and_leaves_open_places() {
+    // A ball that lies in the corner of two walls.
+    let corner = |extra: &Value| {
+        let parts = vec![
+            (square(), matte(0.7, 0.7, 0.7), [0.0, 0.0, -0.3], 1.0),
+            (ball(32, 64), matte(0.7, 0.7, 0.7), [0.0; 3], 0.3),
+        ];
+        picture(&scene(model(parts), &with(extra)), SIDE)
+    };
+    let (one, many) =
+        (corner(&json!({"n8aoEnabled": true})), corner(&json!({"n8aoEnabled": true, "n8aoIntensity": 6})));
+    // Beside the ball, and in a corner of the square.
+    let crevice = (SIDE * SIDE / 2 + SIDE / 2 + SIDE / 6) as usize;
+    let open = (SIDE * (SIDE / 2 - SIDE / 4) + SIDE / 2 - SIDE / 4) as usize;
+    assert!(luminance(many[crevice]) < 0.9 * luminance(one[crevice]), "{:?} {:?}", one[crevice], many[crevice]);
+    assert!(luminance(many[open]) > 0.9 * luminance(one[open]), "{:?} {:?}", one[open], many[open]);
+}
+
+#[test]
+fn each_way_of_making_shadows_makes_one_and_softness_softens_it() {
+    let camera = json!({
+        "effect": "keyframes", "aspect": "1:1", "length": 0.04, "bgColor": "#ffffff",
+        "keyframes": [{"pose": {"position": [0, 4, 4], "lookAt": [0, -0.5, 0], "fov": 50}}],
+    });
+    let shadow = |mode: &str, softness: f32| {
+        let mut settings = camera.clone();
+        settings["shadowMode"] = json!(mode);
+        settings["shadowSoftness"] = json!(softness);
+        picture(&scene(model(vec![(ball(32, 64), matte(0.5, 0.5, 0.5), [0.0; 3], 1.0)]), &settings), SIDE)
+    };
+    let darkness = |picture: &[[u8; 3]]| picture.iter().map(|p| 1.0 - luminance(*p)).sum::<f32>();
+    let mut without = camera.clone();
+    without["shadows"] = json!(false);
+    let bare = picture(&scene(model(vec![(ball(32, 64), matte(0.5, 0.5, 0.5), [0.0; 3], 1.0)]), &without), SIDE);
+    let mut pictures = Vec::new();
+    for mode in ["shader", "flat", "accumulated"] {
+        let (hard, soft) = (shadow(mode, 0.0), shadow(mode, 1.0));
+        assert!(darkness(&hard) > darkness(&bare) + 20.0, "{mode}");
+        let steepest =
+            |picture: &[[u8; 3]]| picture.windows(2).map(|w| luminance(w[0]) - luminance(w[1])).fold(0.0, f32::max);
+        // The model's own edge is the steepest of all: what is looked at is how many steep steps there are.
+        let steps = |picture: &[[u8; 3]]| {
+            picture.windows(2).filter(|w| (luminance(w[0]) - luminance(w[1])).abs() > 0.06).count()
+        };
+        assert!(steps(&soft) <= steps(&hard), "{mode}: {} {} {}", steps(&soft), steps(&hard), steepest(&soft));
+        pictures.push(soft);
+    }
+    assert!(pictures[0] != pictures[1] && pictures[1] != pictures[2] && pictures[0] != pictures[2]);
+}
+
+#[test]
+fn a_mirroring_floor_shows_the_model_upside_down_fading_and_without_what_is_hidden() {
+    let settings = |extra: Value| {
+        let mut settings = json!({
+            "effect": "keyframes", "aspect": "1:1", "length": 0.04, "bgColor": "#000000", "shadows": false,
+            "keyframes": [{"pose": {"position": [0, 0.6, 6], "lookAt": [0, -1, 0], "fov": 50}}],
+        });
+        for (key, value) in extra.as_object().unwrap() {
+            settings[key] = value.clone();
+        }
+        settings
+    };
+    // Red below, blue above.
+    let half = |y: f32| {
+        let mut p = square();
+        p.positions.iter_mut().for_each(|v| v[1] = 0.5 * v[1] + y);
+        p
+    };
+    let unlit = |r: f32, b: f32| Material { unlit: true, double_sided: true, ..matte(r, 0.0, b) };
+    let drawn = |extra: Value| {
+        let parts = vec![(half(-0.5), unlit(1.0, 0.0), [0.0; 3], 1.0), (half(0.5), unlit(0.0, 1.0), [0.0; 3], 1.0)];
+        picture(&scene(model(parts), &settings(extra)), SIDE)
+    };
+    let column =
+        |picture: &[[u8; 3]]| -> Vec<[u8; 3]> { (0..SIDE).map(|y| picture[(y * SIDE + SIDE / 2) as usize]).collect() };
+    let sharp = json!({"reflector": true, "reflectorMix": 1, "reflectorFade": 5, "reflectorDepthBlur": 0});
+    let mirrored = column(&drawn(sharp));
+    // Downward: blue, red, then the mirror's red and blue.
+    let mut order: Vec<char> = Vec::new();
+    for [r, _, b] in &mirrored {
+        let seen = if *r > 60 && *r > 2 * *b {
+            Some('r')
+        } else if *b > 60 && *b > 2 * *r {
+            Some('b')
+        } else {
+            None
+        };
+        if let Some(seen) = seen.filter(|seen| order.last() != Some(seen)) {
+            order.push(seen);
+        }
+    }
+    assert_eq!(order, ['b', 'r', 'b'], "{mirrored:?}");
+    let light =
+        |picture: &[[u8; 3]]| column(picture)[(SIDE * 2 / 3) as usize..].iter().map(|p| luminance(*p)).sum::<f32>();
+    let full = light(&drawn(json!({"reflector": true, "reflectorMix": 1, "reflectorFade": 5})));
+    assert!(light(&drawn(json!({}))) < 0.01 * full, "no mirror, no image");
+    assert!(light(&drawn(json!({"reflector": true, "reflectorMix": 0.5, "reflectorFade": 5}))) < 0.8 * full);
+    assert!(light(&drawn(json!({"reflector": true, "reflectorMix": 1, "reflectorFade": 0.2}))) < 0.5 * full);
+    let hidden = drawn(json!({"reflector": true, "reflectorMix": 1, "hiddenMeshNames": ["part 1"]}));
+    assert!(column(&hidden).iter().all(|[_, _, b]| *b < 40), "what is hidden has no image");
+}

@@ -1,0 +1,68 @@
+//! A gentle motion on top of any other, as of a camera held by hand.
+
+use std::f64::consts::TAU;
+
+use glam::DVec3;
+
+/// Seconds of one sway, about.
+const PERIOD_SECS: f64 = 6.0;
+/// Degrees to each side and up and down at intensity 1.
+const SIDEWAYS_DEG: f64 = 1.6;
+const UPWARD_DEG: f64 = 0.9;
+/// Never nearer to straight up or down than this.
+const STEEPEST_DEG: f64 = 88.0;
+
+/// Where a camera at `position` that looks at `look_at` stands in frame `index` of `count`. Whole periods fit into the
+/// length, so the motion closes its loop.
+pub(crate) fn sway(
+    position: DVec3,
+    look_at: DVec3,
+    intensity: f64,
+    length_secs: f64,
+    (index, count): (u32, u32),
+) -> DVec3 {
+    let away = position - look_at;
+    let distance = away.length();
+    if intensity <= 0.0 || distance <= 0.0 {
+        return position;
+    }
+    let periods = (length_secs / PERIOD_SECS).round().max(1.0);
+    let phase = TAU * periods * f64::from(index) / f64::from(count.max(1));
+    let sideways = (SIDEWAYS_DEG * intensity).to_radians() * (phase.sin() + 0.35 * (2.0 * phase).sin());
+    let upward = (UPWARD_DEG * intensity).to_radians() * (phase + 1.0).sin();
+    let azimuth = away.x.atan2(away.z) + sideways;
+    let steepest = STEEPEST_DEG.to_radians();
+    let elevation = (away.y / distance).clamp(-1.0, 1.0).asin();
+    // A view from the pole stays there.
+    let elevation =
+        if elevation.abs() < steepest { (elevation + upward).clamp(-steepest, steepest) } else { elevation };
+    let flat = elevation.cos();
+    look_at + DVec3::new(flat * azimuth.sin(), elevation.sin(), flat * azimuth.cos()) * distance
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FROM: DVec3 = DVec3::new(1.0, 0.8, 4.0);
+
+    fn at(index: u32, count: u32) -> DVec3 {
+        sway(FROM, DVec3::ZERO, 1.0, 12.0, (index, count))
+    }
+
+    #[test]
+    fn it_moves_a_little_keeps_its_distance_and_closes_its_loop() {
+        let places: Vec<DVec3> = (0..360).map(|i| at(i, 360)).collect();
+        assert!(places.iter().all(|p| (p.length() - FROM.length()).abs() < 1e-9));
+        let farthest = places.iter().map(|p| p.angle_between(FROM).to_degrees()).fold(0.0, f64::max);
+        assert!((0.8..3.0).contains(&farthest), "{farthest}");
+        let steps: Vec<f64> = (0..360).map(|i| places[i].distance(places[(i + 1) % 360])).collect();
+        let longest_inside = steps[..359].iter().copied().fold(0.0, f64::max);
+        assert!(steps[359] <= longest_inside, "{} {longest_inside}", steps[359]);
+    }
+
+    #[test]
+    fn without_intensity_nothing_moves() {
+        assert_eq!(sway(FROM, DVec3::ZERO, 0.0, 6.0, (17, 90)), FROM);
+    }
+}

@@ -1,0 +1,174 @@
+//! A scene for training data: many cameras around one model that stands still.
+
+use std::sync::Arc;
+
+use glam::{DMat4, DVec3, DVec4, Vec2, Vec3};
+use plinth_model::{Animation, Model};
+use plinth_spec::settings::RenderSettings;
+
+use crate::assets::SceneAssets;
+use crate::build::PlacedModel;
+use crate::camera::dataset_views;
+use crate::clip;
+use crate::error::SceneError;
+use crate::fit::distance;
+use crate::intrinsics::Intrinsics;
+use crate::place::Placement;
+use crate::scene::{Background, Scene};
+use crate::shot::{Camera, Shot};
+use crate::shots::MARGIN;
+
+/// Angle of view in radians: a lens of 50 mm on a sensor of 36 mm, as in the NeRF-synthetic scenes.
+const ANGLE: f64 = 0.691_111_207_008_361_8;
+/// Room in front of and behind the model in the depth range, in world units, so that rounding clips nothing.
+const DEPTH_ROOM: f64 = 1e-4;
+/// The nearest surface that is drawn, as a share of the farthest.
+const LEAST_NEAR: f64 = 1e-3;
+
+/// Takes a scene's world (+Y up) to that of a dataset (+Z up): (x, y, z) becomes (x, −z, y).
+const Z_UP_FROM_WORLD: DMat4 =
+    DMat4::from_cols(DVec4::X, DVec4::new(0.0, 0.0, 1.0, 0.0), DVec4::new(0.0, -1.0, 0.0, 0.0), DVec4::W);
+
+/// Which views a dataset has.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DatasetViews {
+    /// Evenly spread around the model, which each of them shows as a whole.
+    Spread {
+        /// How many.
+        count: u32,
+        /// Width and height in pixels.
+        side: u32,
+        /// From all sides, not only from above the horizon.
+        whole_sphere: bool,
+    },
+    /// These.
+    Given {
+        /// The lens of all of them.
+        intrinsics: Intrinsics,
+        /// World from camera, each: rigid, in the world of datasets; the camera looks along its −Z, +Y is up.
+        world_from_camera: Vec<DMat4>,
+    },
+}
+
+/// The cameras of a dataset, and what is known of all views together. The world is that of datasets: +Z up, right-handed,
+/// in normalised units.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ViewSet {
+    /// The lens of all views.
+    pub intrinsics: Intrinsics,
+    /// World from camera of each view: the camera looks along its −Z, +Y is up.
+    pub world_from_camera: Vec<DMat4>,
+    /// Distance along the axis that no surface of any view is nearer than.
+    pub depth_near: f64,
+    /// Distance along the axis that no surface of any view is farther than.
+    pub depth_far: f64,
+    /// World from the model file's own space.
+    pub world_from_model: DMat4,
+    /// The model's box: (min, max).
+    pub bounds: (DVec3, DVec3),
+}
+
+/// Builds the scene of a dataset, one shot a view. With an animation the model holds its first pose. There is no floor,
+/// and what is around the model is transparent.
+/// Errors: an animation that the model does not have, nothing to draw, or no camera that looks toward the model.
+pub fn build_dataset<'a>(
+    model: Arc<Model>,
+    settings: &RenderSettings,
+    assets: impl Into<SceneAssets<'a>>,
+    views: &DatasetViews,
+) -> Result<(Scene, ViewSet), SceneError> {
+    let speed = settings.model().clip_speed;
+    let assets = assets.into();
+    let times = |clip: Option<&Animation>| vec![clip.map(|c| clip::looped(0.0, speed, c.duration))];
+    let placed = PlacedModel::new(model, settings, &assets, times)?;
+    let clip_time = placed.clip_times.first().copied().flatten();
+    let (intrinsics, world_from_camera) = match views {
+        DatasetViews::Spread { count, side, whole_sphere } => {
+            let motion = settings.camera();
+            let toward = dataset_views(*count, *whole_sphere, motion.orbit_start_deg);
+            let intrinsics = Intrinsics::square(*side, ANGLE);
+            let radius = framing_distance(&placed.placement, &toward) / motion.zoom;
+            (intrinsics, toward.into_iter().map(|d| Z_UP_FROM_WORLD * looking_at_origin(d, radius)).collect())
+        }
+        DatasetViews::Given { intrinsics, world_from_camera } => (*intrinsics, world_from_camera.clone()),
+    };
+    let ranges: Vec<(f64, f64)> = world_from_camera.iter().map(|pose| depth_range(&placed.placement, pose)).collect();
+    let in_front = || ranges.iter().filter(|(_, far)| *far > 0.0);
+    let depth_far = in_front().map(|(_, far)| *far).fold(0.0, f64::max);
+    if depth_far <= 0.0 {
+        return Err(SceneError::NoCameraFacesTheModel);
+    }
+    let depth_near = in_front().map(|(near, far)| nearest_drawn(*near, *far)).fold(depth_far, f64::min);
+    let shots = (0..).zip(&world_from_camera).zip(&ranges).map(|((index, pose), range)| Shot {
+        index,
+        camera: camera(&intrinsics, pose, *range),
+        grow: 1.0,
+        grow_origin: Vec3::ZERO,
+        clip_time,
+        focus: 1.0,
+        grain: 0,
+    });
+    let shots = shots.collect();
+    let world_from_model = Z_UP_FROM_WORLD * placed.placement.world_from_model;
+    let (min, max) = placed.placement.bounds();
+    let bounds = (
+        DVec3::new(min.x.into(), (-max.z).into(), min.y.into()),
+        DVec3::new(max.x.into(), (-min.z).into(), max.y.into()),
+    );
+    let scene = placed.into_scene(settings, assets, shots)?;
+    let scene = Scene {
+        is_dataset: true,
+        background: Background::Transparent,
+        reflector: None,
+        post: scene.post.of_colors_only(),
+        ..scene
+    };
+    Ok((scene, ViewSet { intrinsics, world_from_camera, depth_near, depth_far, world_from_model, bounds }))
+}
+
+/// The one distance from which every view shows the whole model.
+fn framing_distance(placement: &Placement, toward: &[DVec3]) -> f64 {
+    let tan = (ANGLE as f32 * 0.5).tan() * (1.0 - MARGIN);
+    let needed = toward.iter().map(|d| distance(|v| placement.reach_in_world(v), d.as_vec3(), (tan, tan)));
+    f64::from(needed.fold(0.1, f32::max) * placement.room())
+}
+
+/// World from camera, +Y up, on a sphere around the origin.
+fn looking_at_origin(toward: DVec3, radius: f64) -> DMat4 {
+    let right = DVec3::Y.cross(toward).normalize_or(DVec3::X);
+    let up = toward.cross(right);
+    DMat4::from_cols(right.extend(0.0), up.extend(0.0), toward.extend(0.0), (toward * radius).extend(1.0))
+}
+
+/// Least and largest distance of the model along a camera's axis.
+fn depth_range(placement: &Placement, pose: &DMat4) -> (f64, f64) {
+    let world_from_camera = Z_UP_FROM_WORLD.transpose() * *pose;
+    let back = world_from_camera.z_axis.truncate();
+    let away = world_from_camera.w_axis.truncate().dot(back);
+    let (min, max) = placement.bounds();
+    let room = (max - min).length() * (placement.room() - 1.0);
+    let reach = |d: DVec3| f64::from(placement.reach_in_world(d.as_vec3()) + room);
+    (away - reach(back) - DEPTH_ROOM, away + reach(-back) + DEPTH_ROOM)
+}
+
+/// A camera inside of the model does not see what is at its own place.
+fn nearest_drawn(near: f64, far: f64) -> f64 {
+    near.max(far * LEAST_NEAR)
+}
+
+fn camera(intrinsics: &Intrinsics, pose: &DMat4, (near, far): (f64, f64)) -> Camera {
+    let Intrinsics { width, height, fl_x, fl_y, cx, cy } = *intrinsics;
+    let (width, height) = (f64::from(width), f64::from(height));
+    let world_from_camera = Z_UP_FROM_WORLD.transpose() * *pose;
+    // A camera that looks away from the model draws nothing, whatever its range.
+    let (near, far) = if far > 0.0 { (nearest_drawn(near, far), far) } else { (0.5, 1.0) };
+    Camera {
+        view_from_world: world_from_camera.inverse().as_mat4(),
+        position: world_from_camera.w_axis.truncate().as_vec3(),
+        fov_y: intrinsics.angle_y() as f32,
+        pixel_aspect: (fl_y / fl_x) as f32,
+        principal_point: Vec2::new((2.0 * cx / width - 1.0) as f32, (1.0 - 2.0 * cy / height) as f32),
+        near: (near * 0.95) as f32,
+        far: (far * 1.05) as f32,
+    }
+}

@@ -1,0 +1,70 @@
+//! Which settings decide what frames look like.
+
+use serde_json::{Map, Value};
+
+use super::groups::RenderSettings;
+use super::table::row;
+
+/// Settings about money, not about pictures.
+const UNSEEN: [&str; 1] = ["strictCredits"];
+
+impl RenderSettings {
+    /// The settings that decide what frames look like, as text with sorted keys: equal texts mean equal frames. Values
+    /// that are the default are left out, because leaving them out means the same.
+    pub fn frames(&self) -> String {
+        let is_seen = |key: &str, value: &Value| !UNSEEN.contains(&key) && !is_default(key, value);
+        let seen: Map<String, Value> = self
+            .sent
+            .iter()
+            .filter(|(key, value)| is_seen(key, value))
+            .map(|(key, value)| (key.clone(), as_read(value)))
+            .collect();
+        Value::Object(seen).to_string()
+    }
+}
+
+fn is_default(key: &str, value: &Value) -> bool {
+    let default = row(key).and_then(|row| row.default).and_then(|text| serde_json::from_str::<Value>(text).ok());
+    default.is_some_and(|default| as_read(&default) == as_read(value))
+}
+
+/// Numbers are read as fractions: 6 and 6.0 are the same.
+fn as_read(value: &Value) -> Value {
+    if value.is_number() { value.as_f64().map_or_else(|| value.clone(), Value::from) } else { value.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::settings::ParseOptions;
+
+    #[test]
+    fn only_what_is_seen_makes_frames_differ() {
+        let frames =
+            |value: Value| RenderSettings::from_json(&value, ParseOptions::default()).map(|settings| settings.frames());
+        let plain = frames(json!({})).unwrap();
+        let same = [
+            json!({"length": 6}),
+            json!({"length": 6.0, "strictCredits": true}),
+            json!({"videoLength": 6, "quality": "standard", "shadows": true, "bgColor": "#ffffff"}),
+        ];
+        for settings in same {
+            assert_eq!(frames(settings.clone()).unwrap(), plain, "{settings}");
+        }
+        let others = [
+            json!({"length": 7}),
+            json!({"quality": "share"}),
+            json!({"shadows": false}),
+            json!({"hiddenMeshNames": ["a"]}),
+        ];
+        for settings in others {
+            assert_ne!(frames(settings.clone()).unwrap(), plain, "{settings}");
+        }
+        assert_eq!(
+            frames(json!({"zoom": 2, "length": 1})).unwrap(),
+            frames(json!({"length": 1.0, "zoom": 2.0})).unwrap()
+        );
+    }
+}

@@ -1,0 +1,18 @@
+//! Objects of the store become files.
+
+use std::path::Path;
+
+use futures_util::TryStreamExt as _;
+use plinth_store::{ObjectKey, Store, StoreError};
+use tokio::io::AsyncWriteExt as _;
+
+/// Copies an object into a file.
+pub(crate) async fn download(store: &Store, key: &ObjectKey<'_>, file: &Path) -> Result<(), StoreError> {
+    let mut content = store.read(key, None).await?;
+    let mut writer = tokio::fs::File::create(file).await?;
+    while let Some(piece) = content.try_next().await? {
+        writer.write_all(&piece).await?;
+    }
+    writer.sync_all().await?;
+    Ok(())
+}

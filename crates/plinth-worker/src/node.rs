@@ -1,0 +1,169 @@
+//! A worker: takes what waits while it has a free slot.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use plinth_service::Service;
+use plinth_service::jobs::Claim;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
+
+use crate::error::WorkerError;
+use crate::options::WorkerOptions;
+use crate::packaging::package;
+use crate::rendering::render;
+use crate::scratch::Scratch;
+
+/// Renders with the same frames that are taken at once.
+const GROUP: usize = 16;
+/// Pause after the database did not answer.
+const ERROR_PAUSE: Duration = Duration::from_secs(2);
+/// Slots on a software driver, which uses every core for one picture, and on a graphics card, which waits for encoders.
+const SLOTS: (usize, usize) = (1, 2);
+
+/// What the parts of a worker share.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(crate) service: Service,
+    pub(crate) options: WorkerOptions,
+    pub(crate) scratch: Scratch,
+}
+
+/// What a slot does.
+enum Work {
+    Render(Vec<Claim>),
+    Package(Box<Claim>),
+}
+
+/// Takes waiting renders and packagings until `stop` is cancelled; then lets what runs go on for the grace time, and gives
+/// back the rest. What dead workers held is for [`Service::upkeep`] to collect, beside this or elsewhere.
+/// Errors: the folder cannot be used, or nothing here can draw.
+pub async fn run(service: Service, options: WorkerOptions, stop: CancellationToken) -> Result<(), WorkerError> {
+    let folder = options.scratch.clone();
+    let opened = tokio::task::spawn_blocking(move || {
+        let folder = std::path::absolute(folder)?;
+        std::fs::create_dir_all(&folder)?;
+        Scratch::open(&folder)
+    });
+    let opened = opened.await.map_err(std::io::Error::from).and_then(|opened| opened);
+    let scratch = opened.map_err(|source| WorkerError::Scratch { folder: options.scratch.clone(), source })?;
+    let node = Arc::new(Node { service, options, scratch });
+    let found = node.probe(&stop).await?;
+    let Some(found) = found else { return Ok(()) };
+    let slots = node.options.slots.map_or(if found.is_software { SLOTS.0 } else { SLOTS.1 }, usize::from);
+    tracing::info!(worker = node.options.name, adapter = found.name, slots, "the worker waits for renders");
+    let (mut running, kill) = (JoinSet::new(), CancellationToken::new());
+    take_turns(&node, slots, &mut running, &stop, &kill).await;
+    let grace = node.options.grace;
+    tracing::info!(running = running.len(), grace_secs = grace.as_secs(), "the worker stops");
+    if timeout(grace, drain(&mut running)).await.is_err() {
+        kill.cancel();
+        drain(&mut running).await;
+    }
+    Ok(())
+}
+
+/// Fills free slots until `stop` is cancelled.
+async fn take_turns(
+    node: &Arc<Node>,
+    slots: usize,
+    running: &mut JoinSet<()>,
+    stop: &CancellationToken,
+    kill: &CancellationToken,
+) {
+    // Renders and packagings take turns, so that neither waits for the end of the other's queue.
+    let mut package_first = false;
+    while !stop.is_cancelled() {
+        let mut pause = node.options.poll;
+        while running.len() < slots && !stop.is_cancelled() {
+            match node.take(package_first).await {
+                Ok(Some(work)) => {
+                    package_first = matches!(work, Work::Render(_));
+                    node.start(work, running, kill);
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    tracing::error!(error = %error, cause = ?error.cause, "waiting renders cannot be looked for");
+                    pause = ERROR_PAUSE;
+                    break;
+                }
+            }
+        }
+        let has_room = running.len() < slots;
+        tokio::select! {
+            () = stop.cancelled() => {}
+            ended = running.join_next(), if !running.is_empty() => tell_of_panic(ended),
+            () = node.service.render_placed(), if has_room => {}
+            () = sleep(jittered(pause)), if has_room => {}
+        }
+    }
+}
+
+async fn drain(running: &mut JoinSet<()>) {
+    while let Some(ended) = running.join_next().await {
+        tell_of_panic(Some(ended));
+    }
+}
+
+fn tell_of_panic(ended: Option<Result<(), tokio::task::JoinError>>) {
+    if let Some(Err(error)) = ended {
+        // Its leases run out, and the renders are reaped.
+        tracing::error!(error = %error, "the worker died over a job");
+    }
+}
+
+/// Somewhat less or more, so that workers do not all look at the same time.
+fn jittered(pause: Duration) -> Duration {
+    // The only source of randomness in the standard library.
+    let random = RandomState::new().hash_one(0_u8);
+    pause.mul_f64(0.75 + 0.5 * random as f64 / u64::MAX as f64)
+}
+
+impl Node {
+    /// Takes what waits, if anything does.
+    async fn take(&self, package_first: bool) -> plinth_service::Result<Option<Work>> {
+        let Self { service, options, .. } = self;
+        for package in [package_first, !package_first] {
+            if package {
+                if let Some(claim) = service.claim_packaging(&options.name).await? {
+                    metrics::counter!("plinth_worker_claims_total", "kind" => "package").increment(1);
+                    return Ok(Some(Work::Package(Box::new(claim))));
+                }
+            } else {
+                let claims = service.claim_renders(&options.name, GROUP).await?;
+                if !claims.is_empty() {
+                    metrics::counter!("plinth_worker_claims_total", "kind" => "render").increment(claims.len() as u64);
+                    return Ok(Some(Work::Render(claims)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn start(self: &Arc<Self>, work: Work, running: &mut JoinSet<()>, kill: &CancellationToken) {
+        let (node, kill) = (Arc::clone(self), kill.clone());
+        let (claim, what) = match &work {
+            Work::Render(claims) => (claims.first(), "render"),
+            Work::Package(claim) => (Some(&**claim), "package"),
+        };
+        let Some(claim) = claim else { return };
+        let row = &claim.render;
+        let span = tracing::info_span!("job", what, render.id = %row.id, render.attempt = row.attempt);
+        let job = async move {
+            let gauge = metrics::gauge!("plinth_worker_running");
+            gauge.increment(1);
+            let begin = Instant::now();
+            match &work {
+                Work::Render(claims) => render(&node, claims, &kill).await,
+                Work::Package(claim) => package(&node, claim, &kill).await,
+            }
+            tracing::info!(job.duration_secs = begin.elapsed().as_secs_f64(), "the job ended");
+            gauge.decrement(1);
+        };
+        running.spawn(job.instrument(span));
+    }
+}

@@ -1,0 +1,92 @@
+//! All processes of a job: a job is a session of its own, which its encoders belong to, whatever their process groups.
+
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// Looks for survivors after a kill: one that was just starting another needs a second look.
+const LOOKS: u32 = 100;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+
+/// A process, as the kernel describes it.
+struct Member {
+    pid: Pid,
+    memory_pages: u64,
+}
+
+/// Memory that all processes of a session have in use, in bytes.
+pub(crate) fn memory_bytes(session: u32) -> u64 {
+    let pages: u64 = members(session).iter().map(|member| member.memory_pages).sum();
+    pages * rustix::param::page_size() as u64
+}
+
+/// Ends all processes of a session, and returns when they are gone.
+pub(crate) fn kill(session: u32) {
+    for _look in 0..LOOKS {
+        let members = members(session);
+        if members.is_empty() {
+            return;
+        }
+        for member in members {
+            let _ended_meanwhile = kill_process(member.pid, Signal::KILL);
+        }
+        thread::sleep(BETWEEN_LOOKS);
+    }
+    tracing::error!(process.session = session, "processes of a job do not end");
+}
+
+/// The living processes of a session. Empty where the system has no /proc.
+fn members(session: u32) -> Vec<Member> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let names = entries.flatten().filter_map(|entry| entry.file_name().to_str().map(str::to_owned));
+    names.filter_map(|name| name.parse().ok()).filter_map(|pid| member(pid, session)).collect()
+}
+
+fn member(pid: i32, session: u32) -> Option<Member> {
+    // A process that ends meanwhile has no file any more.
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (state, of, memory_pages) = parse(&stat)?;
+    (of == session && !matches!(state, "Z" | "X")).then_some(())?;
+    Some(Member { pid: Pid::from_raw(pid)?, memory_pages })
+}
+
+/// State, session and resident pages (proc_pid_stat(5): fields 3, 6 and 24).
+fn parse(stat: &str) -> Option<(&str, u32, u64)> {
+    // The name before it may hold anything, also a bracket.
+    let (_name, rest) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
+    let state = *fields.first()?;
+    Some((state, fields.get(3)?.parse().ok()?, fields.get(21)?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn a_name_with_brackets_is_no_trap() {
+        let stat = "7 (a) Z 1 (b) S 1 7 5 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99 1000 42 18446744073709551615 0";
+        assert_eq!(parse(stat), Some(("S", 5, 42)));
+        assert_eq!(parse("7 (a) S 1"), None);
+    }
+
+    #[test]
+    fn a_session_is_killed_with_everything_that_it_started() {
+        let mut child = Command::new("setsid")
+            .args(["sh", "-c", "sh -c 'sleep 100; true' & setsid -w true; echo ready; sleep 100; true"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = [0; 6];
+        std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut said).unwrap();
+        let session = child.id();
+        assert!(members(session).len() >= 4, "two shells, each with its sleep");
+        assert!(memory_bytes(session) > 100_000);
+        kill(session);
+        assert!(members(session).is_empty());
+        assert!(!child.wait().unwrap().success());
+    }
+}

@@ -1,0 +1,84 @@
+//! Choosing the command.
+
+use std::io::Write;
+
+use anyhow::{Context as _, Result};
+use clap::{Arg, ArgMatches, Command};
+use plinth_service::ServiceError;
+use serde_json::Value;
+
+use super::{account, credits, key, overlay, workspace};
+use crate::cmd::{block_on, json_arg};
+use crate::config::{self, Config, Group};
+
+pub(crate) fn command() -> Command {
+    Command::new("admin")
+        .about("Accounts, keys, credits, workspaces and overlays of an installation")
+        .long_about(
+            "Accounts, keys, credits, workspaces and overlays of an installation. Acts on its database directly; the \
+             server may run meanwhile.",
+        )
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .arg(json_arg("Print one JSON object").global(true))
+        .args(config::args(&[Group::Data, Group::Keys]).map(|arg| arg.global(true).hide_short_help(true)))
+        .subcommand(account::command())
+        .subcommand(key::command())
+        .subcommand(credits::command())
+        .subcommand(workspace::command())
+        .subcommand(overlay::command())
+}
+
+pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
+    let (noun, args) = args.subcommand().context("a command is missing")?;
+    let (verb, args) = args.subcommand().context("a command is missing")?;
+    let config = Config::read(args)?;
+    let done = block_on(async {
+        let service = config::open_service(&config, &config.public_url_at(config.listen)?).await?;
+        let done = match noun {
+            "account" => account::run(&service, verb, args).await,
+            "key" => key::run(&service, verb, args).await,
+            "credits" => credits::run(&service, args).await,
+            "workspace" => workspace::run(&service, verb, args).await,
+            _ => overlay::run(&service, args).await,
+        };
+        service.db().close().await;
+        done
+    })?;
+    if args.get_flag("json") {
+        writeln!(out, "{}", done.json)?;
+    } else {
+        writeln!(out, "{}", done.words)?;
+    }
+    Ok(())
+}
+
+/// What a command has done, for people and for programs.
+pub(super) struct Done {
+    pub(super) words: String,
+    pub(super) json: Value,
+}
+
+/// A required argument in its place.
+pub(super) fn positional(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).value_name(name).required(true).help(help)
+}
+
+/// An argument that clap has made sure of, or one with a default.
+pub(super) fn text<'a>(args: &'a ArgMatches, name: &str) -> Result<&'a str> {
+    args.get_one::<String>(name).map(String::as_str).with_context(|| format!("{name} is missing"))
+}
+
+/// A refusal without its code, which is for programs.
+pub(super) fn refused(error: ServiceError) -> anyhow::Error {
+    match error.cause {
+        Some(cause) => anyhow::Error::from_boxed(cause).context(error.message),
+        None => anyhow::Error::msg(error.message),
+    }
+}
+
+/// An identifier that has the form of one, or the refusal that an unknown one gets.
+pub(super) fn id<T>(args: &ArgMatches, parse: impl Fn(&str) -> Option<T>, what: &str) -> Result<T> {
+    let given = text(args, "ID")?;
+    parse(given).with_context(|| format!("there is no {what} '{given}'"))
+}

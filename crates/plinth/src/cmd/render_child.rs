@@ -1,0 +1,88 @@
+//! `plinth render-child`: one job of a worker, in this process.
+
+use std::io::{Read as _, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clap::{Arg, ArgMatches, Command, value_parser};
+use plinth_pipeline::child::{ChildJob, ChildLimits, run_child};
+use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit, setsid};
+
+/// How long the job may take to stop by itself once its worker is gone.
+const LEAVE: Duration = Duration::from_secs(5);
+
+pub(crate) fn command() -> Command {
+    Command::new("render-child")
+        .about("Does one job of a worker, which describes it in a folder; ends when its standard input does")
+        .hide(true)
+        .arg(
+            Arg::new("folder")
+                .value_name("FOLDER")
+                .required(true)
+                .value_parser(value_parser!(PathBuf))
+                .help("The job's folder"),
+        )
+}
+
+pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
+    let folder: &PathBuf = args.get_one("folder").context("FOLDER is missing")?;
+    std::env::set_current_dir(folder).context("the job's folder cannot be entered")?;
+    let job = ChildJob::read(Path::new(".")).context("the job's description cannot be read")?;
+    confine(job.limits)?;
+    let cancel = Arc::new(AtomicBool::new(false));
+    end_with_worker(Arc::clone(&cancel));
+    let mut told = Ok(());
+    let mut tell = |event| {
+        if told.is_ok() {
+            told = serde_json::to_writer(&mut *out, &event).map_err(Into::into).and_then(|()| {
+                out.write_all(b"\n")?;
+                out.flush()
+            });
+        }
+        if told.is_err() {
+            // Nobody listens any more.
+            cancel.store(true, Ordering::Relaxed);
+        }
+    };
+    run_child(&job.task, &mut tell, &cancel);
+    Ok(told?)
+}
+
+/// Makes this process and all that it will start one session, which the worker watches and ends, and bounds them.
+fn confine(limits: ChildLimits) -> Result<()> {
+    setsid().context("the job cannot be made a session of its own")?;
+    bound(Resource::Core, 0).context("core files cannot be forbidden")?;
+    bound(Resource::Fsize, limits.file_bytes).context("the size of files cannot be bounded")?;
+    bound(Resource::Cpu, limits.cpu_secs).context("processor time cannot be bounded")?;
+    #[cfg(target_os = "linux")]
+    {
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+            .context("the worker's end cannot be followed")?;
+        // Where memory runs out the system takes the job, not the worker or a database. Without /proc it guesses.
+        drop(std::fs::write("/proc/self/oom_score_adj", b"1000"));
+    }
+    Ok(())
+}
+
+/// Bounds a resource, unless it is bounded more tightly already. What the system allows at most stays: going over the bound
+/// is then a signal that says why.
+fn bound(resource: Resource, most: u64) -> rustix::io::Result<()> {
+    let allowed = getrlimit(resource);
+    let current = allowed.maximum.map_or(most, |maximum| maximum.min(most));
+    setrlimit(resource, Rlimit { current: Some(current), ..allowed })
+}
+
+/// Stops the job when standard input ends: the worker holds it open as long as it lives.
+fn end_with_worker(cancel: Arc<AtomicBool>) {
+    std::thread::spawn(move || {
+        let mut byte = [0];
+        while matches!(std::io::stdin().read(&mut byte), Ok(1..)) {}
+        cancel.store(true, Ordering::Relaxed);
+        // A driver or a decoder that does not listen is left as it is.
+        std::thread::sleep(LEAVE);
+        signal_hook::low_level::exit(1);
+    });
+}

@@ -1,0 +1,50 @@
+//! The very first start: an administrator, a key, and how to go on.
+
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Result;
+use plinth_service::Service;
+use plinth_service::access::{NewAccount, NewKey};
+use plinth_spec::limits;
+use plinth_spec::wire::Scope;
+
+/// Address of the account that the first start makes.
+const ADMINISTRATOR: &str = "admin@plinth.local";
+/// The model to try with, in a checkout of the repository.
+const SAMPLE: &str = "fixtures/models/flight_helmet.glb";
+
+/// Makes the first account of an installation that has none, and says so, with its key, once.
+pub(super) async fn welcome(service: &Service, base: &str, out: &mut dyn Write) -> Result<()> {
+    let new = NewAccount { email: ADMINISTRATOR.to_owned(), is_admin: true, password_hash: None };
+    let Some(account_id) = service.create_first_account(new).await? else { return Ok(()) };
+    let key = NewKey {
+        account_id,
+        workspace_id: None,
+        name: "first start".to_owned(),
+        scopes: vec![Scope::Read, Scope::Render],
+        expires_in_secs: None,
+        has_legacy_prefix: false,
+    };
+    let token = service.create_key(key).await?.token;
+    let sample = if Path::new(SAMPLE).exists() { SAMPLE } else { "MODEL.glb" };
+    let bonus = limits::SIGNUP_BONUS;
+    // One line each: a terminal may break them, a shell may not see that.
+    write!(
+        out,
+        r#"
+This is the first start. The account {ADMINISTRATOR} was made; it administers this installation and has {bonus} credits.
+Its API key is shown this once only:
+
+    {token}
+
+Paste these two lines to upload a model and wait for its video, turntable.mp4:
+
+    curl -sS -H 'Authorization: Bearer {token}' -F file=@{sample} -F 'renderSettings={{"quality":"share","length":2}}' {base}/v1/models | tee upload.json; echo
+    curl -s -f --retry 300 --retry-delay 2 --retry-all-errors -H 'Authorization: Bearer {token}' -o turntable.mp4 {base}/v1/renders/$(sed 's/.*"renderId":"\([^"]*\)".*/\1/' upload.json)/video && ls -l turntable.mp4
+
+More accounts and keys: plinth admin --help. The interface is described at {base}/v1/openapi.json
+"#
+    )?;
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! `plinth.toml`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+use plinth_spec::wire::Product;
+use toml::{Table, Value};
+
+use super::table::{FILE, TABLE};
+
+/// The key of the list of credit packs.
+const PRODUCTS: &str = "products";
+
+/// A file of configuration.
+#[derive(Debug)]
+pub(super) struct ConfigFile {
+    path: PathBuf,
+    values: Table,
+}
+
+impl ConfigFile {
+    /// Reads the named file, or `plinth.toml` where there is one.
+    /// Errors: a file that is named and missing, is no TOML, or has a key that is not known.
+    pub(super) fn read(named: Option<PathBuf>) -> Result<Option<Self>> {
+        let path = match named {
+            Some(path) => path,
+            None if Path::new(FILE).exists() => PathBuf::from(FILE),
+            None => return Ok(None),
+        };
+        let text = std::fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        let values: Table = text.parse().with_context(|| format!("{} is not valid TOML", path.display()))?;
+        for key in values.keys() {
+            if key != PRODUCTS && !TABLE.iter().any(|row| row.key == key) {
+                bail!("{} has the key '{key}', which is not known{}", path.display(), nearest(key));
+            }
+        }
+        Ok(Some(Self { path, values }))
+    }
+
+    /// Its name, for messages.
+    pub(super) fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    /// The folder that relative paths in it begin from.
+    pub(super) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    /// A value as text; a list is joined by commas.
+    /// Errors: a value that is neither text, number, truth nor a list of texts.
+    pub(super) fn text(&self, key: &str) -> Result<Option<String>> {
+        let Some(value) = self.values.get(key) else { return Ok(None) };
+        let text = match value {
+            Value::String(text) => Some(text.clone()),
+            Value::Integer(number) => Some(number.to_string()),
+            Value::Boolean(truth) => Some(truth.to_string()),
+            Value::Array(list) => list.iter().map(Value::as_str).collect::<Option<Vec<_>>>().map(|l| l.join(",")),
+            Value::Float(_) | Value::Datetime(_) | Value::Table(_) => None,
+        };
+        match text {
+            Some(text) => Ok(Some(text)),
+            None => bail!("{}: '{key}' must be text, a whole number, true or false, or a list of texts", self.name()),
+        }
+    }
+
+    /// The credit packs; none: the file does not speak of them.
+    /// Errors: a pack that is not complete.
+    pub(super) fn products(&self) -> Result<Option<Vec<Product>>> {
+        let Some(value) = self.values.get(PRODUCTS) else { return Ok(None) };
+        let list = value.as_array().map(|packs| packs.iter().map(product).collect::<Option<Vec<_>>>());
+        match list.flatten() {
+            Some(products) => Ok(Some(products)),
+            None => bail!(
+                "{}: each of [[products]] needs id, name and price_reference as text, credits and price_cents as \
+                 whole numbers above 0",
+                self.name()
+            ),
+        }
+    }
+}
+
+fn product(value: &Value) -> Option<Product> {
+    let text = |key: &str| value.get(key)?.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let number = |key: &str| u64::try_from(value.get(key)?.as_integer()?).ok();
+    Some(Product {
+        id: text("id")?,
+        name: text("name")?,
+        credits: number("credits").filter(|n| *n > 0)?,
+        price_cents: number("price_cents").filter(|n| *n > 0)?,
+        stripe_price_id: text("price_reference")?,
+    })
+}
+
+/// The known key that is most like it, in words.
+fn nearest(key: &str) -> String {
+    let likeness = |known: &&str| strsim::jaro_winkler(known, key);
+    let best = TABLE.iter().map(|row| row.key).max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    best.filter(|known| likeness(known) > 0.8).map_or_else(String::new, |known| format!("; did you mean '{known}'?"))
+}

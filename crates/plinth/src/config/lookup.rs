@@ -1,0 +1,93 @@
+//! Finding values: a flag beats a variable, which beats `plinth.toml`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+use clap::ArgMatches;
+use plinth_spec::wire::Product;
+
+use super::file::ConfigFile;
+use super::table::{Default, FILE_VARIABLE, Row};
+use super::value::Found;
+
+/// Where values are looked for.
+#[derive(Debug)]
+pub(super) struct Lookup<'a> {
+    args: &'a ArgMatches,
+    file: Option<ConfigFile>,
+}
+
+impl<'a> Lookup<'a> {
+    /// Reads the file of configuration.
+    /// Errors: a file that cannot be read or has unknown keys.
+    pub(crate) fn new(args: &'a ArgMatches) -> Result<Self> {
+        let flag = args.try_get_one::<String>("config").ok().flatten().map(PathBuf::from);
+        let file = ConfigFile::read(flag.or_else(|| variable(FILE_VARIABLE).map(PathBuf::from)))?;
+        Ok(Self { args, file })
+    }
+
+    /// The value of a row; none: nothing is set and there is no default.
+    /// Errors: a value of an impossible kind, a secret's file that cannot be read.
+    pub(crate) fn find(&self, row: &Row) -> Result<Option<Found>> {
+        let here = |text: String, place: String| Some(Found { text, place, folder: PathBuf::new() });
+        // A command that does not use the value has no such flag.
+        if let Some(text) = self.args.try_get_one::<String>(row.key).ok().flatten() {
+            return Ok(here(text.clone(), format!("--{}", row.flag)));
+        }
+        let name = row.variable();
+        if let Some(text) = variable(&name) {
+            return Ok(here(text, name));
+        }
+        if let Some((text, place)) = secret(row)? {
+            return Ok(here(text, place));
+        }
+        if let Some(file) = &self.file
+            && let Some(text) = file.text(row.key)?
+        {
+            let place = format!("{} in {}", row.key, file.name());
+            return Ok(Some(Found { text, place, folder: file.folder().to_owned() }));
+        }
+        let place = format!("the default of --{}", row.flag);
+        Ok(match row.default {
+            Default::Text(text) => here(text.to_owned(), place),
+            Default::Number(number) => here(number.to_string(), place),
+            Default::Otherwise(_) => None,
+        })
+    }
+
+    /// The value of a row that has a default.
+    pub(crate) fn get(&self, row: &Row) -> Result<Found> {
+        self.find(row)?.with_context(|| format!("--{} is missing", row.flag))
+    }
+
+    /// A whole number that is above 0.
+    pub(super) fn count<T: TryFrom<u64>>(&self, row: &Row) -> Result<T> {
+        let found = self.get(row)?;
+        let number: u64 = found.parse("a whole number")?;
+        let fits = Some(number).filter(|n| *n > 0).and_then(|n| T::try_from(n).ok());
+        fits.ok_or_else(|| found.wrong("a whole number above 0").into())
+    }
+
+    /// The credit packs of the file; none: it does not speak of them.
+    pub(super) fn products(&self) -> Result<Option<Vec<Product>>> {
+        self.file.as_ref().map_or(Ok(None), ConfigFile::products)
+    }
+}
+
+/// A variable of the environment; an empty one counts as absent.
+#[expect(clippy::disallowed_methods, reason = "this is the binary's configuration")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|text| !text.is_empty())
+}
+
+/// A secret from the file that `PLINTH_…_FILE` names, and that variable.
+fn secret(row: &Row) -> Result<Option<(String, String)>> {
+    let name = format!("{}_FILE", row.variable());
+    let Some(path) = variable(&name).filter(|_path| row.is_secret) else { return Ok(None) };
+    let text = std::fs::read_to_string(&path).with_context(|| format!("{name}: {path} cannot be read"))?;
+    let text = text.trim();
+    if text.is_empty() {
+        bail!("{name}: {path} is empty");
+    }
+    Ok(Some((text.to_owned(), name)))
+}

@@ -1,0 +1,14 @@
+//! How the program is set: one table of values, each a flag, a variable and a key of `plinth.toml`.
+
+mod file;
+mod lookup;
+mod open;
+mod settings;
+mod table;
+mod value;
+mod worker;
+
+pub(crate) use open::{open_database, open_service, open_store};
+pub(crate) use settings::{Config, Machine};
+pub(crate) use table::{Group, args, config_arg, markdown_table};
+pub(crate) use worker::worker_options;

@@ -1,0 +1,179 @@
+//! All values, checked.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use clap::ArgMatches;
+use plinth_service::{FetchOptions, HostRule, ServiceOptions};
+use plinth_spec::wire::Product;
+use tracing_subscriber::filter::Targets;
+use url::Url;
+
+use super::lookup::Lookup;
+use super::table as row;
+
+/// How the program is set.
+#[derive(Clone)]
+pub(crate) struct Config {
+    /// Folder of the database and the files, absolute.
+    pub(crate) data_dir: PathBuf,
+    /// `sqlite://…` or `postgres://…`.
+    pub(crate) database_url: String,
+    /// Connections to PostgreSQL.
+    pub(crate) database_connections: u32,
+    /// `file://…` or `s3://…`.
+    pub(crate) store_url: String,
+    /// Where clients reach S3.
+    pub(crate) store_public_endpoint: Option<String>,
+    /// Where the HTTP interface listens.
+    pub(crate) listen: SocketAddr,
+    /// Where clients reach it; none: where it listens.
+    pub(crate) public_url: Option<Url>,
+    /// HTTP connections at a time.
+    pub(crate) max_connections: usize,
+    /// How long requests may take when the server is stopped.
+    pub(crate) shutdown: Duration,
+    /// Renders at a time; none: by hardware.
+    pub(crate) worker_slots: Option<usize>,
+    /// A render that takes longer fails.
+    pub(crate) render_timeout: Duration,
+    /// A render that takes more memory fails, in bytes.
+    pub(crate) render_memory_bytes: u64,
+    /// Models that are kept for further renders, in bytes.
+    pub(crate) model_cache_bytes: u64,
+    /// Name of the worker; none: host and process.
+    pub(crate) worker_name: Option<String>,
+    /// Where it keeps models and makes renders, absolute.
+    pub(crate) worker_dir: PathBuf,
+    /// How long renders may go on when it is stopped.
+    pub(crate) worker_grace: Duration,
+    /// What frames are drawn and encoded with.
+    pub(crate) machine: Machine,
+    /// Where metrics are read.
+    pub(crate) metrics_listen: Option<SocketAddr>,
+    /// Whether log lines are JSON.
+    pub(crate) logs_are_json: bool,
+    /// What is logged.
+    pub(crate) log_level: Targets,
+    /// Credit packs; none: nothing is said of them.
+    pub(crate) products: Option<Vec<Product>>,
+    /// The rules of the service.
+    pub(crate) service: ServiceOptions,
+}
+
+/// What frames are drawn and encoded with.
+#[derive(Clone, Debug)]
+pub(crate) struct Machine {
+    /// The adapter that is asked for.
+    pub(crate) adapter: Option<String>,
+    /// The ffmpeg to call.
+    pub(crate) ffmpeg: PathBuf,
+}
+
+impl Machine {
+    /// Finds these values alone, for commands that use no other.
+    pub(crate) fn read(args: &ArgMatches) -> Result<Self> {
+        Self::find(&Lookup::new(args)?)
+    }
+
+    fn find(lookup: &Lookup<'_>) -> Result<Self> {
+        Ok(Self {
+            adapter: lookup.find(&row::ADAPTER)?.map(|found| found.text),
+            ffmpeg: PathBuf::from(lookup.get(&row::FFMPEG)?.text),
+        })
+    }
+}
+
+impl Config {
+    /// Finds all values for a command.
+    /// Errors: a value that cannot be, with the place that must be changed.
+    pub(crate) fn read(args: &ArgMatches) -> Result<Self> {
+        let lookup = Lookup::new(args)?;
+        let data_dir = std::path::absolute(lookup.get(&row::DATA_DIR)?.path()).context("no current folder")?;
+        let address = "an address with a port, such as 127.0.0.1:8080";
+        let text = |row| -> Result<Option<String>> { Ok(lookup.find(row)?.map(|found| found.text)) };
+        let local = |kind: &str, name: &str| format!("{kind}://{}", data_dir.join(name).display());
+        let slots = lookup.find(&row::WORKER_SLOTS)?;
+        let log_level = lookup.get(&row::LOG_LEVEL)?;
+        Ok(Self {
+            database_url: text(&row::DATABASE_URL)?.unwrap_or_else(|| local("sqlite", "plinth.db")),
+            database_connections: lookup.count(&row::DATABASE_CONNECTIONS)?,
+            store_url: text(&row::STORE_URL)?.unwrap_or_else(|| local("file", "objects")),
+            store_public_endpoint: text(&row::STORE_PUBLIC_ENDPOINT)?,
+            listen: lookup.get(&row::LISTEN)?.parse(address)?,
+            public_url: public_url(&lookup)?,
+            max_connections: lookup.count(&row::MAX_CONNECTIONS)?,
+            shutdown: Duration::from_secs(lookup.count(&row::SHUTDOWN_SECONDS)?),
+            worker_slots: slots.map(|_set| lookup.count(&row::WORKER_SLOTS)).transpose()?,
+            render_timeout: Duration::from_secs(lookup.count(&row::RENDER_TIMEOUT_SECONDS)?),
+            render_memory_bytes: lookup.count::<u64>(&row::RENDER_MEMORY_MB)? << 20,
+            model_cache_bytes: lookup.count::<u64>(&row::MODEL_CACHE_MB)? << 20,
+            worker_name: text(&row::WORKER_NAME)?,
+            worker_dir: match lookup.find(&row::WORKER_DIR)? {
+                Some(found) => std::path::absolute(found.path()).context("no current folder")?,
+                None => data_dir.join("worker"),
+            },
+            worker_grace: Duration::from_secs(lookup.count(&row::WORKER_GRACE_SECONDS)?),
+            machine: Machine::find(&lookup)?,
+            metrics_listen: lookup.find(&row::METRICS_LISTEN)?.map(|found| found.parse(address)).transpose()?,
+            logs_are_json: one_of(&lookup, &row::LOG_FORMAT, ["text", "json"])? == "json",
+            log_level: log_level.parse("a level: error, warn, info, debug or trace")?,
+            products: lookup.products()?,
+            service: service_options(&lookup, &data_dir)?,
+            data_dir,
+        })
+    }
+
+    /// Where clients reach the service, which listens here.
+    pub(crate) fn public_url_at(&self, listens: SocketAddr) -> Result<Url> {
+        self.public_url.clone().map_or_else(
+            || Url::parse(&format!("http://{listens}")).context("the address makes no URL; give --public-url"),
+            Ok,
+        )
+    }
+}
+
+fn service_options(lookup: &Lookup<'_>, data_dir: &Path) -> Result<ServiceOptions> {
+    let hosts = lookup.find(&row::INGEST_ALLOW_HOSTS)?;
+    let rules = hosts.iter().flat_map(|found| found.text.split(',').map(move |host| (found, host.trim())));
+    let rules = rules.filter(|(_, host)| !host.is_empty()).map(|(found, host)| {
+        HostRule::parse(host).ok_or_else(|| found.wrong("a list of hosts, each with or without a port"))
+    });
+    Ok(ServiceOptions {
+        token_prefix: prefix(lookup, &row::TOKEN_PREFIX)?,
+        legacy_token_prefix: prefix(lookup, &row::LEGACY_TOKEN_PREFIX)?,
+        zip_conversion: one_of(lookup, &row::ZIP_CONVERSION, ["true", "false"])? == "true",
+        requests_per_minute: lookup.count(&row::RATE_LIMIT_PER_MINUTE)?,
+        ingests_per_10_minutes: lookup.count(&row::INGEST_LIMIT_PER_10_MINUTES)?,
+        free_uploads_per_day: lookup.count(&row::FREE_UPLOADS_PER_DAY)?,
+        lease_secs: lookup.count(&row::LEASE_SECONDS)?,
+        checks_at_once: lookup.count(&row::MODEL_CHECKS)?,
+        checker: Some(std::env::current_exe().context("this program does not know where it lies")?),
+        incoming: data_dir.join("incoming"),
+        fetch: FetchOptions { allowed_hosts: rules.collect::<std::result::Result<_, _>>()?, ..FetchOptions::default() },
+        ..ServiceOptions::default()
+    })
+}
+
+/// What keys begin with: a word, so that a key stays one.
+fn prefix(lookup: &Lookup<'_>, row: &row::Row) -> Result<String> {
+    let found = lookup.get(row)?;
+    let is_word = !found.text.is_empty() && found.text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    if is_word { Ok(found.text) } else { Err(found.wrong("letters, digits and _").into()) }
+}
+
+fn one_of<'w>(lookup: &Lookup<'_>, row: &row::Row, words: [&'w str; 2]) -> Result<&'w str> {
+    let found = lookup.get(row)?;
+    let known = words.into_iter().find(|word| *word == found.text);
+    known.ok_or_else(|| found.wrong(&words.join(" or ")).into())
+}
+
+fn public_url(lookup: &Lookup<'_>) -> Result<Option<Url>> {
+    let Some(found) = lookup.find(&row::PUBLIC_URL)? else { return Ok(None) };
+    let must_be = "an http or https URL without a query, such as https://render.example.org";
+    let url: Url = found.parse(must_be)?;
+    let is_base = matches!(url.scheme(), "http" | "https") && url.query().is_none() && url.fragment().is_none();
+    if is_base && url.username().is_empty() { Ok(Some(url)) } else { Err(found.wrong(must_be).into()) }
+}

@@ -1,0 +1,44 @@
+//! How the worker is set.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use plinth_worker::{WorkerOptions, child_environment};
+
+use super::settings::Config;
+
+/// Time between two looks for renders that another process placed.
+const POLL: Duration = Duration::from_millis(500);
+
+/// How the worker of this process is set.
+pub(crate) fn worker_options(config: &Config) -> Result<WorkerOptions> {
+    Ok(WorkerOptions {
+        name: config.worker_name.clone().unwrap_or_else(host_and_process),
+        slots: config.worker_slots.and_then(NonZeroUsize::new),
+        scratch: config.worker_dir.clone(),
+        program: std::env::current_exe().context("this program cannot be found, and so not be started for renders")?,
+        environment: child_environment(std::env::vars_os()),
+        adapter: config.machine.adapter.clone(),
+        ffmpeg: from_anywhere(&config.machine.ffmpeg)?,
+        timeout: config.render_timeout,
+        memory_bytes: config.render_memory_bytes,
+        cache_bytes: config.model_cache_bytes,
+        poll: POLL,
+        grace: config.worker_grace,
+    })
+}
+
+fn host_and_process() -> String {
+    let host = rustix::system::uname();
+    format!("{}-{}", host.nodename().to_string_lossy(), std::process::id())
+}
+
+/// A program by its name is looked for on PATH; a path must be good in the folder of each render.
+fn from_anywhere(program: &Path) -> Result<PathBuf> {
+    if program.components().count() == 1 {
+        return Ok(program.to_owned());
+    }
+    std::path::absolute(program).context("no current folder")
+}

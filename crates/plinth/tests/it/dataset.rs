@@ -1,0 +1,104 @@
+//! Datasets from the command line.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+
+use crate::{Place, plinth, program, text};
+
+/// Views on a circle around the model, 64 pixels square.
+fn cameras(count: u32) -> Value {
+    let frames: Vec<Value> = (0..count)
+        .map(|i| {
+            let (s, c) = (std::f64::consts::TAU * f64::from(i) / f64::from(count)).sin_cos();
+            json!({"transform_matrix": [[c, 0.0, s, 4.0 * s], [s, 0.0, -c, -4.0 * c], [0, 1, 0, 0.25], [0, 0, 0, 1]]})
+        })
+        .collect();
+    json!({"camera_angle_x": 0.8, "w": 64, "h": 64, "frames": frames})
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    entries.map_while(Result::ok).map(|e| e.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// Where the set of a running or killed job grows.
+fn work(place: &Place) -> Option<PathBuf> {
+    let name = files(place.folder.path()).into_iter().find(|name| name.ends_with(".work"))?;
+    Some(place.folder.path().join(name))
+}
+
+/// Views that it has noted as finished.
+fn finished(place: &Place) -> Vec<String> {
+    let noted = work(place).map_or_else(Vec::new, |work| files(&work.join("views")));
+    noted.iter().filter_map(|name| name.strip_suffix(".json")).map(str::to_owned).collect()
+}
+
+#[test]
+fn cameras_of_ones_own_become_a_folder_with_their_poses() {
+    let place = Place::new();
+    let asked = cameras(3);
+    std::fs::write(place.file("cameras.json"), asked.to_string()).unwrap();
+    let (model, set, cameras) = (place.file("cube.glb"), place.file("set"), place.file("cameras.json"));
+    let args = ["render", &model, "-o", &set, "--output", "dataset", "--cameras", &cameras, "--split", "--json"];
+    let done = plinth(&args);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let manifest: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!((&manifest["frames"], &manifest["files"][0]["kind"]), (&json!(3), &json!("dataset")));
+    let read =
+        |name: &str| -> Value { serde_json::from_slice(&std::fs::read(Path::new(&set).join(name)).unwrap()).unwrap() };
+    let poses = |file: &Value| -> Vec<f64> {
+        let rows = file["frames"].as_array().unwrap().iter().flat_map(|f| f["transform_matrix"].as_array().unwrap());
+        rows.flat_map(|row| row.as_array().unwrap()).map(|v| v.as_f64().unwrap()).collect()
+    };
+    let made = read("transforms.json");
+    assert!(poses(&made).iter().zip(poses(&asked)).all(|(a, b)| (a - b).abs() < 1e-14));
+    assert_eq!((&made["coverage"], &made["w"]), (&json!("given"), &json!(64)));
+    assert_eq!(read("transforms_train.json")["frames"].as_array().unwrap().len(), 2);
+    let again = plinth(&args);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(text(&again.stderr).contains("is not empty"), "{}", text(&again.stderr));
+    assert_eq!(place.names(), ["cameras.json", "cube.glb", "set"]);
+}
+
+#[test]
+fn a_killed_render_leaves_no_set_and_the_next_one_goes_on_where_it_ended() {
+    let place = Place::new();
+    std::fs::write(place.file("cameras.json"), cameras(120).to_string()).unwrap();
+    let (model, set, cameras) = (place.file("cube.glb"), place.file("set"), place.file("cameras.json"));
+    let render = |set: &str| {
+        let mut program = program();
+        program.args(["render", &model, "-o", set, "--output", "dataset", "--cameras", &cameras, "-q"]);
+        program
+    };
+    let mut killed = render(&set).spawn().unwrap();
+    while finished(&place).len() < 3 {
+        assert!(killed.try_wait().unwrap().is_none(), "it ended before three views were noted");
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let (done, grown) = (finished(&place), work(&place).unwrap().join("set"));
+    assert!((3..120).contains(&done.len()) && !Path::new(&set).exists(), "{}", done.len());
+    let written = |set: &Path| -> Vec<SystemTime> {
+        let picture = |view: &String| std::fs::metadata(set.join(format!("normals/{view}.png"))).unwrap();
+        done.iter().map(|view| picture(view).modified().unwrap()).collect()
+    };
+    let before = written(&grown);
+    assert!(render(&set).status().unwrap().success());
+    assert_eq!(before, written(Path::new(&set)), "finished views are not rendered again");
+    assert!(render(&place.file("other")).status().unwrap().success());
+    let manifest = |set: &str| text(&std::fs::read(place.file(set).clone() + "/manifest.json").unwrap());
+    assert_eq!(manifest("set"), manifest("other"), "a resumed set has the bytes of one made at once");
+    assert_eq!(place.names(), ["cameras.json", "cube.glb", "other", "set"]);
+}
+
+#[test]
+fn a_model_is_not_replaced_by_what_is_made_of_it() {
+    let place = Place::new();
+    std::fs::copy(place.file("cube.glb"), place.file("model.zip")).unwrap();
+    let model = place.file("model.zip");
+    let done = plinth(&["render", &model, "-o", &model]);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(text(&done.stderr).contains("is the model"), "{}", text(&done.stderr));
+}

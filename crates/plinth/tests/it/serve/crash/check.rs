@@ -1,0 +1,202 @@
+//! What must hold after everything.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::Path;
+
+use plinth_db::{Conn, Db, DbOptions, garbage, ledger, renders};
+use plinth_spec::FailureCode;
+use plinth_spec::id::{ModelId, RenderId};
+use plinth_spec::state::HlsStatus;
+use serde_json::Value;
+
+use super::house::House;
+use super::orders::{Told, rotation};
+
+/// What a round came to.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    done: usize,
+    cancelled: usize,
+    failed: usize,
+    charged: i64,
+    refunded: i64,
+}
+
+impl fmt::Display for Sums {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { done, cancelled, failed, charged, refunded } = self;
+        write!(f, "{done} done, {cancelled} cancelled, {failed} failed; {charged} credits charged, {refunded} refunded")
+    }
+}
+
+/// Checks everything. `renders` have ended.
+pub(super) async fn all(house: &House, told: &Told, renders: &[Value]) -> Sums {
+    let by_id: BTreeMap<&str, &Value> = renders.iter().map(|render| (text(render, "id"), render)).collect();
+    assert_eq!(by_id.len(), renders.len(), "a list says a render twice");
+    for id in &told.renders {
+        assert!(by_id.contains_key(id.as_str()), "{id} is lost");
+    }
+    for id in &told.cancelled {
+        assert_eq!(by_id[id.as_str()]["errorMessage"], "Cancelled", "{id}");
+    }
+    for (number, allowed) in &told.allowed {
+        let of_order = renders.iter().filter(|r| r["renderSettings"]["rotateY"] == rotation(*number));
+        let alive = of_order.filter(|render| text(render, "status") == "done").count();
+        assert!(alive <= *allowed, "order {number} has {alive} renders");
+    }
+    let sums = money(house, &by_id).await;
+    for render in renders {
+        files(house, render).await;
+    }
+    rows(house, &by_id).await;
+    sums
+}
+
+fn text<'a>(render: &'a Value, name: &str) -> &'a str {
+    render[name].as_str().unwrap_or_else(|| panic!("no {name} in {render}"))
+}
+
+/// Every charge has its render and every render its charge; whatever must be refunded is, once.
+async fn money(house: &House, renders: &BTreeMap<&str, &Value>) -> Sums {
+    let (mut total, mut offset) = (0, 0);
+    let mut entries: BTreeMap<String, BTreeMap<String, Vec<i64>>> = BTreeMap::new();
+    loop {
+        let page = house.get(&format!("/purchases?limit=100&offset={offset}")).await;
+        let rows = page.data().as_array().unwrap();
+        for row in rows {
+            let credits = row["credits"].as_i64().unwrap();
+            total += credits;
+            if let Some(render) = row["renderId"].as_str() {
+                let kinds = entries.entry(render.to_owned()).or_default();
+                kinds.entry(text(row, "type").to_owned()).or_default().push(credits);
+            }
+        }
+        offset += rows.len();
+        if offset as u64 >= page.body["meta"]["total"].as_u64().unwrap() {
+            break;
+        }
+    }
+    assert_eq!(house.get("/account").await.data()["total"], total, "the balance is the sum of all entries");
+    for id in entries.keys() {
+        assert!(renders.contains_key(id.as_str()), "credits moved for {id}, which is not there");
+    }
+    let mut sums = Sums::default();
+    for (id, render) in renders {
+        let kinds = entries.remove(*id).unwrap_or_default();
+        let of_kind = |kind: &str| kinds.get(kind).map_or(&[][..], Vec::as_slice);
+        if render["isSystemPreview"] == true {
+            assert!(kinds.is_empty(), "a preview costs nothing: {render}, {kinds:?}");
+        } else {
+            assert_eq!(of_kind("render"), [-1], "{render}");
+            let refunds: &[i64] = if must_refund(render) { &[1] } else { &[] };
+            assert_eq!(of_kind("refund"), refunds, "{render}");
+        }
+        sums.charged -= of_kind("render").iter().sum::<i64>();
+        sums.refunded += of_kind("refund").iter().sum::<i64>();
+        match text(render, "status") {
+            "done" => sums.done += 1,
+            "failed" => sums.cancelled += 1,
+            _ => sums.failed += 1,
+        }
+    }
+    sums
+}
+
+/// Whether a render's price goes back.
+fn must_refund(render: &Value) -> bool {
+    match text(render, "status") {
+        "done" => false,
+        "failed" => true,
+        // Workers die here, models are good: it is the service's own failure.
+        _ => {
+            assert_ne!(render["failureCode"], FailureCode::RendererError.as_str(), "{render}");
+            true
+        }
+    }
+}
+
+/// A finished render has whole files; any other shows none.
+async fn files(house: &House, render: &Value) {
+    let id = text(render, "id");
+    let is_done = text(render, "status") == "done";
+    for file in ["video", "video?quality=web", "thumb", "poster", "poster?quality=full"] {
+        let (status, bytes) = download(house, &format!("/renders/{id}/{file}")).await;
+        // A poster may be there before its video.
+        if is_done || !file.starts_with("poster") {
+            assert_eq!(status == 200, is_done, "{file} of {render}");
+        }
+        if file == "video" && is_done {
+            assert_eq!(render["fileSize"], bytes.len(), "{id}");
+        }
+    }
+    let is_ready = text(render, "hlsStatus") == "ready";
+    let (status, master) = download(house, &format!("/renders/{id}/hls/master.m3u8")).await;
+    assert_eq!(status == 200, is_ready, "{render}");
+    let lines = |text: Vec<u8>| -> Vec<String> {
+        let text = String::from_utf8(text).unwrap();
+        text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect()
+    };
+    for variant in lines(master).iter().filter(|_| is_ready) {
+        let (status, playlist) = download(house, &format!("/renders/{id}/hls/{variant}")).await;
+        assert_eq!(status, 200, "{variant} of {id}");
+        let folder = variant.split_once('/').unwrap().0;
+        for segment in lines(playlist) {
+            let (status, _) = download(house, &format!("/renders/{id}/hls/{folder}/{segment}")).await;
+            assert_eq!(status, 200, "{folder}/{segment} of {id}");
+        }
+    }
+}
+
+async fn download(house: &House, path: &str) -> (u16, Vec<u8>) {
+    let response = house.client().request(reqwest::Method::GET, path).send().await.unwrap();
+    (response.status().as_u16(), response.bytes().await.unwrap().to_vec())
+}
+
+/// Behind the server's back: balances of all accounts, and that no object lies there for ever.
+async fn rows(house: &House, known: &BTreeMap<&str, &Value>) {
+    let db = Db::open(&house.place.database(), DbOptions::default()).await.unwrap();
+    let mut conn = db.read().await.unwrap();
+    assert_eq!(ledger::find_unbalanced(&mut conn).await.unwrap(), []);
+    let doomed: BTreeSet<String> =
+        garbage::list_due(&mut conn, i64::MAX, u32::MAX >> 1).await.unwrap().into_iter().collect();
+    let mut objects = Vec::new();
+    walk(&house.place.objects(), "", &mut objects);
+    for object in objects {
+        if !doomed.iter().any(|prefix| object.starts_with(prefix.as_str())) {
+            assert!(is_named(&mut conn, &object, known).await, "nobody names {object}, and nothing will remove it");
+        }
+    }
+    drop(conn);
+    db.close().await;
+}
+
+/// Whether a row names an object: as a model, or as a file of the attempt that counts.
+async fn is_named(conn: &mut Conn, object: &str, known: &BTreeMap<&str, &Value>) -> bool {
+    let parts: Vec<&str> = object.split('/').collect();
+    match parts[..] {
+        ["models", file] => {
+            let id = file.strip_suffix(".glb").and_then(ModelId::parse);
+            let Some(id) = id else { return false };
+            !renders::list_of_model(conn, &id).await.unwrap().is_empty()
+        }
+        ["renders", id, attempt, ..] if known.contains_key(id) => {
+            let render = renders::find_anywhere(conn, &RenderId::parse(id).unwrap()).await.unwrap().unwrap();
+            let attempt: i64 = attempt.parse().unwrap();
+            let packaging: Option<i64> = (parts[3] == "hls").then(|| parts[4].parse().unwrap());
+            match packaging {
+                Some(packaging) => render.hls_status == HlsStatus::Ready && packaging == render.hls_attempt,
+                None => [render.files_attempt, render.poster_attempt].contains(&Some(attempt)),
+            }
+        }
+        _ => false,
+    }
+}
+
+/// Paths of all files, with `/` between folders.
+fn walk(folder: &Path, path: &str, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let name = format!("{path}{}", entry.file_name().to_string_lossy());
+        if entry.path().is_dir() { walk(&entry.path(), &format!("{name}/"), found) } else { found.push(name) }
+    }
+}

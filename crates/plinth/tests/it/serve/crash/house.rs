@@ -1,0 +1,175 @@
+//! A server and its workers, each a process that can be killed and started again.
+
+use std::fs::File;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use reqwest::Method;
+use serde_json::Value;
+use tokio::task::block_in_place;
+use tokio::time::sleep;
+
+use crate::serve::client::{Answer, Client};
+use crate::serve::server::{EMAIL, Place, Server};
+
+pub(super) const WORKERS: usize = 2;
+/// More than any round costs.
+const CREDITS: &str = "1000000";
+/// Nothing takes longer, whatever else the machine does.
+const PATIENCE: Duration = Duration::from_mins(10);
+const PAUSE: Duration = Duration::from_millis(50);
+
+pub(super) struct House {
+    pub(super) place: Place,
+    client: Client,
+    /// Another one after each restart.
+    base: RwLock<String>,
+    server: Mutex<Option<Server>>,
+    workers: [Mutex<Option<Worker>>; WORKERS],
+}
+
+/// A worker in a process of its own. It is killed when dropped.
+struct Worker(Child);
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+impl House {
+    pub(super) async fn open(place: Place) -> Self {
+        let token = place.account(EMAIL);
+        place.admin(&["credits", "grant", EMAIL, CREDITS]);
+        let workers = std::array::from_fn(|_| Mutex::new(None));
+        let house =
+            Self { client: Client::new("", &token), place, base: RwLock::default(), server: Mutex::new(None), workers };
+        house.start_server();
+        (0..WORKERS).for_each(|worker| house.start_worker(worker));
+        house
+    }
+
+    pub(super) fn start_server(&self) {
+        let server = block_in_place(|| self.place.serve(&["--no-worker"]));
+        self.base.write().unwrap_or_else(PoisonError::into_inner).clone_from(&server.base);
+        *self.server.lock().unwrap_or_else(PoisonError::into_inner) = Some(server);
+    }
+
+    pub(super) fn kill_server(&self) {
+        drop(self.server.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    pub(super) fn start_worker(&self, number: usize) {
+        let log = File::options().create(true).append(true).open(self.place.folder.path().join("log")).unwrap();
+        let mut program = self.place.program();
+        program.args(["worker", "--worker-slots", "1"]).stdout(Stdio::null()).stderr(log);
+        *self.worker(number) = Some(Worker(program.spawn().unwrap()));
+    }
+
+    pub(super) fn kill_worker(&self, number: usize) {
+        drop(self.worker(number).take());
+    }
+
+    /// Sends a worker a signal.
+    pub(super) fn signal_worker(&self, number: usize, signal: &str) {
+        let pid = self.worker(number).as_ref().unwrap().0.id().to_string();
+        assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+    }
+
+    fn worker(&self, number: usize) -> std::sync::MutexGuard<'_, Option<Worker>> {
+        self.workers[number].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A client of the server as it runs now.
+    pub(super) fn client(&self) -> Client {
+        let base = self.base.read().unwrap_or_else(PoisonError::into_inner).clone();
+        Client { base, ..self.client.clone() }
+    }
+
+    /// The answer to a request that is repeated until there is one; and how often it was sent.
+    pub(super) async fn answer(&self, request: impl Fn(&Client) -> reqwest::RequestBuilder) -> (Answer, usize) {
+        let begin = Instant::now();
+        let mut sent = 0;
+        loop {
+            sent += 1;
+            if let Some(answer) = whole_answer(request(&self.client())).await {
+                assert!(answer.status < 500, "{answer:?}\n{}", self.place.log());
+                return (answer, sent);
+            }
+            assert!(begin.elapsed() < PATIENCE, "no answer\n{}", self.place.log());
+            sleep(PAUSE).await;
+        }
+    }
+
+    pub(super) async fn get(&self, path: &str) -> Answer {
+        self.answer(|client| client.request(Method::GET, path)).await.0
+    }
+
+    /// Uploads a model and returns it.
+    pub(super) async fn upload(&self, name: &str) -> String {
+        self.client().upload(name, None).await.text("modelId")
+    }
+
+    /// All renders, once each of them and its packaging has ended.
+    pub(super) async fn until_all_have_ended(&self) -> Vec<Value> {
+        let begin = Instant::now();
+        loop {
+            let renders = self.renders().await;
+            let waiting: Vec<&Value> = renders.iter().filter(|render| !has_ended(render)).collect();
+            if waiting.is_empty() {
+                return renders;
+            }
+            assert!(begin.elapsed() < PATIENCE, "{waiting:#?} do not end\n{}", self.place.log());
+            sleep(PAUSE * 4).await;
+        }
+    }
+
+    async fn renders(&self) -> Vec<Value> {
+        let (mut renders, mut cursor) = (Vec::new(), String::new());
+        loop {
+            let page = self.get(&format!("/renders?limit=100&cursor={cursor}")).await;
+            renders.extend(page.data().as_array().unwrap().iter().cloned());
+            match page.body["meta"]["nextCursor"].as_str() {
+                Some(next) => next.clone_into(&mut cursor),
+                None => return renders,
+            }
+        }
+    }
+
+    /// Ends all processes. None of their jobs may be left.
+    pub(super) fn close(self) {
+        self.kill_server();
+        (0..WORKERS).for_each(|worker| self.kill_worker(worker));
+        let begin = Instant::now();
+        while self.lives_a_job() {
+            assert!(begin.elapsed() < PATIENCE, "a job outlives its worker");
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    fn lives_a_job(&self) -> bool {
+        let folder = self.place.folder.path().to_str().unwrap();
+        let lines = std::fs::read_dir("/proc").unwrap().flatten();
+        let mut lines = lines.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+        lines.any(|line| {
+            let line = String::from_utf8_lossy(&line);
+            line.contains("render-child") && line.contains(folder)
+        })
+    }
+}
+
+/// Whether a render and its packaging are over.
+fn has_ended(render: &Value) -> bool {
+    let is = |name: &str, those: &[&str]| those.contains(&render[name].as_str().unwrap());
+    is("status", &["error", "failed"]) || is("status", &["done"]) && is("hlsStatus", &["ready", "failed", "skipped"])
+}
+
+/// The answer, unless the connection broke before its end.
+async fn whole_answer(request: reqwest::RequestBuilder) -> Option<Answer> {
+    let response = request.send().await.ok()?;
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    let body = response.bytes().await.ok()?;
+    Some(Answer { status, headers, body: serde_json::from_slice(&body).unwrap_or(Value::Null) })
+}

@@ -1,0 +1,68 @@
+//! Nothing is lost and nothing doubled: servers and workers are killed at random moments while renders are ordered,
+//! uploaded and cancelled. Afterwards all that is checked which must hold.
+//!
+//! Two short rounds belong to the tests. `make crash` runs long ones; `CRASH_ROUNDS`, `CRASH_ORDERS` and `CRASH_SEED` say
+//! how many, how long, and which: a round prints its seed.
+#![expect(clippy::print_stdout, reason = "a round says how to run it again")]
+
+mod check;
+mod house;
+mod orders;
+mod strikes;
+
+use std::str::FromStr;
+use std::time::Instant;
+
+use house::House;
+use orders::Order;
+
+use super::server::Place;
+
+/// Rounds and orders of the tests.
+const ROUNDS: u64 = 1;
+const ORDERS: usize = 12;
+/// Orders for each strike.
+const ORDERS_A_STRIKE: usize = 3;
+/// Orders that are under way at a time.
+const AT_ONCE: usize = 6;
+
+/// A number from the environment.
+fn number<T: FromStr>(name: &str) -> Option<T> {
+    std::env::var_os(name)?.to_str()?.parse().ok()
+}
+
+async fn rounds(place: impl AsyncFn() -> Place) {
+    let (count, orders) = (number("CRASH_ROUNDS").unwrap_or(ROUNDS), number("CRASH_ORDERS").unwrap_or(ORDERS));
+    let first = number("CRASH_SEED").unwrap_or_else(|| fastrand::u64(..1 << 32));
+    for seed in first..first + count {
+        println!("CRASH_SEED={seed} CRASH_ORDERS={orders}");
+        round(place().await, seed, orders).await;
+    }
+}
+
+/// One round in a place of its own.
+async fn round(place: Place, seed: u64, orders: usize) {
+    let begin = Instant::now();
+    let mut random = fastrand::Rng::with_seed(seed);
+    let place = place.set("PLINTH_FREE_UPLOADS_PER_DAY", "1000000").set("PLINTH_LEASE_SECONDS", "2");
+    let house = House::open(place.set("PLINTH_RATE_LIMIT_PER_MINUTE", "1000000").set("PLINTH_ADAPTER", "cpu")).await;
+    let model = house.upload("first").await;
+    let list: Vec<Order> = (0..orders).map(|number| Order::any(number, &mut random)).collect();
+    let strikes = orders.div_ceil(ORDERS_A_STRIKE);
+    let (told, struck) =
+        tokio::join!(orders::place(&house, &model, list, AT_ONCE), strikes::strike(&house, strikes, &mut random));
+    let renders = house.until_all_have_ended().await;
+    let sums = check::all(&house, &told, &renders).await;
+    println!("  {struck}; {sums}; {:.0} s", begin.elapsed().as_secs_f64());
+    house.close();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn crash_alone() {
+    rounds(async || Place::alone()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn crash_shared() {
+    rounds(Place::shared).await;
+}

@@ -1,0 +1,136 @@
+//! How many requests a second, with 100 000 renders in the table. A benchmark, run by bench/load.sh.
+#![expect(clippy::print_stdout, reason = "figures are its purpose")]
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use plinth_db::renders::{self, Render};
+use plinth_db::{Db, DbError, DbOptions};
+use plinth_spec::id::{ModelId, RenderId};
+use plinth_spec::state::{HlsStatus, RenderStatus};
+
+use super::client::Client;
+use super::server::{EMAIL, Served};
+
+const RENDERS: usize = 100_000;
+/// Rows that are written in one transaction.
+const AT_ONCE: usize = 5_000;
+const CONNECTIONS: usize = 64;
+/// Requests for one render, and for each kind of list page.
+const REQUESTS: [usize; 2] = [6_400, 640];
+
+fn id(number: usize) -> String {
+    format!("load{number:08}")
+}
+
+/// Fills the table behind the server's back; it reads what is there.
+async fn fill(served: &Served, model: &ModelId, address: &str) {
+    let db = Db::open(address, DbOptions::default()).await.unwrap();
+    let mut conn = db.read().await.unwrap();
+    let account = plinth_db::accounts::find_by_email(&mut conn, EMAIL).await.unwrap().unwrap().id;
+    let workspace = plinth_db::workspaces::find_personal(&mut conn, &account).await.unwrap().unwrap().id;
+    let like = renders::list_of_model(&mut conn, model).await.unwrap().remove(0);
+    drop(conn);
+    for begin in (0..RENDERS).step_by(AT_ONCE) {
+        let (like, workspace) = (like.clone(), workspace.clone());
+        let rows = (begin..begin + AT_ONCE).map(move |number| Render {
+            id: RenderId::parse(&id(number)).unwrap(),
+            workspace_id: workspace.clone(),
+            is_system_preview: false,
+            status: RenderStatus::Done,
+            hls_status: HlsStatus::Skipped,
+            created_at: like.created_at - i64::try_from(number).unwrap(),
+            ..like.clone()
+        });
+        let written = db.write(move |tx| {
+            Box::pin(async move {
+                for row in rows {
+                    renders::insert(tx, &row).await?;
+                }
+                Ok::<_, DbError>(())
+            })
+        });
+        written.await.unwrap();
+    }
+    db.close().await;
+    assert!(served.client.get(&format!("/renders/{}", id(7))).await.status == 200);
+}
+
+/// Asks for addresses from many connections, and says how long answers took.
+async fn measure(
+    client: &Client,
+    requests: usize,
+    what: &str,
+    address: impl Fn(usize) -> String + Send + Sync + 'static,
+) {
+    let address = Arc::new(address);
+    let begin = Instant::now();
+    let tasks: Vec<_> = (0..CONNECTIONS)
+        .map(|connection| {
+            let (client, address) = (Client::new(&client.base, &client.token), Arc::clone(&address));
+            tokio::spawn(async move {
+                let mut times = Vec::new();
+                for number in 0..requests / CONNECTIONS {
+                    let asked = Instant::now();
+                    let answer = client.get(&address(connection * 7919 + number * 104_729)).await;
+                    assert_eq!(answer.status, 200, "{answer:?}");
+                    times.push(asked.elapsed());
+                }
+                times
+            })
+        })
+        .collect();
+    let mut times = Vec::new();
+    for task in tasks {
+        times.extend(task.await.unwrap());
+    }
+    let per_second = times.len() as f64 / begin.elapsed().as_secs_f64();
+    times.sort();
+    let at = |share: usize| times[(times.len() - 1) * share / 100].as_secs_f64() * 1000.0;
+    println!("{what:44} {per_second:8.0} requests/s   p50 {:7.2} ms   p99 {:7.2} ms", at(50), at(99));
+}
+
+async fn load(served: Served, database: &str, address: &str) {
+    let client = &served.client;
+    let made = client.upload("load", None).await;
+    let begin = Instant::now();
+    fill(&served, &ModelId::parse(&made.text("modelId")).unwrap(), address).await;
+    println!("{database}: {RENDERS} renders in {:.0} s", begin.elapsed().as_secs_f64());
+    let [single, pages] = REQUESTS;
+    measure(client, single, "GET /renders/:id", |n| format!("/renders/{}", id(n % RENDERS))).await;
+    for offset in [0, RENDERS / 2, RENDERS - 100] {
+        measure(client, pages, &format!("GET /renders?limit=50&offset={offset}"), move |_| {
+            format!("/renders?limit=50&offset={offset}")
+        })
+        .await;
+    }
+    let (mut cursor, mut page) = (String::new(), 0);
+    for deep in [0, RENDERS / 200, RENDERS / 100 - 2] {
+        while page < deep {
+            let answer = client.get(&format!("/renders?limit=100&cursor={cursor}")).await;
+            answer.body["meta"]["nextCursor"].as_str().unwrap().clone_into(&mut cursor);
+            page += 1;
+        }
+        let there = cursor.clone();
+        measure(client, pages, &format!("GET /renders?limit=50&cursor=, {} rows deep", page * 100), move |_| {
+            format!("/renders?limit=50&cursor={there}")
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a benchmark: bench/load.sh"]
+async fn load_sqlite() {
+    let served = Served::alone();
+    let address = format!("sqlite://{}", served.place.folder.path().join("data/plinth.db").display());
+    load(served, "SQLite", &address).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "a benchmark: bench/load.sh"]
+async fn load_postgres() {
+    let served = Served::shared().await;
+    let address = served.place.postgres.as_ref().unwrap().address();
+    load(served, "PostgreSQL", &address).await;
+}

@@ -1,0 +1,76 @@
+//! Logs, metrics, health.
+
+use std::net::TcpListener;
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::on_both;
+use super::server::{EMAIL, Place, Served};
+
+#[tokio::test]
+async fn metrics_have_a_listener_of_their_own() {
+    let place = Place::alone();
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let server = place.serve(&["--no-worker", "--metrics-listen", &address]);
+    let client = Client::new(&server.base, &place.account(EMAIL));
+    client.upload("chair", Some(json!({"quality": "share", "length": 3}))).await.data();
+    client.upload("table", None).await.data();
+    assert_eq!(client.get("/metrics").await.status, 404);
+    let text = client.http.get(format!("http://{address}/metrics")).send().await.unwrap().text().await.unwrap();
+    for line in [
+        "plinth_queue_renders{status=\"pending\"} 2",
+        "plinth_queue_renders{status=\"video-processing\"} 0",
+        "plinth_queue_packagings 0",
+        "plinth_credits_moved_total{type=\"render\"} 3",
+        "plinth_http_requests_total{method=\"POST\",route=\"/v1/models\",status=\"201\"} 2",
+        "plinth_http_request_seconds_count{method=\"POST\",route=\"/v1/models\"} 2",
+        "plinth_http_requests_total{method=\"GET\",route=\"none\",status=\"404\"} 1",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+}
+
+async fn log_lines_name_requests_and_no_secrets(served: Served) {
+    let Served { server, place, client } = served;
+    server.end();
+    let before = place.log().len();
+    let server = place.serve(&["--no-worker", "--log-format", "json", "--log-level", "debug"]);
+    let client = Client::new(&server.base, &client.token);
+    let made = client.upload("canary", None).await;
+    let model = made.text("modelId");
+    let link = client.get(&format!("/models/{model}/file-url")).await.text("url");
+    assert_eq!(client.http.get(&link).send().await.unwrap().status(), 200);
+    let staged = client.post("/models/create-upload-url", json!({})).await;
+    let account = client.get("/account").await;
+    server.end();
+    let log = place.log()[before..].to_owned();
+    let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).expect(line)).collect();
+    let id = account.headers["x-request-id"].to_str().unwrap();
+    let of_request: Vec<_> =
+        lines.iter().filter(|l| l["span"]["request.id"] == id && l["message"] == "answered").collect();
+    let [line] = of_request.as_slice() else { panic!("not one line: {log}") };
+    assert_eq!((&line["http.method"], &line["http.route"]), (&json!("GET"), &json!("/v1/account")));
+    assert_eq!((&line["http.status"], &line["account.id"]), (&json!(200), &account.data()["id"]));
+    assert!(line["duration_ms"].is_u64() && line["token.id"].is_string());
+    let signature = link.split("ignature=").nth(1).or_else(|| link.split("sig=").nth(1)).unwrap();
+    let secret = client.token.trim_start_matches("plinth_sk_").to_owned();
+    for secret in [secret.as_str(), signature, &staged.text("ticket"), EMAIL] {
+        assert!(secret.len() > 8 && !log.contains(secret), "{secret}\n{log}");
+    }
+}
+
+on_both! { log_lines_name_requests_and_no_secrets }
+
+#[tokio::test]
+async fn health_says_when_the_database_is_gone() {
+    let mut served = Served::shared().await;
+    let health = served.client.http.get(format!("{}/v1/health", served.server.base)).send().await.unwrap();
+    assert_eq!(health.status(), 200);
+    drop(served.place.postgres.take());
+    let health = served.client.http.get(format!("{}/api/v1/health", served.server.base)).send().await.unwrap();
+    assert_eq!(health.status(), 503);
+    let body: Value = serde_json::from_slice(&health.bytes().await.unwrap()).unwrap();
+    assert_eq!((&body["data"]["status"], &body["data"]["database"]), (&json!("degraded"), &json!("unreachable")));
+    assert_eq!(served.client.get("/account").await.refusal(), (500, "internal"));
+}

@@ -1,0 +1,185 @@
+//! A server of its own: the real program, with a throw-away database and store.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+use plinth_testkit::{Postgres, S3Server};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::client::Client;
+
+/// Where the program keeps things. Outlives the servers on it.
+pub(crate) struct Place {
+    pub(crate) folder: TempDir,
+    variables: Vec<(String, String)>,
+    pub(crate) postgres: Option<Postgres>,
+    s3: Option<S3Server>,
+}
+
+impl Place {
+    /// SQLite and files.
+    pub(crate) fn alone() -> Self {
+        Self { folder: TempDir::with_prefix("plinth-serve-").unwrap(), variables: Vec::new(), postgres: None, s3: None }
+    }
+
+    /// PostgreSQL and S3.
+    pub(crate) async fn shared() -> Self {
+        let (postgres, s3) = (Postgres::start(), S3Server::start().await);
+        let (key, secret) = s3.credentials();
+        let variables = [
+            ("PLINTH_DATABASE_URL", postgres.address()),
+            ("PLINTH_STORE_URL", format!("s3://{}/some/where", s3.bucket())),
+            ("AWS_ENDPOINT_URL", s3.endpoint().to_owned()),
+            ("AWS_REGION", "us-east-1".to_owned()),
+            ("AWS_ACCESS_KEY_ID", key.to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", secret.to_owned()),
+        ];
+        let variables = variables.map(|(name, value)| (name.to_owned(), value)).to_vec();
+        let folder = TempDir::with_prefix("plinth-serve-").unwrap();
+        Self { folder, variables, postgres: Some(postgres), s3: Some(s3) }
+    }
+
+    /// The database's address.
+    pub(crate) fn database(&self) -> String {
+        let file = || format!("sqlite://{}", self.folder.path().join("data/plinth.db").display());
+        self.postgres.as_ref().map_or_else(file, Postgres::address)
+    }
+
+    /// The folder in which the store's objects lie.
+    pub(crate) fn objects(&self) -> PathBuf {
+        let files = || self.folder.path().join("data/objects");
+        self.s3.as_ref().map_or_else(files, |s3| s3.folder().join(s3.bucket()).join("some/where"))
+    }
+
+    pub(crate) fn set(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// The program with this place's configuration and nothing of the tests' own.
+    pub(crate) fn program(&self) -> Command {
+        let mut program = crate::program();
+        program.current_dir(self.folder.path()).env("PLINTH_DATA_DIR", self.folder.path().join("data"));
+        program.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        program
+    }
+
+    /// Runs `plinth admin` and returns its JSON.
+    pub(crate) fn admin(&self, args: &[&str]) -> Value {
+        let done = self.try_admin(args);
+        assert!(done.status.success(), "{args:?}: {}", crate::text(&done.stderr));
+        serde_json::from_slice(&done.stdout).unwrap()
+    }
+
+    pub(crate) fn try_admin(&self, args: &[&str]) -> Output {
+        self.program().arg("admin").args(args).arg("--json").output().unwrap()
+    }
+
+    /// A new account's token.
+    pub(crate) fn account(&self, email: &str) -> String {
+        self.admin(&["account", "create", email]);
+        self.key(email, &[])
+    }
+
+    /// Another token of an account.
+    pub(crate) fn key(&self, email: &str, more: &[&str]) -> String {
+        let made = self.admin(&[&["key", "create", "--account", email], more].concat());
+        made["token"].as_str().unwrap().to_owned()
+    }
+
+    /// Starts a server without a worker.
+    pub(crate) fn serve(&self, args: &[&str]) -> Server {
+        let log = File::options().create(true).append(true).open(self.folder.path().join("log")).unwrap();
+        let mut program = self.program();
+        program.args(["serve", "--listen", "127.0.0.1:0"]).args(args).stdout(Stdio::piped()).stderr(log);
+        let mut child = program.spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut said = String::new();
+        let base = loop {
+            let begin = said.len();
+            assert!(out.read_line(&mut said).unwrap() > 0, "it ended: {}", self.log());
+            if let Some((_, address)) = said[begin..].trim().split_once("serves at ") {
+                break address.to_owned();
+            }
+        };
+        Server { child, out: Some(out), base }
+    }
+
+    /// What servers have logged.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+}
+
+/// A running server. It is killed when dropped.
+pub(crate) struct Server {
+    child: Child,
+    out: Option<BufReader<ChildStdout>>,
+    pub(crate) base: String,
+}
+
+impl Server {
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    }
+
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Asks it to end, and returns the rest of what it said and how it ended.
+    pub(crate) fn end(mut self) -> (String, Option<i32>) {
+        self.signal("TERM");
+        let code = self.child.wait().unwrap().code();
+        let rest = std::io::read_to_string(self.out.take().unwrap()).unwrap();
+        (rest, code)
+    }
+
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _gone = self.child.kill();
+        let _waited = self.child.wait();
+    }
+}
+
+/// A place with a server and one account on it.
+pub(crate) struct Served {
+    pub(crate) client: Client,
+    pub(crate) server: Server,
+    pub(crate) place: Place,
+}
+
+pub(crate) const EMAIL: &str = "ada@example.org";
+
+impl Served {
+    pub(crate) fn alone() -> Self {
+        Self::on(Place::alone())
+    }
+
+    pub(crate) async fn shared() -> Self {
+        Self::on(Place::shared().await)
+    }
+
+    /// A server whose rate limit is out of the way.
+    pub(crate) fn on(place: Place) -> Self {
+        let server = place.serve(&["--no-worker", "--rate-limit-per-minute", "1000000"]);
+        let client = Client::new(&server.base, &place.account(EMAIL));
+        Self { client, server, place }
+    }
+
+    /// The same server for another token.
+    pub(crate) fn client(&self, token: &str) -> Client {
+        Client::new(&self.server.base, token)
+    }
+}

@@ -1,0 +1,119 @@
+//! Starting, stopping, and what goes wrong at it.
+
+use std::io::Write as _;
+use std::net::TcpListener;
+
+use plinth_testkit::glb_with_triangle;
+use serde_json::json;
+
+use super::client::{Answer, Client};
+use super::form::Form;
+use super::server::{Place, Served};
+use crate::text;
+
+#[tokio::test]
+async fn the_first_start_shows_a_key_once_and_the_key_works() {
+    let place = Place::alone();
+    let server = place.serve(&["--no-worker"]);
+    let base = server.base.clone();
+    let (said, code) = server.end();
+    assert_eq!(code, Some(0), "{}", place.log());
+    let token = said.split_whitespace().find(|word| word.starts_with("plinth_sk_")).unwrap().to_owned();
+    assert!(said.contains(&format!("{base}/v1/models")) && said.contains("turntable.mp4"), "{said}");
+    let server = place.serve(&["--no-worker"]);
+    let client = Client::new(&server.base, &token);
+    let account = client.get("/account").await;
+    assert_eq!((account.text("email").as_str(), account.data()["paid"].as_u64()), ("admin@plinth.local", Some(100)));
+    // An administrator's videos have no bound but those of the tier's price.
+    let quote = client.post("/quote", json!({"renders": [{"quality": "share", "length": 500}]})).await;
+    assert_eq!(quote.data()["creditsRequired"], 500);
+    let (said, _) = server.end();
+    assert_eq!(said, "", "nothing is shown at the second start");
+}
+
+#[tokio::test]
+async fn what_cannot_be_is_one_line_that_says_what_to_do() {
+    let place = Place::alone();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let folder = place.folder.path();
+    std::fs::write(folder.join("file"), "").unwrap();
+    std::fs::write(folder.join("wrong.toml"), "listn = \"127.0.0.1:0\"\n").unwrap();
+    let file = folder.join("file/data").display().to_string();
+    for (args, code, words) in [
+        (vec!["--listen", &address], 1, "give another with --listen"),
+        (vec!["--listen", "nonsense"], 2, "--listen must be an address with a port"),
+        (vec!["--listen", "127.0.0.1:0", "--data", &file], 1, "give another with --data"),
+        (vec!["--listen", "127.0.0.1:0", "--public-url", "ftp://x"], 2, "--public-url must be an http or https URL"),
+        (
+            vec!["--listen", "127.0.0.1:0", "--database-url", "mysql://me:secret@x/y"],
+            1,
+            "give sqlite://FILE or postgres",
+        ),
+        (vec!["--listen", "127.0.0.1:0", "--store-url", "ftp://x"], 1, "give file:///FOLDER or s3://BUCKET/PREFIX"),
+        (vec!["--config", "wrong.toml"], 1, "did you mean 'listen'?"),
+        (vec!["--config", "none.toml"], 1, "none.toml cannot be read"),
+        (vec!["--rate-limit-per-minute", "0"], 2, "--rate-limit-per-minute must be a whole number above 0"),
+        (vec!["--wrong"], 2, "--wrong"),
+    ] {
+        let done = place.program().arg("serve").args(&args).output().unwrap();
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(code), "{args:?}: {said}");
+        assert!(said.contains(words) && !said.contains("secret"), "{args:?}: {said}");
+        assert!(args == ["--wrong"] || said.trim().lines().count() == 1, "{args:?}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn a_second_server_on_the_same_sqlite_file_is_refused() {
+    let served = Served::alone();
+    let done = served.place.program().args(["serve", "--no-worker", "--listen", "127.0.0.1:0"]).output().unwrap();
+    assert_eq!(done.status.code(), Some(1));
+    assert!(text(&done.stderr).contains("another plinth serve uses"), "{}", text(&done.stderr));
+    // One that was killed leaves nothing behind that would be in the way.
+    let Served { server, place, .. } = served;
+    server.kill();
+    place.serve(&["--no-worker"]).end();
+}
+
+#[tokio::test]
+async fn a_request_at_work_is_finished_when_the_server_stops() {
+    let served = Served::alone();
+    let body = Form::default().file("file", "late.glb", &glb_with_triangle("late")).body();
+    let (first, rest) = body.split_at(body.len() / 2);
+    let address = served.server.base.trim_start_matches("http://");
+    let mut socket = std::net::TcpStream::connect(address).unwrap();
+    write!(
+        socket,
+        "POST /v1/models HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n",
+        served.client.token,
+        Form::content_type(),
+        body.len()
+    )
+    .unwrap();
+    socket.write_all(first).unwrap();
+    // The server has the request in hand when a later one on another connection is answered.
+    assert_eq!(served.client.get("/health").await.status, 200);
+    served.server.signal("TERM");
+    // It takes no new connection any more, and still takes the rest of this one.
+    while std::net::TcpStream::connect(address).is_ok() {
+        std::thread::yield_now();
+    }
+    socket.write_all(rest).unwrap();
+    let mut answer = String::new();
+    std::io::Read::read_to_string(&mut socket, &mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+}
+
+#[tokio::test]
+async fn a_refused_upload_sees_why_instead_of_a_broken_connection() {
+    let served = Served::alone();
+    let reader = served.client(&served.place.key(super::server::EMAIL, &["--scopes", "read"]));
+    let big = vec![0; 32 << 20];
+    for _ in 0..4 {
+        let form = Form::default().file("file", "big.glb", &big);
+        let request = reader.request(reqwest::Method::POST, "/models").header("content-type", Form::content_type());
+        let answer = Answer::of(request.body(form.body()).send().await.unwrap()).await;
+        assert_eq!(answer.refusal(), (403, "insufficient_scope"));
+    }
+}

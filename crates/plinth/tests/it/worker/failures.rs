@@ -1,0 +1,179 @@
+//! Renders that fail: each for its own reason, and refunded where that is due.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use plinth_service::assets::NewOverlay;
+use plinth_spec::state::RenderStatus;
+use plinth_spec::wire::Render;
+use plinth_worker::WorkerOptions;
+use serde_json::json;
+
+use super::house::{House, endless, tiny};
+
+/// The render failed with this code and these words, and its price came back.
+async fn assert_failed(house: &House, render: &Render, code: &str, words: &str) {
+    let message = render.error_message.clone().unwrap_or_default();
+    assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some(code)), "{message}");
+    assert!(message.contains(words), "{message}");
+    let scratch = house.folder.path().display().to_string();
+    assert!(!message.contains(&scratch), "a message names no place of the machine: {message}");
+    assert_eq!(house.credits().await, 100, "refunded");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_model_cannot_give_is_its_own_fault_and_not_refunded() {
+    let house = House::new().await;
+    let id = house.order("chair", json!({"quality": "share", "hiddenMeshNames": ["chair"], "length": 3})).await;
+    let render = house.outcome(&id, house.options()).await;
+    assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some("renderer_error")));
+    assert!(render.error_message.unwrap().starts_with("nothing is left to draw"));
+    assert_eq!(house.credits().await, 97);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_is_gone_from_the_store_is_a_failed_download() {
+    let house = House::new().await;
+    let (model, id) = house.upload("chair", Some(tiny())).await;
+    std::fs::remove_file(house.folder.path().join(format!("objects/models/{model}.glb"))).unwrap();
+    let render = house.outcome(&id, house.options()).await;
+    assert_failed(&house, &render, "model_download_failed", "the model could not be fetched").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_is_no_model_any_more_is_a_bad_model() {
+    let house = House::new().await;
+    let (model, id) = house.upload("chair", Some(json!({"quality": "share", "length": 1}))).await;
+    std::fs::write(house.folder.path().join(format!("objects/models/{model}.glb")), b"glTF and more").unwrap();
+    let render = house.outcome(&id, house.options()).await;
+    assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some("renderer_error")), "{render:?}");
+    assert_eq!(house.credits().await, 99);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_settings_name_must_be_there_and_belong_to_the_workspace() {
+    for (settings, code, words) in [
+        (json!({"bgImageId": "abcdefghijkl"}), "overlay_missing", "the overlay 'abcdefghijkl' was deleted or belongs"),
+        (
+            json!({"envId": "abcdefghijkl"}),
+            "env_download_failed",
+            "the environment 'abcdefghijkl' was deleted or belongs",
+        ),
+        (json!({"envId": "../secret"}), "env_download_failed", "the environment '../secret' was deleted"),
+    ] {
+        let house = House::new().await;
+        let id = house.order("chair", settings).await;
+        let render = house.outcome(&id, house.options()).await;
+        assert_failed(&house, &render, code, words).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_overlay_that_cannot_be_fetched_fails_and_a_wrong_texture_is_a_warning() {
+    let house = House::new().await;
+    let overlay = NewOverlay { bytes: Bytes::from(png()), filename: "a.png".to_owned(), ..NewOverlay::default() };
+    let overlay = house.service.create_overlay(&house.caller, overlay).await.unwrap().id;
+    let settings = json!({"quality": "share", "length": 0.04, "bgImageId": overlay.as_str(),
+                          "materialEdits": {"Wood": {"mapAssetId": "abcdefghijkl"}}});
+    let (model, id) = house.upload("chair", Some(settings.clone())).await;
+    let render = house.outcome(&id, house.options()).await;
+    assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+    let warning = "material 'Wood' keeps its map: there is no texture 'abcdefghijkl'";
+    assert!(render.warnings.iter().any(|said| said == warning), "{:?}", render.warnings);
+    house.grant(plinth_spec::funding::Pool::Paid, 1).await;
+    std::fs::remove_file(house.folder.path().join(format!("objects/overlays/{overlay}"))).unwrap();
+    let id = house.order_again(&model, settings, "again").await;
+    let render = house.outcome(&id, house.options()).await;
+    assert_failed(&house, &render, "overlay_download_failed", "an image could not be fetched").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_cannot_be_stored_are_a_failed_upload() {
+    let house = House::new().await;
+    let id = house.order("chair", tiny()).await;
+    std::fs::write(house.folder.path().join("objects/renders"), b"where a folder should be").unwrap();
+    let render = house.outcome(&id, house.options()).await;
+    assert_failed(&house, &render, "upload_failed", "could not be stored").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_renderer_has_crashed() {
+    let house = House::new().await;
+    let id = house.order("chair", endless()).await;
+    let options = house.options_with("echo $$ >\"$3/pid\"\nexec \"$@\"");
+    let worker = house.work(options);
+    house.until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
+    let [job] = house.jobs().try_into().unwrap();
+    let pid = std::fs::read_to_string(job.join("pid")).unwrap();
+    assert!(std::process::Command::new("kill").args(["-KILL", pid.trim()]).status().unwrap().success());
+    let render = house.end_of(&id).await;
+    worker.stop().await;
+    assert_failed(&house, &render, "renderer_crash", "the renderer died of signal 9").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_renderer_that_ends_or_talks_nonsense_has_crashed() {
+    let probe = "if ! grep -q '\"render\"' \"$3/job.json\"; then exec \"$@\"; fi";
+    for (lines, words) in [
+        ("exit 7", "ended without a result (exit status: 7)"),
+        ("echo 'Segmentation fault?'; sleep 1000", "cannot be understood"),
+        ("head -c 9000000 /dev/zero | tr '\\0' x; sleep 1000", "cannot be understood"),
+    ] {
+        let house = House::new().await;
+        let id = house.order("chair", tiny()).await;
+        let render = house.outcome(&id, house.options_with(&format!("{probe}\n{lines}"))).await;
+        assert_failed(&house, &render, "renderer_crash", words).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_render_over_its_time_is_ended() {
+    let house = House::new().await;
+    let id = house.order("chair", endless()).await;
+    let options = WorkerOptions { timeout: Duration::from_secs(6), ..house.options() };
+    let render = house.outcome(&id, options).await;
+    assert_failed(&house, &render, "timeout", "longer than 6 seconds").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_render_over_its_memory_is_ended() {
+    let house = House::new().await;
+    let id = house.order("chair", endless()).await;
+    let script =
+        "if ! grep -q '\"render\"' \"$3/job.json\"; then exec \"$@\"; fi\nexec setsid -w tail -c 400M /dev/zero";
+    let mut options = house.options_with(script);
+    options.memory_bytes = 100 << 20;
+    let render = house.outcome(&id, options).await;
+    assert_failed(&house, &render, "renderer_crash", "more than 100 MB of memory").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_is_a_failed_encoding() {
+    let house = House::new().await;
+    let id = house.order("chair", tiny()).await;
+    // What ffmpeg says when it finds no room.
+    let ffmpeg = house.folder.path().join("ffmpeg");
+    let lines = "#!/bin/bash\ncase \"$*\" in -version) exec ffmpeg -version;; esac\ncat >/dev/null\n\
+                 echo 'av_interleaved_write_frame(): No space left on device' >&2; exit 1\n";
+    std::fs::write(&ffmpeg, lines).unwrap();
+    std::fs::set_permissions(&ffmpeg, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let render = house.outcome(&id, WorkerOptions { ffmpeg, ..house.options() }).await;
+    assert_failed(&house, &render, "encode_failed", "the disk of the render node is full").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_that_cannot_render_takes_nothing() {
+    let house = House::new().await;
+    let id = house.order("chair", tiny()).await;
+    let options = WorkerOptions { adapter: Some("no such card".to_owned()), ..house.options() };
+    let error = house.work(options).end().await.unwrap_err();
+    assert!(error.to_string().starts_with("this machine cannot render; `plinth doctor` says more: "), "{error}");
+    assert_eq!(house.render(&id).await.status, RenderStatus::Pending);
+}
+
+/// A picture of one pixel.
+fn png() -> Vec<u8> {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    image::RgbImage::new(1, 1).write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+    bytes.into_inner()
+}

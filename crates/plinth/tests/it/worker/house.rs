@@ -1,0 +1,255 @@
+//! A service with one account, and workers beside it.
+
+use std::num::NonZeroUsize;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use plinth_db::{Db, DbOptions, ledger};
+use plinth_service::access::{Caller, NewAccount, NewKey};
+use plinth_service::models::Upload;
+use plinth_service::{Clock, Service, ServiceOptions};
+use plinth_spec::funding::Pool;
+use plinth_spec::idempotency::ReplayKey;
+use plinth_spec::wire::{CreateRender, Render, Scope};
+use plinth_store::{LinkSigner, Store, StoreOptions};
+use plinth_testkit::{S3Server, TestDatabase, glb_with_triangle};
+use plinth_worker::{WorkerError, WorkerOptions, child_environment, run};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+
+const EMAIL: &str = "ada@example.org";
+/// When the tests' clock begins.
+const START: i64 = 1_800_000_000_000;
+/// Nothing in these tests takes longer, whatever else the machine does.
+const PATIENCE: Duration = Duration::from_mins(4);
+
+pub(crate) struct House {
+    pub(crate) service: Service,
+    pub(crate) caller: Caller,
+    pub(crate) folder: TempDir,
+    pub(crate) database: TestDatabase,
+    time: Arc<AtomicI64>,
+    _s3: Option<S3Server>,
+}
+
+impl House {
+    /// On SQLite and local files.
+    pub(crate) async fn new() -> Self {
+        Self::on(TestDatabase::sqlite(), None, true).await
+    }
+
+    /// The same with the database's own time, for workers in other processes.
+    pub(crate) async fn in_real_time() -> Self {
+        Self::on(TestDatabase::sqlite(), None, false).await
+    }
+
+    /// On PostgreSQL and S3.
+    pub(crate) async fn for_many_machines() -> Self {
+        Self::on(TestDatabase::postgres(), Some(S3Server::start().await), true).await
+    }
+
+    async fn on(database: TestDatabase, s3: Option<S3Server>, time_stands: bool) -> Self {
+        let folder = TempDir::with_prefix("plinth-worker-").unwrap();
+        let time = Arc::new(AtomicI64::new(START));
+        let options = ServiceOptions {
+            clock: if time_stands { Clock::Set(Arc::clone(&time)) } else { Clock::Database },
+            incoming: folder.path().to_owned(),
+            // Renewed each second by a real clock, and never lost by the tests' clock, which stands.
+            lease_secs: 3,
+            ..ServiceOptions::default()
+        };
+        let db = Db::open(database.address(), DbOptions::default()).await.unwrap();
+        let (address, settings) = match &s3 {
+            None => (format!("file://{}", folder.path().join("objects").display()), Vec::new()),
+            Some(server) => (format!("s3://{}/here", server.bucket()), s3_settings(server)),
+        };
+        let signer = LinkSigner::new(b"secret".to_vec(), "http://127.0.0.1:1".parse().unwrap());
+        let store = Store::open(StoreOptions { address, s3: settings, s3_public_endpoint: None, signer }).unwrap();
+        let service = Service::new(db, store, options);
+        let caller = caller(&service).await;
+        Self { service, caller, folder, database, time, _s3: s3 }
+    }
+
+    pub(crate) fn wait_ms(&self, ms: i64) {
+        self.time.fetch_add(ms, Ordering::SeqCst);
+    }
+
+    /// Uploads a model of one triangle; its render is billed where there are settings.
+    pub(crate) async fn upload(&self, name: &str, settings: Option<Value>) -> (String, String) {
+        let mut file = self.service.incoming_model().unwrap();
+        file.write(&glb_with_triangle(name)).await.unwrap();
+        let settings = settings.map(|settings| settings.to_string());
+        let upload = Upload { file, name: format!("{name}.glb"), settings };
+        self.wait_ms(1);
+        let uploaded = self.service.upload_model(&self.caller, upload).await.unwrap().result;
+        (uploaded.model_id.to_string(), uploaded.render_id.to_string())
+    }
+
+    /// Uploads a model and orders a render of it.
+    pub(crate) async fn order(&self, name: &str, settings: Value) -> String {
+        self.upload(name, Some(settings)).await.1
+    }
+
+    /// Orders a further render of a model.
+    pub(crate) async fn order_again(&self, model: &str, settings: Value, key: &str) -> String {
+        self.wait_ms(1);
+        let request = CreateRender { model_id: Some(model.to_owned()), render_settings: Some(settings) };
+        let created = self.service.create_render(&self.caller, request, ReplayKey::from_header(Some(key))).await;
+        created.unwrap().id.to_string()
+    }
+
+    pub(crate) async fn grant(&self, pool: Pool, credits: i64) {
+        self.service.grant_credits(EMAIL, pool, credits).await.unwrap();
+    }
+
+    pub(crate) async fn render(&self, id: &str) -> Render {
+        self.service.render(&self.caller, id).await.unwrap()
+    }
+
+    /// Looks at a render until something is true of it.
+    pub(crate) async fn until(&self, id: &str, what: impl Fn(&Render) -> bool) -> Render {
+        let looking = async {
+            loop {
+                let render = self.render(id).await;
+                if what(&render) {
+                    return render;
+                }
+                sleep(Duration::from_millis(30)).await;
+            }
+        };
+        let found = timeout(PATIENCE, looking).await;
+        assert!(found.is_ok(), "it does not come to that: {:?}", self.render(id).await);
+        found.unwrap()
+    }
+
+    /// How a render ends.
+    pub(crate) async fn end_of(&self, id: &str) -> Render {
+        self.until(id, |render| render.status.is_final()).await
+    }
+
+    /// What is left of the 100 credits of a new account; balances agree with the ledger.
+    pub(crate) async fn credits(&self) -> u64 {
+        let mut conn = self.service.db().read().await.unwrap();
+        assert_eq!(ledger::find_unbalanced(&mut conn).await.unwrap(), []);
+        self.service.account(&self.caller).await.unwrap().paid
+    }
+
+    /// How a worker is set here.
+    pub(crate) fn options(&self) -> WorkerOptions {
+        WorkerOptions {
+            name: "worker".to_owned(),
+            slots: NonZeroUsize::new(1),
+            scratch: self.folder.path().join("scratch"),
+            program: PathBuf::from(env!("CARGO_BIN_EXE_plinth")),
+            environment: child_environment(std::env::vars_os()),
+            adapter: Some("cpu".to_owned()),
+            ffmpeg: PathBuf::from("ffmpeg"),
+            timeout: PATIENCE,
+            memory_bytes: 4 << 30,
+            cache_bytes: 1 << 30,
+            poll: Duration::from_millis(50),
+            grace: Duration::ZERO,
+        }
+    }
+
+    /// A worker with jobs done by a script; `"$@"` in it does them as they should be.
+    pub(crate) fn options_with(&self, lines: &str) -> WorkerOptions {
+        let program = self.folder.path().join("program");
+        let plinth = env!("CARGO_BIN_EXE_plinth");
+        let text = format!("#!/bin/bash\nset -- {plinth} \"$@\"\n{lines}\n");
+        std::fs::write(&program, text).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        WorkerOptions { program, ..self.options() }
+    }
+
+    pub(crate) fn work(&self, options: WorkerOptions) -> Worker {
+        Worker::start(self.service.clone(), options)
+    }
+
+    /// A render by a worker of its own: how it ends.
+    pub(crate) async fn outcome(&self, id: &str, options: WorkerOptions) -> Render {
+        let worker = self.work(options);
+        let render = self.end_of(id).await;
+        worker.stop().await;
+        render
+    }
+
+    /// The folders of jobs that are under way.
+    pub(crate) fn jobs(&self) -> Vec<PathBuf> {
+        let entries = |folder: &Path| -> Vec<PathBuf> {
+            std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
+        };
+        let runs = entries(&self.folder.path().join("scratch"));
+        let inside = runs.iter().filter(|path| name(path).starts_with("run-")).flat_map(|path| entries(path));
+        inside.filter(|path| name(path).starts_with("job-")).collect()
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+/// A worker in this process.
+pub(crate) struct Worker {
+    stop: CancellationToken,
+    task: JoinHandle<Result<(), WorkerError>>,
+}
+
+impl Worker {
+    fn start(service: Service, options: WorkerOptions) -> Self {
+        let stop = CancellationToken::new();
+        Self { task: tokio::spawn(run(service, options, stop.clone())), stop }
+    }
+
+    pub(crate) async fn stop(self) {
+        self.stop.cancel();
+        self.task.await.unwrap().unwrap();
+    }
+
+    /// How it ends by itself.
+    pub(crate) async fn end(self) -> Result<(), WorkerError> {
+        self.task.await.unwrap()
+    }
+}
+
+/// The smallest render: one frame of 540p.
+pub(crate) fn tiny() -> Value {
+    json!({"quality": "share", "length": 0.04})
+}
+
+/// A render that goes on for longer than any test.
+pub(crate) fn endless() -> Value {
+    json!({"quality": "share", "length": 90})
+}
+
+fn s3_settings(server: &S3Server) -> Vec<(String, String)> {
+    let (key, secret) = server.credentials();
+    let settings = [
+        ("aws_endpoint", server.endpoint()),
+        ("aws_access_key_id", key),
+        ("aws_secret_access_key", secret),
+        ("aws_region", "us-east-1"),
+    ];
+    settings.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
+}
+
+async fn caller(service: &Service) -> Caller {
+    let account = NewAccount { email: EMAIL.to_owned(), is_admin: false, password_hash: None };
+    let account_id = service.create_account(account).await.unwrap();
+    let key = NewKey {
+        account_id,
+        workspace_id: None,
+        name: "test".to_owned(),
+        scopes: vec![Scope::Read, Scope::Render],
+        expires_in_secs: None,
+        has_legacy_prefix: false,
+    };
+    let token = service.create_key(key).await.unwrap().token;
+    service.authenticate(Some(&token)).await.unwrap()
+}

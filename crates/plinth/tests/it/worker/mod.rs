@@ -1,0 +1,7 @@
+//! The worker: whole renders, and everything that can happen to them.
+
+mod failures;
+mod house;
+mod process;
+mod renders;
+mod stopping;

@@ -1,0 +1,114 @@
+//! `plinth worker` as it is started by people, and what becomes of its jobs when it dies.
+
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use plinth_spec::state::RenderStatus;
+use tokio::time::sleep;
+
+use super::house::{House, endless, tiny};
+use crate::program;
+
+/// A worker in a process of its own.
+struct Process(Child);
+
+impl Process {
+    fn start(house: &House) -> Self {
+        Self::start_by(program(), house)
+    }
+
+    fn start_by(mut program: Command, house: &House) -> Self {
+        let data = house.folder.path();
+        let process = program
+            .args(["worker", "--data", data.to_str().unwrap(), "--database-url", house.database.address()])
+            .args(["--store-url", &format!("file://{}/objects", data.display()), "--worker-slots", "1"])
+            .args(["--lease-seconds", "2", "--worker-grace-seconds", "1"])
+            .env("PLINTH_ADAPTER", "cpu")
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self(process)
+    }
+
+    fn signal(&self, name: &str) {
+        assert!(Command::new("kill").arg(name).arg(self.0.id().to_string()).status().unwrap().success());
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+/// Command lines of the jobs in the folder of a house.
+fn jobs(house: &House) -> Vec<(u32, String)> {
+    let folder = house.folder.path().to_str().unwrap();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let lines = ids.filter_map(|id| Some((id, std::fs::read_to_string(format!("/proc/{id}/cmdline")).ok()?)));
+    lines.filter(|(_id, line)| line.contains("render-child") && line.contains(folder)).collect()
+}
+
+async fn until_no_job_lives(house: &House) {
+    while !jobs(house).is_empty() {
+        sleep(Duration::from_millis(30)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_worker_takes_its_job_along_and_another_goes_on() {
+    let house = House::in_real_time().await;
+    let lost = house.order("chair", endless()).await;
+    let first = Process::start(&house);
+    house.until(&lost, |render| render.status == RenderStatus::VideoProcessing).await;
+    assert_eq!(jobs(&house).len(), 1);
+    first.signal("-KILL");
+    until_no_job_lives(&house).await;
+    let next = house.order("stool", tiny()).await;
+    let second = Process::start(&house);
+    let render = house.end_of(&lost).await;
+    assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some("reaped")));
+    assert_eq!(house.end_of(&next).await.status, RenderStatus::Done);
+    assert_eq!(house.credits().await, 99, "the lost render is refunded");
+    drop(second);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopped_worker_ends_well_and_gives_back_its_render() {
+    let house = House::in_real_time().await;
+    let id = house.order("chair", endless()).await;
+    let mut worker = Process::start(&house);
+    house.until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
+    worker.signal("-TERM");
+    assert_eq!(worker.0.wait().unwrap().code(), Some(0));
+    assert_eq!(house.render(&id).await.status, RenderStatus::PosterDone);
+    assert!(jobs(&house).is_empty());
+    let left: Vec<_> = std::fs::read_dir(house.folder.path().join("worker")).unwrap().flatten().collect();
+    assert!(!left.iter().any(|entry| entry.file_name().to_string_lossy().starts_with("run-")), "{left:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_sees_no_secrets_and_is_bounded() {
+    let house = House::in_real_time().await;
+    let id = house.order("chair", endless()).await;
+    let mut program = program();
+    program.env("AWS_SECRET_ACCESS_KEY", "canary").env("PLINTH_SECRET", "canary").env("LP_NUM_THREADS", "2");
+    let worker = Process::start_by(program, &house);
+    house.until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
+    let [(job, _line)] = jobs(&house).try_into().unwrap();
+    let about =
+        |what: &str| String::from_utf8_lossy(&std::fs::read(format!("/proc/{job}/{what}")).unwrap()).into_owned();
+    let environment = about("environ");
+    assert!(!environment.contains("canary") && !environment.contains("sqlite"), "{environment}");
+    assert!(environment.contains("LP_NUM_THREADS=2"), "{environment}");
+    let limits = about("limits");
+    let line = |name: &str| limits.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
+    assert!(line("Max core file size").contains(" 0 "), "{limits}");
+    assert!(line("Max file size").contains(" 68719476736 "), "{limits}");
+    assert!(!line("Max cpu time").contains("unlimited  "), "{limits}");
+    assert_eq!(about("oom_score_adj").trim(), "1000");
+    drop(worker);
+    until_no_job_lives(&house).await;
+}

@@ -1,0 +1,185 @@
+//! Renders that go well.
+
+use std::collections::BTreeSet;
+
+use futures_util::StreamExt as _;
+use plinth_db::renders;
+use plinth_service::assets::{EnvPartFile, NewEnv};
+use plinth_service::delivery::RenderOutput;
+use plinth_spec::funding::Pool;
+use plinth_spec::id::RenderId;
+use plinth_spec::state::{HlsStatus, RenderStatus};
+use plinth_store::EnvPart;
+use plinth_worker::WorkerOptions;
+use serde_json::json;
+
+use super::house::{House, tiny};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_render_ends_with_all_its_files_and_is_streamable() {
+    let house = House::new().await;
+    let id = house.order("chair", json!({"quality": "share", "length": 0.5})).await;
+    let worker = house.work(house.options());
+    let render = house.end_of(&id).await;
+    assert_eq!((render.status, &render.error_message), (RenderStatus::Done, &None));
+    assert!(render.has_web_variant && render.has_thumb && render.file_size > Some(1000), "{render:?}");
+    let outputs = [
+        (RenderOutput::Video, "video/mp4"),
+        (RenderOutput::Web, "video/mp4"),
+        (RenderOutput::Thumb, "video/mp4"),
+        (RenderOutput::FullPoster, "image/png"),
+        (RenderOutput::Poster, "image/png"),
+    ];
+    for (output, kind) in outputs {
+        let file = house.service.render_file(&house.caller, &id, output).await.unwrap();
+        assert_eq!(file.content_type, kind);
+        assert!(file.blob.size > 500, "{output:?}: {}", file.blob.size);
+    }
+    let packaged =
+        house.until(&id, |render| render.hls_status != HlsStatus::Pending && !is_packaging(render.hls_status));
+    assert_eq!(packaged.await.hls_status, HlsStatus::Ready);
+    for name in ["master.m3u8", "thumbnails.vtt"] {
+        house.service.hls_file(&house.caller, &id, name).await.unwrap();
+    }
+    worker.stop().await;
+    assert_eq!(house.jobs(), Vec::<std::path::PathBuf>::new(), "nothing is left of the jobs");
+    assert_eq!(house.credits().await, 99);
+}
+
+fn is_packaging(status: HlsStatus) -> bool {
+    status == HlsStatus::Processing
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn equal_frames_are_drawn_once_and_stored_for_each() {
+    let house = House::new().await;
+    let (model, first) = house.upload("chair", Some(tiny())).await;
+    let again = json!({"quality": "share", "length": 0.04, "shadows": true});
+    let second = house.order_again(&model, again, "second").await;
+    let other = house.order_again(&model, json!({"quality": "share", "length": 0.08}), "other").await;
+    let log = house.folder.path().join("log");
+    let options = house.options_with(&format!("grep -o '\"render\"' \"$3/job.json\" >>{}\nexec \"$@\"", log.display()));
+    let worker = house.work(options);
+    let ended = [house.end_of(&first).await, house.end_of(&second).await, house.end_of(&other).await];
+    worker.stop().await;
+    assert!(ended.iter().all(|render| render.status == RenderStatus::Done), "{ended:?}");
+    assert_eq!(ended[0].file_size, ended[1].file_size);
+    assert_eq!(std::fs::read_to_string(log).unwrap().lines().count(), 2, "two of the three share their frames");
+    for id in [&first, &second] {
+        house.service.render_file(&house.caller, id, RenderOutput::Video).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn previews_and_free_renders_carry_a_mark_and_paid_ones_do_not() {
+    let house = House::new().await;
+    let (model, preview) = house.upload("chair", None).await;
+    let paid = house.order_again(&model, tiny(), "paid").await;
+    house.grant(Pool::Paid, -99).await;
+    house.grant(Pool::Free, 10).await;
+    let free = house.order_again(&model, tiny(), "free").await;
+    let log = house.folder.path().join("log");
+    let options = house.options_with(&format!(
+        "grep -o '\"quality\":\"[a-z]*\"\\|\"length\":[0-9.]*\\|\"watermark\":[a-z]*' \"$3/job.json\" | xargs >>{}\nexec \"$@\"",
+        log.display()
+    ));
+    let worker = house.work(options);
+    let ended = [house.end_of(&preview).await, house.end_of(&paid).await, house.end_of(&free).await];
+    worker.stop().await;
+    assert!(ended.iter().all(|render| render.status == RenderStatus::Done), "{ended:?}");
+    assert_eq!((ended[0].is_system_preview, ended[0].hls_status), (true, HlsStatus::Skipped));
+    assert_eq!((ended[1].is_preview, ended[2].is_preview), (false, true));
+    let log = std::fs::read_to_string(log).unwrap();
+    let jobs: Vec<&str> = log.lines().filter(|line| line.contains("watermark")).collect();
+    let sorted = |line: &str| line.split(' ').map(str::to_owned).collect::<BTreeSet<_>>();
+    let expected = [
+        "quality:share watermark:true",
+        "length:0.04 quality:share watermark:false",
+        "length:0.04 quality:share watermark:true",
+    ];
+    assert_eq!(jobs.iter().map(|line| sorted(line)).collect::<Vec<_>>(), expected.map(sorted));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_environment_of_the_workspace_lights_the_model() {
+    let house = House::new().await;
+    let (model, _preview) = house.upload("chair", None).await;
+    let mut colors = Vec::new();
+    let worker = house.work(house.options());
+    for color in [[250, 10, 10], [10, 10, 250]] {
+        let env = house.service.create_env(&house.caller, environment(color)).await.unwrap().id;
+        let settings = json!({"quality": "share", "length": 0.04, "envId": env, "shadows": false,
+                              "spotlightIntensity": 0, "lightsIntensity": 0, "ambientIntensity": 0});
+        let id = house.order_again(&model, settings, &env).await;
+        let render = house.end_of(&id).await;
+        assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+        let poster = house.service.render_file(&house.caller, &id, RenderOutput::FullPoster).await.unwrap();
+        let pieces: Vec<_> =
+            house.service.open_delivery(&poster, None).await.unwrap().map(|piece| piece.unwrap()).collect().await;
+        let picture = image::load_from_memory(&pieces.concat()).unwrap().into_rgb8();
+        // Within the triangle, whose right angle is below on the left.
+        colors.push(picture.get_pixel(440, 310).0);
+    }
+    worker.stop().await;
+    let [[r1, _, b1], [r2, _, b2]] = colors.try_into().unwrap();
+    assert!(r1 > b1 + 40 && b2 > r2 + 40, "{r1} {b1} {r2} {b2}");
+}
+
+/// A panorama of one colour as a gain map that changes nothing.
+fn environment(color: [u8; 3]) -> NewEnv {
+    let webp = |color| {
+        let mut bytes = std::io::Cursor::new(Vec::new());
+        image::RgbImage::from_pixel(16, 8, image::Rgb(color)).write_to(&mut bytes, image::ImageFormat::WebP).unwrap();
+        bytes.into_inner().into()
+    };
+    let [zero, one] = [[0.0; 3], [1.0; 3]];
+    let metadata = json!({"gamma": one, "hdrCapacityMin": 0.0, "hdrCapacityMax": 1.0, "offsetSdr": zero,
+                          "offsetHdr": zero, "gainMapMin": zero, "gainMapMax": zero});
+    let parts = [
+        (EnvPart::Sdr, webp(color)),
+        (EnvPart::GainMap, webp([0; 3])),
+        (EnvPart::Metadata, metadata.to_string().into_bytes().into()),
+    ];
+    NewEnv { files: parts.into_iter().map(|(part, bytes)| EnvPartFile { part, bytes }).collect(), ..NewEnv::default() }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dataset_ends_with_its_zip() {
+    let house = House::new().await;
+    let id = house.order("chair", json!({"output": "dataset", "datasetQuality": "100x800"})).await;
+    let render = house.outcome(&id, house.options()).await;
+    assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+    assert!(render.dataset_zip_size > Some(1_000_000) && render.file_size.is_none(), "{render:?}");
+    assert_eq!(render.hls_status, HlsStatus::Skipped);
+    let file = house.service.render_file(&house.caller, &id, RenderOutput::Dataset).await.unwrap();
+    assert_eq!((file.content_type.as_ref(), Some(file.blob.size)), ("application/zip", render.dataset_zip_size));
+    assert_eq!(house.credits().await, 60);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_workers_make_each_render_once() {
+    let house = House::for_many_machines().await;
+    let (model, first) = house.upload("chair", Some(tiny())).await;
+    let mut ids = vec![first];
+    for n in 2..=8 {
+        let settings = json!({"quality": "share", "length": f64::from(n) * 0.04});
+        ids.push(house.order_again(&model, settings, &n.to_string()).await);
+    }
+    let workers = ["a", "b"].map(|name| house.work(WorkerOptions { name: name.to_owned(), ..house.options() }));
+    for id in &ids {
+        let render = house.end_of(id).await;
+        assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+    }
+    for id in &ids {
+        house.until(id, |render| render.hls_ready).await;
+    }
+    for worker in workers {
+        worker.stop().await;
+    }
+    let mut conn = house.service.db().read().await.unwrap();
+    for id in &ids {
+        let row = renders::find_anywhere(&mut conn, &RenderId::parse(id).unwrap()).await.unwrap().unwrap();
+        assert_eq!((row.attempt, row.files_attempt, row.hls_attempt), (1, Some(1), 1));
+    }
+    house.credits().await;
+}
