@@ -225,6 +225,7 @@ fn every_field_of_an_edit_and_a_decal_is_held_to_what_it_takes() {
     }
 }
 
+#[test]
 fn the_schema_has_every_field_with_its_words() {
     let schema = schema();
     for row in TABLE {
