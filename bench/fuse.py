@@ -28,6 +28,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILT = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "plinth"
 SIZE = 2.0
 SAMPLES = 200_000
+# Blocks of voxels that the field may take, its reach in voxels, and the largest depth.
+BLOCKS, TRUNCATION, FARTHEST = 100_000, 4.0, 100.0
 
 
 def arguments():
@@ -48,17 +50,18 @@ def views(folder, cameras):
 
 
 def fused(folder, cameras, voxel):
-    lens = o3d.camera.PinholeCameraIntrinsic(
-        cameras["w"], cameras["h"], cameras["fl_x"], cameras["fl_y"], cameras["cx"] - 0.5, cameras["cy"] - 0.5)
-    volume = o3d.pipelines.integration.ScalableTSDFVolume(
-        voxel, 4 * voxel, o3d.pipelines.integration.TSDFVolumeColorType.NoColor)
-    grey = o3d.geometry.Image(np.zeros((cameras["h"], cameras["w"], 3), np.uint8))
+    # Open3D counts pixels from their middles.
+    lens = o3d.core.Tensor([[cameras["fl_x"], 0, cameras["cx"] - 0.5],
+                            [0, cameras["fl_y"], cameras["cy"] - 0.5], [0, 0, 1]], o3d.core.float64)
+    volume = o3d.t.geometry.VoxelBlockGrid(
+        ("tsdf", "weight"), (o3d.core.float32, o3d.core.float32), ((1,), (1,)), voxel, 16, BLOCKS)
     for depth, pose in views(folder, cameras):
-        picture = o3d.geometry.RGBDImage.create_from_color_and_depth(
-            grey, o3d.geometry.Image(depth), depth_scale=1.0, depth_trunc=100.0)
-        volume.integrate(picture, lens, np.linalg.inv(pose))
-    mesh = volume.extract_triangle_mesh()
-    return np.asarray(mesh.vertices), np.asarray(mesh.triangles)
+        picture = o3d.t.geometry.Image(o3d.core.Tensor(np.ascontiguousarray(depth[..., None])))
+        camera_from_world = o3d.core.Tensor(np.linalg.inv(pose), o3d.core.float64)
+        near = volume.compute_unique_block_coordinates(picture, lens, camera_from_world, 1.0, FARTHEST, TRUNCATION)
+        volume.integrate(near, picture, lens, camera_from_world, 1.0, FARTHEST, TRUNCATION)
+    mesh = volume.extract_triangle_mesh(1.0)
+    return mesh.vertex.positions.numpy().astype(float), mesh.triangle.indices.numpy()
 
 
 def is_seen(points, folder, cameras, slack):
@@ -88,7 +91,7 @@ def main():
         with tempfile.TemporaryDirectory() as scratch:
             folder = pathlib.Path(scratch) / "set"
             subprocess.run([args.plinth, "render", path, "-o", folder, "--output", "dataset", "--quiet",
-                            "--dataset-quality", args.quality, "--coverage", "sphere"], check=True)
+                            "--dataset-quality", args.quality, "--coverage", "sphere"], check=True, stdout=subprocess.DEVNULL)
             cameras = json.loads((folder / "transforms.json").read_text())
             surface = fused(folder, cameras, args.voxel)
             model = trimesh.load(path, force="mesh", process=False)

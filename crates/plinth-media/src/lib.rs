@@ -1,4 +1,4 @@
-//! Frames become files: MP4, MOV, PNG, and datasets; finished videos become streamable.
+//! Frames become files: MP4, MOV, PNG and datasets; finished videos become streamable.
 //!
 //! [`MediaWriter`] takes frames in order and feeds every output from them: each encoder is an ffmpeg process of its
 //! own behind a bounded queue, so memory does not grow with the length of a video and encoding runs beside rendering.

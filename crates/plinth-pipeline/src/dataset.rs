@@ -46,7 +46,8 @@ pub(crate) fn run(
         warnings: scene.warnings.clone(),
     };
     let (target, key) = (output.path.clone(), key(job, &about, &views));
-    let plan = DatasetPlan { target, key, cameras: cameras(set), splits: output.splits, about };
+    let (cameras, watermark, splits) = (cameras(set), job.watermark, output.splits);
+    let plan = DatasetPlan { target, key, cameras, watermark, splits, about };
     let writer = DatasetWriter::start(plan, cancel)?;
     let missing = writer.missing().to_vec();
     let done = frames - missing.len() as u32;
@@ -119,6 +120,7 @@ fn cameras(set: ViewSet) -> DatasetCameras {
 /// Everything that decides what the views look like.
 fn key(job: &Job, about: &DatasetAbout, views: &DatasetViews) -> String {
     let mut hash = Sha256::new();
+    hash.update([u8::from(job.watermark)]);
     hash.update(Sha256::digest(&job.model));
     for words in [&about.version, &about.adapter, &about.render_settings.to_string(), &format!("{views:?}")] {
         hash.update(Sha256::digest(words));

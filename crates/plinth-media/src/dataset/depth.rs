@@ -2,31 +2,37 @@
 
 /// Thousandths of a unit in `depth_metric`.
 const METRIC_STEPS: f64 = 1000.0;
+/// Added before a number is cut to a whole one, which then is the nearest; the cut keeps to the range of its type.
+const HALF: f64 = 0.5;
 
 /// Depth between the set's limits as 0..=255: pixel / 255 · (far − near) + near is the distance. Where there is no
 /// surface, 255.
 pub(crate) fn depth_8(depth: &[f32], near: f64, far: f64) -> Vec<u8> {
     let scale = 255.0 / (far - near);
-    let value = |d: f32| ((f64::from(d) - near) * scale).round().clamp(0.0, 255.0) as u8;
+    let value = |d: f32| ((f64::from(d) - near) * scale + HALF) as u8;
     depth.iter().map(|d| if *d > 0.0 { value(*d) } else { u8::MAX }).collect()
 }
 
 /// The same as 0..=65535, big-endian. Where there is no surface, 65535.
 pub(crate) fn depth_16(depth: &[f32], near: f64, far: f64) -> Vec<u8> {
     let scale = 65_535.0 / (far - near);
-    words(depth, u16::MAX, |d| ((d - near) * scale).round().clamp(0.0, 65_535.0) as u16)
+    words(depth, u16::MAX, |d| ((d - near) * scale + HALF) as u16)
 }
 
 /// Depth in thousandths of a unit, big-endian. Where there is no surface, 0; a surface is never 0.
 pub(crate) fn depth_metric(depth: &[f32]) -> Vec<u8> {
-    words(depth, 0, |d| (d * METRIC_STEPS).round().clamp(1.0, 65_535.0) as u16)
+    words(depth, 0, |d| ((d * METRIC_STEPS + HALF) as u16).max(1))
 }
 
 /// The largest distance that `depth_metric` can hold.
 pub(crate) const METRIC_LIMIT: f64 = 65_535.0 / METRIC_STEPS;
 
 fn words(depth: &[f32], nothing: u16, value: impl Fn(f64) -> u16) -> Vec<u8> {
-    depth.iter().flat_map(|d| if *d > 0.0 { value(f64::from(*d)) } else { nothing }.to_be_bytes()).collect()
+    let mut out = vec![0; depth.len() * 2];
+    for (to, d) in out.as_chunks_mut::<2>().0.iter_mut().zip(depth) {
+        *to = if *d > 0.0 { value(f64::from(*d)) } else { nothing }.to_be_bytes();
+    }
+    out
 }
 
 #[cfg(test)]

@@ -14,10 +14,11 @@ use super::cameras::DatasetCameras;
 use super::depth::METRIC_LIMIT;
 use super::file::FileEntry;
 use super::layout::{MANIFEST, OVERVIEW, POINTS, README};
-use super::overview::{overview, tile_side};
-use super::points::{ply, quota};
+use super::overview::overview;
+use super::points::ply;
+use super::view::ViewEncoder;
 use super::work::WorkFolder;
-use super::{colmap, readme, transforms, view};
+use super::{colmap, readme, transforms};
 use crate::MediaError;
 use crate::partial;
 use crate::writer::WrittenFile;
@@ -39,6 +40,8 @@ pub struct DatasetPlan {
     pub key: String,
     /// The cameras.
     pub cameras: DatasetCameras,
+    /// Whether colours carry the mark of what nobody paid for.
+    pub watermark: bool,
     /// Whether the split files for readers of the NeRF-synthetic layout are written too.
     pub splits: bool,
     /// Where the set comes from.
@@ -58,7 +61,7 @@ impl DatasetPlan {
 /// What encoders share.
 struct Shared {
     work: WorkFolder,
-    cameras: DatasetCameras,
+    encoder: ViewEncoder,
     failure: Mutex<Option<MediaError>>,
 }
 
@@ -87,7 +90,8 @@ impl<'a> DatasetWriter<'a> {
         partial::sweep(&plan.target);
         let work = WorkFolder::open(&plan.target, &plan.key)?;
         let missing = work.missing(plan.views());
-        let shared = Arc::new(Shared { work, cameras: plan.cameras.clone(), failure: Mutex::new(None) });
+        let encoder = ViewEncoder::new(plan.cameras.clone(), plan.watermark);
+        let shared = Arc::new(Shared { work, encoder, failure: Mutex::new(None) });
         let pixels = plan.cameras.width as usize * plan.cameras.height as usize;
         let affordable = MEMORY / (pixels * BYTES_PER_PIXEL).max(1);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -197,12 +201,11 @@ impl Drop for DatasetWriter<'_> {
 
 /// Encodes views until no more come or one fails.
 fn encode_views(shared: &Shared, receiver: &Mutex<Receiver<Layers>>) {
-    let views = shared.cameras.world_from_camera.len();
     loop {
         let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(layers) = next else { return };
         let view = layers.index as usize;
-        let encoded = view::encode(&layers, &shared.cameras, tile_side(views), quota(views));
+        let encoded = shared.encoder.encode(&layers);
         drop(layers);
         if let Err(error) = encoded.and_then(|encoded| shared.work.finish_view(view, encoded)) {
             shared.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);

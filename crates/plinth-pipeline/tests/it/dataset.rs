@@ -30,6 +30,7 @@ fn job(model: Vec<u8>, path: PathBuf, views: DatasetViews) -> Job {
         ffmpeg: PathBuf::from("ffmpeg"),
         hash_frames: false,
         time_passes: false,
+        watermark: false,
     }
 }
 
@@ -117,6 +118,23 @@ fn the_same_job_gives_the_same_bytes() {
         std::fs::read(set).unwrap()
     });
     assert!(sets[0] == sets[1]);
+}
+
+#[test]
+fn a_free_dataset_carries_the_mark_over_its_colours_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let [paid, free] = [false, true].map(|watermark| {
+        let set = folder.path().join(watermark.to_string());
+        let mut job = job(shapes::cuboid(), set.clone(), spread(2, 64, false));
+        job.watermark = watermark;
+        quietly(&job).unwrap();
+        let text = std::fs::read(set.join("manifest.json")).unwrap();
+        let manifest: serde_json::Value = serde_json::from_slice(&text).unwrap();
+        manifest["files"].as_array().unwrap().clone()
+    });
+    let pairs = paid.iter().zip(&free).filter(|(a, b)| a != b);
+    let differ: Vec<&str> = pairs.map(|(a, _)| a["path"].as_str().unwrap()).collect();
+    assert_eq!(differ, ["overview.webp", "images/0000.png", "images/0001.png"]);
 }
 
 #[test]

@@ -25,8 +25,8 @@ fn files(folder: &Path) -> Vec<String> {
 
 /// Where the set of a running or killed job grows.
 fn work(place: &Place) -> Option<PathBuf> {
-    let name = files(place.folder.path()).into_iter().find(|name| name.ends_with(".work"))?;
-    Some(place.folder.path().join(name))
+    let all = files(place.folder.path()).into_iter().map(|name| place.folder.path().join(name));
+    all.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "work"))
 }
 
 /// Views that it has noted as finished.
