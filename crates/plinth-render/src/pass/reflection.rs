@@ -217,6 +217,8 @@ mod tests {
             view_from_world: world_from_view.inverse(),
             position: Vec3::new(0.6, 1.0, 4.0),
             fov_y: 0.6,
+            pixel_aspect: 1.0,
+            principal_point: glam::Vec2::ZERO,
             near: 0.1,
             far: 20.0,
         };
