@@ -139,8 +139,8 @@ async fn a_render_over_its_time_is_ended() {
 async fn a_render_over_its_memory_is_ended() {
     let house = House::new().await;
     let id = house.order("chair", endless()).await;
-    let script =
-        "if ! grep -q '\"render\"' \"$3/job.json\"; then exec \"$@\"; fi\nexec setsid -w tail -c 400M /dev/zero";
+    let script = "if ! grep -q '\"render\"' \"$3/job.json\"; then exec \"$@\"; fi\n\
+                  exec setsid -w bash -c 'cat /dev/zero | tail -c 400M'";
     let mut options = house.options_with(script);
     options.memory_bytes = 100 << 20;
     let render = house.outcome(&id, options).await;
