@@ -139,11 +139,6 @@ impl Server {
         let rest = std::io::read_to_string(self.out.take().unwrap()).unwrap();
         (rest, code)
     }
-
-    /// Its process.
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
-    }
 }
 
 impl Drop for Server {
