@@ -26,6 +26,7 @@ fn job(model: Vec<u8>, path: PathBuf, views: DatasetViews) -> Job {
         },
         adapter: None,
         posters_early: false,
+        watermark: false,
         ffmpeg: PathBuf::from("ffmpeg"),
         hash_frames: false,
         time_passes: false,
