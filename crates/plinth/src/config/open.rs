@@ -54,13 +54,15 @@ fn make_folder(folder: &Path) -> Result<()> {
 
 /// An address that may be shown: a password in it may not.
 fn without_secrets(address: &str) -> String {
+    // The path of a file is shown as it was given.
+    if address.starts_with("sqlite:") {
+        return address.to_owned();
+    }
     let Ok(mut url) = Url::parse(address) else {
         return address.split(':').next().unwrap_or_default().to_owned();
     };
-    if url.scheme() != "sqlite" {
-        let _kept_where_there_is_none = url.set_password(None);
-        url.set_query(None);
-    }
+    let _kept_where_there_is_none = url.set_password(None);
+    url.set_query(None);
     url.to_string()
 }
 
