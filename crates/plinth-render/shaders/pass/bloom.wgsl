@@ -1,7 +1,7 @@
 // The glow around what shines: light beyond what the picture can show, spread by a chain of halves down and up again
 // (Jimenez 2014, "Next Generation Post Processing in Call of Duty: Advanced Warfare").
 //
-// BRIGHT: half of the radiance, without what does not shine. HALVE: half of the level above. WIDEN: the level below,
+// BRIGHT: a quarter of the radiance, without what does not shine. HALVE: half of the level above. WIDEN: the level below,
 // to be added to what is here.
 #import types/frame.wgsl
 #import lib/color.wgsl
@@ -23,7 +23,12 @@ const BRIGHTEST: f32 = 16.0;
 
 @fragment
 fn fs(v: CornerOut) -> @location(0) vec4<f32> {
-    let c = textureSampleLevel(source, linear_sampler, v.uv, 0.0).rgb;
+    let texel = 1.0 / vec2<f32>(textureDimensions(source));
+    var c = vec3(0.0);
+    for (var i = 0; i < 4; i++) {
+        let corner = vec2(f32(i & 1) * 2.0 - 1.0, f32(i >> 1u) * 2.0 - 1.0);
+        c += textureSampleLevel(source, linear_sampler, v.uv + corner * texel, 0.0).rgb * 0.25;
+    }
     let y = luminance(c);
     let kept = smoothstep(DIM, SHINING, y) * min(1.0, BRIGHTEST / max(y, 1e-4));
     return vec4(c * kept, 0.0);

@@ -25,6 +25,14 @@ struct Develop {
 @group(1) @binding(5) var geometry: texture_2d<f32>;
 #endif
 
+#ifdef GEOMETRY
+// Whether a pixel is farther than this from the part of the picture that the model covers.
+fn is_far_from_model(pixel: vec2<i32>, distance: f32) -> bool {
+    let at = vec2<f32>(pixel) - lens.part.xy;
+    return any(at < vec2(-distance)) || any(at > lens.part.zw + distance);
+}
+#endif
+
 @vertex
 fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
     return corner_out(i);
@@ -49,6 +57,9 @@ fn blur_around(pixel: vec2<i32>) -> f32 {
 }
 
 fn focused(pixel: vec2<i32>, uv: vec2<f32>, sharp: vec4<f32>) -> vec4<f32> {
+    if is_far_from_model(pixel, lens.look.w) {
+        return sharp;
+    }
     let share = smoothstep(SHARP, 2.5 * SHARP, blur_around(pixel));
     if share == 0.0 {
         return sharp;
@@ -79,6 +90,9 @@ fn surface_at(pixel: vec2<i32>) -> vec4<f32> {
 
 // How much of a pixel is an outline: where surfaces end, and where their normals break.
 fn ink(pixel: vec2<i32>) -> f32 {
+    if is_far_from_model(pixel, develop.look.z) {
+        return 0.0;
+    }
     let own = surface_at(pixel);
     let radius = develop.look.z;
     var drawn = 0.0;
@@ -144,8 +158,10 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
 #endif
     var c = linear_from_srgb(p.rgb / max(p.a, 1e-4));
 #ifdef TOON
-    let model = surface_at(pixel).w > 0.0;
-    c = select(c, banded(c), model);
+    let model = !is_far_from_model(pixel, 0.0) && surface_at(pixel).w > 0.0;
+    if model {
+        c = banded(c);
+    }
     let line = ink(pixel);
     c = mix(c, INK, line);
     p.a = max(p.a, line);

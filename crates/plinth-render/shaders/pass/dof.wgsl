@@ -53,23 +53,33 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
     // Radii are halved with the picture.
     let own = 0.5 * blur_radius(lens, own_distance);
     let reach = 0.5 * lens.look.w;
-    let own_weight = 1.0 / max(own * own, 1.0);
-    var sum = textureLoad(source, pixel, 0) * own_weight;
-    var weights = own_weight;
+    // Each tap stands for a share of the area within reach.
+    let area = reach * reach / f32(TAPS);
+    let center = textureLoad(source, pixel, 0);
+    var sum = vec4(0.0);
+    var weights = 0.0;
     for (var i = 1; i <= TAPS; i++) {
         let radius = reach * sqrt((f32(i) - 0.5) / f32(TAPS));
         let angle = GOLDEN_ANGLE * f32(i);
         let at = clamp(pixel + vec2<i32>(round(radius * vec2(cos(angle), sin(angle)))), vec2(0), last);
         let distance = textureLoad(geometry, at, 0).r;
         var disc = 0.5 * blur_radius(lens, distance);
-        let is_behind = own_distance > 0.0 && (distance <= 0.0 || distance > own_distance);
-        if is_behind {
+        // What is behind shows as far as what is in front of it is blurred.
+        if own_distance > 0.0 && distance <= 0.0 {
+            disc = own;
+        } else if own_distance > 0.0 && distance > own_distance {
             disc = min(disc, own);
         }
-        let weight = smoothstep(radius - 1.0, radius + 1.0, disc + 0.5) / max(disc * disc, 1.0);
+        let weight = smoothstep(radius - 1.0, radius + 1.0, disc + 0.5) * area / max(disc * disc, 1.0);
         sum += textureLoad(source, at, 0) * weight;
         weights += weight;
     }
-    return sum / weights;
+    if own_distance <= 0.0 {
+        // The backdrop is what the discs of the model leave of it.
+        let covered = min(weights, 1.0);
+        return sum / max(weights, 1e-4) * covered + center * (1.0 - covered);
+    }
+    let own_weight = 1.0 / max(3.0 * own * own, 1.0);
+    return (sum + center * own_weight) / (weights + own_weight);
 }
 #endif

@@ -9,9 +9,9 @@ struct Lens {
 }
 
 // Radius in pixels of the disc that a point at this distance becomes (thin lens; Potmesil and Chakravarty 1981, "A Lens
-// and Aperture Camera Model for Synthetic Image Generation"). Distance 0: what is behind everything.
+// and Aperture Camera Model for Synthetic Image Generation"). Distance 0: backdrop and floor, which stay sharp.
 fn blur_radius(lens: Lens, distance: f32) -> f32 {
-    let away = select(abs(distance - lens.look.y) / max(distance, 1e-3), 1.0, distance <= 0.0);
+    let away = select(abs(distance - lens.look.y) / max(distance, 1e-3), 0.0, distance <= 0.0);
     return min(0.5 * lens.look.x * away * lens.look.z / lens.look.y, lens.look.w);
 }
 

@@ -12,8 +12,8 @@ use crate::targets::texture;
 
 use super::PICTURE_FORMAT;
 
-/// Halves of the picture that light is spread over.
-const LEVELS: u32 = 7;
+/// Halves of a quarter of the picture that light is spread over.
+const LEVELS: u32 = 6;
 
 /// Spreads the light of what shines.
 pub(crate) struct Bloom {
@@ -36,10 +36,10 @@ impl Bloom {
         region: Region,
         radiance: &wgpu::TextureView,
     ) -> Result<Self, RenderError> {
-        let half = Region::whole(region.width.div_ceil(2), region.height.div_ceil(2));
-        let count = LEVELS.min(half.width.min(half.height).max(2).ilog2()).max(1);
+        let quarter = Region::whole(region.width.div_ceil(4), region.height.div_ceil(4));
+        let count = LEVELS.min(quarter.width.min(quarter.height).max(2).ilog2()).max(1);
         let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
-        let chain = texture(gpu, half, 1, PICTURE_FORMAT, usage, count);
+        let chain = texture(gpu, quarter, 1, PICTURE_FORMAT, usage, count);
         let levels: Vec<_> = (0..count)
             .map(|level| {
                 chain.create_view(&wgpu::TextureViewDescriptor {
@@ -74,7 +74,7 @@ impl Bloom {
         })
     }
 
-    /// The glow, half the size of the picture, and the factor that makes the sum over all widths their mean: no more
+    /// The glow, a quarter of the picture's size, and the factor that makes the sum over all widths their mean: no more
     /// light is spread than shines.
     pub(crate) fn result(&self) -> (&wgpu::TextureView, f32) {
         (&self.levels[0], 1.0 / self.levels.len() as f32)

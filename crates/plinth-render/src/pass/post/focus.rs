@@ -10,7 +10,7 @@ use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
 use crate::targets::{TargetLook, texture};
 
-use super::{PICTURE_FORMAT, Surfaces};
+use super::{PICTURE_FORMAT, Surfaces, widest_blur};
 
 const DISTANCE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Float;
 
@@ -20,6 +20,9 @@ pub(crate) struct Focus {
     blur: (wgpu::RenderPipeline, wgpu::BindGroup),
     half: [wgpu::TextureView; 2],
     blurred: wgpu::TextureView,
+    /// The part of the half picture that the model's blur can reach, and the part that it reaches from.
+    reached: Region,
+    read: Region,
 }
 
 impl Focus {
@@ -65,6 +68,8 @@ impl Focus {
             blur: step(&[], &[PICTURE_FORMAT], [&half[0], &half[1]])?,
             half,
             blurred,
+            reached: around_model(look, size, 1),
+            read: around_model(look, size, 2),
         })
     }
 
@@ -75,11 +80,27 @@ impl Focus {
 
     pub(crate) fn run(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
         let shrunk = self.half.each_ref().map(cleared);
-        for ((pipeline, group), colors) in [(&self.shrink, &shrunk[..]), (&self.blur, &[cleared(&self.blurred)][..])] {
+        for ((pipeline, group), colors, part) in
+            [(&self.shrink, &shrunk[..], self.read), (&self.blur, &[cleared(&self.blurred)][..], self.reached)]
+        {
             let mut pass = recorder.pass("depth of field", frame, colors, None);
             pass.set_pipeline(pipeline);
             pass.set_bind_group(1, group, &[]);
+            pass.set_scissor_rect(part.x, part.y, part.width, part.height);
             pass.draw(0..3, 0..1);
         }
     }
+}
+
+/// The model's part with room for the widest blur on all sides, so many times, in half size.
+fn around_model(look: &TargetLook, half: Region, times: u32) -> Region {
+    let room = times * (widest_blur(look.region.height) as u32 + 4);
+    let (part, drawn) = (look.model_region, look.region);
+    let along = |first: u32, length: u32, limit: u32| {
+        let start = first.saturating_sub(room) / 2;
+        (start, ((first + length + room).div_ceil(2)).min(limit) - start)
+    };
+    let (x, width) = along(part.x - drawn.x, part.width, half.width);
+    let (y, height) = along(part.y - drawn.y, part.height, half.height);
+    Region { x, y, width, height }
 }

@@ -126,14 +126,16 @@ impl Post {
     }
 }
 
-/// The greatest radius of blur, as a share of the picture's height.
-const WIDEST_BLUR: f32 = 0.03;
+/// The greatest radius of blur in pixels of a picture of this height.
+fn widest_blur(height: u32) -> f32 {
+    0.03 * height as f32
+}
 
 fn lens(post: &PostLook, shot: &Shot, look: &TargetLook, height: u32) -> Lens {
     let part = look.model_region;
     let (x, y) = (part.x - look.region.x, part.y - look.region.y);
     Lens {
-        look: [post.aperture, shot.focus, pixels_per_unit(&shot.camera, height), WIDEST_BLUR * height as f32],
+        look: [post.aperture, shot.focus, pixels_per_unit(&shot.camera, height), widest_blur(height)],
         part: [x as f32, y as f32, part.width as f32, part.height as f32],
     }
 }
