@@ -6,7 +6,7 @@ use std::io::Cursor;
 use image::{ImageDecoder, ImageFormat, ImageReader};
 use rayon::prelude::*;
 
-use super::ktx2::{Plain, checked_size};
+use super::ktx2::{Plain, checked_size, without_key_values};
 use super::raster::Raster;
 use crate::error::{ModelError, Result};
 use crate::limits::{Limits, check};
@@ -187,7 +187,8 @@ fn ktx2(bytes: &[u8], index: usize) -> Result<Raster> {
         return Ok(Raster { width: plain.width, height: plain.height, channels: 4, bytes: rgba });
     }
     let fault = |e: basisu::Error| unreadable(index, format!("{e:?}"));
-    let texture = basisu::Transcoder::new(bytes).map_err(fault)?;
+    let bytes = without_key_values(bytes);
+    let texture = basisu::Transcoder::new(&bytes).map_err(fault)?;
     let (width, height) = texture.base_dimensions();
     let rgba = texture.transcode(0, basisu::TargetFormat::Rgba32, basisu::DecodeFlags::NONE).map_err(fault)?;
     if rgba.len() as u64 != u64::from(width) * u64::from(height) * 4 {

@@ -37,6 +37,15 @@ pub(crate) fn checked_size(bytes: &[u8]) -> Option<(u32, u32)> {
     Some((width, height))
 }
 
+/// The file without its key/value data, which say nothing about texels: the decoder believes the lengths in them.
+pub(crate) fn without_key_values(bytes: &[u8]) -> Vec<u8> {
+    let mut out = bytes.to_vec();
+    if let Some(place) = out.get_mut(56..64) {
+        place.fill(0);
+    }
+    out
+}
+
 /// Size and texels of a plain KTX2 file; `None` when it is of another kind.
 pub(crate) struct Plain<'a> {
     pub(crate) width: u32,

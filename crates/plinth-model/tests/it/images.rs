@@ -104,6 +104,18 @@ fn plain_ktx2_of_one_to_four_channels_is_read() {
 }
 
 #[test]
+fn ktx2_key_values_that_run_over_their_end_do_no_harm() {
+    let mut bytes = include_bytes!("../fixtures/halves_uastc.ktx2").to_vec();
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    let place = bytes.len() as u32;
+    // An entry of two bytes, whose padding lies beyond the data.
+    bytes.extend([2, 0, 0, 0, b'a', 0, 0, 0]);
+    bytes[56..60].copy_from_slice(&place.to_le_bytes());
+    bytes[60..64].copy_from_slice(&7_u32.to_le_bytes());
+    assert_eq!(ktx2(&bytes).load().images.len(), 1);
+}
+
+#[test]
 fn ktx2_lengths_that_do_not_fit_its_size_are_refused() {
     let good = include_bytes!("../fixtures/halves_uastc.ktx2");
     for (at, value) in [(96, 0xAF_0000_0040_u64), (96, u64::MAX), (80, u64::MAX), (88, u64::MAX), (72, u64::MAX)] {
