@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
-use plinth_db::{Conn, Db, DbOptions, garbage, ledger, renders};
-use plinth_spec::FailureCode;
+use plinth_db::{Conn, Db, DbOptions, garbage, ledger, renders, workspaces};
 use plinth_spec::id::{ModelId, RenderId};
 use plinth_spec::state::HlsStatus;
 use serde_json::Value;
 
 use super::house::House;
-use super::orders::{Told, rotation};
+use super::orders::{NO_CLIP, NO_OVERLAY, Told, picture};
 
 /// What a round came to.
 #[derive(Debug, Default)]
@@ -40,17 +39,29 @@ pub(super) async fn all(house: &House, told: &Told, renders: &[Value]) -> Sums {
     for id in &told.cancelled {
         assert_eq!(by_id[id.as_str()]["errorMessage"], "Cancelled", "{id}");
     }
-    for (number, allowed) in &told.allowed {
-        let of_order = renders.iter().filter(|r| r["renderSettings"]["rotateY"] == rotation(*number));
-        let alive = of_order.filter(|render| text(render, "status") == "done").count();
-        assert!(alive <= *allowed, "order {number} has {alive} renders");
-    }
+    doubled(told, renders);
     let sums = money(house, &by_id).await;
     for render in renders {
         files(house, render).await;
     }
     rows(house, &by_id).await;
     sums
+}
+
+/// No order has a second render that nobody was told of, apart from uploads that were sent again.
+fn doubled(told: &Told, renders: &[Value]) {
+    let mut of_uploads: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for render in renders.iter().filter(|render| text(render, "status") == "done") {
+        let picture = picture(text(render, "modelId"), &render["renderSettings"]);
+        if told.sent.contains_key(&picture) && render["isSystemPreview"] != true {
+            *of_uploads.entry(picture).or_default() += 1;
+        } else {
+            assert!(told.renders.contains(text(render, "id")), "nobody was told of {render}");
+        }
+    }
+    for (picture, renders) in of_uploads {
+        assert!(renders <= told.sent[&picture], "{picture:?} has {renders} renders");
+    }
 }
 
 fn text<'a>(render: &'a Value, name: &str) -> &'a str {
@@ -105,12 +116,25 @@ async fn money(house: &House, renders: &BTreeMap<&str, &Value>) -> Sums {
 
 /// Whether a render's price goes back.
 fn must_refund(render: &Value) -> bool {
-    match text(render, "status") {
-        "done" => false,
-        "failed" => true,
-        // Workers die here, models are good: it is the service's own failure.
-        _ => {
-            assert_ne!(render["failureCode"], FailureCode::RendererError.as_str(), "{render}");
+    let settings = &render["renderSettings"];
+    match (text(render, "status"), render["failureCode"].as_str()) {
+        ("done", code) => {
+            assert!(settings["bgImageId"].is_null() && settings["animation"].is_null(), "{render}");
+            assert_eq!(code, None);
+            false
+        }
+        ("failed", _cancelled) => true,
+        (_, Some("renderer_error")) => {
+            assert_eq!(settings["animation"], NO_CLIP, "{render}");
+            false
+        }
+        (_, Some("overlay_missing")) => {
+            assert_eq!(settings["bgImageId"], NO_OVERLAY, "{render}");
+            true
+        }
+        // Workers die here: it is the service's own failure.
+        (_, code) => {
+            assert_eq!(code, Some("reaped"), "{render}");
             true
         }
     }
@@ -158,6 +182,7 @@ async fn rows(house: &House, known: &BTreeMap<&str, &Value>) {
     let db = Db::open(&house.place.database(), DbOptions::default()).await.unwrap();
     let mut conn = db.read().await.unwrap();
     assert_eq!(ledger::find_unbalanced(&mut conn).await.unwrap(), []);
+    assert_eq!(workspaces::find_miscounted(&mut conn).await.unwrap(), []);
     let doomed: BTreeSet<String> =
         garbage::list_due(&mut conn, i64::MAX, u32::MAX >> 1).await.unwrap().into_iter().collect();
     let mut objects = Vec::new();
