@@ -6,10 +6,11 @@ use std::path::Path;
 
 use plinth_db::{Conn, Db, DbOptions, garbage, ledger, renders, workspaces};
 use plinth_spec::id::{ModelId, RenderId};
+use plinth_spec::limits;
 use plinth_spec::state::HlsStatus;
 use serde_json::Value;
 
-use super::house::House;
+use super::house::{CREDITS, House};
 use super::orders::{NO_CLIP, NO_OVERLAY, Told, picture};
 
 /// What a round came to.
@@ -45,7 +46,16 @@ pub(super) async fn all(house: &House, told: &Told, renders: &[Value]) -> Sums {
         files(house, render).await;
     }
     rows(house, &by_id).await;
+    log(house);
     sums
+}
+
+/// Nothing was asked for that can only be asked for without a lease, and nothing broke.
+fn log(house: &House) {
+    let log = house.place.log();
+    for words in ["in the state '", "in the packaging state '", "panicked"] {
+        assert_eq!(log.lines().find(|line| line.contains(words)), None, "in the log");
+    }
 }
 
 /// No order has a second render that nobody was told of, apart from uploads that were sent again.
@@ -70,7 +80,7 @@ fn text<'a>(render: &'a Value, name: &str) -> &'a str {
 
 /// Every charge has its render and every render its charge; whatever must be refunded is, once.
 async fn money(house: &House, renders: &BTreeMap<&str, &Value>) -> Sums {
-    let (mut total, mut offset) = (0, 0);
+    let (mut total, mut granted, mut offset) = (0, 0, 0);
     let mut entries: BTreeMap<String, BTreeMap<String, Vec<i64>>> = BTreeMap::new();
     loop {
         let page = house.get(&format!("/purchases?limit=100&offset={offset}")).await;
@@ -78,10 +88,13 @@ async fn money(house: &House, renders: &BTreeMap<&str, &Value>) -> Sums {
         for row in rows {
             let credits = row["credits"].as_i64().unwrap();
             total += credits;
-            if let Some(render) = row["renderId"].as_str() {
-                let kinds = entries.entry(render.to_owned()).or_default();
-                kinds.entry(text(row, "type").to_owned()).or_default().push(credits);
-            }
+            let Some(render) = row["renderId"].as_str() else {
+                assert!(["signup_bonus", "admin_grant"].contains(&text(row, "type")), "{row}");
+                granted += credits;
+                continue;
+            };
+            let kinds = entries.entry(render.to_owned()).or_default();
+            kinds.entry(text(row, "type").to_owned()).or_default().push(credits);
         }
         offset += rows.len();
         if offset as u64 >= page.body["meta"]["total"].as_u64().unwrap() {
@@ -89,6 +102,7 @@ async fn money(house: &House, renders: &BTreeMap<&str, &Value>) -> Sums {
         }
     }
     assert_eq!(house.get("/account").await.data()["total"], total, "the balance is the sum of all entries");
+    assert_eq!(granted, CREDITS + limits::SIGNUP_BONUS.cast_signed(), "credits out of nowhere");
     for id in entries.keys() {
         assert!(renders.contains_key(id.as_str()), "credits moved for {id}, which is not there");
     }

@@ -18,7 +18,7 @@ pub(super) const WORKERS: usize = 2;
 /// The shortest there is.
 pub(super) const LEASE_SECS: u64 = 1;
 /// More than any round costs.
-const CREDITS: &str = "1000000";
+pub(super) const CREDITS: i64 = 1_000_000;
 /// Nothing takes longer, whatever else the machine does.
 const PATIENCE: Duration = Duration::from_mins(10);
 const PAUSE: Duration = Duration::from_millis(50);
@@ -51,7 +51,7 @@ impl Drop for Worker {
 impl House {
     pub(super) fn open(place: Place) -> Self {
         let token = place.account(EMAIL);
-        place.admin(&["credits", "grant", EMAIL, CREDITS]);
+        place.admin(&["credits", "grant", EMAIL, &CREDITS.to_string()]);
         let workers = std::array::from_fn(|_| Mutex::new(None));
         let house =
             Self { client: Client::new("", &token), place, base: RwLock::default(), server: Mutex::new(None), workers };
@@ -79,6 +79,12 @@ impl House {
 
     pub(super) fn kill_worker(&self, number: usize) {
         drop(self.worker(number).take());
+    }
+
+    /// Asks a worker to end, and waits until it has given back what it holds.
+    pub(super) fn stop_worker(&self, number: usize) {
+        self.signal_worker(number, "TERM");
+        block_in_place(|| drop(self.worker(number).take().unwrap().0.wait()));
     }
 
     /// Sends a worker a signal.

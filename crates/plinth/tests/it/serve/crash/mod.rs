@@ -51,6 +51,7 @@ async fn round(place: Place, seed: u64, orders: usize) {
     let mut random = fastrand::Rng::with_seed(seed);
     let place =
         place.set("PLINTH_FREE_UPLOADS_PER_DAY", "1000000").set("PLINTH_LEASE_SECONDS", &LEASE_SECS.to_string());
+    let place = place.set("PLINTH_WORKER_GRACE_SECONDS", "1");
     let place = place.set("PLINTH_RATE_LIMIT_PER_MINUTE", "1000000").set("PLINTH_ADAPTER", "cpu");
     let house = Arc::new(House::open(place));
     let model = house.upload("first").await;

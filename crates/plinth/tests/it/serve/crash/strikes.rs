@@ -39,13 +39,14 @@ pub(super) struct Strikes {
 pub(super) struct Struck {
     servers: usize,
     workers: usize,
+    stopped: usize,
     frozen: usize,
 }
 
 impl fmt::Display for Struck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { servers, workers, frozen } = self;
-        write!(f, "{servers} servers and {workers} workers killed, {frozen} workers frozen")
+        let Self { servers, workers, stopped, frozen } = self;
+        write!(f, "{servers} servers and {workers} workers killed, {stopped} stopped, {frozen} frozen")
     }
 }
 
@@ -77,11 +78,16 @@ async fn strike(house: &House, struck: &mut Struck, random: &mut fastrand::Rng) 
             house.start_server();
             struck.servers += 1;
         }
-        4..8 => {
+        4..7 => {
             house.kill_worker(worker);
             pause(random).await;
             house.start_worker(worker);
             struck.workers += 1;
+        }
+        7 => {
+            house.stop_worker(worker);
+            house.start_worker(worker);
+            struck.stopped += 1;
         }
         _ => {
             // It comes back to life after others were given its work.
