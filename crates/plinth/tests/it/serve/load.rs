@@ -13,8 +13,8 @@ use super::client::Client;
 use super::server::{EMAIL, Served};
 
 const RENDERS: usize = 100_000;
-/// Rows that are written in one transaction.
-const AT_ONCE: usize = 5_000;
+/// Rows that are written in one transaction: each changes the count beside the workspace once more.
+const AT_ONCE: usize = 200;
 const CONNECTIONS: usize = 64;
 /// Requests for one render, and for each kind of list page.
 const REQUESTS: [usize; 2] = [6_400, 1_280];
