@@ -130,12 +130,15 @@ impl House {
 
     /// All renders, once each of them and its packaging has ended.
     pub(super) async fn until_all_have_ended(&self) -> Vec<Value> {
-        let begin = Instant::now();
+        let (mut begin, mut left) = (Instant::now(), usize::MAX);
         loop {
             let renders = self.renders().await;
             let waiting: Vec<&Value> = renders.iter().filter(|render| !has_ended(render)).collect();
             if waiting.is_empty() {
                 return renders;
+            }
+            if waiting.len() < left {
+                (begin, left) = (Instant::now(), waiting.len());
             }
             assert!(begin.elapsed() < PATIENCE, "{waiting:#?} do not end\n{}", self.place.log());
             sleep(PAUSE * 4).await;
