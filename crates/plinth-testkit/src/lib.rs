@@ -1,14 +1,16 @@
-//! Dev only: throw-away databases and object stores, small models. A missing tool fails a test and says how to install it.
+//! Dev only: throw-away databases and object stores, small models, a foreign reader of videos. A missing tool fails a test and says how to install it.
 
 #![expect(clippy::panic, clippy::expect_used, reason = "a test that cannot be set up fails")]
 
 mod glb;
 mod postgres;
 mod s3;
+mod video;
 
 pub use glb::{glb_with_triangle, glb_without_meshes};
 pub use postgres::{Postgres, TestDatabase};
 pub use s3::S3Server;
+pub use video::{assert_h264, probe};
 
 /// Declares each test twice: on SQLite and on PostgreSQL. The test is an async function of the database's address.
 #[macro_export]

@@ -8,6 +8,7 @@ mod material_edits;
 mod nested;
 mod parse;
 mod reference;
+mod shape;
 mod table;
 
 pub use decals::Decal;

@@ -112,6 +112,19 @@ async fn the_rate_limit_is_exact(served: Served) {
     assert_eq!(passed, 40);
 }
 
+async fn a_model_that_takes_too_much_memory_is_refused(served: Served) {
+    let Served { server, place, client } = served;
+    server.end();
+    let server = place.serve(&["--no-worker", "--model-check-memory-mb", "1"]);
+    let client = super::client::Client::new(&server.base, &client.token);
+    // A long name makes a large file.
+    let glb = glb_with_triangle(&"x".repeat(4 << 20));
+    let refused = client.form("/models", super::form::Form::default().file("file", "large.glb", &glb)).await;
+    assert_eq!(refused.refusal(), (422, "upload_failed"));
+    let words = refused.body["error"]["message"].as_str().unwrap();
+    assert!(words.contains("more than 1 MB of memory"), "{words}");
+}
+
 async fn keys_of_requests_are_cut_and_not_refused(served: Served) {
     let client = &served.client;
     let model =
@@ -132,5 +145,6 @@ async fn keys_of_requests_are_cut_and_not_refused(served: Served) {
 }
 
 on_both! {
-    the_limits_of_requests the_limits_of_settings the_rate_limit_is_exact keys_of_requests_are_cut_and_not_refused
+    the_limits_of_requests the_limits_of_settings the_rate_limit_is_exact
+    a_model_that_takes_too_much_memory_is_refused keys_of_requests_are_cut_and_not_refused
 }

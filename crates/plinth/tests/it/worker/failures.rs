@@ -148,6 +148,17 @@ async fn a_render_over_its_memory_is_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_render_is_held_to_its_memory_by_the_kernel() {
+    let house = House::new().await;
+    let id = house.order("chair", endless()).await;
+    // As if it took all of its memory between two looks of the worker.
+    let bound = "if grep -q '\"render\"' \"$3/job.json\"; then \
+                 sed -i 's/\"memoryBytes\":[0-9]*/\"memoryBytes\":90000000/' \"$3/job.json\"; fi\nexec \"$@\"";
+    let render = house.outcome(&id, house.options_with(bound)).await;
+    assert_failed(&house, &render, "renderer_crash", "more than 4096 MB of memory").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_is_a_failed_encoding() {
     let house = House::new().await;
     let id = house.order("chair", tiny()).await;
