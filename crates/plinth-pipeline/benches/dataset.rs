@@ -105,7 +105,7 @@ impl LayersSink for Keep {
 /// A set of as many views as there are cameras, each the copy of a kept one.
 fn encoded(kept: &[Layers], set: ViewSet, target: PathBuf) {
     let (width, height) = (set.intrinsics.width, set.intrinsics.height);
-    let views = set.world_from_camera.len() as u32;
+    let views = u32::try_from(set.world_from_camera.len()).unwrap();
     let about = DatasetAbout {
         version: String::new(),
         adapter: String::new(),
@@ -132,18 +132,6 @@ fn encoded(kept: &[Layers], set: ViewSet, target: PathBuf) {
 /// The same as `plinth render`.
 fn made(model: Vec<u8>, settings: RenderSettings, target: &Path) {
     let dataset = DatasetOutput { path: target.to_owned(), views: None, splits: false };
-    let job = Job {
-        model,
-        settings,
-        environment: None,
-        assets: BTreeMap::new(),
-        outputs: Outputs { dataset: Some(dataset), ..Outputs::default() },
-        watermark: false,
-        adapter: None,
-        ffmpeg: PathBuf::from("ffmpeg"),
-        posters_early: false,
-        hash_frames: false,
-        time_passes: false,
-    };
+    let job = Job::new(model, settings, Outputs { dataset: Some(dataset), ..Outputs::default() });
     run(&job, &mut |_| {}, &AtomicBool::new(false)).unwrap();
 }

@@ -85,6 +85,23 @@ pub struct Job {
 }
 
 impl Job {
+    /// Without an environment or images of one's own, unmarked, on the best adapter, with the `ffmpeg` of the search path.
+    pub fn new(model: Vec<u8>, settings: RenderSettings, outputs: Outputs) -> Self {
+        Self {
+            model,
+            settings,
+            environment: None,
+            assets: BTreeMap::new(),
+            outputs,
+            watermark: false,
+            adapter: None,
+            ffmpeg: PathBuf::from("ffmpeg"),
+            posters_early: false,
+            hash_frames: false,
+            time_passes: false,
+        }
+    }
+
     /// What its settings refer to.
     pub(crate) fn scene_assets(&self) -> SceneAssets<'_> {
         SceneAssets { environment: self.environment.clone(), images: &self.assets }
@@ -93,7 +110,6 @@ impl Job {
 
 /// Runs a job. `report` hears how far it is; setting `cancel` ends it. Files appear only when all are complete.
 /// Errors: everything that can go wrong, see [`JobError`].
-#[expect(clippy::too_many_lines, reason = "the stages of a job in their order")]
 pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> Result<Manifest, JobError> {
     if let Some(output) = &job.outputs.dataset {
         return dataset::run(job, output, report, cancel);

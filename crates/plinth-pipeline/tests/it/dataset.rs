@@ -1,6 +1,5 @@
 //! Datasets, judged from outside: by a script that shares nothing with the program.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,22 +14,8 @@ use crate::shapes;
 
 fn job(model: Vec<u8>, path: PathBuf, views: DatasetViews) -> Job {
     let settings = RenderSettings::from_json(&json!({"output": "dataset"}), ParseOptions::default()).unwrap();
-    Job {
-        model,
-        settings,
-        environment: None,
-        assets: BTreeMap::new(),
-        outputs: Outputs {
-            dataset: Some(DatasetOutput { path, views: Some(views), splits: false }),
-            ..Outputs::default()
-        },
-        adapter: None,
-        posters_early: false,
-        watermark: false,
-        ffmpeg: PathBuf::from("ffmpeg"),
-        hash_frames: false,
-        time_passes: false,
-    }
+    let dataset = DatasetOutput { path, views: Some(views), splits: false };
+    Job::new(model, settings, Outputs { dataset: Some(dataset), ..Outputs::default() })
 }
 
 fn spread(count: u32, side: u32, whole_sphere: bool) -> DatasetViews {
