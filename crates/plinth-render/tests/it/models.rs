@@ -120,6 +120,10 @@ impl LayersSink for Kept {
         self.layers.push(layers);
         Ok(())
     }
+
+    fn spare(&mut self) -> Option<Layers> {
+        None
+    }
 }
 
 /// The first view of a scene with its layers, `side` pixels square.
