@@ -25,7 +25,7 @@ mod upkeep;
 
 pub use clock::Clock;
 pub use error::{Result, ServiceError};
-pub use fetch::{FetchOptions, HostRule};
+pub use fetch::{FetchOptions, HostRule, Names};
 pub use link_secret::link_secret;
 pub use rate_limit::{Allowance, Meter};
 pub use service::{Service, ServiceOptions};

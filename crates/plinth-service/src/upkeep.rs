@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::{Instant, MissedTickBehavior, interval, interval_at};
+use tokio::time::{MissedTickBehavior, interval};
 
 use crate::service::Service;
 use crate::sweep::Swept;
@@ -11,10 +11,10 @@ use crate::sweep::Swept;
 const SWEEP_EVERY: Duration = Duration::from_mins(5);
 
 impl Service {
-    /// Reaps lost leases and sweeps, for ever. It may be dropped at any moment.
+    /// Reaps lost leases and sweeps, at once and then again and again, for ever. It may be dropped at any moment.
     pub async fn upkeep(&self) {
         let mut reap = interval(Duration::from_secs(u64::from(self.options.lease_secs)) / 4);
-        let mut sweep = interval_at(Instant::now() + SWEEP_EVERY / 10, SWEEP_EVERY);
+        let mut sweep = interval(SWEEP_EVERY);
         for timer in [&mut reap, &mut sweep] {
             timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
         }

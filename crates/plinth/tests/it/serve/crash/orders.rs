@@ -3,13 +3,11 @@
 use std::collections::BTreeMap;
 
 use futures_util::StreamExt as _;
+use plinth_testkit::{Client, Form, glb_with_triangle};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::house::House;
-use crate::serve::client::Client;
-use crate::serve::form::Form;
-use plinth_testkit::glb_with_triangle;
 
 /// Items of a batch.
 const BATCH: usize = 3;
