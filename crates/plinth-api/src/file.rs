@@ -48,7 +48,8 @@ pub(crate) async fn respond(api: &Api, headers: &HeaderMap, delivery: Delivery) 
     };
     set(&mut response, header::CONTENT_TYPE, &delivery.content_type);
     set(&mut response, header::ACCEPT_RANGES, "bytes");
-    // Files of users are never to be taken for pages of this address.
+    // Files of users are never to be taken for pages of this address: a browser that shows one gives it an origin of its own.
+    set(&mut response, header::CONTENT_SECURITY_POLICY, "sandbox");
     set(&mut response, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(&mut response, header::CACHE_CONTROL, "private, no-cache");
     if let Some(etag) = &etag {

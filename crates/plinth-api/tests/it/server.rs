@@ -45,7 +45,7 @@ impl Server {
         let db = Db::open(address, DbOptions::default()).await.unwrap();
         let service = Service::new(db, store.unwrap(), options);
         let token = account(&service, EMAIL, &[Scope::Read, Scope::Render]).await;
-        let app = router(&Api::new(service.clone(), &base));
+        let app = router(&Api::new(service.clone(), &base), axum::Router::new());
         tokio::spawn(async move { axum::serve(listener, app).await });
         let http = Client::builder().no_proxy().build().unwrap();
         Self { service, base, token, http, _folder: folder }

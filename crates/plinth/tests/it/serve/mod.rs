@@ -2,6 +2,7 @@
 #![expect(clippy::panic, clippy::expect_used, clippy::string_slice, reason = "tests")]
 
 mod admin;
+mod browser;
 mod client;
 mod configuration;
 mod crash;
@@ -14,6 +15,7 @@ mod money;
 mod operation;
 mod server;
 mod start;
+mod studio;
 mod tenancy;
 
 /// Declares each test twice: on SQLite with files, and on PostgreSQL with S3.
