@@ -1,9 +1,13 @@
 //! Pages: signing in and out, keys, renders, and what other sites cannot do.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use serde_json::json;
+use tokio::time::{sleep, timeout};
 
 use super::browser::{Browser, Page};
+use super::client::Client;
 use super::on_both;
 use super::server::{EMAIL, Place, Served};
 
@@ -284,17 +288,20 @@ async fn files_of_a_finished_render_are_led_to(served: Served) {
     let token = client.token.clone();
     server.end();
     let server = place.serve(&["--rate-limit-per-minute", "1000000"]);
-    let served = Served { client: super::client::Client::new(&server.base, &token), server, place };
+    let served = Served { client: Client::new(&server.base, &token), server, place };
     let made = served.client.upload("helmet", Some(json!({"quality": "share", "length": 0.1}))).await;
     let id = made.text("renderId");
-    let render = loop {
-        let render = served.client.get(&format!("/renders/{id}")).await;
-        if render.data()["status"] == "done" || render.data()["status"] == "error" {
-            break render;
+    let ended = async {
+        loop {
+            let render = served.client.get(&format!("/renders/{id}")).await;
+            if ["done", "error"].contains(&render.text("status").as_str()) {
+                break render;
+            }
+            sleep(Duration::from_millis(100)).await;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
     };
-    assert_eq!(render.data()["status"], "done", "{render:?}");
+    let render = timeout(Duration::from_mins(5), ended).await.unwrap();
+    assert_eq!(render.text("status"), "done", "{render:?}");
     let browser = served.browser(EMAIL).await;
     let page = browser.get(&format!("/renders/{id}")).await;
     assert!(page.shows("<video") && page.shows(&format!("src=\"/renders/{id}/files/web\"")), "{}", page.html);
