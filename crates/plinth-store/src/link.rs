@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use object_store::path::Path;
 use object_store::signer::{SignedUrlOptions, Signer as _};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use plinth_spec::limits;
@@ -131,6 +132,15 @@ fn bytes_from_hex(text: &str) -> Option<Vec<u8>> {
 }
 
 impl Store {
+    /// Scheme, host and port of all links.
+    pub async fn link_origin(&self) -> Result<String> {
+        let url = match &self.links {
+            Links::Local(signer) => signer.base.clone(),
+            Links::S3(s3) => s3.signed_url(http::Method::GET, &Path::from("any"), Duration::from_secs(1)).await?,
+        };
+        Ok(url.origin().ascii_serialization())
+    }
+
     /// A link to an object. `lifetime_secs` is clamped to what links may have.
     pub async fn link(
         &self,

@@ -76,7 +76,7 @@ pub(crate) async fn ingest_model(
     Editor(caller): Editor,
     JsonBody(request): JsonBody<IngestModel>,
 ) -> Result<Response> {
-    api.service.count_request(&caller.token_id, Meter::Ingests).await?.check()?;
+    api.service.count_request(&caller, Meter::Ingests).await?.check()?;
     Ok(uploaded(api.service.ingest_model(&caller, request).await?))
 }
 

@@ -90,6 +90,17 @@ impl Service {
         })
     }
 
+    /// What models are called, in the order of their identifiers: by their titles, else as their files. None: deleted.
+    pub async fn model_names(&self, caller: &Caller, ids: &[ModelId]) -> Result<Vec<Option<String>>> {
+        let mut conn = self.db.read().await?;
+        let mut names = Vec::with_capacity(ids.len());
+        for id in ids {
+            let model = models::find(&mut conn, &caller.workspace_id, id).await?;
+            names.push(model.map(|model| model.title.unwrap_or(model.original_name)));
+        }
+        Ok(names)
+    }
+
     pub(crate) async fn model_row(&self, caller: &Caller, id: &str) -> Result<Model> {
         let id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;
         let found = models::find(&mut self.db.read().await?, &caller.workspace_id, &id).await?;

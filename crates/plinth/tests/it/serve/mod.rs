@@ -4,6 +4,7 @@
 mod admin;
 mod assets;
 mod backstage;
+mod browser;
 mod configuration;
 mod crash;
 mod delivery;
@@ -22,6 +23,7 @@ mod server;
 mod sizes;
 mod staged;
 mod start;
+mod studio;
 mod tenancy;
 mod web;
 mod windows;
