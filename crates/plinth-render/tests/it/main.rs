@@ -10,6 +10,7 @@
 
 mod layers;
 mod looks;
+mod matrix;
 mod models;
 mod pictures;
 mod post;
