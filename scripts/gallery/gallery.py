@@ -10,6 +10,7 @@ rows.json says what is shown. Each row has
   detail    middle of a part that is shown pixel by pixel, as shares of width and height
   film      frames over time instead of one
   note      a sentence for the reader
+  test      the function in the crates that measures the effect
   unseen    why there is nothing to see, instead of values
 
 Needs Pillow and NumPy. The second model, the images and the panorama are made by still_life.py.
@@ -37,6 +38,7 @@ def arguments():
     parser.add_argument("model", nargs="?", type=pathlib.Path, default=helmet, help="model beside the one made here")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs" / "gallery", help="folder of the page")
     parser.add_argument("--only", nargs="+", metavar="KEY", help="draw these settings anew and keep the other pictures")
+    parser.add_argument("--missing", action="store_true", help="draw only pictures that are not there yet")
     parser.add_argument("--jobs", type=int, default=1, help="rows that are drawn at a time")
     parser.add_argument("--plinth", default=os.environ.get("PLINTH", str(BUILT)), help="program to call")
     return parser.parse_args()
@@ -114,10 +116,13 @@ def main():
             drawn.save(args.out / file_name(row, model), quality=draw.QUALITY, method=6)
             return f"{row['key']} {row.get('part', '')} {model}"
 
-        tasks = [(row, model) for row in wanted for model in row.get("models", models) if model in models]
+        tasks = [(row, model) for model in reversed(models) for row in wanted if model in row.get("models", models)]
+        if args.missing:
+            tasks = [(row, model) for row, model in tasks if not (args.out / file_name(row, model)).is_file()]
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-            for i, name in enumerate(pool.map(picture, tasks)):
-                print(f"{i + 1}/{len(tasks)} {name}", flush=True)
+            done = concurrent.futures.as_completed([pool.submit(picture, task) for task in tasks])
+            for i, task in enumerate(done):
+                print(f"{i + 1}/{len(tasks)} {task.result()}", flush=True)
     page(settings, rows, list(models), args.out)
     size = sum(file.stat().st_size for file in args.out.iterdir())
     print(f"{args.out / 'index.html'}: {len(settings)} settings, {size / 1e6:.1f} MB")

@@ -22,7 +22,7 @@ def grid(rows, columns, at):
     return flat(place), flat(normal), flat((u, v)), triangles
 
 
-def ball(rows=40, columns=80):
+def ball(rows=24, columns=48):
     def at(v, u):
         polar, azimuth = np.pi * v, 2 * np.pi * u
         p = (np.sin(polar) * np.cos(azimuth), np.cos(polar), np.sin(polar) * np.sin(azimuth))
@@ -38,7 +38,7 @@ def ring(thick=0.3):
         place = (across * np.cos(azimuth), thick * np.sin(around), across * np.sin(azimuth))
         return place, (np.cos(around) * np.cos(azimuth), np.sin(around), np.cos(around) * np.sin(azimuth))
 
-    return grid(32, 96, at)
+    return grid(16, 64, at)
 
 
 def box():
@@ -80,7 +80,7 @@ PARTS = [
     ("Steel ball", ball(), "Steel", (0.42, 0.3, 0.62), (0.3, 0.3, 0.3)),
     ("Block", box(), "Clay", (0.35, 0.45, -0.35), (0.4, 0.45, 0.35)),
     ("Ring", ring(), "Wood", (0.35, 1.15, -0.35), (0.36, 0.36, 0.36)),
-    ("Lamp", ball(20, 40), "Lamp", (-0.1, 0.1, 0.85), (0.1, 0.1, 0.1)),
+    ("Lamp", ball(12, 24), "Lamp", (-0.1, 0.1, 0.85), (0.1, 0.1, 0.1)),
     ("Column", box(), "Leaf", (-0.6, 0.75, -0.75), (0.16, 0.75, 0.16)),
 ]
 

@@ -86,7 +86,8 @@ fn fs(v: CornerOut) -> Gathered {
         let weight = smoothstep(radius - 1.0, radius + 1.0, disc + 0.5) * area / max(disc * disc, 1.0);
         sum += textureLoad(source, at, 0) * weight;
         weights += weight;
-        cover += select(0.0, weight, in_front);
+        // What is sharp in front ends at its own edge.
+        cover += select(0.0, weight * smoothstep(0.4, 1.0, disc), in_front);
     }
     if own.x <= 0.0 {
         // The backdrop is what the discs of the model leave of it.

@@ -8,6 +8,7 @@
     reason = "tests may fail, and count small numbers"
 )]
 
+mod lamps;
 mod layers;
 mod looks;
 mod matrix;

@@ -99,7 +99,7 @@ pub struct MaterialEdit {
 }
 
 /// Every field of an edit.
-const FIELDS: &[&str] = &[
+pub const MATERIAL_EDIT_FIELDS: &[&str] = &[
     "color",
     "roughness",
     "metalness",
@@ -149,7 +149,7 @@ pub(super) fn material_edits(key: &str, value: &Value) -> Result<BTreeMap<String
         .map(|(material, edit)| {
             let at = format!("{key}.{material}");
             let members = object(&at, edit)?;
-            only(&at, members, FIELDS)?;
+            only(&at, members, MATERIAL_EDIT_FIELDS)?;
             Ok((material.clone(), Fields { at, members }.edit()?))
         })
         .collect()

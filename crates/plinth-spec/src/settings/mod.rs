@@ -13,7 +13,7 @@ mod table;
 pub use decals::Decal;
 pub use error::{SettingsError, SettingsErrorKind};
 pub use groups::*;
-pub use material_edits::{AlphaChoice, Faces, MaterialEdit};
+pub use material_edits::{AlphaChoice, Faces, MATERIAL_EDIT_FIELDS, MaterialEdit};
 pub use parse::ParseOptions;
 pub use reference::{echoed_schema, markdown_table, schema};
 pub use table::{Group, Kind, Row, TABLE, row};
