@@ -101,10 +101,10 @@ async fn a_model_that_takes_too_much_memory_is_refused(served: Served) {
     let Served { server, place, client } = served;
     server.end();
     let server = place.serve(&["--no-worker", "--model-check-memory-mb", "1"]);
-    let client = plinth_testkit::Client::new(&server.base, &client.token);
+    let client = Client::new(&server.base, &client.token);
     // A long name makes a large file.
     let glb = glb_with_triangle(&"x".repeat(4 << 20));
-    let refused = client.form("/models", plinth_testkit::Form::default().file("file", "large.glb", &glb)).await;
+    let refused = client.form("/models", Form::default().file("file", "large.glb", &glb)).await;
     assert_eq!(refused.refusal(), (422, "upload_failed"));
     let words = refused.body["error"]["message"].as_str().unwrap();
     assert!(words.contains("more than 1 MB of memory"), "{words}");
