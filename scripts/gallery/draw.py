@@ -4,6 +4,7 @@ import json
 import pathlib
 import subprocess
 import tempfile
+import threading
 
 from PIL import Image
 
@@ -20,7 +21,7 @@ class Studio:
 
     def __init__(self, plinth, files, work):
         self.plinth, self.files, self.work = plinth, files, pathlib.Path(work)
-        self.datasets = {}
+        self.datasets, self.lock = {}, threading.Lock()
 
     def render(self, model, settings, out):
         command = [self.plinth, "render", model, "-o", out, "--quiet", "--settings", json.dumps(settings)]
@@ -53,10 +54,11 @@ class Studio:
     def dataset(self, model, settings):
         """The folder of a dataset; each is drawn once."""
         key = json.dumps([str(model), settings], sort_keys=True)
-        if key not in self.datasets:
-            folder = self.work / f"dataset{len(self.datasets)}"
-            self.datasets[key] = self.render(model, settings, folder)
-        return self.datasets[key]
+        with self.lock:
+            if key not in self.datasets:
+                folder = self.work / f"dataset{len(self.datasets)}"
+                self.datasets[key] = self.render(model, settings, folder)
+            return self.datasets[key]
 
 
 def views(folder, layers):

@@ -75,7 +75,8 @@ def page(settings, rows, models, out):
     sections = []
     for key, words in settings:
         own = [row for row in rows if row["key"] == key]
-        body = [f'<h2 id="{key}"><code>{key}</code></h2><p>{html.escape(words)}</p>']
+        words = re.sub("`([^`]*)`", r"<code>\1</code>", html.escape(words))
+        body = [f'<h2 id="{key}"><code>{key}</code></h2><p>{words}</p>']
         for row in own:
             if "part" in row:
                 body.append(f"<h3><code>{html.escape(row['part'])}</code></h3>")

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use plinth_model::{Material, Primitive, Sampler, Texture, TextureRef};
+use plinth_scene::EnvironmentMap;
 use serde_json::{Value, json};
 
 use crate::models::{ball, even, layers, model, picture, png, scene, scene_with, square, straight_on};
@@ -193,7 +194,8 @@ fn maps_are_taken_as_strongly_as_an_edit_says() {
         model.images = vec![texel([190, 128, 240]), texel([0, 0, 0])];
         model.textures = (0..2).map(|image| Texture { image, sampler: Sampler::default() }).collect();
         let settings = with(&json!({"lightsIntensity": 2, "materialEdits": {"Paint": edit}}));
-        luma(middle(&picture(&scene(model, &settings), SIDE)))
+        let dusk = EnvironmentMap { width: 64, height: 32, pixels: vec![[0.2; 3]; 64 * 32] };
+        luma(middle(&picture(&scene_with(model, &settings, dusk, &BTreeMap::new()), SIDE)))
     };
     let bare = drawn(false, json!({}));
     let leaning = [0.0, 1.0, 3.0].map(|scale| drawn(true, json!({"normalScale": scale, "aoMapIntensity": 0})));

@@ -29,9 +29,9 @@ fn still_life() -> Model {
     };
     let lamp = Material { emissive: [6.0, 4.0, 2.0], ..paint("Lamp", [0.1, 0.1, 0.1, 1.0]) };
     model(vec![
-        (ball(12, 24), paint("Paint", [0.7, 0.3, 0.2, 1.0]), [-0.2, 0.0, 0.3], 0.7),
+        (ball(10, 20), paint("Paint", [0.7, 0.3, 0.2, 1.0]), [-0.2, 0.0, 0.3], 0.7),
         (square(), Material { double_sided: true, ..paint("Wall", [0.3, 0.5, 0.4, 1.0]) }, [0.3, 0.3, -0.6], 0.8),
-        (ball(8, 16), lamp, [0.6, -0.4, 0.6], 0.2),
+        (ball(6, 12), lamp, [0.6, -0.4, 0.6], 0.2),
     ])
 }
 
@@ -138,7 +138,7 @@ fn in_every_effect(aspect: &str) {
         }
         let is_clear = SEEN_THROUGH.contains(&name.as_str());
         let holes = count(&|i| is_solid(i) && seen[*i][3] < 60_000);
-        if holes > 0 && !is_clear {
+        if holes > 0 && !is_clear && name != "sway" {
             fault(format!("{holes} holes"));
         }
         // A value that is no number arrives as zero.
@@ -146,8 +146,10 @@ fn in_every_effect(aspect: &str) {
         if black > 0 && !["filter toon", "filter noir"].contains(&name.as_str()) {
             fault(format!("{black} black pixels"));
         }
-        let cut = count(&|i| is_border(*i, frame.width, frame.height) && seen[*i][3] > u16::MAX / 2);
-        if cut > 0 && !["floating", "grounded"].contains(&name.as_str()) {
+        // Shadow is black, and glow and surroundings may reach as far as they like.
+        let is_covered = |i: &usize| seen[*i][3] > u16::MAX / 2 && seen[*i][..3] != [0; 3];
+        let cut = count(&|i| is_border(*i, frame.width, frame.height) && is_covered(i));
+        if cut > 0 && !["bloom", "all of them", "floating", "grounded"].contains(&name.as_str()) {
             fault(format!("{cut} pixels at the border are covered"));
         }
     }
@@ -174,7 +176,9 @@ fn views_of_a_dataset_are_whole_in_every_effect() {
     let views = DatasetViews::Spread { count: 3, side: SIDE, whole_sphere: false };
     let mut wrong = Vec::new();
     let view = |effect: &Value| {
-        let settings = RenderSettings::from_json(&settings(effect, "1:1"), ParseOptions::default()).unwrap();
+        let mut settings = settings(effect, "1:1");
+        settings["output"] = json!("dataset");
+        let settings = RenderSettings::from_json(&settings, ParseOptions::default()).unwrap();
         let images = images();
         let assets = SceneAssets { environment: Some(even()), images: &images };
         let (scene, _) = build_dataset(still_life().into(), &settings, assets, &views).unwrap();
