@@ -108,3 +108,16 @@ pub async fn role_of(conn: &mut Conn, id: &WorkspaceId, account: &AccountId) -> 
     let row = conn.fetch_optional(sql, params![id, account]).await?;
     row.map(|row| row.parsed("role", Role::from_name)).transpose()
 }
+
+/// How many renders a workspace's list has. Renders are counted in where they are added and removed.
+pub async fn render_count(conn: &mut Conn, id: &WorkspaceId) -> Result<u64> {
+    let sql = "SELECT render_count FROM workspaces WHERE id = $1";
+    conn.fetch_one(sql, params![id]).await?.count("render_count")
+}
+
+/// Workspaces whose count of renders is not that of their rows: none, always. For checks.
+pub async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
+    let sql = "SELECT id FROM workspaces w WHERE render_count <> \
+               (SELECT count(*) FROM renders r WHERE r.workspace_id = w.id AND r.deleted_at IS NULL) ORDER BY id";
+    conn.fetch_all(sql, params![]).await?.iter().map(|row| row.parsed("id", WorkspaceId::parse)).collect()
+}

@@ -35,15 +35,23 @@ pub struct ServiceOptions {
     pub lease_secs: u32,
     /// Models that are checked at a time; each may take as much memory as it is large.
     pub checks_at_once: usize,
-    /// The program that checks models, in a process of its own: its `check-file FILE [GLB]` prints a
-    /// [`FileReport`](crate::models::FileReport) as JSON. None: this process checks them.
-    pub checker: Option<PathBuf>,
+    /// Who checks models in a process of its own. None: this process checks them.
+    pub checker: Option<Checker>,
     /// Where files lie while they arrive.
     pub incoming: PathBuf,
     /// How URLs are fetched.
     pub fetch: FetchOptions,
     /// Where the time comes from.
     pub clock: Clock,
+}
+
+/// A program that checks models.
+#[derive(Clone, Debug)]
+pub struct Checker {
+    /// Its `check-file --memory-bytes BYTES FILE [GLB]` prints a [`FileReport`](crate::models::FileReport) as JSON.
+    pub program: PathBuf,
+    /// Memory that a check may take. A model that needs more is refused.
+    pub memory_bytes: u64,
 }
 
 impl Default for ServiceOptions {

@@ -1,5 +1,7 @@
 //! Clearing away what nobody needs any more.
 
+use std::time::{Duration, SystemTime};
+
 use plinth_db::{garbage, rate_windows, sessions, staged};
 use plinth_spec::limits;
 
@@ -11,6 +13,9 @@ use crate::service::Service;
 const AT_ONCE: u32 = 100;
 /// Staged uploads are known for this long after their link may have been used for the last time.
 const STAGED_MS: i64 = (limits::EXPIRES_MAX_SECS + limits::STAGING_LIFETIME_SECS) * 1000;
+
+/// An object that nobody has written to for this long is not being put any more.
+const UNFINISHED_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
 
 /// What was cleared away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,5 +50,13 @@ impl Service {
         });
         swept.rows = rows.await?;
         Ok(swept)
+    }
+
+    /// Removes what killed processes left of objects that they were storing. Returns how many files that were. Reads the
+    /// names of all local files, so it is not for every sweep.
+    pub async fn sweep_unfinished(&self) -> Result<u64> {
+        let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
+        let since = Duration::from_millis(u64::try_from(now - UNFINISHED_MS).unwrap_or_default());
+        Ok(self.store.remove_unfinished(SystemTime::UNIX_EPOCH + since).await?)
     }
 }

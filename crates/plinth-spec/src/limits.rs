@@ -52,6 +52,8 @@ pub const JSON_BODY_BYTES: usize = 16 << 20;
 pub const REQUESTS_PER_MINUTE: u32 = 300;
 /// Ingest requests per token and ten minutes.
 pub const INGESTS_PER_10_MINUTES: u32 = 20;
+/// A server that is ingested from accepts a connection, and says whether there is something, within this time, in seconds.
+pub const INGEST_ANSWER_SECS: u64 = 20;
 /// An ingest ends after this long without progress, in seconds.
 pub const INGEST_STALL_SECS: u64 = 45;
 /// An ingest ends after this long, in seconds.

@@ -87,9 +87,8 @@ impl LinkSigner {
         let base = self.base.as_str().trim_end_matches('/');
         let signature = hex(&self.mac(link).finalize().into_bytes());
         format!(
-            "{base}/_o/{}?m={}&exp={}&type={}&disp={}&sig={signature}",
+            "{base}/_o/{}?exp={}&type={}&disp={}&sig={signature}",
             encoded(link.key),
-            link.method.as_str(),
             link.expires_at_secs,
             encoded(link.content_type),
             encoded(link.disposition),

@@ -1,7 +1,7 @@
 //! Models.
 
 use axum::Json;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use plinth_service::Meter;
@@ -17,7 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::{created, ok};
 use crate::access::{Editor, Reader};
 use crate::error::{ApiError, Result};
-use crate::extract::{Form, JsonBody, Query, whole_number};
+use crate::extract::{Form, JsonBody, Path, Query, whole_number};
 use crate::file::respond;
 use crate::state::Api;
 

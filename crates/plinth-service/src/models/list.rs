@@ -40,7 +40,11 @@ impl Service {
             "any" => None,
             _ => return Err(ServiceError::bad_request("status must be one of active, archived, any")),
         };
-        let tags = query.tags.as_deref().unwrap_or_default().split(',');
+        let tags = query.tags.as_deref().unwrap_or_default();
+        if tags.contains(char::is_control) {
+            return Err(ServiceError::bad_request("tags may have no control characters"));
+        }
+        let tags = tags.split(',');
         let filter = ModelFilter {
             workspace_id: caller.workspace_id.clone(),
             status,

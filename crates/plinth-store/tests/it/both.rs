@@ -15,7 +15,7 @@ fn signer() -> LinkSigner {
     LinkSigner::new(b"secret".to_vec(), "http://127.0.0.1:1/".parse().unwrap())
 }
 
-fn local() -> (Store, TempDir) {
+pub(crate) fn local() -> (Store, TempDir) {
     let folder = TempDir::new().unwrap();
     let address = format!("file://{}", folder.path().join("objects").display());
     let options = StoreOptions { address, s3: Vec::new(), s3_public_endpoint: None, signer: signer() };

@@ -3,7 +3,7 @@
 use reqwest::{Method, RequestBuilder};
 use url::form_urlencoded::Serializer;
 
-use super::client::Client;
+use plinth_testkit::Client;
 use super::server::Served;
 
 pub(crate) struct Browser {

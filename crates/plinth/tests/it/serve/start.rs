@@ -3,12 +3,10 @@
 use std::io::Write as _;
 use std::net::TcpListener;
 
-use plinth_testkit::glb_with_triangle;
+use plinth_testkit::{Answer, Client, Form, glb_with_triangle};
 use serde_json::json;
 
 use super::browser::Browser;
-use super::client::{Answer, Client};
-use super::form::Form;
 use super::server::{Place, Served};
 use crate::text;
 

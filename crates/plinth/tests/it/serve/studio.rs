@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use super::browser::{Browser, Page};
-use super::client::Client;
+use plinth_testkit::Client;
 use super::on_both;
 use super::server::{EMAIL, Place, Served};
 
