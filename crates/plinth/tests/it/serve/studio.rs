@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use plinth_testkit::Client;
 use reqwest::Method;
 use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use super::browser::{Browser, Page};
-use plinth_testkit::Client;
 use super::on_both;
 use super::server::{EMAIL, Place, Served};
 
@@ -321,7 +321,7 @@ async fn files_of_a_finished_render_are_led_to(served: Served) {
         assert_eq!((file.status().as_u16(), file.headers()["content-type"].to_str().unwrap()), (200, kind));
         assert!(file.headers()["content-disposition"].to_str().unwrap().starts_with("attachment"));
         if origin == served.server.base {
-            assert_eq!(file.headers()["content-security-policy"], "sandbox");
+            assert_eq!(file.headers()["content-security-policy"], "default-src 'none'; sandbox");
             assert_eq!(file.headers()["x-content-type-options"], "nosniff");
         }
     }
