@@ -1,7 +1,7 @@
 //! All addresses.
 
 use axum::extract::DefaultBodyLimit;
-use axum::routing::get;
+use axum::routing::{any, get};
 use axum::{Json, Router, middleware};
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -30,6 +30,9 @@ pub fn router(api: &Api, pages: Router) -> Router {
         .nest("/v1", endpoints.clone())
         .nest("/api/v1", endpoints)
         .route("/_o/{*path}", get(get_file).put(put_file))
+        // The bare bases belong to no nest.
+        .route("/v1/", any(not_found))
+        .route("/api/v1/", any(not_found))
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(api.clone())
         .merge(pages)

@@ -13,7 +13,7 @@ use crate::frame::{Frame, page};
 use crate::refusal::Result;
 use crate::studio::Studio;
 use crate::visitor::Visitor;
-use crate::words::{self, Moment};
+use crate::words::{self, Moment, sentence};
 
 #[derive(Template)]
 #[template(path = "render.html")]
@@ -23,6 +23,10 @@ struct RenderPage {
     name: String,
     kind: String,
     status: &'static str,
+    /// What went wrong.
+    problem: Option<String>,
+    /// What the settings named and is missing.
+    warnings: Vec<String>,
     /// What plays in a browser, where there is something.
     video: Option<&'static str>,
     has_poster: bool,
@@ -49,6 +53,8 @@ pub(crate) async fn show(State(studio): State<Studio>, visitor: Visitor, Path(id
         frame: Frame::new(&studio, &name, Some(&visitor)),
         kind: kind(&render),
         status: words::status(render.status),
+        problem: render.error_message.as_deref().map(sentence),
+        warnings: render.warnings.iter().map(|warning| sentence(warning)).collect(),
         video: video.map(DownloadAsset::as_str),
         has_poster: has_poster(&render),
         files: files(&render),

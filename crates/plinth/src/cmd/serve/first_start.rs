@@ -51,7 +51,8 @@ Paste these two lines to upload a model and wait for its video, turntable.mp4:
     curl -sS -H 'Authorization: Bearer {token}' -F file=@{sample} -F 'renderSettings={{"quality":"share","length":2}}' {base}/v1/models | tee upload.json; echo
     curl -s -f --retry 300 --retry-delay 2 --retry-all-errors -H 'Authorization: Bearer {token}' -o turntable.mp4 {base}/v1/renders/$(sed 's/.*"renderId":"\([^"]*\)".*/\1/' upload.json)/video && ls -l turntable.mp4
 
-Another sign-in link: plinth admin account sign-in {ADMINISTRATOR}. More accounts and keys: plinth admin --help. The interface is described at {base}/v1/openapi.json
+Another sign-in link: plinth admin account sign-in {ADMINISTRATOR}
+More accounts and keys: plinth admin --help. The interface is described at {base}/v1/openapi.json
 "#
     )?;
     Ok(())

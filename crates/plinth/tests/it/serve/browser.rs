@@ -1,9 +1,9 @@
 //! A browser: it keeps its cookie, says which page sent a form, and is led nowhere by itself.
 
+use plinth_testkit::Client;
 use reqwest::{Method, RequestBuilder};
 use url::form_urlencoded::Serializer;
 
-use plinth_testkit::Client;
 use super::server::Served;
 
 pub(crate) struct Browser {
