@@ -42,6 +42,8 @@ impl Backstage {
         let options = ServiceOptions {
             clock: Clock::Set(Arc::new(AtomicI64::new(time))),
             incoming: served.place.folder.path().to_owned(),
+            // The server must not think that the worker died, however slow the machine is.
+            lease_secs: 24 * 3600,
             ..ServiceOptions::default()
         };
         let service = Service::new(db, store, options);

@@ -82,8 +82,8 @@ async fn a_link_reads_its_file_and_does_nothing_else(served: Served) {
     // Whoever deletes a render ends its links.
     assert_eq!(client.send(Method::DELETE, &format!("/renders/{id}"), json!({})).await.data()["deleted"], true);
     assert_eq!(client.http.get(&url).send().await.unwrap().status(), 404);
-    let folder = served.place.objects().join("renders").join(&id);
-    assert!(!folder.join("1").exists(), "its files are removed");
+    let folder = served.place.objects().join("renders").join(&id).join("1");
+    assert!(!folder.join("video.mp4").exists() && !folder.join("hls/1/master.m3u8").exists(), "its files are removed");
 }
 
 async fn a_changed_link_is_refused(served: Served) {

@@ -86,10 +86,10 @@ async fn a_cursor_neither_repeats_nor_skips(served: Served) {
 async fn pages_have_their_size_and_place(served: Served) {
     let client = &served.client;
     let model = client.upload("chair", None).await.text("modelId");
-    let item = json!({"modelId": model, "renderSettings": {"quality": "share", "length": 0.5}});
+    let item = |length: f64| json!({"modelId": model, "renderSettings": {"quality": "share", "length": length}});
     served.place.admin(&["credits", "grant", super::server::EMAIL, "100"]);
-    for count in [100, 7] {
-        client.post("/renders/batch", json!({"renders": vec![item.clone(); count]})).await.data();
+    for (count, length) in [(100, 0.5), (7, 0.4)] {
+        client.post("/renders/batch", json!({"renders": vec![item(length); count]})).await.data();
     }
     // A model's own preview is the 108th.
     let all = ids(client.get("/renders?limit=100").await.data());
