@@ -24,6 +24,15 @@ pub struct Workspace {
     pub deleted_at: Option<i64>,
 }
 
+/// A workspace from the side of a member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// The workspace.
+    pub workspace: Workspace,
+    /// What the member may do there.
+    pub role: Role,
+}
+
 macro_rules! select {
     ($rest:literal) => {
         concat!("SELECT id, name, owner_id, is_personal, created_at, deleted_at FROM workspaces ", $rest)
@@ -59,6 +68,19 @@ pub async fn find(conn: &mut Conn, id: &WorkspaceId) -> Result<Option<Workspace>
 pub async fn find_personal(conn: &mut Conn, owner: &AccountId) -> Result<Option<Workspace>> {
     let row = conn.fetch_optional(select!("WHERE owner_id = $1 AND is_personal"), params![owner]).await?;
     row.as_ref().map(workspace).transpose()
+}
+
+/// Where an account may work, its own workspace first. What is gone, or whose owner is shut out, is not listed.
+pub async fn list_of_member(conn: &mut Conn, account: &AccountId) -> Result<Vec<Membership>> {
+    let sql = "SELECT w.id, w.name, w.owner_id, w.is_personal, w.created_at, w.deleted_at, m.role \
+               FROM members m JOIN workspaces w ON w.id = m.workspace_id JOIN accounts o ON o.id = w.owner_id \
+               WHERE m.account_id = $1 AND w.deleted_at IS NULL AND o.suspended_at IS NULL \
+               ORDER BY w.is_personal DESC, w.created_at, w.id";
+    let rows = conn.fetch_all(sql, params![account]).await?;
+    let memberships = rows
+        .iter()
+        .map(|row| Ok(Membership { workspace: workspace(row)?, role: row.parsed("role", Role::from_name)? }));
+    memberships.collect()
 }
 
 /// Closes a workspace.

@@ -26,7 +26,7 @@ mod upkeep;
 
 pub use clock::Clock;
 pub use error::{Result, ServiceError};
-pub use fetch::{FetchOptions, HostRule};
+pub use fetch::{FetchOptions, HostRule, Names};
 pub use link_secret::link_secret;
 pub use memory::is_out_of_memory;
 pub use rate_limit::{Allowance, Meter};

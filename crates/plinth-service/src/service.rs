@@ -13,6 +13,9 @@ use crate::clock::Clock;
 use crate::fetch::FetchOptions;
 use crate::rate_limit::Windows;
 
+/// Passwords that are checked at a time.
+const PASSWORDS_AT_ONCE: usize = 2;
+
 /// How an installation is set.
 #[derive(Clone, Debug)]
 pub struct ServiceOptions {
@@ -77,6 +80,7 @@ pub struct Service {
     pub(crate) store: Store,
     pub(crate) options: Arc<ServiceOptions>,
     pub(crate) checks: Arc<Semaphore>,
+    pub(crate) passwords: Arc<Semaphore>,
     pub(crate) placed: Arc<Notify>,
     pub(crate) windows: Windows,
 }
@@ -85,8 +89,9 @@ impl Service {
     /// A service on an open database and store.
     pub fn new(db: Db, store: Store, options: ServiceOptions) -> Self {
         let checks = Arc::new(Semaphore::new(options.checks_at_once.max(1)));
+        let passwords = Arc::new(Semaphore::new(PASSWORDS_AT_ONCE));
         let windows = Windows::of(&db);
-        Self { db, store, options: Arc::new(options), checks, placed: Arc::new(Notify::new()), windows }
+        Self { db, store, options: Arc::new(options), checks, passwords, placed: Arc::new(Notify::new()), windows }
     }
 
     /// Its database, for the commands of an operator.

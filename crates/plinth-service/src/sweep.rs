@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use plinth_db::{garbage, rate_windows, sessions, staged};
 use plinth_spec::limits;
 
+use crate::access::IDLE_MS;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
@@ -44,7 +45,7 @@ impl Service {
             Box::pin(async move {
                 let uploads = staged::delete_before(tx, now - STAGED_MS, AT_ONCE).await?.len() as u64;
                 let windows = rate_windows::delete_ended(tx, now).await?;
-                Ok::<_, ServiceError>(uploads + windows + sessions::delete_expired(tx, now).await?)
+                Ok::<_, ServiceError>(uploads + windows + sessions::delete_expired(tx, now, now - IDLE_MS).await?)
             })
         });
         swept.rows = rows.await?;

@@ -13,10 +13,10 @@ const SWEEP_EVERY: Duration = Duration::from_mins(5);
 const SWEEP_UNFINISHED_EVERY: Duration = Duration::from_hours(24);
 
 impl Service {
-    /// Reaps lost leases and sweeps, for ever. It may be dropped at any moment.
+    /// Reaps lost leases and sweeps, at once and then again and again, for ever. It may be dropped at any moment.
     pub async fn upkeep(&self) {
         let mut reap = interval(Duration::from_secs(u64::from(self.options.lease_secs)) / 4);
-        let mut sweep = interval_at(Instant::now() + SWEEP_EVERY / 10, SWEEP_EVERY);
+        let mut sweep = interval(SWEEP_EVERY);
         let mut sweep_unfinished = interval_at(Instant::now() + SWEEP_EVERY, SWEEP_UNFINISHED_EVERY);
         for timer in [&mut reap, &mut sweep, &mut sweep_unfinished] {
             timer.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -30,7 +30,10 @@ fn filtered(c: vec3<f32>) -> vec3<f32> {
 #endif
 #ifdef VIVID
 fn filtered(c: vec3<f32>) -> vec3<f32> {
-    let strong = max(mix(grey(c), c, 1.4), vec3(0.0));
+    // What is colourful already gains less, so that it keeps its shading.
+    let most = max(c.r, max(c.g, c.b));
+    let saturation = (most - min(c.r, min(c.g, c.b))) / max(most, 1e-4);
+    let strong = max(mix(grey(c), c, 1.0 + 0.5 * (1.0 - saturation * saturation)), vec3(0.0));
     return contrasted(strong, 1.25);
 }
 #endif

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::shape::{Shape, color, optional, text};
+use super::shape::{Member, Shape, color, optional, text};
 use crate::limits;
 
 /// How a material's alpha is used.
@@ -105,7 +105,8 @@ const FACES: [(&str, Faces); 3] = [("front", Faces::Front), ("back", Faces::Back
 
 /// What `materialEdits` may be, its size apart.
 pub(super) const MATERIAL_EDITS: Shape = Shape::Map(&EDIT, limits::MATERIAL_EDITS);
-const EDIT: Shape = Shape::Object(&[
+const EDIT: Shape = Shape::Object(EDIT_MEMBERS);
+const EDIT_MEMBERS: &[Member] = &[
     optional("color", Shape::Color),
     optional("roughness", SHARE),
     optional("metalness", SHARE),
@@ -137,7 +138,12 @@ const EDIT: Shape = Shape::Object(&[
     // As many as fit into the bytes of all edits.
     optional("textureMaps", Shape::Map(&Shape::Flag, limits::MATERIAL_EDITS_BYTES)),
     optional("mapAssetId", Shape::Text),
-]);
+];
+
+/// Every field of an edit.
+pub fn material_edit_fields() -> impl Iterator<Item = &'static str> {
+    EDIT_MEMBERS.iter().map(|member| member.name)
+}
 
 /// Reads checked `materialEdits`.
 pub(super) fn material_edits(value: &Value) -> BTreeMap<String, MaterialEdit> {

@@ -34,7 +34,7 @@ pub(super) enum Shape {
 /// A member of an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member {
-    name: &'static str,
+    pub(super) name: &'static str,
     shape: Shape,
     is_required: bool,
 }

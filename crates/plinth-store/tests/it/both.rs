@@ -165,6 +165,7 @@ async fn an_s3_link_is_followed_without_credentials_and_a_changed_one_is_refused
 
     let get = store.link(LinkMethod::Get, &key, 60, Some("attachment; filename=\"a.glb\""), 0).await.unwrap();
     let answer = http.get(&get).send().await.unwrap();
+    assert!(get.starts_with(&format!("{}/", store.link_origin().await.unwrap())), "{get}");
     assert_eq!(answer.headers()["content-disposition"], "attachment; filename=\"a.glb\"");
     assert_eq!(answer.headers()["content-type"], "model/gltf-binary");
     assert_eq!(answer.text().await.unwrap(), "glb");

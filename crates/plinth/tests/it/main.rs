@@ -3,6 +3,7 @@
 
 mod assets;
 mod dataset;
+mod gallery;
 mod glb;
 mod info;
 mod render;

@@ -8,8 +8,8 @@ use plinth_db::renders::{self, Render};
 use plinth_db::{Db, DbError, DbOptions};
 use plinth_spec::id::{ModelId, RenderId};
 use plinth_spec::state::{HlsStatus, RenderStatus};
+use plinth_testkit::Client;
 
-use super::client::Client;
 use super::server::{EMAIL, Served};
 
 const RENDERS: usize = 100_000;

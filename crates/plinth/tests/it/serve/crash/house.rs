@@ -5,13 +5,13 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use plinth_testkit::{Answer, Client};
 use reqwest::Method;
 use serde_json::Value;
 use tokio::task::block_in_place;
 use tokio::time::sleep;
 
 use crate::processes_in;
-use crate::serve::client::{Answer, Client};
 use crate::serve::server::{EMAIL, Place, Server};
 
 pub(super) const WORKERS: usize = 2;

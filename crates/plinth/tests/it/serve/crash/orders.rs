@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt as _;
+use plinth_testkit::{Answer, Client, Form, glb_with_triangle};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::house::House;
 use super::strikes::Pace;
-use crate::serve::client::{Answer, Client};
-use crate::serve::form::Form;
-use plinth_testkit::glb_with_triangle;
 
 /// Items of a batch.
 const BATCH: usize = 3;
