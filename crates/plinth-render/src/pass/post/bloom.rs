@@ -15,12 +15,17 @@ use super::PICTURE_FORMAT;
 /// Halves of a quarter of the picture that light is spread over.
 const LEVELS: u32 = 6;
 
+/// The level that is shown: the narrowest glow is an eighth of the picture's size, which is smooth and costs little.
+const SHOWN: usize = 1;
+
 /// Spreads the light of what shines.
 pub(crate) struct Bloom {
     bright: Step,
     down: Vec<Step>,
     up: Vec<Step>,
     levels: Vec<wgpu::TextureView>,
+    /// The place of the one that all wider ones are added to.
+    first: usize,
     show: Step,
     shown: wgpu::TextureView,
 }
@@ -53,9 +58,12 @@ impl Bloom {
                 })
             })
             .collect();
-        let shown = texture(gpu, quarter, 1, format, usage, 1).create_view(&wgpu::TextureViewDescriptor::default());
+        let last = levels.len() - 1;
+        let first = SHOWN.min(last);
+        let size = Region::whole((quarter.width >> first).max(1), (quarter.height >> first).max(1));
+        let shown = texture(gpu, size, 1, format, usage, 1).create_view(&wgpu::TextureViewDescriptor::default());
         // No more light is spread than shines: of the sum over all widths the mean.
-        let strength = [("STRENGTH", f64::from(strength) / f64::from(count))];
+        let strength = [("STRENGTH", f64::from(strength) / (levels.len() - first) as f64)];
         let layout = bindings::layout(&gpu.device, "bloom", &[bindings::texture(0, bindings::FILTERED)]);
         let step = |define: &str, format, blend: Option<wgpu::BlendState>, source: &wgpu::TextureView| {
             let pipeline = full_screen(
@@ -72,24 +80,24 @@ impl Bloom {
             let group = bindings::group(&gpu.device, "bloom", &layout, &[bindings::view(source)]);
             Ok::<_, RenderError>(Step { pipeline, group })
         };
-        let last = levels.len() - 1;
         Ok(Self {
             bright: step("BRIGHT", PICTURE_FORMAT, None, radiance)?,
             down: levels[..last]
                 .iter()
                 .map(|level| step("HALVE", PICTURE_FORMAT, None, level))
                 .collect::<Result<_, _>>()?,
-            up: levels[1..]
+            up: levels[first + 1..]
                 .iter()
                 .map(|level| step("WIDEN", PICTURE_FORMAT, Some(ADDED), level))
                 .collect::<Result<_, _>>()?,
-            show: step("SHOWN", format, None, &levels[0])?,
+            show: step("SHOWN", format, None, &levels[first])?,
             levels,
+            first,
             shown,
         })
     }
 
-    /// The glow as it is seen, a quarter of the picture's size.
+    /// The glow as it is seen, smaller than the picture.
     pub(crate) fn result(&self) -> &wgpu::TextureView {
         &self.shown
     }
@@ -105,7 +113,7 @@ impl Bloom {
         for (step, target) in self.down.iter().zip(&self.levels[1..]) {
             draw(step, cleared(target));
         }
-        for (step, target) in self.up.iter().zip(&self.levels).rev() {
+        for (step, target) in self.up.iter().zip(&self.levels[self.first..]).rev() {
             draw(step, kept(target));
         }
         draw(&self.show, cleared(&self.shown));
