@@ -8,6 +8,7 @@ mod configuration;
 mod crash;
 mod delivery;
 mod endpoints;
+mod envelope;
 mod ingest;
 mod limits;
 mod links;
@@ -22,7 +23,9 @@ mod server;
 mod sizes;
 mod staged;
 mod start;
+mod streaming;
 mod tenancy;
+mod texts;
 mod web;
 mod windows;
 
