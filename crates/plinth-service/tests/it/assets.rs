@@ -44,7 +44,7 @@ async fn overlays_have_defaults_bounds_and_an_owner(address: &str) {
         assert_eq!(code(service.create_overlay(caller, new).await), ErrorCode::BadRequest);
     }
     let rows = service.list_overlays(caller, None).await.unwrap();
-    assert_eq!((rows.len(), rows[0].width, rows[0].height, rows[0].is_system), (1, 2, 1, false));
+    assert_eq!((rows.len(), rows[0].width, rows[0].height, rows[0].is_system), (1, 2, 2, false));
     assert!(service.list_overlays(caller, Some("decal")).await.unwrap().is_empty());
     assert_eq!(code(service.list_overlays(caller, Some("sky")).await), ErrorCode::BadRequest);
 

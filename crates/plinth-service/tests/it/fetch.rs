@@ -106,7 +106,7 @@ async fn what_cannot_be_fetched_has_the_code_that_says_why() {
 async fn a_download_ends_at_each_of_its_limits() {
     let soon = Duration::from_millis(400);
     let silent = Web::start(|_visit| Reply::model("").hanging().saying_length(1));
-    let (database, server) = (TestDatabase::sqlite(), Web::start(answer));
+    let server = Web::start(answer);
     let deaf = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let deaf = format!("http://{}/x.glb", deaf.local_addr().unwrap());
     let signed = |url: String| format!("{url}?X-Amz-Signature=1");
@@ -118,7 +118,7 @@ async fn a_download_ends_at_each_of_its_limits() {
         (deaf.clone(), [soon, NEVER, NEVER], ErrorCode::Timeout),
         (signed(deaf), [NEVER, soon, NEVER], ErrorCode::DownloadTimeout),
     ] {
-        let allowed = "127.0.0.1".to_owned();
+        let (database, allowed) = (TestDatabase::sqlite(), "127.0.0.1".to_owned());
         let house = house(&database, &[allowed], |options| {
             [options.answer, options.stall, options.total] = limits;
         })

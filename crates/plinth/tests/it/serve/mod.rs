@@ -9,6 +9,7 @@ mod configuration;
 mod crash;
 mod delivery;
 mod endpoints;
+mod envelope;
 mod ingest;
 mod limits;
 mod links;
@@ -23,8 +24,10 @@ mod server;
 mod sizes;
 mod staged;
 mod start;
+mod streaming;
 mod studio;
 mod tenancy;
+mod texts;
 mod web;
 mod windows;
 
