@@ -6,7 +6,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export PLINTH ?= $(or $(CARGO_TARGET_DIR),target)/debug/plinth
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo serve test lint crash fuzz bench fidelity generate
+.PHONY: help setup build demo serve test lint crash fuzz bench fidelity gallery generate
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,11 +46,15 @@ crash: setup ## kill servers and workers at random moments (ROUNDS=20, ORDERS=20
 fuzz: setup ## feed damaged files to the readers (SECONDS_EACH=60, TARGETS="load_glb obj_zip")
 	@fuzz/fuzz.sh
 
-bench: build ## measure milliseconds per frame (MODELS="a.glb b.glb", TIERS="share standard")
+bench: build ## measure milliseconds per frame, and what effects cost (MODELS="a.glb b.glb", TIERS="share standard")
 	@bench/bench.sh $(MODELS)
+	@bench/effects.sh $(firstword $(MODELS))
 
 fidelity: build ## draw reference scenes for scoring (SCENES=folder, OUT=folder)
 	@python3 bench/fidelity.py $(if $(SCENES),"$(SCENES)" "$(or $(OUT),bench-output/fidelity)",--help)
+
+gallery: build ## draw every setting at several values to docs/gallery/ (ONLY="bloomStrength dofStrength", MODEL=a.glb)
+	@python3 -B scripts/gallery/gallery.py $(MODEL) $(if $(ONLY),--only $(ONLY))
 
 generate: build ## rewrite the tables in README.md and docs/operations.md
 	@scripts/generate.sh

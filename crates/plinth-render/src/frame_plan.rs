@@ -78,7 +78,7 @@ impl Renderer<'_> {
         let picture = self.post.as_ref().map_or(finished, |post| &post.picture);
         let behind = (Some(&self.scenery), floor, reflection);
         self.composite.run(recorder, &self.view.frame_group, behind, layered, picture);
-        self.encode_post(recorder, layered)
+        self.encode_post(recorder)
     }
 
     /// The model as the current view shows it: surfaces, and what is seen through. Returns the part with the latter.
@@ -105,12 +105,12 @@ impl Renderer<'_> {
     }
 
     /// What happens to the picture after it is put together.
-    fn encode_post(&mut self, recorder: &mut Recorder<'_>, layered: Option<Region>) -> Result<(), RenderError> {
+    fn encode_post(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
         let Some(post) = self.post.take() else { return Ok(()) };
         if let Some(surfaces) = &post.surfaces {
             self.encode_geometry(recorder, &surfaces.targets)?;
         }
-        post.run(recorder, &self.view.frame_group, layered, &self.view.targets.finished_view);
+        post.run(recorder, &self.view.frame_group, &self.view.targets);
         self.post = Some(post);
         Ok(())
     }

@@ -67,6 +67,14 @@ pub(crate) fn union(cameras: &[Camera], boxes: &[(Vec3, Vec3)], width: u32, heig
     Region { x: x0, y: y0, width: x1.max(x0 + 2) - x0, height: y1.max(y0 + 2) - y0 }
 }
 
+/// A region with so many pixels more on all sides, within the picture.
+pub(crate) fn widened(part: Region, room: u32, width: u32, height: u32) -> Region {
+    let room = room.next_multiple_of(2);
+    let (x, y) = (part.x.saturating_sub(room), part.y.saturating_sub(room));
+    let (right, bottom) = ((part.x + part.width + room).min(width), (part.y + part.height + room).min(height));
+    Region { x, y, width: right - x, height: bottom - y }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,17 +15,18 @@ use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
 use crate::gpu::Gpu;
 use crate::light::{PreparedLight, prepare};
 use crate::pass::behind::scene_layout;
-use crate::pass::composite::{Composite, CompositeInto};
+use crate::pass::composite::Composite;
 use crate::pass::floor::{Floor, FloorArea};
-use crate::pass::post::{PICTURE_FORMAT, Post};
+use crate::pass::post::{PICTURE_FORMAT, Post, blur_reach};
 use crate::pass::reflection::{Reflection, mirrored_box, mirrored_camera};
 use crate::pass::scenery::Scenery;
 use crate::pass::shadow_map::ShadowMap;
-use crate::pass::visibility::batch_layout;
+use crate::pass::visibility::{batch_layout, joined};
 use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
 use crate::readback::{PlaneView, Readback};
 use crate::recorder::{PassTimes, Profile, Recorder};
-use crate::targets::TargetLook;
+use crate::region::widened;
+use crate::targets::{TargetLook, texture};
 use crate::upload::environment;
 use crate::upload::geometry::{self, Batch, Geometry, Posed, primitive_of};
 use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
@@ -121,10 +122,11 @@ impl<'g> Renderer<'g> {
         let closed = batches.iter().map(|batch| batch.sortable.as_ref().is_some_and(geometry::is_closed)).collect();
         let model_region = region_of(scene, picture, None, false);
         // An environment that is seen is everywhere, and so is the look of the whole picture.
-        let region = if scene.post.is_plain() && scene.surroundings.is_none() {
-            region_of(scene, picture, area, scene.reflector.is_some())
-        } else {
+        let region = if scene.post.reaches_everywhere() || scene.surroundings.is_some() {
             Region::whole(picture.width, picture.height)
+        } else {
+            let blurred = widened(model_region, blur_reach(scene, picture.height), picture.width, picture.height);
+            joined(region_of(scene, picture, area, scene.reflector.is_some()), blurred)
         };
         let look = target_look(gpu, scene, picture, (region, model_region), &materials, &batches);
         let layouts = Layouts { frame: frame_layout(gpu), scene: scene_layout(gpu), batch: batch_layout(gpu) };
@@ -155,8 +157,9 @@ impl<'g> Renderer<'g> {
         let seen = scene.surroundings.as_ref();
         let scenery = Scenery::new(gpu, &layouts.frame, &look, size, &backdrop, seen)?;
         let view = View::new(gpu, &layouts, look, (&batches, &triangles), &frame_groups)?;
-        let composite = Composite::new(gpu, &layouts.frame, &look, &view.targets, CompositeInto::Picture(clear))?;
-        let post = Post::new(gpu, &layouts.frame, &scene.post, &look, &view.targets)?;
+        let radiance = (scene.post.bloom > 0.0).then(|| radiance_target(gpu, look.region));
+        let post = Post::new(gpu, &layouts.frame, scene, (&look, picture.height), radiance.as_ref())?;
+        let composite = Composite::new(gpu, &layouts.frame, &look, &view.targets, clear, radiance)?;
         let reflection = match scene.reflector {
             Some(reflector) => {
                 let mirrored = mirror_look(look, reflection_region(scene, picture));
@@ -302,7 +305,7 @@ impl<'g> Renderer<'g> {
             reflection.update(self.gpu, &base, shot);
         }
         if let Some(post) = &self.post {
-            post.update(self.gpu, &scene.post, shot, &self.view.look, self.picture.height);
+            post.update(self.gpu, scene, shot, &self.view.look, self.picture.height);
         }
         self.scenery.look_from(self.gpu, &shot.camera);
         if first || (pose_changed && self.batches.iter().any(|b| b.moving)) || shot.grow < 1.0 || scene_grows(scene) {
@@ -314,7 +317,8 @@ impl<'g> Renderer<'g> {
         self.encode_frame(recorder)
     }
 
-    /// Opaque batches by material; what is layered by depth, the farthest first, its triangles sorted too.
+    /// Opaque batches by material; what is layered by depth, the farthest first, its triangles sorted too. Decals that lie
+    /// on each other stay in their own order: depth says nothing about them.
     fn order_batches(&mut self, shot: &Shot) {
         let forward = -shot.camera.view_from_world.row(2).truncate();
         let mut layered: Vec<(f32, usize)> = Vec::new();
@@ -328,7 +332,24 @@ impl<'g> Renderer<'g> {
             }
         }
         layered.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        order.extend(layered.into_iter().map(|(_, i)| i));
+        let mut layered: Vec<usize> = layered.into_iter().map(|(_, i)| i).collect();
+        let touches = |a: usize, b: usize| {
+            let ((a_min, a_max), (b_min, b_max)) = (self.batches[a].bounds, self.batches[b].bounds);
+            a_min.cmple(b_max).all() && b_min.cmple(a_max).all()
+        };
+        let decals: Vec<usize> = (0..self.batches.len())
+            .filter(|i| layered.contains(i) && self.materials[self.batches[*i].material].overlay)
+            .collect();
+        for (place, decal) in decals.iter().enumerate() {
+            let below = |i: &usize| decals[..place].contains(i) && touches(*i, *decal);
+            let own = layered.iter().position(|i| i == decal);
+            if let (Some(own), Some(last)) = (own, layered.iter().rposition(below))
+                && own < last
+            {
+                layered[own..=last].rotate_left(1);
+            }
+        }
+        order.extend(layered);
         self.order = order;
     }
 
@@ -446,12 +467,19 @@ fn target_look(
         model_region,
         samples: if gpu.report().max_samples >= SAMPLES { SAMPLES } else { 1 },
         color_format: if radiance { wgpu::TextureFormat::Rgba16Float } else { finished_format },
-        picture_format: if scene.post.is_plain() { finished_format } else { PICTURE_FORMAT },
+        // Changed colours would show the steps of 8 bits.
+        picture_format: if scene.post.changes_colors() { PICTURE_FORMAT } else { finished_format },
         finished_format,
         output,
         layered: classes.iter().any(|class| class.is_layered()),
         transmissive,
     }
+}
+
+/// Where the model's radiance goes for what shines to glow.
+fn radiance_target(gpu: &Gpu, region: Region) -> wgpu::TextureView {
+    let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
+    texture(gpu, region, 1, PICTURE_FORMAT, usage, 1).create_view(&wgpu::TextureViewDescriptor::default())
 }
 
 /// A background as frames carry it.

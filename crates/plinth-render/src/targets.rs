@@ -65,7 +65,8 @@ impl Targets {
         let attachment = wgpu::TextureUsages::RENDER_ATTACHMENT;
         let readable = attachment | wgpu::TextureUsages::TEXTURE_BINDING;
         let model = look.model_region;
-        let finished = texture(gpu, look.region, 1, look.finished_format, readable | wgpu::TextureUsages::COPY_SRC, 1);
+        let copied = wgpu::TextureUsages::COPY_SRC | wgpu::TextureUsages::COPY_DST;
+        let finished = texture(gpu, look.region, 1, look.finished_format, readable | copied, 1);
         let finished_view = view(&finished);
         let part = |samples, format, usage| view(&texture(gpu, model, samples, format, usage, 1));
         let layered = look.layered.then(|| part(look.samples, look.color_format, readable));

@@ -84,6 +84,16 @@ impl PostLook {
         *self == Self::default()
     }
 
+    /// Every colour of the picture may become another.
+    pub fn changes_colors(&self) -> bool {
+        self.filter != Filter::None || self.vignette > 0.0
+    }
+
+    /// Pixels far from the model may change.
+    pub fn reaches_everywhere(&self) -> bool {
+        self.changes_colors() || self.bloom > 0.0
+    }
+
     /// What of it changes a colour into another, alike in every view and at every pixel.
     #[must_use]
     pub fn of_colors_only(self) -> Self {

@@ -22,7 +22,7 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
 }
 
 // Sparks would spread over the whole blur.
-fn seen(radiance: vec4<f32>) -> vec4<f32> {
+fn calm(radiance: vec4<f32>) -> vec4<f32> {
     return min(radiance, vec4(64.0));
 }
 
@@ -43,7 +43,8 @@ fn fs(v: CornerOut) -> Behind {
     }
 #endif
     var out: Behind;
-    out.color = sum_of_surfaces(pixel);
+    let shown = shown_at(pixel);
+    out.color = calm(shown.first) * shown.coverage.x + calm(shown.second) * shown.coverage.y;
     out.distance = out.color.a * frame.camera_axis.w / (frame.target_size.z - min(nearest, 0.9999));
     return out;
 }
@@ -52,6 +53,10 @@ fn fs(v: CornerOut) -> Behind {
 #ifdef SAMPLES_DRAWN
 @fragment
 fn fs(v: CornerOut) -> @location(0) vec4<f32> {
-    return mean_of_samples(vec2<i32>(v.clip.xy));
+    var sum = vec4(0.0);
+    for (var i = 0u; i < SAMPLES; i++) {
+        sum += calm(sample_at(vec2<i32>(v.clip.xy), i));
+    }
+    return sum / f32(SAMPLES);
 }
 #endif

@@ -2,7 +2,7 @@
 // (Jimenez 2014, "Next Generation Post Processing in Call of Duty: Advanced Warfare").
 //
 // BRIGHT: a quarter of the radiance, without what does not shine. HALVE: half of the level above. WIDEN: the level below,
-// to be added to what is here.
+// to be added to what is here. SHOWN: the sum as it is seen.
 #import types/frame.wgsl
 #import lib/color.wgsl
 #import lib/full_screen.wgsl
@@ -57,5 +57,19 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
         }
     }
     return sum;
+}
+#endif
+
+#ifdef SHOWN
+#import lib/dither.wgsl
+
+// Of the light that is spread.
+override STRENGTH: f32 = 1.0;
+
+@fragment
+fn fs(v: CornerOut) -> @location(0) vec4<f32> {
+    let light = textureLoad(source, vec2<i32>(v.clip.xy), 0).rgb * STRENGTH;
+    let shown = srgb_from_linear(tone_map_pbr_neutral(light));
+    return vec4(max(shown + dither(v.clip.xy), vec3(0.0)) * step(vec3(1e-4), shown), 1.0);
 }
 #endif

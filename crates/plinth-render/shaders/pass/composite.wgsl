@@ -34,12 +34,32 @@ fn seen(color: vec4<f32>) -> vec4<f32> {
 }
 #endif
 
-@fragment
-fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
-    let pixel = vec2<i32>(at.xy - place.origin.xy);
-#ifdef LAYERED
-    return mean_of_samples(pixel);
-#else
-    return sum_of_surfaces(pixel);
+struct Composed {
+    @location(0) color: vec4<f32>,
+#ifdef GLOW
+    // What the colour was made of, for what shines to glow.
+    @location(1) radiance: vec4<f32>,
 #endif
+}
+
+@fragment
+fn fs(@builtin(position) at: vec4<f32>) -> Composed {
+    let pixel = vec2<i32>(at.xy - place.origin.xy);
+    var out: Composed;
+#ifdef LAYERED
+    for (var i = 0u; i < SAMPLES; i++) {
+        let color = sample_at(pixel, i);
+        out.color += seen(color) / f32(SAMPLES);
+#ifdef GLOW
+        out.radiance += color / f32(SAMPLES);
+#endif
+    }
+#else
+    let shown = shown_at(pixel);
+    out.color = seen(shown.first) * shown.coverage.x + seen(shown.second) * shown.coverage.y;
+#ifdef GLOW
+    out.radiance = shown.first * shown.coverage.x + shown.second * shown.coverage.y;
+#endif
+#endif
+    return out;
 }

@@ -1,12 +1,13 @@
 // The last pass where a picture has a look of its own: blur of the lens, glow, ink, filter, vignette, grain. What is not
-// used is compiled out.
+// used is compiled out: near the model there is more to do than far from it. TONED: colours are worked out as light.
 #import types/frame.wgsl
 #import lib/color.wgsl
 #import lib/full_screen.wgsl
+#import lib/dither.wgsl
 #import lib/filter.wgsl
 
 struct Develop {
-    // x: strength of the vignette, y: of the glow; z: radius of ink in pixels.
+    // x: strength of the vignette; y: radius of ink in pixels.
     look: vec4<f32>,
 }
 
@@ -15,22 +16,14 @@ struct Develop {
 #ifdef GLOW
 @group(1) @binding(2) var glow_map: texture_2d<f32>;
 #endif
+#ifdef GEOMETRY
+#import types/lens.wgsl
+@group(1) @binding(3) var<uniform> lens: Lens;
+@group(1) @binding(4) var geometry: texture_2d<f32>;
+#endif
 #ifdef FOCUS
-#import types/lens.wgsl
-@group(1) @binding(3) var blurred_map: texture_2d<f32>;
-#endif
-#ifdef GEOMETRY
-#import types/lens.wgsl
-@group(1) @binding(4) var<uniform> lens: Lens;
-@group(1) @binding(5) var geometry: texture_2d<f32>;
-#endif
-
-#ifdef GEOMETRY
-// Whether a pixel is farther than this from the part of the picture that the model covers.
-fn is_far_from_model(pixel: vec2<i32>, distance: f32) -> bool {
-    let at = vec2<f32>(pixel) - lens.part.xy;
-    return any(at < vec2(-distance)) || any(at > lens.part.zw + distance);
-}
+@group(1) @binding(5) var blurred_map: texture_2d<f32>;
+@group(1) @binding(6) var cover_map: texture_2d<f32>;
 #endif
 
 @vertex
@@ -41,32 +34,14 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
 #ifdef FOCUS
 // Blur below this radius in pixels is not seen.
 const SHARP: f32 = 0.75;
-
-// The greatest blur around a pixel: that of something in front spreads beyond its edge.
-fn blur_around(pixel: vec2<i32>) -> f32 {
-    var most = 0.0;
-    let own = distance_at(lens, geometry, pixel);
-    for (var i = 0; i < 9; i++) {
-        let step = i32(max(lens.look.w * 0.5, 1.0));
-        let distance = distance_at(lens, geometry, pixel + vec2(i % 3 - 1, i / 3 - 1) * step);
-        if i == 4 || (distance > 0.0 && (own <= 0.0 || distance < own)) {
-            most = max(most, blur_radius(lens, distance));
-        }
-    }
-    return most;
-}
+// What is covered by discs in front of it up to this share goes over into what they leave of it.
+const COVERED: f32 = 0.15;
 
 fn focused(pixel: vec2<i32>, uv: vec2<f32>, sharp: vec4<f32>) -> vec4<f32> {
-    if is_far_from_model(pixel, lens.look.w) {
-        return sharp;
-    }
-    let share = smoothstep(SHARP, 2.5 * SHARP, blur_around(pixel));
-    if share == 0.0 {
-        return sharp;
-    }
-    let soft = textureSampleLevel(blurred_map, linear_sampler, uv, 0.0);
-    let encoded = vec4(srgb_from_linear(soft.rgb / max(soft.a, 1e-4)) * soft.a, soft.a);
-    return mix(sharp, encoded, share);
+    let own = blur_radius(lens, distance_at(lens, geometry, pixel));
+    let cover = textureSampleLevel(cover_map, linear_sampler, uv, 0.0).r;
+    let share = max(smoothstep(SHARP, 2.5 * SHARP, own), smoothstep(0.0, COVERED, cover));
+    return mix(sharp, textureSampleLevel(blurred_map, linear_sampler, uv, 0.0), share);
 }
 #endif
 
@@ -90,11 +65,8 @@ fn surface_at(pixel: vec2<i32>) -> vec4<f32> {
 
 // How much of a pixel is an outline: where surfaces end, and where their normals break.
 fn ink(pixel: vec2<i32>) -> f32 {
-    if is_far_from_model(pixel, develop.look.z) {
-        return 0.0;
-    }
     let own = surface_at(pixel);
-    let radius = develop.look.z;
+    let radius = develop.look.y;
     var drawn = 0.0;
     for (var i = 0; i < 8; i++) {
         let angle = f32(i) * PI / 4.0;
@@ -137,11 +109,6 @@ fn grained(encoded: vec3<f32>, pixel: vec2<i32>) -> vec3<f32> {
 }
 #endif
 
-// Ordered noise of half a step of 8 bits against bands (Jimenez 2014).
-fn dither(pixel: vec2<i32>) -> f32 {
-    return (fract(52.9829189 * fract(dot(vec2<f32>(pixel), vec2(0.06711056, 0.00583715)))) - 0.5) / 255.0;
-}
-
 @fragment
 fn fs(v: CornerOut) -> @location(0) vec4<f32> {
     let pixel = vec2<i32>(v.clip.xy);
@@ -151,15 +118,14 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
 #endif
 #ifdef GLOW
     // Over the picture like a second exposure; what glows also covers.
-    let light = textureSampleLevel(glow_map, linear_sampler, v.uv, 0.0).rgb * develop.look.y;
-    let glow = srgb_from_linear(tone_map_pbr_neutral(light));
+    let glow = textureSampleLevel(glow_map, linear_sampler, v.uv, 0.0).rgb;
     let shine = max(glow.r, max(glow.g, glow.b));
     p = vec4(p.rgb + glow * (1.0 - p.rgb), p.a + shine * (1.0 - p.a));
 #endif
+#ifdef TONED
     var c = linear_from_srgb(p.rgb / max(p.a, 1e-4));
 #ifdef TOON
-    let model = !is_far_from_model(pixel, 0.0) && surface_at(pixel).w > 0.0;
-    if model {
+    if surface_at(pixel).w > 0.0 {
         c = banded(c);
     }
     let line = ink(pixel);
@@ -174,9 +140,12 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
     c *= 1.0 - develop.look.x * smoothstep(0.3, 1.5, length(from_middle));
 #endif
     var encoded = srgb_from_linear(c);
+#else
+    var encoded = p.rgb / max(p.a, 1e-4);
+#endif
 #ifdef GRAIN
     encoded = clamp(grained(encoded, pixel), vec3(0.0), vec3(1.0));
 #endif
-    encoded = clamp(encoded + dither(pixel), vec3(0.0), vec3(1.0));
+    encoded = clamp(encoded + dither(v.clip.xy), vec3(0.0), vec3(1.0));
     return vec4(encoded * p.a, p.a);
 }

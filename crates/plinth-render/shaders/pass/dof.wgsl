@@ -1,16 +1,17 @@
 // Depth of field, in half size: each pixel gathers the discs that reach it. A disc of something nearer spreads over what
 // is behind; one of something farther does not cover what is in front.
 //
-// SHRINK: half of the picture in linear light, with its distance. Otherwise: the blur.
+// SHRINK: half of the picture in linear light, with the distance and disc of each pixel. GATHER: the blur, and how much of
+// a pixel is covered by discs of what is in front of it. SMOOTH: the same without the noise of the gathering, encoded.
 #import types/frame.wgsl
 #import types/lens.wgsl
-#import lib/color.wgsl
+#import lib/dither.wgsl
 #import lib/full_screen.wgsl
 
 @group(1) @binding(0) var<uniform> lens: Lens;
 @group(1) @binding(1) var source: texture_2d<f32>;
-// SHRINK: normals and distances of the model's part. Otherwise: distances in half size.
-@group(1) @binding(2) var geometry: texture_2d<f32>;
+// SHRINK: normals and distances of the model's part. Otherwise: x: distance, y: radius of the disc, in half size.
+@group(1) @binding(2) var surfaces: texture_2d<f32>;
 
 @vertex
 fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
@@ -20,7 +21,7 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
 #ifdef SHRINK
 struct Shrunk {
     @location(0) color: vec4<f32>,
-    @location(1) distance: f32,
+    @location(1) surface: vec2<f32>,
 }
 
 @fragment
@@ -32,54 +33,99 @@ fn fs(v: CornerOut) -> Shrunk {
     for (var i = 0; i < 4; i++) {
         let pixel = min(first + vec2(i & 1, i >> 1u), last);
         let c = textureLoad(source, pixel, 0);
-        sum += vec4(linear_from_srgb(c.rgb / max(c.a, 1e-4)) * c.a, c.a);
-        let distance = distance_at(lens, geometry, pixel);
+        // Squares are close to linear light, and their roots lead back to what was there.
+        sum += vec4(c.rgb * c.rgb / max(c.a, 1e-4), c.a);
+        let distance = distance_at(lens, surfaces, pixel);
         if distance > 0.0 && (nearest == 0.0 || distance < nearest) {
             nearest = distance;
         }
     }
-    return Shrunk(sum * 0.25, nearest);
+    // Radii are halved with the picture.
+    return Shrunk(sum * 0.25, vec2(nearest, 0.5 * blur_radius(lens, nearest)));
 }
-#else
-// Taps of a spiral of equal areas (Vogel 1979); few enough for a software driver, many enough for a smooth disc.
-const TAPS: i32 = 40;
-const GOLDEN_ANGLE: f32 = 2.39996323;
+#endif
+
+#ifdef GATHER
+// Taps of a spiral of equal areas (Vogel 1979), turned from pixel to pixel; SMOOTH makes one picture of the turns.
+const FEWEST: f32 = 8.0;
+const MOST: f32 = 24.0;
+const TAPS_PER_SQUARE: f32 = 0.4;
+const COS_GOLDEN: f32 = -0.73736888;
+const SIN_GOLDEN: f32 = 0.67549029;
+
+struct Gathered {
+    @location(0) color: vec4<f32>,
+    @location(1) cover: f32,
+}
 
 @fragment
-fn fs(v: CornerOut) -> @location(0) vec4<f32> {
+fn fs(v: CornerOut) -> Gathered {
     let pixel = vec2<i32>(v.clip.xy);
     let last = vec2<i32>(textureDimensions(source)) - 1;
-    let own_distance = textureLoad(geometry, pixel, 0).r;
-    // Radii are halved with the picture.
-    let own = 0.5 * blur_radius(lens, own_distance);
+    let own = textureLoad(surfaces, pixel, 0).xy;
     let reach = 0.5 * lens.look.w;
+    let taps = floor(clamp(TAPS_PER_SQUARE * reach * reach, FEWEST, MOST));
     // Each tap stands for a share of the area within reach.
-    let area = reach * reach / f32(TAPS);
+    let area = reach * reach / taps;
+    let turn = 2.0 * PI * interleaved_noise(v.clip.xy);
+    var direction = vec2(cos(turn), sin(turn));
     let center = textureLoad(source, pixel, 0);
     var sum = vec4(0.0);
     var weights = 0.0;
-    for (var i = 1; i <= TAPS; i++) {
-        let radius = reach * sqrt((f32(i) - 0.5) / f32(TAPS));
-        let angle = GOLDEN_ANGLE * f32(i);
-        let at = clamp(pixel + vec2<i32>(round(radius * vec2(cos(angle), sin(angle)))), vec2(0), last);
-        let distance = textureLoad(geometry, at, 0).r;
-        var disc = 0.5 * blur_radius(lens, distance);
+    var cover = 0.0;
+    for (var i = 0.5; i < taps; i += 1.0) {
+        let radius = reach * sqrt(i / taps);
+        let at = clamp(pixel + vec2<i32>(round(radius * direction)), vec2(0), last);
+        direction = vec2(
+            direction.x * COS_GOLDEN - direction.y * SIN_GOLDEN, direction.x * SIN_GOLDEN + direction.y * COS_GOLDEN,
+        );
+        let other = textureLoad(surfaces, at, 0).xy;
+        let in_front = other.x > 0.0 && (own.x <= 0.0 || other.x < own.x);
         // What is behind shows as far as what is in front of it is blurred.
-        if own_distance > 0.0 && distance <= 0.0 {
-            disc = own;
-        } else if own_distance > 0.0 && distance > own_distance {
-            disc = min(disc, own);
-        }
+        let disc = select(min(select(other.y, own.y, other.x <= 0.0), own.y), other.y, in_front);
         let weight = smoothstep(radius - 1.0, radius + 1.0, disc + 0.5) * area / max(disc * disc, 1.0);
         sum += textureLoad(source, at, 0) * weight;
         weights += weight;
+        // What is sharp in front ends at its own edge.
+        cover += select(0.0, weight * smoothstep(0.4, 1.0, disc), in_front);
     }
-    if own_distance <= 0.0 {
+    if own.x <= 0.0 {
         // The backdrop is what the discs of the model leave of it.
         let covered = min(weights, 1.0);
-        return sum / max(weights, 1e-4) * covered + center * (1.0 - covered);
+        return Gathered(sum / max(weights, 1e-4) * covered + center * (1.0 - covered), min(cover, 1.0));
     }
-    let own_weight = 1.0 / max(3.0 * own * own, 1.0);
-    return (sum + center * own_weight) / (weights + own_weight);
+    let own_weight = 1.0 / max(3.0 * own.y * own.y, 1.0);
+    return Gathered((sum + center * own_weight) / (weights + own_weight), min(cover, 1.0));
+}
+#endif
+
+#ifdef SMOOTH
+@group(1) @binding(3) var covers: texture_2d<f32>;
+
+struct Smoothed {
+    @location(0) color: vec4<f32>,
+    @location(1) cover: f32,
+}
+
+@fragment
+fn fs(v: CornerOut) -> Smoothed {
+    let pixel = vec2<i32>(v.clip.xy);
+    let last = vec2<i32>(textureDimensions(source)) - 1;
+    let own = textureLoad(surfaces, pixel, 0).y;
+    var sum = vec4(0.0);
+    var cover = 0.0;
+    var weights = 0.0;
+    for (var i = 0; i < 9; i++) {
+        let step = vec2(i % 3 - 1, i / 3 - 1);
+        let at = clamp(pixel + step, vec2(0), last);
+        // Sharp and soft are kept apart.
+        let alike = abs(textureLoad(surfaces, at, 0).y - own) < 1.0 + 0.25 * own;
+        let weight = select(0.0, f32((2 - abs(step.x)) * (2 - abs(step.y))), alike);
+        sum += textureLoad(source, at, 0) * weight;
+        cover += textureLoad(covers, at, 0).r * weight;
+        weights += weight;
+    }
+    sum /= weights;
+    return Smoothed(vec4(sqrt(sum.rgb * sum.a), sum.a), cover / weights);
 }
 #endif

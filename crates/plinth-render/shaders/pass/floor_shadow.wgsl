@@ -68,6 +68,17 @@ fn key_visibility(point: vec3<f32>) -> f32 {
 }
 #endif
 
+#ifndef FLAT
+// Share of the environment that reaches a point of the floor. It was gathered for the model in full size, and grows with
+// it.
+fn ambient_at(point: vec3<f32>) -> f32 {
+    let full = frame.grow_origin.xyz + (point - frame.grow_origin.xyz) / max(frame.camera.w, 1e-3);
+    let uv = (full - floor_look.place.xyz).xz / floor_look.extent.xy * 0.5 + 0.5;
+    let ambient = textureSampleLevel(ambient_map, linear_sampler, uv, 0.0).r;
+    return select(ambient, 1.0, any(uv < vec2(0.0)) || any(uv > vec2(1.0)));
+}
+#endif
+
 @fragment
 fn fs(v: CornerOut) -> @location(0) vec4<f32> {
     let point = floor_point(v.uv);
@@ -80,8 +91,7 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
 #endif
     }
 #ifndef FLAT
-    let ambient = textureSampleLevel(ambient_map, linear_sampler, v.uv, 0.0).r;
-    light *= 1.0 - floor_look.look.z * (1.0 - clamp(ambient, 0.0, 1.0));
+    light *= 1.0 - floor_look.look.z * (1.0 - clamp(ambient_at(point), 0.0, 1.0));
 #endif
     // The floor has no edge: its shadow fades out before.
     let room = (1.0 - abs(v.uv * 2.0 - 1.0)) * floor_look.extent.xy / floor_look.extent.z;

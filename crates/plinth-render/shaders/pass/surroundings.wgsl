@@ -1,5 +1,6 @@
 // The environment as the camera sees it: infinitely far around, or as a dome over a ground.
 #import lib/color.wgsl
+#import lib/dither.wgsl
 #import lib/full_screen.wgsl
 
 struct Surroundings {
@@ -66,11 +67,6 @@ fn smooth_lookup(uv: vec2<f32>) -> vec3<f32> {
     return (a + b) * low.y + (c + d) * high.y;
 }
 
-// Even noise in 0..1 whose neighbours differ (Jimenez 2014, interleaved gradient noise).
-fn gradient_noise(at: vec2<f32>) -> f32 {
-    return fract(52.9829189 * fract(dot(at, vec2(0.06711056, 0.00583715))));
-}
-
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     var d = normalize(seen.corner.xyz + seen.right.xyz * at.x + seen.down.xyz * at.y);
@@ -81,7 +77,7 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let turned = vec3(d.x * seen.turn.x - d.z * seen.turn.y, d.y, d.x * seen.turn.y + d.z * seen.turn.x);
     let uv = vec2(atan2(turned.z, turned.x) / TURN + 0.5, acos(clamp(turned.y, -1.0, 1.0)) * 2.0 / TURN);
     let radiance = max(smooth_lookup(uv), vec3(0.0)) * seen.gain.rgb;
-    let dither = (gradient_noise(at.xy) - 0.5) * seen.eye.w;
+    let dither = (interleaved_noise(at.xy) - 0.5) * seen.eye.w;
     let color = srgb_from_linear(tone_map_pbr_neutral(radiance)) + dither;
     return vec4(clamp(color, vec3(0.0), vec3(1.0)), 1.0) * seen.camera.w;
 }

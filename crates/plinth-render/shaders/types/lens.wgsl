@@ -2,7 +2,7 @@
 
 struct Lens {
     // x: diameter of the aperture in world units; y: distance that is sharp; z: world units at distance 1 to pixels;
-    // w: greatest radius of blur in pixels.
+    // w: greatest radius of blur in this frame in pixels.
     look: vec4<f32>,
     // xy: the first pixel of the model's part; zw: its size.
     part: vec4<f32>,

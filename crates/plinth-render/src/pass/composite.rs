@@ -9,6 +9,7 @@ use crate::pass::floor::Floor;
 use crate::pass::post::PICTURE_FORMAT;
 use crate::pass::reflection::Reflection;
 use crate::pass::scenery::Scenery;
+use crate::pass::{cleared, kept};
 use crate::pipelines::{FullScreen, FullScreenTarget, SurfaceOutput, full_screen};
 use crate::recorder::Recorder;
 use crate::targets::{TargetLook, Targets};
@@ -22,15 +23,8 @@ pub(crate) struct Composite {
     /// The model's part, relative to the drawn region.
     part: Region,
     backdrop: wgpu::Color,
-}
-
-/// What the pass writes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum CompositeInto {
-    /// The picture over its backdrop, which is sRGB-encoded with alpha 1, or all zero for a transparent picture.
-    Picture(wgpu::Color),
-    /// The model's radiance, without floor and backdrop.
-    Radiance,
+    /// The model's radiance, where what shines is to glow.
+    radiance: Option<wgpu::TextureView>,
 }
 
 /// One of the places where the model's colours are.
@@ -40,17 +34,18 @@ struct Source {
 }
 
 impl Composite {
+    /// `backdrop` is sRGB-encoded with alpha 1, or all zero for a transparent picture. `radiance` of the drawn region's size
+    /// takes the model's radiance, without floor and backdrop.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
         look: &TargetLook,
         targets: &Targets,
-        into: CompositeInto,
+        backdrop: wgpu::Color,
+        radiance: Option<wgpu::TextureView>,
     ) -> Result<Self, RenderError> {
-        let (format, backdrop) = match into {
-            CompositeInto::Picture(backdrop) => (look.picture_format, backdrop),
-            CompositeInto::Radiance => (PICTURE_FORMAT, wgpu::Color::TRANSPARENT),
-        };
+        let formats = [look.picture_format, PICTURE_FORMAT];
+        let colors = if radiance.is_some() { &formats[..] } else { &formats[..1] };
         let part = Region {
             x: look.model_region.x.saturating_sub(look.region.x),
             y: look.model_region.y.saturating_sub(look.region.y),
@@ -73,8 +68,11 @@ impl Composite {
             if look.samples > 1 {
                 defines.push("MULTISAMPLED");
             }
-            if look.output == SurfaceOutput::Radiance && matches!(into, CompositeInto::Picture(_)) {
+            if look.output == SurfaceOutput::Radiance {
                 defines.push("RADIANCE");
+            }
+            if radiance.is_some() {
+                defines.push("GLOW");
             }
             let layout = bindings::layout(&gpu.device, "composite", &entries);
             let pipeline = full_screen(
@@ -86,7 +84,7 @@ impl Composite {
                     constants: &[("SAMPLES", f64::from(look.samples))],
                     groups: &[frame_layout, &layout],
                     target: FullScreenTarget {
-                        colors: &[format],
+                        colors,
                         blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
                         ..Default::default()
                     },
@@ -99,7 +97,7 @@ impl Composite {
         };
         let surfaces = source(None)?;
         let layered = targets.layered.as_ref().map(|samples| source(Some(samples))).transpose()?;
-        Ok(Self { surfaces, layered, part, backdrop })
+        Ok(Self { surfaces, layered, part, backdrop, radiance })
     }
 
     /// Writes every pixel of the picture. The floor is behind the model wherever it is seen at all. `layered`
@@ -128,6 +126,10 @@ impl Composite {
         if let Some(reflection) = reflection {
             reflection.draw(&mut pass);
         }
+        if let Some(radiance) = &self.radiance {
+            drop(pass);
+            pass = recorder.pass("composite", frame, &[kept(target), cleared(radiance)], None);
+        }
         let mut draw = |source: &Source, local: Region| {
             if local.width > 0 && local.height > 0 {
                 pass.set_pipeline(&source.pipeline);
@@ -150,7 +152,7 @@ impl Composite {
 }
 
 /// What is left of `whole` without `inner`: above, below, left, right.
-fn around(whole: Region, inner: Region) -> [Region; 4] {
+pub(crate) fn around(whole: Region, inner: Region) -> [Region; 4] {
     let (right, bottom) = (inner.x + inner.width, inner.y + inner.height);
     [
         Region { height: inner.y, ..whole },

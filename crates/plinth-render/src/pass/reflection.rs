@@ -8,7 +8,7 @@ use plinth_frame::Region;
 use plinth_scene::{Camera, ReflectorLook, Shot};
 
 use super::cleared;
-use super::composite::{Composite, CompositeInto};
+use super::composite::Composite;
 use super::pyramid::Pyramid;
 use crate::RenderError;
 use crate::bindings;
@@ -48,8 +48,8 @@ impl Reflection {
         reflector: ReflectorLook,
         (look, picture): (&TargetLook, Picture),
     ) -> Result<Self, RenderError> {
-        let clear = CompositeInto::Picture(wgpu::Color::TRANSPARENT);
-        let composite = Composite::new(gpu, frame_layout, &view.look, &view.targets, clear)?;
+        let clear = wgpu::Color::TRANSPARENT;
+        let composite = Composite::new(gpu, frame_layout, &view.look, &view.targets, clear, None)?;
         let part = view.look.region;
         let mips = part.width.max(part.height).ilog2().clamp(1, 7);
         let readable = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;

@@ -41,6 +41,7 @@ const FILES: &[(&str, &str)] = &[
     ("pass/surroundings.wgsl", include_str!("../../shaders/pass/surroundings.wgsl")),
     ("pass/composite.wgsl", include_str!("../../shaders/pass/composite.wgsl")),
     ("lib/filter.wgsl", include_str!("../../shaders/lib/filter.wgsl")),
+    ("lib/dither.wgsl", include_str!("../../shaders/lib/dither.wgsl")),
     ("lib/halve.wgsl", include_str!("../../shaders/lib/halve.wgsl")),
     ("types/floor.wgsl", include_str!("../../shaders/types/floor.wgsl")),
     ("pass/accumulate.wgsl", include_str!("../../shaders/pass/accumulate.wgsl")),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plinth_model::{Material, Primitive};
+use plinth_model::{Material, Primitive, Sampler, Texture, TextureRef};
 use serde_json::{Value, json};
 
 use crate::models::{ball, even, layers, model, picture, png, scene, scene_with, square, straight_on};
@@ -170,6 +170,45 @@ fn a_map_is_replaced_and_left_out_and_a_wrong_id_keeps_it() {
         assert_eq!(at(&kept, 36, 48), [255; 3]);
         assert!(warnings.iter().any(|w| w.contains("the map stays") && w.contains(wrong)), "{warnings:?}");
     }
+}
+
+#[test]
+fn maps_are_taken_as_strongly_as_an_edit_says() {
+    // A map that leans all normals to the right, and one of full occlusion.
+    let texel = |rgb: [u8; 3]| plinth_model::Image {
+        width: 1,
+        height: 1,
+        pixels: vec![rgb[0], rgb[1], rgb[2], 255],
+        source_width: 1,
+        source_height: 1,
+    };
+    let map = |texture: usize| Some(TextureRef { texture, uv_set: 0, transform: None });
+    let drawn = |maps: bool, edit: Value| {
+        let mut paint = named(Material { base_color: [0.7, 0.7, 0.7, 1.0], ..Material::default() });
+        if maps {
+            (paint.normal_texture, paint.occlusion_texture) = (map(0), map(1));
+        }
+        let wall = Primitive { tangents: vec![[1.0, 0.0, 0.0, 1.0]; 4], ..mapped_square() };
+        let mut model = model(vec![(wall, paint, [0.0; 3], 1.0)]);
+        model.images = vec![texel([190, 128, 240]), texel([0, 0, 0])];
+        model.textures = (0..2).map(|image| Texture { image, sampler: Sampler::default() }).collect();
+        let settings = with(&json!({"lightsIntensity": 2, "materialEdits": {"Paint": edit}}));
+        luma(middle(&picture(&scene(model, &settings), SIDE)))
+    };
+    let bare = drawn(false, json!({}));
+    let leaning = [0.0, 1.0, 3.0].map(|scale| drawn(true, json!({"normalScale": scale, "aoMapIntensity": 0})));
+    assert!((leaning[0] - bare).abs() < 1.5, "{leaning:?}, {bare} without a map");
+    assert!(leaning[1] > leaning[0] + 2.0 && leaning[2] > leaning[1] + 2.0, "toward the fill light: {leaning:?}");
+    let closed = [0.0, 0.5, 1.0].map(|share| drawn(true, json!({"normalScale": 0, "aoMapIntensity": share})));
+    assert!(closed.windows(2).all(|w| w[1] < w[0] - 5.0), "{closed:?}");
+}
+
+#[test]
+fn what_gltf_has_no_counterpart_to_is_told() {
+    let settings = with(&json!({"materialEdits": {"Paint": {"bumpScale": 1, "displacementScale": 1}}}));
+    let scene = scene(model(vec![(square(), named(Material::default()), [0.0; 3], 1.0)]), &settings);
+    let told = |name: &str| scene.warnings.iter().any(|w| w.contains(name) && w.contains("has no effect"));
+    assert!(told("bumpScale") && told("displacementScale"), "{:?}", scene.warnings);
 }
 
 #[test]

@@ -8,8 +8,10 @@
     reason = "tests may fail, and count small numbers"
 )]
 
+mod lamps;
 mod layers;
 mod looks;
+mod matrix;
 mod models;
 mod pictures;
 mod post;

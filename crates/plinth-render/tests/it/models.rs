@@ -1,7 +1,7 @@
 //! Small models, scenes of them, and sinks that keep what they get.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use plinth_frame::{Backdrop, Frame, FrameSink, Layers, LayersSink, PixelFormat, SinkError};
 use plinth_model::{Material, Mesh, Model, Node, Primitive, Transform, Trs};
@@ -126,32 +126,46 @@ impl LayersSink for Kept {
     }
 }
 
+/// The best adapter there is.
+pub(crate) fn gpu() -> &'static Gpu {
+    static GPU: LazyLock<Gpu> = LazyLock::new(|| Gpu::open(&GpuOptions::default()).unwrap());
+    &GPU
+}
+
 /// The first view of a scene with its layers, `side` pixels square.
 pub(crate) fn layers(mut scene: Scene, side: u32) -> Layers {
     scene.background = Background::Transparent;
-    let gpu = Gpu::open(&GpuOptions::default()).unwrap();
     let picture = Picture { width: side, height: side, format: PixelFormat::Rgba8 };
     let mut kept = Kept::default();
-    Renderer::new(&gpu, &scene, picture).unwrap().render_layers(&scene, &[0], &mut kept).unwrap();
+    Renderer::new(gpu(), &scene, picture).unwrap().render_layers(&scene, &[0], &mut kept).unwrap();
     kept.layers.remove(0)
+}
+
+/// Every frame of a scene.
+pub(crate) fn frames(scene: &Scene, width: u32, height: u32, format: PixelFormat) -> Vec<Frame> {
+    let picture = Picture { width, height, format };
+    let mut kept = Kept::default();
+    Renderer::new(gpu(), scene, picture).unwrap().render(scene, &mut kept).unwrap();
+    kept.frames
 }
 
 /// The first frame of a scene as rows of R, G, B.
 pub(crate) fn picture(scene: &Scene, side: u32) -> Vec<[u8; 3]> {
-    let gpu = Gpu::open(&GpuOptions::default()).unwrap();
-    let picture = Picture { width: side, height: side, format: PixelFormat::Rgba8 };
-    let mut kept = Kept::default();
-    Renderer::new(&gpu, scene, picture).unwrap().render(scene, &mut kept).unwrap();
-    let frame = &kept.frames[0];
+    whole(&frames(scene, side, side, PixelFormat::Rgba8)[0])
+}
+
+/// A frame of bytes in its backdrop.
+pub(crate) fn whole(frame: &Frame) -> Vec<[u8; 3]> {
+    let count = (frame.width * frame.height) as usize;
     let mut whole = match &frame.backdrop {
-        Backdrop::Solid(color) => vec![*color; (side * side) as usize],
+        Backdrop::Solid(color) => vec![*color; count],
         Backdrop::Picture(pixels) => pixels.as_chunks::<4>().0.iter().map(|p| [p[0], p[1], p[2]]).collect(),
-        Backdrop::Transparent => vec![[0; 3]; (side * side) as usize],
+        Backdrop::Transparent => vec![[0; 3]; count],
     };
     let part = frame.region;
     for (y, row) in (part.y..).zip(frame.pixels.chunks_exact(part.width as usize * 4)) {
         for (x, pixel) in (part.x..).zip(row.as_chunks::<4>().0) {
-            whole[(y * side + x) as usize] = [pixel[0], pixel[1], pixel[2]];
+            whole[(y * frame.width + x) as usize] = [pixel[0], pixel[1], pixel[2]];
         }
     }
     whole

@@ -21,6 +21,8 @@ pub(crate) struct Bloom {
     down: Vec<Step>,
     up: Vec<Step>,
     levels: Vec<wgpu::TextureView>,
+    show: Step,
+    shown: wgpu::TextureView,
 }
 
 /// One draw from one level to another.
@@ -30,10 +32,12 @@ struct Step {
 }
 
 impl Bloom {
+    /// The glow has `format`.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
-        region: Region,
+        (region, format): (Region, wgpu::TextureFormat),
+        strength: f32,
         radiance: &wgpu::TextureView,
     ) -> Result<Self, RenderError> {
         let quarter = Region::whole(region.width.div_ceil(4), region.height.div_ceil(4));
@@ -49,17 +53,20 @@ impl Bloom {
                 })
             })
             .collect();
+        let shown = texture(gpu, quarter, 1, format, usage, 1).create_view(&wgpu::TextureViewDescriptor::default());
+        // No more light is spread than shines: of the sum over all widths the mean.
+        let strength = [("STRENGTH", f64::from(strength) / f64::from(count))];
         let layout = bindings::layout(&gpu.device, "bloom", &[bindings::texture(0, bindings::FILTERED)]);
-        let step = |define: &str, blend: Option<wgpu::BlendState>, source: &wgpu::TextureView| {
+        let step = |define: &str, format, blend: Option<wgpu::BlendState>, source: &wgpu::TextureView| {
             let pipeline = full_screen(
                 gpu,
                 &FullScreen {
                     label: "bloom",
                     path: "pass/bloom.wgsl",
                     defines: &[define],
-                    constants: &[],
+                    constants: if define == "SHOWN" { &strength } else { &[] },
                     groups: &[frame_layout, &layout],
-                    target: FullScreenTarget { colors: &[PICTURE_FORMAT], blend, ..Default::default() },
+                    target: FullScreenTarget { colors: &[format], blend, ..Default::default() },
                 },
             )?;
             let group = bindings::group(&gpu.device, "bloom", &layout, &[bindings::view(source)]);
@@ -67,17 +74,24 @@ impl Bloom {
         };
         let last = levels.len() - 1;
         Ok(Self {
-            bright: step("BRIGHT", None, radiance)?,
-            down: levels[..last].iter().map(|level| step("HALVE", None, level)).collect::<Result<_, _>>()?,
-            up: levels[1..].iter().map(|level| step("WIDEN", Some(ADDED), level)).collect::<Result<_, _>>()?,
+            bright: step("BRIGHT", PICTURE_FORMAT, None, radiance)?,
+            down: levels[..last]
+                .iter()
+                .map(|level| step("HALVE", PICTURE_FORMAT, None, level))
+                .collect::<Result<_, _>>()?,
+            up: levels[1..]
+                .iter()
+                .map(|level| step("WIDEN", PICTURE_FORMAT, Some(ADDED), level))
+                .collect::<Result<_, _>>()?,
+            show: step("SHOWN", format, None, &levels[0])?,
             levels,
+            shown,
         })
     }
 
-    /// The glow, a quarter of the picture's size, and the factor that makes the sum over all widths their mean: no more
-    /// light is spread than shines.
-    pub(crate) fn result(&self) -> (&wgpu::TextureView, f32) {
-        (&self.levels[0], 1.0 / self.levels.len() as f32)
+    /// The glow as it is seen, a quarter of the picture's size.
+    pub(crate) fn result(&self) -> &wgpu::TextureView {
+        &self.shown
     }
 
     pub(crate) fn run(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
@@ -94,5 +108,6 @@ impl Bloom {
         for (step, target) in self.up.iter().zip(&self.levels).rev() {
             draw(step, kept(target));
         }
+        draw(&self.show, cleared(&self.shown));
     }
 }

@@ -1,18 +1,20 @@
 //! The last pass: everything that is worked out pixel by pixel.
 
+use plinth_frame::Region;
 use plinth_scene::PostLook;
 use plinth_spec::settings::Filter;
 
 use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
-use crate::pass::cleared;
+use crate::pass::composite::around;
+use crate::pass::{cleared, kept};
 use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
-use crate::targets::TargetLook;
+use crate::targets::{TargetLook, Targets};
 use crate::upload::geometry::filled;
 
-use super::Surfaces;
+use super::{Surfaces, around_model};
 
 /// Width of an outline as a share of the picture's height.
 const INK: f32 = 1.0 / 500.0;
@@ -20,14 +22,25 @@ const INK: f32 = 1.0 / 500.0;
 /// What the pass reads.
 pub(crate) struct Sources<'a> {
     pub(crate) picture: &'a wgpu::TextureView,
-    /// The glow and the factor on it.
-    pub(crate) glow: Option<(&'a wgpu::TextureView, f32)>,
-    pub(crate) blurred: Option<&'a wgpu::TextureView>,
+    pub(crate) glow: Option<&'a wgpu::TextureView>,
+    /// The blurred picture, and how much of a pixel discs cover.
+    pub(crate) blurred: Option<[&'a wgpu::TextureView; 2]>,
     pub(crate) surfaces: Option<&'a Surfaces>,
+    /// How far the model's blur reaches, in pixels.
+    pub(crate) reach: u32,
 }
 
 /// Develops the picture.
 pub(crate) struct Develop {
+    /// What happens near the model, and where that is.
+    near: Option<(Step, Region)>,
+    /// What happens elsewhere; `None`: the picture is finished there.
+    far: Option<Step>,
+    whole: Region,
+}
+
+/// One draw.
+struct Step {
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
 }
@@ -40,67 +53,114 @@ impl Develop {
         look: &TargetLook,
         sources: &Sources<'_>,
     ) -> Result<Self, RenderError> {
-        let glow = sources.glow.map_or(0.0, |(_, factor)| post.bloom * factor);
-        let numbers = [post.vignette, glow, (INK * look.region.height as f32).max(1.0), 0.0];
+        let ink = (INK * look.region.height as f32).max(1.0);
+        let numbers = [post.vignette, ink, 0.0, 0.0];
         let uniform = filled(gpu, "develop", bytemuck::bytes_of(&numbers), wgpu::BufferUsages::UNIFORM)?;
-        let mut defines = filter_defines(post.filter).to_vec();
-        let mut entries = vec![bindings::uniform(0), bindings::texture(1, bindings::UNFILTERED)];
-        let mut resources = vec![(0, uniform.as_entire_binding()), (1, bindings::view(sources.picture))];
-        if post.vignette > 0.0 {
-            defines.push("VIGNETTE");
-        }
-        for (binding, define, source) in
-            [(2, "GLOW", sources.glow.map(|(view, _)| view)), (3, "FOCUS", sources.blurred)]
-        {
-            if let Some(source) = source {
-                defines.push(define);
-                entries.push(bindings::texture(binding, bindings::FILTERED));
-                resources.push((binding, bindings::view(source)));
+        let step = |is_near: bool| {
+            let mut defines = defines(post, is_near);
+            let mut inputs = vec![
+                (bindings::uniform(0), uniform.as_entire_binding()),
+                (bindings::texture(1, bindings::UNFILTERED), bindings::view(sources.picture)),
+            ];
+            if let Some(glow) = sources.glow {
+                defines.push("GLOW");
+                inputs.push((bindings::texture(2, bindings::FILTERED), bindings::view(glow)));
             }
-        }
-        if let Some(surfaces) = sources.surfaces {
-            defines.push("GEOMETRY");
-            entries.extend([bindings::uniform(4), bindings::texture(5, bindings::UNFILTERED)]);
-            resources.extend([(4, surfaces.lens.as_entire_binding()), (5, bindings::view(&surfaces.targets.view))]);
-        }
-        let layout = bindings::layout(&gpu.device, "develop", &entries);
-        let pipeline = full_screen(
-            gpu,
-            &FullScreen {
-                label: "develop",
-                path: "pass/develop.wgsl",
-                defines: &defines,
-                constants: &[],
-                groups: &[frame_layout, &layout],
-                target: FullScreenTarget { colors: &[look.finished_format], ..Default::default() },
-            },
-        )?;
-        let entries: Vec<_> =
-            resources.into_iter().map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource }).collect();
-        let descriptor = wgpu::BindGroupDescriptor { label: Some("develop"), layout: &layout, entries: &entries };
-        Ok(Self { pipeline, group: gpu.device.create_bind_group(&descriptor) })
+            if let Some(surfaces) = sources.surfaces.filter(|_| is_near) {
+                defines.push("GEOMETRY");
+                inputs.push((bindings::uniform(3), surfaces.lens.as_entire_binding()));
+                inputs.push((bindings::texture(4, bindings::UNFILTERED), bindings::view(&surfaces.targets.view)));
+            }
+            if let Some([color, cover]) = sources.blurred.filter(|_| is_near) {
+                defines.push("FOCUS");
+                inputs.push((bindings::texture(5, bindings::FILTERED), bindings::view(color)));
+                inputs.push((bindings::texture(6, bindings::FILTERED), bindings::view(cover)));
+            }
+            let entries: Vec<_> = inputs.iter().map(|(entry, _)| *entry).collect();
+            let layout = bindings::layout(&gpu.device, "develop", &entries);
+            let pipeline = full_screen(
+                gpu,
+                &FullScreen {
+                    label: "develop",
+                    path: "pass/develop.wgsl",
+                    defines: &defines,
+                    constants: &[],
+                    groups: &[frame_layout, &layout],
+                    target: FullScreenTarget { colors: &[look.finished_format], ..Default::default() },
+                },
+            )?;
+            let entries: Vec<_> = inputs
+                .into_iter()
+                .map(|(entry, resource)| wgpu::BindGroupEntry { binding: entry.binding, resource })
+                .collect();
+            let descriptor = wgpu::BindGroupDescriptor { label: Some("develop"), layout: &layout, entries: &entries };
+            Ok::<_, RenderError>(Step { pipeline, group: gpu.device.create_bind_group(&descriptor) })
+        };
+        let near = match sources.surfaces {
+            Some(_) => Some((step(true)?, around_model(look, sources.reach.max(ink as u32) + 2, 1))),
+            None => None,
+        };
+        let far = if post.reaches_everywhere() { Some(step(false)?) } else { None };
+        Ok(Self { near, far, whole: Region::whole(look.region.width, look.region.height) })
     }
 
-    pub(crate) fn run(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, finished: &wgpu::TextureView) {
-        let mut pass = recorder.pass("develop", frame, &[cleared(finished)], None);
-        pass.set_pipeline(&self.pipeline);
-        pass.set_bind_group(1, &self.group, &[]);
-        pass.draw(0..3, 0..1);
+    /// From the picture to the finished one.
+    pub(crate) fn run(
+        &self,
+        recorder: &mut Recorder<'_>,
+        frame: &wgpu::BindGroup,
+        picture: &wgpu::Texture,
+        targets: &Targets,
+    ) {
+        let finished = &targets.finished_view;
+        if self.far.is_none() {
+            recorder.encoder.copy_texture_to_texture(
+                picture.as_image_copy(),
+                targets.finished.as_image_copy(),
+                picture.size(),
+            );
+        }
+        let color = if self.far.is_none() { kept(finished) } else { cleared(finished) };
+        let mut pass = recorder.pass("develop", frame, &[color], None);
+        let mut draw = |step: &Step, part: Region| {
+            if part.width > 0 && part.height > 0 {
+                pass.set_pipeline(&step.pipeline);
+                pass.set_bind_group(1, &step.group, &[]);
+                pass.set_scissor_rect(part.x, part.y, part.width, part.height);
+                pass.draw(0..3, 0..1);
+            }
+        };
+        if let Some((step, part)) = &self.near {
+            draw(step, *part);
+        }
+        if let Some(step) = &self.far {
+            match &self.near {
+                Some((_, part)) => around(self.whole, *part).into_iter().for_each(|part| draw(step, part)),
+                None => draw(step, self.whole),
+            }
+        }
     }
 }
 
-/// The shader's switches of a filter.
-const fn filter_defines(filter: Filter) -> &'static [&'static str] {
-    match filter {
-        Filter::None => &[],
-        Filter::Sepia => &["FILTERED", "SEPIA"],
-        Filter::Bw => &["FILTERED", "BW"],
-        Filter::Vivid => &["FILTERED", "VIVID"],
-        Filter::Warm => &["FILTERED", "WARM"],
-        Filter::Cool => &["FILTERED", "COOL"],
-        Filter::Faded => &["FILTERED", "FADED"],
-        Filter::Noir => &["FILTERED", "NOIR"],
-        Filter::Grain => &["GRAIN"],
-        Filter::Toon => &["TOON"],
+/// The shader's switches.
+fn defines(post: &PostLook, is_near: bool) -> Vec<&'static str> {
+    let mut out = Vec::new();
+    match post.filter {
+        Filter::None => {}
+        Filter::Grain => out.push("GRAIN"),
+        // Outlines are near the model.
+        Filter::Toon if !is_near => {}
+        Filter::Toon => out.extend(["TOON", "TONED"]),
+        Filter::Sepia => out.extend(["SEPIA", "FILTERED", "TONED"]),
+        Filter::Bw => out.extend(["BW", "FILTERED", "TONED"]),
+        Filter::Vivid => out.extend(["VIVID", "FILTERED", "TONED"]),
+        Filter::Warm => out.extend(["WARM", "FILTERED", "TONED"]),
+        Filter::Cool => out.extend(["COOL", "FILTERED", "TONED"]),
+        Filter::Faded => out.extend(["FADED", "FILTERED", "TONED"]),
+        Filter::Noir => out.extend(["NOIR", "FILTERED", "TONED"]),
     }
+    if post.vignette > 0.0 {
+        out.extend(["VIGNETTE", "TONED"]);
+    }
+    out
 }

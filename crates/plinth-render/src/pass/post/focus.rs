@@ -10,26 +10,33 @@ use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
 use crate::targets::{TargetLook, texture};
 
-use super::{PICTURE_FORMAT, Surfaces, widest_blur};
+use super::{PICTURE_FORMAT, Surfaces, around_model};
 
-const DISTANCE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Float;
+/// Distance and disc of a pixel.
+const SURFACE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rg32Float;
+/// A share.
+const COVER_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Unorm;
 
 /// Blurs what is not in focus, in half size.
 pub(crate) struct Focus {
-    shrink: (wgpu::RenderPipeline, wgpu::BindGroup),
-    blur: (wgpu::RenderPipeline, wgpu::BindGroup),
-    half: [wgpu::TextureView; 2],
-    blurred: wgpu::TextureView,
-    /// The part of the half picture that the model's blur can reach, and the part that it reaches from.
-    reached: Region,
-    read: Region,
+    steps: [Step; 3],
+}
+
+/// One draw: what it writes, and where.
+struct Step {
+    pipeline: wgpu::RenderPipeline,
+    group: wgpu::BindGroup,
+    targets: [wgpu::TextureView; 2],
+    part: Region,
 }
 
 impl Focus {
+    /// `reach` is how far blur reaches, in pixels of the picture.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
         look: &TargetLook,
+        reach: u32,
         picture: &wgpu::TextureView,
         surfaces: &Surfaces,
     ) -> Result<Self, RenderError> {
@@ -37,70 +44,47 @@ impl Focus {
         let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
         let target =
             |format| texture(gpu, size, 1, format, usage, 1).create_view(&wgpu::TextureViewDescriptor::default());
-        let half = [target(PICTURE_FORMAT), target(DISTANCE_FORMAT)];
-        let blurred = target(PICTURE_FORMAT);
-        let layout = bindings::layout(
-            &gpu.device,
-            "depth of field",
-            &[
-                bindings::uniform(0),
-                bindings::texture(1, bindings::UNFILTERED),
-                bindings::texture(2, bindings::UNFILTERED),
-            ],
-        );
-        let step = |defines: &[&str], colors: &[wgpu::TextureFormat], sources: [&wgpu::TextureView; 2]| {
+        let step = |define: &str, formats: [wgpu::TextureFormat; 2], sources: &[&wgpu::TextureView], part: Region| {
+            let mut entries = vec![bindings::uniform(0)];
+            entries.extend((1..).zip(sources).map(|(k, _)| bindings::texture(k, bindings::UNFILTERED)));
+            let layout = bindings::layout(&gpu.device, "depth of field", &entries);
             let pipeline = full_screen(
                 gpu,
                 &FullScreen {
                     label: "depth of field",
                     path: "pass/dof.wgsl",
-                    defines,
+                    defines: &[define],
                     constants: &[],
                     groups: &[frame_layout, &layout],
-                    target: FullScreenTarget { colors, ..Default::default() },
+                    target: FullScreenTarget { colors: &formats, ..Default::default() },
                 },
             )?;
-            let resources = [surfaces.lens.as_entire_binding(), bindings::view(sources[0]), bindings::view(sources[1])];
-            Ok::<_, RenderError>((pipeline, bindings::group(&gpu.device, "depth of field", &layout, &resources)))
+            let mut resources = vec![surfaces.lens.as_entire_binding()];
+            resources.extend(sources.iter().map(|view| bindings::view(view)));
+            let group = bindings::group(&gpu.device, "depth of field", &layout, &resources);
+            Ok::<_, RenderError>(Step { pipeline, group, targets: formats.map(target), part })
         };
-        Ok(Self {
-            shrink: step(&["SHRINK"], &[PICTURE_FORMAT, DISTANCE_FORMAT], [picture, &surfaces.targets.view])?,
-            blur: step(&[], &[PICTURE_FORMAT], [&half[0], &half[1]])?,
-            half,
-            blurred,
-            reached: around_model(look, size, 1),
-            read: around_model(look, size, 2),
-        })
+        let [reached, read] = [1, 2].map(|times| around_model(look, times * (reach + 4), 2));
+        let shrink = step("SHRINK", [PICTURE_FORMAT, SURFACE_FORMAT], &[picture, &surfaces.targets.view], read)?;
+        let [color, half] = &shrink.targets;
+        let gather = step("GATHER", [PICTURE_FORMAT, COVER_FORMAT], &[color, half], reached)?;
+        let [blurred, cover] = &gather.targets;
+        let smooth = step("SMOOTH", [look.finished_format, COVER_FORMAT], &[blurred, half, cover], reached)?;
+        Ok(Self { steps: [shrink, gather, smooth] })
     }
 
-    /// The blurred picture, in half size and linear light.
-    pub(crate) fn result(&self) -> &wgpu::TextureView {
-        &self.blurred
+    /// The blurred picture, in half size, and how much of a pixel discs of what is in front of it cover.
+    pub(crate) fn result(&self) -> [&wgpu::TextureView; 2] {
+        self.steps[2].targets.each_ref()
     }
 
     pub(crate) fn run(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
-        let shrunk = self.half.each_ref().map(cleared);
-        for ((pipeline, group), colors, part) in
-            [(&self.shrink, &shrunk[..], self.read), (&self.blur, &[cleared(&self.blurred)][..], self.reached)]
-        {
-            let mut pass = recorder.pass("depth of field", frame, colors, None);
+        for Step { pipeline, group, targets, part } in &self.steps {
+            let mut pass = recorder.pass("depth of field", frame, &targets.each_ref().map(cleared), None);
             pass.set_pipeline(pipeline);
             pass.set_bind_group(1, group, &[]);
             pass.set_scissor_rect(part.x, part.y, part.width, part.height);
             pass.draw(0..3, 0..1);
         }
     }
-}
-
-/// The model's part with room for the widest blur on all sides, so many times, in half size.
-fn around_model(look: &TargetLook, half: Region, times: u32) -> Region {
-    let room = times * (widest_blur(look.region.height) as u32 + 4);
-    let (part, drawn) = (look.model_region, look.region);
-    let along = |first: u32, length: u32, limit: u32| {
-        let start = first.saturating_sub(room) / 2;
-        (start, ((first + length + room).div_ceil(2)).min(limit) - start)
-    };
-    let (x, width) = along(part.x - drawn.x, part.width, half.width);
-    let (y, height) = along(part.y - drawn.y, part.height, half.height);
-    Region { x, y, width, height }
 }

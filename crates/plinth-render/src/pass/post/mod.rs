@@ -6,13 +6,12 @@ mod develop;
 mod focus;
 
 use plinth_frame::Region;
-use plinth_scene::{PostLook, Shot};
+use plinth_scene::{Scene, Shot};
 
 use crate::RenderError;
 use crate::frame_uniform::pixels_per_unit;
 use crate::gpu::Gpu;
 use crate::gpu_types::Lens;
-use crate::pass::composite::{Composite, CompositeInto};
 use crate::pass::geometry::GeometryTargets;
 use crate::recorder::Recorder;
 use crate::targets::{TargetLook, Targets, texture};
@@ -29,10 +28,11 @@ pub(crate) const PICTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba
 pub(crate) struct Post {
     /// The picture that the composite writes.
     pub(crate) picture: wgpu::TextureView,
+    texture: wgpu::Texture,
     /// What depth of field and ink need to know.
     pub(crate) surfaces: Option<Surfaces>,
     focus: Option<Focus>,
-    glow: Option<Glow>,
+    bloom: Option<Bloom>,
     develop: Develop,
 }
 
@@ -42,30 +42,25 @@ pub(crate) struct Surfaces {
     lens: wgpu::Buffer,
 }
 
-/// Bloom, and the radiance it comes from.
-struct Glow {
-    radiance: wgpu::TextureView,
-    composite: Composite,
-    bloom: Bloom,
-}
-
 impl Post {
-    /// `None` where a picture is finished as it is.
+    /// `None` where a picture is finished as it is. `radiance` is what the composite writes it to, where what shines is to
+    /// glow.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
-        post: &PostLook,
-        look: &TargetLook,
-        targets: &Targets,
+        scene: &Scene,
+        (look, height): (&TargetLook, u32),
+        radiance: Option<&wgpu::TextureView>,
     ) -> Result<Option<Self>, RenderError> {
+        let post = &scene.post;
         if post.is_plain() {
             return Ok(None);
         }
-        let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
-        let whole = || {
-            texture(gpu, look.region, 1, PICTURE_FORMAT, usage, 1).create_view(&wgpu::TextureViewDescriptor::default())
-        };
-        let picture = whole();
+        let usage = wgpu::TextureUsages::RENDER_ATTACHMENT
+            | wgpu::TextureUsages::TEXTURE_BINDING
+            | wgpu::TextureUsages::COPY_SRC;
+        let texture = texture(gpu, look.region, 1, look.picture_format, usage, 1);
+        let picture = texture.create_view(&wgpu::TextureViewDescriptor::default());
         let surfaces = if post.needs_surfaces() {
             let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
             let lens = filled(gpu, "lens", bytemuck::bytes_of(&Lens::default()), usage)?;
@@ -73,69 +68,96 @@ impl Post {
         } else {
             None
         };
+        let reach = blur_reach(scene, height);
         let focus = match &surfaces {
-            Some(surfaces) if post.aperture > 0.0 => Some(Focus::new(gpu, frame_layout, look, &picture, surfaces)?),
+            Some(surfaces) if post.aperture > 0.0 => {
+                Some(Focus::new(gpu, frame_layout, look, reach, &picture, surfaces)?)
+            }
             _ => None,
         };
-        let glow = if post.bloom > 0.0 {
-            let radiance = whole();
-            let composite = Composite::new(gpu, frame_layout, look, targets, CompositeInto::Radiance)?;
-            let bloom = Bloom::new(gpu, frame_layout, look.region, &radiance)?;
-            Some(Glow { radiance, composite, bloom })
-        } else {
-            None
+        let bloom = match radiance {
+            Some(radiance) => {
+                let glow = (look.region, look.finished_format);
+                Some(Bloom::new(gpu, frame_layout, glow, post.bloom, radiance)?)
+            }
+            None => None,
         };
-        let develop = Develop::new(
-            gpu,
-            frame_layout,
-            post,
-            look,
-            &develop::Sources {
-                picture: &picture,
-                glow: glow.as_ref().map(|glow| glow.bloom.result()),
-                blurred: focus.as_ref().map(Focus::result),
-                surfaces: surfaces.as_ref(),
-            },
-        )?;
-        Ok(Some(Self { picture, surfaces, focus, glow, develop }))
+        let sources = develop::Sources {
+            picture: &picture,
+            glow: bloom.as_ref().map(Bloom::result),
+            blurred: focus.as_ref().map(Focus::result),
+            surfaces: surfaces.as_ref(),
+            reach,
+        };
+        let develop = Develop::new(gpu, frame_layout, post, look, &sources)?;
+        Ok(Some(Self { picture, texture, surfaces, focus, bloom, develop }))
     }
 
     /// Sets what differs between frames.
-    pub(crate) fn update(&self, gpu: &Gpu, post: &PostLook, shot: &Shot, look: &TargetLook, height: u32) {
+    pub(crate) fn update(&self, gpu: &Gpu, scene: &Scene, shot: &Shot, look: &TargetLook, height: u32) {
         if let Some(surfaces) = &self.surfaces {
-            gpu.queue.write_buffer(&surfaces.lens, 0, bytemuck::bytes_of(&lens(post, shot, look, height)));
+            gpu.queue.write_buffer(&surfaces.lens, 0, bytemuck::bytes_of(&lens(scene, shot, look, height)));
         }
     }
 
     /// From the picture to the finished one.
-    pub(crate) fn run(
-        &self,
-        recorder: &mut Recorder<'_>,
-        frame: &wgpu::BindGroup,
-        layered: Option<Region>,
-        finished: &wgpu::TextureView,
-    ) {
+    pub(crate) fn run(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, targets: &Targets) {
         if let Some(focus) = &self.focus {
             focus.run(recorder, frame);
         }
-        if let Some(Glow { radiance, composite, bloom }) = &self.glow {
-            composite.run(recorder, frame, (None, None, None), layered, radiance);
+        if let Some(bloom) = &self.bloom {
             bloom.run(recorder, frame);
         }
-        self.develop.run(recorder, frame, finished);
+        self.develop.run(recorder, frame, &self.texture, targets);
     }
 }
 
-/// The greatest radius of blur in pixels of a picture of this height.
-fn widest_blur(height: u32) -> f32 {
-    0.03 * height as f32
+/// Greatest radius of blur, as a share of the picture's height.
+const WIDEST_BLUR: f32 = 0.03;
+
+/// How far blur reaches in any frame of a picture of this height, in whole pixels.
+pub(crate) fn blur_reach(scene: &Scene, height: u32) -> u32 {
+    scene.shots.iter().map(|shot| widest_blur(scene, shot, height)).fold(0.0, f32::max).ceil() as u32
 }
 
-fn lens(post: &PostLook, shot: &Shot, look: &TargetLook, height: u32) -> Lens {
+/// The greatest radius of blur in pixels in a frame: that of the nearest or of the farthest part of the model. As the shader
+/// works it out (`blur_radius`).
+fn widest_blur(scene: &Scene, shot: &Shot, height: u32) -> f32 {
+    let camera = &shot.camera;
+    let forward = -camera.view_from_world.row(2).truncate();
+    let middle = (scene.bounds.0 + scene.bounds.1) * 0.5;
+    let radius = ((scene.bounds.1 - scene.bounds.0) * 0.5).dot(forward.abs());
+    let away = (middle - camera.position).dot(forward);
+    let at = |distance: f32| {
+        let distance = distance.max(camera.near);
+        let blur = (distance - shot.focus).abs() / distance / shot.focus;
+        0.5 * scene.post.aperture * blur * pixels_per_unit(camera, height)
+    };
+    at(away - radius).max(at(away + radius)).min(WIDEST_BLUR * height as f32)
+}
+
+fn lens(scene: &Scene, shot: &Shot, look: &TargetLook, height: u32) -> Lens {
     let part = look.model_region;
     let (x, y) = (part.x - look.region.x, part.y - look.region.y);
     Lens {
-        look: [post.aperture, shot.focus, pixels_per_unit(&shot.camera, height), widest_blur(height)],
+        look: [
+            scene.post.aperture,
+            shot.focus,
+            pixels_per_unit(&shot.camera, height),
+            widest_blur(scene, shot, height),
+        ],
         part: [x as f32, y as f32, part.width as f32, part.height as f32],
     }
+}
+
+/// The model's part of the drawn region with so many pixels of room on all sides, in the region divided by `scale`.
+fn around_model(look: &TargetLook, room: u32, scale: u32) -> Region {
+    let (part, drawn) = (look.model_region, look.region);
+    let along = |first: u32, length: u32, limit: u32| {
+        let start = first.saturating_sub(room) / scale;
+        (start, (first + length + room).div_ceil(scale).min(limit.div_ceil(scale)) - start)
+    };
+    let (x, width) = along(part.x - drawn.x, part.width, drawn.width);
+    let (y, height) = along(part.y - drawn.y, part.height, drawn.height);
+    Region { x, y, width, height }
 }

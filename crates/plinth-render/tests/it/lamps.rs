@@ -1,0 +1,281 @@
+//! What lamps, shadow, mirror and dome do to a picture, each for itself.
+
+use std::collections::BTreeMap;
+
+use plinth_frame::{Frame, PixelFormat};
+use plinth_model::{Material, Model};
+use plinth_scene::EnvironmentMap;
+use serde_json::{Value, json};
+
+use crate::models::{ball, frames, model, picture, png, scene_with, square, straight_on, whole};
+
+const SIDE: u32 = 96;
+
+/// Radiance 0.1 from everywhere.
+fn dusk() -> EnvironmentMap {
+    EnvironmentMap { width: 4, height: 2, pixels: vec![[0.1; 3]; 8] }
+}
+
+fn matte(r: f32, g: f32, b: f32) -> Material {
+    Material {
+        name: "Paint".to_owned(),
+        base_color: [r, g, b, 1.0],
+        metallic: 0.0,
+        perceptual_roughness: 0.9,
+        ..Material::default()
+    }
+}
+
+fn one_ball(material: Material) -> Model {
+    model(vec![(ball(24, 48), material, [0.0; 3], 1.0)])
+}
+
+fn drawn(model: Model, base: Value, more: &Value) -> Vec<[u8; 3]> {
+    let mut settings = base;
+    settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    picture(&scene_with(model, &settings, dusk(), &BTreeMap::new()), SIDE)
+}
+
+fn lit(more: &Value) -> Vec<[u8; 3]> {
+    drawn(one_ball(matte(0.5, 0.3, 0.15)), straight_on(), more)
+}
+
+fn light([r, g, b]: [u8; 3]) -> f32 {
+    0.2126 * f32::from(r) + 0.7152 * f32::from(g) + 0.0722 * f32::from(b)
+}
+
+/// Mean brightness around a place of the ball, given in halves of the picture from its middle, up and to the right.
+fn at(picture: &[[u8; 3]], right: f32, up: f32) -> f32 {
+    let middle = SIDE as f32 / 2.0;
+    let (x, y) = ((middle * (1.0 + right)) as u32, (middle * (1.0 - up)) as u32);
+    let around = (0..25).map(|i| picture[((y + i / 5 - 2) * SIDE + x + i % 5 - 2) as usize]);
+    around.map(light).sum::<f32>() / 25.0
+}
+
+const LEFT: (f32, f32) = (-0.3, 0.3);
+const RIGHT: (f32, f32) = (0.4, 0.1);
+
+/// How much brighter two places of the ball are than without lamps.
+fn gains(more: &Value) -> (f32, f32) {
+    let (off, on) = (lit(&json!({})), lit(more));
+    let gain = |(x, y)| at(&on, x, y) - at(&off, x, y);
+    (gain(LEFT), gain(RIGHT))
+}
+
+#[test]
+fn each_lamp_lights_its_own_side_and_more_gives_more() {
+    let (key_left, key_right) = gains(&json!({"spotlightIntensity": 1}));
+    assert!(key_left > 30.0 && key_left > 1.5 * key_right, "key: {key_left} {key_right}");
+    let (fill_left, fill_right) = gains(&json!({"lightsIntensity": 2}));
+    assert!(fill_right > 20.0 && fill_right > 1.5 * fill_left, "fill: {fill_left} {fill_right}");
+    let (even_left, even_right) = gains(&json!({"ambientIntensity": 4}));
+    assert!(even_left > 8.0 && (even_left - even_right).abs() < 0.3 * even_left, "ambient: {even_left} {even_right}");
+    for (key, steps) in [
+        ("spotlightIntensity", [0.0, 1.0, 4.0, 32.0]),
+        ("lightsIntensity", [0.0, 1.0, 4.0, 32.0]),
+        ("ambientIntensity", [0.0, 1.0, 4.0, 16.0]),
+    ] {
+        let pictures = steps.map(|value| lit(&json!({key: value})));
+        let brightness = pictures.each_ref().map(|p| at(p, RIGHT.0, RIGHT.1) + at(p, LEFT.0, LEFT.1));
+        assert!(brightness.windows(2).all(|w| w[1] > w[0] + 1.0), "{key}: {brightness:?}");
+        // Brown stays on the side of brown, however bright.
+        let turned = pictures[3].iter().filter(|[r, g, b]| *r + 2 < *g || (*g + 2 < *b && *r < 200)).count();
+        let backdrop = pictures[3].iter().filter(|p| **p == [32, 64, 96]).count();
+        assert!(turned <= backdrop + SIDE as usize * 4, "{key}: {turned} pixels have another hue");
+    }
+}
+
+#[test]
+fn lamps_have_their_colours() {
+    let tint = |more: &Value, (x, y): (f32, f32)| {
+        let grey = |more: &Value| drawn(one_ball(matte(0.5, 0.5, 0.5)), straight_on(), more);
+        let (off, on) = (grey(&json!({})), grey(more));
+        let middle = SIDE as f32 / 2.0;
+        let i = ((middle * (1.0 - y)) as u32 * SIDE + (middle * (1.0 + x)) as u32) as usize;
+        [0, 1, 2].map(|c| i32::from(on[i][c]) - i32::from(off[i][c]))
+    };
+    let [r, g, b] = tint(&json!({"spotlightIntensity": 1, "keyLightColor": "#ff0000"}), LEFT);
+    assert!(r > 40 && g < r / 3 && b < r / 3, "{r} {g} {b}");
+    let [r, g, b] = tint(&json!({"lightsIntensity": 2, "fillLightColor": "#0000ff"}), RIGHT);
+    assert!(b > 40 && g < b / 3 && r < b / 3, "{r} {g} {b}");
+    let [r, g, b] = tint(&json!({"spotlightIntensity": 1, "fillLightColor": "#0000ff"}), LEFT);
+    assert!((r - g).abs() < 4 && (g - b).abs() < 4, "the key light is not the fill's: {r} {g} {b}");
+}
+
+#[test]
+fn gloss_is_what_a_mirror_shows_and_hardly_what_is_matte() {
+    let mirror = Material { metallic: 1.0, perceptual_roughness: 0.1, ..matte(1.0, 1.0, 1.0) };
+    let of = |material: &Material, gloss: f64| {
+        let picture = drawn(one_ball(material.clone()), straight_on(), &json!({"glossIntensity": gloss}));
+        at(&picture, 0.0, 0.0)
+    };
+    let steps = [0.0, 1.0, 4.0, 16.0].map(|gloss| of(&mirror, gloss));
+    assert!(steps[0] < 2.0 && steps.windows(2).all(|w| w[1] > w[0] + 5.0), "{steps:?}");
+    let clay = matte(0.5, 0.5, 0.5);
+    let (none, twice) = (of(&clay, 0.0), of(&clay, 2.0));
+    assert!(twice - none < 0.35 * none, "{none} {twice}");
+}
+
+/// Settings of a camera that sees the floor from above.
+fn from_above() -> Value {
+    json!({
+        "effect": "keyframes", "aspect": "1:1", "length": 0.04, "bgColor": "#ffffff",
+        "keyframes": [{"pose": {"position": [0, 4, 4], "lookAt": [0, -0.5, 0], "fov": 50}}],
+    })
+}
+
+#[test]
+fn darkness_is_how_dark_the_floor_becomes() {
+    for mode in ["shader", "flat", "accumulated"] {
+        let darkest = |darkness: f64| {
+            let more = json!({"shadowMode": mode, "shadowDarkness": darkness});
+            let with = drawn(one_ball(matte(0.5, 0.5, 0.5)), from_above(), &more);
+            let without = drawn(one_ball(matte(0.5, 0.5, 0.5)), from_above(), &json!({"shadows": false}));
+            let floor = with.iter().zip(&without).filter(|(_, bare)| **bare == [255; 3]);
+            floor.map(|(p, _)| light(*p)).fold(255.0, f32::min)
+        };
+        let steps = [0.0, 0.5, 1.0, 3.0].map(darkest);
+        assert!(steps[0] > 250.0, "{mode}: none at 0: {steps:?}");
+        assert!(steps.windows(2).all(|w| w[1] < w[0] - 5.0), "{mode}: {steps:?}");
+    }
+}
+
+#[test]
+fn the_floor_is_as_bare_before_a_reveal_as_without_the_model() {
+    for mode in ["shader", "flat", "accumulated"] {
+        let settings = json!({
+            "effect": "reveal", "scaleFrom": 0, "aspect": "1:1", "length": 0.1, "bgColor": "#ffffff", "shadowMode": mode,
+        });
+        let scene = scene_with(one_ball(matte(0.5, 0.5, 0.5)), &settings, dusk(), &BTreeMap::new());
+        let all = frames(&scene, SIDE, SIDE, PixelFormat::Rgba8);
+        let dark = |frame: &Frame| whole(frame).into_iter().filter(|p| light(*p) < 245.0).count();
+        assert!(dark(&all[0]) < 12, "{mode}: {} dark pixels", dark(&all[0]));
+        assert!(dark(&all[2]) > 800, "{mode}: {} dark pixels", dark(&all[2]));
+    }
+}
+
+#[test]
+fn what_is_hidden_casts_no_shadow() {
+    let of = |more: &Value| {
+        let parts = vec![
+            (ball(16, 32), matte(0.5, 0.5, 0.5), [-1.0, 0.0, 0.0], 0.5),
+            (ball(16, 32), matte(0.5, 0.5, 0.5), [1.0, 0.0, 0.0], 0.5),
+        ];
+        drawn(model(parts), from_above(), more)
+    };
+    let right_half = |picture: &[[u8; 3]]| {
+        (0..picture.len()).filter(|i| *i as u32 % SIDE > SIDE * 3 / 5).map(|i| 255.0 - light(picture[i])).sum::<f32>()
+    };
+    let both = right_half(&of(&json!({})));
+    let hidden = right_half(&of(&json!({"hiddenMeshNames": ["part 1"]})));
+    let bare = right_half(&of(&json!({"hiddenMeshNames": ["part 1"], "shadows": false})));
+    assert!(both > 10_000.0, "{both}");
+    assert!((hidden - bare).abs() < 0.05 * both, "{hidden} with shadows, {bare} without");
+}
+
+/// Settings of a camera low above a mirroring floor.
+fn low() -> Value {
+    json!({
+        "effect": "keyframes", "aspect": "1:1", "length": 0.04, "bgColor": "#000000", "shadows": false,
+        "keyframes": [{"pose": {"position": [0, 0.6, 6], "lookAt": [0, -1, 0], "fov": 50}}],
+        "reflector": true, "reflectorMix": 1, "reflectorFade": 5,
+    })
+}
+
+/// A white board, black on its right half, unlit.
+fn board() -> Model {
+    let half = |x: f32, value: f32| {
+        let mut p = square();
+        p.positions.iter_mut().for_each(|v| v[0] = 0.5 * v[0] + x);
+        (p, Material { unlit: true, double_sided: true, ..matte(value, value, value) }, [0.0; 3], 1.0)
+    };
+    model(vec![half(-0.5, 1.0), half(0.5, 0.0)])
+}
+
+#[test]
+fn a_mirror_image_blurs_with_its_distance_and_not_at_the_floor() {
+    let steepest = |blur: f64, row: u32| {
+        let picture = drawn(board(), low(), &json!({"reflectorDepthBlur": blur}));
+        let line = &picture[(row * SIDE) as usize..((row + 1) * SIDE) as usize];
+        line[SIDE as usize / 4..SIDE as usize * 3 / 4].windows(2).map(|w| light(w[0]) - light(w[1])).fold(0.0, f32::max)
+    };
+    let rows: Vec<u32> = {
+        let picture = drawn(board(), low(), &json!({"reflectorDepthBlur": 0}));
+        let mut model = low();
+        model["reflector"] = json!(false);
+        let bare = drawn(board(), model, &json!({}));
+        let column = SIDE / 2 - 6;
+        (0..SIDE)
+            .filter(|y| light(picture[(y * SIDE + column) as usize]) > 60.0)
+            .filter(|y| light(bare[(y * SIDE + column) as usize]) < 5.0)
+            .collect()
+    };
+    let (near, far) = (rows[2], rows[rows.len() - 6]);
+    let sharp = steepest(0.0, far);
+    let soft = steepest(10.0, far);
+    assert!(sharp > 60.0 && soft < 0.5 * sharp, "far: {sharp} {soft}");
+    assert!(steepest(10.0, near) > 2.0 * soft, "near the floor: {} {soft}", steepest(10.0, near));
+}
+
+#[test]
+fn an_edit_shows_in_the_mirror_image() {
+    let red = json!({"materialEdits": {"Paint": {"color": "#ff0000"}}});
+    let picture = drawn(board(), low(), &red);
+    let reds = |rows: std::ops::Range<u32>| {
+        let area = &picture[(rows.start * SIDE) as usize..(rows.end * SIDE) as usize];
+        area.iter().filter(|[r, g, b]| *r > 60 && *g < 20 && *b < 20).count()
+    };
+    assert!(reds(0..SIDE / 2) > 200 && reds(SIDE * 2 / 3..SIDE) > 200, "the board, and its image");
+    assert!(picture.iter().all(|[r, g, _]| *g <= *r), "white is nowhere");
+}
+
+#[test]
+fn a_dome_twice_as_large_shows_its_ground_twice_as_large() {
+    // Green straight below, as far as 26° around.
+    let mut room = EnvironmentMap { width: 256, height: 128, pixels: vec![[0.2; 3]; 256 * 128] };
+    for i in 0..256 * 128_u32 {
+        if room.direction(i % 256, i / 256).y < -0.9 {
+            room.pixels[i as usize] = [0.0, 0.6, 0.0];
+        }
+    }
+    let greens = |scale: f64| {
+        let mut settings = straight_on();
+        settings["keyframes"] = json!([{"pose": {"position": [0, 5, 3], "lookAt": [0, -1, 0], "fov": 50}}]);
+        settings["envMode"] = json!("grounded");
+        settings["envScale"] = json!(scale);
+        let mut scene = scene_with(one_ball(matte(0.5, 0.5, 0.5)), &settings, room.clone(), &BTreeMap::new());
+        scene.hidden_nodes.fill(true);
+        picture(&scene, SIDE).iter().filter(|[r, g, b]| *g > 100 && *r < 60 && *b < 60).count() as f32
+    };
+    let ratio = greens(1.0) / greens(0.5);
+    assert!((3.2..5.0).contains(&ratio), "{ratio} times the area");
+}
+
+#[test]
+fn decals_that_lie_on_each_other_are_drawn_in_their_order() {
+    // A slanted wall, so that depth alone would not keep the order.
+    let wall = || {
+        let mut p = square();
+        p.positions.iter_mut().for_each(|v| v[2] = 0.8 * v[0]);
+        p.normals.fill(glam::Vec3::new(-0.8, 0.0, 1.0).normalize().to_array());
+        model(vec![(p, Material { unlit: true, ..matte(1.0, 1.0, 1.0) }, [0.0; 3], 1.0)])
+    };
+    let images = BTreeMap::from([
+        ("red".to_owned(), png(4, 4, |_, _| [255, 0, 0, 200])),
+        ("blue".to_owned(), png(4, 4, |_, _| [0, 0, 255, 200])),
+    ]);
+    let middle = |first: &str, second: &str, shift: f64| {
+        let decal = |image: &str, x: f64| {
+            json!({"id": image, "imageAssetId": image, "position": [x, 0, 0.8 * x], "normal": [0, 0, 1],
+                "euler": [0, 0, 0], "size": 0.9})
+        };
+        let mut settings = straight_on();
+        settings["decals"] = json!([decal(first, -shift), decal(second, shift)]);
+        picture(&scene_with(wall(), &settings, dusk(), &images), SIDE)[(SIDE * SIDE / 2 + SIDE / 2) as usize]
+    };
+    for shift in [-0.2, 0.2] {
+        let ([r, _, b], [red, _, blue]) = (middle("red", "blue", shift), middle("blue", "red", shift));
+        assert!(b > r + 60, "blue over red: {r} {b}");
+        assert!(red > blue + 60, "red over blue: {red} {blue}");
+    }
+}
