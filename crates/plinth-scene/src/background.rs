@@ -60,7 +60,8 @@ fn placed(image: &Image, align: Align, width: u32, height: u32) -> Result<Image,
         Align::Right => from_width - seen_width,
     };
     let top = (from_height - seen_height) * 0.5;
-    let source = TypedImageRef::<U8x4>::from_buffer(image.width, image.height, &image.pixels).map_err(|e| e.to_string())?;
+    let source =
+        TypedImageRef::<U8x4>::from_buffer(image.width, image.height, &image.pixels).map_err(|e| e.to_string())?;
     let mut pixels = vec![0; width as usize * height as usize * 4];
     let mut target = TypedImage::<U8x4>::from_buffer(width, height, &mut pixels).map_err(|e| e.to_string())?;
     let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::CatmullRom)).crop(
@@ -69,9 +70,7 @@ fn placed(image: &Image, align: Align, width: u32, height: u32) -> Result<Image,
         seen_width,
         seen_height,
     );
-    Resizer::new()
-        .resize_typed(&source, &mut target, &options)
-        .map_err(|e| format!("it cannot be scaled: {e}"))?;
+    Resizer::new().resize_typed(&source, &mut target, &options).map_err(|e| format!("it cannot be scaled: {e}"))?;
     Ok(opaque(width, height, pixels))
 }
 

@@ -3,8 +3,8 @@
 use reqwest::{Method, RequestBuilder};
 use url::form_urlencoded::Serializer;
 
-use plinth_testkit::Client;
 use super::server::Served;
+use plinth_testkit::Client;
 
 pub(crate) struct Browser {
     http: reqwest::Client,

@@ -7,9 +7,9 @@ use serde_json::json;
 use tokio::time::{sleep, timeout};
 
 use super::browser::{Browser, Page};
-use plinth_testkit::Client;
 use super::on_both;
 use super::server::{EMAIL, Place, Served};
+use plinth_testkit::Client;
 
 const BOB: &str = "bob@example.org";
 
