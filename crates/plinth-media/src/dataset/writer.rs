@@ -149,8 +149,10 @@ impl<'a> DatasetWriter<'a> {
         }
         contents.push((POINTS.to_owned(), ply(&rows)));
         self.stop_if_wanted()?;
-        let words =
-            format!("{views} views of {}x{} pixels, {}", plan.cameras.width, plan.cameras.height, plan.about.coverage);
+        let words = format!(
+            "{views} views of {}x{} pixels, coverage: {}",
+            plan.cameras.width, plan.cameras.height, plan.about.coverage
+        );
         let (colmap, overview) =
             rayon::join(|| colmap::files(&plan.cameras, &rows), || overview(&words, views, |view| work.tiles(view)));
         contents.extend(colmap);
