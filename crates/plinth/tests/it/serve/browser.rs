@@ -5,7 +5,6 @@ use reqwest::{Method, RequestBuilder};
 use url::form_urlencoded::Serializer;
 
 use super::server::Served;
-use plinth_testkit::Client;
 
 pub(crate) struct Browser {
     http: reqwest::Client,

@@ -10,7 +10,6 @@ use tokio::time::{sleep, timeout};
 use super::browser::{Browser, Page};
 use super::on_both;
 use super::server::{EMAIL, Place, Served};
-use plinth_testkit::Client;
 
 const BOB: &str = "bob@example.org";
 
