@@ -26,8 +26,8 @@ curl -sS -f -o /dev/null -H "Authorization: Bearer $token" -F file=@fixtures/mod
 checks=not_a_server_error,status_code_conformance,content_type_conformance
 checks+=,response_headers_conformance,response_schema_conformance
 failed=0
-st run "$base/v1/openapi.json" -H "Authorization: Bearer $token" --max-time "$seconds" --continue-on-failure \
-    --checks "$checks" "$@" || failed=$?
+(cd "$place" && exec st run "$base/v1/openapi.json" -H "Authorization: Bearer $token" --max-time "$seconds" --continue-on-failure \
+    --checks "$checks" "$@") || failed=$?
 if ! curl -sS -f -o /dev/null "$base/v1/health" || grep -n ' ERROR \|panicked' "$place/log"; then
     echo "schemathesis: the server has errors in its log, or does not answer any more" >&2
     exit 1
