@@ -15,7 +15,7 @@ fn answer(visit: &Visit) -> Reply {
         "/page" => Reply::new("200 OK", "text/html", "<p>"),
         "/gone" => Reply::missing(),
         "/broken" => Reply::model("glTF but not really"),
-        "/other%20chair.glb" => Reply::new("200 OK", "binary/octet-stream", glb_with_triangle("other")),
+        "/other%20chair.glb?version=1" => Reply::new("200 OK", "binary/octet-stream", glb_with_triangle("other")),
         path => match path.strip_prefix("/to/") {
             Some(target) => Reply::redirect(target),
             None => Reply::model(glb_with_triangle("fetched")),

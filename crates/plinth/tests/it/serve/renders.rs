@@ -181,9 +181,11 @@ async fn every_failure_but_the_models_own_gives_the_credits_back(served: Served)
         assert_eq!(shown.data()["failureCode"], code.as_str());
         let entries = client.get("/purchases").await;
         let of_render = entries.data().as_array().unwrap().iter().filter(|entry| entry["renderId"] == id.as_str());
-        let credits: Vec<i64> = of_render.map(|entry| entry["credits"].as_i64().unwrap()).collect();
+        let mut credits: Vec<i64> = of_render.map(|entry| entry["credits"].as_i64().unwrap()).collect();
+        // Both may have happened within one millisecond.
+        credits.sort_unstable();
         let cost = i64::try_from(number + 1).unwrap();
-        let expected = if code.as_str() == "renderer_error" { vec![-cost] } else { vec![cost, -cost] };
+        let expected = if code.as_str() == "renderer_error" { vec![-cost] } else { vec![-cost, cost] };
         assert_eq!(credits, expected, "{}", code.as_str());
     }
 }
@@ -209,7 +211,7 @@ async fn quotes_are_told_for_every_kind() {
     for (name, value) in [("credits", 100), ("paid", 100), ("free", 28), ("total", 128)] {
         assert_eq!(account.data()[name], value, "{name}");
     }
-    let just = client.post("/quote", json!({"renders": [{"quality": "4k", "length": 8}]})).await;
+    let just = client.post("/quote", json!({"renders": [{"quality": "4k", "length": 5}]})).await;
     assert_eq!((&just.data()["creditsAvailable"], &just.data()["sufficient"]), (&json!(128), &json!(true)));
     for (body, refusal) in [
         (json!({}), (400, "renders_required")),
