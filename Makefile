@@ -29,6 +29,8 @@ serve: build ## serve the HTTP interface on this machine (ARGS="--listen 0.0.0.0
 test: setup ## run all tests
 	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --workspace; \
 	else set -x; cargo test --workspace; fi
+	@python3 -c 'import pycolmap' 2>/dev/null || \
+		echo "pycolmap is not installed (pip install pycolmap): datasets were not read by COLMAP's own reader"
 
 lint: setup ## check format, lints, layers, and licences where cargo-deny is installed
 	cargo fmt --all --check

@@ -6,12 +6,13 @@ usage() {
     cat <<'WORDS'
 usage: bench/memory.sh [MODEL.glb]      default: the sample model in fixtures/
 
-Renders with --all and prints, for each case, the most resident memory of the program, of its encoders, and of all of them
+Renders with --all (videos) or as many views as are asked for (datasets) and prints, for each case, the most resident memory of the program, of its encoders, and of all of them
 at one time (pages that processes share are counted in each). Fails when the last length of a tier takes more than LIMIT
 percent above its first: memory must not grow with length.
 
 environment:
-  CASES    tiers with lengths in seconds (default: "share:2,20 pro:2"; such as "standard:2,10 4k:2 pro:2,4")
+  CASES    tiers with lengths in seconds, or sizes of datasets with numbers of views
+           (default: "share:2,20 pro:2"; such as "standard:2,10 4k:2 pro:2,4 100x800:5,50")
   LIMIT    percent (default: 10)
   FLAGS    more flags of plinth render
   PLINTH   program to measure (default: target/debug/plinth)
@@ -52,12 +53,33 @@ resident() {
     done 2>/dev/null <"/proc/$1/status" || true
 }
 
+# Cameras on a circle around the model, as transforms.json: VIEWS SIDE.
+cameras() {
+    awk -v views="$1" -v side="$2" 'BEGIN {
+        printf "{\"camera_angle_x\": 0.69, \"w\": %d, \"h\": %d, \"frames\": [", side, side
+        for (i = 0; i < views; i++) {
+            s = sin(6.283185307179586 * i / views); c = cos(6.283185307179586 * i / views)
+            printf "%s{\"transform_matrix\": [", i ? ", " : ""
+            printf "[%.15f, 0, %.15f, %.15f], [%.15f, 0, %.15f, %.15f], ", c, s, 3.5 * s, s, -c, -3.5 * c
+            printf "[0, 1, 0, 0], [0, 0, 0, 1]]}"
+        }
+        print "]}"
+    }'
+}
+
 # Renders once: "program encoders together", in megabytes.
-measure() { # TIER SECONDS
-    local out=$work/out.mp4 list children child
+measure() { # TIER SECONDS, or SIZE VIEWS
+    local list children child
     local own=0 encoders=0 together=0 now sum
-    if [[ $1 == pro ]]; then out=$work/out.mov; fi
-    "$plinth" render "$model" -o "$out" --quality "$1" --length "$2" --all -q "${flags[@]}" >/dev/null 2>"$work/said" &
+    local asked=(-o "$work/out.mp4" --quality "$1" --length "$2" --all)
+    case $1 in
+        pro) asked[1]=$work/out.mov ;;
+        *x*)
+            cameras "$2" "${1#*x}" >"$work/cameras.json"
+            asked=(-o "$work/out.zip" --output dataset --cameras "$work/cameras.json")
+            ;;
+    esac
+    "$plinth" render "$model" "${asked[@]}" -q "${flags[@]}" >/dev/null 2>"$work/said" &
     pid=$!
     while kill -0 "$pid" 2>/dev/null; do
         resident "$pid"
@@ -86,7 +108,7 @@ measure() { # TIER SECONDS
 }
 
 grown=false
-printf '%-9s %8s %12s %13s %13s\n' tier seconds "program MB" "encoders MB" "together MB"
+printf '%-9s %8s %12s %13s %13s\n' tier length "program MB" "encoders MB" "together MB"
 for case in "${cases[@]}"; do
     tier=${case%%:*}
     first=
@@ -98,7 +120,7 @@ for case in "${cases[@]}"; do
         first=${first:-$together}
     done
     if ((together * 100 > first * (100 + limit))); then
-        echo "memory: $tier takes $together MB for ${lengths[-1]} s and $first MB for ${lengths[0]} s" >&2
+        echo "memory: $tier takes $together MB for a length of ${lengths[-1]} and $first MB for ${lengths[0]}" >&2
         grown=true
     fi
 done

@@ -19,6 +19,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from dataset_readers import check_readers
+
 Image.MAX_IMAGE_PIXELS = None
 
 
@@ -40,6 +42,11 @@ class Set:
     def json(self, name):
         return json.loads(self.read(name))
 
+    def points(self, name):
+        """Rows of a binary PLY."""
+        row = np.dtype([("xyz", "<f4", 3), ("normal", "<f4", 3), ("rgb", "u1", 3)])
+        return np.frombuffer(self.read(name).split(b"end_header\n", 1)[1], row)
+
     def picture(self, name):
         return Image.open(io.BytesIO(self.read(name)))
 
@@ -47,6 +54,10 @@ class Set:
 def check(truth, words):
     if not truth:
         sys.exit(f"check_dataset: {words}")
+
+
+# How far from its surface a pixel may lie: half a step of depth_metric, and what the flat triangles of a shape lack.
+TOLERANCE = 5.5e-4
 
 
 def most(distances):
@@ -213,11 +224,7 @@ def check_colmap(s, t, poses):
             worst = max(worst, np.abs(np.linalg.inv(w2c) @ np.diag([1, -1, -1, 1]) - c2w).max())
     check(worst < 1e-6, f"COLMAP's poses differ from transforms.json by {worst}")
     check(np.abs(text[2] - binary[2]).max() < 1e-5, "points of text and binary differ")
-    header, body = s.read("points3d.ply").split(b"end_header\n", 1)
-    names = [l.split()[2].decode() for l in header.splitlines() if l.startswith(b"property")]
-    check(names == ["x", "y", "z", "nx", "ny", "nz", "red", "green", "blue"], f"points3d.ply has {names}")
-    row = np.dtype([("xyz", "<f4", 3), ("normal", "<f4", 3), ("rgb", "u1", 3)])
-    ply = np.frombuffer(body, row)
+    ply = s.points("points3d.ply")
     check(len(ply) == len(binary[2]), "points3d.ply and points3D.bin differ in length")
     check(np.abs(np.linalg.norm(ply["normal"], axis=1) - 1).max() < 1e-3, "normals of points are no unit vectors")
     print(f"colmap: poses within {worst:.1e} of transforms.json; {len(ply)} points")
@@ -237,6 +244,13 @@ def back_project(t, pose, depth):
     return p @ pose[:3, :3].T + pose[:3, 3], (v, u)
 
 
+def near_jump(depth):
+    """Pixels with a neighbour that is much nearer or farther, or shows nothing."""
+    padded = np.pad(depth, 1, mode="edge")
+    around = [padded[y:y + depth.shape[0], x:x + depth.shape[1]] for y in range(3) for x in range(3)]
+    return np.max(around, axis=0) - np.min(around, axis=0) > 0.05
+
+
 def near_edge(inside):
     """Pixels with a neighbour of the other kind, or at the border."""
     out = np.zeros_like(inside)
@@ -252,7 +266,7 @@ def check_layers(s, t, poses, shape):
     near, far = t["depth_near"], t["depth_far"]
     worst = dict(deep=0.0, shallow=0.0)
     distances = {"metric": [], "16 bits": []}
-    angles, seen, facing, white = [], 0, 0, True
+    angles, outline, seen, facing, white = [], [], 0, 0, True
     for i, pose in enumerate(poses):
         l = layers(s, t, i)
         metric = l["depth_metric"] * 0.001
@@ -283,6 +297,7 @@ def check_layers(s, t, poses, shape):
         facing += ((view * normal).sum(axis=1) < 0.01 * np.linalg.norm(view, axis=1)).sum()
         if shape:
             distances["metric"].append(np.abs(shape(points)[0]))
+            outline.append(near_jump(metric)[inside])
             fine, _ = back_project(t, pose, np.where(inside, deep, 0))
             distance, truth = shape(fine)
             distances["16 bits"].append(np.abs(distance))
@@ -298,12 +313,18 @@ def check_layers(s, t, poses, shape):
         # Edges of a box belong to two sides: a pixel there may show the other one.
         wrong = (angles > 0.5 + 0.39).mean()
         metric, deep = (np.concatenate(distances[name]) for name in ("metric", "16 bits"))
-        check(most(metric) < 5.5e-4, f"depth_metric is off by {most(metric):.1e}")
+        outline = np.concatenate(outline)
+        check(metric[~outline].max() < TOLERANCE, f"a pixel of depth_metric is off by {metric[~outline].max():.2e}")
+        # Triangles are drawn with their corners at whole parts of a pixel (Vulkan, subPixelPrecisionBits). A pixel at an
+        # outline may so show the plane of a face as it goes on beyond its edge.
+        beyond = metric[metric > TOLERANCE]
+        rare = len(beyond) <= 1e-5 * seen + 1
+        check(rare and metric.max() < 2e-3, f"{len(beyond)} pixels at outlines are off by up to {metric.max():.1e}")
         check(most(deep) < 5e-5 + (far - near) / 65535, f"depth_16bit is off by {most(deep):.1e}")
-        check(metric.max() < 2e-3, f"a pixel of depth_metric is off by {metric.max():.1e}")
         check(wrong < 1e-3, f"{wrong:.2%} of normals are off; the worst by {angles.max():.2f} degrees")
-        words += (f"; on the surface within {most(metric):.1e} (metric) and {most(deep):.1e} (16 bits), at most "
-                  f"{metric.max():.1e}; normals within {np.percentile(angles, 99.9):.2f} degrees")
+        words += (f"; on the surface within {metric[~outline].max():.2e} (metric; at outlines {len(beyond)} pixels up to "
+                  f"{metric.max():.1e}) and {most(deep):.1e} (16 bits); normals within "
+                  f"{np.percentile(angles, 99.9):.2f} degrees")
     print(words)
 
 
@@ -361,6 +382,7 @@ def main():
     t = check_files(s, args.views, args.side)
     poses = check_cameras(s, t, even=not args.cameras)
     ply = check_colmap(s, t, poses)
+    check_readers(s, t, check)
     check(len(ply) >= args.points, f"{len(ply)} points, fewer than {args.points}")
     shape = SHAPES.get(args.shape)
     if shape:

@@ -12,7 +12,6 @@ use plinth_spec::wire::Scope;
 use crate::error::ApiError;
 use crate::patience::Courtesy;
 use crate::state::Api;
-use crate::trace::LetIn;
 
 static LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 static REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
@@ -27,26 +26,28 @@ pub(crate) async fn let_in(State(api): State<Api>, mut request: Request, next: N
     if let Some(courtesy) = request.extensions().get::<Courtesy>() {
         courtesy.extend();
     }
-    let let_in = LetIn::of(&caller);
-    let allowance = match api.service.count_request(&caller.token_id, Meter::Requests).await {
+    let allowance = match api.service.count_request(&caller, Meter::Requests).await {
         Ok(allowance) => allowance,
         Err(error) => return ApiError::from(error).into_response(),
     };
     let mut response = match allowance.check() {
         Ok(_left) => {
-            request.extensions_mut().insert(caller);
+            request.extensions_mut().insert(caller.clone());
             next.run(request).await
         }
         Err(error) => ApiError::from(error).into_response(),
     };
     say(allowance, response.headers_mut());
-    response.extensions_mut().insert(let_in);
+    // For the log.
+    response.extensions_mut().insert(caller);
     response
 }
 
+/// The token. A request with several has none: who is in between may have looked at another one.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, token) = value.split_once(' ')?;
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (value, None) = (values.next()?, values.next()) else { return None };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 

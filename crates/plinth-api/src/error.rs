@@ -33,9 +33,7 @@ impl From<ServiceError> for ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let error = self.0;
-        if error.status >= 500 {
-            tracing::error!(error.code = error.code.as_str(), error.cause = causes(&error), "a request failed");
-        }
+        error.log();
         let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = ErrorBody::with_status(error.code, status.as_u16(), error.message);
         let mut response = (status, Json(body)).into_response();
@@ -47,16 +45,6 @@ impl IntoResponse for ApiError {
         }
         response
     }
-}
-
-fn causes(error: &ServiceError) -> String {
-    let mut text = String::new();
-    let mut next = std::error::Error::source(error);
-    while let Some(cause) = next {
-        text = if text.is_empty() { cause.to_string() } else { format!("{text}: {cause}") };
-        next = cause.source();
-    }
-    text
 }
 
 /// An address that leads nowhere.

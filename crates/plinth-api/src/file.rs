@@ -48,8 +48,7 @@ pub(crate) async fn respond(api: &Api, headers: &HeaderMap, delivery: Delivery) 
     };
     set(&mut response, header::CONTENT_TYPE, &delivery.content_type);
     set(&mut response, header::ACCEPT_RANGES, "bytes");
-    // Files of users are never to be taken for pages of this address.
-    set(&mut response, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+    guard(&mut response);
     set(&mut response, header::CACHE_CONTROL, "private, no-cache");
     if let Some(etag) = &etag {
         set(&mut response, header::ETAG, etag);
@@ -58,6 +57,12 @@ pub(crate) async fn respond(api: &Api, headers: &HeaderMap, delivery: Delivery) 
         set(&mut response, header::CONTENT_DISPOSITION, disposition);
     }
     Ok(response)
+}
+
+/// Files of users are never to be taken for pages of this address.
+pub(crate) fn guard(response: &mut Response) {
+    set(response, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+    set(response, header::CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox");
 }
 
 pub(crate) fn set(response: &mut Response, name: header::HeaderName, value: &str) {

@@ -1,7 +1,7 @@
 //! Signed links to local files. They need no token: the link is the capability.
 
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt as _;
@@ -10,7 +10,7 @@ use plinth_spec::ErrorCode;
 use serde::Deserialize;
 
 use crate::error::{ApiError, Result};
-use crate::extract::Query;
+use crate::extract::{Path, Query};
 use crate::file::respond;
 use crate::state::Api;
 

@@ -1,7 +1,7 @@
 //! All addresses.
 
 use axum::extract::DefaultBodyLimit;
-use axum::routing::get;
+use axum::routing::{any, get};
 use axum::{Json, Router, middleware};
 use tower_http::catch_panic::CatchPanicLayer;
 
@@ -14,23 +14,31 @@ use crate::state::Api;
 use crate::trace::traced;
 use crate::v1;
 
-/// All addresses of the interface: `/v1`, the same under the legacy base `/api/v1`, and signed links.
-pub fn router(api: &Api) -> Router {
+/// All addresses of the interface: `/v1`, the same under the legacy base `/api/v1`, and signed links. Everything else is
+/// what stands beside it: `pages`, with their own answer to an address that leads nowhere.
+pub fn router(api: &Api, pages: Router) -> Router {
     let (guarded, _described) = v1::guarded().split_for_parts();
     let (open, _described) = v1::open().split_for_parts();
     let guarded = guarded.route_layer(middleware::from_fn_with_state(api.clone(), let_in));
     let described = Json(document());
-    let endpoints = guarded.merge(open).route("/openapi.json", get(async move || described.clone()));
+    let endpoints = guarded
+        .merge(open)
+        .route("/openapi.json", get(async move || described.clone()))
+        .fallback(not_found)
+        .method_not_allowed_fallback(method_not_allowed);
     Router::new()
         .nest("/v1", endpoints.clone())
         .nest("/api/v1", endpoints)
         .route("/_o/{*path}", get(get_file).put(put_file))
-        .fallback(not_found)
+        // The bare bases belong to no nest.
+        .route("/v1/", any(not_found))
+        .route("/api/v1/", any(not_found))
         .method_not_allowed_fallback(method_not_allowed)
+        .with_state(api.clone())
+        .merge(pages)
         // Each body has a bound of its own kind, which its reader holds.
         .layer(DefaultBodyLimit::disable())
         .layer(CatchPanicLayer::custom(panicked))
         .layer(middleware::from_fn(patient))
         .layer(middleware::from_fn(traced))
-        .with_state(api.clone())
 }

@@ -7,7 +7,7 @@ use axum::http::{HeaderName, HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::Response;
 use plinth_service::access::Caller;
-use plinth_spec::id::{AccountId, TokenId};
+use plinth_spec::id::TokenId;
 use tracing::{Instrument as _, Span};
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -17,20 +17,7 @@ const CLIENT_GONE: u16 = 499;
 /// What stands for the route of an address that leads nowhere.
 const NO_ROUTE: &str = "none";
 
-/// Who was let in, on the answer: for the log.
-#[derive(Clone, Debug)]
-pub(crate) struct LetIn {
-    account: AccountId,
-    token: TokenId,
-}
-
-impl LetIn {
-    pub(crate) fn of(caller: &Caller) -> Self {
-        Self { account: caller.account_id.clone(), token: caller.token_id.clone() }
-    }
-}
-
-/// Names a request, and tells of it when it has ended.
+/// Names a request, and tells of it when it has ended. Whoever lets a caller in puts them on the answer.
 pub(crate) async fn traced(request: Request, next: Next) -> Response {
     let id = nanoid::nanoid!(16, &nanoid::alphabet::SAFE[2..]);
     let span = tracing::info_span!("request", request.id = id);
@@ -41,11 +28,11 @@ pub(crate) async fn traced(request: Request, next: Next) -> Response {
         route: request.extensions().get::<MatchedPath>().map_or_else(|| NO_ROUTE.to_owned(), |p| p.as_str().to_owned()),
         begun: Instant::now(),
         status: CLIENT_GONE,
-        let_in: None,
+        caller: None,
     };
     let mut response = next.run(request).instrument(span).await;
     line.status = response.status().as_u16();
-    line.let_in = response.extensions_mut().remove();
+    line.caller = response.extensions_mut().remove();
     if let Ok(value) = HeaderValue::from_str(&id) {
         response.headers_mut().insert(&REQUEST_ID, value);
     }
@@ -59,7 +46,7 @@ struct Line {
     route: String,
     begun: Instant,
     status: u16,
-    let_in: Option<LetIn>,
+    caller: Option<Caller>,
 }
 
 impl Drop for Line {
@@ -71,8 +58,8 @@ impl Drop for Line {
             http.route = self.route,
             http.status = self.status,
             duration_ms = u64::try_from(taken.as_millis()).unwrap_or(u64::MAX),
-            account.id = self.let_in.as_ref().map(|caller| caller.account.as_str()),
-            token.id = self.let_in.as_ref().map(|caller| caller.token.as_str()),
+            account.id = self.caller.as_ref().map(|caller| caller.account_id.as_str()),
+            token.id = self.caller.as_ref().and_then(|caller| caller.token_id.as_ref()).map(TokenId::as_str),
             "answered"
         );
         let (method, route) = (self.method, self.route.clone());

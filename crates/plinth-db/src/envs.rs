@@ -3,7 +3,7 @@
 use plinth_spec::id::{EnvId, WorkspaceId};
 
 use crate::row::Row;
-use crate::sql::params;
+use crate::sql::{of_owner, params};
 use crate::{Conn, Result, Tx};
 
 /// An environment.
@@ -63,10 +63,12 @@ pub async fn list(conn: &mut Conn, workspace: &WorkspaceId) -> Result<Vec<Env>> 
     conn.fetch_all(sql, params![workspace]).await?.iter().map(env).collect()
 }
 
-/// How many a workspace has, and their bytes together.
+/// How many the account that owns a workspace has in all its workspaces, and their bytes together.
 pub async fn usage(conn: &mut Conn, workspace: &WorkspaceId) -> Result<(u64, u64)> {
-    let sql = "SELECT count(*) AS n, CAST(coalesce(sum(file_size), 0) AS BIGINT) AS bytes \
-               FROM envs WHERE workspace_id = $1";
+    let sql = concat!(
+        "SELECT count(*) AS n, CAST(coalesce(sum(file_size), 0) AS BIGINT) AS bytes FROM envs WHERE ",
+        of_owner!()
+    );
     let row = conn.fetch_one(sql, params![workspace]).await?;
     Ok((row.count("n")?, row.count("bytes")?))
 }

@@ -11,6 +11,8 @@ const FILES: &[(i64, &str, &str)] = &[
     (4, "assets", include_str!("../migrations/0004_assets.sql")),
     (5, "traffic", include_str!("../migrations/0005_traffic.sql")),
     (6, "frames", include_str!("../migrations/0006_frames.sql")),
+    (7, "lists", include_str!("../migrations/0007_lists.sql")),
+    (8, "browsers", include_str!("../migrations/0008_browsers.sql")),
 ];
 
 /// All versions, in order.

@@ -4,7 +4,7 @@ use plinth_spec::id::{OverlayId, WorkspaceId};
 use plinth_spec::wire::{Alignment, Layer};
 
 use crate::row::Row;
-use crate::sql::params;
+use crate::sql::{of_owner, params};
 use crate::{Conn, Result, Tx};
 
 /// An overlay image.
@@ -104,9 +104,9 @@ pub async fn list(conn: &mut Conn, workspace: &WorkspaceId, layer: Option<Layer>
     conn.fetch_all(sql, params![workspace, layer.map(Layer::as_str)]).await?.iter().map(overlay).collect()
 }
 
-/// How many a workspace has, without those everybody sees.
+/// How many the account that owns a workspace has in all its workspaces, without those everybody sees.
 pub async fn count(conn: &mut Conn, workspace: &WorkspaceId) -> Result<u64> {
-    let sql = "SELECT count(*) AS n FROM overlays WHERE workspace_id = $1 AND NOT is_system";
+    let sql = concat!("SELECT count(*) AS n FROM overlays WHERE NOT is_system AND ", of_owner!());
     conn.fetch_one(sql, params![workspace]).await?.count("n")
 }
 

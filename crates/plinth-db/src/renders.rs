@@ -3,12 +3,12 @@
 use plinth_spec::FailureCode;
 use plinth_spec::funding::Pool;
 use plinth_spec::id::{AccountId, ModelId, RenderId, WorkspaceId};
-use plinth_spec::page::{PageRequest, Start};
+use plinth_spec::page::{PageRequest, Position, Start};
 use plinth_spec::state::{HlsStatus, RenderStatus};
 
 use crate::row::Row;
 use crate::sql::params;
-use crate::{Conn, Result, Tx};
+use crate::{Conn, Result, Tx, workspaces};
 
 /// A render.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,10 +85,28 @@ macro_rules! columns {
 }
 pub(crate) use columns;
 
+// One text for each index: a plan that must serve every filter reads the whole list for each.
 macro_rules! filter {
-    () => {
-        " FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL AND ($2 IS NULL OR model_id = $2) \
+    (none) => {
+        " FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL AND $2 IS NULL AND $3 IS NULL AND $4 IS NULL "
+    };
+    (workspace) => {
+        " FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL AND $2 IS NULL \
          AND ($3 IS NULL OR status = $3) AND ($4 IS NULL OR updated_at >= $4) "
+    };
+    (model) => {
+        " FROM renders WHERE model_id = $2 AND workspace_id = $1 AND deleted_at IS NULL \
+         AND ($3 IS NULL OR status = $3) AND ($4 IS NULL OR updated_at >= $4) "
+    };
+}
+// A statement over a list, its text chosen by what the list is narrowed by.
+macro_rules! over {
+    ($filter:expr, $before:expr, $after:expr) => {
+        match $filter {
+            RenderFilter { model_id: Some(_), .. } => concat!($before, filter!(model), $after),
+            RenderFilter { status: None, updated_since: None, .. } => concat!($before, filter!(none), $after),
+            _ => concat!($before, filter!(workspace), $after),
+        }
     };
 }
 
@@ -117,7 +135,9 @@ pub async fn insert(tx: &mut Tx, render: &Render) -> Result<()> {
         r.created_at,
         r.frames_sha256.as_str(),
     ];
-    tx.execute(sql, params).await.map(drop)
+    tx.execute(sql, params).await?;
+    let sql = "UPDATE workspaces SET render_count = render_count + 1 WHERE id = $1";
+    tx.execute(sql, params![&r.workspace_id]).await.map(drop)
 }
 
 /// A render of a workspace.
@@ -180,37 +200,44 @@ pub async fn list_of_model(conn: &mut Conn, model: &ModelId) -> Result<Vec<Rende
 
 /// One page, newest first. In cursor mode there is one row more than the limit when the list goes on.
 pub async fn list(conn: &mut Conn, filter: &RenderFilter, page: &PageRequest) -> Result<Vec<Render>> {
+    let (after, limit) = match &page.start {
+        Start::Offset(0) => (None, page.limit),
+        Start::Offset(offset) => match find_position(conn, filter, offset - 1).await? {
+            None => return Ok(Vec::new()),
+            found => (found, page.limit),
+        },
+        Start::After(position) => (position.clone(), page.limit + 1),
+    };
+    let sql = over!(
+        filter,
+        concat!("SELECT ", columns!()),
+        "AND (created_at, id) < ($5, $6) ORDER BY created_at DESC, id DESC LIMIT $7"
+    );
     let f = filter;
     let status = f.status.map(RenderStatus::as_str);
-    let rows = match &page.start {
-        Start::Offset(offset) => {
-            let sql = concat!("SELECT ", columns!(), filter!(), "ORDER BY created_at DESC, id DESC LIMIT $5 OFFSET $6");
-            let limit = i64::from(page.limit);
-            let params =
-                params![&f.workspace_id, f.model_id.as_ref(), status, f.updated_since, limit, offset.cast_signed()];
-            conn.fetch_all(sql, params).await?
-        }
-        Start::After(position) => {
-            let sql = concat!(
-                "SELECT ",
-                columns!(),
-                filter!(),
-                "AND (created_at, id) < ($5, $6) ORDER BY created_at DESC, id DESC LIMIT $7"
-            );
-            let limit = i64::from(page.limit) + 1;
-            let (at, id) = position.as_ref().map_or((i64::MAX, ""), |p| (p.created_at_ms, p.id.as_str()));
-            let params = params![&f.workspace_id, f.model_id.as_ref(), status, f.updated_since, at, id, limit];
-            conn.fetch_all(sql, params).await?
-        }
-    };
-    rows.iter().map(render).collect()
+    let (at, id) = after.as_ref().map_or((i64::MAX, ""), |p| (p.created_at_ms, p.id.as_str()));
+    let params = params![&f.workspace_id, f.model_id.as_ref(), status, f.updated_since, at, id, i64::from(limit)];
+    conn.fetch_all(sql, params).await?.iter().map(render).collect()
+}
+
+/// Where the row with this number stands. Rows that are only skipped are not read: the index has what this needs.
+async fn find_position(conn: &mut Conn, filter: &RenderFilter, number: u64) -> Result<Option<Position>> {
+    let sql = over!(filter, "SELECT created_at, id", "ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET $5");
+    let f = filter;
+    let status = f.status.map(RenderStatus::as_str);
+    let params = params![&f.workspace_id, f.model_id.as_ref(), status, f.updated_since, number.cast_signed()];
+    let row = conn.fetch_optional(sql, params).await?;
+    row.map(|row| Ok(Position { created_at_ms: row.int("created_at")?, id: row.text("id")? })).transpose()
 }
 
 /// How many renders a list has on all its pages.
 pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<u64> {
     let f = filter;
+    if let RenderFilter { workspace_id, model_id: None, status: None, updated_since: None } = filter {
+        return workspaces::render_count(conn, workspace_id).await;
+    }
     let params = params![&f.workspace_id, f.model_id.as_ref(), f.status.map(RenderStatus::as_str), f.updated_since];
-    conn.fetch_one(concat!("SELECT count(*) AS n", filter!()), params).await?.count("n")
+    conn.fetch_one(over!(filter, "SELECT count(*) AS n", ""), params).await?.count("n")
 }
 
 /// How many renders are in each state before the last one: those that wait, and those that a worker holds.
@@ -253,7 +280,13 @@ pub async fn set_deleted(tx: &mut Tx, id: &RenderId, now: i64) -> Result<bool> {
     let sql = "UPDATE renders SET deleted_at = $2, updated_at = CASE WHEN updated_at < $2 THEN $2 ELSE updated_at + 1 END, \
                lease_token = NULL, lease_until = NULL, worker = NULL \
                WHERE id = $1 AND deleted_at IS NULL AND status IN ('done', 'error', 'failed')";
-    Ok(tx.execute(sql, params![id, now]).await? == 1)
+    let is_removed = tx.execute(sql, params![id, now]).await? == 1;
+    if is_removed {
+        let sql = "UPDATE workspaces SET render_count = render_count - 1 \
+                   WHERE id = (SELECT workspace_id FROM renders WHERE id = $1)";
+        tx.execute(sql, params![id]).await?;
+    }
+    Ok(is_removed)
 }
 
 pub(crate) fn render(row: &Row) -> Result<Render> {

@@ -82,3 +82,12 @@ macro_rules! params {
     ($($value:expr),* $(,)?) => { &[$($crate::sql::Param::from($value)),*] };
 }
 pub(crate) use params;
+
+/// Where a row belongs to a workspace of the account that owns the workspace `$1`.
+macro_rules! of_owner {
+    () => {
+        "workspace_id IN (SELECT theirs.id FROM workspaces theirs JOIN workspaces this \
+         ON this.owner_id = theirs.owner_id WHERE this.id = $1 AND theirs.deleted_at IS NULL)"
+    };
+}
+pub(crate) use of_owner;

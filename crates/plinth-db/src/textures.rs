@@ -3,7 +3,7 @@
 use plinth_spec::id::{TextureId, WorkspaceId};
 
 use crate::row::Row;
-use crate::sql::params;
+use crate::sql::{of_owner, params};
 use crate::{Conn, Result, Tx};
 
 /// A texture image.
@@ -76,10 +76,12 @@ pub async fn list(conn: &mut Conn, workspace: &WorkspaceId) -> Result<Vec<Textur
     conn.fetch_all(sql, params![workspace]).await?.iter().map(texture).collect()
 }
 
-/// How many a workspace has, and their bytes together.
+/// How many the account that owns a workspace has in all its workspaces, and their bytes together.
 pub async fn usage(conn: &mut Conn, workspace: &WorkspaceId) -> Result<(u64, u64)> {
-    let sql = "SELECT count(*) AS n, CAST(coalesce(sum(file_size), 0) AS BIGINT) AS bytes \
-               FROM textures WHERE workspace_id = $1";
+    let sql = concat!(
+        "SELECT count(*) AS n, CAST(coalesce(sum(file_size), 0) AS BIGINT) AS bytes FROM textures WHERE ",
+        of_owner!()
+    );
     let row = conn.fetch_one(sql, params![workspace]).await?;
     Ok((row.count("n")?, row.count("bytes")?))
 }

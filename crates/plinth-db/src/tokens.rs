@@ -21,6 +21,8 @@ pub struct NewToken {
     pub name: String,
     /// Hex SHA-256 of the secret.
     pub sha256: String,
+    /// The word that the secret begins with.
+    pub prefix: String,
     /// Last four characters of the secret.
     pub last4: String,
     /// What it may do.
@@ -40,6 +42,8 @@ pub struct Token {
     pub workspace_id: WorkspaceId,
     /// What people call it.
     pub name: String,
+    /// The word that the secret begins with; empty: not known of an old one.
+    pub prefix: String,
     /// Last four characters of the secret.
     pub last4: String,
     /// What it may do.
@@ -82,8 +86,8 @@ pub struct Bearer {
 /// Adds a key.
 pub async fn insert(tx: &mut Tx, token: &NewToken) -> Result<()> {
     let sql = "INSERT INTO tokens \
-               (id, account_id, workspace_id, name, sha256, last4, scopes, created_at, expires_at) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+               (id, account_id, workspace_id, name, sha256, prefix, last4, scopes, created_at, expires_at) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
     let t = token;
     let scopes = text_from_scopes(&t.scopes);
     let params = params![
@@ -92,6 +96,7 @@ pub async fn insert(tx: &mut Tx, token: &NewToken) -> Result<()> {
         &t.workspace_id,
         t.name.as_str(),
         t.sha256.as_str(),
+        t.prefix.as_str(),
         t.last4.as_str(),
         scopes.as_str(),
         t.created_at,
@@ -102,7 +107,7 @@ pub async fn insert(tx: &mut Tx, token: &NewToken) -> Result<()> {
 
 /// Finds a key by the hash of its secret, with its account and workspace.
 pub async fn find_bearer(conn: &mut Conn, sha256: &str) -> Result<Option<Bearer>> {
-    let sql = "SELECT t.id, t.workspace_id, t.name, t.last4, t.scopes, t.created_at, t.expires_at, t.revoked_at, \
+    let sql = "SELECT t.id, t.workspace_id, t.name, t.prefix, t.last4, t.scopes, t.created_at, t.expires_at, t.revoked_at, \
                t.last_used_at, t.account_id, a.email, a.is_admin, \
                (a.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL) AS is_suspended, \
                w.name AS where_name, w.is_personal, w.owner_id, (w.deleted_at IS NOT NULL) AS where_is_deleted, \
@@ -133,7 +138,7 @@ pub async fn find_bearer(conn: &mut Conn, sha256: &str) -> Result<Option<Bearer>
 
 /// The keys of an account, newest first.
 pub async fn list(conn: &mut Conn, account: &AccountId) -> Result<Vec<Token>> {
-    let sql = "SELECT id, workspace_id, name, last4, scopes, created_at, expires_at, revoked_at, last_used_at \
+    let sql = "SELECT id, workspace_id, name, prefix, last4, scopes, created_at, expires_at, revoked_at, last_used_at \
                FROM tokens WHERE account_id = $1 ORDER BY created_at DESC, id DESC";
     conn.fetch_all(sql, params![account]).await?.iter().map(token).collect()
 }
@@ -154,6 +159,7 @@ fn token(row: &Row) -> Result<Token> {
         id: row.parsed("id", TokenId::parse)?,
         workspace_id: row.parsed("workspace_id", WorkspaceId::parse)?,
         name: row.text("name")?,
+        prefix: row.text("prefix")?,
         last4: row.text("last4")?,
         scopes: row.parsed("scopes", scopes_from_text)?,
         created_at: row.int("created_at")?,

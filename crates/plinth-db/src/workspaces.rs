@@ -24,6 +24,15 @@ pub struct Workspace {
     pub deleted_at: Option<i64>,
 }
 
+/// A workspace from the side of a member.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// The workspace.
+    pub workspace: Workspace,
+    /// What the member may do there.
+    pub role: Role,
+}
+
 macro_rules! select {
     ($rest:literal) => {
         concat!("SELECT id, name, owner_id, is_personal, created_at, deleted_at FROM workspaces ", $rest)
@@ -61,6 +70,19 @@ pub async fn find_personal(conn: &mut Conn, owner: &AccountId) -> Result<Option<
     row.as_ref().map(workspace).transpose()
 }
 
+/// Where an account may work, its own workspace first. What is gone, or whose owner is shut out, is not listed.
+pub async fn list_of_member(conn: &mut Conn, account: &AccountId) -> Result<Vec<Membership>> {
+    let sql = "SELECT w.id, w.name, w.owner_id, w.is_personal, w.created_at, w.deleted_at, m.role \
+               FROM members m JOIN workspaces w ON w.id = m.workspace_id JOIN accounts o ON o.id = w.owner_id \
+               WHERE m.account_id = $1 AND w.deleted_at IS NULL AND o.suspended_at IS NULL \
+               ORDER BY w.is_personal DESC, w.created_at, w.id";
+    let rows = conn.fetch_all(sql, params![account]).await?;
+    let memberships = rows
+        .iter()
+        .map(|row| Ok(Membership { workspace: workspace(row)?, role: row.parsed("role", Role::from_name)? }));
+    memberships.collect()
+}
+
 /// Closes a workspace.
 pub async fn set_deleted(tx: &mut Tx, id: &WorkspaceId, now: i64) -> Result<bool> {
     let sql = "UPDATE workspaces SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL AND NOT is_personal";
@@ -85,4 +107,17 @@ pub async fn role_of(conn: &mut Conn, id: &WorkspaceId, account: &AccountId) -> 
     let sql = "SELECT role FROM members WHERE workspace_id = $1 AND account_id = $2";
     let row = conn.fetch_optional(sql, params![id, account]).await?;
     row.map(|row| row.parsed("role", Role::from_name)).transpose()
+}
+
+/// How many renders a workspace's list has. Renders are counted in where they are added and removed.
+pub async fn render_count(conn: &mut Conn, id: &WorkspaceId) -> Result<u64> {
+    let sql = "SELECT render_count FROM workspaces WHERE id = $1";
+    conn.fetch_one(sql, params![id]).await?.count("render_count")
+}
+
+/// Workspaces whose count of renders is not that of their rows: none, always. For checks.
+pub async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
+    let sql = "SELECT id FROM workspaces w WHERE render_count <> \
+               (SELECT count(*) FROM renders r WHERE r.workspace_id = w.id AND r.deleted_at IS NULL) ORDER BY id";
+    conn.fetch_all(sql, params![]).await?.iter().map(|row| row.parsed("id", WorkspaceId::parse)).collect()
 }

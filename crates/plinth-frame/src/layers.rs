@@ -16,3 +16,18 @@ pub struct Layers {
     /// Unit world-space normal of the first surface, facing the camera; zero where there is no surface.
     pub normal: Vec<[f32; 3]>,
 }
+
+impl Layers {
+    /// A view that shows nothing.
+    pub fn nothing(width: u32, height: u32) -> Self {
+        let count = width as usize * height as usize;
+        Self {
+            index: 0,
+            width,
+            height,
+            color: vec![[0; 4]; count],
+            depth: vec![0.0; count],
+            normal: vec![[0.0; 3]; count],
+        }
+    }
+}

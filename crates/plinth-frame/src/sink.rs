@@ -11,6 +11,9 @@ pub struct SinkError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 pub trait LayersSink {
     /// Takes the next view. Blocks while the receiver is behind: this is what bounds memory.
     fn layers(&mut self, layers: Layers) -> Result<(), SinkError>;
+
+    /// A view that was taken and is needed no more: the next one is written over it.
+    fn spare(&mut self) -> Option<Layers>;
 }
 
 /// Takes the frames of a shot in order, each once. A frame that equals one before it arrives again with its own index.

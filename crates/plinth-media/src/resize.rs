@@ -1,7 +1,8 @@
 //! Smaller versions of a picture.
 
-use fast_image_resize::images::{Image, ImageRef};
-use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::pixels::U8x4;
+use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 
 use crate::MediaError;
 use crate::canvas::Canvas;
@@ -21,12 +22,15 @@ impl Reducer {
     /// The picture, smaller.
     pub(crate) fn reduce(&mut self, canvas: &Canvas) -> Result<Canvas, MediaError> {
         let fault = |e: String| MediaError::Frames { problem: format!("a frame cannot be scaled: {e}") };
-        let source = ImageRef::new(canvas.width, canvas.height, &canvas.pixels, PixelType::U8x4)
+        // Typed, here and elsewhere: of the untyped call all kinds of pixels are compiled, which takes a minute.
+        let source = TypedImageRef::<U8x4>::from_buffer(canvas.width, canvas.height, &canvas.pixels)
             .map_err(|e| fault(e.to_string()))?;
-        let mut target = Image::new(self.width, self.height, PixelType::U8x4);
+        let mut smaller = Canvas::new(self.width, self.height);
+        let mut target = TypedImage::<U8x4>::from_buffer(self.width, self.height, &mut smaller.pixels)
+            .map_err(|e| fault(e.to_string()))?;
         let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Box)).use_alpha(false);
-        self.resizer.resize(&source, &mut target, &options).map_err(|e| fault(e.to_string()))?;
-        Ok(Canvas::from_pixels(self.width, self.height, target.into_vec()))
+        self.resizer.resize_typed(&source, &mut target, &options).map_err(|e| fault(e.to_string()))?;
+        Ok(smaller)
     }
 }
 

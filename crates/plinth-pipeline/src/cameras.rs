@@ -141,6 +141,25 @@ mod tests {
     }
 
     #[test]
+    fn poses_are_read_as_they_are_written() {
+        // The reader of JSON may miss the nearest number by one step: far below what any reader of the set keeps.
+        let (mut worst, mut count) = (0.0_f64, 0);
+        for i in 0..2000 {
+            let (s, c) = (f64::from(i) * 0.618_033_988_749_895).sin_cos();
+            let place = f64::from(i) * 0.037 * s;
+            let pose = [[c, 0.0, s, place], [s, 0.0, -c, 7.3 * c], [0.0, 1.0, 0.0, -place], [0.0, 0.0, 0.0, 1.0]];
+            let given = read(json!({"frames": [{"transform_matrix": pose}]})).unwrap();
+            let DatasetViews::Given { world_from_camera, .. } = given else { panic!() };
+            let rows = world_from_camera[0].transpose().to_cols_array_2d();
+            for (a, b) in rows.as_flattened().iter().zip(pose.as_flattened()) {
+                worst = worst.max((a - b).abs() / b.abs().max(f64::MIN_POSITIVE));
+                count += 1;
+            }
+        }
+        assert!(worst <= 2.0 * f64::EPSILON, "{worst:e} over {count} numbers");
+    }
+
+    #[test]
     fn what_cannot_be_rendered_is_told() {
         let mut stretched = AHEAD;
         stretched[0][0] = 2.0;

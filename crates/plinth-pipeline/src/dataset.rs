@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::failure::JobError;
 use crate::job::{DatasetOutput, Job, adapter_name, from_render, hex};
 use crate::load::{load, stop_if};
-use crate::manifest::{Manifest, ManifestFile, Timings};
+use crate::manifest::{Manifest, Moments};
 use crate::progress::{Clock, Progress, Stage};
 use crate::sink::Cancelled;
 
@@ -31,10 +31,13 @@ pub(crate) fn run(
     let (width, height) = size(&views);
     let build = |model| build_dataset(model, &job.settings, job.scene_assets(), &views);
     let ((scene, set), gpu) = load(job, width.max(height), build, cancel)?;
-    let load_secs = begin.elapsed().as_secs_f64();
+    let loaded = Instant::now();
     report(stage(Stage::Preparing, 0, 0));
     let mut renderer = Renderer::new(&gpu, &scene, Picture { width, height, format: PixelFormat::Rgba8 })?;
-    let prepare_secs = begin.elapsed().as_secs_f64() - load_secs;
+    if job.time_passes {
+        renderer.time_passes();
+    }
+    let prepared = Instant::now();
     let frames = scene.shots.len() as u32;
     report(stage(Stage::Rendering, 0, frames));
     stop_if(cancel)?;
@@ -46,7 +49,7 @@ pub(crate) fn run(
         warnings: scene.warnings.clone(),
     };
     let (target, key) = (output.path.clone(), key(job, &about, &views));
-    let (cameras, watermark, splits) = (cameras(set), job.watermark, output.splits);
+    let (cameras, watermark, splits) = (dataset_cameras(set), job.watermark, output.splits);
     let plan = DatasetPlan { target, key, cameras, watermark, splits, about };
     let writer = DatasetWriter::start(plan, cancel)?;
     let missing = writer.missing().to_vec();
@@ -58,26 +61,8 @@ pub(crate) fn run(
     let WatchedLayers { writer, report, first_view, writing, .. } = sink;
     report(stage(Stage::Finishing, frames, frames));
     let written = writer.finish()?;
-    let first = first_view.unwrap_or(rendered);
-    Ok(Manifest {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        adapter: adapter_name(&gpu),
-        render_settings: job.settings.echoed(),
-        frames,
-        frame_hash: None,
-        pass_millis: None,
-        files: vec![ManifestFile::from(written)],
-        warnings: scene.warnings,
-        timings: Timings {
-            load_secs,
-            prepare_secs,
-            first_frame_secs: (first - begin).as_secs_f64(),
-            render_secs: (rendered - first).as_secs_f64(),
-            write_secs: writing.as_secs_f64(),
-            finish_secs: rendered.elapsed().as_secs_f64(),
-            total_secs: begin.elapsed().as_secs_f64(),
-        },
-    })
+    let moments = Moments { begin, loaded, prepared, first_frame: first_view, rendered, writing };
+    Ok(Manifest::of(job, (&gpu, &renderer), scene, vec![written], &moments))
 }
 
 /// The views that settings ask for.
@@ -102,7 +87,8 @@ fn coverage(views: &DatasetViews) -> &'static str {
     }
 }
 
-fn cameras(set: ViewSet) -> DatasetCameras {
+/// The views of a scene as a dataset's files tell of them.
+pub fn dataset_cameras(set: ViewSet) -> DatasetCameras {
     let lens = set.intrinsics;
     DatasetCameras {
         width: lens.width,
@@ -158,5 +144,9 @@ impl LayersSink for WatchedLayers<'_> {
         self.done += 1;
         (self.report)(self.clock.tick(self.done));
         Ok(())
+    }
+
+    fn spare(&mut self) -> Option<Layers> {
+        self.writer.spare()
     }
 }

@@ -18,7 +18,7 @@ use sha2::{Digest, Sha256};
 use crate::dataset;
 use crate::failure::JobError;
 use crate::load::{load, stop_if};
-use crate::manifest::{Manifest, ManifestFile, Timings};
+use crate::manifest::{Manifest, Moments};
 use crate::progress::{Clock, Progress, Stage};
 use crate::sink::{Cancelled, WatchedSink};
 
@@ -85,6 +85,23 @@ pub struct Job {
 }
 
 impl Job {
+    /// Without an environment or images of one's own, unmarked, on the best adapter, with the `ffmpeg` of the search path.
+    pub fn new(model: Vec<u8>, settings: RenderSettings, outputs: Outputs) -> Self {
+        Self {
+            model,
+            settings,
+            environment: None,
+            assets: BTreeMap::new(),
+            outputs,
+            watermark: false,
+            adapter: None,
+            ffmpeg: PathBuf::from("ffmpeg"),
+            posters_early: false,
+            hash_frames: false,
+            time_passes: false,
+        }
+    }
+
     /// What its settings refer to.
     pub(crate) fn scene_assets(&self) -> SceneAssets<'_> {
         SceneAssets { environment: self.environment.clone(), images: &self.assets }
@@ -93,7 +110,6 @@ impl Job {
 
 /// Runs a job. `report` hears how far it is; setting `cancel` ends it. Files appear only when all are complete.
 /// Errors: everything that can go wrong, see [`JobError`].
-#[expect(clippy::too_many_lines, reason = "the stages of a job in their order")]
 pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> Result<Manifest, JobError> {
     if let Some(output) = &job.outputs.dataset {
         return dataset::run(job, output, report, cancel);
@@ -109,7 +125,7 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let build = |model| build_scene(model, &job.settings, job.scene_assets());
     let (mut scene, gpu) = load(job, width.max(height), build, cancel)?;
     let poster_frame = poster_frame(&mut scene, job);
-    let load_secs = begin.elapsed().as_secs_f64();
+    let loaded = Instant::now();
     report(stage(Stage::Preparing));
     let transparent = job.settings.video().quality.has_alpha() && job.outputs.video.is_some();
     let format = if transparent { PixelFormat::Rgba16 } else { PixelFormat::Rgba8 };
@@ -117,7 +133,7 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     if job.time_passes {
         renderer.time_passes();
     }
-    let prepare_secs = begin.elapsed().as_secs_f64() - load_secs;
+    let prepared = Instant::now();
     let frames = scene.shots.len() as u32;
     report(Progress { stage: Stage::Rendering, frame: 0, frames, left: None });
     stop_if(cancel)?;
@@ -136,30 +152,9 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let WatchedSink { writer, hash, report, first_frame, writing, .. } = sink;
     report(Progress { stage: Stage::Finishing, frame: frames, frames, left: None });
     let written = writer.finish()?;
-    let pass_millis = renderer.pass_times().map(|times| {
-        let frames = f64::from(times.frames.max(1));
-        times.millis.into_iter().map(|(pass, millis)| (pass.to_owned(), millis / frames)).collect()
-    });
-    let first = first_frame.unwrap_or(rendered);
-    Ok(Manifest {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        adapter: adapter_name(&gpu),
-        render_settings: job.settings.echoed(),
-        frames,
-        frame_hash: hash.map(hex),
-        pass_millis,
-        files: written.files.into_iter().map(ManifestFile::from).collect(),
-        warnings: scene.warnings,
-        timings: Timings {
-            load_secs,
-            prepare_secs,
-            first_frame_secs: (first - begin).as_secs_f64(),
-            render_secs: (rendered - first).as_secs_f64(),
-            write_secs: writing.as_secs_f64(),
-            finish_secs: rendered.elapsed().as_secs_f64(),
-            total_secs: begin.elapsed().as_secs_f64(),
-        },
-    })
+    let moments = Moments { begin, loaded, prepared, first_frame, rendered, writing };
+    let manifest = Manifest::of(job, (&gpu, &renderer), scene, written.files, &moments);
+    Ok(Manifest { frame_hash: hash.map(hex), ..manifest })
 }
 
 /// A digest as hexadecimal digits.

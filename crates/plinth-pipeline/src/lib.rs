@@ -15,6 +15,7 @@ mod progress;
 mod sink;
 
 pub use cameras::{CamerasError, read_cameras};
+pub use dataset::dataset_cameras;
 pub use environment::{EnvironmentError, EnvironmentFiles};
 pub use failure::{JobError, failure_code, failure_message};
 pub use job::{DatasetOutput, Job, Outputs, run};

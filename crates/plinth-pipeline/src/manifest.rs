@@ -1,9 +1,14 @@
 //! What a job made.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use plinth_media::WrittenFile;
+use plinth_render::{Gpu, Renderer};
+use plinth_scene::Scene;
 use serde::{Deserialize, Serialize};
+
+use crate::job::{Job, adapter_name};
 
 /// What a job made, for machines.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -29,6 +34,33 @@ pub struct Manifest {
     pub warnings: Vec<String>,
     /// Where the time went.
     pub timings: Timings,
+}
+
+impl Manifest {
+    /// Of a job whose files are complete.
+    pub(crate) fn of(
+        job: &Job,
+        (gpu, renderer): (&Gpu, &Renderer<'_>),
+        scene: Scene,
+        files: Vec<WrittenFile>,
+        moments: &Moments,
+    ) -> Self {
+        let pass_millis = renderer.pass_times().map(|times| {
+            let frames = f64::from(times.frames.max(1));
+            times.millis.into_iter().map(|(pass, millis)| (pass.to_owned(), millis / frames)).collect()
+        });
+        Self {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            adapter: adapter_name(gpu),
+            render_settings: job.settings.echoed(),
+            frames: scene.shots.len() as u32,
+            frame_hash: None,
+            pass_millis,
+            files: files.into_iter().map(ManifestFile::from).collect(),
+            warnings: scene.warnings,
+            timings: moments.timings(),
+        }
+    }
 }
 
 /// One file.
@@ -76,4 +108,33 @@ pub struct Timings {
     pub finish_secs: f64,
     /// All together.
     pub total_secs: f64,
+}
+
+/// When the stages of a job ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moments {
+    pub(crate) begin: Instant,
+    pub(crate) loaded: Instant,
+    pub(crate) prepared: Instant,
+    /// `None` where no frame had to be drawn.
+    pub(crate) first_frame: Option<Instant>,
+    pub(crate) rendered: Instant,
+    /// Time spent in the writer until then.
+    pub(crate) writing: Duration,
+}
+
+impl Moments {
+    /// Seconds until now.
+    fn timings(&self) -> Timings {
+        let first = self.first_frame.unwrap_or(self.rendered);
+        Timings {
+            load_secs: (self.loaded - self.begin).as_secs_f64(),
+            prepare_secs: (self.prepared - self.loaded).as_secs_f64(),
+            first_frame_secs: (first - self.begin).as_secs_f64(),
+            render_secs: (self.rendered - first).as_secs_f64(),
+            write_secs: self.writing.as_secs_f64(),
+            finish_secs: self.rendered.elapsed().as_secs_f64(),
+            total_secs: self.begin.elapsed().as_secs_f64(),
+        }
+    }
 }

@@ -55,15 +55,20 @@ impl<'a> Delivery<'a> {
 
 /// Premultiplied to straight alpha, in bytes.
 pub(crate) fn straight_bytes(mut pixels: Vec<u8>) -> Vec<u8> {
-    for p in pixels.chunks_exact_mut(4) {
-        let a = u32::from(p[3]);
-        if a > 0 && a < 255 {
-            for c in &mut p[..3] {
-                *c = ((u32::from(*c) * 255 + a / 2) / a).min(255) as u8;
-            }
-        }
+    for pixel in pixels.as_chunks_mut().0 {
+        *pixel = straight(*pixel);
     }
     pixels
+}
+
+/// One pixel of the same.
+pub(crate) fn straight([r, g, b, a]: [u8; 4]) -> [u8; 4] {
+    if a == 0 || a == 255 {
+        return [r, g, b, a];
+    }
+    let alpha = u32::from(a);
+    let [r, g, b] = [r, g, b].map(|c| ((u32::from(c) * 255 + alpha / 2) / alpha).min(255) as u8);
+    [r, g, b, a]
 }
 
 /// Premultiplied half floats to 16-bit words, with straight alpha if asked for.

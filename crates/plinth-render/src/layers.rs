@@ -4,10 +4,9 @@ use plinth_frame::{Layers, LayersSink, PixelFormat, Region};
 use plinth_scene::{Background, Scene};
 
 use crate::RenderError;
-use crate::delivery::straight_bytes;
+use crate::delivery::straight;
 use crate::pass::geometry::GeometryTargets;
-use crate::readback::Readback;
-use crate::recorder::Recorder;
+use crate::readback::{PlaneView, Readback};
 use crate::renderer::Renderer;
 
 impl Renderer<'_> {
@@ -31,56 +30,63 @@ impl Renderer<'_> {
         let mut clip_time = None;
         let mut first = true;
         for shot in wanted.iter().filter_map(|index| scene.shots.get(*index as usize)) {
-            if ring.is_full()
-                && let Some((index, read)) = ring.take(self.gpu)?
-            {
-                self.deliver_layers(index, read, sink)?;
+            if ring.is_full() {
+                self.deliver_layers(&mut ring, sink)?;
             }
             let pose_changed = first || clip_time != shot.clip_time;
             clip_time = shot.clip_time;
-            let mut recorder = Recorder::new(self.gpu, None);
-            self.encode(&mut recorder, scene, shot, first, pose_changed)?;
-            self.encode_geometry(&mut recorder, &targets)?;
-            ring.submit(self.gpu, recorder.finish(), &[&self.view.targets.finished, &targets.surface], shot.index);
+            let finished = self.view.targets.finished.clone();
+            self.submit(&mut ring, shot.index, &[&finished, &targets.surface], |renderer, recorder| {
+                renderer.encode(recorder, scene, shot, first, pose_changed)?;
+                renderer.encode_geometry(recorder, &targets)
+            })?;
             first = false;
-            self.gpu.check()?;
         }
-        while let Some((index, read)) = ring.take(self.gpu)? {
-            self.deliver_layers(index, read, sink)?;
-        }
+        while self.deliver_layers(&mut ring, sink)? {}
         Ok(())
     }
 
-    fn deliver_layers(&self, index: u32, mut read: Vec<Vec<u8>>, sink: &mut dyn LayersSink) -> Result<(), RenderError> {
-        let (width, height) = (self.picture.width, self.picture.height);
-        let count = width as usize * height as usize;
-        let mut layers = Layers {
-            index,
-            width,
-            height,
-            color: vec![[0; 4]; count],
-            depth: vec![0.0; count],
-            normal: vec![[0.0; 3]; count],
+    /// Hands over the oldest view that is on its way. Whether there was one.
+    fn deliver_layers(&self, ring: &mut Readback, sink: &mut dyn LayersSink) -> Result<bool, RenderError> {
+        let spare = sink.spare();
+        let Some(layers) = ring.take(self.gpu, |index, planes| self.layers(index, planes, spare))? else {
+            return Ok(false);
         };
-        let color = straight_bytes(std::mem::take(&mut read[0]));
-        place(&mut layers.color, width, self.view.look.region, color.as_chunks::<4>().0, |pixel| *pixel);
-        let surfaces = read[1].as_chunks::<16>().0;
-        let surface = |bytes: &[u8; 16]| -> [f32; 4] { bytemuck::pod_read_unaligned(bytes) };
-        place(&mut layers.depth, width, self.view.look.model_region, surfaces, |bytes| surface(bytes)[3]);
-        place(&mut layers.normal, width, self.view.look.model_region, surfaces, |bytes| {
-            let [x, y, z, _] = surface(bytes);
-            [x, y, z]
-        });
-        sink.layers(layers).map_err(|source| RenderError::Sink { source })
+        sink.layers(layers).map_err(|source| RenderError::Sink { source })?;
+        Ok(true)
+    }
+
+    /// The layers of a view, in the memory of `spare`. What is outside of the drawn parts is nothing in all of them.
+    fn layers(&self, index: u32, planes: &[PlaneView<'_>], spare: Option<Layers>) -> Layers {
+        let (width, height) = (self.picture.width, self.picture.height);
+        let mut layers = spare.unwrap_or_else(|| Layers::nothing(width, height));
+        layers.index = index;
+        let look = &self.view.look;
+        if let [color, surface] = planes {
+            for (to, from) in rows_of(&mut layers.color, width, look.region).zip(color.rows()) {
+                for (to, pixel) in to.iter_mut().zip(from.as_chunks().0) {
+                    *to = straight(*pixel);
+                }
+            }
+            let depth = rows_of(&mut layers.depth, width, look.model_region);
+            let normal = rows_of(&mut layers.normal, width, look.model_region);
+            for ((depth, normal), from) in depth.zip(normal).zip(surface.rows()) {
+                for ((depth, normal), bytes) in depth.iter_mut().zip(normal).zip(from.as_chunks::<16>().0) {
+                    let [x, y, z, distance]: [f32; 4] = bytemuck::pod_read_unaligned(bytes);
+                    (*depth, *normal) = (distance, [x, y, z]);
+                }
+            }
+        }
+        layers
     }
 }
 
-/// Reads the rows of a part into a whole picture.
-fn place<T, S>(whole: &mut [T], width: u32, part: Region, values: &[S], read: impl Fn(&S) -> T) {
-    for (y, row) in (part.y..).zip(values.chunks_exact(part.width as usize)) {
-        let start = (y * width + part.x) as usize;
-        for (to, from) in whole[start..start + row.len()].iter_mut().zip(row) {
-            *to = read(from);
-        }
-    }
+/// The rows of a part of a picture.
+fn rows_of<T>(whole: &mut [T], width: u32, part: Region) -> impl Iterator<Item = &mut [T]> {
+    let (left, right) = (part.x as usize, (part.x + part.width) as usize);
+    whole
+        .chunks_exact_mut(width as usize)
+        .skip(part.y as usize)
+        .take(part.height as usize)
+        .map(move |row| &mut row[left..right])
 }

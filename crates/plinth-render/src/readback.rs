@@ -8,9 +8,6 @@ use plinth_frame::Region;
 use crate::RenderError;
 use crate::gpu::Gpu;
 
-/// A picture that came back: its index and the tightly packed rows of each plane.
-pub(crate) type Picture = (u32, Vec<Vec<u8>>);
-
 /// Pictures on their way back, each of one or more planes.
 pub(crate) struct Readback {
     free: Vec<wgpu::Buffer>,
@@ -29,6 +26,36 @@ struct Plane {
 impl Plane {
     fn padded_bytes(&self) -> u64 {
         u64::from(self.padded_row_bytes) * u64::from(self.region.height)
+    }
+
+    fn view<'a>(&self, buffer: &'a [u8]) -> PlaneView<'a> {
+        let start = self.offset as usize;
+        PlaneView {
+            padded: &buffer[start..start + self.padded_bytes() as usize],
+            row_bytes: self.row_bytes as usize,
+            padded_row_bytes: self.padded_row_bytes as usize,
+        }
+    }
+}
+
+/// One plane of a picture that came back, as long as its memory can be read.
+pub(crate) struct PlaneView<'a> {
+    padded: &'a [u8],
+    row_bytes: usize,
+    padded_row_bytes: usize,
+}
+
+impl PlaneView<'_> {
+    /// Its rows, the topmost first.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &[u8]> {
+        self.padded.chunks_exact(self.padded_row_bytes).map(|row| &row[..self.row_bytes])
+    }
+
+    /// All rows, one right after the other.
+    pub(crate) fn packed(&self) -> Vec<u8> {
+        let mut pixels = Vec::with_capacity(self.padded.len() / self.padded_row_bytes * self.row_bytes);
+        self.rows().for_each(|row| pixels.extend_from_slice(row));
+        pixels
     }
 }
 
@@ -106,8 +133,12 @@ impl Readback {
         Some(submission)
     }
 
-    /// Waits for the oldest picture. `None` when none is on its way.
-    pub(crate) fn take(&mut self, gpu: &Gpu) -> Result<Option<Picture>, RenderError> {
+    /// Waits for the oldest picture and lets `read` have its index and planes. `None` when none is on its way.
+    pub(crate) fn take<T>(
+        &mut self,
+        gpu: &Gpu,
+        read: impl FnOnce(u32, &[PlaneView<'_>]) -> T,
+    ) -> Result<Option<T>, RenderError> {
         let Some(oldest) = self.pending.pop_front() else { return Ok(None) };
         gpu.wait_for(oldest.submission)?;
         let lost = || RenderError::DeviceLost { words: "a finished picture could not be read".to_owned() };
@@ -115,21 +146,13 @@ impl Readback {
             Ok(Ok(())) => {}
             _ => return Err(gpu.check().err().unwrap_or_else(lost)),
         }
-        let mut planes = Vec::with_capacity(self.planes.len());
-        {
+        let taken = {
             let view = oldest.buffer.get_mapped_range(..).map_err(|_refused| lost())?;
-            for plane in &self.planes {
-                let mut pixels = Vec::with_capacity(plane.row_bytes as usize * plane.region.height as usize);
-                let start = plane.offset as usize;
-                let padded = &view[start..start + plane.padded_bytes() as usize];
-                for row in padded.chunks_exact(plane.padded_row_bytes as usize) {
-                    pixels.extend_from_slice(&row[..plane.row_bytes as usize]);
-                }
-                planes.push(pixels);
-            }
-        }
+            let planes: Vec<_> = self.planes.iter().map(|plane| plane.view(&view)).collect();
+            read(oldest.index, &planes)
+        };
         oldest.buffer.unmap();
         self.free.push(oldest.buffer);
-        Ok(Some((oldest.index, planes)))
+        Ok(Some(taken))
     }
 }

@@ -23,7 +23,7 @@ use crate::pass::scenery::Scenery;
 use crate::pass::shadow_map::ShadowMap;
 use crate::pass::visibility::{batch_layout, joined};
 use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
-use crate::readback::Readback;
+use crate::readback::{PlaneView, Readback};
 use crate::recorder::{PassTimes, Profile, Recorder};
 use crate::region::widened;
 use crate::targets::{TargetLook, texture};
@@ -209,25 +209,40 @@ impl<'g> Renderer<'g> {
                 continue;
             }
             if ring.is_full()
-                && let Some((index, planes)) = ring.take(self.gpu)?
+                && let Some(frame) = ring.take(self.gpu, |index, planes| self.frame(index, planes))?
             {
-                delivery.deliver(self.frame(index, planes), sink)?;
+                delivery.deliver(frame, sink)?;
             }
             let pose_changed = i == 0 || clip_time != shot.clip_time;
             clip_time = shot.clip_time;
-            let profile = self.profile.take();
-            let mut recorder = Recorder::new(self.gpu, profile.as_ref());
-            self.encode(&mut recorder, scene, shot, i == 0, pose_changed)?;
-            let submission = ring.submit(self.gpu, recorder.finish(), &[&self.view.targets.finished], i as u32);
-            self.gpu.check()?;
-            if let (Some(profile), Some(submission)) = (&profile, submission) {
-                profile.read(self.gpu, submission)?;
-            }
-            self.profile = profile;
+            let finished = self.view.targets.finished.clone();
+            self.submit(&mut ring, i as u32, &[&finished], |renderer, recorder| {
+                renderer.encode(recorder, scene, shot, i == 0, pose_changed)
+            })?;
         }
-        while let Some((index, planes)) = ring.take(self.gpu)? {
-            delivery.deliver(self.frame(index, planes), sink)?;
+        while let Some(frame) = ring.take(self.gpu, |index, planes| self.frame(index, planes))? {
+            delivery.deliver(frame, sink)?;
         }
+        Ok(())
+    }
+
+    /// Draws what `record` records. Then the textures are on their way back, as the picture `index`.
+    pub(crate) fn submit(
+        &mut self,
+        ring: &mut Readback,
+        index: u32,
+        textures: &[&wgpu::Texture],
+        record: impl FnOnce(&mut Self, &mut Recorder<'_>) -> Result<(), RenderError>,
+    ) -> Result<(), RenderError> {
+        let profile = self.profile.take();
+        let mut recorder = Recorder::new(self.gpu, profile.as_ref());
+        record(self, &mut recorder)?;
+        let submission = ring.submit(self.gpu, recorder.finish(), textures, index);
+        self.gpu.check()?;
+        if let (Some(profile), Some(submission)) = (&profile, submission) {
+            profile.read(self.gpu, submission)?;
+        }
+        self.profile = profile;
         Ok(())
     }
 
@@ -344,8 +359,8 @@ impl<'g> Renderer<'g> {
         (origin + (min - origin) * factor, origin + (max - origin) * factor)
     }
 
-    fn frame(&self, index: u32, mut planes: Vec<Vec<u8>>) -> Frame {
-        let pixels = planes.pop().unwrap_or_default();
+    fn frame(&self, index: u32, planes: &[PlaneView<'_>]) -> Frame {
+        let pixels = planes.first().map(PlaneView::packed).unwrap_or_default();
         let transparent = self.backdrop == Backdrop::Transparent;
         let pixels = match self.picture.format {
             PixelFormat::Rgba8 if transparent => straight_bytes(pixels),

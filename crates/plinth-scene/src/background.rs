@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use fast_image_resize::images::Image as Pixels;
-use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::pixels::U8x4;
+use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use glam::{DVec2, Vec3};
 use plinth_model::Image;
 use plinth_spec::settings::{Align, Background as Settings, Gradient, RenderSettings};
@@ -59,18 +60,18 @@ fn placed(image: &Image, align: Align, width: u32, height: u32) -> Result<Image,
         Align::Right => from_width - seen_width,
     };
     let top = (from_height - seen_height) * 0.5;
-    let source = Pixels::from_vec_u8(image.width, image.height, image.pixels.clone(), PixelType::U8x4);
-    let mut target = Pixels::new(width, height, PixelType::U8x4);
+    let source =
+        TypedImageRef::<U8x4>::from_buffer(image.width, image.height, &image.pixels).map_err(|e| e.to_string())?;
+    let mut pixels = vec![0; width as usize * height as usize * 4];
+    let mut target = TypedImage::<U8x4>::from_buffer(width, height, &mut pixels).map_err(|e| e.to_string())?;
     let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::CatmullRom)).crop(
         left,
         top,
         seen_width,
         seen_height,
     );
-    Resizer::new()
-        .resize(&source.map_err(|e| e.to_string())?, &mut target, &options)
-        .map_err(|e| format!("it cannot be scaled: {e}"))?;
-    Ok(opaque(width, height, target.into_vec()))
+    Resizer::new().resize_typed(&source, &mut target, &options).map_err(|e| format!("it cannot be scaled: {e}"))?;
+    Ok(opaque(width, height, pixels))
 }
 
 /// Puts a picture with holes over what is behind it.

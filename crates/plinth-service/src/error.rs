@@ -50,6 +50,15 @@ impl ServiceError {
         Self::new(ErrorCode::Internal, "something went wrong here; please try again").with_cause(cause)
     }
 
+    /// Tells the log of what went wrong in the house. Refusals are the callers' affair.
+    pub fn log(&self) {
+        if self.status >= 500 {
+            let causes = std::iter::successors(std::error::Error::source(self), |cause| cause.source());
+            let causes: Vec<String> = causes.map(ToString::to_string).collect();
+            tracing::error!(error.code = self.code.as_str(), error.cause = causes.join(": "), "a request failed");
+        }
+    }
+
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::BadRequest, message)
     }

@@ -1,20 +1,24 @@
-//! How often a token may call.
+//! How often somebody may call, or try a password.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plinth_db::Db;
 use plinth_db::rate_windows::{self, Window};
-use plinth_spec::ErrorCode;
-use plinth_spec::id::TokenId;
+use plinth_spec::{ErrorCode, limits};
 
+use crate::access::Caller;
 use crate::error::{Result, ServiceError};
+use crate::hash::sha256_hex;
 use crate::service::Service;
+
+/// Attempts with passwords are counted over this time.
+const PASSWORDS_MS: i64 = 600_000;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meter {
-    /// Every request of a token.
+    /// Every request of a key, or of an account's browsers.
     Requests,
     /// Its ingests, on top of that.
     Ingests,
@@ -48,18 +52,35 @@ impl Allowance {
 }
 
 impl Service {
-    /// Counts a request of a token, in windows that begin with the first request: on all machines together where they
-    /// share a database, else in this process, which is the only one.
-    pub async fn count_request(&self, token: &TokenId, meter: Meter) -> Result<Allowance> {
+    /// Counts a request of a key, or of an account's browsers together.
+    pub async fn count_request(&self, caller: &Caller, meter: Meter) -> Result<Allowance> {
         let (name, limit, window_ms) = match meter {
             Meter::Requests => ("requests", self.options.requests_per_minute, 60_000),
             Meter::Ingests => ("ingests", self.options.ingests_per_10_minutes, 600_000),
         };
-        let key = format!("{name}:{token}");
+        let token = caller.token_id.as_ref();
+        let key = token.map_or_else(|| format!("{name}:of:{}", caller.account_id), |token| format!("{name}:{token}"));
+        self.count(key, limit, window_ms).await
+    }
+
+    /// Counts an attempt with a password: for one address, and for all together.
+    pub(crate) async fn count_password(&self, email: &str) -> Result<Allowance> {
+        let key = format!("password:{}", sha256_hex(email));
+        let own = self.count(key, limits::PASSWORDS_PER_ADDRESS, PASSWORDS_MS).await?;
+        // What is refused already uses up nothing of what others may try.
+        if own.is_exceeded {
+            return Ok(own);
+        }
+        self.count("passwords".to_owned(), limits::PASSWORDS_IN_ALL, PASSWORDS_MS).await
+    }
+
+    /// Counts in windows that begin with the first request: on all machines together where they share a database, else in
+    /// this process, which is the only one.
+    async fn count(&self, key: String, limit: u32, window_ms: i64) -> Result<Allowance> {
         let (window, now) = match &self.windows {
             Windows::Memory(windows) => {
                 let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
-                (count(&mut lock(windows), key, window_ms, now), now)
+                (count_in(&mut lock(windows), key, window_ms, now), now)
             }
             Windows::Database => self.count_in_database(key, window_ms).await?,
         };
@@ -113,7 +134,7 @@ fn lock(windows: &Mutex<HashMap<String, Window>>) -> MutexGuard<'_, HashMap<Stri
 }
 
 /// Counts a request: in the current window, or in a new one when that has ended.
-fn count(windows: &mut HashMap<String, Window>, key: String, length_ms: i64, now: i64) -> Window {
+fn count_in(windows: &mut HashMap<String, Window>, key: String, length_ms: i64, now: i64) -> Window {
     let fresh = Window { requests: 0, ends_at: now + length_ms };
     let window = windows.entry(key).or_insert(fresh);
     if window.ends_at <= now {

@@ -13,6 +13,9 @@ use crate::clock::Clock;
 use crate::fetch::FetchOptions;
 use crate::rate_limit::Windows;
 
+/// Passwords that are checked at a time.
+const PASSWORDS_AT_ONCE: usize = 2;
+
 /// How an installation is set.
 #[derive(Clone, Debug)]
 pub struct ServiceOptions {
@@ -32,15 +35,23 @@ pub struct ServiceOptions {
     pub lease_secs: u32,
     /// Models that are checked at a time; each may take as much memory as it is large.
     pub checks_at_once: usize,
-    /// The program that checks models, in a process of its own: its `check-file FILE [GLB]` prints a
-    /// [`FileReport`](crate::models::FileReport) as JSON. None: this process checks them.
-    pub checker: Option<PathBuf>,
+    /// Who checks models in a process of its own. None: this process checks them.
+    pub checker: Option<Checker>,
     /// Where files lie while they arrive.
     pub incoming: PathBuf,
     /// How URLs are fetched.
     pub fetch: FetchOptions,
     /// Where the time comes from.
     pub clock: Clock,
+}
+
+/// A program that checks models.
+#[derive(Clone, Debug)]
+pub struct Checker {
+    /// Its `check-file --memory-bytes BYTES FILE [GLB]` prints a [`FileReport`](crate::models::FileReport) as JSON.
+    pub program: PathBuf,
+    /// Memory that a check may take. A model that needs more is refused.
+    pub memory_bytes: u64,
 }
 
 impl Default for ServiceOptions {
@@ -69,6 +80,7 @@ pub struct Service {
     pub(crate) store: Store,
     pub(crate) options: Arc<ServiceOptions>,
     pub(crate) checks: Arc<Semaphore>,
+    pub(crate) passwords: Arc<Semaphore>,
     pub(crate) placed: Arc<Notify>,
     pub(crate) windows: Windows,
 }
@@ -77,8 +89,9 @@ impl Service {
     /// A service on an open database and store.
     pub fn new(db: Db, store: Store, options: ServiceOptions) -> Self {
         let checks = Arc::new(Semaphore::new(options.checks_at_once.max(1)));
+        let passwords = Arc::new(Semaphore::new(PASSWORDS_AT_ONCE));
         let windows = Windows::of(&db);
-        Self { db, store, options: Arc::new(options), checks, placed: Arc::new(Notify::new()), windows }
+        Self { db, store, options: Arc::new(options), checks, passwords, placed: Arc::new(Notify::new()), windows }
     }
 
     /// Its database, for the commands of an operator.

@@ -1,8 +1,11 @@
 //! Clearing away what nobody needs any more.
 
+use std::time::{Duration, SystemTime};
+
 use plinth_db::{garbage, rate_windows, sessions, staged};
 use plinth_spec::limits;
 
+use crate::access::IDLE_MS;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
@@ -10,6 +13,9 @@ use crate::service::Service;
 const AT_ONCE: u32 = 100;
 /// Staged uploads are known for this long after their link may have been used for the last time.
 const STAGED_MS: i64 = (limits::EXPIRES_MAX_SECS + limits::STAGING_LIFETIME_SECS) * 1000;
+
+/// An object that nobody has written to for this long is not being put any more.
+const UNFINISHED_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
 
 /// What was cleared away.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,10 +45,18 @@ impl Service {
             Box::pin(async move {
                 let uploads = staged::delete_before(tx, now - STAGED_MS, AT_ONCE).await?.len() as u64;
                 let windows = rate_windows::delete_ended(tx, now).await?;
-                Ok::<_, ServiceError>(uploads + windows + sessions::delete_expired(tx, now).await?)
+                Ok::<_, ServiceError>(uploads + windows + sessions::delete_expired(tx, now, now - IDLE_MS).await?)
             })
         });
         swept.rows = rows.await?;
         Ok(swept)
+    }
+
+    /// Removes what killed processes left of objects that they were storing. Returns how many files that were. Reads the
+    /// names of all local files, so it is not for every sweep.
+    pub async fn sweep_unfinished(&self) -> Result<u64> {
+        let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
+        let since = Duration::from_millis(u64::try_from(now - UNFINISHED_MS).unwrap_or_default());
+        Ok(self.store.remove_unfinished(SystemTime::UNIX_EPOCH + since).await?)
     }
 }

@@ -9,19 +9,23 @@ use crate::sweep::Swept;
 
 /// Time between two looks for what nobody needs any more.
 const SWEEP_EVERY: Duration = Duration::from_mins(5);
+/// Time between two looks for what killed processes left in the store.
+const SWEEP_UNFINISHED_EVERY: Duration = Duration::from_hours(24);
 
 impl Service {
-    /// Reaps lost leases and sweeps, for ever. It may be dropped at any moment.
+    /// Reaps lost leases and sweeps, at once and then again and again, for ever. It may be dropped at any moment.
     pub async fn upkeep(&self) {
         let mut reap = interval(Duration::from_secs(u64::from(self.options.lease_secs)) / 4);
-        let mut sweep = interval_at(Instant::now() + SWEEP_EVERY / 10, SWEEP_EVERY);
-        for timer in [&mut reap, &mut sweep] {
+        let mut sweep = interval(SWEEP_EVERY);
+        let mut sweep_unfinished = interval_at(Instant::now() + SWEEP_EVERY, SWEEP_UNFINISHED_EVERY);
+        for timer in [&mut reap, &mut sweep, &mut sweep_unfinished] {
             timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
         }
         loop {
             tokio::select! {
                 _at = reap.tick() => self.reap_lost().await,
                 _at = sweep.tick() => self.sweep_all().await,
+                _at = sweep_unfinished.tick() => self.sweep_all_unfinished().await,
             }
         }
     }
@@ -41,6 +45,14 @@ impl Service {
                 Ok(swept) => tracing::info!(objects = swept.objects, rows = swept.rows, "swept"),
                 Err(error) => return tracing::error!(error = %causes(&error), "could not sweep"),
             }
+        }
+    }
+
+    async fn sweep_all_unfinished(&self) {
+        match self.sweep_unfinished().await {
+            Ok(0) => {}
+            Ok(files) => tracing::info!(files, "swept what was left of objects that were never stored"),
+            Err(error) => tracing::error!(error = %causes(&error), "the store could not be swept"),
         }
     }
 }

@@ -52,6 +52,8 @@ pub const JSON_BODY_BYTES: usize = 16 << 20;
 pub const REQUESTS_PER_MINUTE: u32 = 300;
 /// Ingest requests per token and ten minutes.
 pub const INGESTS_PER_10_MINUTES: u32 = 20;
+/// A server that is ingested from accepts a connection, and says whether there is something, within this time, in seconds.
+pub const INGEST_ANSWER_SECS: u64 = 20;
 /// An ingest ends after this long without progress, in seconds.
 pub const INGEST_STALL_SECS: u64 = 45;
 /// An ingest ends after this long, in seconds.
@@ -60,6 +62,12 @@ pub const INGEST_TOTAL_SECS: u64 = 10 * 60;
 pub const INGEST_REDIRECTS: usize = 5;
 /// Free system previews per account in 24 hours.
 pub const FREE_UPLOADS_PER_DAY: u32 = 100;
+/// Passwords that may be tried for one address in ten minutes.
+pub const PASSWORDS_PER_ADDRESS: u32 = 10;
+/// Passwords that may be tried in all in ten minutes.
+pub const PASSWORDS_IN_ALL: u32 = 600;
+/// Most characters of an API key's name.
+pub const KEY_NAME_CHARS: usize = 100;
 /// Credits of a new account.
 pub const SIGNUP_BONUS: u64 = 100;
 
@@ -86,6 +94,12 @@ pub const EXPIRES_DEFAULT_SECS: i64 = 3600;
 pub const EXPIRES_MIN_SECS: i64 = 60;
 /// Longest lifetime of a signed URL, in seconds.
 pub const EXPIRES_MAX_SECS: i64 = 604_800;
+/// A sign-in link works for this long when nobody says otherwise, in seconds.
+pub const SIGN_IN_LINK_SECS: i64 = 24 * 3600;
+/// A browser is signed out after this long, in seconds.
+pub const SESSION_SECS: i64 = 14 * 24 * 3600;
+/// A browser that asks for nothing for this long is signed out, in seconds.
+pub const SESSION_IDLE_SECS: i64 = 3 * 24 * 3600;
 /// A staged file that is not finalized is removed after this long, in seconds.
 pub const STAGING_LIFETIME_SECS: i64 = 48 * 3600;
 

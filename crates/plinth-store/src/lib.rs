@@ -10,6 +10,7 @@ mod key;
 mod link;
 mod open;
 mod stored;
+mod unfinished;
 
 pub use blob::{Blob, BlobStream};
 pub use bundle::{BundleEntry, bundle_length, bundle_stream};

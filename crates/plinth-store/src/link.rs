@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use object_store::path::Path;
 use object_store::signer::{SignedUrlOptions, Signer as _};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use plinth_spec::limits;
@@ -86,9 +87,8 @@ impl LinkSigner {
         let base = self.base.as_str().trim_end_matches('/');
         let signature = hex(&self.mac(link).finalize().into_bytes());
         format!(
-            "{base}/_o/{}?m={}&exp={}&type={}&disp={}&sig={signature}",
+            "{base}/_o/{}?exp={}&type={}&disp={}&sig={signature}",
             encoded(link.key),
-            link.method.as_str(),
             link.expires_at_secs,
             encoded(link.content_type),
             encoded(link.disposition),
@@ -132,6 +132,15 @@ fn bytes_from_hex(text: &str) -> Option<Vec<u8>> {
 }
 
 impl Store {
+    /// Scheme, host and port of all links.
+    pub async fn link_origin(&self) -> Result<String> {
+        let url = match &self.links {
+            Links::Local(signer) => signer.base.clone(),
+            Links::S3(s3) => s3.signed_url(http::Method::GET, &Path::from("any"), Duration::from_secs(1)).await?,
+        };
+        Ok(url.origin().ascii_serialization())
+    }
+
     /// A link to an object. `lifetime_secs` is clamped to what links may have.
     pub async fn link(
         &self,

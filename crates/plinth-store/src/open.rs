@@ -31,6 +31,8 @@ pub struct StoreOptions {
 pub struct Store {
     pub(crate) objects: Arc<dyn ObjectStore>,
     pub(crate) links: Links,
+    /// The folder of local files.
+    pub(crate) folder: Option<Arc<FilePath>>,
     prefix: Path,
 }
 
@@ -62,7 +64,7 @@ impl Store {
         let links = s3(bucket, &options.s3, options.s3_public_endpoint.as_deref())?;
         let prefix = Path::parse(prefix.trim_matches('/'))
             .map_err(|error| StoreError::Address { problem: error.to_string() })?;
-        Ok(Self { objects: Arc::new(objects), links: Links::S3(Arc::new(links)), prefix })
+        Ok(Self { objects: Arc::new(objects), links: Links::S3(Arc::new(links)), folder: None, prefix })
     }
 
     fn open_folder(folder: &FilePath, signer: LinkSigner) -> Result<Self> {
@@ -72,7 +74,8 @@ impl Store {
         std::fs::create_dir_all(folder)?;
         // An object that was acknowledged survives a power failure, and no empty folders are left behind.
         let files = LocalFileSystem::new_with_prefix(folder)?.with_fsync(true).with_automatic_cleanup(true);
-        Ok(Self { objects: Arc::new(files), links: Links::Local(signer), prefix: Path::default() })
+        let folder = Some(folder.into());
+        Ok(Self { objects: Arc::new(files), links: Links::Local(signer), folder, prefix: Path::default() })
     }
 
     /// The signer of local links; none: S3 signs its own.

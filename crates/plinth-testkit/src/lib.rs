@@ -1,14 +1,29 @@
-//! Dev only: throw-away databases and object stores, small models. A missing tool fails a test and says how to install it.
+//! Dev only: throw-away databases, object stores and web servers, a client, small models, a foreign reader of videos. A
+//! missing tool fails a test and says how to install it.
 
 #![expect(clippy::panic, clippy::expect_used, reason = "a test that cannot be set up fails")]
 
+mod client;
+mod form;
 mod glb;
+mod hash;
+mod hosts;
+mod image;
 mod postgres;
 mod s3;
+mod video;
+mod web;
 
+pub use client::{Answer, Client, header};
+pub use form::Form;
 pub use glb::{glb_with_triangle, glb_without_meshes};
+pub use hash::sha256_hex;
+pub use hosts::HOSTS_INSIDE;
+pub use image::png;
 pub use postgres::{Postgres, TestDatabase};
 pub use s3::S3Server;
+pub use video::{assert_h264, probe};
+pub use web::{Reply, Visit, Web};
 
 /// Declares each test twice: on SQLite and on PostgreSQL. The test is an async function of the database's address.
 #[macro_export]

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use plinth_pipeline::child::{ChildEvent, ChildFailure};
+use plinth_service::is_out_of_memory;
 use plinth_spec::FailureCode;
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +28,8 @@ const LEAVE: Duration = Duration::from_secs(10);
 const LINE_BYTES: u64 = 4 << 20;
 /// How much of what it says besides is kept, for the log.
 const WORDS_BYTES: usize = 4096;
+/// Signal 6: the program gave up, as it does when the kernel refuses it memory.
+const SIGABRT: i32 = 6;
 /// Signal 24: the limit of processor time is used up.
 const SIGXCPU: i32 = 24;
 
@@ -70,13 +73,11 @@ pub(crate) fn run(
         Heard::Result(event) => return Ended::Done(event),
         Heard::Cut => return Ended::Cut,
         Heard::TooLong => failed(FailureCode::Timeout, too_long(options)),
-        Heard::TooLarge => crashed(format!(
-            "the render needs more than {} MB of memory; a simpler model or smaller textures help",
-            options.memory_bytes >> 20
-        )),
+        Heard::TooLarge => crashed(too_large(options)),
         Heard::Nonsense => crashed("the renderer said what cannot be understood".to_owned()),
         Heard::Closed => match status.map(|status| (status, status.signal())) {
             Some((_status, Some(SIGXCPU))) => failed(FailureCode::Timeout, too_long(options)),
+            Some((_status, Some(SIGABRT))) if is_out_of_memory(&words) => crashed(too_large(options)),
             Some((_status, Some(signal))) => crashed(format!("the renderer died of signal {signal}")),
             Some((status, None)) => crashed(format!("the renderer ended without a result ({status})")),
             None => crashed("the renderer hung when it was to end".to_owned()),
@@ -88,6 +89,11 @@ pub(crate) fn run(
 
 fn too_long(options: &WorkerOptions) -> String {
     format!("the render took longer than {} seconds", options.timeout.as_secs())
+}
+
+fn too_large(options: &WorkerOptions) -> String {
+    let most = options.memory_bytes >> 20;
+    format!("the render needs more than {most} MB of memory; a simpler model or smaller textures help")
 }
 
 fn failed(code: FailureCode, message: String) -> Ended {

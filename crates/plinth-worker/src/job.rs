@@ -26,7 +26,12 @@ impl Node {
     ) -> Ended {
         let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
         // The clock on the wall is watched here; the processors' is for a job whose worker hangs.
-        let limits = ChildLimits { cpu_secs: self.options.timeout.as_secs() * cores, file_bytes: FILE_BYTES };
+        // So is the memory of all its processes together; the kernel holds each of them at once, not at the next look.
+        let limits = ChildLimits {
+            cpu_secs: self.options.timeout.as_secs() * cores,
+            file_bytes: FILE_BYTES,
+            memory_bytes: self.options.memory_bytes,
+        };
         let temporary = folder.join("tmp");
         let made = create_dir(&temporary).and_then(|()| ChildJob { task, limits }.write(folder));
         if let Err(error) = made {

@@ -3,9 +3,11 @@
 mod form;
 mod idempotency_key;
 mod json;
+mod path;
 mod query;
 
 pub(crate) use form::Form;
 pub(crate) use idempotency_key::IdempotencyKey;
 pub(crate) use json::JsonBody;
+pub(crate) use path::Path;
 pub(crate) use query::{Query, whole_number};

@@ -1,6 +1,6 @@
 //! Textures and environments.
 
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::response::Response;
 use plinth_service::assets::{EnvPart, EnvPartFile, NewEnv, NewTexture};
 use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Data};
@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 use super::{created, ok};
 use crate::access::{Editor, Reader};
 use crate::error::Result;
-use crate::extract::Form;
+use crate::extract::{Form, Path};
 use crate::state::Api;
 
 /// Form of a texture.

@@ -1,7 +1,7 @@
 //! Models.
 
 use axum::Json;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
 use plinth_service::Meter;
@@ -17,7 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::{created, ok};
 use crate::access::{Editor, Reader};
 use crate::error::{ApiError, Result};
-use crate::extract::{Form, JsonBody, Query, whole_number};
+use crate::extract::{Form, JsonBody, Path, Query, whole_number};
 use crate::file::respond;
 use crate::state::Api;
 
@@ -76,7 +76,7 @@ pub(crate) async fn ingest_model(
     Editor(caller): Editor,
     JsonBody(request): JsonBody<IngestModel>,
 ) -> Result<Response> {
-    api.service.count_request(&caller.token_id, Meter::Ingests).await?.check()?;
+    api.service.count_request(&caller, Meter::Ingests).await?.check()?;
     Ok(uploaded(api.service.ingest_model(&caller, request).await?))
 }
 

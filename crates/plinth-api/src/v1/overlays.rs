@@ -1,6 +1,6 @@
 //! Overlay images.
 
-use axum::extract::{Path, Request, State};
+use axum::extract::{Request, State};
 use axum::response::Response;
 use plinth_service::assets::NewOverlay;
 use plinth_spec::wire::{
@@ -13,7 +13,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::ok;
 use crate::access::{Editor, Reader};
 use crate::error::Result;
-use crate::extract::{Form, JsonBody, Query};
+use crate::extract::{Form, JsonBody, Path, Query};
 use crate::state::Api;
 
 /// Form of an overlay.

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
 use plinth_service::delivery::{RenderOutput, attachment};
@@ -18,8 +18,8 @@ use utoipa::IntoParams;
 use super::{created, ok};
 use crate::access::{Editor, Reader};
 use crate::error::Result;
-use crate::extract::{IdempotencyKey, JsonBody, Query, whole_number};
-use crate::file::{respond, set, sized};
+use crate::extract::{IdempotencyKey, JsonBody, Path, Query, whole_number};
+use crate::file::{guard, respond, set, sized};
 use crate::state::Api;
 
 /// Creates a render
@@ -215,6 +215,7 @@ pub(crate) async fn get_bundle(
 ) -> Result<Response> {
     let bundle = api.service.render_bundle(&caller, &id).await?;
     let mut response = sized(StatusCode::OK, bundle.length, Body::from_stream(bundle.content));
+    guard(&mut response);
     set(&mut response, header::CONTENT_TYPE, "application/zip");
     set(&mut response, header::CONTENT_DISPOSITION, &attachment(&bundle.name));
     // A finished render's files never change.

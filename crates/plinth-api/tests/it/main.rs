@@ -1,11 +1,5 @@
-//! The interface over HTTP, on both databases.
+//! The description of the interface. What it does is tested over the real program, in the crate of the binary.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-mod files;
-mod form;
-mod models;
 mod openapi;
-mod renders;
-mod server;
-mod shape;

@@ -87,12 +87,13 @@ async fn a_bearer_is_read_with_account_workspace_and_role(address: &str) {
         workspace_id: team.id.clone(),
         name: "ci".to_owned(),
         sha256: "hash".to_owned(),
+        prefix: "plinth".to_owned(),
         last4: "wxyz".to_owned(),
         scopes: vec![Scope::Read, Scope::Render],
         created_at: 6,
         expires_at: Some(99),
     };
-    let (inserted, owner) = (team.clone(), key.clone());
+    let (inserted, owner, id) = (team.clone(), key.clone(), team.id.clone());
     db.write(|tx| {
         Box::pin(async move {
             make::tenant(tx, 2).await?;
@@ -114,7 +115,6 @@ async fn a_bearer_is_read_with_account_workspace_and_role(address: &str) {
     assert_eq!(tokens::list(&mut conn, &make::account_id(1)).await.unwrap().len(), 1);
     drop(conn);
 
-    let id = team.id.clone();
     let removed = db
         .write(|tx| {
             Box::pin(async move {
@@ -148,10 +148,29 @@ async fn a_sign_in_link_works_once_and_sessions_end(address: &str) {
         .unwrap();
     assert_eq!(used, (Some(make::account_id(1)), None));
     let mut conn = db.read().await.unwrap();
-    assert!(sessions::find(&mut conn, "session", 99).await.unwrap().is_some());
-    assert!(sessions::find(&mut conn, "session", 100).await.unwrap().is_none());
+    let session = sessions::find(&mut conn, "session", 99, 49).await.unwrap().unwrap();
+    assert_eq!((session.account_id, session.workspace_id, session.seen_at), (make::account_id(1), None, 50));
+    assert!(sessions::find(&mut conn, "session", 100, 49).await.unwrap().is_none(), "it has ended");
+    assert!(sessions::find(&mut conn, "session", 99, 50).await.unwrap().is_none(), "it was not used");
     drop(conn);
-    assert_eq!(db.write(|tx| Box::pin(sessions::delete_expired(tx, 100))).await.unwrap(), 2);
+    let used = db.write(|tx| {
+        Box::pin(async move {
+            sessions::touch(tx, "session", 60).await?;
+            sessions::set_workspace(tx, "session", Some(&make::workspace_id(1))).await?;
+            assert_eq!(sessions::delete_expired(tx, 60, 59).await?, 0);
+            sessions::find(tx, "session", 60, 59).await
+        })
+    });
+    let session = used.await.unwrap().unwrap();
+    assert_eq!((session.workspace_id, session.seen_at), (Some(make::workspace_id(1)), 60));
+    let suspend =
+        db.write(|tx| Box::pin(async move { accounts::set_suspended(tx, &make::account_id(1), Some(61)).await }));
+    suspend.await.unwrap();
+    let mut conn = db.read().await.unwrap();
+    assert!(sessions::find(&mut conn, "session", 62, 59).await.unwrap().is_none(), "the account is shut out");
+    drop(conn);
+    assert_eq!(db.write(|tx| Box::pin(sessions::delete_expired(tx, 99, 60))).await.unwrap(), 1, "not used");
+    assert_eq!(db.write(|tx| Box::pin(sessions::delete_expired(tx, 100, 0))).await.unwrap(), 1, "the link");
 }
 
 async fn a_second_account_of_the_same_address_is_a_duplicate(address: &str) {

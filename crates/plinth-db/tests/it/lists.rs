@@ -2,7 +2,7 @@
 
 use plinth_db::models::{self, ModelFilter};
 use plinth_db::renders::{self, RenderFilter};
-use plinth_db::{Conn, DbError};
+use plinth_db::{Conn, DbError, workspaces};
 use plinth_spec::page::{PageRequest, Position, Start};
 use plinth_spec::state::{HlsStatus, ModelStatus, RenderStatus};
 use plinth_testkit::on_both_databases;
@@ -135,6 +135,49 @@ async fn renders_are_filtered_and_counted(address: &str) {
     assert_eq!(renders::count_unpackaged(conn).await.unwrap(), 0);
 }
 
+async fn pages_by_offset_are_those_of_a_cursor_and_the_total_is_kept(address: &str) {
+    let db = make::open(address).await;
+    make::add_renders(&db, 0..30).await;
+    db.write(|tx| {
+        Box::pin(async move {
+            make::tenant(tx, 2).await?;
+            models::insert(tx, &make::model(2, 2)).await?;
+            models::insert(tx, &make::model(3, 1)).await?;
+            let another = renders::Render { workspace_id: make::workspace_id(2), ..make::render(30, 2) };
+            renders::insert(tx, &another).await?;
+            // Among them some of another model, some that have ended, and some that are removed.
+            for n in 31..41 {
+                let status = if n % 2 == 0 { RenderStatus::Failed } else { RenderStatus::Pending };
+                renders::insert(tx, &renders::Render { status, created_at: 12, ..make::render(n, 3) }).await?;
+            }
+            for n in [32, 36] {
+                assert!(renders::set_deleted(tx, &make::render_id(n), 60).await?);
+                assert!(!renders::set_deleted(tx, &make::render_id(n), 61).await?, "removed once");
+            }
+            Ok::<_, DbError>(())
+        })
+    })
+    .await
+    .unwrap();
+    let conn = &mut db.read().await.unwrap();
+    let of_model = RenderFilter { model_id: Some(make::model_id(3)), ..all_renders() };
+    let ended = RenderFilter { status: Some(RenderStatus::Failed), ..all_renders() };
+    let since = RenderFilter { updated_since: Some(20), ..all_renders() };
+    let both = RenderFilter { status: Some(RenderStatus::Pending), ..of_model.clone() };
+    for (filter, total) in [(all_renders(), 38), (of_model, 8), (ended, 3), (since, 10), (both, 5)] {
+        let all = PageRequest { limit: 100, start: Start::After(None) };
+        let all: Vec<_> = renders::list(conn, &filter, &all).await.unwrap().into_iter().map(|r| r.id).collect();
+        assert_eq!((all.len(), renders::count(conn, &filter).await.unwrap()), (total, total as u64), "{filter:?}");
+        for offset in 0..=total + 1 {
+            let page = PageRequest { limit: 4, start: Start::Offset(offset as u64) };
+            let page: Vec<_> = renders::list(conn, &filter, &page).await.unwrap().into_iter().map(|r| r.id).collect();
+            assert_eq!(page, all.iter().skip(offset).take(4).cloned().collect::<Vec<_>>(), "{filter:?} from {offset}");
+        }
+    }
+    assert_eq!(workspaces::render_count(conn, &make::workspace_id(2)).await.unwrap(), 1);
+    assert_eq!(workspaces::find_miscounted(conn).await.unwrap(), []);
+}
+
 async fn only_equal_living_renders_in_the_window_are_earlier_ones(address: &str) {
     let db = make::open(address).await;
     let found = db
@@ -176,6 +219,7 @@ mod both {
         models_are_filtered_by_state_tags_and_change
         a_cursor_walk_sees_every_row_once_while_rows_come
         renders_are_filtered_and_counted
+        pages_by_offset_are_those_of_a_cursor_and_the_total_is_kept
         only_equal_living_renders_in_the_window_are_earlier_ones
     }
 }

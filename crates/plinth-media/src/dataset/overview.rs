@@ -1,7 +1,8 @@
 //! `overview.webp`: all views at a glance, in four panels.
 
-use fast_image_resize::images::{Image, ImageRef};
-use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::pixels::{U8, U8x3};
+use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
 use image::ExtendedColorType;
 use image::codecs::webp::WebPEncoder;
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
@@ -9,7 +10,8 @@ use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_wid
 use crate::MediaError;
 
 /// Panels in the order of a view's tiles, with their headings.
-const PANELS: [&str; 4] = ["RGB", "depth: closer is darker", "normals: +X red, +Y green, +Z blue", "masks"];
+const PANELS: [&str; 4] =
+    ["images", "depth: closer is darker", "normals: +X red, +Y green, +Z blue", "masks: the model is white"];
 /// Side of a panel in pixels, about.
 const PANEL_SIDE: u32 = 1200;
 /// Largest side of a tile.
@@ -19,8 +21,13 @@ const MARGIN: u32 = 24;
 /// Space between tiles.
 const GAP: u32 = 2;
 /// Height of a heading with its space.
-const HEADING: u32 = 40;
-/// Grey of the sheet and of its headings.
+const HEADING: u32 = 48;
+/// Letters of headings, and of the numbers of views.
+const LARGE: RasterHeight = RasterHeight::Size32;
+const SMALL: RasterHeight = RasterHeight::Size24;
+/// Digits of a view's number.
+const DIGITS: u32 = 4;
+/// Grey of the sheet and of its words.
 const SHEET: u8 = 64;
 const INK: u8 = 240;
 
@@ -46,48 +53,62 @@ pub(crate) fn tile_side(views: usize) -> u32 {
 
 /// A picture as a square of `side`, scaled by area, as R, G, B bytes. One that is not square keeps its shape, on black.
 pub(crate) fn tile(picture: Picture<'_>, width: u32, height: u32, side: u32) -> Result<Vec<u8>, MediaError> {
-    let fault = |e: String| MediaError::Frames { problem: format!("the overview cannot be drawn: {e}") };
-    let (pixels, kind, channels) = match picture {
-        Picture::Color(pixels) => (pixels, PixelType::U8x3, 3),
-        Picture::Grey(pixels) => (pixels, PixelType::U8, 1),
-    };
     let long = u64::from(width.max(height).max(1));
     let scaled = |length: u32| ((u64::from(length) * u64::from(side) / long) as u32).clamp(1, side);
     let (w, h) = (scaled(width), scaled(height));
-    let source = ImageRef::new(width, height, pixels, kind).map_err(|e| fault(e.to_string()))?;
-    let mut small = Image::new(w, h, kind);
-    let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Box)).use_alpha(false);
-    Resizer::new().resize(&source, &mut small, &options).map_err(|e| fault(e.to_string()))?;
-    let mut out = Sheet { width: side, pixels: vec![0; (side * side * 3) as usize] };
-    let small: Vec<u8> = match channels {
-        1 => small.buffer().iter().flat_map(|v| [*v; 3]).collect(),
-        _ => small.into_vec(),
+    let small = match picture {
+        Picture::Color(pixels) => reduced::<U8x3>(pixels, (width, height), (w, h))?,
+        Picture::Grey(pixels) => reduced::<U8>(pixels, (width, height), (w, h))?.iter().flat_map(|v| [*v; 3]).collect(),
     };
+    let mut out = Sheet { width: side, pixels: vec![0; (side * side * 3) as usize] };
     out.put(&small, w, (side - w) / 2, (side - h) / 2);
     Ok(out.pixels)
 }
 
-/// The sheet of all views as WebP. `tiles` gives the tiles of a view, as [`tile`] made them with the side of [`tile_side`].
+/// Pixels of one size scaled to another by area.
+fn reduced<P: PixelTrait>(pixels: &[u8], from: (u32, u32), to: (u32, u32)) -> Result<Vec<u8>, MediaError> {
+    let fault = |e: String| MediaError::Frames { problem: format!("the overview cannot be drawn: {e}") };
+    let mut small = vec![0; to.0 as usize * to.1 as usize * size_of::<P>()];
+    let source = TypedImageRef::<P>::from_buffer(from.0, from.1, pixels).map_err(|e| fault(e.to_string()))?;
+    let mut target = TypedImage::<P>::from_buffer(to.0, to.1, &mut small).map_err(|e| fault(e.to_string()))?;
+    let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Box)).use_alpha(false);
+    Resizer::new().resize_typed(&source, &mut target, &options).map_err(|e| fault(e.to_string()))?;
+    Ok(small)
+}
+
+/// The sheet of all views as WebP, with a line of words above. Beside each row of a panel stands the number of its first
+/// view. `tiles` gives the tiles of a view, as [`tile`] made them with the side of [`tile_side`].
 pub(crate) fn overview(
+    words: &str,
     views: usize,
     mut tiles: impl FnMut(usize) -> Result<Vec<u8>, MediaError>,
 ) -> Result<Vec<u8>, MediaError> {
     let (columns, side) = (columns(views), tile_side(views));
     let rows = (views as u32).div_ceil(columns).max(1);
-    let (panel_width, panel_height) = (columns * (side + GAP), rows * (side + GAP) + HEADING);
-    let (width, height) = (2 * panel_width + 3 * MARGIN, 2 * panel_height + 3 * MARGIN);
+    let numbers = DIGITS * advance(SMALL) + MARGIN / 2;
+    let longest = PANELS.iter().map(|heading| heading.len() as u32).fold(0, u32::max) * advance(LARGE);
+    let panel_width = (numbers + columns * (side + GAP)).max(longest);
+    let panel_height = rows * (side + GAP) + HEADING;
+    let (width, height) = (2 * panel_width + 3 * MARGIN, 2 * panel_height + 3 * MARGIN + HEADING);
     let mut sheet = Sheet { width, pixels: vec![SHEET; (width * height * 3) as usize] };
-    let corner =
-        |panel: u32| (MARGIN + panel % 2 * (panel_width + MARGIN), MARGIN + panel / 2 * (panel_height + MARGIN));
+    sheet.write(words, LARGE, MARGIN, MARGIN);
+    let corner = |panel: u32| {
+        let (right, down) = (panel % 2 * (panel_width + MARGIN), panel / 2 * (panel_height + MARGIN));
+        (MARGIN + right, MARGIN + HEADING + down)
+    };
     for (panel, heading) in (0..).zip(PANELS) {
         let (x, y) = corner(panel);
-        sheet.write(heading, x, y, panel_width);
+        sheet.write(heading, LARGE, x + numbers, y);
+        for row in 0..rows {
+            let down = HEADING + row * (side + GAP) + side.saturating_sub(SMALL.val() as u32) / 2;
+            sheet.write(&format!("{:04}", row * columns), SMALL, x, y + down);
+        }
     }
     for view in 0..views {
         let (column, row) = (view as u32 % columns, view as u32 / columns);
         for (panel, tile) in (0..).zip(tiles(view)?.chunks_exact((side * side * 3) as usize)) {
             let (x, y) = corner(panel);
-            sheet.put(tile, side, x + column * (side + GAP), y + HEADING + row * (side + GAP));
+            sheet.put(tile, side, x + numbers + column * (side + GAP), y + HEADING + row * (side + GAP));
         }
     }
     let mut out = Vec::new();
@@ -95,6 +116,11 @@ pub(crate) fn overview(
     let fault = |e: image::ImageError| MediaError::Frames { problem: format!("the overview cannot be written: {e}") };
     encoder.encode(&sheet.pixels, width, height, ExtendedColorType::Rgb8).map_err(fault)?;
     Ok(out)
+}
+
+/// Width of a letter.
+fn advance(letters: RasterHeight) -> u32 {
+    get_raster_width(FontWeight::Regular, letters) as u32
 }
 
 /// R, G, B bytes that are drawn on.
@@ -115,15 +141,17 @@ impl Sheet {
     }
 
     /// Writes a line of text, as much of it as has room.
-    fn write(&mut self, text: &str, x: u32, y: u32, room: u32) {
-        let advance = get_raster_width(FontWeight::Regular, RasterHeight::Size24) as u32;
-        for (i, c) in (0..room / advance).zip(text.chars()) {
-            let Some(glyph) = get_raster(c, FontWeight::Regular, RasterHeight::Size24) else { continue };
+    fn write(&mut self, text: &str, letters: RasterHeight, x: u32, y: u32) {
+        let advance = advance(letters);
+        for (i, c) in (0..self.width.saturating_sub(x) / advance).zip(text.chars()) {
+            let Some(glyph) = get_raster(c, FontWeight::Regular, letters) else { continue };
             for (row, values) in (y..).zip(glyph.rows()) {
                 for (column, value) in (x + i * advance..).zip(values.iter()) {
                     let start = (row * self.width + column) as usize * 3;
                     let ink = u32::from(SHEET) + u32::from(INK - SHEET) * u32::from(*value) / 255;
-                    self.pixels[start..start + 3].fill(ink as u8);
+                    if let Some(pixel) = self.pixels.get_mut(start..start + 3) {
+                        pixel.fill(ink as u8);
+                    }
                 }
             }
         }
@@ -138,7 +166,8 @@ mod tests {
     fn every_view_has_its_place_in_every_panel() {
         let side = tile_side(5);
         let tile_of = |value: u8| vec![value; (side * side * 3) as usize];
-        let webp = overview(5, |view| Ok([0, 50, 100, 150].map(|v| tile_of(v + view as u8)).concat())).unwrap();
+        let webp =
+            overview("five views", 5, |view| Ok([0, 50, 100, 150].map(|v| tile_of(v + view as u8)).concat())).unwrap();
         let sheet = image::load_from_memory(&webp).unwrap().to_rgb8();
         for value in [0, 4, 50, 54, 100, 104, 150, 154] {
             let found = sheet.pixels().filter(|p| p.0 == [value; 3]).count();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
@@ -73,6 +73,8 @@ pub struct DatasetWriter<'a> {
     shared: Arc<Shared>,
     missing: Vec<u32>,
     sender: Option<SyncSender<Layers>>,
+    /// Views that encoders are done with.
+    spares: Receiver<Layers>,
     encoders: Vec<JoinHandle<()>>,
 }
 
@@ -99,13 +101,14 @@ impl<'a> DatasetWriter<'a> {
         // No room in the channel: a view is either being drawn or being encoded.
         let (sender, receiver) = sync_channel::<Layers>(0);
         let receiver = Arc::new(Mutex::new(receiver));
+        let (done, spares) = channel();
         let encoders = (0..count)
             .map(|_| {
-                let (shared, receiver) = (Arc::clone(&shared), Arc::clone(&receiver));
-                std::thread::spawn(move || encode_views(&shared, &receiver))
+                let (shared, receiver, done) = (Arc::clone(&shared), Arc::clone(&receiver), done.clone());
+                std::thread::spawn(move || encode_views(&shared, &receiver, &done))
             })
             .collect();
-        Ok(Self { plan, stop, shared, missing, sender: Some(sender), encoders })
+        Ok(Self { plan, stop, shared, missing, sender: Some(sender), spares, encoders })
     }
 
     /// The views that have to come.
@@ -145,9 +148,13 @@ impl<'a> DatasetWriter<'a> {
             contents.push((path, json(&value)?));
         }
         contents.push((POINTS.to_owned(), ply(&rows)));
-        contents.extend(colmap::files(&plan.cameras, &rows));
         self.stop_if_wanted()?;
-        contents.push((OVERVIEW.to_owned(), overview(views, |view| work.tiles(view))?));
+        let words =
+            format!("{views} views of {}x{} pixels, {}", plan.cameras.width, plan.cameras.height, plan.about.coverage);
+        let (colmap, overview) =
+            rayon::join(|| colmap::files(&plan.cameras, &rows), || overview(&words, views, |view| work.tiles(view)));
+        contents.extend(colmap);
+        contents.push((OVERVIEW.to_owned(), overview?));
         let mut files = Vec::new();
         for (path, content) in contents {
             files.push(work.write_set(path, &content)?);
@@ -190,6 +197,10 @@ impl LayersSink for DatasetWriter<'_> {
     fn layers(&mut self, layers: Layers) -> Result<(), SinkError> {
         self.take(layers).map_err(|error| SinkError(Box::new(error)))
     }
+
+    fn spare(&mut self) -> Option<Layers> {
+        self.spares.try_recv().ok()
+    }
 }
 
 impl Drop for DatasetWriter<'_> {
@@ -200,13 +211,14 @@ impl Drop for DatasetWriter<'_> {
 }
 
 /// Encodes views until no more come or one fails.
-fn encode_views(shared: &Shared, receiver: &Mutex<Receiver<Layers>>) {
+fn encode_views(shared: &Shared, receiver: &Mutex<Receiver<Layers>>, done: &Sender<Layers>) {
     loop {
         let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(layers) = next else { return };
         let view = layers.index as usize;
         let encoded = shared.encoder.encode(&layers);
-        drop(layers);
+        // Where no more views come, nobody needs their memory.
+        let _needed = done.send(layers);
         if let Err(error) = encoded.and_then(|encoded| shared.work.finish_view(view, encoded)) {
             shared.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
             return;

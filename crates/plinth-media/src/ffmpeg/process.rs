@@ -19,7 +19,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 /// Pause between two looks at a busy process.
 pub(super) const PAUSE: Duration = Duration::from_millis(2);
 
-/// A running ffmpeg; killed when it is dropped.
+/// A running ffmpeg; killed when it is dropped, and when the thread that started it ends.
 pub(crate) struct Process {
     child: Child,
     said: Arc<Mutex<Vec<u8>>>,
@@ -30,9 +30,9 @@ pub(crate) struct Process {
 
 impl Process {
     /// Starts a command. It writes to `file`, which messages name `target`.
-    pub(crate) fn start(mut command: Command, file: &Path, target: &Path) -> Result<Self, MediaError> {
+    pub(crate) fn start(command: Command, file: &Path, target: &Path) -> Result<Self, MediaError> {
         let program = command.get_program().to_string_lossy().into_owned();
-        let mut child = command.spawn().map_err(|source| MediaError::FfmpegMissing { program, source })?;
+        let mut child = spawn(command).map_err(|source| MediaError::FfmpegMissing { program, source })?;
         let said = Arc::new(Mutex::new(Vec::new()));
         let (stderr, kept) = (child.stderr.take(), Arc::clone(&said));
         let listener = std::thread::spawn(move || {
@@ -104,6 +104,18 @@ impl Drop for Process {
             self.kill();
         }
     }
+}
+
+/// Starts a process that the system ends with the thread that started it, however that ends: a killed parent kills nobody.
+#[cfg(target_os = "linux")]
+fn spawn(command: Command) -> std::io::Result<Child> {
+    ur_taking_me_with_you::spawn_dying_with_parent(command)
+}
+
+/// Starts a process. Other systems do not end it with its parent; most ends of the pipes between them do.
+#[cfg(not(target_os = "linux"))]
+fn spawn(mut command: Command) -> std::io::Result<Child> {
+    command.spawn()
 }
 
 /// The last lines in one.

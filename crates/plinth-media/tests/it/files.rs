@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use plinth_spec::quality::{Aspect, Codec, Quality};
+use plinth_testkit::probe;
 
-use crate::support::{ball, decode, names, plan, png, probe, straight, write};
+use crate::support::{ball, decode, names, packets, plan, png, straight, write};
 
 /// Frames of a test: more than a group of pictures.
 const FRAMES: u32 = 33;
@@ -100,19 +101,6 @@ fn h264_tiers_are_high_profile_bt709_with_their_index_first_in_every_shape() {
     }
 }
 
-/// Time in seconds and flags of each packet.
-fn packets(file: &Path) -> Vec<(f64, String)> {
-    let out = std::process::Command::new("ffprobe")
-        .args(["-v", "error", "-show_entries", "packet=pts_time,flags", "-of", "json"])
-        .arg(file)
-        .output()
-        .unwrap();
-    let all: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
-    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
-    let packets = all["packets"].as_array().unwrap();
-    packets.iter().map(|p| (text(&p["pts_time"]).parse().unwrap(), text(&p["flags"]))).collect()
-}
-
 #[test]
 fn every_second_begins_with_a_frame_that_needs_no_other() {
     let folder = tempfile::tempdir().unwrap();
@@ -120,7 +108,7 @@ fn every_second_begins_with_a_frame_that_needs_no_other() {
     write(plan(folder.path(), size, Codec::H264, 61), |i| ball(size, i, [200; 3])).unwrap();
     let packets = packets(&folder.path().join("out.mp4"));
     assert_eq!(packets.len(), 61);
-    let keys: Vec<f64> = packets.iter().filter(|(_, flags)| flags.starts_with('K')).map(|(at, _)| *at).collect();
+    let keys: Vec<f64> = packets.iter().filter(|packet| packet.is_key).map(|packet| packet.shown_secs).collect();
     let secs = keys.iter().map(|at| at - keys[0]).collect::<Vec<_>>();
     assert_eq!(secs, [0.0, 1.0, 2.0]);
 }

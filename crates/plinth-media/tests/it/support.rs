@@ -78,16 +78,32 @@ pub(crate) fn straight((width, height): (u32, u32), index: u32, pixel: impl Fn(u
     }
 }
 
-/// What ffprobe says of a file: its first video stream, and the file.
-pub(crate) fn probe(file: &Path) -> (serde_json::Value, serde_json::Value) {
+/// A packet of a file: when it is decoded and shown, how many bytes it has, whether it needs no other.
+pub(crate) struct Packet {
+    pub(crate) decoded_secs: f64,
+    pub(crate) shown_secs: f64,
+    pub(crate) bytes: usize,
+    pub(crate) is_key: bool,
+}
+
+/// The packets of a file.
+pub(crate) fn packets(file: &Path) -> Vec<Packet> {
     let out = Command::new("ffprobe")
-        .args(["-v", "error", "-count_frames", "-show_streams", "-show_format", "-of", "json"])
+        .args(["-v", "error", "-show_entries", "packet=dts_time,pts_time,size,flags", "-of", "json"])
         .arg(file)
         .output()
         .unwrap();
     let all: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
-    assert_eq!(all["streams"].as_array().unwrap().len(), 1, "one stream, no sound: {all}");
-    (all["streams"][0].clone(), all["format"].clone())
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let packets = all["packets"].as_array().unwrap().iter();
+    packets
+        .map(|p| Packet {
+            decoded_secs: text(&p["dts_time"]).parse().unwrap(),
+            shown_secs: text(&p["pts_time"]).parse().unwrap(),
+            bytes: text(&p["size"]).parse().unwrap(),
+            is_key: text(&p["flags"]).starts_with('K'),
+        })
+        .collect()
 }
 
 /// All frames as R, G, B bytes, as a player shows them that believes the tags.

@@ -97,6 +97,8 @@ pub struct ChildLimits {
     pub cpu_secs: u64,
     /// Bytes of a file.
     pub file_bytes: u64,
+    /// Bytes of memory of each process.
+    pub memory_bytes: u64,
 }
 
 impl ChildJob {

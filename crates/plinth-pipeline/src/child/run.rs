@@ -65,7 +65,11 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
     // Whether a length was allowed is decided when a render is created.
     let settings = RenderSettings::from_json(&task.settings, ParseOptions { uncapped_length: true })
         .map_err(|error| Ended::failed(FailureCode::RendererCrash, &error))?;
-    let model = std::fs::read(&task.model).map_err(|error| Ended::failed(FailureCode::ModelDownloadFailed, &error))?;
+    let model = std::fs::read(&task.model).map_err(|error| {
+        let is_too_large = error.kind() == io::ErrorKind::OutOfMemory;
+        let code = if is_too_large { FailureCode::RendererCrash } else { FailureCode::ModelDownloadFailed };
+        Ended::failed(code, &error)
+    })?;
     let environment = task.environment.as_ref().map(EnvironmentFiles::read).transpose()?;
     let assets: io::Result<_> = task.images.iter().map(|(id, file)| Ok((id.clone(), std::fs::read(file)?))).collect();
     let assets = assets.map_err(|error| Ended::failed(FailureCode::OverlayDownloadFailed, &error))?;

@@ -1,6 +1,5 @@
 //! Datasets, judged from outside: by a script that shares nothing with the program.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,34 +14,24 @@ use crate::shapes;
 
 fn job(model: Vec<u8>, path: PathBuf, views: DatasetViews) -> Job {
     let settings = RenderSettings::from_json(&json!({"output": "dataset"}), ParseOptions::default()).unwrap();
-    Job {
-        model,
-        settings,
-        environment: None,
-        assets: BTreeMap::new(),
-        outputs: Outputs {
-            dataset: Some(DatasetOutput { path, views: Some(views), splits: false }),
-            ..Outputs::default()
-        },
-        adapter: None,
-        posters_early: false,
-        watermark: false,
-        ffmpeg: PathBuf::from("ffmpeg"),
-        hash_frames: false,
-        time_passes: false,
-    }
+    let dataset = DatasetOutput { path, views: Some(views), splits: false };
+    Job::new(model, settings, Outputs { dataset: Some(dataset), ..Outputs::default() })
 }
 
 fn spread(count: u32, side: u32, whole_sphere: bool) -> DatasetViews {
     DatasetViews::Spread { count, side, whole_sphere }
 }
 
-/// Runs the script; panics with its words where it finds a fault.
-fn check(set: &Path, flags: &[&str]) {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/check_dataset.py");
-    let done = Command::new("python3").arg(script).arg(set).args(flags).output().unwrap();
+/// Runs a script of this repository on a set; panics with its words where it finds a fault.
+fn judged_by(script: &str, set: &Path, flags: &[&str]) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let done = Command::new("python3").arg(root.join(script)).arg(set).args(flags).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(done.status.success(), "{said}(python3 needs numpy and pillow: scripts/setup.sh installs them)");
+}
+
+fn check(set: &Path, flags: &[&str]) {
+    judged_by("scripts/check_dataset.py", set, flags);
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -99,6 +88,7 @@ fn views_of_a_box_by_cameras_of_ones_own_lie_on_it() {
     }
     quietly(&job).unwrap();
     check(&set, &["--shape", "box", "--cameras", asked.to_str().unwrap()]);
+    judged_by("bench/loaders.py", &set, &[]);
     let frames = |name: &str| -> Vec<String> {
         let text = std::fs::read_to_string(set.join(format!("transforms_{name}.json"))).unwrap();
         let file: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -4,7 +4,6 @@
 mod dataset;
 mod shapes;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,26 +15,16 @@ use plinth_spec::{FailureCode, RenderSettings};
 fn job(folder: &Path) -> Job {
     let settings = serde_json::json!({"quality": "share", "length": 0.1});
     let out = |name: &str| Some(folder.join(name));
-    Job {
-        model: std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/models/flight_helmet.glb")).unwrap(),
-        settings: RenderSettings::from_json(&settings, ParseOptions::default()).unwrap(),
-        environment: None,
-        assets: BTreeMap::new(),
-        outputs: Outputs {
-            video: out("video.mp4"),
-            web: out("web.mp4"),
-            thumb: out("thumb.mp4"),
-            poster: out("poster.png"),
-            small_poster: out("small.png"),
-            dataset: None,
-        },
-        watermark: false,
-        adapter: None,
-        ffmpeg: PathBuf::from("ffmpeg"),
-        posters_early: false,
-        hash_frames: false,
-        time_passes: false,
-    }
+    let outputs = Outputs {
+        video: out("video.mp4"),
+        web: out("web.mp4"),
+        thumb: out("thumb.mp4"),
+        poster: out("poster.png"),
+        small_poster: out("small.png"),
+        dataset: None,
+    };
+    let model = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/models/flight_helmet.glb")).unwrap();
+    Job::new(model, RenderSettings::from_json(&settings, ParseOptions::default()).unwrap(), outputs)
 }
 
 fn files(folder: &Path) -> usize {

@@ -120,6 +120,10 @@ impl LayersSink for Kept {
         self.layers.push(layers);
         Ok(())
     }
+
+    fn spare(&mut self) -> Option<Layers> {
+        None
+    }
 }
 
 /// The best adapter there is.

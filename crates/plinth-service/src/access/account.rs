@@ -3,7 +3,7 @@
 use plinth_db::accounts::{self, Account};
 use plinth_db::ledger::{self, NewEntry, Posted};
 use plinth_db::workspaces::{self, Workspace};
-use plinth_db::{Conn, DbError, Tx};
+use plinth_db::{Conn, DbError, Tx, sessions};
 use plinth_spec::funding::{Balance, Pool};
 use plinth_spec::id::{AccountId, EntryId, WorkspaceId};
 use plinth_spec::wire::LedgerType;
@@ -64,7 +64,7 @@ impl Service {
         }
     }
 
-    /// Shuts an account out, or lets it in again.
+    /// Shuts an account out, or lets it in again. Its browsers are signed out.
     pub async fn set_suspended(&self, email: &str, is_suspended: bool) -> Result<()> {
         let email = normalized(email)?;
         let clock = self.options.clock.clone();
@@ -73,6 +73,9 @@ impl Service {
                 let account = find(tx, &email).await?;
                 let now = clock.now_ms(tx).await?;
                 accounts::set_suspended(tx, &account.id, is_suspended.then_some(now)).await?;
+                if is_suspended {
+                    sessions::delete_all(tx, &account.id).await?;
+                }
                 Ok(())
             })
         });

@@ -10,14 +10,14 @@ use super::token;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// The use of a key is remembered to this many milliseconds.
-const TOUCH_MS: i64 = 60_000;
+/// The use of a key or a session is remembered to this many milliseconds.
+pub(super) const TOUCH_MS: i64 = 60_000;
 
-/// Whom a token let in, and where they work.
+/// Whom a key or a browser's session let in, and where they work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The key.
-    pub token_id: TokenId,
+    /// The key; none: a browser's session.
+    pub token_id: Option<TokenId>,
     /// Their account.
     pub account_id: AccountId,
     /// Its address.
@@ -30,7 +30,7 @@ pub struct Caller {
     pub bound: Option<BoundWorkspace>,
     /// Who pays: the workspace's owner.
     pub payer_id: AccountId,
-    /// What the key may do.
+    /// What the key may do. A session may do everything.
     pub scopes: Vec<Scope>,
     /// What they may do in the workspace.
     pub role: Role,
@@ -69,7 +69,7 @@ impl Service {
         }
         let bound = BoundWorkspace { id: bearer.token.workspace_id.clone(), name: bearer.workspace_name };
         Ok(Caller {
-            token_id: bearer.token.id,
+            token_id: Some(bearer.token.id),
             account_id: bearer.account_id,
             email: bearer.email,
             is_admin: bearer.is_admin,
@@ -99,6 +99,6 @@ fn check(bearer: &Bearer, now: i64) -> Result<Role> {
     bearer.role.map_or_else(|| forbidden("you are no longer a member of the workspace of this key"), Ok)
 }
 
-fn unauthorized(words: &str) -> ServiceError {
+pub(super) fn unauthorized(words: &str) -> ServiceError {
     ServiceError::new(ErrorCode::Unauthorized, words)
 }

@@ -2,18 +2,15 @@
 
 use plinth_db::tokens::{self, NewToken, Token};
 use plinth_db::workspaces;
-use plinth_spec::ErrorCode;
 use plinth_spec::id::{AccountId, TokenId, WorkspaceId};
 use plinth_spec::role::Role;
 use plinth_spec::wire::Scope;
+use plinth_spec::{ErrorCode, limits};
 
 use super::token;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 use crate::service::Service;
-
-/// Most characters of a key's name.
-const NAME_CHARS: usize = 100;
 
 /// A key to create.
 #[derive(Clone, Debug)]
@@ -41,17 +38,27 @@ pub struct NewKeyMade {
     pub token: String,
 }
 
+/// A key as its owner sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// What is known of it.
+    pub token: Token,
+    /// Whether it is neither revoked nor expired.
+    pub is_good: bool,
+}
+
 impl Service {
     /// Creates a key.
     /// Errors: a workspace that is gone, or in which the account may not edit.
     // Spec, Authentication, 6.
     pub async fn create_key(&self, new: NewKey) -> Result<NewKeyMade> {
-        if new.name.chars().count() > NAME_CHARS {
-            return Err(ServiceError::bad_request(format!("a key's name has at most {NAME_CHARS} characters")));
+        if new.name.chars().count() > limits::KEY_NAME_CHARS {
+            let words = format!("a key's name has at most {} characters", limits::KEY_NAME_CHARS);
+            return Err(ServiceError::bad_request(words));
         }
         let options = &self.options;
         let prefix = if new.has_legacy_prefix { &options.legacy_token_prefix } else { &options.token_prefix };
-        let secret = token::make(prefix);
+        let (secret, prefix) = (token::make(prefix), prefix.clone());
         let clock = options.clock.clone();
         let made = NewKeyMade { id: TokenId::new_random(), token: secret.text };
         let id = made.id.clone();
@@ -75,6 +82,7 @@ impl Service {
                     workspace_id: workspace.id,
                     name: new.name,
                     sha256: secret.sha256,
+                    prefix,
                     last4: secret.last4,
                     scopes: new.scopes,
                     created_at: now,
@@ -93,7 +101,7 @@ impl Service {
         let missing = || ServiceError::new(ErrorCode::NotFound, "there is no such key in force");
         if let Some(owner) = owner {
             let keys = self.keys(owner).await?;
-            keys.iter().find(|key| key.id == *id).ok_or_else(missing)?;
+            keys.iter().find(|key| key.token.id == *id).ok_or_else(missing)?;
         }
         let (id, clock) = (id.clone(), self.options.clock.clone());
         let revoked = self.db.write(move |tx| {
@@ -106,7 +114,11 @@ impl Service {
     }
 
     /// The keys of an account, newest first.
-    pub async fn keys(&self, account: &AccountId) -> Result<Vec<Token>> {
-        Ok(tokens::list(&mut self.db.read().await?, account).await?)
+    pub async fn keys(&self, account: &AccountId) -> Result<Vec<Key>> {
+        let mut conn = self.db.read().await?;
+        let now = self.options.clock.now_ms(&mut conn).await?;
+        let tokens = tokens::list(&mut conn, account).await?;
+        let is_good = |token: &Token| token.revoked_at.is_none() && token.expires_at.is_none_or(|end| end > now);
+        Ok(tokens.into_iter().map(|token| Key { is_good: is_good(&token), token }).collect())
     }
 }

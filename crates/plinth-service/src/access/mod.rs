@@ -5,11 +5,13 @@ mod caller;
 mod key;
 mod password;
 mod session;
+mod sign_in;
 mod token;
 mod workspace;
 
 pub use account::NewAccount;
 pub use caller::Caller;
-pub use key::{NewKey, NewKeyMade};
+pub use key::{Key, NewKey, NewKeyMade};
 pub use password::hash_password;
-pub use session::SESSION_SECS;
+pub(crate) use session::IDLE_MS;
+pub use session::SignedIn;

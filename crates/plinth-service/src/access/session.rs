@@ -1,62 +1,99 @@
-//! Signing in with a browser.
+//! Browsers that are signed in.
 
 use plinth_db::sessions;
-use plinth_spec::ErrorCode;
-use plinth_spec::id::AccountId;
+use plinth_db::workspaces::{self, Membership};
+use plinth_spec::id::WorkspaceId;
+use plinth_spec::wire::{BoundWorkspace, Scope};
+use plinth_spec::{ErrorCode, limits};
 
+use super::Caller;
+use super::caller::TOUCH_MS;
 use crate::error::{Result, ServiceError};
 use crate::hash::sha256_hex;
-use crate::ids::random_text;
 use crate::service::Service;
 
-/// How long a browser stays signed in, in seconds.
-pub const SESSION_SECS: i64 = 14 * 24 * 3600;
-/// How long a sign-in link works, in seconds.
-const LINK_SECS: i64 = 24 * 3600;
-const SECRET_CHARS: usize = 43;
+/// A session that was not used since this long ago has ended.
+pub(crate) const IDLE_MS: i64 = limits::SESSION_IDLE_SECS * 1000;
+
+/// A browser that is signed in.
+#[derive(Clone, Debug)]
+pub struct SignedIn {
+    /// Whom the session let in, and where they work now.
+    pub caller: Caller,
+    /// Where they may work, their own workspace first.
+    pub workspaces: Vec<Membership>,
+    /// What each form of this session carries; no other site knows it.
+    pub form_token: String,
+}
+
+impl SignedIn {
+    /// Whether a form with this token was made for this session.
+    pub fn made_form(&self, token: &str) -> bool {
+        // Hashes are compared, so how long it takes says nothing of the token.
+        sha256_hex(token) == sha256_hex(&self.form_token)
+    }
+}
 
 impl Service {
-    /// The secret of a link that signs in once.
-    pub async fn create_sign_in(&self, account: &AccountId) -> Result<String> {
-        let secret = random_text(SECRET_CHARS);
-        let (account, sha256, clock) = (account.clone(), sha256_hex(&secret), self.options.clock.clone());
-        let created = self.db.write(move |tx| {
-            Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
-                Ok::<_, ServiceError>(sessions::insert_link(tx, &sha256, &account, now + LINK_SECS * 1000).await?)
-            })
-        });
-        created.await?;
-        Ok(secret)
-    }
-
-    /// Uses a sign-in link up and returns the secret of a session.
-    pub async fn sign_in(&self, link_secret: &str) -> Result<String> {
-        let session = random_text(SECRET_CHARS);
-        let (link, sha256, clock) = (sha256_hex(link_secret), sha256_hex(&session), self.options.clock.clone());
-        let opened = self.db.write(move |tx| {
-            Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
-                let account = sessions::use_link(tx, &link, now).await?.ok_or_else(|| {
-                    ServiceError::new(ErrorCode::Unauthorized, "this sign-in link was used or is too old")
-                })?;
-                Ok::<_, ServiceError>(sessions::insert(tx, &sha256, &account, now, now + SESSION_SECS * 1000).await?)
-            })
-        });
-        opened.await?;
-        Ok(session)
-    }
-
-    /// Whose session it is, while it lasts.
-    pub async fn session_account(&self, session_secret: &str) -> Result<Option<AccountId>> {
+    /// Who is signed in by a session. Everything is read anew at each request, so an account that is suspended is out at
+    /// the next one, and so is a member who is removed from the workspace that was chosen.
+    pub async fn session(&self, secret: &str) -> Result<Option<SignedIn>> {
+        if !super::sign_in::is_secret(secret) {
+            return Ok(None);
+        }
+        let sha256 = sha256_hex(secret);
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;
-        Ok(sessions::find(&mut conn, &sha256_hex(session_secret), now).await?)
+        let Some(session) = sessions::find(&mut conn, &sha256, now, now - IDLE_MS).await? else { return Ok(None) };
+        let workspaces = workspaces::list_of_member(&mut conn, &session.account_id).await?;
+        drop(conn);
+        if now - session.seen_at >= TOUCH_MS {
+            self.db.write(move |tx| Box::pin(async move { sessions::touch(tx, &sha256, now).await })).await?;
+        }
+        let chosen = workspaces.iter().find(|m| Some(&m.workspace.id) == session.workspace_id.as_ref());
+        let own = || workspaces.iter().find(|m| m.workspace.is_personal);
+        let Membership { workspace, role } = chosen
+            .or_else(own)
+            .ok_or_else(|| ServiceError::internal("an account without a workspace of its own"))?
+            .clone();
+        let bound = BoundWorkspace { id: workspace.id.clone(), name: workspace.name };
+        let caller = Caller {
+            token_id: None,
+            account_id: session.account_id,
+            email: session.email,
+            is_admin: session.is_admin,
+            workspace_id: workspace.id,
+            bound: (!workspace.is_personal).then_some(bound),
+            payer_id: workspace.owner_id,
+            scopes: Scope::ALL.to_vec(),
+            role,
+        };
+        Ok(Some(SignedIn { caller, workspaces, form_token: sha256_hex(format!("forms of {secret}")) }))
+    }
+
+    /// Chooses where a session works.
+    /// Errors: a workspace that its account is no member of.
+    pub async fn choose_workspace(&self, secret: &str, signed_in: &SignedIn, workspace: &str) -> Result<()> {
+        let known = WorkspaceId::parse(workspace)
+            .and_then(|id| signed_in.workspaces.iter().find(|m| m.workspace.id == id))
+            .ok_or_else(|| ServiceError::new(ErrorCode::NotFound, "there is no such workspace"))?;
+        let sha256 = sha256_hex(secret);
+        let chosen = (!known.workspace.is_personal).then(|| known.workspace.id.clone());
+        let change = self
+            .db
+            .write(move |tx| Box::pin(async move { Ok(sessions::set_workspace(tx, &sha256, chosen.as_ref()).await?) }));
+        change.await
     }
 
     /// Ends a session.
-    pub async fn sign_out(&self, session_secret: &str) -> Result<()> {
-        let sha256 = sha256_hex(session_secret);
+    pub async fn sign_out(&self, secret: &str) -> Result<()> {
+        let sha256 = sha256_hex(secret);
         self.db.write(move |tx| Box::pin(async move { Ok(sessions::delete(tx, &sha256).await?) })).await
+    }
+
+    /// Ends all sessions of the caller's account. Its sign-in links that wait are void, too.
+    pub async fn sign_out_everywhere(&self, caller: &Caller) -> Result<()> {
+        let account = caller.account_id.clone();
+        self.db.write(move |tx| Box::pin(async move { Ok(sessions::delete_all(tx, &account).await?) })).await
     }
 }

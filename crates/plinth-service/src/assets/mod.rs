@@ -21,6 +21,9 @@ fn bounded(what: &str, text: Option<&str>, most: usize) -> Result<String> {
     if text.chars().count() > most {
         return Err(ServiceError::bad_request(format!("{what} may have at most {most} characters")));
     }
+    if text.contains(|c: char| c.is_control() && !c.is_whitespace()) {
+        return Err(ServiceError::bad_request(format!("{what} may have no control characters")));
+    }
     Ok(text.to_owned())
 }
 
@@ -33,5 +36,5 @@ fn not_found(what: &str) -> ServiceError {
 }
 
 fn limit_reached(what: &str, most: u64) -> ServiceError {
-    ServiceError::new(ErrorCode::LimitReached, format!("a workspace keeps at most {most} {what}; delete some first"))
+    ServiceError::new(ErrorCode::LimitReached, format!("an account keeps at most {most} {what}; delete some first"))
 }

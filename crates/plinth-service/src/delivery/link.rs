@@ -43,6 +43,11 @@ impl Service {
         Ok(AssetUrl { url, asset, expires_in })
     }
 
+    /// Scheme, host and port of all links to files.
+    pub async fn files_origin(&self) -> Result<String> {
+        Ok(self.store.link_origin().await?)
+    }
+
     async fn get_link(&self, key: &ObjectKey<'_>, expires: Option<i64>, disposition: &str) -> Result<(String, i64)> {
         let expires_in = limits::clamp_expires_secs(expires);
         let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;

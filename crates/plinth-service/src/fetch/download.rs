@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use plinth_spec::{ErrorCode, limits};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
@@ -16,8 +15,6 @@ use super::guard::{self, Refused};
 use crate::error::{Result, ServiceError};
 use crate::models::Incoming;
 
-/// How long a server may take to accept a connection or to answer a probe.
-const ANSWER: Duration = Duration::from_secs(20);
 /// Types under which servers send a GLB. The default of object stores is one of them.
 const TYPES: [&str; 5] = [
     "model/gltf-binary",
@@ -75,7 +72,7 @@ async fn receive(options: &FetchOptions, mut response: Response, file: &mut Inco
 /// Asks whether there is something to download. Servers that do not know HEAD are believed.
 async fn probe(options: &FetchOptions, url: &Url) -> Result<()> {
     let late = |_late| ServiceError::new(ErrorCode::Timeout, "the URL's server did not answer in time");
-    let response = timeout(ANSWER, follow(options, url, Method::HEAD)).await.map_err(late)??;
+    let response = timeout(options.answer, follow(options, url, Method::HEAD)).await.map_err(late)??;
     let unknown = [StatusCode::METHOD_NOT_ALLOWED, StatusCode::NOT_IMPLEMENTED, StatusCode::FORBIDDEN];
     if unknown.contains(&response.status()) { Ok(()) } else { check_response(&response) }
 }
@@ -129,7 +126,7 @@ async fn follow(options: &FetchOptions, url: &Url, method: Method) -> Result<Res
 }
 
 async fn send(options: &FetchOptions, url: &Url, method: Method) -> Result<Response> {
-    let addresses = guard::addresses(url, &options.allowed_hosts).await.map_err(|refused| match refused {
+    let addresses = guard::addresses(url, options).await.map_err(|refused| match refused {
         Refused::Blocked => ServiceError::new(ErrorCode::BlockedHost, "the URL's host is not public"),
         Refused::Unknown => ServiceError::new(ErrorCode::DnsError, "the URL's host has no address"),
     })?;
@@ -139,7 +136,7 @@ async fn send(options: &FetchOptions, url: &Url, method: Method) -> Result<Respo
     let client = Client::builder()
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(ANSWER)
+        .connect_timeout(options.answer)
         .dns_resolver(Arc::new(Checked(addresses)))
         .build()
         .map_err(ServiceError::internal)?;

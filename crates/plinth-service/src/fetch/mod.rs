@@ -2,9 +2,11 @@
 
 mod download;
 mod guard;
+mod names;
 
 pub(crate) use download::{download, parse_url};
 pub use guard::HostRule;
+pub use names::Names;
 
 use std::time::Duration;
 
@@ -15,6 +17,10 @@ use plinth_spec::limits;
 pub struct FetchOptions {
     /// Hosts that may be fetched from although they are not public.
     pub allowed_hosts: Vec<HostRule>,
+    /// What names mean.
+    pub names: Names,
+    /// A server accepts a connection, and answers the question whether there is something, within this time.
+    pub answer: Duration,
     /// A download ends after this long without progress.
     pub stall: Duration,
     /// A download ends after this long.
@@ -25,6 +31,8 @@ impl Default for FetchOptions {
     fn default() -> Self {
         Self {
             allowed_hosts: Vec::new(),
+            names: Names::System,
+            answer: Duration::from_secs(limits::INGEST_ANSWER_SECS),
             stall: Duration::from_secs(limits::INGEST_STALL_SECS),
             total: Duration::from_secs(limits::INGEST_TOTAL_SECS),
         }

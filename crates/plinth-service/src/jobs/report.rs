@@ -140,5 +140,6 @@ pub(super) async fn fail(
 }
 
 fn first_line(message: &str) -> String {
-    message.lines().next().unwrap_or_default().chars().take(MESSAGE_CHARS).collect()
+    let line = message.lines().next().unwrap_or_default();
+    line.chars().filter(|c| !c.is_control()).take(MESSAGE_CHARS).collect()
 }

@@ -11,7 +11,8 @@ use tempfile::NamedTempFile;
 use super::file_report::{FileReport, check_file};
 use super::incoming::{Arrived, new_file};
 use crate::error::{Result, ServiceError};
-use crate::service::Service;
+use crate::memory::is_out_of_memory;
+use crate::service::{Checker, Service};
 
 /// A file that is a model.
 #[derive(Debug)]
@@ -50,10 +51,10 @@ impl Service {
     /// Errors: `code`, 422 for a file that is no model, 400 for a ZIP that unpacks to too much.
     pub(super) async fn check_model(&self, file: Arrived, format: Format, code: ErrorCode) -> Result<Checked> {
         let permit = Arc::clone(&self.checks).acquire_owned().await.map_err(ServiceError::internal)?;
-        let (folder, program) = (self.options.incoming.clone(), self.options.checker.clone());
+        let (folder, checker) = (self.options.incoming.clone(), self.options.checker.clone());
         // The permit goes along: a caller that goes away does not let more in while this one still works.
         let checking = tokio::task::spawn_blocking(move || {
-            let checked = check(file, format, code, &folder, program.as_deref());
+            let checked = check(file, format, code, &folder, checker.as_ref());
             drop(permit);
             checked
         });
@@ -62,11 +63,11 @@ impl Service {
     }
 }
 
-fn check(file: Arrived, format: Format, code: ErrorCode, folder: &Path, program: Option<&Path>) -> Result<Checked> {
+fn check(file: Arrived, format: Format, code: ErrorCode, folder: &Path, checker: Option<&Checker>) -> Result<Checked> {
     let converted = (format == Format::Zip).then(|| new_file(folder)).transpose()?;
     let to = converted.as_ref().map(NamedTempFile::path);
-    let report = match program {
-        Some(program) => check_in_process(program, file.path(), to, code)?,
+    let report = match checker {
+        Some(checker) => check_in_process(checker, file.path(), to, code)?,
         None => check_file(file.path(), to)?,
     };
     match report {
@@ -78,13 +79,19 @@ fn check(file: Arrived, format: Format, code: ErrorCode, folder: &Path, program:
     }
 }
 
-fn check_in_process(program: &Path, file: &Path, to: Option<&Path>, code: ErrorCode) -> Result<FileReport> {
+fn check_in_process(checker: &Checker, file: &Path, to: Option<&Path>, code: ErrorCode) -> Result<FileReport> {
+    let mut command = Command::new(&checker.program);
+    command.arg("check-file").arg("--memory-bytes").arg(checker.memory_bytes.to_string()).arg(file).args(to);
     // It reads what strangers sent: it gets none of this process' secrets.
-    let output =
-        Command::new(program).arg("check-file").arg(file).args(to).env_clear().stdin(Stdio::null()).output()?;
+    let output = command.env_clear().stdin(Stdio::null()).output()?;
     let report = serde_json::from_slice(&output.stdout);
     report.map_err(|unreadable| {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if is_out_of_memory(&said) {
+            let most = checker.memory_bytes >> 20;
+            let words = format!("the model needs more than {most} MB of memory to be read; simplify it");
+            return ServiceError::new(code, words).with_status(422);
+        }
         broken(code).with_cause(format!("the check ended with {}: {unreadable}; {said}", output.status))
     })
 }

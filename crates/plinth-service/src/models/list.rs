@@ -40,7 +40,11 @@ impl Service {
             "any" => None,
             _ => return Err(ServiceError::bad_request("status must be one of active, archived, any")),
         };
-        let tags = query.tags.as_deref().unwrap_or_default().split(',');
+        let tags = query.tags.as_deref().unwrap_or_default();
+        if tags.contains(char::is_control) {
+            return Err(ServiceError::bad_request("tags may have no control characters"));
+        }
+        let tags = tags.split(',');
         let filter = ModelFilter {
             workspace_id: caller.workspace_id.clone(),
             status,
@@ -84,6 +88,17 @@ impl Service {
             renders: renders.iter().map(summary).collect::<Result<_>>()?,
             row: row(model),
         })
+    }
+
+    /// What models are called, in the order of their identifiers: by their titles, else as their files. None: deleted.
+    pub async fn model_names(&self, caller: &Caller, ids: &[ModelId]) -> Result<Vec<Option<String>>> {
+        let mut conn = self.db.read().await?;
+        let mut names = Vec::with_capacity(ids.len());
+        for id in ids {
+            let model = models::find(&mut conn, &caller.workspace_id, id).await?;
+            names.push(model.map(|model| model.title.unwrap_or(model.original_name)));
+        }
+        Ok(names)
     }
 
     pub(crate) async fn model_row(&self, caller: &Caller, id: &str) -> Result<Model> {

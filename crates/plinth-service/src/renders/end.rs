@@ -55,10 +55,10 @@ impl Service {
         dismissed.await
     }
 
-    /// Removes a render that has ended, and its files.
+    /// Removes a render that has ended, and its files: links to them end here.
     pub async fn delete_render(&self, caller: &Caller, id: &str) -> Result<RenderDeleted> {
         let render = self.render_row(caller, id).await?;
-        let clock = self.options.clock.clone();
+        let (clock, files) = (self.options.clock.clone(), render_prefix(&render.id));
         let deleted = self.db.write(move |tx| {
             Box::pin(async move {
                 let now = clock.now_ms(tx).await?;
@@ -72,6 +72,11 @@ impl Service {
                 Ok(RenderDeleted { id: render.id, deleted: true })
             })
         });
-        deleted.await
+        let deleted = deleted.await?;
+        // The mark stays: for files that this leaves, and those that a worker is still storing.
+        if let Err(error) = self.store.delete_prefix(&files).await {
+            tracing::warn!(error = %error, "files of a deleted render stay until they are swept");
+        }
+        Ok(deleted)
     }
 }

@@ -1,9 +1,9 @@
 //! Who is let in.
 
-use plinth_service::access::NewKey;
-use plinth_spec::ErrorCode;
+use plinth_service::access::{Caller, NewAccount, NewKey};
 use plinth_spec::role::Role;
 use plinth_spec::wire::Scope;
+use plinth_spec::{ErrorCode, limits};
 use plinth_testkit::on_both_databases;
 
 use crate::house::{self, EMAIL, House, code};
@@ -14,7 +14,7 @@ async fn a_new_account_has_the_signup_bonus_and_its_own_workspace(address: &str)
     assert_eq!((account.credits, account.paid, account.free, account.total), (100, 100, 0, 100));
     assert_eq!((account.email.as_str(), account.workspace), (EMAIL, None));
     assert_eq!(account.scopes, [Scope::Read, Scope::Render]);
-    let again = house.service.create_account(plinth_service::access::NewAccount {
+    let again = house.service.create_account(NewAccount {
         email: " ADA@example.org ".to_owned(),
         is_admin: false,
         password_hash: None,
@@ -103,10 +103,10 @@ async fn a_member_works_in_the_workspace_and_its_owner_pays(address: &str) {
 
 async fn requests_are_counted_exactly_per_token_and_window(address: &str) {
     let house = House::with(address, |options| options.requests_per_minute = 30).await;
-    let (service, token) = (&house.service, &house.caller.token_id);
+    let (service, caller) = (&house.service, &house.caller);
     let counting = (0..40).map(|_n| {
-        let (service, token) = (service.clone(), token.clone());
-        tokio::spawn(async move { service.count_request(&token, plinth_service::Meter::Requests).await.unwrap() })
+        let (service, caller) = (service.clone(), caller.clone());
+        tokio::spawn(async move { service.count_request(&caller, plinth_service::Meter::Requests).await.unwrap() })
     });
     let mut passed = 0;
     for allowance in counting.collect::<Vec<_>>() {
@@ -114,24 +114,126 @@ async fn requests_are_counted_exactly_per_token_and_window(address: &str) {
     }
     assert_eq!(passed, 30);
     house.wait_ms(58_500);
-    let over = service.count_request(token, plinth_service::Meter::Requests).await.unwrap();
+    let over = service.count_request(caller, plinth_service::Meter::Requests).await.unwrap();
     let error = over.check().unwrap_err();
     assert_eq!((error.code, error.retry_after_secs), (ErrorCode::RateLimited, Some(2)), "rounded up");
-    assert_eq!(service.count_request(token, plinth_service::Meter::Ingests).await.unwrap().remaining, 19);
+    assert_eq!(service.count_request(caller, plinth_service::Meter::Ingests).await.unwrap().remaining, 19);
     house.wait_ms(1_500);
-    let fresh = service.count_request(token, plinth_service::Meter::Requests).await.unwrap();
+    let fresh = service.count_request(caller, plinth_service::Meter::Requests).await.unwrap();
     assert_eq!((fresh.remaining, fresh.reset_secs, fresh.is_exceeded), (29, 60, false));
 }
 
 async fn a_sign_in_link_opens_one_session(address: &str) {
     let house = House::new(address).await;
     let service = &house.service;
-    let link = service.create_sign_in(&house.caller.account_id).await.unwrap();
+    let link = service.create_sign_in(&house.caller.account_id, 60).await.unwrap();
     let session = service.sign_in(&link).await.unwrap();
     assert_eq!(code(service.sign_in(&link).await), ErrorCode::Unauthorized);
-    assert_eq!(service.session_account(&session).await.unwrap().as_ref(), Some(&house.caller.account_id));
+    let signed_in = service.session(&session).await.unwrap().unwrap();
+    // The same as the account's key lets in, but for the key.
+    assert_eq!(Caller { token_id: house.caller.token_id.clone(), ..signed_in.caller.clone() }, house.caller);
+    assert_eq!(signed_in.caller.token_id, None);
+    assert!(signed_in.made_form(&signed_in.form_token) && !signed_in.made_form(""));
     service.sign_out(&session).await.unwrap();
-    assert_eq!(service.session_account(&session).await.unwrap(), None);
+    assert!(service.session(&session).await.unwrap().is_none());
+    let late = service.create_sign_in(&house.caller.account_id, 60).await.unwrap();
+    house.wait_ms(60_000);
+    assert_eq!(code(service.sign_in(&late).await), ErrorCode::Unauthorized);
+    for wrong in ["", "x", &link, &session, &"x".repeat(43)] {
+        assert_eq!(code(service.sign_in(wrong).await), ErrorCode::Unauthorized);
+        assert!(service.session(wrong).await.unwrap().is_none(), "a link is no session");
+    }
+}
+
+/// A new session of the house's account.
+async fn session(house: &House) -> String {
+    let link = house.service.create_sign_in(&house.caller.account_id, 60).await.unwrap();
+    house.service.sign_in(&link).await.unwrap()
+}
+
+async fn sessions_end_by_themselves(address: &str) {
+    let house = House::new(address).await;
+    let (idle, used) = (session(&house).await, session(&house).await);
+    let (idle_ms, all_ms) = (limits::SESSION_IDLE_SECS * 1000, limits::SESSION_SECS * 1000);
+    let lasts = async |secret: &str| house.service.session(secret).await.unwrap().is_some();
+    house.wait_ms(idle_ms - 1);
+    assert!(lasts(&used).await);
+    house.wait_ms(1);
+    assert!(lasts(&used).await && !lasts(&idle).await, "one of them was not used for three days");
+    for _use in 0..(all_ms - idle_ms) / (idle_ms / 2) {
+        assert!(lasts(&used).await);
+        house.wait_ms(idle_ms / 2);
+    }
+    house.wait_ms(all_ms % (idle_ms / 2));
+    assert!(!lasts(&used).await, "nobody stays signed in for ever");
+    assert!(house.service.sweep().await.unwrap().rows >= 2);
+}
+
+async fn suspending_and_signing_out_everywhere_end_all_sessions(address: &str) {
+    let house = House::new(address).await;
+    let service = &house.service;
+    let gone = async |secret: &str| service.session(secret).await.unwrap().is_none();
+    let (one, two) = (session(&house).await, session(&house).await);
+    let other = house::caller(service, "grace@example.org").await;
+    let link = service.create_sign_in(&other.account_id, 60).await.unwrap();
+    let of_other = service.sign_in(&link).await.unwrap();
+    service.sign_out_everywhere(&house.caller).await.unwrap();
+    assert!(gone(&one).await && gone(&two).await && !gone(&of_other).await);
+    let open = session(&house).await;
+    let link = service.create_sign_in(&house.caller.account_id, 60).await.unwrap();
+    service.set_suspended(EMAIL, true).await.unwrap();
+    assert!(gone(&open).await);
+    assert_eq!(code(service.sign_in(&link).await), ErrorCode::Unauthorized);
+    assert_eq!(code(service.create_sign_in(&house.caller.account_id, 60).await), ErrorCode::Forbidden);
+    service.set_suspended(EMAIL, false).await.unwrap();
+    assert!(gone(&open).await && !gone(&of_other).await);
+}
+
+async fn a_session_works_where_its_account_is_a_member(address: &str) {
+    let house = House::new(address).await;
+    let service = &house.service;
+    let secret = session(&house).await;
+    let owner = house::caller(service, "grace@example.org").await;
+    let team = service.create_workspace("Team", &owner.email).await.unwrap();
+    let now = async || service.session(&secret).await.unwrap().unwrap();
+    let choose = async |id: &str| service.choose_workspace(&secret, &now().await, id).await;
+    assert_eq!(code(choose(team.id.as_str()).await), ErrorCode::NotFound);
+    service.set_member(&team.id, EMAIL, Role::Viewer).await.unwrap();
+    choose(team.id.as_str()).await.unwrap();
+    let caller = now().await.caller;
+    assert_eq!((&caller.workspace_id, &caller.payer_id, caller.role), (&team.id, &owner.account_id, Role::Viewer));
+    assert_eq!(code(caller.require(Scope::Render)), ErrorCode::Forbidden);
+    service.set_suspended(&owner.email, true).await.unwrap();
+    assert_eq!(now().await.caller.workspace_id, house.caller.workspace_id, "who pays is shut out");
+    service.set_suspended(&owner.email, false).await.unwrap();
+    assert_eq!(now().await.caller.workspace_id, team.id);
+    service.delete_workspace(&team.id).await.unwrap();
+    assert_eq!((now().await.caller.bound, now().await.workspaces.len()), (None, 1));
+    choose(house.caller.workspace_id.as_str()).await.unwrap();
+}
+
+async fn passwords_sign_in_and_are_counted(address: &str) {
+    let house = House::new(address).await;
+    let service = &house.service;
+    let password_hash = Some(plinth_service::access::hash_password("a long one").unwrap());
+    let new = NewAccount { email: "grace@example.org".to_owned(), is_admin: false, password_hash };
+    service.create_account(new).await.unwrap();
+    let attempt = async |email: &str, password: &str| service.sign_in_with_password(email, password.to_owned()).await;
+    let secret = attempt("Grace@example.org", "a long one").await.unwrap();
+    assert_eq!(service.session(&secret).await.unwrap().unwrap().caller.email, "grace@example.org");
+    assert_eq!(code(attempt("grace@example.org", "another").await), ErrorCode::Unauthorized);
+    assert_eq!(code(attempt(EMAIL, "").await), ErrorCode::Unauthorized, "an account without a password");
+    service.set_suspended("grace@example.org", true).await.unwrap();
+    assert_eq!(code(attempt("grace@example.org", "another").await), ErrorCode::Unauthorized);
+    assert_eq!(code(attempt("grace@example.org", "a long one").await), ErrorCode::Forbidden);
+    service.set_suspended("grace@example.org", false).await.unwrap();
+    for _ in 4..limits::PASSWORDS_PER_ADDRESS {
+        assert_eq!(code(attempt("grace@example.org", "another").await), ErrorCode::Unauthorized);
+    }
+    let over = attempt("grace@example.org", "a long one").await.unwrap_err();
+    assert_eq!((over.code, over.retry_after_secs), (ErrorCode::RateLimited, Some(600)));
+    house.wait_ms(600_000);
+    assert!(attempt("grace@example.org", "a long one").await.is_ok());
 }
 
 mod both {
@@ -142,5 +244,9 @@ mod both {
         a_member_works_in_the_workspace_and_its_owner_pays
         requests_are_counted_exactly_per_token_and_window
         a_sign_in_link_opens_one_session
+        sessions_end_by_themselves
+        suspending_and_signing_out_everywhere_end_all_sessions
+        a_session_works_where_its_account_is_a_member
+        passwords_sign_in_and_are_counted
     }
 }

@@ -10,12 +10,8 @@ use plinth_testkit::on_both_databases;
 
 use crate::house::{self, House, code};
 
-/// A PNG of one pixel. Different shades are different files.
 fn png(shade: u8) -> Bytes {
-    let mut out = std::io::Cursor::new(Vec::new());
-    let picture = image::RgbImage::from_pixel(2, 1, image::Rgb([shade, 0, 0]));
-    picture.write_to(&mut out, image::ImageFormat::Png).unwrap();
-    out.into_inner().into()
+    plinth_testkit::png(shade).into()
 }
 
 fn overlay(shade: u8, layer: Option<&str>) -> NewOverlay {

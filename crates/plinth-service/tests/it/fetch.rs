@@ -1,97 +1,52 @@
-//! Fetching URLs, against a real server on this machine.
+//! Fetching URLs, against real servers on this machine.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use plinth_service::HostRule;
+use plinth_service::{FetchOptions, HostRule, Names};
 use plinth_spec::ErrorCode;
 use plinth_spec::wire::IngestModel;
-use plinth_testkit::{TestDatabase, glb_with_triangle};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpListener;
+use plinth_testkit::{Reply, TestDatabase, Visit, Web, glb_with_triangle};
 
 use crate::house::{House, code};
 
-/// Answers by path, and counts connections.
-struct Server {
-    address: String,
-    connections: Arc<AtomicUsize>,
-}
+/// Longer than any test takes.
+const NEVER: Duration = Duration::from_hours(1);
 
-impl Server {
-    async fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap().to_string();
-        let connections = Arc::new(AtomicUsize::new(0));
-        let (counter, own) = (Arc::clone(&connections), address.clone());
-        tokio::spawn(async move {
-            while let Ok((mut socket, _)) = listener.accept().await {
-                counter.fetch_add(1, Ordering::SeqCst);
-                let own = own.clone();
-                tokio::spawn(async move {
-                    let mut request = vec![0; 4096];
-                    let read = socket.read(&mut request).await.unwrap_or(0);
-                    let line = String::from_utf8_lossy(&request[..read]).lines().next().unwrap_or_default().to_owned();
-                    let is_head = line.starts_with("HEAD");
-                    let path = line.split(' ').nth(1).unwrap_or_default().to_owned();
-                    answer(&mut socket, &path, is_head, &own).await;
-                });
-            }
-        });
-        Self { address, connections }
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("http://{}/{path}", self.address)
-    }
-}
-
-async fn answer(socket: &mut tokio::net::TcpStream, path: &str, is_head: bool, own: &str) {
+fn answer(visit: &Visit) -> Reply {
     let glb = glb_with_triangle("fetched");
-    let head = |status: &str, kind: &str, length: usize| {
-        format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n")
-    };
-    let redirect =
-        |to: &str| format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
-    let (text, body) = match path {
-        "/chair.glb" => (head("200 OK", "model/gltf-binary", glb.len()), glb),
-        "/object?X-Amz-Signature=1" if is_head => (head("500 Never", "text/plain", 0), Vec::new()),
-        "/object?X-Amz-Signature=1" => (head("200 OK", "binary/octet-stream", glb.len()), glb),
-        "/no-head.glb" if is_head => (head("405 No", "text/plain", 0), Vec::new()),
-        "/no-head.glb" => (head("200 OK", "application/octet-stream", glb.len()), glb),
-        "/page.glb" => (head("200 OK", "text/html; charset=utf-8", 4), b"<p/>".to_vec()),
-        "/nonsense.glb" => (head("200 OK", "model/gltf-binary", 8), b"nonsense".to_vec()),
-        "/huge.glb" => (head("200 OK", "model/gltf-binary", (1 << 30) + 1), Vec::new()),
-        "/cut.glb" => (head("200 OK", "model/gltf-binary", glb.len() + 10), glb),
-        "/stall.glb" if !is_head => (head("200 OK", "model/gltf-binary", glb.len()), glb[..10].to_vec()),
-        "/stall.glb" => (head("200 OK", "model/gltf-binary", glb.len()), Vec::new()),
-        "/hop.glb" => (redirect("/chair.glb"), Vec::new()),
-        "/loop.glb" => (redirect("/loop.glb"), Vec::new()),
-        "/inside.glb" => (
-            redirect(&format!("http://localhost:{}/chair.glb", own.rsplit(':').next().unwrap_or_default())),
-            Vec::new(),
-        ),
-        "/metadata.glb" => (redirect("http://169.254.169.254/latest"), Vec::new()),
-        "/file.glb" => (redirect("file:///etc/passwd"), Vec::new()),
-        _ => (head("404 Not Found", "text/plain", 0), Vec::new()),
-    };
-    let _gone = socket.write_all(text.as_bytes()).await;
-    if !is_head {
-        let _gone = socket.write_all(&body).await;
-    }
-    let _gone = socket.flush().await;
-    if path == "/stall.glb" {
-        tokio::time::sleep(Duration::from_secs(30)).await;
+    let length = glb.len() as u64;
+    let is_head = visit.method == "HEAD";
+    match visit.path.as_str() {
+        "/chair.glb" => Reply::model(glb),
+        "/object?X-Amz-Signature=1" if is_head => Reply::new("500 Never", "text/plain", ""),
+        "/object?X-Amz-Signature=1" => Reply::new("200 OK", "binary/octet-stream", glb),
+        "/no-head.glb" if is_head => Reply::new("405 No", "text/plain", ""),
+        "/no-head.glb" => Reply::new("200 OK", "application/octet-stream", glb),
+        "/page.glb" => Reply::new("200 OK", "text/html; charset=utf-8", "<p/>"),
+        "/nonsense.glb" => Reply::model("nonsense"),
+        "/packed.glb" => Reply::model([0x1f, 0x8b, 8, 0]).with_header("Content-Encoding", "gzip"),
+        "/huge.glb" => Reply::model("").saying_length((1 << 30) + 1),
+        "/cut.glb" => Reply::model(glb).saying_length(length + 10),
+        "/stall.glb" => Reply::model(&glb[..10]).saying_length(length).hanging(),
+        "/drip.glb" => Reply::model([0]).saying_no_length().repeated(u64::MAX, Duration::from_millis(50)),
+        "/hop.glb" => Reply::redirect("/chair.glb"),
+        "/loop.glb" => Reply::redirect("/loop.glb"),
+        "/nowhere.glb" => Reply::new("302 Found", "text/plain", ""),
+        "/metadata.glb" => Reply::redirect("http://169.254.169.254/latest"),
+        "/named.glb" => Reply::redirect("http://inside.example/x.glb"),
+        "/file.glb" => Reply::redirect("file:///etc/passwd"),
+        _ => Reply::missing(),
     }
 }
 
-async fn house(database: &TestDatabase, allowed: &[&str]) -> House {
+async fn house(database: &TestDatabase, allowed: &[String], change: impl FnOnce(&mut FetchOptions)) -> House {
     let rules: Vec<HostRule> = allowed.iter().map(|rule| HostRule::parse(rule).unwrap()).collect();
     House::with(database.address(), |options| {
         options.fetch.allowed_hosts = rules;
-        options.fetch.stall = Duration::from_millis(700);
-        options.fetch.total = Duration::from_secs(20);
+        change(&mut options.fetch);
     })
     .await
 }
@@ -103,12 +58,12 @@ async fn ingest(house: &House, url: &str) -> plinth_service::Result<plinth_servi
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_public_url_becomes_a_model() {
-    let (database, server) = (TestDatabase::sqlite(), Server::start().await);
-    let house = house(&database, &[&server.address]).await;
-    let made = ingest(&house, &server.url("chair.glb")).await.unwrap();
+    let (database, server) = (TestDatabase::sqlite(), Web::start(answer));
+    let house = house(&database, &[server.address().to_string()], |_options| {}).await;
+    let made = ingest(&house, &server.url("/chair.glb")).await.unwrap();
     let model = house.service.model(&house.caller, made.result.model_id.as_str()).await.unwrap();
     assert_eq!(model.row.original_name, "chair.glb");
-    for path in ["hop.glb", "no-head.glb", "object?X-Amz-Signature=1"] {
+    for path in ["/hop.glb", "/no-head.glb", "/object?X-Amz-Signature=1"] {
         let again = ingest(&house, &server.url(path)).await.unwrap();
         assert_eq!(again.result.duplicate, Some(true), "{path}");
     }
@@ -116,26 +71,28 @@ async fn a_public_url_becomes_a_model() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_fetched_has_the_code_that_says_why() {
-    let (database, server) = (TestDatabase::sqlite(), Server::start().await);
-    let house = house(&database, &[&server.address]).await;
+    let (database, server) = (TestDatabase::sqlite(), Web::start(answer));
+    let names = |_name: &str| vec![IpAddr::from([10, 0, 0, 1])];
+    let house = house(&database, &[server.address().to_string()], |options| {
+        options.names = Names::Given(Arc::new(names));
+    })
+    .await;
     let cases = [
-        ("missing.glb", ErrorCode::UrlError),
-        ("page.glb", ErrorCode::InvalidContentType),
-        ("nonsense.glb", ErrorCode::IngestFailed),
-        ("huge.glb", ErrorCode::FileTooLarge),
-        ("cut.glb", ErrorCode::DownloadFailed),
-        ("stall.glb", ErrorCode::DownloadTimeout),
-        ("loop.glb", ErrorCode::UrlError),
-        ("inside.glb", ErrorCode::BlockedHost),
-        ("metadata.glb", ErrorCode::BlockedHost),
-        ("file.glb", ErrorCode::InvalidUrlScheme),
+        ("/missing.glb", ErrorCode::UrlError),
+        ("/page.glb", ErrorCode::InvalidContentType),
+        ("/nonsense.glb", ErrorCode::IngestFailed),
+        ("/packed.glb", ErrorCode::IngestFailed),
+        ("/huge.glb", ErrorCode::FileTooLarge),
+        ("/cut.glb", ErrorCode::DownloadFailed),
+        ("/loop.glb", ErrorCode::UrlError),
+        ("/nowhere.glb", ErrorCode::UrlError),
+        ("/metadata.glb", ErrorCode::BlockedHost),
+        ("/named.glb", ErrorCode::BlockedHost),
+        ("/file.glb", ErrorCode::InvalidUrlScheme),
     ];
     for (path, expected) in cases {
         assert_eq!(code(ingest(&house, &server.url(path)).await), expected, "{path}");
     }
-    assert_eq!(code(ingest(&house, "http://nothing.invalid/x.glb").await), ErrorCode::DnsError);
-    assert_eq!(code(ingest(&house, "not a url").await), ErrorCode::InvalidUrl);
-    assert_eq!(code(ingest(&house, "ftp://example.org/x.glb").await), ErrorCode::InvalidUrlScheme);
     let none = IngestModel { url: None, render_settings: None };
     assert_eq!(code(house.service.ingest_model(&house.caller, none).await), ErrorCode::UrlRequired);
     let left = std::fs::read_dir(house.folder.path())
@@ -144,32 +101,82 @@ async fn what_cannot_be_fetched_has_the_code_that_says_why() {
     assert_eq!(left.count(), 0, "nothing half-fetched stays behind");
 }
 
+/// Each of these ends by one limit alone: the others are never reached, and the server never ends anything.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn not_one_packet_reaches_a_private_host() {
-    let (database, server) = (TestDatabase::sqlite(), Server::start().await);
-    let house = house(&database, &[]).await;
-    let port = server.address.rsplit(':').next().unwrap();
-    let hosts = [
-        "127.0.0.1",
-        "127.1",
-        "2130706433",
-        "0x7f000001",
-        "0177.0.0.1",
-        "0.0.0.0",
-        "localhost",
-        "LOCALHOST.",
-        "x.localhost",
-        "[::1]",
-        "[::]",
-        "[::ffff:127.0.0.1]",
-        "[::ffff:7f00:1]",
-        "good@127.0.0.1",
-        "127.0.0.1.",
-        "１２７.0.0.1",
-    ];
-    for host in hosts {
-        let url = format!("http://{host}:{port}/chair.glb");
-        assert_eq!(code(ingest(&house, &url).await), ErrorCode::BlockedHost, "{url}");
+async fn a_download_ends_at_each_of_its_limits() {
+    let soon = Duration::from_millis(400);
+    let silent = Web::start(|_visit| Reply::model("").hanging().saying_length(1));
+    let (database, server) = (TestDatabase::sqlite(), Web::start(answer));
+    let deaf = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let deaf = format!("http://{}/x.glb", deaf.local_addr().unwrap());
+    let signed = |url: String| format!("{url}?X-Amz-Signature=1");
+    for (url, limits, expected) in [
+        (signed(silent.url("/x.glb")), [NEVER, soon, NEVER], ErrorCode::DownloadTimeout),
+        (server.url("/stall.glb"), [NEVER, soon, NEVER], ErrorCode::DownloadTimeout),
+        (server.url("/drip.glb"), [NEVER, NEVER, soon], ErrorCode::DownloadTimeout),
+        (server.url("/stall.glb"), [NEVER, NEVER, soon], ErrorCode::DownloadTimeout),
+        (deaf.clone(), [soon, NEVER, NEVER], ErrorCode::Timeout),
+        (signed(deaf), [NEVER, soon, NEVER], ErrorCode::DownloadTimeout),
+    ] {
+        let allowed = "127.0.0.1".to_owned();
+        let house = house(&database, &[allowed], |options| {
+            [options.answer, options.stall, options.total] = limits;
+        })
+        .await;
+        assert_eq!(code(ingest(&house, &url).await), expected, "{url} {limits:?}");
     }
-    assert_eq!(server.connections.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn a_download_may_pause_for_45_seconds_and_take_10_minutes() {
+    let options = FetchOptions::default();
+    assert_eq!((options.stall, options.total), (Duration::from_secs(45), Duration::from_mins(10)));
+    assert!(options.answer < options.stall);
+}
+
+/// A name that means one server when it is checked and another ever after.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_is_connected_to_where_it_was_checked() {
+    let checked = Web::start(answer);
+    let port = checked.address().port();
+    let later = Web::start_at(&format!("127.0.0.2:{port}"), answer);
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&asked);
+    let names = move |_name: &str| {
+        let first = counter.fetch_add(1, Ordering::SeqCst) == 0;
+        vec![IpAddr::from([127, 0, 0, if first { 1 } else { 2 }])]
+    };
+    let database = TestDatabase::sqlite();
+    let house = house(&database, &["rebound.example".to_owned()], |options| {
+        options.names = Names::Given(Arc::new(names));
+    })
+    .await;
+    // Without a probe there is one connection, and so one question.
+    let made = ingest(&house, &format!("http://rebound.example:{port}/object?X-Amz-Signature=1")).await;
+    assert!(made.unwrap().is_new);
+    assert_eq!((asked.load(Ordering::SeqCst), checked.visits(), later.visits()), (1, 1, 0));
+}
+
+/// A name that is public when it is checked, and means this machine ever after.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_that_turns_inward_reaches_nobody() {
+    let inside = Web::start(answer);
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&asked);
+    let names = move |_name: &str| {
+        let first = counter.fetch_add(1, Ordering::SeqCst) == 0;
+        vec![if first { "2001:4860:4860::8888".parse().unwrap() } else { IpAddr::from([127, 0, 0, 1]) }]
+    };
+    let database = TestDatabase::sqlite();
+    let house = house(&database, &[], |options| {
+        options.names = Names::Given(Arc::new(names));
+        // Where there is a way to that address at all.
+        options.answer = Duration::from_millis(400);
+    })
+    .await;
+    let url = format!("http://rebound.example:{}/object?X-Amz-Signature=1", inside.address().port());
+    let refused = code(ingest(&house, &url).await);
+    assert!(matches!(refused, ErrorCode::UrlError | ErrorCode::Timeout), "{refused:?}");
+    assert_eq!(code(ingest(&house, &url).await), ErrorCode::BlockedHost);
+    assert_eq!((asked.load(Ordering::SeqCst), inside.visits()), (2, 0));
 }

@@ -43,16 +43,14 @@ impl House {
             ..ServiceOptions::default()
         };
         change(&mut options);
-        let db = Db::open(address, DbOptions::default()).await.unwrap();
-        let store = Store::open(StoreOptions {
-            address: format!("file://{}", folder.path().join("objects").display()),
-            s3: Vec::new(),
-            s3_public_endpoint: None,
-            signer: LinkSigner::new(b"secret".to_vec(), "http://127.0.0.1:1".parse().unwrap()),
-        });
-        let service = Service::new(db, store.unwrap(), options);
+        let service = open(address, &folder, options).await;
         let caller = caller(&service, EMAIL).await;
         Self { service, caller, time, folder }
+    }
+
+    /// The same service as another process has it, with connections of its own.
+    pub(crate) async fn beside(&self, address: &str) -> Service {
+        open(address, &self.folder, self.service.options().clone()).await
     }
 
     pub(crate) fn wait_ms(&self, ms: i64) {
@@ -92,6 +90,17 @@ impl House {
         let mut claims = self.service.claim_renders("worker", 1).await.unwrap();
         claims.pop().unwrap()
     }
+}
+
+async fn open(address: &str, folder: &TempDir, options: ServiceOptions) -> Service {
+    let db = Db::open(address, DbOptions::default()).await.unwrap();
+    let store = Store::open(StoreOptions {
+        address: format!("file://{}", folder.path().join("objects").display()),
+        s3: Vec::new(),
+        s3_public_endpoint: None,
+        signer: LinkSigner::new(b"secret".to_vec(), "http://127.0.0.1:1".parse().unwrap()),
+    });
+    Service::new(db, store.unwrap(), options)
 }
 
 pub(crate) async fn account(service: &Service, email: &str) -> AccountId {

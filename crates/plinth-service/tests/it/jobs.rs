@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use plinth_service::jobs::LeaseLost;
 use plinth_spec::FailureCode;
+use plinth_spec::funding::Pool;
+use plinth_spec::idempotency::ReplayKey;
 use plinth_spec::state::{HlsStatus, RenderStatus};
+use plinth_spec::wire::{BatchItem, CreateBatch};
 use plinth_testkit::on_both_databases;
 use serde_json::json;
 
@@ -37,20 +40,19 @@ async fn a_render_goes_from_pending_to_done_and_its_packaging_follows(address: &
     assert_eq!(service.finish_packaging(&packaging).await.unwrap(), Err(LeaseLost));
 }
 
-async fn eight_workers_claim_each_render_once_and_equal_frames_together(address: &str) {
+async fn equal_frames_are_claimed_together(address: &str) {
     let house = House::new(address).await;
     let service = &house.service;
-    house.grant(plinth_spec::funding::Pool::Paid, 1000).await;
     let (a, b) = (house.model("a").await, house.model("b").await);
-    for n in 1..=10 {
+    for n in 1..=2 {
         for model in [&a, &b] {
             house.render(model, json!({"quality": "share", "length": n}), None).await.unwrap();
             house.render(model, json!({"length": f64::from(n), "quality": "share"}), Some("again")).await.unwrap();
         }
     }
     // All were placed in one moment of the tests' clock, so they come in any order.
-    let (mut all, mut previews, mut pairs) = (Vec::new(), 0, 0);
-    while previews < 2 || pairs == 0 {
+    let (mut previews, mut pairs) = (0, 0);
+    while previews + pairs < 6 {
         let group = service.claim_renders("first", 4).await.unwrap();
         if group[0].render.is_system_preview {
             assert_eq!(group.len(), 1, "a preview carries a mark, so its frames are no other's");
@@ -67,25 +69,52 @@ async fn eight_workers_claim_each_render_once_and_equal_frames_together(address:
             assert_ne!(group[0].token, group[1].token, "each has its own lease");
             pairs += 1;
         }
-        all.extend(group.into_iter().map(|c| c.render.id));
     }
-    let workers = (0..8).map(|n| {
-        let service = service.clone();
-        tokio::spawn(async move {
-            let mut taken = Vec::new();
+    assert_eq!((previews, pairs), (2, 4));
+    assert!(service.claim_renders("first", 4).await.unwrap().is_empty());
+}
+
+async fn eight_workers_claim_each_of_1000_renders_once(address: &str) {
+    let house = House::new(address).await;
+    house.grant(Pool::Paid, 1000).await;
+    let model = house.model("chair").await;
+    // Each angle is ordered twice, so that claims are of one and of two.
+    for batch in 0..10 {
+        let item = |n: u32| BatchItem {
+            model_id: Some(model.clone()),
+            render_settings: Some(json!({"quality": "share", "length": 0.04, "rotateY": batch / 2 * 30, "panX": n})),
+        };
+        let request = CreateBatch { renders: Some((0..100).map(item).collect()) };
+        let key = ReplayKey::from_header(Some(&format!("batch {batch}")));
+        house.service.create_batch(&house.caller, request, key).await.unwrap();
+    }
+    let mut workers = Vec::new();
+    for n in 0..8 {
+        let service = house.beside(address).await;
+        workers.push(tokio::spawn(async move {
+            let (mut taken, most) = (Vec::new(), 1 + n % 3);
             loop {
-                let claims = service.claim_renders(&format!("w{n}"), 3).await.unwrap();
+                let claims = service.claim_renders(&format!("w{n}"), most).await.unwrap();
                 if claims.is_empty() {
                     return taken;
                 }
-                taken.extend(claims.into_iter().map(|c| c.render.id));
+                assert!(claims.len() <= most);
+                taken.extend(claims);
             }
-        })
-    });
-    for worker in workers.collect::<Vec<_>>() {
-        all.extend(worker.await.unwrap());
+        }));
     }
-    assert_eq!((all.len(), all.iter().collect::<BTreeSet<_>>().len()), (42, 42));
+    let (mut renders, mut tokens) = (Vec::new(), BTreeSet::new());
+    for worker in workers {
+        let taken = worker.await.unwrap();
+        assert!(!taken.is_empty(), "every worker had something");
+        for claim in taken {
+            assert_eq!((claim.render.attempt, claim.render.status), (1, RenderStatus::PosterProcessing));
+            renders.push(claim.render.id);
+            tokens.insert(claim.token);
+        }
+    }
+    let once: BTreeSet<_> = renders.iter().collect();
+    assert_eq!((renders.len(), once.len(), tokens.len()), (1001, 1001, 1001), "with the preview of the upload");
 }
 
 async fn a_worker_that_is_not_heard_of_loses_its_render_and_the_price_goes_back_once(address: &str) {
@@ -180,7 +209,7 @@ async fn a_packaging_whose_workers_die_fails_after_three_times_and_the_video_sta
 
 async fn cancel_and_claim_exclude_each_other(address: &str) {
     let house = House::new(address).await;
-    house.grant(plinth_spec::funding::Pool::Paid, 1000).await;
+    house.grant(Pool::Paid, 1000).await;
     let model = house.model("chair").await;
     house.service.fail_render(&house.claim().await, FailureCode::Timeout, "").await.unwrap().unwrap();
     let (mut cancelled, mut claimed) = (0u64, 0u64);
@@ -203,7 +232,8 @@ mod both {
     use super::on_both_databases;
     on_both_databases! {
         a_render_goes_from_pending_to_done_and_its_packaging_follows
-        eight_workers_claim_each_render_once_and_equal_frames_together
+        equal_frames_are_claimed_together
+        eight_workers_claim_each_of_1000_renders_once
         a_worker_that_is_not_heard_of_loses_its_render_and_the_price_goes_back_once
         a_stopping_worker_gives_back_and_another_goes_on
         every_failure_but_the_models_own_is_refunded_once

@@ -2,11 +2,9 @@
 
 use serde_json::Value;
 
-use super::error::SettingsError;
-use super::nested::{list, member, number, object, only, text, vector};
+use super::nested::PLACE;
+use super::shape::{Shape, number, optional, required, text, vector};
 use crate::limits;
-
-type Result<T> = std::result::Result<T, SettingsError>;
 
 /// One image on the model, in normalised units.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,37 +28,29 @@ pub struct Decal {
     pub placement_scale: Option<[f64; 3]>,
 }
 
-const FIELDS: &[&str] = &["id", "imageAssetId", "position", "normal", "euler", "size", "imageAspect", "placementScale"];
+/// What `decals` may be.
+pub(super) const DECALS: Shape = Shape::List(&DECAL, 0, limits::DECALS);
+const DECAL: Shape = Shape::Object(&[
+    required("id", Shape::Text),
+    required("imageAssetId", Shape::Text),
+    required("position", PLACE),
+    required("normal", PLACE),
+    required("euler", PLACE),
+    required("size", Shape::Number(1e-6, 100.0)),
+    optional("imageAspect", Shape::Number(1e-9, 100.0)),
+    optional("placementScale", Shape::List(&Shape::Scale(0.01, 20.0), 3, 3)),
+]);
 
-/// Reads `decals`.
-pub(super) fn decals(key: &str, value: &Value) -> Result<Vec<Decal>> {
-    let items = list(key, value, 0, limits::DECALS)?;
-    items.iter().enumerate().map(|(i, item)| decal(&format!("{key}[{i}]"), item)).collect()
-}
-
-fn decal(at: &str, value: &Value) -> Result<Decal> {
-    let members = object(at, value)?;
-    only(at, members, FIELDS)?;
-    let words = |name: &str| text(&format!("{at}.{name}"), member(at, members, name)?);
-    let place = |name: &str| vector(&format!("{at}.{name}"), member(at, members, name)?, 1000.0);
-    let aspect = |value| number(&format!("{at}.imageAspect"), value, 1e-9, 100.0);
-    Ok(Decal {
-        id: words("id")?,
-        image: words("imageAssetId")?,
-        position: place("position")?,
-        normal: place("normal")?,
-        euler: place("euler")?,
-        size: number(&format!("{at}.size"), member(at, members, "size")?, 1e-6, 100.0)?,
-        aspect: members.get("imageAspect").map(aspect).transpose()?,
-        placement_scale: members.get("placementScale").map(|value| scale(at, value)).transpose()?,
-    })
-}
-
-fn scale(at: &str, value: &Value) -> Result<[f64; 3]> {
-    let at = format!("{at}.placementScale");
-    let scale = vector(&at, value, 20.0)?;
-    if scale.iter().any(|s| s.abs() < 0.01) {
-        return Err(SettingsError::invalid(at.as_str(), format!("{at} needs magnitudes from 0.01 to 20")));
+/// Reads a checked decal.
+pub(super) fn decal(value: &Value) -> Decal {
+    Decal {
+        id: text(&value["id"]),
+        image: text(&value["imageAssetId"]),
+        position: vector(&value["position"]),
+        normal: vector(&value["normal"]),
+        euler: vector(&value["euler"]),
+        size: number(&value["size"]),
+        aspect: value["imageAspect"].as_f64(),
+        placement_scale: value.get("placementScale").map(vector),
     }
-    Ok(scale)
 }

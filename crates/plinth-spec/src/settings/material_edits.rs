@@ -2,13 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::error::SettingsError;
-use super::nested::{choice, color, flag, number, object, only, text};
+use super::shape::{Member, Shape, color, optional, text};
 use crate::limits;
-
-type Result<T> = std::result::Result<T, SettingsError>;
 
 /// How a material's alpha is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,122 +95,97 @@ pub struct MaterialEdit {
     pub map_asset_id: Option<String>,
 }
 
-/// Every field of an edit.
-pub const MATERIAL_EDIT_FIELDS: &[&str] = &[
-    "color",
-    "roughness",
-    "metalness",
-    "opacity",
-    "alphaMode",
-    "emissive",
-    "emissiveIntensity",
-    "aoMapIntensity",
-    "envMapIntensity",
-    "side",
-    "flatShading",
-    "wireframe",
-    "normalScale",
-    "bumpScale",
-    "displacementScale",
-    "transmission",
-    "clearcoat",
-    "clearcoatRoughness",
-    "sheen",
-    "sheenRoughness",
-    "sheenColor",
-    "iridescence",
-    "iridescenceIOR",
-    "specularIntensity",
-    "specularColor",
-    "thickness",
-    "ior",
-    "attenuationColor",
-    "textureMaps",
-    "mapAssetId",
+/// A part of a whole.
+const SHARE: Shape = Shape::Number(0.0, 1.0);
+/// Words of [`AlphaChoice`].
+const ALPHAS: [(&str, AlphaChoice); 3] =
+    [("OPAQUE", AlphaChoice::Opaque), ("MASK", AlphaChoice::Mask), ("BLEND", AlphaChoice::Blend)];
+/// Words of [`Faces`].
+const FACES: [(&str, Faces); 3] = [("front", Faces::Front), ("back", Faces::Back), ("double", Faces::Double)];
+
+/// What `materialEdits` may be, its size apart.
+pub(super) const MATERIAL_EDITS: Shape = Shape::Map(&EDIT, limits::MATERIAL_EDITS);
+const EDIT: Shape = Shape::Object(EDIT_MEMBERS);
+const EDIT_MEMBERS: &[Member] = &[
+    optional("color", Shape::Color),
+    optional("roughness", SHARE),
+    optional("metalness", SHARE),
+    optional("opacity", SHARE),
+    optional("alphaMode", Shape::Choice(&[ALPHAS[0].0, ALPHAS[1].0, ALPHAS[2].0])),
+    optional("emissive", Shape::Color),
+    optional("emissiveIntensity", Shape::Number(0.0, 100.0)),
+    optional("aoMapIntensity", SHARE),
+    optional("envMapIntensity", Shape::Number(0.0, 16.0)),
+    optional("side", Shape::Choice(&[FACES[0].0, FACES[1].0, FACES[2].0])),
+    optional("flatShading", Shape::Flag),
+    optional("wireframe", Shape::Flag),
+    optional("normalScale", Shape::Number(-10.0, 10.0)),
+    optional("bumpScale", Shape::Number(-10.0, 10.0)),
+    optional("displacementScale", Shape::Number(-10.0, 10.0)),
+    optional("transmission", SHARE),
+    optional("clearcoat", SHARE),
+    optional("clearcoatRoughness", SHARE),
+    optional("sheen", SHARE),
+    optional("sheenRoughness", SHARE),
+    optional("sheenColor", Shape::Color),
+    optional("iridescence", SHARE),
+    optional("iridescenceIOR", Shape::Number(1.0, 2.5)),
+    optional("specularIntensity", SHARE),
+    optional("specularColor", Shape::Color),
+    optional("thickness", Shape::Number(0.0, 100.0)),
+    optional("ior", Shape::Number(1.0, 2.5)),
+    optional("attenuationColor", Shape::Color),
+    // As many as fit into the bytes of all edits.
+    optional("textureMaps", Shape::Map(&Shape::Flag, limits::MATERIAL_EDITS_BYTES)),
+    optional("mapAssetId", Shape::Text),
 ];
 
-/// Reads `materialEdits`.
-pub(super) fn material_edits(key: &str, value: &Value) -> Result<BTreeMap<String, MaterialEdit>> {
-    let members = object(key, value)?;
-    if members.len() > limits::MATERIAL_EDITS {
-        let words = format!("{key} may have at most {} keys, not {}", limits::MATERIAL_EDITS, members.len());
-        return Err(SettingsError::invalid(key, words));
-    }
-    let bytes = value.to_string().len();
-    if bytes > limits::MATERIAL_EDITS_BYTES {
-        let words = format!("{key} may take at most {} bytes, not {bytes}", limits::MATERIAL_EDITS_BYTES);
-        return Err(SettingsError::invalid(key, words));
-    }
-    members
-        .iter()
-        .map(|(material, edit)| {
-            let at = format!("{key}.{material}");
-            let members = object(&at, edit)?;
-            only(&at, members, MATERIAL_EDIT_FIELDS)?;
-            Ok((material.clone(), Fields { at, members }.edit()?))
-        })
-        .collect()
+/// Every field of an edit.
+pub fn material_edit_fields() -> impl Iterator<Item = &'static str> {
+    EDIT_MEMBERS.iter().map(|member| member.name)
 }
 
-/// The members of one edit.
-struct Fields<'a> {
-    at: String,
-    members: &'a Map<String, Value>,
+/// Reads checked `materialEdits`.
+pub(super) fn material_edits(value: &Value) -> BTreeMap<String, MaterialEdit> {
+    let edits = value.as_object().into_iter().flatten();
+    edits.map(|(material, value)| (material.clone(), edit(value))).collect()
 }
 
-impl Fields<'_> {
-    fn read<T>(&self, name: &str, read: impl FnOnce(&str, &Value) -> Result<T>) -> Result<Option<T>> {
-        self.members.get(name).map(|value| read(&format!("{}.{name}", self.at), value)).transpose()
+fn edit(value: &Value) -> MaterialEdit {
+    let number = |name: &str| value[name].as_f64();
+    let color = |name: &str| color(&value[name]);
+    let flag = |name: &str| value[name].as_bool();
+    let toggles = value["textureMaps"].as_object().into_iter().flatten();
+    MaterialEdit {
+        color: color("color"),
+        roughness: number("roughness"),
+        metalness: number("metalness"),
+        opacity: number("opacity"),
+        alpha_mode: ALPHAS.iter().find(|(word, _)| value["alphaMode"] == *word).map(|(_, alpha)| *alpha),
+        emissive: color("emissive"),
+        emissive_intensity: number("emissiveIntensity"),
+        occlusion_strength: number("aoMapIntensity"),
+        environment_strength: number("envMapIntensity"),
+        faces: FACES.iter().find(|(word, _)| value["side"] == *word).map(|(_, faces)| *faces),
+        flat_shading: flag("flatShading"),
+        wireframe: flag("wireframe"),
+        normal_scale: number("normalScale"),
+        bump_scale: number("bumpScale"),
+        displacement_scale: number("displacementScale"),
+        transmission: number("transmission"),
+        clearcoat: number("clearcoat"),
+        clearcoat_roughness: number("clearcoatRoughness"),
+        sheen: number("sheen"),
+        sheen_roughness: number("sheenRoughness"),
+        sheen_color: color("sheenColor"),
+        iridescence: number("iridescence"),
+        iridescence_ior: number("iridescenceIOR"),
+        specular: number("specularIntensity"),
+        specular_color: color("specularColor"),
+        thickness: number("thickness"),
+        ior: number("ior"),
+        attenuation_color: color("attenuationColor"),
+        texture_maps: toggles.filter_map(|(name, toggle)| Some((name.clone(), toggle.as_bool()?))).collect(),
+        map_asset_id: value.get("mapAssetId").map(text),
     }
-
-    fn number(&self, name: &str, min: f64, max: f64) -> Result<Option<f64>> {
-        self.read(name, |at, value| number(at, value, min, max))
-    }
-
-    fn share(&self, name: &str) -> Result<Option<f64>> {
-        self.number(name, 0.0, 1.0)
-    }
-
-    fn edit(&self) -> Result<MaterialEdit> {
-        let alpha = [AlphaChoice::Opaque, AlphaChoice::Mask, AlphaChoice::Blend];
-        let faces = [Faces::Front, Faces::Back, Faces::Double];
-        Ok(MaterialEdit {
-            color: self.read("color", color)?,
-            roughness: self.share("roughness")?,
-            metalness: self.share("metalness")?,
-            opacity: self.share("opacity")?,
-            alpha_mode: self
-                .read("alphaMode", |at, value| choice(at, value, &["OPAQUE", "MASK", "BLEND"]))?
-                .map(|i| alpha[i]),
-            emissive: self.read("emissive", color)?,
-            emissive_intensity: self.number("emissiveIntensity", 0.0, 100.0)?,
-            occlusion_strength: self.share("aoMapIntensity")?,
-            environment_strength: self.number("envMapIntensity", 0.0, 16.0)?,
-            faces: self.read("side", |at, value| choice(at, value, &["front", "back", "double"]))?.map(|i| faces[i]),
-            flat_shading: self.read("flatShading", flag)?,
-            wireframe: self.read("wireframe", flag)?,
-            normal_scale: self.number("normalScale", -10.0, 10.0)?,
-            bump_scale: self.number("bumpScale", -10.0, 10.0)?,
-            displacement_scale: self.number("displacementScale", -10.0, 10.0)?,
-            transmission: self.share("transmission")?,
-            clearcoat: self.share("clearcoat")?,
-            clearcoat_roughness: self.share("clearcoatRoughness")?,
-            sheen: self.share("sheen")?,
-            sheen_roughness: self.share("sheenRoughness")?,
-            sheen_color: self.read("sheenColor", color)?,
-            iridescence: self.share("iridescence")?,
-            iridescence_ior: self.number("iridescenceIOR", 1.0, 2.5)?,
-            specular: self.share("specularIntensity")?,
-            specular_color: self.read("specularColor", color)?,
-            thickness: self.number("thickness", 0.0, 100.0)?,
-            ior: self.number("ior", 1.0, 2.5)?,
-            attenuation_color: self.read("attenuationColor", color)?,
-            texture_maps: self.read("textureMaps", toggles)?.unwrap_or_default(),
-            map_asset_id: self.read("mapAssetId", text)?,
-        })
-    }
-}
-
-fn toggles(at: &str, value: &Value) -> Result<BTreeMap<String, bool>> {
-    object(at, value)?.iter().map(|(name, toggle)| Ok((name.clone(), flag(&format!("{at}.{name}"), toggle)?))).collect()
 }

@@ -8,12 +8,13 @@ mod material_edits;
 mod nested;
 mod parse;
 mod reference;
+mod shape;
 mod table;
 
 pub use decals::Decal;
 pub use error::{SettingsError, SettingsErrorKind};
 pub use groups::*;
-pub use material_edits::{AlphaChoice, Faces, MATERIAL_EDIT_FIELDS, MaterialEdit};
+pub use material_edits::{AlphaChoice, Faces, MaterialEdit, material_edit_fields};
 pub use parse::ParseOptions;
 pub use reference::{echoed_schema, markdown_table, schema};
 pub use table::{Group, Kind, Row, TABLE, row};

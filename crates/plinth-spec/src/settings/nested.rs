@@ -1,161 +1,96 @@
-//! Fields with structure: lists and objects checked member by member.
+//! The fields with structure: their shapes, and reading those that are small.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::decals::decals;
-use super::error::{SettingsError, shown};
+use super::decals::DECALS;
+use super::error::SettingsError;
 use super::groups::{BasePose, Gradient, KeyEasing, Keyframe};
-use super::material_edits::material_edits;
-use super::parse::{hex_color, nearest};
+use super::material_edits::MATERIAL_EDITS;
+use super::shape::{Shape, color, number, optional, required, vector};
 use super::table::Nested;
 use crate::limits;
 
-type Result<T> = std::result::Result<T, SettingsError>;
+/// A place or direction, in normalised units.
+pub(super) const PLACE: Shape = Shape::List(&Shape::Number(-1000.0, 1000.0), 3, 3);
+/// A vertical field of view in degrees.
+const FOV: Shape = Shape::Number(1.0, 170.0);
+/// Words of [`KeyEasing`], in its order.
+const EASINGS: [(&str, KeyEasing); 4] = [
+    ("linear", KeyEasing::Linear),
+    ("ease-in", KeyEasing::In),
+    ("ease-out", KeyEasing::Out),
+    ("ease-in-out", KeyEasing::InOut),
+];
 
-/// Checks a nested field completely.
-pub(super) fn check(key: &str, kind: Nested, value: &Value) -> Result<()> {
-    match kind {
-        Nested::Gradient => gradient(key, value).map(drop),
-        Nested::MaterialEdits => material_edits(key, value).map(drop),
-        Nested::Decals => decals(key, value).map(drop),
-        Nested::Keyframes => keyframes(key, value).map(drop),
-        Nested::Camera => camera(key, value).map(drop),
-    }
-}
+const GRADIENT: Shape = Shape::Object(&[
+    required("stops", Shape::List(&Shape::Object(&[required("color", Shape::Color)]), 2, limits::GRADIENT_STOPS)),
+    required("angle", Shape::Number(0.0, 359.0)),
+]);
+const POSE: Shape = Shape::Object(&[required("position", PLACE), required("lookAt", PLACE), required("fov", FOV)]);
+const KEYFRAME: Shape = Shape::Object(&[
+    required("pose", POSE),
+    optional("dwell", Shape::Number(0.0, 120.0)),
+    optional("easing", Shape::Choice(&[EASINGS[0].0, EASINGS[1].0, EASINGS[2].0, EASINGS[3].0])),
+]);
+const KEYFRAMES: Shape = Shape::List(&KEYFRAME, 1, limits::KEYFRAMES);
+const CAMERA: Shape = Shape::Object(&[
+    required("target", PLACE),
+    required("radius", Shape::Number(0.01, 1000.0)),
+    required("theta", Shape::Number(-3600.0, 3600.0)),
+    required("phi", Shape::Number(0.0, 180.0)),
+    required("fov", FOV),
+]);
 
-pub(super) fn object<'a>(at: &str, value: &'a Value) -> Result<&'a Map<String, Value>> {
-    value.as_object().ok_or_else(|| SettingsError::invalid(at, format!("{at} must be an object, not {}", shown(value))))
-}
-
-pub(super) fn list<'a>(at: &str, value: &'a Value, min: usize, max: usize) -> Result<&'a Vec<Value>> {
-    let items = value
-        .as_array()
-        .ok_or_else(|| SettingsError::invalid(at, format!("{at} must be a list, not {}", shown(value))))?;
-    if (min..=max).contains(&items.len()) {
-        Ok(items)
-    } else {
-        let words = format!("{at} must have {min} to {max} entries, not {}", items.len());
-        Err(SettingsError::invalid(at, words))
-    }
-}
-
-/// Refuses members that are not in the list.
-pub(super) fn only(at: &str, members: &Map<String, Value>, known: &[&str]) -> Result<()> {
-    for key in members.keys() {
-        if !known.contains(&key.as_str()) {
-            let hint =
-                nearest(key, known.iter().copied()).map_or_else(String::new, |n| format!("; did you mean '{n}'?"));
-            return Err(SettingsError::invalid(at, format!("{at} has no field '{key}'{hint}")));
+impl Nested {
+    /// What such a field may be.
+    pub(super) const fn shape(self) -> &'static Shape {
+        match self {
+            Self::Gradient => &GRADIENT,
+            Self::MaterialEdits => &MATERIAL_EDITS,
+            Self::Decals => &DECALS,
+            Self::Keyframes => &KEYFRAMES,
+            Self::Camera => &CAMERA,
         }
+    }
+}
+
+/// Checks a field completely.
+pub(super) fn check(key: &str, kind: Nested, value: &Value) -> Result<(), SettingsError> {
+    kind.shape().check(key, value)?;
+    let bytes = if kind == Nested::MaterialEdits { value.to_string().len() } else { 0 };
+    if bytes > limits::MATERIAL_EDITS_BYTES {
+        let words = format!("{key} may take at most {} bytes, not {bytes}", limits::MATERIAL_EDITS_BYTES);
+        return Err(SettingsError::invalid(key, words));
     }
     Ok(())
 }
 
-pub(super) fn number(at: &str, value: &Value, min: f64, max: f64) -> Result<f64> {
-    value.as_f64().filter(|v| (min..=max).contains(v)).ok_or_else(|| {
-        SettingsError::invalid(at, format!("{at} must be a number from {min} to {max}, not {}", shown(value)))
-    })
+/// Reads a checked `bgGradient`.
+pub(super) fn gradient(value: &Value) -> Gradient {
+    let stops = value["stops"].as_array().into_iter().flatten();
+    Gradient { stops: stops.filter_map(|stop| color(&stop["color"])).collect(), angle_deg: number(&value["angle"]) }
 }
 
-pub(super) fn member<'a>(at: &str, members: &'a Map<String, Value>, key: &str) -> Result<&'a Value> {
-    members.get(key).ok_or_else(|| SettingsError::invalid(at, format!("{at} needs '{key}'")))
+/// Reads a checked keyframe.
+pub(super) fn keyframe(value: &Value) -> Keyframe {
+    let pose = &value["pose"];
+    let easing = EASINGS.iter().find(|(word, _)| value["easing"] == *word);
+    Keyframe {
+        position: vector(&pose["position"]),
+        look_at: vector(&pose["lookAt"]),
+        fov_deg: number(&pose["fov"]),
+        dwell_secs: number(&value["dwell"]),
+        easing: easing.map_or_else(KeyEasing::default, |(_, easing)| *easing),
+    }
 }
 
-pub(super) fn vector(at: &str, value: &Value, limit: f64) -> Result<[f64; 3]> {
-    let items = list(at, value, 3, 3)?;
-    Ok([
-        number(at, &items[0], -limit, limit)?,
-        number(at, &items[1], -limit, limit)?,
-        number(at, &items[2], -limit, limit)?,
-    ])
-}
-
-pub(super) fn text(at: &str, value: &Value) -> Result<String> {
-    value.as_str().filter(|t| t.chars().count() <= limits::NAME_CHARS).map(str::to_owned).ok_or_else(|| {
-        SettingsError::invalid(at, format!("{at} must be a text of at most {} characters", limits::NAME_CHARS))
-    })
-}
-
-/// The place of a word in a list.
-pub(super) fn choice(at: &str, value: &Value, words: &[&str]) -> Result<usize> {
-    let place = value.as_str().and_then(|word| words.iter().position(|known| *known == word));
-    place.ok_or_else(|| {
-        SettingsError::invalid(at, format!("{at} must be one of {}, not {}", words.join(", "), shown(value)))
-    })
-}
-
-pub(super) fn color(at: &str, value: &Value) -> Result<[u8; 3]> {
-    value.as_str().and_then(hex_color).ok_or_else(|| {
-        SettingsError::invalid(at, format!("{at} must be a colour such as #1a2b3c, not {}", shown(value)))
-    })
-}
-
-pub(super) fn flag(at: &str, value: &Value) -> Result<bool> {
-    value
-        .as_bool()
-        .ok_or_else(|| SettingsError::invalid(at, format!("{at} must be true or false, not {}", shown(value))))
-}
-
-/// Reads `bgGradient`.
-pub(super) fn gradient(key: &str, value: &Value) -> Result<Gradient> {
-    let members = object(key, value)?;
-    only(key, members, &["stops", "angle"])?;
-    let angle_deg = number(&format!("{key}.angle"), member(key, members, "angle")?, 0.0, 359.0)?;
-    let stops = list(&format!("{key}.stops"), member(key, members, "stops")?, 2, limits::GRADIENT_STOPS)?
-        .iter()
-        .enumerate()
-        .map(|(i, stop)| {
-            let at = format!("{key}.stops[{i}]");
-            let stop = object(&at, stop)?;
-            only(&at, stop, &["color"])?;
-            color(&format!("{at}.color"), member(&at, stop, "color")?)
-        })
-        .collect::<Result<_>>()?;
-    Ok(Gradient { stops, angle_deg })
-}
-
-/// Reads `keyframes`.
-pub(super) fn keyframes(key: &str, value: &Value) -> Result<Vec<Keyframe>> {
-    list(key, value, 1, limits::KEYFRAMES)?
-        .iter()
-        .enumerate()
-        .map(|(i, frame)| {
-            let at = format!("{key}[{i}]");
-            let members = object(&at, frame)?;
-            only(&at, members, &["pose", "dwell", "easing"])?;
-            let place = format!("{at}.pose");
-            let pose = object(&place, member(&at, members, "pose")?)?;
-            only(&place, pose, &["position", "lookAt", "fov"])?;
-            let easing = match members.get("easing") {
-                None => KeyEasing::default(),
-                Some(value) => key_easing(&format!("{at}.easing"), value)?,
-            };
-            Ok(Keyframe {
-                position: vector(&format!("{place}.position"), member(&place, pose, "position")?, 1000.0)?,
-                look_at: vector(&format!("{place}.lookAt"), member(&place, pose, "lookAt")?, 1000.0)?,
-                fov_deg: number(&format!("{place}.fov"), member(&place, pose, "fov")?, 1.0, 170.0)?,
-                dwell_secs: members.get("dwell").map_or(Ok(0.0), |d| number(&format!("{at}.dwell"), d, 0.0, 120.0))?,
-                easing,
-            })
-        })
-        .collect()
-}
-
-fn key_easing(at: &str, value: &Value) -> Result<KeyEasing> {
-    let known = [KeyEasing::Linear, KeyEasing::In, KeyEasing::Out, KeyEasing::InOut];
-    choice(at, value, &["linear", "ease-in", "ease-out", "ease-in-out"]).map(|i| known[i])
-}
-
-/// Reads `camera`.
-pub(super) fn camera(key: &str, value: &Value) -> Result<BasePose> {
-    let members = object(key, value)?;
-    only(key, members, &["target", "radius", "theta", "phi", "fov"])?;
-    let read = |name: &str, min, max| number(&format!("{key}.{name}"), member(key, members, name)?, min, max);
-    Ok(BasePose {
-        target: vector(&format!("{key}.target"), member(key, members, "target")?, 1000.0)?,
-        radius: read("radius", 0.01, 1000.0)?,
-        theta_deg: read("theta", -3600.0, 3600.0)?,
-        phi_deg: read("phi", 0.0, 180.0)?,
-        fov_deg: read("fov", 1.0, 170.0)?,
-    })
+/// Reads a checked `camera`.
+pub(super) fn camera(value: &Value) -> BasePose {
+    BasePose {
+        target: vector(&value["target"]),
+        radius: number(&value["radius"]),
+        theta_deg: number(&value["theta"]),
+        phi_deg: number(&value["phi"]),
+        fov_deg: number(&value["fov"]),
+    }
 }

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::parse::{ALIASES, NINE_POINTS, STAMPED};
-use super::table::{Kind, Nested, Row, TABLE};
+use super::shape::Shape;
+use super::table::{Kind, Row, TABLE};
 use crate::limits;
 
 /// JSON Schema (2020-12) of render settings as they are sent, aliases included.
@@ -41,28 +42,24 @@ fn object_schema(properties: &Map<String, Value>) -> Value {
 
 fn field_schema(row: &Row) -> Value {
     let mut out = match row.kind {
-        Kind::Number { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),
+        Kind::Number { min, max } => Shape::Number(min, max).schema(),
         Kind::NonZero { min, max } => json!({"type": "number", "minimum": min, "maximum": max, "not": {"const": 0}}),
-        Kind::Scale { min, max } => json!({"type": "number", "anyOf": [
-            {"minimum": min, "maximum": max}, {"minimum": -max, "maximum": -min}
-        ]}),
+        Kind::Scale { min, max } => Shape::Scale(min, max).schema(),
         Kind::Length => json!({"type": "number", "exclusiveMinimum": 0, "maximum": limits::VIDEO_LENGTH_SECS}),
-        Kind::Flag => json!({"type": "boolean"}),
+        Kind::Flag => Shape::Flag.schema(),
         Kind::Choice(words) if row.key == "bgAlign" => {
             let legacy = NINE_POINTS.iter().map(|(point, _)| *point).filter(|point| !words.contains(point));
             json!({"type": "string", "enum": words.iter().copied().chain(legacy).collect::<Vec<_>>()})
         }
-        Kind::Choice(words) => json!({"type": "string", "enum": words}),
-        Kind::Color => json!({"type": "string", "pattern": "^#[0-9a-fA-F]{6}$"}),
+        Kind::Choice(words) => Shape::Choice(words).schema(),
+        Kind::Color => Shape::Color.schema(),
         Kind::Text => json!({"type": "string", "minLength": 1, "maxLength": limits::NAME_CHARS}),
         Kind::TextList => json!({
             "type": "array",
             "maxItems": limits::HIDDEN_MESH_NAMES,
             "items": {"type": "string", "maxLength": limits::HIDDEN_MESH_NAME_CHARS},
         }),
-        Kind::Nested(Nested::Gradient | Nested::MaterialEdits | Nested::Camera) => json!({"type": "object"}),
-        Kind::Nested(Nested::Decals) => json!({"type": "array", "maxItems": limits::DECALS}),
-        Kind::Nested(Nested::Keyframes) => json!({"type": "array", "minItems": 1, "maxItems": limits::KEYFRAMES}),
+        Kind::Nested(nested) => nested.shape().schema(),
     };
     if let Value::Object(members) = &mut out {
         members.insert("description".to_owned(), Value::from(row.words));
@@ -86,9 +83,11 @@ fn range(row: &Row) -> String {
         Kind::Color => "`#rrggbb`".to_owned(),
         Kind::Text => "text".to_owned(),
         Kind::TextList => format!("up to {} texts", limits::HIDDEN_MESH_NAMES),
-        Kind::Nested(Nested::Gradient | Nested::MaterialEdits | Nested::Camera) => "object".to_owned(),
-        Kind::Nested(Nested::Decals) => format!("up to {} objects", limits::DECALS),
-        Kind::Nested(Nested::Keyframes) => format!("1 to {} objects", limits::KEYFRAMES),
+        Kind::Nested(nested) => match nested.shape() {
+            Shape::List(_, 0, max) => format!("up to {max} objects"),
+            Shape::List(_, min, max) => format!("{min} to {max} objects"),
+            _ => "object".to_owned(),
+        },
     }
 }
 

@@ -191,6 +191,12 @@ pub enum EditError {
         /// Which one.
         field: &'static str,
     },
+    /// Something that nobody types, such as a line break. PostgreSQL keeps no text with a NUL.
+    #[error("{field} may have no control characters")]
+    Control {
+        /// Which one.
+        field: &'static str,
+    },
     /// Too many.
     #[error("a model may have at most {} tags of at most {} characters", limits::TAGS, limits::TAG_CHARS)]
     Tags,
@@ -211,12 +217,13 @@ impl UpdateModel {
 fn bounded(field: &'static str, change: Change) -> Result<Change, EditError> {
     match &change {
         Change::Set(text) if text.chars().count() > limits::TITLE_CHARS => Err(EditError::TooLong { field }),
+        Change::Set(text) if text.contains(char::is_control) => Err(EditError::Control { field }),
         _ => Ok(change),
     }
 }
 
 /// Tags as they are kept and compared: trimmed, lower-case, each once.
-/// Errors: too many, or one too long.
+/// Errors: too many, or one that is too long or has control characters.
 fn normalized_tags(tags: Vec<String>) -> Result<Vec<String>, EditError> {
     let mut out: Vec<String> = Vec::new();
     for tag in tags {
@@ -227,6 +234,9 @@ fn normalized_tags(tags: Vec<String>) -> Result<Vec<String>, EditError> {
         if out.len() > limits::TAGS {
             return Err(EditError::Tags);
         }
+    }
+    if out.iter().any(|tag| tag.contains(char::is_control)) {
+        return Err(EditError::Control { field: "tags" });
     }
     if out.iter().all(|t| t.chars().count() <= limits::TAG_CHARS) { Ok(out) } else { Err(EditError::Tags) }
 }
@@ -304,5 +314,11 @@ mod tests {
         let tags = |n: usize| serde_json::json!({"tags": (0..n).map(|i| format!("t{i}")).collect::<Vec<_>>()});
         assert!(edit(&tags(20).to_string()).is_ok());
         assert_eq!(edit(&tags(21).to_string()), Err(EditError::Tags));
+    }
+
+    #[test]
+    fn control_characters_are_refused() {
+        assert_eq!(edit(r#"{"title": "a\u0000b"}"#), Err(EditError::Control { field: "title" }));
+        assert_eq!(edit(r#"{"tags": ["a\u001fb"]}"#), Err(EditError::Control { field: "tags" }));
     }
 }

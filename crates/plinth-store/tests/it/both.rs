@@ -15,7 +15,7 @@ fn signer() -> LinkSigner {
     LinkSigner::new(b"secret".to_vec(), "http://127.0.0.1:1/".parse().unwrap())
 }
 
-fn local() -> (Store, TempDir) {
+pub(crate) fn local() -> (Store, TempDir) {
     let folder = TempDir::new().unwrap();
     let address = format!("file://{}", folder.path().join("objects").display());
     let options = StoreOptions { address, s3: Vec::new(), s3_public_endpoint: None, signer: signer() };
@@ -165,6 +165,7 @@ async fn an_s3_link_is_followed_without_credentials_and_a_changed_one_is_refused
 
     let get = store.link(LinkMethod::Get, &key, 60, Some("attachment; filename=\"a.glb\""), 0).await.unwrap();
     let answer = http.get(&get).send().await.unwrap();
+    assert!(get.starts_with(&format!("{}/", store.link_origin().await.unwrap())), "{get}");
     assert_eq!(answer.headers()["content-disposition"], "attachment; filename=\"a.glb\"");
     assert_eq!(answer.headers()["content-type"], "model/gltf-binary");
     assert_eq!(answer.text().await.unwrap(), "glb");

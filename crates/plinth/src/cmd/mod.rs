@@ -1,6 +1,7 @@
 //! One file per command, and what they share.
 
 mod assets;
+mod confine;
 mod environment;
 mod flags;
 mod kept;

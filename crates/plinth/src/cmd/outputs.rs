@@ -120,8 +120,8 @@ fn dataset(args: &ArgMatches, settings: &RenderSettings) -> Result<DatasetOutput
     if args.get_flag("all") || BESIDE.iter().any(|(flag, ..)| args.contains_id(flag)) {
         return Err(Usage("a dataset is all there is; render other outputs on their own".to_owned()).into());
     }
-    if args.get_flag("hash") || args.get_flag("profile") {
-        let words = "--hash and --profile are for videos; a dataset's manifest.json has a hash of each file";
+    if args.get_flag("hash") {
+        let words = "--hash is for videos; a dataset's manifest.json has a hash of each file";
         return Err(Usage(words.to_owned()).into());
     }
     check_folder(&path)?;

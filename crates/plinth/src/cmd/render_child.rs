@@ -9,7 +9,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use plinth_pipeline::child::{ChildJob, ChildLimits, run_child};
-use rustix::process::{Resource, Rlimit, Signal, getrlimit, setrlimit, setsid};
+use rustix::process::{Resource, Signal, setsid};
+
+use super::confine::{bound, bound_memory};
 
 /// How long the job may take to stop by itself once its worker is gone.
 const LEAVE: Duration = Duration::from_secs(5);
@@ -54,9 +56,9 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
 /// Makes this process and all that it will start one session, which the worker watches and ends, and bounds them.
 fn confine(limits: ChildLimits) -> Result<()> {
     setsid().context("the job cannot be made a session of its own")?;
-    bound(Resource::Core, 0).context("core files cannot be forbidden")?;
-    bound(Resource::Fsize, limits.file_bytes).context("the size of files cannot be bounded")?;
-    bound(Resource::Cpu, limits.cpu_secs).context("processor time cannot be bounded")?;
+    bound_memory(limits.memory_bytes)?;
+    bound(Resource::Fsize, limits.file_bytes, "the size of files")?;
+    bound(Resource::Cpu, limits.cpu_secs, "processor time")?;
     #[cfg(target_os = "linux")]
     {
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
@@ -65,14 +67,6 @@ fn confine(limits: ChildLimits) -> Result<()> {
         drop(std::fs::write("/proc/self/oom_score_adj", b"1000"));
     }
     Ok(())
-}
-
-/// Bounds a resource, unless it is bounded more tightly already. What the system allows at most stays: going over the bound
-/// is then a signal that says why.
-fn bound(resource: Resource, most: u64) -> rustix::io::Result<()> {
-    let allowed = getrlimit(resource);
-    let current = allowed.maximum.map_or(most, |maximum| maximum.min(most));
-    setrlimit(resource, Rlimit { current: Some(current), ..allowed })
 }
 
 /// Stops the job when standard input ends: the worker holds it open as long as it lives.

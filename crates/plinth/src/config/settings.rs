@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::ArgMatches;
-use plinth_service::{FetchOptions, HostRule, ServiceOptions};
+use plinth_service::{Checker, FetchOptions, HostRule, ServiceOptions};
 use plinth_spec::wire::Product;
 use tracing_subscriber::filter::Targets;
 use url::Url;
@@ -150,7 +150,10 @@ fn service_options(lookup: &Lookup<'_>, data_dir: &Path) -> Result<ServiceOption
         free_uploads_per_day: lookup.count(&row::FREE_UPLOADS_PER_DAY)?,
         lease_secs: lookup.count(&row::LEASE_SECONDS)?,
         checks_at_once: lookup.count(&row::MODEL_CHECKS)?,
-        checker: Some(std::env::current_exe().context("this program does not know where it lies")?),
+        checker: Some(Checker {
+            program: std::env::current_exe().context("this program does not know where it lies")?,
+            memory_bytes: lookup.count::<u64>(&row::MODEL_CHECK_MEMORY_MB)? << 20,
+        }),
         incoming: data_dir.join("incoming"),
         fetch: FetchOptions { allowed_hosts: rules.collect::<std::result::Result<_, _>>()?, ..FetchOptions::default() },
         ..ServiceOptions::default()

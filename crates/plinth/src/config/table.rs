@@ -10,6 +10,8 @@ pub(crate) enum Group {
     Data,
     /// The form of API keys.
     Keys,
+    /// Where it is reached.
+    Address,
     /// The HTTP interface.
     Http,
     /// Limits and rules of the service.
@@ -100,9 +102,9 @@ rows! {
         "What new API keys begin with, before _sk_";
     LEGACY_TOKEN_PREFIX: Keys, "legacy_token_prefix", "legacy-token-prefix", "WORD", Default::Text("turntable"),
         "What older API keys begin with; they stay good";
-    LISTEN: Http, "listen", "listen", "ADDRESS", Default::Text("127.0.0.1:8080"),
+    LISTEN: Address, "listen", "listen", "ADDRESS", Default::Text("127.0.0.1:8080"),
         "Address and port of the HTTP interface; port 0 takes a free one";
-    PUBLIC_URL: Http, "public_url", "public-url", "URL", Default::Otherwise("`http://<listen>`"),
+    PUBLIC_URL: Address, "public_url", "public-url", "URL", Default::Otherwise("`http://<listen>`"),
         "Where clients reach the service: the beginning of the links in its answers";
     MAX_CONNECTIONS: Http, "max_connections", "max-connections", "N", Default::Number(1024),
         "Connections at a time; more wait";
@@ -124,6 +126,8 @@ rows! {
         "Free previews per account in 24 hours";
     MODEL_CHECKS: Rules, "model_checks", "model-checks", "N", Default::Number(2),
         "Models that are checked at a time";
+    MODEL_CHECK_MEMORY_MB: Rules, "model_check_memory_mb", "model-check-memory-mb", "MB", Default::Number(4096),
+        "A model whose check takes more memory is refused";
     LEASE_SECONDS: Worker, "lease_seconds", "lease-seconds", "SECONDS", Default::Number(60),
         "A render whose worker is not heard of for this long is given up";
     WORKER_SLOTS: Worker, "worker_slots", "worker-slots", "N", Default::Otherwise("by hardware"),

@@ -62,35 +62,53 @@ fn cameras_of_ones_own_become_a_folder_with_their_poses() {
     assert_eq!(place.names(), ["cameras.json", "cube.glb", "set"]);
 }
 
-#[test]
-fn a_killed_render_leaves_no_set_and_the_next_one_goes_on_where_it_ended() {
+/// `plinth render` of 120 views.
+fn render(place: &Place, set: &str) -> std::process::Command {
+    let mut program = program();
+    let (model, set, cameras) = (place.file("cube.glb"), place.file(set), place.file("cameras.json"));
+    program.args(["render", &model, "-o", &set, "--output", "dataset", "--cameras", &cameras, "-q"]);
+    program
+}
+
+/// A place with a model and cameras, in which a render of this set was killed. Also the names of its finished views.
+fn killed(set: &str) -> (Place, Vec<String>) {
     let place = Place::new();
     std::fs::write(place.file("cameras.json"), cameras(120).to_string()).unwrap();
-    let (model, set, cameras) = (place.file("cube.glb"), place.file("set"), place.file("cameras.json"));
-    let render = |set: &str| {
-        let mut program = program();
-        program.args(["render", &model, "-o", set, "--output", "dataset", "--cameras", &cameras, "-q"]);
-        program
-    };
-    let mut killed = render(&set).spawn().unwrap();
+    let mut killed = render(&place, set).spawn().unwrap();
     while finished(&place).len() < 3 {
         assert!(killed.try_wait().unwrap().is_none(), "it ended before three views were noted");
     }
     killed.kill().unwrap();
     killed.wait().unwrap();
-    let (done, grown) = (finished(&place), work(&place).unwrap().join("set"));
-    assert!((3..120).contains(&done.len()) && !Path::new(&set).exists(), "{}", done.len());
+    let done = finished(&place);
+    assert!((3..120).contains(&done.len()) && !Path::new(&place.file(set)).exists(), "{}", done.len());
+    (place, done)
+}
+
+#[test]
+fn a_killed_render_leaves_no_set_and_the_next_one_goes_on_where_it_ended() {
+    let (place, done) = killed("set");
     let written = |set: &Path| -> Vec<SystemTime> {
         let picture = |view: &String| std::fs::metadata(set.join(format!("normals/{view}.png"))).unwrap();
         done.iter().map(|view| picture(view).modified().unwrap()).collect()
     };
-    let before = written(&grown);
-    assert!(render(&set).status().unwrap().success());
-    assert_eq!(before, written(Path::new(&set)), "finished views are not rendered again");
-    assert!(render(&place.file("other")).status().unwrap().success());
+    let before = written(&work(&place).unwrap().join("set"));
+    assert!(render(&place, "set").status().unwrap().success());
+    assert_eq!(before, written(Path::new(&place.file("set"))), "finished views are not rendered again");
+    assert!(render(&place, "other").status().unwrap().success());
     let manifest = |set: &str| text(&std::fs::read(place.file(set).clone() + "/manifest.json").unwrap());
     assert_eq!(manifest("set"), manifest("other"), "a resumed set has the bytes of one made at once");
     assert_eq!(place.names(), ["cameras.json", "cube.glb", "other", "set"]);
+}
+
+#[test]
+fn a_killed_render_leaves_no_zip_and_a_resumed_one_is_the_same() {
+    let (place, _) = killed("set.zip");
+    for set in ["set.zip", "other.zip"] {
+        assert!(render(&place, set).status().unwrap().success());
+    }
+    assert!(std::fs::read(place.file("set.zip")).unwrap() == std::fs::read(place.file("other.zip")).unwrap());
+    assert_eq!(place.names(), ["cameras.json", "cube.glb", "other.zip", "set.zip"]);
 }
 
 #[test]

@@ -13,7 +13,9 @@ mod tiers;
 mod usage;
 mod worker;
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::{Command, Output};
 
 /// The program.
@@ -24,6 +26,17 @@ fn program() -> Command {
 /// Runs it to its end.
 fn plinth(args: &[&str]) -> Output {
     program().args(args).output().unwrap()
+}
+
+/// Command lines of the processes whose folder is in this one, by their numbers.
+fn processes_in(folder: &Path) -> BTreeMap<u32, String> {
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    // One that ends meanwhile has no folder any more.
+    let inside =
+        numbers.filter(|n| std::fs::read_link(format!("/proc/{n}/cwd")).is_ok_and(|at| at.starts_with(folder)));
+    let line = |n| std::fs::read(format!("/proc/{n}/cmdline")).map(|line| text(&line).replace('\0', " "));
+    inside.filter_map(|n| Some((n, line(n).ok()?))).collect()
 }
 
 fn text(bytes: &[u8]) -> String {

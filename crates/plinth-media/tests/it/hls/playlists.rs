@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use plinth_testkit::probe;
+
 use super::reader::{MediaPlaylist, master};
 use super::{Packaged, same_time};
-use crate::support::probe;
 
 /// Shapes of renders, a length that is no multiple of a segment, and the shortest video.
 const VIDEOS: [((u32, u32), u32); 4] = [((320, 180), 75), ((180, 320), 61), ((200, 200), 60), ((320, 180), 1)];

@@ -1,36 +1,10 @@
 //! What is in segments and in the ranges of I-frame playlists.
 
-use std::path::Path;
-use std::process::Command;
+use plinth_testkit::{assert_h264, probe};
 
 use super::reader::MediaPlaylist;
 use super::{Packaged, same_time};
-use crate::support::probe;
-
-/// A packet: decoding time, bytes, whether it needs no other.
-struct Packet {
-    secs: f64,
-    bytes: usize,
-    is_key: bool,
-}
-
-fn packets(file: &Path) -> Vec<Packet> {
-    let out = Command::new("ffprobe")
-        .args(["-v", "error", "-show_entries", "packet=dts_time,size,flags", "-of", "json"])
-        .arg(file)
-        .output()
-        .unwrap();
-    let all: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
-    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
-    let packets = all["packets"].as_array().unwrap().iter();
-    packets
-        .map(|p| Packet {
-            secs: text(&p["dts_time"]).parse().unwrap(),
-            bytes: text(&p["size"]).parse().unwrap(),
-            is_key: text(&p["flags"]).starts_with('K'),
-        })
-        .collect()
-}
+use crate::support::packets;
 
 #[test]
 fn rule_1_3_every_variant_is_h264_high_up_to_level_4_2_and_bt709() {
@@ -39,19 +13,7 @@ fn rule_1_3_every_variant_is_h264_high_up_to_level_4_2_and_bt709() {
         let variants = packaged.variants();
         for (i, variant) in variants.iter().enumerate() {
             let (stream, _) = probe(&packaged.playable(variant, &packaged.bytes(&format!("{variant}/0.m4s"))));
-            for (key, value) in [
-                ("codec_name", "h264"),
-                ("profile", "High"),
-                ("pix_fmt", "yuv420p"),
-                ("color_range", "tv"),
-                ("color_space", "bt709"),
-                ("color_primaries", "bt709"),
-                ("color_transfer", "bt709"),
-                ("field_order", "progressive"),
-                ("r_frame_rate", "30/1"),
-            ] {
-                assert_eq!(stream[key], value, "{key} of {variant}");
-            }
+            assert_h264(&stream);
             assert!(stream["level"].as_u64().unwrap() <= 42, "{stream}");
             if i == 0 {
                 assert_eq!((&stream["width"], &stream["height"]), (&top.0.into(), &top.1.into()));
@@ -71,10 +33,14 @@ fn rule_7_every_segment_starts_with_an_idr_picture_where_the_one_before_ended() 
                 let packets =
                     packets(&packaged.playable(&variant, &packaged.bytes(&format!("{variant}/{}", part.uri))));
                 assert!(packets[0].is_key, "7.4");
-                assert!(same_time(packets[0].secs, begin), "7.1: {} instead of {begin}", packets[0].secs);
+                assert!(
+                    same_time(packets[0].decoded_secs, begin),
+                    "7.1: {} instead of {begin}",
+                    packets[0].decoded_secs
+                );
                 assert_eq!(packets.len(), (part.secs * 30.0).round() as usize);
                 for packet in &packets {
-                    let within = (packet.secs - begin + 1e-6).fract();
+                    let within = (packet.decoded_secs - begin + 1e-6).fract();
                     assert_eq!(packet.is_key, within < 1e-3, "a picture that needs no other each second");
                 }
                 begin += part.secs;
@@ -106,7 +72,7 @@ fn rule_6_each_range_of_an_i_frame_playlist_is_an_index_and_one_picture_that_nee
                 let packets = packets(&file);
                 assert_eq!(packets.len(), 1);
                 assert!(packets[0].is_key);
-                assert!(same_time(packets[0].secs, begin));
+                assert!(same_time(packets[0].decoded_secs, begin));
                 assert_eq!(index + 8 + packets[0].bytes, length, "nothing behind the picture");
                 assert_eq!(probe(&file).0["nb_read_frames"], "1");
                 begin += part.secs;

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use plinth_testkit::probe;
+
 use super::reader::{Cue, cues};
 use super::{Packaged, same_time};
-use crate::support::{decode, probe, psnr};
+use crate::support::{decode, psnr};
 
 /// Sheets by name: width, height, R, G, B bytes.
 fn sheets(packaged: &Packaged) -> BTreeMap<String, (u32, u32, Vec<u8>)> {

@@ -1,10 +1,8 @@
 //! From JSON to checked settings, by the table.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value};
 
-use super::decals::decals;
+use super::decals::decal;
 use super::error::{SettingsError, SettingsErrorKind, shown};
 use super::groups::{
     Align, Background, CameraMotion, ClipChoice, Dataset, Effect, Environment, EnvironmentMode, Filter, Light,
@@ -63,7 +61,7 @@ impl RenderSettings {
                 check(row, value)?;
             }
         }
-        let settings = typed(sent)?;
+        let settings = typed(sent);
         check_length(&settings, options)?;
         Ok(settings)
     }
@@ -80,7 +78,7 @@ impl RenderSettings {
 impl Default for RenderSettings {
     fn default() -> Self {
         // The table's own defaults pass its own checks; a test holds this.
-        typed(Map::new()).unwrap_or_else(|error| unreachable!("defaults are valid: {error}"))
+        typed(Map::new())
     }
 }
 
@@ -227,12 +225,17 @@ impl Values<'_> {
         self.get(key)?.as_str().map(str::to_owned)
     }
 
+    fn list(&self, key: &str) -> Vec<Value> {
+        self.get(key).and_then(|value| value.as_array().cloned()).unwrap_or_default()
+    }
+
     fn color(&self, key: &str) -> Option<[u8; 3]> {
         hex_color(&self.text(key)?)
     }
 }
 
-fn typed(sent: Map<String, Value>) -> Result<RenderSettings> {
+/// Reads what was checked.
+fn typed(sent: Map<String, Value>) -> RenderSettings {
     let v = Values(&sent);
     let is = |key: &str, word: &str| v.text(key).as_deref() == Some(word);
     let aspect = v.text("aspect").and_then(|a| Aspect::NAMES.iter().position(|n| *n == a)).map(|i| Aspect::ALL[i]);
@@ -243,13 +246,12 @@ fn typed(sent: Map<String, Value>) -> Result<RenderSettings> {
         length_secs: v.number("length"),
         strict_credits: v.flag("strictCredits"),
     };
-    let path = path(&v)?;
-    Ok(RenderSettings {
+    RenderSettings {
         video,
         camera: camera(&v),
-        path,
+        path: path(&v),
         model: model(&v),
-        background: background(&v)?,
+        background: background(&v),
         environment: environment(&v),
         light: Light {
             spot: v.number("spotlightIntensity"),
@@ -261,29 +263,27 @@ fn typed(sent: Map<String, Value>) -> Result<RenderSettings> {
         },
         shadow: shadow(&v),
         post: post(&v),
-        material_edits: v
-            .get("materialEdits")
-            .map_or(Ok(BTreeMap::new()), |value| material_edits("materialEdits", &value))?,
-        decals: v.get("decals").map_or(Ok(Vec::new()), |value| decals("decals", &value))?,
+        material_edits: v.get("materialEdits").as_ref().map(material_edits).unwrap_or_default(),
+        decals: v.list("decals").iter().map(decal).collect(),
         dataset: Dataset {
             quality: v.text("datasetQuality").and_then(|q| DatasetQuality::from_name(&q)),
             whole_sphere: is("coverage", "sphere"),
         },
         sent,
-    })
+    }
 }
 
-fn background(v: &Values<'_>) -> Result<Background> {
-    Ok(Background {
+fn background(v: &Values<'_>) -> Background {
+    Background {
         color: v.color("bgColor").unwrap_or([255; 3]),
-        gradient: v.get("bgGradient").map(|value| nested::gradient("bgGradient", &value)).transpose()?,
+        gradient: v.get("bgGradient").as_ref().map(nested::gradient),
         image: v.text("bgImageId"),
         align: match v.text("bgAlign").as_deref() {
             Some("center") => Align::Center,
             Some("right") => Align::Right,
             _ => Align::Left,
         },
-    })
+    }
 }
 
 fn environment(v: &Values<'_>) -> Environment {
@@ -332,14 +332,14 @@ fn camera(v: &Values<'_>) -> CameraMotion {
     }
 }
 
-fn path(v: &Values<'_>) -> Result<Path> {
+fn path(v: &Values<'_>) -> Path {
     let pair = |start: &str, end: &str, unset: f64| {
         let from = v.maybe_number(start).unwrap_or(unset);
         (from, v.maybe_number(end).unwrap_or(from))
     };
-    Ok(Path {
-        keyframes: v.get("keyframes").map_or(Ok(Vec::new()), |value| nested::keyframes("keyframes", &value))?,
-        camera: v.get("camera").map(|value| nested::camera("camera", &value)).transpose()?,
+    Path {
+        keyframes: v.list("keyframes").iter().map(nested::keyframe).collect(),
+        camera: v.get("camera").as_ref().map(nested::camera),
         angle_deg: pair("startAngle", "endAngle", 0.0),
         tilt_deg: pair("startTilt", "endTilt", 0.0),
         zoom: pair("startZoom", "endZoom", 1.0),
@@ -348,7 +348,7 @@ fn path(v: &Values<'_>) -> Result<Path> {
         ease_out_secs: v.number("easeOutSeconds"),
         segment_secs: v.number("kfSegmentDuration"),
         loops: v.flag("loop"),
-    })
+    }
 }
 
 fn shadow(v: &Values<'_>) -> Shadow {
@@ -383,7 +383,6 @@ fn post(v: &Values<'_>) -> Post {
 }
 
 fn model(v: &Values<'_>) -> ModelPose {
-    let names = v.get("hiddenMeshNames").and_then(|value| value.as_array().cloned()).unwrap_or_default();
     ModelPose {
         yaw_deg: v.number("panX"),
         pitch_deg: v.number("tiltX"),
@@ -392,7 +391,7 @@ fn model(v: &Values<'_>) -> ModelPose {
         translate: ["translateX", "translateY", "translateZ"].map(|key| v.number(key)),
         clip: v.text("animation").map(|name| if name == "*" { ClipChoice::First } else { ClipChoice::Named(name) }),
         clip_speed: v.number("animationSpeed"),
-        hidden_mesh_names: names.iter().filter_map(|n| n.as_str().map(str::to_owned)).collect(),
+        hidden_mesh_names: v.list("hiddenMeshNames").iter().filter_map(|n| n.as_str().map(str::to_owned)).collect(),
     }
 }
 

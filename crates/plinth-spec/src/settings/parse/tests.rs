@@ -226,6 +226,27 @@ fn every_field_of_an_edit_and_a_decal_is_held_to_what_it_takes() {
 }
 
 #[test]
+fn the_schema_is_as_strict_as_the_reader_with_fields_inside_of_fields() {
+    let schema = schema();
+    let of = |pointer: &str| schema.pointer(&format!("/properties/{pointer}")).unwrap_or_else(|| panic!("{pointer}"));
+    let pose = of("keyframes/items/properties/pose");
+    assert_eq!(pose["required"], json!(["position", "lookAt", "fov"]));
+    assert_eq!(pose["properties"]["fov"], json!({"type": "number", "minimum": 1.0, "maximum": 170.0}));
+    assert_eq!(of("materialEdits/maxProperties"), 256);
+    for object in [
+        "bgGradient",
+        "bgGradient/properties/stops/items",
+        "camera",
+        "decals/items",
+        "keyframes/items",
+        "keyframes/items/properties/pose",
+        "materialEdits/additionalProperties",
+    ] {
+        assert_eq!(of(object)["additionalProperties"], false, "{object}");
+    }
+}
+
+#[test]
 fn the_schema_has_every_field_with_its_words() {
     let schema = schema();
     for row in TABLE {

@@ -1,18 +1,20 @@
 //! `plinth admin account`.
 
 use anyhow::Result;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use plinth_service::Service;
 use plinth_service::access::{NewAccount, hash_password};
 use plinth_spec::limits;
+use plinth_studio::sign_in_url;
 use serde_json::json;
+use url::Url;
 
 use super::run::{Done, positional, refused, text};
 
 pub(super) fn command() -> Command {
     let email = || positional("EMAIL", "Address of the account");
     Command::new("account")
-        .about("Creates, suspends and readmits accounts")
+        .about("Creates accounts, signs them in, suspends and readmits them")
         .subcommand_required(true)
         .subcommand(
             Command::new("create")
@@ -21,14 +23,32 @@ pub(super) fn command() -> Command {
                 .arg(Arg::new("admin").long("admin").action(ArgAction::SetTrue).help("It administers the installation"))
                 .arg(Arg::new("password").long("password").value_name("P").help("Its password for the browser")),
         )
-        .subcommand(Command::new("suspend").about("Shuts an account out; its keys are refused at once").arg(email()))
+        .subcommand(
+            Command::new("sign-in")
+                .about("Makes a link that signs an account in with a browser, once")
+                .arg(email())
+                .arg(
+                    Arg::new("expires-in")
+                        .long("expires-in")
+                        .value_name("SECONDS")
+                        .value_parser(value_parser!(i64).range(0..))
+                        .help(format!("When the link ends [default: {}]", limits::SIGN_IN_LINK_SECS)),
+                ),
+        )
+        .subcommand(
+            Command::new("suspend")
+                .about("Shuts an account out; its keys are refused and its browsers signed out at once")
+                .arg(email()),
+        )
         .subcommand(Command::new("unsuspend").about("Lets a suspended account in again").arg(email()))
 }
 
-pub(super) async fn run(service: &Service, verb: &str, args: &ArgMatches) -> Result<Done> {
+pub(super) async fn run(service: &Service, public_url: &Url, verb: &str, args: &ArgMatches) -> Result<Done> {
     let email = text(args, "EMAIL")?;
-    if verb == "create" {
-        return create(service, email, args).await;
+    match verb {
+        "create" => return create(service, email, args).await,
+        "sign-in" => return sign_in(service, public_url, email, args).await,
+        _ => {}
     }
     let is_suspended = verb == "suspend";
     service.set_suspended(email, is_suspended).await.map_err(refused)?;
@@ -44,4 +64,12 @@ async fn create(service: &Service, email: &str, args: &ArgMatches) -> Result<Don
     let account = service.find_account(email).await.map_err(refused)?;
     let words = format!("{} is the account {id}, with {} credits", account.email, limits::SIGNUP_BONUS);
     Ok(Done { words, json: json!({"id": id, "email": account.email}) })
+}
+
+async fn sign_in(service: &Service, public_url: &Url, email: &str, args: &ArgMatches) -> Result<Done> {
+    let expires_in = args.get_one::<i64>("expires-in").copied().unwrap_or(limits::SIGN_IN_LINK_SECS);
+    let account = service.find_account(email).await.map_err(refused)?;
+    let url = sign_in_url(public_url, &service.create_sign_in(&account.id, expires_in).await.map_err(refused)?);
+    let words = format!("{} signs in with this link; it works once, within {expires_in} s:\n{url}", account.email);
+    Ok(Done { words, json: json!({"email": account.email, "url": url, "expiresIn": expires_in}) })
 }

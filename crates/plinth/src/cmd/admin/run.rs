@@ -21,7 +21,9 @@ pub(crate) fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .arg(json_arg("Print one JSON object").global(true))
-        .args(config::args(&[Group::Data, Group::Keys]).map(|arg| arg.global(true).hide_short_help(true)))
+        .args(
+            config::args(&[Group::Data, Group::Keys, Group::Address]).map(|arg| arg.global(true).hide_short_help(true)),
+        )
         .subcommand(account::command())
         .subcommand(key::command())
         .subcommand(credits::command())
@@ -33,10 +35,11 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let (noun, args) = args.subcommand().context("a command is missing")?;
     let (verb, args) = args.subcommand().context("a command is missing")?;
     let config = Config::read(args)?;
+    let public_url = config.public_url_at(config.listen)?;
     let done = block_on(async {
-        let service = config::open_service(&config, &config.public_url_at(config.listen)?).await?;
+        let service = config::open_service(&config, &public_url).await?;
         let done = match noun {
-            "account" => account::run(&service, verb, args).await,
+            "account" => account::run(&service, &public_url, verb, args).await,
             "key" => key::run(&service, verb, args).await,
             "credits" => credits::run(&service, args).await,
             "workspace" => workspace::run(&service, verb, args).await,

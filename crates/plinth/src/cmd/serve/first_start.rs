@@ -1,4 +1,4 @@
-//! The very first start: an administrator, a key, and how to go on.
+//! The very first start: an administrator, how to sign in, a key, and how to go on.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,16 +8,19 @@ use plinth_service::Service;
 use plinth_service::access::{NewAccount, NewKey};
 use plinth_spec::limits;
 use plinth_spec::wire::Scope;
+use plinth_studio::sign_in_url;
+use url::Url;
 
 /// Address of the account that the first start makes.
 const ADMINISTRATOR: &str = "admin@plinth.local";
 /// The model to try with, in a checkout of the repository.
 const SAMPLE: &str = "fixtures/models/flight_helmet.glb";
 
-/// Makes the first account of an installation that has none, and says so, with its key, once.
-pub(super) async fn welcome(service: &Service, base: &str, out: &mut dyn Write) -> Result<()> {
+/// Makes the first account of an installation that has none, and says so, with a sign-in link and its key, once.
+pub(super) async fn welcome(service: &Service, public_url: &Url, out: &mut dyn Write) -> Result<()> {
     let new = NewAccount { email: ADMINISTRATOR.to_owned(), is_admin: true, password_hash: None };
     let Some(account_id) = service.create_first_account(new).await? else { return Ok(()) };
+    let link = sign_in_url(public_url, &service.create_sign_in(&account_id, limits::SIGN_IN_LINK_SECS).await?);
     let key = NewKey {
         account_id,
         workspace_id: None,
@@ -28,12 +31,17 @@ pub(super) async fn welcome(service: &Service, base: &str, out: &mut dyn Write) 
     };
     let token = service.create_key(key).await?.token;
     let sample = if Path::new(SAMPLE).exists() { SAMPLE } else { "MODEL.glb" };
-    let bonus = limits::SIGNUP_BONUS;
+    let (bonus, hours) = (limits::SIGNUP_BONUS, limits::SIGN_IN_LINK_SECS / 3600);
+    let base = public_url.as_str().trim_end_matches('/');
     // One line each: a terminal may break them, a shell may not see that.
     write!(
         out,
         r#"
 This is the first start. The account {ADMINISTRATOR} was made; it administers this installation and has {bonus} credits.
+Open this link to sign in; it works once, within {hours} hours:
+
+    {link}
+
 Its API key is shown this once only:
 
     {token}
@@ -43,6 +51,7 @@ Paste these two lines to upload a model and wait for its video, turntable.mp4:
     curl -sS -H 'Authorization: Bearer {token}' -F file=@{sample} -F 'renderSettings={{"quality":"share","length":2}}' {base}/v1/models | tee upload.json; echo
     curl -s -f --retry 300 --retry-delay 2 --retry-all-errors -H 'Authorization: Bearer {token}' -o turntable.mp4 {base}/v1/renders/$(sed 's/.*"renderId":"\([^"]*\)".*/\1/' upload.json)/video && ls -l turntable.mp4
 
+Another sign-in link: plinth admin account sign-in {ADMINISTRATOR}
 More accounts and keys: plinth admin --help. The interface is described at {base}/v1/openapi.json
 "#
     )?;

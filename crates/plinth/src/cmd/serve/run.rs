@@ -1,10 +1,11 @@
-//! `plinth serve`: the HTTP interface, and what has to be done again and again.
+//! `plinth serve`: the HTTP interface, the pages, and what has to be done again and again.
 
 use std::io::Write;
 
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use plinth_api::{Api, ServeOptions, router};
+use plinth_studio::Studio;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -14,13 +15,21 @@ use crate::config::{self, Config, Group};
 use crate::metrics::Metrics;
 use crate::{logs, signals};
 
-const GROUPS: &[Group] =
-    &[Group::Http, Group::Data, Group::Keys, Group::Rules, Group::Worker, Group::Machine, Group::Operation];
+const GROUPS: &[Group] = &[
+    Group::Address,
+    Group::Http,
+    Group::Data,
+    Group::Keys,
+    Group::Rules,
+    Group::Worker,
+    Group::Machine,
+    Group::Operation,
+];
 
 pub(crate) fn command() -> Command {
     let no_worker = "Serve the interface only; `plinth worker` renders, here or on other machines";
     Command::new("serve")
-        .about("Serves the HTTP interface and renders, in one process tree")
+        .about("Serves the HTTP interface and pages for browsers, and renders, in one process tree")
         .arg(Arg::new("no-worker").long("no-worker").action(ArgAction::SetTrue).help(no_worker))
         .args(config::args(GROUPS))
 }
@@ -44,9 +53,8 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
     if let Some(packs) = config.products.clone() {
         service.set_products(packs).await?;
     }
-    let base = public_url.as_str().trim_end_matches('/');
     writeln!(out, "Plinth serves at http://{address}")?;
-    first_start::welcome(&service, base, out).await?;
+    first_start::welcome(&service, &public_url, out).await?;
     out.flush()?;
     let mut tasks: JoinSet<Result<()>> = JoinSet::new();
     if let Some(metrics) = metrics {
@@ -67,10 +75,11 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
         tasks.spawn(async move { Ok(plinth_worker::run(worker, options, ended).await?) });
     }
     let options = ServeOptions { max_connections: config.max_connections, shutdown: config.shutdown };
-    let api = router(&Api::new(service.clone(), base));
+    let pages = plinth_studio::router(&Studio::new(service.clone(), &public_url));
+    let site = router(&Api::new(service.clone(), public_url.as_str()), pages);
     let ended = stop.clone();
     tasks.spawn(async move {
-        plinth_api::serve(listener, api, options, ended).await;
+        plinth_api::serve(listener, site, options, ended).await;
         Ok(())
     });
     // Whatever ends first ends all; the others end in their own time.

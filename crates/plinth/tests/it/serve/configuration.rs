@@ -1,5 +1,7 @@
 //! Flag, variable, file.
 
+use plinth_testkit::Client;
+
 use super::server::Place;
 use crate::{plinth, text};
 
@@ -8,7 +10,7 @@ async fn a_flag_beats_a_variable_and_that_beats_the_file() {
     let limit = async |place: &Place, args: &[&str]| {
         let server = place.serve(&[&["--no-worker"], args].concat());
         let token = place.key("admin@plinth.local", &[]);
-        let answer = super::client::Client::new(&server.base, &token).get("/account").await;
+        let answer = Client::new(&server.base, &token).get("/account").await;
         let limit = answer.headers["ratelimit-limit"].to_str().unwrap().to_owned();
         server.end();
         limit
@@ -28,7 +30,7 @@ async fn the_file_lists_credit_packs() {
     let pack = "[[products]]\nid = \"small\"\nname = \"Small\"\ncredits = 500\nprice_cents = 900\nprice_reference = \"price_1\"\n";
     std::fs::write(place.folder.path().join("plinth.toml"), pack).unwrap();
     let server = place.serve(&["--no-worker"]);
-    let client = super::client::Client::new(&server.base, &place.account("ada@example.org"));
+    let client = Client::new(&server.base, &place.account("ada@example.org"));
     let expected = serde_json::json!([
         {"id": "small", "name": "Small", "credits": 500, "priceCents": 900, "stripePriceId": "price_1"}
     ]);

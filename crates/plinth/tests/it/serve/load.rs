@@ -8,8 +8,8 @@ use plinth_db::renders::{self, Render};
 use plinth_db::{Db, DbError, DbOptions};
 use plinth_spec::id::{ModelId, RenderId};
 use plinth_spec::state::{HlsStatus, RenderStatus};
+use plinth_testkit::Client;
 
-use super::client::Client;
 use super::server::{EMAIL, Served};
 
 const RENDERS: usize = 100_000;
@@ -17,7 +17,9 @@ const RENDERS: usize = 100_000;
 const AT_ONCE: usize = 5_000;
 const CONNECTIONS: usize = 64;
 /// Requests for one render, and for each kind of list page.
-const REQUESTS: [usize; 2] = [6_400, 640];
+const REQUESTS: [usize; 2] = [6_400, 1_280];
+/// Rows before a deep page.
+const DEEP: usize = 90_000;
 
 fn id(number: usize) -> String {
     format!("load{number:08}")
@@ -56,13 +58,21 @@ async fn fill(served: &Served, model: &ModelId, address: &str) {
     assert!(served.client.get(&format!("/renders/{}", id(7))).await.status == 200);
 }
 
-/// Asks for addresses from many connections, and says how long answers took.
+/// How fast requests were answered.
+struct Speed {
+    what: &'static str,
+    per_second: f64,
+    p50_ms: f64,
+    p99_ms: f64,
+}
+
+/// Asks for addresses from many connections.
 async fn measure(
     client: &Client,
+    what: &'static str,
     requests: usize,
-    what: &str,
     address: impl Fn(usize) -> String + Send + Sync + 'static,
-) {
+) -> Speed {
     let address = Arc::new(address);
     let begin = Instant::now();
     let tasks: Vec<_> = (0..CONNECTIONS)
@@ -87,7 +97,17 @@ async fn measure(
     let per_second = times.len() as f64 / begin.elapsed().as_secs_f64();
     times.sort();
     let at = |share: usize| times[(times.len() - 1) * share / 100].as_secs_f64() * 1000.0;
-    println!("{what:44} {per_second:8.0} requests/s   p50 {:7.2} ms   p99 {:7.2} ms", at(50), at(99));
+    Speed { what, per_second, p50_ms: at(50), p99_ms: at(99) }
+}
+
+/// The cursor after so many rows.
+async fn cursor_at(client: &Client, depth: usize) -> String {
+    let mut cursor = String::new();
+    for _page in 0..depth / 100 {
+        let answer = client.get(&format!("/renders?limit=100&cursor={cursor}")).await;
+        answer.body["meta"]["nextCursor"].as_str().unwrap().clone_into(&mut cursor);
+    }
+    cursor
 }
 
 async fn load(served: Served, database: &str, address: &str) {
@@ -95,27 +115,21 @@ async fn load(served: Served, database: &str, address: &str) {
     let made = client.upload("load", None).await;
     let begin = Instant::now();
     fill(&served, &ModelId::parse(&made.text("modelId")).unwrap(), address).await;
-    println!("{database}: {RENDERS} renders in {:.0} s", begin.elapsed().as_secs_f64());
+    println!("\n{database}: {RENDERS} renders written in {:.0} s", begin.elapsed().as_secs_f64());
     let [single, pages] = REQUESTS;
-    measure(client, single, "GET /renders/:id", |n| format!("/renders/{}", id(n % RENDERS))).await;
-    for offset in [0, RENDERS / 2, RENDERS - 100] {
-        measure(client, pages, &format!("GET /renders?limit=50&offset={offset}"), move |_| {
-            format!("/renders?limit=50&offset={offset}")
-        })
-        .await;
-    }
-    let (mut cursor, mut page) = (String::new(), 0);
-    for deep in [0, RENDERS / 200, RENDERS / 100 - 2] {
-        while page < deep {
-            let answer = client.get(&format!("/renders?limit=100&cursor={cursor}")).await;
-            answer.body["meta"]["nextCursor"].as_str().unwrap().clone_into(&mut cursor);
-            page += 1;
-        }
-        let there = cursor.clone();
-        measure(client, pages, &format!("GET /renders?limit=50&cursor=, {} rows deep", page * 100), move |_| {
-            format!("/renders?limit=50&cursor={there}")
-        })
-        .await;
+    let deep = cursor_at(client, DEEP).await;
+    let page = |query: String| move |_request| format!("/renders?{query}");
+    let speeds = [
+        measure(client, "GET /renders/:id", single, |n| format!("/renders/{}", id(n % RENDERS))).await,
+        measure(client, "list, offset 0", pages, page("offset=0".to_owned())).await,
+        measure(client, "list, offset 90 000", pages, page(format!("offset={DEEP}"))).await,
+        measure(client, "list, cursor, first page", pages, page("cursor=".to_owned())).await,
+        measure(client, "list, cursor, 90 000 deep", pages, page(format!("cursor={deep}"))).await,
+        measure(client, "list, status=done, offset 0", pages, page("status=done".to_owned())).await,
+    ];
+    println!("{:28} | requests/s | p50 ms | p99 ms", format!("{database}, {CONNECTIONS} connections"));
+    for Speed { what, per_second, p50_ms, p99_ms } in speeds {
+        println!("{what:28} | {per_second:10.0} | {p50_ms:6.1} | {p99_ms:6.1}");
     }
 }
 

@@ -2,19 +2,31 @@
 #![expect(clippy::panic, clippy::expect_used, clippy::string_slice, reason = "tests")]
 
 mod admin;
-mod client;
+mod assets;
+mod backstage;
+mod browser;
 mod configuration;
 mod crash;
-mod files;
-mod form;
+mod delivery;
+mod endpoints;
 mod ingest;
 mod limits;
+mod links;
+mod lists;
 mod load;
+mod models;
 mod money;
 mod operation;
+mod raw;
+mod renders;
 mod server;
+mod sizes;
+mod staged;
 mod start;
+mod studio;
 mod tenancy;
+mod web;
+mod windows;
 
 /// Declares each test twice: on SQLite with files, and on PostgreSQL with S3.
 macro_rules! on_both {

@@ -1,9 +1,9 @@
 //! Credits over HTTP: many at a time, and clients that go away.
 
+use plinth_testkit::{Answer, Client};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::client::Client;
 use super::on_both;
 use super::server::{EMAIL, Served};
 
@@ -40,7 +40,7 @@ async fn fifty_at_once_under_one_key_are_one_render(served: Served) {
     let posts = (0..50).map(|_| {
         let request = client.request(Method::POST, "/renders").header("idempotency-key", "one");
         let request = request.header("content-type", "application/json").body(body.clone());
-        tokio::spawn(async move { super::client::Answer::of(request.send().await.unwrap()).await })
+        tokio::spawn(async move { Answer::of(request.send().await.unwrap()).await })
     });
     let (mut created, mut ids) = (0, std::collections::BTreeSet::new());
     for post in posts.collect::<Vec<_>>() {

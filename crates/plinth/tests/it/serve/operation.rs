@@ -2,9 +2,9 @@
 
 use std::net::TcpListener;
 
+use plinth_testkit::Client;
 use serde_json::{Value, json};
 
-use super::client::Client;
 use super::on_both;
 use super::server::{EMAIL, Place, Served};
 

@@ -5,11 +5,10 @@ use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
-use plinth_testkit::{Postgres, S3Server};
+use plinth_store::{LinkSigner, StoreOptions};
+use plinth_testkit::{Client, Postgres, S3Server};
 use serde_json::Value;
 use tempfile::TempDir;
-
-use super::client::Client;
 
 /// Where the program keeps things. Outlives the servers on it.
 pub(crate) struct Place {
@@ -46,6 +45,15 @@ impl Place {
     pub(crate) fn database(&self) -> String {
         let file = || format!("sqlite://{}", self.folder.path().join("data/plinth.db").display());
         self.postgres.as_ref().map_or_else(file, Postgres::address)
+    }
+
+    /// How the store is opened.
+    pub(crate) fn store(&self, signer: LinkSigner) -> StoreOptions {
+        let value = |name: &str| self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+        let files = || format!("file://{}", self.folder.path().join("data/objects").display());
+        let s3 = self.variables.iter().filter(|(name, _)| name.starts_with("AWS_")).cloned().collect();
+        let address = value("PLINTH_STORE_URL").unwrap_or_else(files);
+        StoreOptions { address, s3, s3_public_endpoint: None, signer }
     }
 
     /// The folder in which the store's objects lie.
@@ -155,6 +163,8 @@ pub(crate) struct Served {
     pub(crate) place: Place,
 }
 
+/// Flags of a server whose rate limit is out of the way.
+const UNLIMITED: &[&str] = &["--no-worker", "--rate-limit-per-minute", "1000000"];
 pub(crate) const EMAIL: &str = "ada@example.org";
 
 impl Served {
@@ -168,9 +178,23 @@ impl Served {
 
     /// A server whose rate limit is out of the way.
     pub(crate) fn on(place: Place) -> Self {
-        let server = place.serve(&["--no-worker", "--rate-limit-per-minute", "1000000"]);
+        let server = place.serve(UNLIMITED);
         let client = Client::new(&server.base, &place.account(EMAIL));
         Self { client, server, place }
+    }
+
+    /// Starts the server anew, otherwise configured.
+    pub(crate) fn again(self, change: impl FnOnce(Place) -> Place) -> Self {
+        let Self { client, server, place } = self;
+        server.end();
+        let place = change(place);
+        let server = place.serve(UNLIMITED);
+        Self { client: Client::new(&server.base, &client.token), server, place }
+    }
+
+    /// On SQLite and files: links are the program's own.
+    pub(crate) const fn is_alone(&self) -> bool {
+        self.place.s3.is_none()
     }
 
     /// The same server for another token.

@@ -3,21 +3,21 @@
 use std::io::Write as _;
 use std::net::TcpListener;
 
-use plinth_testkit::glb_with_triangle;
+use plinth_testkit::{Answer, Client, Form, glb_with_triangle};
 use serde_json::json;
 
-use super::client::{Answer, Client};
-use super::form::Form;
+use super::browser::Browser;
 use super::server::{Place, Served};
 use crate::text;
 
 #[tokio::test]
-async fn the_first_start_shows_a_key_once_and_the_key_works() {
+async fn the_first_start_shows_a_link_and_a_key_once_and_both_work() {
     let place = Place::alone();
     let server = place.serve(&["--no-worker"]);
     let base = server.base.clone();
     let (said, code) = server.end();
     assert_eq!(code, Some(0), "{}", place.log());
+    let link = said.split_whitespace().find_map(|word| word.strip_prefix(&format!("{base}/sign-in/"))).unwrap();
     let token = said.split_whitespace().find(|word| word.starts_with("plinth_sk_")).unwrap().to_owned();
     assert!(said.contains(&format!("{base}/v1/models")) && said.contains("turntable.mp4"), "{said}");
     let server = place.serve(&["--no-worker"]);
@@ -27,6 +27,10 @@ async fn the_first_start_shows_a_key_once_and_the_key_works() {
     // An administrator's videos have no bound but those of the tier's price.
     let quote = client.post("/quote", json!({"renders": [{"quality": "share", "length": 500}]})).await;
     assert_eq!(quote.data()["creditsRequired"], 500);
+    let mut browser = Browser::new(&server.base);
+    assert_eq!(browser.post(&format!("/sign-in/{link}"), &[]).await.status, 303);
+    let keys = browser.get("/keys").await;
+    assert!(keys.shows("admin@plinth.local") && keys.shows("first start"), "{}", keys.html);
     let (said, _) = server.end();
     assert_eq!(said, "", "nothing is shown at the second start");
 }

@@ -1,35 +1,68 @@
 //! Every endpoint with other tenants' things, and for callers who lost their right.
 
+use plinth_testkit::{Answer, Client, Form, png};
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::client::{Answer, Client};
-use super::form::Form;
+use super::endpoints::{Endpoint, UNKNOWN, endpoints};
 use super::on_both;
 use super::server::{EMAIL, Served};
 
-/// Stands for an identifier that nothing has.
-const UNKNOWN: &str = "k3Jd92LmQx7a";
+async fn ask(client: &Client, method: &Method, path: &str) -> Answer {
+    client.send(method.clone(), path, json!({"title": "x"})).await
+}
 
-/// Method, path and operation of every guarded endpoint, from the served document.
-async fn endpoints(client: &Client) -> Vec<(Method, String, String)> {
-    let document: Value = client.get("/openapi.json").await.body;
-    let mut out = Vec::new();
-    for (path, item) in document["paths"].as_object().unwrap() {
-        for (method, operation) in item.as_object().unwrap() {
-            if let (Ok(method), Some(id)) = (method.to_uppercase().parse(), operation["operationId"].as_str()) {
-                let path = path.replace("{modelId}", UNKNOWN).replace("{id}", UNKNOWN).replace("{path}", "master.m3u8");
-                out.push((method, path, id.to_owned()));
+/// Anything that is no key of this installation, in every way of saying it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_key_is_refused_everywhere() {
+    let served = Served::alone();
+    let token = &served.client.token;
+    let flipped = format!("{}{}", &token[..token.len() - 1], if token.ends_with('0') { '1' } else { '0' });
+    let headers = [
+        String::new(),
+        "Bearer".to_owned(),
+        "Bearer ".to_owned(),
+        "Bearer nonsense".to_owned(),
+        "Bearer plinth_sk_0000000000000000000000000000000000000".to_owned(),
+        format!("Bearer {flipped}"),
+        format!("Bearer {}", token.to_uppercase()),
+        format!("Bearer {token}{token}"),
+        format!("Bearer {}", token.replace("plinth", "turntable")),
+        format!("Basic {token}"),
+        token.clone(),
+    ];
+    for Endpoint { method, path, id } in endpoints(&served.client).await {
+        for header in &headers {
+            let request = served.client.http.request(method.clone(), format!("{}/v1{path}", served.client.base));
+            let request = if header.is_empty() { request } else { request.header("authorization", header) };
+            let answer = Answer::to(request).await;
+            assert_eq!(answer.refusal(), (401, "unauthorized"), "{id}: {header}");
+            assert_eq!(answer.header("www-authenticate"), "Bearer");
+        }
+    }
+    for scheme in ["bearer", "BEARER"] {
+        let request = served.client.http.get(format!("{}/v1/account", served.client.base));
+        assert_eq!(Answer::to(request.header("authorization", format!("{scheme} {token}"))).await.status, 200);
+    }
+}
+
+/// Reading needs `read`; everything that changes something needs `render`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_endpoint_needs_its_scope() {
+    let served = Served::alone();
+    let key = |scopes: &str| served.client(&served.place.key(EMAIL, &["--scopes", scopes]));
+    let (reader, renderer) = (key("read"), key("render"));
+    let reading = ["quote", "check_hash", "resolve_overlay"];
+    for Endpoint { method, path, id } in endpoints(&served.client).await {
+        let is_reading = method == Method::GET || reading.contains(&id.as_str());
+        for (client, is_let_in) in [(&reader, is_reading), (&renderer, !is_reading)] {
+            let answer = ask(client, &method, &path).await;
+            assert_eq!(answer.status != 403, is_let_in, "{id}: {answer:?}");
+            if !is_let_in {
+                assert_eq!(answer.refusal(), (403, "insufficient_scope"), "{id}");
             }
         }
     }
-    out.retain(|(_, _, id)| id != "get_health");
-    assert!(out.len() > 30, "{}", out.len());
-    out
-}
-
-async fn ask(client: &Client, method: &Method, path: &str) -> Answer {
-    client.send(method.clone(), path, json!({"title": "x"})).await
 }
 
 async fn callers_without_a_right_are_refused_everywhere(served: Served) {
@@ -62,7 +95,7 @@ async fn callers_without_a_right_are_refused_everywhere(served: Served) {
         (revoked["token"].as_str().unwrap().to_owned(), (401, "unauthorized")),
         ("plinth_sk_nonsense".to_owned(), (401, "unauthorized")),
     ];
-    for (method, path, id) in endpoints(&served.client).await {
+    for Endpoint { method, path, id } in endpoints(&served.client).await {
         for (token, refusal) in &callers {
             let answer = ask(&served.client(token), &method, &path).await;
             assert_eq!(answer.refusal(), *refusal, "{id}");
@@ -72,18 +105,14 @@ async fn callers_without_a_right_are_refused_everywhere(served: Served) {
 
 async fn strangers_learn_nothing(served: Served) {
     let ada = &served.client;
-    let png = {
-        let mut bytes = std::io::Cursor::new(Vec::new());
-        image::RgbaImage::new(2, 2).write_to(&mut bytes, image::ImageFormat::Png).unwrap();
-        bytes.into_inner()
-    };
+    let png = png(1);
     let made = ada.upload("chair", Some(json!({"quality": "share", "length": 1}))).await;
     let overlay = ada.form("/overlays", Form::default().file("file", "a.png", &png).text("layer", "background")).await;
     let texture = ada.form("/assets/textures", Form::default().file("file", "a.png", &png)).await;
     let (model, render) = (made.text("modelId"), made.text("renderId"));
     let (overlay, texture) = (overlay.text("id"), texture.text("id"));
     let eve = served.client(&served.place.account("eve@example.org"));
-    for (method, path, id) in endpoints(ada).await.into_iter().filter(|(_, path, _)| path.contains(UNKNOWN)) {
+    for Endpoint { method, path, id } in endpoints(ada).await.into_iter().filter(|it| it.path.contains(UNKNOWN)) {
         let of_ada = match path.split('/').nth(1).unwrap() {
             "models" => &model,
             "renders" => &render,

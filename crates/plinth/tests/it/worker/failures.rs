@@ -6,6 +6,7 @@ use bytes::Bytes;
 use plinth_service::assets::NewOverlay;
 use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::Render;
+use plinth_testkit::png;
 use plinth_worker::WorkerOptions;
 use serde_json::json;
 
@@ -71,7 +72,7 @@ async fn what_the_settings_name_must_be_there_and_belong_to_the_workspace() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_overlay_that_cannot_be_fetched_fails_and_a_wrong_texture_is_a_warning() {
     let house = House::new().await;
-    let overlay = NewOverlay { bytes: Bytes::from(png()), filename: "a.png".to_owned(), ..NewOverlay::default() };
+    let overlay = NewOverlay { bytes: Bytes::from(png(0)), filename: "a.png".to_owned(), ..NewOverlay::default() };
     let overlay = house.service.create_overlay(&house.caller, overlay).await.unwrap().id;
     let settings = json!({"quality": "share", "length": 0.04, "bgImageId": overlay.as_str(),
                           "materialEdits": {"Wood": {"mapAssetId": "abcdefghijkl"}}});
@@ -148,6 +149,17 @@ async fn a_render_over_its_memory_is_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_render_is_held_to_its_memory_by_the_kernel() {
+    let house = House::new().await;
+    let id = house.order("chair", endless()).await;
+    // As if it took all of its memory between two looks of the worker.
+    let bound = "if grep -q '\"render\"' \"$3/job.json\"; then \
+                 sed -i 's/\"memoryBytes\":[0-9]*/\"memoryBytes\":90000000/' \"$3/job.json\"; fi\nexec \"$@\"";
+    let render = house.outcome(&id, house.options_with(bound)).await;
+    assert_failed(&house, &render, "renderer_crash", "memory").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_is_a_failed_encoding() {
     let house = House::new().await;
     let id = house.order("chair", tiny()).await;
@@ -169,11 +181,4 @@ async fn a_machine_that_cannot_render_takes_nothing() {
     let error = house.work(options).end().await.unwrap_err();
     assert!(error.to_string().starts_with("this machine cannot render; `plinth doctor` says more: "), "{error}");
     assert_eq!(house.render(&id).await.status, RenderStatus::Pending);
-}
-
-/// A picture of one pixel.
-fn png() -> Vec<u8> {
-    let mut bytes = std::io::Cursor::new(Vec::new());
-    image::RgbImage::new(1, 1).write_to(&mut bytes, image::ImageFormat::Png).unwrap();
-    bytes.into_inner()
 }

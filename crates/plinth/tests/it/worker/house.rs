@@ -27,7 +27,7 @@ const EMAIL: &str = "ada@example.org";
 /// When the tests' clock begins.
 const START: i64 = 1_800_000_000_000;
 /// Nothing in these tests takes longer, whatever else the machine does.
-const PATIENCE: Duration = Duration::from_mins(4);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(4);
 
 pub(crate) struct House {
     pub(crate) service: Service,

@@ -4,10 +4,10 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use plinth_spec::state::RenderStatus;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
-use super::house::{House, endless, tiny};
-use crate::program;
+use super::house::{House, PATIENCE, endless, tiny};
+use crate::{processes_in, program};
 
 /// A worker in a process of its own.
 struct Process(Child);
@@ -42,19 +42,21 @@ impl Drop for Process {
     }
 }
 
-/// Command lines of the jobs in the folder of a house.
-fn jobs(house: &House) -> Vec<(u32, String)> {
-    let folder = house.folder.path().to_str().unwrap();
-    let processes = std::fs::read_dir("/proc").unwrap().flatten();
-    let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let lines = ids.filter_map(|id| Some((id, std::fs::read_to_string(format!("/proc/{id}/cmdline")).ok()?)));
-    lines.filter(|(_id, line)| line.contains("render-child") && line.contains(folder)).collect()
+/// The jobs in the folder of a house, their encoders apart.
+fn jobs(house: &House) -> Vec<u32> {
+    let lines = processes_in(house.folder.path()).into_iter();
+    lines.filter(|(_id, line)| line.contains("render-child")).map(|(id, _line)| id).collect()
 }
 
+/// Waits until nothing is left of any job, no encoder either.
 async fn until_no_job_lives(house: &House) {
-    while !jobs(house).is_empty() {
-        sleep(Duration::from_millis(30)).await;
-    }
+    let gone = async {
+        while !processes_in(house.folder.path()).is_empty() {
+            sleep(Duration::from_millis(30)).await;
+        }
+    };
+    let gone = timeout(PATIENCE, gone).await;
+    assert!(gone.is_ok(), "these live on: {:?}", processes_in(house.folder.path()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,6 +75,28 @@ async fn a_killed_worker_takes_its_job_along_and_another_goes_on() {
     assert_eq!(house.end_of(&next).await.status, RenderStatus::Done);
     assert_eq!(house.credits().await, 99, "the lost render is refunded");
     drop(second);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_worker_takes_the_encoders_of_its_packaging_along() {
+    let house = House::in_real_time().await;
+    let ffmpeg = house.folder.path().join("ffmpeg");
+    // Packaging is what filters; no pipe tells it that its job is gone.
+    let lines = "#!/bin/bash\ncase \"$*\" in *-filter_complex*) exec sleep 1000;; esac\nexec ffmpeg \"$@\"\n";
+    std::fs::write(&ffmpeg, lines).unwrap();
+    std::fs::set_permissions(&ffmpeg, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let mut program = program();
+    program.env("PLINTH_FFMPEG", ffmpeg);
+    house.order("chair", tiny()).await;
+    let worker = Process::start_by(program, &house);
+    let encodes = async {
+        while !processes_in(house.folder.path()).values().any(|line| line.starts_with("sleep 1000")) {
+            sleep(Duration::from_millis(30)).await;
+        }
+    };
+    timeout(PATIENCE, encodes).await.unwrap();
+    worker.signal("-KILL");
+    until_no_job_lives(&house).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -97,7 +121,7 @@ async fn a_job_sees_no_secrets_and_is_bounded() {
     program.env("AWS_SECRET_ACCESS_KEY", "canary").env("PLINTH_SECRET", "canary").env("LP_NUM_THREADS", "2");
     let worker = Process::start_by(program, &house);
     house.until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
-    let [(job, _line)] = jobs(&house).try_into().unwrap();
+    let [job] = jobs(&house).try_into().unwrap();
     let about =
         |what: &str| String::from_utf8_lossy(&std::fs::read(format!("/proc/{job}/{what}")).unwrap()).into_owned();
     let environment = about("environ");
@@ -109,6 +133,7 @@ async fn a_job_sees_no_secrets_and_is_bounded() {
     assert!(line("Max file size").contains(" 68719476736 "), "{limits}");
     let cpu_secs = line("Max cpu time").split_whitespace().nth(3).and_then(|soft| soft.parse::<u64>().ok());
     assert!(cpu_secs >= Some(3600), "{limits}");
+    assert!(line("Max data size").contains(" 8589934592 "), "{limits}");
     assert_eq!(about("oom_score_adj").trim(), "1000");
     drop(worker);
     until_no_job_lives(&house).await;

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
-use plinth_db::{Conn, Db, DbOptions, garbage, ledger, renders};
-use plinth_spec::FailureCode;
+use plinth_db::{Conn, Db, DbOptions, garbage, ledger, renders, workspaces};
 use plinth_spec::id::{ModelId, RenderId};
+use plinth_spec::limits;
 use plinth_spec::state::HlsStatus;
 use serde_json::Value;
 
-use super::house::House;
-use super::orders::{Told, rotation};
+use super::house::{CREDITS, House};
+use super::orders::{NO_CLIP, NO_OVERLAY, Told, picture};
 
 /// What a round came to.
 #[derive(Debug, Default)]
@@ -40,17 +40,38 @@ pub(super) async fn all(house: &House, told: &Told, renders: &[Value]) -> Sums {
     for id in &told.cancelled {
         assert_eq!(by_id[id.as_str()]["errorMessage"], "Cancelled", "{id}");
     }
-    for (number, allowed) in &told.allowed {
-        let of_order = renders.iter().filter(|r| r["renderSettings"]["rotateY"] == rotation(*number));
-        let alive = of_order.filter(|render| text(render, "status") == "done").count();
-        assert!(alive <= *allowed, "order {number} has {alive} renders");
-    }
+    doubled(told, renders);
     let sums = money(house, &by_id).await;
     for render in renders {
         files(house, render).await;
     }
     rows(house, &by_id).await;
+    log(house);
     sums
+}
+
+/// Nothing was asked for that can only be asked for without a lease, and nothing broke.
+fn log(house: &House) {
+    let log = house.place.log();
+    for words in ["in the state '", "in the packaging state '", "panicked"] {
+        assert_eq!(log.lines().find(|line| line.contains(words)), None, "in the log");
+    }
+}
+
+/// No order has a second render that nobody was told of, apart from uploads that were sent again.
+fn doubled(told: &Told, renders: &[Value]) {
+    let mut of_uploads: BTreeMap<(String, String), usize> = BTreeMap::new();
+    for render in renders.iter().filter(|render| text(render, "status") == "done") {
+        let picture = picture(text(render, "modelId"), &render["renderSettings"]);
+        if told.sent.contains_key(&picture) && render["isSystemPreview"] != true {
+            *of_uploads.entry(picture).or_default() += 1;
+        } else {
+            assert!(told.renders.contains(text(render, "id")), "nobody was told of {render}");
+        }
+    }
+    for (picture, renders) in of_uploads {
+        assert!(renders <= told.sent[&picture], "{picture:?} has {renders} renders");
+    }
 }
 
 fn text<'a>(render: &'a Value, name: &str) -> &'a str {
@@ -59,7 +80,7 @@ fn text<'a>(render: &'a Value, name: &str) -> &'a str {
 
 /// Every charge has its render and every render its charge; whatever must be refunded is, once.
 async fn money(house: &House, renders: &BTreeMap<&str, &Value>) -> Sums {
-    let (mut total, mut offset) = (0, 0);
+    let (mut total, mut granted, mut offset) = (0, 0, 0);
     let mut entries: BTreeMap<String, BTreeMap<String, Vec<i64>>> = BTreeMap::new();
     loop {
         let page = house.get(&format!("/purchases?limit=100&offset={offset}")).await;
@@ -67,10 +88,13 @@ async fn money(house: &House, renders: &BTreeMap<&str, &Value>) -> Sums {
         for row in rows {
             let credits = row["credits"].as_i64().unwrap();
             total += credits;
-            if let Some(render) = row["renderId"].as_str() {
-                let kinds = entries.entry(render.to_owned()).or_default();
-                kinds.entry(text(row, "type").to_owned()).or_default().push(credits);
-            }
+            let Some(render) = row["renderId"].as_str() else {
+                assert!(["signup_bonus", "admin_grant"].contains(&text(row, "type")), "{row}");
+                granted += credits;
+                continue;
+            };
+            let kinds = entries.entry(render.to_owned()).or_default();
+            kinds.entry(text(row, "type").to_owned()).or_default().push(credits);
         }
         offset += rows.len();
         if offset as u64 >= page.body["meta"]["total"].as_u64().unwrap() {
@@ -78,6 +102,7 @@ async fn money(house: &House, renders: &BTreeMap<&str, &Value>) -> Sums {
         }
     }
     assert_eq!(house.get("/account").await.data()["total"], total, "the balance is the sum of all entries");
+    assert_eq!(granted, CREDITS + limits::SIGNUP_BONUS.cast_signed(), "credits out of nowhere");
     for id in entries.keys() {
         assert!(renders.contains_key(id.as_str()), "credits moved for {id}, which is not there");
     }
@@ -105,12 +130,25 @@ async fn money(house: &House, renders: &BTreeMap<&str, &Value>) -> Sums {
 
 /// Whether a render's price goes back.
 fn must_refund(render: &Value) -> bool {
-    match text(render, "status") {
-        "done" => false,
-        "failed" => true,
-        // Workers die here, models are good: it is the service's own failure.
-        _ => {
-            assert_ne!(render["failureCode"], FailureCode::RendererError.as_str(), "{render}");
+    let settings = &render["renderSettings"];
+    match (text(render, "status"), render["failureCode"].as_str()) {
+        ("done", code) => {
+            assert!(settings["bgImageId"].is_null() && settings["animation"].is_null(), "{render}");
+            assert_eq!(code, None);
+            false
+        }
+        ("failed", _cancelled) => true,
+        (_, Some("renderer_error")) => {
+            assert_eq!(settings["animation"], NO_CLIP, "{render}");
+            false
+        }
+        (_, Some("overlay_missing")) => {
+            assert_eq!(settings["bgImageId"], NO_OVERLAY, "{render}");
+            true
+        }
+        // Workers die here: it is the service's own failure.
+        (_, code) => {
+            assert_eq!(code, Some("reaped"), "{render}");
             true
         }
     }
@@ -158,6 +196,7 @@ async fn rows(house: &House, known: &BTreeMap<&str, &Value>) {
     let db = Db::open(&house.place.database(), DbOptions::default()).await.unwrap();
     let mut conn = db.read().await.unwrap();
     assert_eq!(ledger::find_unbalanced(&mut conn).await.unwrap(), []);
+    assert_eq!(workspaces::find_miscounted(&mut conn).await.unwrap(), []);
     let doomed: BTreeSet<String> =
         garbage::list_due(&mut conn, i64::MAX, u32::MAX >> 1).await.unwrap().into_iter().collect();
     let mut objects = Vec::new();

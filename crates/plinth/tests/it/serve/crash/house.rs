@@ -5,17 +5,20 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
+use plinth_testkit::{Answer, Client};
 use reqwest::Method;
 use serde_json::Value;
 use tokio::task::block_in_place;
 use tokio::time::sleep;
 
-use crate::serve::client::{Answer, Client};
+use crate::processes_in;
 use crate::serve::server::{EMAIL, Place, Server};
 
 pub(super) const WORKERS: usize = 2;
+/// As short as a busy machine keeps it.
+pub(super) const LEASE_SECS: u64 = 2;
 /// More than any round costs.
-const CREDITS: &str = "1000000";
+pub(super) const CREDITS: i64 = 1_000_000;
 /// Nothing takes longer, whatever else the machine does.
 const PATIENCE: Duration = Duration::from_mins(10);
 const PAUSE: Duration = Duration::from_millis(50);
@@ -27,6 +30,12 @@ pub(super) struct House {
     base: RwLock<String>,
     server: Mutex<Option<Server>>,
     workers: [Mutex<Option<Worker>>; WORKERS],
+}
+
+/// A model, and the free preview that it came with.
+pub(super) struct Uploaded {
+    pub(super) id: String,
+    pub(super) preview: String,
 }
 
 /// A worker in a process of its own. It is killed when dropped.
@@ -42,7 +51,7 @@ impl Drop for Worker {
 impl House {
     pub(super) fn open(place: Place) -> Self {
         let token = place.account(EMAIL);
-        place.admin(&["credits", "grant", EMAIL, CREDITS]);
+        place.admin(&["credits", "grant", EMAIL, &CREDITS.to_string()]);
         let workers = std::array::from_fn(|_| Mutex::new(None));
         let house =
             Self { client: Client::new("", &token), place, base: RwLock::default(), server: Mutex::new(None), workers };
@@ -70,6 +79,12 @@ impl House {
 
     pub(super) fn kill_worker(&self, number: usize) {
         drop(self.worker(number).take());
+    }
+
+    /// Asks a worker to end, and waits until it has given back what it holds.
+    pub(super) fn stop_worker(&self, number: usize) {
+        self.signal_worker(number, "TERM");
+        block_in_place(|| drop(self.worker(number).take().unwrap().0.wait()));
     }
 
     /// Sends a worker a signal.
@@ -107,9 +122,10 @@ impl House {
         self.answer(|client| client.request(Method::GET, path)).await.0
     }
 
-    /// Uploads a model and returns it.
-    pub(super) async fn upload(&self, name: &str) -> String {
-        self.client().upload(name, None).await.text("modelId")
+    /// Uploads a model.
+    pub(super) async fn upload(&self, name: &str) -> Uploaded {
+        let answer = self.client().upload(name, None).await;
+        Uploaded { id: answer.text("modelId"), preview: answer.text("renderId") }
     }
 
     /// All renders, once each of them and its packaging has ended.
@@ -138,25 +154,19 @@ impl House {
         }
     }
 
-    /// Ends all processes. None of their jobs may be left.
+    /// Ends all processes. Nothing that they started may be left: no job, and no encoder of one.
     pub(super) fn close(&self) {
         self.kill_server();
         (0..WORKERS).for_each(|worker| self.kill_worker(worker));
         let begin = Instant::now();
-        while self.lives_a_job() {
-            assert!(begin.elapsed() < PATIENCE, "a job outlives its worker");
+        loop {
+            let left = processes_in(self.place.folder.path());
+            if left.is_empty() {
+                return;
+            }
+            assert!(begin.elapsed() < PATIENCE, "{left:?} outlive their worker");
             std::thread::sleep(PAUSE);
         }
-    }
-
-    fn lives_a_job(&self) -> bool {
-        let folder = self.place.folder.path().to_str().unwrap();
-        let lines = std::fs::read_dir("/proc").unwrap().flatten();
-        let mut lines = lines.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
-        lines.any(|line| {
-            let line = String::from_utf8_lossy(&line);
-            line.contains("render-child") && line.contains(folder)
-        })
     }
 }
 

@@ -1,28 +1,34 @@
 //! What clients do meanwhile. Each repeats its request until it is answered, as clients do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt as _;
+use plinth_testkit::{Answer, Client, Form, glb_with_triangle};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::house::House;
-use crate::serve::client::Client;
-use crate::serve::form::Form;
-use plinth_testkit::glb_with_triangle;
+use super::strikes::Pace;
 
 /// Items of a batch.
 const BATCH: usize = 3;
+/// Models that clients upload, again and again.
+const MODELS: usize = 8;
+/// Orders in a row that want the same picture: what waits is drawn once for all of them.
+const LIKE: usize = 4;
+/// A clip that no model has.
+pub(super) const NO_CLIP: &str = "no such clip";
+/// An overlay that is not there.
+pub(super) const NO_OVERLAY: &str = "nooverlay001";
 
 /// One thing that a client wants.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Order {
-    /// Stands in the settings of its renders.
     number: usize,
     kind: Kind,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// A model, with a render that is paid for.
     Upload,
@@ -32,35 +38,52 @@ enum Kind {
     Batch,
     /// A render that is cancelled at once.
     Cancel,
+    /// A render that fails and is refunded.
+    Missing,
+    /// A render that fails by its model's fault and is not refunded.
+    Broken,
 }
 
 /// What clients were told.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     /// Every render that a client got to know.
-    pub(super) renders: Vec<String>,
+    pub(super) renders: BTreeSet<String>,
     /// Renders whose cancelling was confirmed.
     pub(super) cancelled: Vec<String>,
-    /// How many renders each order may have, those apart that failed.
-    pub(super) allowed: BTreeMap<usize, usize>,
+    /// How often uploads that are paid for were sent, by model and angle. Nothing says that an upload is the same as one
+    /// before, so each may have its render.
+    pub(super) sent: BTreeMap<(String, String), usize>,
 }
 
 impl Order {
     pub(super) fn any(number: usize, random: &mut fastrand::Rng) -> Self {
-        // Most are cancelled, so that a round does not draw for long.
-        let kind = match random.u8(..10) {
+        let kind = match random.u8(..12) {
             0 => Kind::Upload,
             1 => Kind::Preview,
-            2..4 => Kind::Create,
-            4 => Kind::Batch,
-            _ => Kind::Cancel,
+            2..5 => Kind::Create,
+            5 => Kind::Batch,
+            6..9 => Kind::Cancel,
+            9..11 => Kind::Missing,
+            _ => Kind::Broken,
         };
         Self { number, kind }
     }
 
-    /// One frame, turned a little: no two orders have the same picture.
+    /// A render that nothing disturbs.
+    pub(super) const fn last(number: usize) -> Self {
+        Self { number, kind: Kind::Create }
+    }
+
+    /// One frame, turned a little.
     fn settings(self) -> Value {
-        json!({"quality": "share", "length": 0.04, "rotateY": rotation(self.number)})
+        let mut settings = json!({"quality": "share", "length": 0.04, "rotateY": self.number / LIKE % 180});
+        match self.kind {
+            Kind::Missing => settings["bgImageId"] = NO_OVERLAY.into(),
+            Kind::Broken => settings["animation"] = NO_CLIP.into(),
+            _ => {}
+        }
+        settings
     }
 
     fn key(self) -> String {
@@ -68,19 +91,24 @@ impl Order {
     }
 }
 
-/// The angle that stands for an order.
-pub(super) fn rotation(number: usize) -> f64 {
-    number as f64 / 100.0
+/// What renders of uploads are counted by.
+pub(super) fn picture(model: &str, settings: &Value) -> (String, String) {
+    (model.to_owned(), settings["rotateY"].to_string())
 }
 
-/// Places all orders, some at a time.
-pub(super) async fn place(house: &House, model: &str, orders: Vec<Order>, at_once: usize) -> Told {
-    let placed = futures_util::stream::iter(orders).map(|order| one(house, model, order));
-    let placed: Vec<Told> = placed.buffer_unordered(at_once).collect().await;
+/// Places all orders at a pace, some at a time.
+pub(super) async fn place(house: &House, model: &str, orders: Vec<Order>, pace: &Pace) -> Told {
+    let placed = futures_util::stream::iter(orders).map(async |order| {
+        pace.until(order.number).await;
+        one(house, model, order).await
+    });
+    let placed: Vec<Told> = placed.buffer_unordered(super::AT_ONCE).collect().await;
     placed.into_iter().fold(Told::default(), |mut all, told| {
         all.renders.extend(told.renders);
         all.cancelled.extend(told.cancelled);
-        all.allowed.extend(told.allowed);
+        for (picture, sent) in told.sent {
+            *all.sent.entry(picture).or_default() += sent;
+        }
         all
     })
 }
@@ -89,16 +117,13 @@ async fn one(house: &House, model: &str, order: Order) -> Told {
     let mut told = Told::default();
     match order.kind {
         Kind::Upload => {
-            let (render, sent) = upload(house, order, Some(order.settings())).await;
-            told.renders.push(render);
-            // Nothing says that an upload is the same as one before: each may have its render.
-            told.allowed.insert(order.number, sent);
+            let settings = order.settings();
+            let (answer, sent) = upload(house, order, Some(&settings)).await;
+            told.renders.insert(answer.text("renderId"));
+            told.sent.insert(picture(&answer.text("modelId"), &settings), sent);
         }
-        Kind::Preview => told.renders.push(upload(house, order, None).await.0),
-        Kind::Create => {
-            told.renders.push(create(house, model, order).await);
-            told.allowed.insert(order.number, 1);
-        }
+        Kind::Preview => drop(told.renders.insert(upload(house, order, None).await.0.text("renderId"))),
+        Kind::Create | Kind::Missing | Kind::Broken => drop(told.renders.insert(create(house, model, order).await)),
         Kind::Batch => {
             let item = json!({"modelId": model, "renderSettings": order.settings()});
             let body = json!({"renders": vec![item; BATCH]});
@@ -106,7 +131,6 @@ async fn one(house: &House, model: &str, order: Order) -> Told {
             let ids = answer.data().as_array().unwrap().iter().map(|item| item["id"].as_str().unwrap().to_owned());
             told.renders.extend(ids);
             assert_eq!(told.renders.len(), BATCH);
-            told.allowed.insert(order.number, BATCH);
         }
         Kind::Cancel => {
             let render = create(house, model, order).await;
@@ -118,8 +142,7 @@ async fn one(house: &House, model: &str, order: Order) -> Told {
                 409 => assert_eq!(answer.refusal().1, "render_started", "after {sent}"),
                 _ => panic!("{answer:?}"),
             }
-            told.renders.push(render);
-            told.allowed.insert(order.number, 1);
+            told.renders.insert(render);
         }
     }
     told
@@ -138,9 +161,9 @@ async fn create(house: &House, model: &str, order: Order) -> String {
     house.answer(|client| post(client, "/renders", Some(order), &body)).await.0.text("id")
 }
 
-/// The render of an upload, and how often it was sent.
-async fn upload(house: &House, order: Order, settings: Option<Value>) -> (String, usize) {
-    let name = format!("model-{}", order.number);
+/// The answer to an upload, and how often it was sent.
+async fn upload(house: &House, order: Order, settings: Option<&Value>) -> (Answer, usize) {
+    let name = format!("model-{}", order.number % MODELS);
     let form = Form::default().file("file", &format!("{name}.glb"), &glb_with_triangle(&name));
     let form = match settings {
         Some(settings) => form.text("renderSettings", &settings.to_string()),
@@ -150,6 +173,5 @@ async fn upload(house: &House, order: Order, settings: Option<Value>) -> (String
     let request = |client: &Client| {
         client.request(Method::POST, "/models").header("content-type", Form::content_type()).body(body.clone())
     };
-    let (answer, sent) = house.answer(request).await;
-    (answer.text("renderId"), sent)
+    house.answer(request).await
 }

@@ -4,59 +4,99 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::sleep;
 
-use super::house::{House, WORKERS};
+use super::house::{House, LEASE_SECS, WORKERS};
 
+/// Orders for each strike.
+const ORDERS_A_STRIKE: usize = 3;
 /// Time between two strikes, in milliseconds.
-const BETWEEN: std::ops::Range<u64> = 50..1500;
+const BETWEEN: std::ops::Range<u64> = 50..1000;
 /// Longer than a lease.
-const FROZEN: Duration = Duration::from_millis(2600);
+const FROZEN: Duration = Duration::from_millis(LEASE_SECS * 1000 + 400);
+
+/// Lets orders come as strikes do, so that there are always some under way.
+pub(super) struct Pace(watch::Receiver<usize>);
+
+impl Pace {
+    /// Waits until it is this order's turn.
+    pub(super) async fn until(&self, order: usize) {
+        let mut strikes = self.0.clone();
+        // When there are no more strikes, it is everybody's turn.
+        let _over = strikes.wait_for(|strikes| order <= strikes * ORDERS_A_STRIKE).await;
+    }
+}
+
+/// The strikes of a round.
+pub(super) struct Strikes {
+    times: usize,
+    begun: watch::Sender<usize>,
+}
 
 /// How many strikes there were of each kind.
 #[derive(Debug, Default)]
 pub(super) struct Struck {
     servers: usize,
     workers: usize,
+    stopped: usize,
     frozen: usize,
 }
 
 impl fmt::Display for Struck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { servers, workers, frozen } = self;
-        write!(f, "{servers} servers and {workers} workers killed, {frozen} workers frozen")
+        let Self { servers, workers, stopped, frozen } = self;
+        write!(f, "{servers} servers and {workers} workers killed, {stopped} stopped, {frozen} frozen")
     }
 }
 
-/// Strikes so many times. In the end everything runs.
-pub(super) async fn strike(house: Arc<House>, times: usize, mut random: fastrand::Rng) -> Struck {
-    let mut struck = Struck::default();
-    for _ in 0..times {
-        sleep(Duration::from_millis(random.u64(BETWEEN))).await;
-        let worker = random.usize(..WORKERS);
-        match random.u8(..10) {
-            0..4 => {
-                house.kill_server();
-                pause(&mut random).await;
-                house.start_server();
-                struck.servers += 1;
-            }
-            4..8 => {
-                house.kill_worker(worker);
-                pause(&mut random).await;
-                house.start_worker(worker);
-                struck.workers += 1;
-            }
-            _ => {
-                // It comes back to life after others were given its work.
-                house.signal_worker(worker, "STOP");
-                sleep(FROZEN).await;
-                house.signal_worker(worker, "CONT");
-                struck.frozen += 1;
-            }
+impl Strikes {
+    /// As many as so many orders get.
+    pub(super) fn on(orders: usize) -> (Self, Pace) {
+        let (begun, pace) = watch::channel(0);
+        (Self { times: orders.div_ceil(ORDERS_A_STRIKE), begun }, Pace(pace))
+    }
+
+    /// Strikes. In the end everything runs.
+    pub(super) async fn fall(self, house: Arc<House>, mut random: fastrand::Rng) -> Struck {
+        let mut struck = Struck::default();
+        for number in 1..=self.times {
+            sleep(Duration::from_millis(random.u64(BETWEEN))).await;
+            self.begun.send_replace(number);
+            strike(&house, &mut struck, &mut random).await;
+        }
+        struck
+    }
+}
+
+async fn strike(house: &House, struck: &mut Struck, random: &mut fastrand::Rng) {
+    let worker = random.usize(..WORKERS);
+    match random.u8(..10) {
+        0..4 => {
+            house.kill_server();
+            pause(random).await;
+            house.start_server();
+            struck.servers += 1;
+        }
+        4..7 => {
+            house.kill_worker(worker);
+            pause(random).await;
+            house.start_worker(worker);
+            struck.workers += 1;
+        }
+        7 => {
+            house.stop_worker(worker);
+            house.start_worker(worker);
+            struck.stopped += 1;
+        }
+        _ => {
+            // It comes back to life after others were given its work.
+            house.signal_worker(worker, "STOP");
+            sleep(FROZEN).await;
+            house.signal_worker(worker, "CONT");
+            struck.frozen += 1;
         }
     }
-    struck
 }
 
 /// Half of what died is there again at once.

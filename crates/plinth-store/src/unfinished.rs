@@ -1,0 +1,51 @@
+//! What a killed process leaves of an object that it was putting.
+
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
+use crate::Result;
+use crate::open::Store;
+
+impl Store {
+    /// Removes what was begun to be put into a folder, and not written to since an instant. Returns how many files that
+    /// were. In a bucket such parts are the lifecycle rule's to remove.
+    pub async fn remove_unfinished(&self, since: SystemTime) -> Result<u64> {
+        let Some(folder) = self.folder.clone() else { return Ok(0) };
+        let removed = tokio::task::spawn_blocking(move || remove_from(&folder, since));
+        Ok(removed.await.map_err(io::Error::from)??)
+    }
+}
+
+/// Anything may be removed by others meanwhile.
+fn remove_from(folder: &Path, since: SystemTime) -> io::Result<u64> {
+    let mut removed = 0;
+    for entry in there(std::fs::read_dir(folder))?.into_iter().flatten() {
+        let entry = entry?;
+        let Some(about) = there(entry.metadata())? else { continue };
+        if about.is_dir() {
+            removed += remove_from(&entry.path(), since)?;
+        } else if is_unfinished(&entry.file_name().to_string_lossy())
+            && about.modified()? < since
+            && there(std::fs::remove_file(entry.path()))?.is_some()
+        {
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+/// None: it is gone.
+fn there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// `object_store` writes beside the object, under its name with a number, which no object has.
+fn is_unfinished(name: &str) -> bool {
+    let number = name.rsplit_once('#').map(|(_object, number)| number);
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}

@@ -1,0 +1,7 @@
+//! The pages, one file per subject.
+
+pub(crate) mod keys;
+pub(crate) mod overview;
+pub(crate) mod render;
+pub(crate) mod session;
+pub(crate) mod sign_in;

@@ -1,0 +1,105 @@
+//! The first page: the account and its renders, or signing in.
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use plinth_service::renders::RenderQuery;
+use plinth_spec::page::PageMeta;
+use plinth_spec::wire::{Account, Render};
+use serde::Deserialize;
+
+use super::render::{has_poster, kind};
+use super::sign_in::page_for_strangers;
+use crate::answer::policy_with_files;
+use crate::frame::{Frame, page};
+use crate::refusal::Result;
+use crate::studio::Studio;
+use crate::visitor::Visitor;
+use crate::words::{self, Moment};
+
+/// Renders of a page.
+const RENDERS: usize = 12;
+
+#[derive(Template)]
+#[template(path = "overview.html")]
+struct OverviewPage {
+    frame: Frame,
+    account: Account,
+    cards: Vec<Card>,
+    /// Where the next page begins, where there is one.
+    older: Option<String>,
+    /// Whether this is not the newest page.
+    is_older: bool,
+    /// The whole address of the interface.
+    api: String,
+}
+
+/// A render in the list.
+struct Card {
+    id: String,
+    name: String,
+    kind: String,
+    status: &'static str,
+    status_name: &'static str,
+    has_poster: bool,
+    created: Moment,
+}
+
+/// Where a page begins.
+#[derive(Deserialize)]
+pub(crate) struct Place {
+    after: Option<String>,
+}
+
+pub(crate) async fn show(
+    State(studio): State<Studio>,
+    visitor: Option<Visitor>,
+    Query(place): Query<Place>,
+) -> Result<Response> {
+    let Some(visitor) = visitor else { return Ok(page_for_strangers(&studio)) };
+    let (service, caller) = (&studio.service, visitor.caller());
+    let query = RenderQuery {
+        limit: Some(RENDERS.to_string()),
+        cursor: Some(place.after.clone().unwrap_or_default()),
+        ..RenderQuery::default()
+    };
+    let renders = service.list_renders(caller, &query).await?;
+    let models: Vec<_> = renders.data.iter().map(|render| render.model_id.clone()).collect();
+    let names = service.model_names(caller, &models).await?;
+    let older = match renders.meta {
+        PageMeta::Cursor { next_cursor, .. } => next_cursor,
+        PageMeta::Offset { .. } => None,
+    };
+    let mut response = page(&OverviewPage {
+        frame: Frame::new(&studio, "Renders", Some(&visitor)).at("renders"),
+        account: service.account(caller).await?,
+        cards: renders.data.iter().zip(names).map(|(render, name)| card(render, name)).collect(),
+        older,
+        is_older: place.after.is_some(),
+        api: format!("{}/v1", studio.site.url),
+    });
+    allow_files(&studio, &mut response).await?;
+    Ok(response)
+}
+
+fn card(render: &Render, name: Option<String>) -> Card {
+    Card {
+        id: render.id.to_string(),
+        name: name.unwrap_or_else(|| "a deleted model".to_owned()),
+        kind: kind(render),
+        status: words::status(render.status),
+        status_name: render.status.as_str(),
+        has_poster: has_poster(render),
+        created: Moment::of(render.created_at.0),
+    }
+}
+
+/// Lets a page show files of renders.
+pub(super) async fn allow_files(studio: &Studio, response: &mut Response) -> Result<()> {
+    let policy = policy_with_files(&studio.service.files_origin().await?);
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    Ok(())
+}

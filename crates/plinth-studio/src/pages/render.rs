@@ -1,0 +1,131 @@
+//! A render with its files.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::{Redirect, Response};
+use plinth_spec::quality::Quality;
+use plinth_spec::state::RenderStatus;
+use plinth_spec::wire::{DownloadAsset, Render};
+use serde_json::Value;
+
+use super::overview::allow_files;
+use crate::frame::{Frame, page};
+use crate::refusal::Result;
+use crate::studio::Studio;
+use crate::visitor::Visitor;
+use crate::words::{self, Moment, sentence};
+
+#[derive(Template)]
+#[template(path = "render.html")]
+struct RenderPage {
+    frame: Frame,
+    render: Render,
+    name: String,
+    kind: String,
+    status: &'static str,
+    /// What went wrong.
+    problem: Option<String>,
+    /// What the settings named and is missing.
+    warnings: Vec<String>,
+    /// What plays in a browser, where there is something.
+    video: Option<&'static str>,
+    has_poster: bool,
+    files: Vec<File>,
+    settings: Vec<(String, String)>,
+    created: Moment,
+    updated: Moment,
+}
+
+/// A file to download.
+struct File {
+    asset: &'static str,
+    words: &'static str,
+    size: Option<String>,
+}
+
+pub(crate) async fn show(State(studio): State<Studio>, visitor: Visitor, Path(id): Path<String>) -> Result<Response> {
+    let render = studio.service.render(visitor.caller(), &id).await?;
+    let names = studio.service.model_names(visitor.caller(), std::slice::from_ref(&render.model_id)).await?;
+    let name = names.into_iter().flatten().next().unwrap_or_else(|| "a deleted model".to_owned());
+    let video =
+        render.file_size.map(|_bytes| if render.has_web_variant { DownloadAsset::Web } else { DownloadAsset::Video });
+    let mut response = page(&RenderPage {
+        frame: Frame::new(&studio, &name, Some(&visitor)),
+        kind: kind(&render),
+        status: words::status(render.status),
+        problem: render.error_message.as_deref().map(sentence),
+        warnings: render.warnings.iter().map(|warning| sentence(warning)).collect(),
+        video: video.map(DownloadAsset::as_str),
+        has_poster: has_poster(&render),
+        files: files(&render),
+        settings: settings(&render),
+        created: Moment::of(render.created_at.0),
+        updated: Moment::of(render.updated_at.0),
+        name,
+        render,
+    });
+    allow_files(&studio, &mut response).await?;
+    Ok(response)
+}
+
+/// Leads to a file, by a link that works for a while.
+pub(crate) async fn file(
+    State(studio): State<Studio>,
+    visitor: Visitor,
+    Path((id, asset)): Path<(String, String)>,
+) -> Result<Redirect> {
+    let link = studio.service.download_url(visitor.caller(), &id, Some(&asset), None).await?;
+    Ok(Redirect::temporary(&link.url))
+}
+
+/// Whether a render has a poster by now.
+pub(super) fn has_poster(render: &Render) -> bool {
+    let is_drawn = matches!(render.status, RenderStatus::PosterDone | RenderStatus::VideoProcessing);
+    !is_dataset(render) && (is_drawn || render.status == RenderStatus::Done)
+}
+
+/// What kind of render it is, in a few words.
+pub(super) fn kind(render: &Render) -> String {
+    let text = |key: &str| render.render_settings.get(key).and_then(Value::as_str);
+    let mut words = if is_dataset(render) {
+        vec!["dataset", text("datasetQuality").unwrap_or_default()]
+    } else {
+        vec![text("quality").unwrap_or(Quality::default().name()), text("effect").unwrap_or_default()]
+    };
+    if render.is_system_preview {
+        words = vec!["free preview"];
+    } else if render.is_preview {
+        words.push("watermarked");
+    }
+    words.retain(|word| !word.is_empty());
+    words.join(" · ")
+}
+
+fn is_dataset(render: &Render) -> bool {
+    render.render_settings.get("output").is_some_and(|output| output == "dataset")
+}
+
+fn files(render: &Render) -> Vec<File> {
+    if render.status != RenderStatus::Done {
+        return Vec::new();
+    }
+    let bytes = |size: Option<u64>| size.map(words::size);
+    let is_video = render.file_size.is_some();
+    let all = [
+        (DownloadAsset::Video, "Video", is_video, bytes(render.file_size)),
+        (DownloadAsset::Web, "Video for the web", render.has_web_variant, None),
+        (DownloadAsset::Thumb, "Small video", render.has_thumb, None),
+        (DownloadAsset::FullPoster, "Picture in full size", is_video, None),
+        (DownloadAsset::Poster, "Small picture", is_video, None),
+        (DownloadAsset::Dataset, "Dataset (ZIP)", render.dataset_zip_size.is_some(), bytes(render.dataset_zip_size)),
+    ];
+    let there = all.into_iter().filter(|(_, _, is_there, _)| *is_there);
+    there.map(|(asset, words, _, size)| File { asset: asset.as_str(), words, size }).collect()
+}
+
+/// The settings that were sent, one a row.
+fn settings(render: &Render) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let members = render.render_settings.as_object().into_iter().flatten();
+    members.map(|(key, value)| (key.clone(), text(value))).collect()
+}

@@ -1,0 +1,53 @@
+//! Multipart forms, written by hand.
+
+const BOUNDARY: &str = "a-boundary-that-no-test-file-has";
+
+/// A multipart form.
+#[derive(Clone, Default)]
+pub struct Form(Vec<u8>);
+
+impl Form {
+    /// Adds a text.
+    #[must_use]
+    pub fn text(self, name: &str, value: &str) -> Self {
+        self.part(&format!("name=\"{name}\""), value.as_bytes())
+    }
+
+    /// Adds a file.
+    #[must_use]
+    pub fn file(self, name: &str, file_name: &str, bytes: &[u8]) -> Self {
+        self.part(&format!("name=\"{name}\"; filename=\"{file_name}\""), bytes)
+    }
+
+    fn part(mut self, facts: &str, bytes: &[u8]) -> Self {
+        self.0.extend(head_of_part(facts).bytes());
+        self.0.extend(bytes);
+        self.0.extend(b"\r\n");
+        self
+    }
+
+    /// What a request with such a form says of its body.
+    pub fn content_type() -> String {
+        format!("multipart/form-data; boundary={BOUNDARY}")
+    }
+
+    /// The body.
+    pub fn body(mut self) -> Vec<u8> {
+        self.0.extend(end().bytes());
+        self.0
+    }
+
+    /// What comes before and after a file that is too large to be held in memory.
+    pub fn around_file(name: &str, file_name: &str) -> (Vec<u8>, Vec<u8>) {
+        let head = head_of_part(&format!("name=\"{name}\"; filename=\"{file_name}\""));
+        (head.into_bytes(), format!("\r\n{}", end()).into_bytes())
+    }
+}
+
+fn head_of_part(facts: &str) -> String {
+    format!("--{BOUNDARY}\r\nContent-Disposition: form-data; {facts}\r\n\r\n")
+}
+
+fn end() -> String {
+    format!("--{BOUNDARY}--\r\n")
+}

@@ -1,0 +1,13 @@
+//! Small pictures.
+
+use std::io::Cursor;
+
+use image::{ImageFormat, Rgba, RgbaImage};
+
+/// A PNG of two by two pixels of a shade of grey, so that different shades give different files.
+pub fn png(shade: u8) -> Vec<u8> {
+    let mut bytes = Cursor::new(Vec::new());
+    let picture = RgbaImage::from_pixel(2, 2, Rgba([shade, shade, shade, 255]));
+    picture.write_to(&mut bytes, ImageFormat::Png).expect("a picture");
+    bytes.into_inner()
+}

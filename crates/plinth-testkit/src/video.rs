@@ -1,0 +1,35 @@
+//! What a foreign reader says of a video.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+/// What ffprobe says of a file: its one stream, with its frames counted, and the file.
+pub fn probe(file: &Path) -> (Value, Value) {
+    let out = Command::new("ffprobe")
+        .args(["-v", "error", "-count_frames", "-show_streams", "-show_format", "-of", "json"])
+        .arg(file)
+        .output()
+        .expect("ffprobe is needed for this test: run `make setup`, or `apt-get install ffmpeg`");
+    let all: Value = serde_json::from_slice(&out.stdout).expect("JSON of ffprobe");
+    assert_eq!(all["streams"].as_array().map(Vec::len), Some(1), "one stream, no sound: {all}");
+    (all["streams"][0].clone(), all["format"].clone())
+}
+
+/// A stream is H.264 High, 4:2:0, BT.709 in limited range, progressive, 30 pictures a second, and says so.
+pub fn assert_h264(stream: &Value) {
+    for (key, value) in [
+        ("codec_name", "h264"),
+        ("profile", "High"),
+        ("pix_fmt", "yuv420p"),
+        ("color_range", "tv"),
+        ("color_space", "bt709"),
+        ("color_primaries", "bt709"),
+        ("color_transfer", "bt709"),
+        ("field_order", "progressive"),
+        ("r_frame_rate", "30/1"),
+    ] {
+        assert_eq!(stream[key], value, "{key} of {stream}");
+    }
+}

@@ -1,0 +1,204 @@
+//! A small web server on this machine that counts its visits.
+
+use std::io::{self, BufRead as _, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+/// A request to a [`Web`].
+#[derive(Clone, Debug)]
+pub struct Visit {
+    /// `GET`, `HEAD` or another.
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+}
+
+/// What a [`Web`] answers.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    status: &'static str,
+    headers: String,
+    piece: Vec<u8>,
+    times: u64,
+    pause: Duration,
+    said_length: Option<u64>,
+    hangs: bool,
+}
+
+impl Reply {
+    /// An answer with a body.
+    pub fn new(status: &'static str, kind: &str, body: impl Into<Vec<u8>>) -> Self {
+        let headers = format!("Content-Type: {kind}\r\n");
+        let piece = body.into();
+        Self { status, headers, piece, times: 1, pause: Duration::ZERO, said_length: None, hangs: false }
+    }
+
+    /// A good answer that says it is a model.
+    pub fn model(body: impl Into<Vec<u8>>) -> Self {
+        Self::new("200 OK", "model/gltf-binary", body)
+    }
+
+    /// Leads elsewhere.
+    pub fn redirect(to: &str) -> Self {
+        Self::new("302 Found", "text/plain", "").with_header("Location", to)
+    }
+
+    /// There is nothing.
+    pub fn missing() -> Self {
+        Self::new("404 Not Found", "text/plain", "")
+    }
+
+    /// The same with a further header.
+    #[must_use]
+    pub fn with_header(self, name: &str, value: &str) -> Self {
+        Self { headers: format!("{}{name}: {value}\r\n", self.headers), ..self }
+    }
+
+    /// The same body again and again, with a pause after each.
+    #[must_use]
+    pub fn repeated(self, times: u64, pause: Duration) -> Self {
+        Self { times, pause, ..self }
+    }
+
+    /// Says that the body has this length, whatever it has.
+    #[must_use]
+    pub fn saying_length(self, length: u64) -> Self {
+        Self { said_length: Some(length), ..self }
+    }
+
+    /// Says no length: the body ends with the connection.
+    #[must_use]
+    pub fn saying_no_length(self) -> Self {
+        Self { said_length: Some(u64::MAX), ..self }
+    }
+
+    /// Sends the body and keeps the connection open.
+    #[must_use]
+    pub fn hanging(self) -> Self {
+        Self { hangs: true, ..self }
+    }
+
+    fn write(&self, to: &mut dyn Write, with_body: bool) -> io::Result<()> {
+        let length = self.said_length.unwrap_or(self.piece.len() as u64 * self.times);
+        let length = if length == u64::MAX { String::new() } else { format!("Content-Length: {length}\r\n") };
+        write!(to, "HTTP/1.1 {}\r\n{}{length}Connection: close\r\n\r\n", self.status, self.headers)?;
+        if with_body {
+            for _time in 0..self.times {
+                to.write_all(&self.piece)?;
+                to.flush()?;
+                thread::sleep(self.pause);
+            }
+        }
+        to.flush()
+    }
+}
+
+/// A web server. It serves until the process ends.
+pub struct Web {
+    address: SocketAddr,
+    visits: Arc<AtomicUsize>,
+    certificate: Option<String>,
+}
+
+type Answers = Arc<dyn Fn(&Visit) -> Reply + Send + Sync>;
+
+/// Connections that are kept open.
+static HANGING: Mutex<Vec<Box<dyn Write + Send>>> = Mutex::new(Vec::new());
+
+impl Web {
+    /// A server of plain HTTP on 127.0.0.1.
+    pub fn start(answer: impl Fn(&Visit) -> Reply + Send + Sync + 'static) -> Self {
+        Self::start_at("127.0.0.1:0", answer)
+    }
+
+    /// A server of plain HTTP at an address of this machine.
+    pub fn start_at(address: &str, answer: impl Fn(&Visit) -> Reply + Send + Sync + 'static) -> Self {
+        Self::listen(address, None, Arc::new(answer))
+    }
+
+    /// A server of HTTPS on 127.0.0.1 with a certificate of its own.
+    pub fn start_tls(answer: impl Fn(&Visit) -> Reply + Send + Sync + 'static) -> Self {
+        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+        let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+        let chain = vec![CertificateDer::from(made.cert.der().to_vec())];
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let config = config.expect("TLS").with_no_client_auth().with_single_cert(chain, key).expect("a certificate");
+        let certificate = Some(made.cert.pem());
+        Self { certificate, ..Self::listen("127.0.0.1:0", Some(Arc::new(config)), Arc::new(answer)) }
+    }
+
+    fn listen(address: &str, tls: Option<Arc<ServerConfig>>, answers: Answers) -> Self {
+        let listener = TcpListener::bind(address).expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let visits = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&visits);
+        thread::spawn(move || {
+            for socket in listener.incoming() {
+                counter.fetch_add(1, Ordering::SeqCst);
+                let (tls, answers) = (tls.clone(), Arc::clone(&answers));
+                thread::spawn(move || {
+                    // A client may break off, or refuse the certificate; that is its own affair.
+                    let _gone = socket.and_then(|socket| serve(socket, tls, &answers));
+                });
+            }
+        });
+        Self { address, visits, certificate: None }
+    }
+
+    /// Where it listens.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The URL of a path on it, which begins with a slash.
+    pub fn url(&self, path: &str) -> String {
+        let scheme = if self.certificate.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}{path}", self.address)
+    }
+
+    /// Connections so far.
+    pub fn visits(&self) -> usize {
+        self.visits.load(Ordering::SeqCst)
+    }
+
+    /// The certificate of an HTTPS server, as PEM.
+    pub fn certificate(&self) -> &str {
+        self.certificate.as_deref().expect("a server of HTTPS")
+    }
+}
+
+fn serve(socket: TcpStream, tls: Option<Arc<ServerConfig>>, answers: &Answers) -> io::Result<()> {
+    match tls {
+        None => answer(socket, answers),
+        Some(config) => {
+            let connection = ServerConnection::new(config).map_err(io::Error::other)?;
+            answer(StreamOwned::new(connection, socket), answers)
+        }
+    }
+}
+
+fn answer<S: Read + Write + Send + 'static>(stream: S, answers: &Answers) -> io::Result<()> {
+    let mut reader = BufReader::new(stream);
+    let mut first = String::new();
+    reader.read_line(&mut first)?;
+    let mut line = String::new();
+    while reader.read_line(&mut line)? > 2 {
+        line.clear();
+    }
+    let mut words = first.split(' ').map(str::to_owned);
+    let visit = Visit { method: words.next().unwrap_or_default(), path: words.next().unwrap_or_default() };
+    let reply = answers(&visit);
+    let mut stream = reader.into_inner();
+    reply.write(&mut stream, visit.method != "HEAD")?;
+    if reply.hangs && visit.method != "HEAD" {
+        HANGING.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(stream));
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! The house of a running server, opened by the test itself: to do what a worker does, or what was done long ago.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use plinth_db::{Db, DbOptions};
+use plinth_service::access::Caller;
+use plinth_service::jobs::{Claim, RenderFiles};
+use plinth_service::{Clock, Service, ServiceOptions, link_secret};
+use plinth_spec::idempotency::ReplayKey;
+use plinth_spec::quality::Codec;
+use plinth_spec::wire::CreateRender;
+use plinth_store::{LinkSigner, ObjectKey, RenderFile, Store};
+use plinth_testkit::Client;
+use serde_json::{Value, json};
+
+use super::server::Served;
+
+/// The content of every file of a render that no worker made.
+pub(crate) const CONTENT: &[u8] = b"0123456789";
+
+pub(crate) struct Backstage {
+    pub(crate) service: Service,
+    pub(crate) caller: Caller,
+}
+
+impl Backstage {
+    /// As it is now.
+    pub(crate) async fn of(served: &Served) -> Self {
+        Self::ago(served, Duration::ZERO).await
+    }
+
+    /// At an earlier time.
+    pub(crate) async fn ago(served: &Served, ago: Duration) -> Self {
+        let db = Db::open(&served.place.database(), DbOptions::default()).await.unwrap();
+        let signer = LinkSigner::new(link_secret(&db).await.unwrap(), served.server.base.parse().unwrap());
+        let store = Store::open(served.place.store(signer)).unwrap();
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().checked_sub(ago).unwrap();
+        let time = i64::try_from(time.as_millis()).unwrap();
+        let options = ServiceOptions {
+            clock: Clock::Set(Arc::new(AtomicI64::new(time))),
+            incoming: served.place.folder.path().to_owned(),
+            // The server must not think that the worker died, however slow the machine is.
+            lease_secs: 24 * 3600,
+            ..ServiceOptions::default()
+        };
+        let service = Service::new(db, store, options);
+        let caller = service.authenticate(Some(&served.client.token)).await.unwrap();
+        Self { service, caller }
+    }
+
+    /// Orders a render.
+    pub(crate) async fn order(&self, model: &str, settings: &Value, key: Option<&str>) -> String {
+        let request = CreateRender { model_id: Some(model.to_owned()), render_settings: Some(settings.clone()) };
+        let made = self.service.create_render(&self.caller, request, ReplayKey::from_header(key)).await;
+        made.unwrap().id.to_string()
+    }
+
+    /// Takes the render that has waited longest, and it is that one.
+    pub(crate) async fn claim(&self, id: &str) -> Claim {
+        let claim = self.service.claim_renders("test", 1).await.unwrap().pop().unwrap();
+        assert_eq!(claim.render.id.as_str(), id);
+        claim
+    }
+
+    /// Ends the render that has waited longest, with files of a few bytes.
+    pub(crate) async fn finish(&self, id: &str, files: &[RenderFile]) {
+        let claim = self.claim(id).await;
+        let mut made = RenderFiles::default();
+        for file in files {
+            let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, *file);
+            let stored = Some(self.service.store().put(&key, Bytes::from_static(CONTENT)).await.unwrap().into());
+            match file {
+                RenderFile::Video(codec) => (made.video, made.is_prores) = (stored, *codec == Codec::ProRes4444),
+                RenderFile::Web => made.web = stored,
+                RenderFile::Thumb => made.thumb = stored,
+                RenderFile::FullPoster => made.full_poster = stored,
+                RenderFile::Poster => made.poster = stored,
+                RenderFile::Dataset => made.dataset = stored,
+            }
+        }
+        self.service.poster_stored(&claim).await.unwrap().unwrap();
+        self.service.finish_render(&claim, made, &[]).await.unwrap().unwrap();
+    }
+
+    /// Ends the packaging that has waited longest, with files of a few bytes.
+    pub(crate) async fn package(&self, id: &str, names: &[&str]) {
+        let claim = self.service.claim_packaging("test").await.unwrap().unwrap();
+        assert_eq!(claim.render.id.as_str(), id);
+        for name in names {
+            let key = ObjectKey::Hls(&claim.render.id, claim.render.attempt, claim.render.hls_attempt, name);
+            self.service.store().put(&key, Bytes::from_static(CONTENT)).await.unwrap();
+        }
+        self.service.finish_packaging(&claim).await.unwrap().unwrap();
+    }
+}
+
+/// All files of a video that is no ProRes.
+pub(crate) const VIDEO: [RenderFile; 5] =
+    [RenderFile::Video(Codec::H264), RenderFile::Web, RenderFile::Thumb, RenderFile::FullPoster, RenderFile::Poster];
+/// Some files of a packaging, one of each kind.
+pub(crate) const PACKAGING: [&str; 5] =
+    ["master.m3u8", "540p/init.mp4", "540p/0.m4s", "thumbnails.vtt", "sprite-0.jpg"];
+
+impl Served {
+    /// A finished video, ready to be streamed.
+    pub(crate) async fn finished(&self) -> String {
+        self.finished_of(&self.client).await
+    }
+
+    /// The same of another account.
+    pub(crate) async fn finished_of(&self, client: &Client) -> String {
+        let made = client.upload("finished", Some(json!({"quality": "share", "length": 1}))).await;
+        let (backstage, id) = (Backstage::of(self).await, made.text("renderId"));
+        backstage.finish(&id, &VIDEO).await;
+        backstage.package(&id, &PACKAGING).await;
+        id
+    }
+}

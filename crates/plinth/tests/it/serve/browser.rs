@@ -1,0 +1,117 @@
+//! A browser: it keeps its cookie, says which page sent a form, and is led nowhere by itself.
+
+use plinth_testkit::Client;
+use reqwest::{Method, RequestBuilder};
+use url::form_urlencoded::Serializer;
+
+use super::server::Served;
+
+pub(crate) struct Browser {
+    http: reqwest::Client,
+    base: String,
+    /// Name and value, once it has one.
+    pub(crate) cookie: Option<String>,
+}
+
+impl Browser {
+    pub(crate) fn new(base: &str) -> Self {
+        Self::with(base, None)
+    }
+
+    /// One that has this cookie.
+    pub(crate) fn with(base: &str, cookie: Option<String>) -> Self {
+        Self { http: Client::new(base, "").http, base: base.to_owned(), cookie }
+    }
+
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self.http.request(method, format!("{}{path}", self.base));
+        match &self.cookie {
+            Some(cookie) => request.header("cookie", cookie),
+            None => request,
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Page {
+        Page::of(self.request(Method::GET, path)).await
+    }
+
+    /// Sends a form as one of our pages does, and keeps the cookie that comes back.
+    pub(crate) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Page {
+        let origin = self.base.clone();
+        let page = Page::of(self.form(path, fields).header("origin", origin)).await;
+        if let Some(cookie) = page.headers.get("set-cookie") {
+            let pair = cookie.to_str().unwrap().split(';').next().unwrap();
+            self.cookie = (!pair.ends_with('=')).then(|| pair.to_owned());
+        }
+        page
+    }
+
+    /// A form that does not say where it comes from.
+    pub(crate) fn form(&self, path: &str, fields: &[(&str, &str)]) -> RequestBuilder {
+        let body = Serializer::new(String::new()).extend_pairs(fields).finish();
+        self.request(Method::POST, path).header("content-type", "application/x-www-form-urlencoded").body(body)
+    }
+
+    /// Sends a form with the token that a page of this session carries.
+    pub(crate) async fn send(&mut self, path: &str, fields: &[(&str, &str)]) -> Page {
+        let token = self.get("/keys").await.form_token();
+        self.post(path, &[fields, &[("form_token", token.as_str())]].concat()).await
+    }
+}
+
+impl Served {
+    /// A browser that an account is signed in with.
+    pub(crate) async fn browser(&self, email: &str) -> Browser {
+        let mut browser = Browser::new(&self.server.base);
+        let page = browser.post(&self.link(email, &[]), &[]).await;
+        assert_eq!((page.status, page.header("location")), (303, "/"));
+        browser
+    }
+
+    /// The path of a sign-in link.
+    pub(crate) fn link(&self, email: &str, more: &[&str]) -> String {
+        let made = self.place.admin(&[&["account", "sign-in", email], more].concat());
+        let url = made["url"].as_str().unwrap().to_owned();
+        url[url.find("/sign-in/").unwrap()..].to_owned()
+    }
+
+    /// Uploads a model by the interface and returns the path of its render's page.
+    pub(crate) async fn page_of_render(&self, client: &Client, name: &str) -> String {
+        format!("/renders/{}", client.upload(name, None).await.text("renderId"))
+    }
+}
+
+/// What a browser gets.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) status: u16,
+    pub(crate) headers: reqwest::header::HeaderMap,
+    pub(crate) html: String,
+}
+
+impl Page {
+    pub(crate) async fn of(request: RequestBuilder) -> Self {
+        let response = request.send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Self { status, headers, html: response.text().await.unwrap() }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    /// Whether a page shows these words.
+    pub(crate) fn shows(&self, words: &str) -> bool {
+        self.html.contains(words)
+    }
+
+    /// What stands in the page after some text, up to another.
+    pub(crate) fn between(&self, before: &str, after: &str) -> &str {
+        let found = self.html.split_once(before).and_then(|(_, rest)| rest.split_once(after));
+        found.unwrap_or_else(|| panic!("no {before} … {after} in {}", self.html)).0
+    }
+
+    pub(crate) fn form_token(&self) -> String {
+        self.between("name=\"form_token\" value=\"", "\"").to_owned()
+    }
+}

@@ -1,0 +1,137 @@
+//! Links that need no key: how long they work, for what, and for nothing else.
+
+use std::time::Duration;
+
+use plinth_testkit::{Answer, header};
+use reqwest::{Method, Url};
+use serde_json::json;
+
+use super::backstage::{Backstage, CONTENT};
+use super::on_both;
+use super::server::Served;
+
+/// A parameter of a link.
+fn parameter(url: &str, name: &str) -> String {
+    let url = Url::parse(url).unwrap();
+    url.query_pairs().find(|(known, _)| known == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
+}
+
+async fn links_live_as_long_as_they_say(served: Served) {
+    let client = &served.client;
+    let id = served.finished().await;
+    let model = client.get(&format!("/renders/{id}")).await.text("modelId");
+    let lifetimes =
+        [("", 3600), ("60", 60), ("59", 60), ("-5", 60), ("0", 60), ("604800", 604_800), ("604801", 604_800)];
+    for (wanted, lifetime) in lifetimes {
+        for link in [
+            client.get(&format!("/models/{model}/file-url?expires={wanted}")).await,
+            client.get(&format!("/renders/{id}/download-url?expires={wanted}")).await,
+            client.post(&format!("/models/create-upload-url?expires={wanted}"), json!({})).await,
+            client
+                .post("/models/create-upload-url", wanted.parse::<i64>().map_or(json!({}), |n| json!({"expires": n})))
+                .await,
+        ] {
+            assert_eq!(link.data()["expiresIn"], lifetime, "{wanted}");
+            let url = link.text("url");
+            if served.is_alone() {
+                let left = parameter(&url, "exp").parse::<i64>().unwrap() - now_secs();
+                assert!((lifetime - 60..=lifetime).contains(&left), "{wanted}: {left}");
+            } else {
+                assert_eq!(parameter(&url, "X-Amz-Expires"), lifetime.to_string(), "{wanted}");
+            }
+        }
+    }
+    for bad in ["x", "1.5", "99999999999999999999"] {
+        let answer = client.get(&format!("/models/{model}/file-url?expires={bad}")).await;
+        assert_eq!(answer.refusal(), (400, "bad_request"), "{bad}");
+    }
+}
+
+fn now_secs() -> i64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    now.as_secs().cast_signed()
+}
+
+async fn a_link_reads_its_file_and_does_nothing_else(served: Served) {
+    let client = &served.client;
+    let id = served.finished().await;
+    for (asset, kind, name) in [
+        ("video", "video/mp4", "video.mp4"),
+        ("web", "video/mp4", "web.mp4"),
+        ("poster", "image/png", "poster.small.png"),
+        ("full_poster", "image/png", "poster.png"),
+        ("thumb", "video/mp4", "thumb.mp4"),
+    ] {
+        let link = client.get(&format!("/renders/{id}/download-url?asset={asset}")).await;
+        assert_eq!(link.data()["asset"], asset);
+        // Without the key: the link is the capability.
+        let file = client.http.get(link.text("url")).header("range", "bytes=1-2").send().await.unwrap();
+        let said = file.headers().clone();
+        assert_eq!((file.status().as_u16(), header(&said, "content-type")), (206, kind), "{asset}");
+        let disposition = header(&said, "content-disposition");
+        assert_eq!(disposition, format!("attachment; filename=\"{id}-{name}\""), "{asset}");
+        assert_eq!(header(&said, "content-range"), "bytes 1-2/10", "{asset}");
+        assert_eq!(file.bytes().await.unwrap(), CONTENT[1..3], "{asset}");
+    }
+    let url = client.get(&format!("/renders/{id}/download-url")).await.text("url");
+    for method in [Method::PUT, Method::POST, Method::DELETE, Method::PATCH] {
+        let answer = client.http.request(method.clone(), &url).body("x").send().await.unwrap();
+        assert!(answer.status().is_client_error() || answer.status() == 501, "{method}: {}", answer.status());
+    }
+    assert_eq!(client.http.get(&url).send().await.unwrap().bytes().await.unwrap(), CONTENT, "nothing was written");
+    // Whoever deletes a render ends its links.
+    assert_eq!(client.send(Method::DELETE, &format!("/renders/{id}"), json!({})).await.data()["deleted"], true);
+    assert_eq!(client.http.get(&url).send().await.unwrap().status(), 404);
+    let folder = served.place.objects().join("renders").join(&id).join("1");
+    assert!(!folder.join("video.mp4").exists() && !folder.join("hls/1/master.m3u8").exists(), "its files are removed");
+}
+
+async fn a_changed_link_is_refused(served: Served) {
+    let client = &served.client;
+    let made = client.upload("chair", None).await;
+    let link = client.get(&format!("/models/{}/file-url", made.text("modelId"))).await.text("url");
+    assert_eq!(client.http.get(&link).send().await.unwrap().status(), 200);
+    let begin = link.find("://").unwrap() + 3;
+    let begin = begin + link[begin..].find('/').unwrap() + 1;
+    for at in begin..link.len() {
+        // Another letter or digit at each place, so that it stays an address.
+        let other = if &link[at..=at] == "1" { "2" } else { "1" };
+        let changed = format!("{}{other}{}", &link[..at], &link[at + 1..]);
+        let status = client.http.get(&changed).send().await.unwrap().status();
+        assert!(status.is_client_error(), "{status} for {changed}");
+    }
+    for (what, changed) in [
+        ("no query", link.split('?').next().unwrap().to_owned()),
+        (
+            "one more parameter of its own",
+            link.replace("exp=", "exp=9&exp=").replace("X-Amz-Expires=", "X-Amz-Expires=9&X-Amz-Expires="),
+        ),
+    ] {
+        let status = client.http.get(&changed).send().await.unwrap().status();
+        assert!(status.is_client_error(), "{what}: {status}");
+    }
+}
+
+/// The service's own links; those of S3 are the bucket's to end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_ends_with_its_time() {
+    let served = Served::alone();
+    let client = &served.client;
+    let model = client.upload("chair", None).await.text("modelId");
+    for (seconds_ago, is_good) in [(20, true), (61, false), (604_800, false)] {
+        let then = Backstage::ago(&served, Duration::from_secs(seconds_ago)).await;
+        let link = then.service.model_file_url(&then.caller, &model, Some(60)).await.unwrap();
+        let got = client.http.get(&link.url).send().await.unwrap();
+        assert_eq!(got.status(), if is_good { 200 } else { 403 }, "{seconds_ago} s ago");
+        let staged = then.service.create_upload_url(&then.caller, Some(60)).await.unwrap();
+        let put = Answer::to(client.http.put(&staged.url).body("x")).await;
+        let finalized = client.post("/models/finalize", json!({"ticket": staged.ticket, "filename": "a.glb"})).await;
+        if is_good {
+            assert_eq!((put.status, finalized.refusal()), (200, (422, "upload_failed")));
+        } else {
+            assert_eq!((put.refusal(), finalized.refusal()), ((403, "forbidden"), (404, "not_found")));
+        }
+    }
+}
+
+on_both! { links_live_as_long_as_they_say a_link_reads_its_file_and_does_nothing_else a_changed_link_is_refused }

@@ -1,0 +1,234 @@
+//! Pages of lists, while rows come and go.
+
+use std::collections::BTreeSet;
+
+use plinth_testkit::Client;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::on_both;
+use super::server::Served;
+
+fn ids(rows: &Value) -> Vec<String> {
+    rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Walks a list by cursor, and does something after each page.
+async fn walk(client: &Client, path: &str, mut between: impl AsyncFnMut(&[String])) -> Vec<String> {
+    let (mut seen, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = client.get(&format!("{path}cursor={cursor}")).await;
+        let rows = ids(page.data());
+        seen.extend(rows.clone());
+        let meta = page.body["meta"].as_object().unwrap();
+        assert_eq!(meta.keys().collect::<Vec<_>>(), ["limit", "nextCursor"], "nothing is counted");
+        let Some(next) = meta["nextCursor"].as_str() else { return seen };
+        next.clone_into(&mut cursor);
+        between(&rows).await;
+    }
+}
+
+/// Every row that was there throughout is seen once, whatever comes and goes meanwhile.
+async fn a_cursor_neither_repeats_nor_skips(served: Served) {
+    let client = &served.client;
+    let mut models = Vec::new();
+    for number in 0..13 {
+        models.push(client.upload(&format!("model {number}"), None).await.text("modelId"));
+    }
+    models.reverse();
+    let (mut fresh, mut removed) = (0, BTreeSet::new());
+    let seen = walk(client, "/models?limit=3&", async |page: &[String]| {
+        // One comes, the last one seen goes, and so does the first one to be seen next.
+        fresh += 1;
+        client.upload(&format!("fresh {fresh}"), None).await.data();
+        let last = models.iter().position(|id| *id == page[2]).unwrap();
+        for id in models[last..].iter().take(2) {
+            let path = format!("/models/{id}");
+            let gone = if fresh % 2 == 0 {
+                client.send(Method::DELETE, &path, json!({})).await
+            } else {
+                client.send(Method::PATCH, &format!("{path}/archive"), json!({})).await
+            };
+            gone.data();
+            removed.insert(id.clone());
+        }
+    })
+    .await;
+    let kept: Vec<&String> = models.iter().filter(|id| !removed.contains(*id)).collect();
+    assert!(kept.len() > 4 && removed.len() > 4, "{kept:?}");
+    assert_eq!(seen.iter().filter(|id| !removed.contains(*id)).collect::<Vec<_>>(), kept);
+    assert_eq!(seen.len(), seen.iter().collect::<BTreeSet<_>>().len(), "none twice");
+
+    let model = kept[0].as_str();
+    let mut renders = Vec::new();
+    for length in 1..=9 {
+        let body = json!({"modelId": model, "renderSettings": {"quality": "share", "length": length}});
+        renders.push(client.post("/renders", body).await.text("id"));
+    }
+    renders.reverse();
+    let mut fresh = 10;
+    let seen = walk(client, &format!("/renders?model={model}&limit=2&status=pending&"), async |page: &[String]| {
+        let body = json!({"modelId": model, "renderSettings": {"quality": "share", "length": fresh}});
+        fresh += 1;
+        client.post("/renders", body).await.data();
+        let last = renders.iter().position(|id| *id == page[1]);
+        for id in last.into_iter().flat_map(|at| &renders[at..=at]) {
+            client.post(&format!("/renders/{id}/cancel"), json!({})).await.data();
+            client.send(Method::DELETE, &format!("/renders/{id}"), json!({})).await.data();
+        }
+    })
+    .await;
+    // The model's own free preview is the oldest of all.
+    assert_eq!(seen[..9], renders);
+    assert_eq!(seen.len(), 10);
+}
+
+async fn pages_have_their_size_and_place(served: Served) {
+    let client = &served.client;
+    let model = client.upload("chair", None).await.text("modelId");
+    let item = |length: f64| json!({"modelId": model, "renderSettings": {"quality": "share", "length": length}});
+    served.place.admin(&["credits", "grant", super::server::EMAIL, "100"]);
+    for (count, length) in [(100, 0.5), (7, 0.4)] {
+        client.post("/renders/batch", json!({"renders": vec![item(length); count]})).await.data();
+    }
+    // A model's own preview is the 108th.
+    let all = ids(client.get("/renders?limit=100").await.data());
+    for (query, rows, meta) in [
+        ("", 50, json!({"total": 108, "offset": 0, "limit": 50})),
+        ("limit=1", 1, json!({"total": 108, "offset": 0, "limit": 1})),
+        ("limit=100", 100, json!({"total": 108, "offset": 0, "limit": 100})),
+        ("offset=100", 8, json!({"total": 108, "offset": 100, "limit": 50})),
+        ("limit=3&offset=4", 3, json!({"total": 108, "offset": 4, "limit": 3})),
+        ("offset=108", 0, json!({"total": 108, "offset": 108, "limit": 50})),
+        ("offset=9223372036854775807", 0, json!({"total": 108, "offset": 9_223_372_036_854_775_807_u64, "limit": 50})),
+    ] {
+        let page = client.get(&format!("/renders?{query}")).await;
+        assert_eq!((ids(page.data()).len(), &page.body["meta"]), (rows, &meta), "{query}");
+    }
+    assert_eq!(ids(client.get("/renders?limit=3&offset=4").await.data()), all[4..7]);
+    let first = client.get("/renders?limit=100&cursor=&offset=7").await;
+    assert_eq!(ids(first.data()), all, "the offset is ignored in cursor mode");
+    let cursor = first.body["meta"]["nextCursor"].as_str().unwrap().to_owned();
+    let last = client.get(&format!("/renders?limit=100&cursor={cursor}")).await;
+    assert_eq!((ids(last.data()).len(), &last.body["meta"]), (8, &json!({"limit": 100, "nextCursor": null})));
+    let whole = walk(client, "/renders?limit=54&", async |_page: &[String]| {}).await;
+    assert_eq!((whole.len(), &whole[..100]), (108, &all[..]), "a page that is just full is no last one too many");
+    for list in ["models", "renders", "purchases"] {
+        for query in [
+            "limit=0",
+            "limit=101",
+            "limit=-1",
+            "limit=1.5",
+            "limit=x",
+            "limit=",
+            "offset=-1",
+            "offset=x",
+            "offset=9223372036854775808",
+        ] {
+            assert_eq!(client.get(&format!("/{list}?{query}")).await.refusal(), (400, "bad_request"), "{list} {query}");
+        }
+    }
+    for list in ["models", "renders"] {
+        let other = if list == "models" { cursor.clone() } else { format!("{cursor}A") };
+        for query in ["cursor=x", &format!("cursor={other}"), "updatedSince=x", "updatedSince=2026-13-01", "status=x"] {
+            assert_eq!(client.get(&format!("/{list}?{query}")).await.refusal(), (400, "bad_request"), "{list} {query}");
+        }
+    }
+    // A cursor belongs to its filters.
+    let filtered = client.get(&format!("/renders?status=pending&cursor={cursor}")).await;
+    assert_eq!(filtered.refusal(), (400, "bad_request"));
+}
+
+/// When a row changed, as a query takes it.
+fn changed(row: &Value) -> String {
+    row["updatedAt"].as_str().unwrap().replace(':', "%3A")
+}
+
+async fn models_are_filtered(served: Served) {
+    let client = &served.client;
+    let mut models = Vec::new();
+    for (name, tags) in [("a", vec!["red", "big"]), ("b", vec!["blue"]), ("c", vec![]), ("d", vec!["red"])] {
+        let id = client.upload(name, None).await.text("modelId");
+        client.send(Method::PATCH, &format!("/models/{id}"), json!({"tags": tags})).await.data();
+        models.push(id);
+    }
+    let [a, b, c, d] = models.try_into().unwrap();
+    client.send(Method::PATCH, &format!("/models/{c}/archive"), json!({})).await.data();
+    client.send(Method::DELETE, &format!("/models/{d}"), json!({})).await.data();
+    let rows = client.get("/models?status=any").await;
+    let last = rows.data().as_array().unwrap().iter().map(changed).max().unwrap();
+    for (query, expected) in [
+        ("", vec![&b, &a]),
+        ("status=active", vec![&b, &a]),
+        ("status=archived", vec![&c]),
+        ("status=any", vec![&c, &b, &a]),
+        ("tags=red", vec![&a]),
+        ("tags=RED,%20blue", vec![&b, &a]),
+        ("tags=re", vec![]),
+        ("tags=green", vec![]),
+        ("tags=,", vec![&b, &a]),
+        ("tags=red&status=archived", vec![]),
+        ("status=any&updatedSince=2000-01-01T00:00:00Z", vec![&c, &b, &a]),
+        (&format!("status=any&updatedSince={last}"), vec![&c]),
+        ("status=any&updatedSince=2999-01-01T00:00:00%2B02:00", vec![]),
+    ] {
+        for mode in ["", "&cursor=", "&cursor=&offset=1"] {
+            let page = client.get(&format!("/models?{query}{mode}")).await;
+            assert_eq!(ids(page.data()).iter().collect::<Vec<_>>(), expected, "{query}{mode}");
+        }
+        let page = client.get(&format!("/models?{query}")).await;
+        assert_eq!(page.body["meta"]["total"], expected.len(), "{query}");
+    }
+    let any = client.get("/models?status=any").await;
+    let states: Vec<&str> = any.data().as_array().unwrap().iter().map(|row| row["status"].as_str().unwrap()).collect();
+    assert_eq!(states, ["archived", "active", "active"]);
+}
+
+async fn renders_are_filtered(served: Served) {
+    let client = &served.client;
+    let (first, other) = (client.upload("a", None).await, client.upload("b", None).await);
+    let (a, b, preview) = (first.text("modelId"), other.text("modelId"), other.text("renderId"));
+    let order = json!({"modelId": a, "renderSettings": {"quality": "share", "length": 1}});
+    let wanted = client.post("/renders", order).await.text("id");
+    client.post(&format!("/renders/{wanted}/cancel"), json!({})).await.data();
+    let last = changed(client.get(&format!("/renders/{wanted}")).await.data());
+    for (query, expected) in [
+        (format!("model={b}"), vec![&preview]),
+        (format!("model={a}&status=failed"), vec![&wanted]),
+        ("status=failed".to_owned(), vec![&wanted]),
+        ("status=done".to_owned(), vec![]),
+        (format!("updatedSince={last}"), vec![&wanted]),
+        ("model=nonsense".to_owned(), vec![]),
+        (format!("model={a}&status=failed&updatedSince=2999-01-01T00:00:00Z"), vec![]),
+    ] {
+        for mode in ["", "&cursor="] {
+            let page = client.get(&format!("/renders?{query}{mode}")).await;
+            assert_eq!(ids(page.data()).iter().collect::<Vec<_>>(), expected, "{query}{mode}");
+        }
+    }
+}
+
+async fn the_ledger_is_newest_first_and_that_of_the_workspace(served: Served) {
+    let client = &served.client;
+    let wanted = client.upload("a", Some(json!({"quality": "share", "length": 1}))).await.text("renderId");
+    client.post(&format!("/renders/{wanted}/cancel"), json!({})).await.data();
+    // A bound key sees the entries of its workspace only.
+    let team = served.place.admin(&["workspace", "create", "Team", "--owner", super::server::EMAIL]);
+    let bound = served.client(&served.place.key(super::server::EMAIL, &["--workspace", team["id"].as_str().unwrap()]));
+    bound.upload("e", Some(json!({"quality": "share", "length": 2}))).await.data();
+    let (all, theirs) = (client.get("/purchases").await, bound.get("/purchases").await);
+    let kinds = |rows: &Value| -> Vec<(String, i64)> {
+        let entry = |row: &Value| (row["type"].as_str().unwrap().to_owned(), row["credits"].as_i64().unwrap());
+        rows.as_array().unwrap().iter().map(entry).collect()
+    };
+    assert_eq!(kinds(theirs.data()), [("render".to_owned(), -2)]);
+    let words = ["render", "refund", "render", "signup_bonus"].map(str::to_owned);
+    assert_eq!(kinds(all.data()), words.into_iter().zip([-2, 1, -1, 100]).collect::<Vec<_>>(), "newest first");
+    assert_eq!(all.body["meta"], json!({"total": 4, "offset": 0, "limit": 50}));
+    assert_eq!(kinds(client.get("/purchases?limit=1&offset=3").await.data()), [("signup_bonus".to_owned(), 100)]);
+    assert_eq!(all.data()[1]["renderId"], wanted.as_str());
+    assert_eq!(all.data()[3]["renderId"], Value::Null);
+}
+
+on_both! { a_cursor_neither_repeats_nor_skips pages_have_their_size_and_place models_are_filtered
+renders_are_filtered the_ledger_is_newest_first_and_that_of_the_workspace }

@@ -1,0 +1,230 @@
+//! Renders: creating, showing, quoting, ending.
+
+use plinth_testkit::Answer;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::backstage::Backstage;
+use super::on_both;
+use super::server::{EMAIL, Served};
+
+async fn a_render_is_created_charged_and_shown(served: Served) {
+    let client = &served.client;
+    let model = client.upload("chair", None).await.text("modelId");
+    let sent = json!({"bgAlign": "top-right", "videoLength": 1, "translateY": 0.5});
+    let made = client.post("/renders", json!({"modelId": model, "renderSettings": sent})).await;
+    let id = made.text("id");
+    let settings = json!({"bgAlign": "right", "length": 1, "translateY": 0.5});
+    let expected =
+        json!({"id": id, "modelId": model, "status": "pending", "isPreview": false, "renderSettings": settings});
+    assert_eq!((made.status, made.data()), (201, &expected));
+    let shown = client.get(&format!("/renders/{id}")).await;
+    let created = &shown.data()["createdAt"];
+    let expected = json!({"id": id, "modelId": model, "status": "pending", "renderSettings": settings, "fileSize": null,
+        "errorMessage": null, "failureCode": null, "hasWebVariant": false, "hasThumb": false, "isPreview": false,
+        "isSystemPreview": false, "unlockedAt": null, "hlsStatus": "pending", "hlsReady": false, "datasetZipSize": null,
+        "warnings": [], "createdAt": created, "updatedAt": created});
+    assert_eq!(shown.data(), &expected);
+    assert_eq!(client.get("/renders?limit=1").await.body["data"], json!([expected]));
+    let paid = async || client.get("/account").await.data()["paid"].as_i64().unwrap();
+    let mut left = paid().await;
+    assert_eq!(left, 96, "a second of standard costs 4");
+    served.place.admin(&["credits", "grant", EMAIL, "10000"]);
+    left += 10_000;
+    // Six seconds by default, each tier at its rate, one credit at least, sets at their price.
+    for (settings, cost) in [
+        (Value::Null, 24),
+        (json!({"quality": "share"}), 6),
+        (json!({"quality": "share", "length": 0.1}), 1),
+        (json!({"quality": "4k", "length": 2.5}), 40),
+        (json!({"quality": "pro", "length": 1}), 64),
+        (json!({"output": "dataset", "datasetQuality": "100x800"}), 40),
+        (json!({"effect": "dataset", "datasetQuality": "196x1024", "coverage": "sphere"}), 160),
+        (json!({"output": "dataset", "datasetQuality": "400x2048"}), 640),
+    ] {
+        let item = settings.as_object().cloned().unwrap_or_default();
+        let quote = client.post("/quote", json!({"renders": [item]})).await;
+        assert_eq!(quote.data()["creditsRequired"], cost, "{settings}");
+        let made = client.post("/renders", json!({"modelId": model, "renderSettings": settings})).await;
+        left -= cost;
+        assert_eq!((made.status, paid().await), (201, left), "{settings}");
+    }
+    let last = client.get("/purchases?limit=1").await.data()[0].clone();
+    for (name, value) in [("type", json!("render")), ("credits", json!(-640)), ("priceCents", json!(0))] {
+        assert_eq!(last[name], value, "{name}");
+    }
+    for (body, refusal) in [
+        (json!({}), (400, "model_id_required")),
+        (json!({"modelId": ""}), (400, "model_id_required")),
+        (json!({"modelId": "k3Jd92LmQx7a"}), (404, "model_not_found")),
+        (json!({"modelId": model, "renderSettings": "{}"}), (400, "invalid_settings")),
+        (json!({"modelId": model, "renderSettings": {"preview": true}}), (400, "invalid_settings")),
+        (json!({"modelId": model, "renderSettings": {"length": 121}}), (422, "invalid_length")),
+    ] {
+        assert_eq!(client.post("/renders", body.clone()).await.refusal(), refusal, "{body}");
+    }
+    client.send(Method::PATCH, &format!("/models/{model}/archive"), json!({})).await.data();
+    let refused = client.post("/renders", json!({"modelId": model})).await;
+    assert_eq!(refused.refusal(), (404, "model_not_found"), "archived");
+}
+
+async fn a_batch_is_all_or_nothing(served: Served) {
+    let client = &served.client;
+    let model = client.upload("chair", None).await.text("modelId");
+    let item = |length: f64| json!({"modelId": model, "renderSettings": {"quality": "share", "length": length}});
+    let post = async |items: Vec<Value>| {
+        let body = json!({"renders": items}).to_string();
+        let request = client.request(Method::POST, "/renders/batch").header("content-type", "application/json");
+        Answer::to(request.header("idempotency-key", "batch").body(body)).await
+    };
+    let state = async || {
+        let paid = client.get("/account").await.data()["paid"].as_i64().unwrap();
+        (paid, client.get("/renders?limit=1").await.body["meta"]["total"].as_i64().unwrap())
+    };
+    let first = post(vec![item(1.0), item(1.0), item(2.0)]).await;
+    let rows = first.data().as_array().unwrap().clone();
+    assert_eq!((first.status, rows.len(), state().await), (201, 3, (96, 4)));
+    assert_ne!(rows[0]["id"], rows[1]["id"], "equal items are renders of their own");
+    let expected = json!({"id": rows[0]["id"], "modelId": model, "status": "pending", "isPreview": false});
+    assert_eq!(rows[0], expected);
+    // Each item replays against its own; what is new is made.
+    let again = post(vec![item(1.0), item(1.0), item(3.0)]).await;
+    let replayed = again.data().as_array().unwrap();
+    assert_eq!((again.status, &replayed[0]["id"], &replayed[1]["id"]), (201, &rows[0]["id"], &rows[1]["id"]));
+    assert_eq!((&replayed[0]["deduped"], &replayed[2].get("deduped")), (&json!(true), &None));
+    assert_eq!(state().await, (93, 5));
+    for (bad, refusal) in [
+        (json!({"modelId": model, "renderSettings": {"quality": "4k"}}), (402, "no_credits")),
+        (json!({"modelId": "k3Jd92LmQx7a"}), (404, "model_not_found")),
+        (json!({}), (400, "model_id_required")),
+        (json!({"modelId": model, "renderSettings": {"zoom": 9}}), (400, "invalid_settings")),
+        (json!({"modelId": model, "renderSettings": {"length": 0}}), (422, "invalid_length")),
+    ] {
+        assert_eq!(post(vec![item(9.0), bad.clone()]).await.refusal(), refusal, "{bad}");
+    }
+    // One strict item that would fall back fails all of them.
+    served.place.admin(&["credits", "grant", EMAIL, "1000", "--pool", "free"]);
+    let strict = json!({"modelId": model, "renderSettings": {"quality": "4k", "strictCredits": true}});
+    assert_eq!(post(vec![item(9.0), strict]).await.refusal(), (402, "no_credits"));
+    assert_eq!(state().await, (93, 5));
+    let body = json!({"renders": "x"});
+    assert_eq!(client.post("/renders/batch", body).await.refusal(), (400, "bad_request"));
+    assert_eq!(client.post("/renders/batch", json!({})).await.refusal(), (400, "renders_required"));
+}
+
+async fn a_render_ends_by_its_states(served: Served) {
+    let client = &served.client;
+    let backstage = Backstage::of(&served).await;
+    let made = client.upload("chair", Some(json!({"quality": "share", "length": 5}))).await;
+    let path = format!("/renders/{}", made.text("renderId"));
+    let cancel = async || client.post(&format!("{path}/cancel"), json!({})).await;
+    let delete = async || client.send(Method::DELETE, &path, json!({})).await;
+    let dismiss = async || client.send(Method::PATCH, &format!("{path}/dismiss"), json!({})).await;
+    let mut changes = vec![client.get(&path).await.text("updatedAt")];
+    let mut state = async |expected: &str| {
+        let now = client.get(&path).await;
+        assert_eq!(now.data()["status"], expected);
+        let at = now.text("updatedAt");
+        assert!(expected == "pending" || changes.last().unwrap() < &at, "{expected}: {changes:?} {at}");
+        changes.push(at);
+    };
+    state("pending").await;
+    assert_eq!(delete().await.refusal(), (409, "render_in_flight"));
+    assert_eq!(dismiss().await.refusal(), (400, "bad_request"));
+    let claim = backstage.claim(&made.text("renderId")).await;
+    state("poster-processing").await;
+    for _ in 0..2 {
+        assert_eq!(cancel().await.refusal(), (409, "render_started"));
+        assert_eq!(delete().await.refusal(), (409, "render_in_flight"));
+        assert_eq!(dismiss().await.refusal(), (400, "bad_request"));
+        if client.get(&path).await.data()["status"] == "poster-processing" {
+            backstage.service.poster_stored(&claim).await.unwrap().unwrap();
+            state("video-processing").await;
+        }
+    }
+    let paid = async || client.get("/account").await.data()["paid"].clone();
+    let code = plinth_spec::FailureCode::RendererError;
+    backstage.service.fail_render(&claim, code, "no such mesh").await.unwrap().unwrap();
+    state("error").await;
+    assert_eq!(paid().await, 95, "the model's own fault is not refunded");
+    assert_eq!(cancel().await.refusal(), (409, "render_started"));
+    assert_eq!(dismiss().await.data()["dismissed"], true);
+    state("failed").await;
+    assert_eq!(delete().await.data(), &json!({"id": made.text("renderId"), "deleted": true}));
+    for verb in ["", "/hls", "/video", "/bundle", "/download-url"] {
+        assert_eq!(client.get(&format!("{path}{verb}")).await.refusal(), (404, "render_not_found"), "{verb}");
+    }
+    assert_eq!(
+        (cancel().await.refusal(), delete().await.refusal()),
+        ((404, "render_not_found"), (404, "render_not_found"))
+    );
+    assert_eq!(dismiss().await.refusal(), (404, "render_not_found"));
+    assert_eq!(paid().await, 95, "neither does deleting");
+    let done = served.finished().await;
+    let before = paid().await;
+    assert_eq!(client.post(&format!("/renders/{done}/cancel"), json!({})).await.refusal(), (409, "render_started"));
+    client.send(Method::DELETE, &format!("/renders/{done}"), json!({})).await.data();
+    assert_eq!(paid().await, before);
+}
+
+async fn every_failure_but_the_models_own_gives_the_credits_back(served: Served) {
+    let client = &served.client;
+    let backstage = Backstage::of(&served).await;
+    for (number, code) in plinth_spec::FailureCode::ALL.iter().enumerate() {
+        let settings = json!({"quality": "share", "length": number + 1});
+        let id = client.upload("chair", Some(settings)).await.text("renderId");
+        let claim = backstage.claim(&id).await;
+        backstage.service.fail_render(&claim, *code, "words\nmore words").await.unwrap().unwrap();
+        let shown = client.get(&format!("/renders/{id}")).await;
+        let (status, message) = (&shown.data()["status"], &shown.data()["errorMessage"]);
+        assert_eq!((status, message), (&json!("error"), &json!("words")));
+        assert_eq!(shown.data()["failureCode"], code.as_str());
+        let entries = client.get("/purchases").await;
+        let of_render = entries.data().as_array().unwrap().iter().filter(|entry| entry["renderId"] == id.as_str());
+        let credits: Vec<i64> = of_render.map(|entry| entry["credits"].as_i64().unwrap()).collect();
+        let cost = i64::try_from(number + 1).unwrap();
+        let expected = if code.as_str() == "renderer_error" { vec![-cost] } else { vec![cost, -cost] };
+        assert_eq!(credits, expected, "{}", code.as_str());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn quotes_are_told_for_every_kind() {
+    let served = Served::alone();
+    let client = &served.client;
+    let quote = client.post("/quote", json!({"renders": [
+        {"quality": "4k"}, {"videoLength": 2}, {"effect": "dataset"}, {"output": "dataset", "datasetQuality": "196x1024"}, {}
+    ]}));
+    let expected = json!({
+        "creditsRequired": 96 + 8 + 40 + 160 + 24, "creditsAvailable": 100, "sufficient": false,
+        "breakdown": [
+            {"quality": "4k", "length": 6.0, "credits": 96}, {"quality": "standard", "length": 2.0, "credits": 8},
+            {"datasetQuality": "100x800", "credits": 40}, {"datasetQuality": "196x1024", "credits": 160},
+            {"quality": "standard", "length": 6.0, "credits": 24},
+        ],
+    });
+    assert_eq!(quote.await.data(), &expected);
+    served.place.admin(&["credits", "grant", EMAIL, "28", "--pool", "free"]);
+    let account = client.get("/account").await;
+    for (name, value) in [("credits", 100), ("paid", 100), ("free", 28), ("total", 128)] {
+        assert_eq!(account.data()[name], value, "{name}");
+    }
+    let just = client.post("/quote", json!({"renders": [{"quality": "4k", "length": 8}]})).await;
+    assert_eq!((&just.data()["creditsAvailable"], &just.data()["sufficient"]), (&json!(128), &json!(true)));
+    for (body, refusal) in [
+        (json!({}), (400, "renders_required")),
+        (json!({"renders": []}), (400, "renders_required")),
+        (json!({"renders": vec![json!({}); 101]}), (400, "too_many")),
+        (json!({"renders": [{"quality": "huge"}]}), (400, "invalid_settings")),
+        (json!({"renders": [{"length": 121}]}), (422, "invalid_length")),
+        (json!({"renders": [5]}), (400, "bad_request")),
+    ] {
+        assert_eq!(client.post("/quote", body.clone()).await.refusal(), refusal, "{body}");
+    }
+    assert_eq!(client.get("/products").await.body, json!({"data": []}));
+}
+
+on_both! {
+    a_render_is_created_charged_and_shown a_batch_is_all_or_nothing a_render_ends_by_its_states
+    every_failure_but_the_models_own_gives_the_credits_back
+}

@@ -1,0 +1,168 @@
+//! Files at their largest, and one byte beyond.
+
+use std::io::{Cursor, Write as _};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::stream::{self, Stream, StreamExt as _};
+use plinth_spec::limits;
+use plinth_testkit::{Answer, Form, Reply, Web, glb_with_triangle, png};
+use reqwest::{Body, Method};
+use serde_json::json;
+
+use super::on_both;
+use super::server::Served;
+
+const PIECE: u64 = 1 << 20;
+
+/// So many zeros, a piece at a time.
+fn zeros(count: u64) -> impl Stream<Item = std::io::Result<Bytes>> + Send + 'static {
+    let piece = Bytes::from(vec![0; usize::try_from(PIECE).unwrap()]);
+    let rest = piece.slice(..usize::try_from(count % PIECE).unwrap());
+    let pieces = stream::iter(0..count / PIECE).map(move |_| Ok(piece.clone()));
+    pieces.chain(stream::once(std::future::ready(Ok(rest))))
+}
+
+/// A picture or another file, filled up to a size.
+fn filled(mut bytes: Vec<u8>, size: u64, with: u8) -> Vec<u8> {
+    bytes.resize(usize::try_from(size).unwrap(), with);
+    bytes
+}
+
+async fn images_have_at_most_25_mb(served: Served) {
+    let client = &served.client;
+    for path in ["/overlays", "/assets/textures"] {
+        for (size, refusal) in [(limits::IMAGE_BYTES, None), (limits::IMAGE_BYTES + 1, Some((400, "file_too_large")))] {
+            let form = Form::default().file("file", "a.png", &filled(png(1), size, 0));
+            let answer = client.form(path, form).await;
+            match refusal {
+                None => assert!([200, 201].contains(&answer.status), "{path} {size}: {answer:?}"),
+                Some(refusal) => assert_eq!(answer.refusal(), refusal, "{path} {size}"),
+            }
+        }
+        assert_eq!(client.form(path, Form::default().text("name", "x")).await.refusal(), (400, "no_file"), "{path}");
+    }
+    let overlays = client.get("/overlays").await;
+    assert_eq!(overlays.data()[0]["fileSize"], 25 << 20, "what was stored is whole");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn parts_of_environments_have_at_most_48_mb() {
+    let served = Served::alone();
+    let (limit, webp, text) = (limits::ENV_PART_BYTES, b"RIFF\0\0\0\0WEBP".to_vec(), b"{}".to_vec());
+    for (large, size, refusal) in [
+        ("sdr", limit, None),
+        ("metadata", limit, None),
+        ("gainmap", limit + 1, Some((400, "file_too_large"))),
+        ("metadata", limit + 1, Some((400, "file_too_large"))),
+        ("thumb", limit + 1, Some((400, "file_too_large"))),
+    ] {
+        let parts = [("sdr", &webp), ("gainmap", &webp), ("metadata", &text), ("thumb", &webp)];
+        let form = parts.into_iter().fold(Form::default(), |form, (name, bytes)| {
+            let fill = if name == "metadata" { b' ' } else { 0 };
+            let bytes = if name == large { filled(bytes.clone(), size, fill) } else { bytes.clone() };
+            form.file(name, name, &bytes)
+        });
+        let answer = served.client.form("/assets/envs", form).await;
+        match refusal {
+            None => assert_eq!(answer.status, 201, "{large} {size}: {answer:?}"),
+            Some(refusal) => assert_eq!(answer.refusal(), refusal, "{large} {size}"),
+        }
+    }
+}
+
+/// Whoever sends too much is heard to the end and told why; what is as large as may be is looked at.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn models_have_at_most_1_gb() {
+    let served = Served::alone();
+    let client = &served.client;
+    for (size, refusal) in [
+        (limits::MODEL_FILE_BYTES, (422, "upload_failed")),
+        (limits::MODEL_FILE_BYTES + 1, (400, "file_too_large")),
+        (limits::MODEL_FILE_BYTES + 300 * PIECE, (400, "file_too_large")),
+    ] {
+        let (before, after) = Form::around_file("file", "a.glb");
+        let length = before.len() as u64 + size + after.len() as u64;
+        let ends = |bytes: Vec<u8>| stream::once(std::future::ready(Ok(Bytes::from(bytes))));
+        let body = ends(before).chain(zeros(size)).chain(ends(after));
+        let request = client.request(Method::POST, "/models").header("content-type", Form::content_type());
+        let request = request.header("content-length", length).body(Body::wrap_stream(body));
+        assert_eq!(Answer::to(request).await.refusal(), refusal, "{size}");
+    }
+    let staged = client.post("/models/create-upload-url", json!({})).await;
+    let put = client.http.put(staged.text("url")).body(Body::wrap_stream(zeros(limits::MODEL_FILE_BYTES + 1)));
+    assert_eq!(Answer::to(put).await.refusal(), (400, "file_too_large"));
+    let nothing = json!({"ticket": staged.text("ticket"), "filename": "a.glb"});
+    assert_eq!(client.post("/models/finalize", nothing).await.refusal(), (404, "not_found"), "nothing was stored");
+    let endless = Reply::model(vec![0; usize::try_from(PIECE).unwrap()]).saying_no_length();
+    let endless = Web::start(move |_visit| endless.clone().repeated(u64::MAX, Duration::ZERO));
+    let address = endless.address().to_string();
+    let served = served.again(|place| place.set("PLINTH_INGEST_ALLOW_HOSTS", &address));
+    let answer = served.client.post("/models/ingest", json!({"url": endless.url("/a.glb")})).await;
+    assert_eq!(answer.refusal(), (400, "file_too_large"));
+    let left = std::fs::read_dir(served.place.folder.path().join("data/incoming")).unwrap().count();
+    assert_eq!(left, 0, "nothing of all that stays");
+}
+
+/// What clients put into the store by themselves is looked at before it is read.
+async fn a_staged_file_that_is_too_large_is_removed(served: Served) {
+    let client = &served.client;
+    let staged = client.post("/models/create-upload-url", json!({})).await;
+    assert_eq!(staged.data()["maxBytes"], limits::MODEL_FILE_BYTES);
+    assert!(client.http.put(staged.text("url")).body("x").send().await.unwrap().status().is_success());
+    let [file] =
+        std::fs::read_dir(served.place.objects().join("staged")).unwrap().collect::<Vec<_>>().try_into().unwrap();
+    let file = file.unwrap().path();
+    std::fs::File::options().write(true).open(&file).unwrap().set_len(limits::MODEL_FILE_BYTES + 1).unwrap();
+    let finalize = json!({"ticket": staged.text("ticket"), "filename": "a.glb"});
+    assert_eq!(client.post("/models/finalize", finalize.clone()).await.refusal(), (400, "file_too_large"));
+    assert!(!file.exists(), "it is removed");
+    assert_eq!(client.post("/models/finalize", finalize).await.refusal(), (404, "not_found"));
+}
+
+/// A ZIP of a few kilobytes that unpacks to this much.
+fn archive(unpacked: u64) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default();
+    let obj = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
+    archive.start_file("a.obj", options).unwrap();
+    archive.write_all(obj).unwrap();
+    archive.start_file("a.txt", options).unwrap();
+    let piece = vec![0; usize::try_from(PIECE).unwrap()];
+    let mut left = usize::try_from(unpacked).unwrap() - obj.len();
+    while left > 0 {
+        let part = left.min(piece.len());
+        archive.write_all(&piece[..part]).unwrap();
+        left -= part;
+    }
+    archive.finish().unwrap().into_inner()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn archives_unpack_to_at_most_500_mb() {
+    let served = Served::alone();
+    let upload = async |size| {
+        let form = Form::default().file("file", "a.zip", &archive(size));
+        served.client.form("/models", form).await
+    };
+    assert_eq!(upload(limits::ZIP_UNPACKED_BYTES).await.status, 201);
+    assert_eq!(upload(limits::ZIP_UNPACKED_BYTES + 1).await.refusal(), (400, "upload_failed"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn json_and_fields_of_forms_are_bounded() {
+    let served = Served::alone();
+    let client = &served.client;
+    let body = filled(b"{}".to_vec(), limits::JSON_BODY_BYTES as u64 + 1, b' ');
+    let post = async |body: Vec<u8>| {
+        let request = client.request(Method::POST, "/quote").header("content-type", "application/json");
+        Answer::to(request.body(body)).await
+    };
+    assert_eq!(post(body[..limits::JSON_BODY_BYTES].to_vec()).await.refusal(), (400, "renders_required"));
+    assert_eq!(post(body.clone()).await.refusal(), (400, "bad_request"));
+    let form = Form::default().file("file", "a.glb", &glb_with_triangle("a"));
+    let form = form.text("renderSettings", std::str::from_utf8(&body).unwrap());
+    assert_eq!(client.form("/models", form).await.refusal(), (400, "file_too_large"));
+}
+
+on_both! { images_have_at_most_25_mb a_staged_file_that_is_too_large_is_removed }

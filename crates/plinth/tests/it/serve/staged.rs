@@ -1,0 +1,52 @@
+//! Uploads that go to the store directly.
+
+use plinth_testkit::glb_with_triangle;
+use serde_json::json;
+
+use super::on_both;
+use super::server::Served;
+
+async fn a_staged_upload_becomes_a_model(served: Served) {
+    let client = &served.client;
+    let staged = client.post("/models/create-upload-url?expires=5", json!({})).await;
+    let (lifetime, most) = (&staged.data()["expiresIn"], &staged.data()["maxBytes"]);
+    assert_eq!((staged.status, lifetime, most), (201, &json!(60), &json!(1 << 30)));
+    let (url, ticket) = (staged.text("url"), staged.text("ticket"));
+    let finalize = json!({"ticket": ticket, "filename": "chair.glb", "renderSettings": {"quality": "share"}});
+    assert_eq!(
+        client.post("/models/finalize", finalize.clone()).await.refusal(),
+        (404, "not_found"),
+        "nothing was put"
+    );
+    let glb = glb_with_triangle("staged");
+    let put = client.http.put(&url).body(glb.clone()).send().await.unwrap();
+    assert!(put.status().is_success(), "{}", put.status());
+    assert!(client.http.get(&url).send().await.unwrap().status().is_client_error(), "a link to put does not read");
+    for (body, refusal) in [
+        (json!({"ticket": ticket, "filename": "chair.zip"}), (400, "invalid_format")),
+        (json!({"ticket": ticket}), (400, "bad_request")),
+        (json!({"ticket": "x", "filename": "a.glb"}), (400, "bad_request")),
+        (json!({"filename": "a.glb"}), (400, "bad_request")),
+        (json!({"ticket": "x".repeat(40), "filename": "a.glb"}), (404, "not_found")),
+    ] {
+        assert_eq!(client.post("/models/finalize", body.clone()).await.refusal(), refusal, "{body}");
+    }
+    let eve = served.client(&served.place.account("eve@example.org"));
+    assert_eq!(eve.post("/models/finalize", finalize.clone()).await.refusal(), (404, "not_found"), "another's ticket");
+    let made = client.post("/models/finalize", finalize.clone()).await;
+    assert_eq!((made.status, made.data().get("duplicate")), (201, None));
+    let render = client.get(&format!("/renders/{}", made.text("renderId"))).await;
+    assert_eq!(render.data()["renderSettings"], json!({"quality": "share"}));
+    let file = client.get_with(&format!("/models/{}/file", made.text("modelId")), "accept", "*/*").await;
+    assert_eq!(file.bytes().await.unwrap(), glb);
+    assert_eq!(client.post("/models/finalize", finalize).await.refusal(), (404, "not_found"), "a ticket is used once");
+    // The same file once more, by a ticket of its own.
+    let staged = client.post("/models/create-upload-url", json!({})).await;
+    client.http.put(staged.text("url")).body(glb).send().await.unwrap();
+    let again = client.post("/models/finalize", json!({"ticket": staged.text("ticket"), "filename": "b.GLB"})).await;
+    assert_eq!((again.status, &again.data()["duplicate"]), (200, &json!(true)));
+    let left = std::fs::read_dir(served.place.objects().join("staged")).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "what was finalized is gone");
+}
+
+on_both! { a_staged_upload_becomes_a_model }

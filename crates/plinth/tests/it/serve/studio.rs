@@ -1,0 +1,359 @@
+//! Pages: signing in and out, keys, renders, and what other sites cannot do.
+
+use std::time::Duration;
+
+use plinth_testkit::Client;
+use reqwest::Method;
+use serde_json::json;
+use tokio::time::{sleep, timeout};
+
+use super::browser::{Browser, Page};
+use super::on_both;
+use super::server::{EMAIL, Place, Served};
+
+const BOB: &str = "bob@example.org";
+
+/// The fields of a form that makes a key, in the workspace that the page offers first.
+async fn key_fields(browser: &Browser, name: &str, may: &str, days: &str) -> Vec<(String, String)> {
+    let page = browser.get("/keys").await;
+    let workspace = page.between("<option value=\"", "\"");
+    let fields = [("name", name), ("may", may), ("workspace", workspace), ("days", days)];
+    fields.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec()
+}
+
+async fn make_key(browser: &mut Browser, name: &str, may: &str, days: &str) -> Page {
+    let fields = key_fields(browser, name, may, days).await;
+    let fields: Vec<_> = fields.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    browser.send("/keys", &fields).await
+}
+
+async fn a_link_signs_in_once(served: Served) {
+    let mut browser = Browser::new(&served.server.base);
+    let first = browser.get("/").await;
+    assert!(first.status == 200 && first.shows("type=\"password\""), "{}", first.html);
+    let link = served.link(EMAIL, &[]);
+    for _preview in 0..2 {
+        let page = browser.get(&link).await;
+        assert!(page.status == 200 && page.shows("<button") && page.header("set-cookie").is_empty());
+    }
+    let page = browser.post(&link, &[]).await;
+    assert_eq!((page.status, page.header("location")), (303, "/"));
+    let cookie = page.header("set-cookie").to_owned();
+    let (pair, facts) = cookie.split_once("; ").unwrap();
+    assert!(pair.starts_with("plinth_session=") && pair.len() == "plinth_session=".len() + 43, "{cookie}");
+    assert_eq!(facts, "HttpOnly; SameSite=Lax; Path=/; Max-Age=1209600");
+    let page = browser.get("/").await;
+    assert!(page.shows(EMAIL) && page.shows("<dd>100</dd>") && page.shows("Nothing here yet"), "{}", page.html);
+    let again = Browser::new(&served.server.base).post(&link, &[]).await;
+    assert!(again.status == 401 && again.shows("used before or is too old") && again.header("set-cookie").is_empty());
+    let expired = served.link(EMAIL, &["--expires-in", "0"]);
+    assert_eq!(Browser::new(&served.server.base).post(&expired, &[]).await.status, 401);
+    let unknown = format!("/sign-in/{}", "x".repeat(43));
+    for wrong in [unknown.as_str(), "/sign-in/x", "/sign-in/%00%FF", "/sign-in/'%20OR%201=1--"] {
+        let page = Browser::new(&served.server.base).post(wrong, &[]).await;
+        assert!(page.status == 401 || page.status == 400, "{wrong}: {}", page.status);
+        assert!(page.header("set-cookie").is_empty());
+    }
+    // Neither secret is in the log or in the database.
+    let (link, session) = (link.trim_start_matches("/sign-in/"), pair.trim_start_matches("plinth_session="));
+    assert!(!served.place.log().contains(link) && !served.place.log().contains(session));
+}
+
+async fn sessions_end_at_once(served: Served) {
+    let (mut one, two) = (served.browser(EMAIL).await, served.browser(EMAIL).await);
+    let kept = Browser::with(&served.server.base, one.cookie.clone());
+    let page = one.send("/sign-out", &[]).await;
+    assert_eq!((page.status, page.header("location"), one.cookie.as_deref()), (303, "/", None));
+    assert_eq!(kept.get("/keys").await.header("location"), "/", "the cookie alone is worth nothing any more");
+    assert_eq!(two.get("/keys").await.status, 200, "the other browser stays");
+    let mut three = served.browser(EMAIL).await;
+    let waiting = served.link(EMAIL, &[]);
+    three.send("/sign-out-everywhere", &[]).await;
+    assert_eq!(two.get("/keys").await.status, 303);
+    assert_eq!(one.post(&waiting, &[]).await.status, 401, "a link that waited");
+    // A suspended account.
+    let four = served.browser(EMAIL).await;
+    let waiting = served.link(EMAIL, &[]);
+    served.place.admin(&["account", "suspend", EMAIL]);
+    assert_eq!(four.get("/keys").await.status, 303);
+    assert_eq!(one.post(&waiting, &[]).await.status, 401);
+    assert_eq!(served.place.try_admin(&["account", "sign-in", EMAIL]).status.code(), Some(1));
+    served.place.admin(&["account", "unsuspend", EMAIL]);
+    assert_eq!(four.get("/keys").await.status, 303, "what has ended stays ended");
+    assert_eq!(served.browser(EMAIL).await.get("/keys").await.status, 200);
+}
+
+async fn other_sites_send_no_forms(served: Served) {
+    let mut browser = served.browser(EMAIL).await;
+    let token = browser.get("/keys").await.form_token();
+    let mut fields = key_fields(&browser, "evil", "render", "").await;
+    fields.push(("form_token".to_owned(), token.clone()));
+    let fields: Vec<_> = fields.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    let own = served.server.base.as_str();
+    for (name, value) in [
+        ("origin", "https://evil.example"),
+        ("origin", "null"),
+        ("x-nothing", "neither header"),
+        ("sec-fetch-site", "cross-site"),
+        ("sec-fetch-site", "same-site"),
+    ] {
+        let page = Page::of(browser.form("/keys", &fields).header(name, value)).await;
+        assert!(page.status == 403 && page.shows("another address"), "{name}: {value}: {}", page.status);
+    }
+    let stolen = served.browser(EMAIL).await.get("/keys").await.form_token();
+    for wrong in [None, Some(""), Some("0"), Some(stolen.as_str())] {
+        let others = fields.iter().copied().filter(|(key, _)| *key != "form_token");
+        let fields: Vec<_> = others.chain(wrong.map(|token| ("form_token", token))).collect();
+        let page = Page::of(browser.form("/keys", &fields).header("origin", own)).await;
+        assert!(page.status == 403 && page.shows("present session"), "{wrong:?}: {}", page.status);
+    }
+    let link = served.link(EMAIL, &[]);
+    let page = Page::of(Browser::new(own).form(&link, &[]).header("origin", "https://evil.example")).await;
+    assert_eq!(page.status, 403, "nobody is signed in by another site");
+    assert_eq!(browser.post(&link, &[]).await.status, 303, "and the link was not used up");
+    assert!(!browser.get("/keys").await.shows("evil"), "nothing was made");
+    assert_eq!(
+        Page::of(browser.form("/keys", &fields).header("origin", own)).await.status,
+        403,
+        "a form of a session before"
+    );
+}
+
+async fn a_key_is_shown_once_and_revoked_at_once(served: Served) {
+    let mut browser = served.browser(EMAIL).await;
+    let page = make_key(&mut browser, "<b>shop & co</b>", "render", "").await;
+    assert_eq!((page.status, page.header("cache-control")), (200, "no-store"));
+    assert!(page.shows("&#60;b&#62;shop &#38; co&#60;/b&#62;") && !page.shows("<b>shop"), "{}", page.html);
+    let token =
+        page.between("<pre class=\"secret\" tabindex=\"0\" aria-label=\"The key\"><code>", "</code>").to_owned();
+    let line = format!("curl -H 'Authorization: Bearer {token}' {}/v1/account", served.server.base);
+    assert!(page.shows(&line), "{}", page.html);
+    let client = served.client(&token);
+    assert_eq!(client.get("/account").await.text("email"), EMAIL);
+    let list = browser.get("/keys").await;
+    assert!(!list.shows(&token) && list.shows(&format!("plinth_sk_…{}", &token[token.len() - 4..])), "{}", list.html);
+    assert!(list.shows("read, render") && list.shows("Personal"));
+    // The name stands with the newest key, which is the first.
+    let revoke = format!("/keys/{}/revoke", list.between("/keys/", "/revoke\""));
+    assert!(browser.get(&revoke).await.shows("shop &#38; co"));
+    assert_eq!(client.get("/account").await.status, 200, "asking is not doing");
+    // Somebody else's key is as one that does not exist.
+    served.place.admin(&["account", "create", BOB]);
+    let mut bob = served.browser(BOB).await;
+    let unknown = bob.get("/keys/k3Jd92LmQx7a/revoke").await;
+    let foreign = bob.get(&revoke).await;
+    assert_eq!((unknown.status, foreign.status, unknown.html), (404, 404, foreign.html));
+    assert_eq!(bob.send(&revoke, &[]).await.status, 404);
+    assert!(!bob.get("/keys").await.shows("shop &#38; co"));
+    assert_eq!(client.get("/account").await.status, 200);
+    let page = browser.send(&revoke, &[]).await;
+    assert_eq!((page.status, page.header("location")), (303, "/keys"));
+    assert_eq!(client.get("/account").await.refusal(), (401, "unauthorized"));
+    assert_eq!(browser.send(&revoke, &[]).await.status, 404, "once");
+    // Scopes and times are as chosen, and nothing else can be chosen.
+    let page = make_key(&mut browser, "reader", "read", "30").await;
+    let token = page.between("aria-label=\"The key\"><code>", "</code>");
+    assert_eq!(served.client(token).post("/renders", json!({})).await.refusal(), (403, "insufficient_scope"));
+    for (name, may, days) in [("", "read", ""), ("x", "everything", ""), ("x", "read", "99999999"), ("x", "read", "-1")]
+    {
+        assert_eq!(make_key(&mut browser, name, may, days).await.status, 400, "{name} {may} {days}");
+    }
+    assert_eq!(make_key(&mut browser, &"x".repeat(101), "read", "").await.status, 400);
+    let bobs = bob.get("/keys").await.between("<option value=\"", "\"").to_owned();
+    let fields = [("name", "x"), ("may", "read"), ("workspace", bobs.as_str()), ("days", "")];
+    assert_eq!(browser.send("/keys", &fields).await.status, 404, "another account's workspace");
+}
+
+async fn a_cookie_opens_pages_and_a_key_the_interface(served: Served) {
+    let browser = served.browser(EMAIL).await;
+    for base in ["/v1", "/api/v1"] {
+        let answer = browser.get(&format!("{base}/account")).await;
+        assert!(answer.status == 401 && answer.shows("\"unauthorized\""), "{}", answer.html);
+        assert!(!answer.headers.keys().any(|name| name.as_str().starts_with("access-control")));
+    }
+    let request = browser.request(Method::GET, "/keys").header("origin", "https://evil.example");
+    let page = Page::of(request).await;
+    assert!(!page.headers.keys().any(|name| name.as_str().starts_with("access-control")));
+    let stranger = Browser::new(&served.server.base);
+    let with_key = stranger.request(Method::GET, "/keys").bearer_auth(&served.client.token);
+    assert_eq!(Page::of(with_key).await.header("location"), "/");
+    for path in ["/keys", "/renders/k3Jd92LmQx7a", "/renders/k3Jd92LmQx7a/files/video", "/keys/k3Jd92LmQx7a/revoke"] {
+        assert_eq!(stranger.get(path).await.header("location"), "/", "{path}");
+    }
+}
+
+async fn pages_keep_to_themselves(served: Served) {
+    let browser = served.browser(EMAIL).await;
+    for path in ["/", "/keys", "/nowhere", "/sign-in/x", "/renders/k3Jd92LmQx7a"] {
+        let page = browser.get(path).await;
+        let policy = page.header("content-security-policy");
+        assert!(policy.starts_with("default-src 'none'; style-src 'self'; img-src 'self'"), "{path}: {policy}");
+        assert!(policy.contains("frame-ancestors 'none'") && policy.contains("base-uri 'none'"), "{path}: {policy}");
+        assert!(!policy.contains("script") && !policy.contains("unsafe") && !page.shows("<script"), "{path}: {policy}");
+        assert_eq!(page.header("x-content-type-options"), "nosniff", "{path}");
+        assert_eq!(page.header("referrer-policy"), "same-origin", "{path}");
+        assert_eq!(page.header("cache-control"), "no-store", "{path}");
+        assert!(!page.header("x-request-id").is_empty(), "{path}");
+        assert!(!page.shows(" style=\"") && !page.shows("onclick"), "{path}");
+    }
+    let missing = browser.get("/nowhere").await;
+    assert!(missing.status == 404 && missing.shows("Not found") && missing.header("content-type").contains("html"));
+    for path in ["/v1/nowhere", "/v1", "/v1/", "/api/v1/nowhere"] {
+        let missing = browser.get(path).await;
+        assert!(missing.status == 404 && missing.shows("\"not_found\""), "{path}: {} {}", missing.status, missing.html);
+    }
+    assert_eq!(Page::of(browser.request(Method::PUT, "/keys")).await.status, 403, "says not where it comes from");
+    let put = browser.request(Method::PUT, "/keys").header("origin", &served.server.base);
+    assert_eq!(Page::of(put).await.status, 405);
+    let style = browser.get("/").await.between("rel=\"stylesheet\" href=\"", "\"").to_owned();
+    let style = browser.get(&style).await;
+    assert!(
+        style.header("content-type").starts_with("text/css") && style.header("cache-control").contains("immutable")
+    );
+    let large = "x".repeat(32 << 10);
+    let form = browser.form("/sign-in", &[("email", large.as_str())]).header("origin", &served.server.base);
+    assert_eq!(Page::of(form).await.status, 400, "a form has a bound");
+}
+
+async fn renders_are_shown_to_their_workspace_only(served: Served) {
+    let place = &served.place;
+    let browser = served.browser(EMAIL).await;
+    let path = served.page_of_render(&served.client, "oak chair").await;
+    let list = browser.get("/").await;
+    assert!(list.shows("oak chair.glb") && list.shows(&path) && list.shows("Waiting") && list.shows("free preview"));
+    let page = browser.get(&path).await;
+    assert!(
+        page.shows("oak chair.glb") && page.shows("http-equiv=\"refresh\"") && !page.shows("<video"),
+        "{}",
+        page.html
+    );
+    assert_eq!(browser.get(&format!("{path}/files/video")).await.status, 404, "not yet");
+    assert_eq!(browser.get(&format!("{path}/files/nonsense")).await.status, 400);
+    place.admin(&["account", "create", BOB]);
+    let mut bob = served.browser(BOB).await;
+    for path in [path.clone(), format!("{path}/files/poster")] {
+        let (foreign, unknown) = (bob.get(&path).await, bob.get("/renders/k3Jd92LmQx7a").await);
+        assert_eq!((foreign.status, &foreign.html), (404, &unknown.html));
+    }
+    assert!(!bob.get("/").await.shows("oak chair"));
+    // A team's renders are its members' as long as they are members.
+    let team = place.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
+    let of_team = served.client(&place.key(EMAIL, &["--workspace", &team]));
+    let path = served.page_of_render(&of_team, "team chair").await;
+    let choose = [("workspace", team.as_str())];
+    assert_eq!(bob.send("/workspace", &choose).await.status, 404);
+    place.admin(&["workspace", "add", &team, BOB, "--role", "viewer"]);
+    assert_eq!(bob.get(&path).await.status, 404, "he works elsewhere");
+    assert_eq!(bob.send("/workspace", &choose).await.status, 303);
+    assert!(bob.get("/").await.shows("team chair.glb") && bob.get(&path).await.status == 200);
+    assert!(!bob.get("/keys").await.shows(&format!("<option value=\"{team}\"")), "a viewer has no keys there");
+    let fields = [("name", "x"), ("may", "read"), ("workspace", team.as_str()), ("days", "")];
+    assert_eq!(bob.send("/keys", &fields).await.status, 403);
+    place.admin(&["workspace", "remove", &team, BOB]);
+    assert_eq!(bob.get(&path).await.status, 404);
+    assert!(bob.get("/").await.shows("Nothing here yet"), "his own again");
+}
+
+async fn a_password_signs_in_until_too_many_were_wrong(served: Served) {
+    let right = "correct horse battery";
+    served.place.admin(&["account", "create", BOB, "--password", right]);
+    let mut browser = Browser::new(&served.server.base);
+    let mut attempt = async |email: &str, password: &str| {
+        browser.cookie = None;
+        browser.post("/sign-in", &[("email", email), ("password", password)]).await
+    };
+    let page = attempt(" Bob@Example.org", right).await;
+    assert_eq!((page.status, page.header("set-cookie").is_empty()), (303, false));
+    let wrong = attempt(BOB, "wrong").await;
+    assert!(wrong.status == 401 && wrong.shows("do not belong together") && wrong.shows(BOB), "{}", wrong.html);
+    for (email, password) in [(EMAIL, ""), ("nobody@example.org", right), ("nonsense", right), (BOB, &"x".repeat(2000))]
+    {
+        let page = attempt(email, password).await;
+        assert!(page.status == 401 && page.shows("do not belong together"), "{email}: {}", page.html);
+    }
+    // 3 of 10 attempts are used; a right one counts, too.
+    for _ in 3..10 {
+        assert_eq!(attempt(BOB, "wrong").await.status, 401);
+    }
+    let over = attempt(BOB, right).await;
+    assert!(over.status == 429 && over.shows("Too many attempts"), "{}", over.html);
+    let wait: u64 = over.header("retry-after").parse().unwrap();
+    assert!((1..=600).contains(&wait), "{wait}");
+    assert_eq!(attempt("nobody@example.org", right).await.status, 401, "others may still try");
+    assert_eq!(served.browser(BOB).await.get("/keys").await.status, 200, "a link works all the same");
+}
+
+async fn files_of_a_finished_render_are_led_to(served: Served) {
+    let Served { client, server, place } = served;
+    let token = client.token.clone();
+    server.end();
+    let server = place.serve(&["--rate-limit-per-minute", "1000000"]);
+    let served = Served { client: Client::new(&server.base, &token), server, place };
+    let made = served.client.upload("helmet", Some(json!({"quality": "share", "length": 0.1}))).await;
+    let id = made.text("renderId");
+    let ended = async {
+        loop {
+            let render = served.client.get(&format!("/renders/{id}")).await;
+            if ["done", "error"].contains(&render.text("status").as_str()) {
+                break render;
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
+    };
+    let render = timeout(Duration::from_mins(5), ended).await.unwrap();
+    assert_eq!(render.text("status"), "done", "{render:?}");
+    let browser = served.browser(EMAIL).await;
+    let page = browser.get(&format!("/renders/{id}")).await;
+    assert!(page.shows("<video") && page.shows(&format!("src=\"/renders/{id}/files/web\"")), "{}", page.html);
+    assert!(!page.shows("http-equiv=\"refresh\"") && page.shows("<code>quality</code>"), "{}", page.html);
+    assert!(browser.get("/").await.shows(&format!("src=\"/renders/{id}/files/poster\"")));
+    for (asset, kind) in
+        [("video", "video/mp4"), ("web", "video/mp4"), ("poster", "image/png"), ("full_poster", "image/png")]
+    {
+        let led = browser.get(&format!("/renders/{id}/files/{asset}")).await;
+        assert_eq!((led.status, led.header("cache-control")), (307, "no-store"));
+        let link = led.header("location").to_owned();
+        let origin: String = url::Url::parse(&link).unwrap().origin().ascii_serialization();
+        let policy = page.header("content-security-policy");
+        assert!(policy.contains(&format!("img-src 'self' {origin}; media-src 'self' {origin};")), "{policy}");
+        // Without the cookie: the link is the capability. What it shows is never a page of this address.
+        let file = served.client.http.get(&link).send().await.unwrap();
+        assert_eq!((file.status().as_u16(), file.headers()["content-type"].to_str().unwrap()), (200, kind));
+        assert!(file.headers()["content-disposition"].to_str().unwrap().starts_with("attachment"));
+        if origin == served.server.base {
+            assert_eq!(file.headers()["content-security-policy"], "default-src 'none'; sandbox");
+            assert_eq!(file.headers()["x-content-type-options"], "nosniff");
+        }
+    }
+}
+
+on_both! {
+    a_link_signs_in_once sessions_end_at_once other_sites_send_no_forms a_key_is_shown_once_and_revoked_at_once
+    a_cookie_opens_pages_and_a_key_the_interface pages_keep_to_themselves renders_are_shown_to_their_workspace_only
+    a_password_signs_in_until_too_many_were_wrong files_of_a_finished_render_are_led_to
+}
+
+#[tokio::test]
+async fn behind_https_the_cookie_is_bound_to_the_host_and_links_to_the_folder() {
+    let served = Served::on(Place::alone().set("PLINTH_PUBLIC_URL", "https://render.example.org/plinth/"));
+    let made = served.place.admin(&["account", "sign-in", EMAIL]);
+    let url = made["url"].as_str().unwrap();
+    assert!(url.starts_with("https://render.example.org/plinth/sign-in/"), "{url}");
+    let elsewhere = served.place.admin(&["account", "sign-in", EMAIL, "--public-url", "http://other.example"]);
+    assert!(elsewhere["url"].as_str().unwrap().starts_with("http://other.example/sign-in/"));
+    // The proxy takes its folder away.
+    let path = url.trim_start_matches("https://render.example.org/plinth");
+    let browser = Browser::new(&served.server.base);
+    let form = browser.form(path, &[]).header("origin", "https://render.example.org");
+    let page = Page::of(form).await;
+    assert_eq!((page.status, page.header("location")), (303, "/plinth/"));
+    let cookie = page.header("set-cookie");
+    assert!(cookie.starts_with("__Host-plinth_session="), "{cookie}");
+    assert!(cookie.ends_with("; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=1209600"), "{cookie}");
+    let cookie = cookie.split(';').next().unwrap().to_owned();
+    let unbound = Browser::with(&served.server.base, Some(cookie.replace("__Host-", "")));
+    assert_eq!(unbound.get("/keys").await.header("location"), "/plinth/");
+    let browser = Browser::with(&served.server.base, Some(cookie));
+    let page = browser.get("/keys").await;
+    assert!(page.shows("href=\"/plinth/style-") && page.shows("action=\"/plinth/keys\""), "{}", page.html);
+}
