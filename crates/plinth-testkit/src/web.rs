@@ -85,7 +85,7 @@ impl Reply {
     }
 
     fn write(&self, to: &mut dyn Write, with_body: bool) -> io::Result<()> {
-        let length = self.said_length.unwrap_or(self.piece.len() as u64 * self.times);
+        let length = self.said_length.unwrap_or_else(|| self.times.saturating_mul(self.piece.len() as u64));
         let length = if length == u64::MAX { String::new() } else { format!("Content-Length: {length}\r\n") };
         write!(to, "HTTP/1.1 {}\r\n{}{length}Connection: close\r\n\r\n", self.status, self.headers)?;
         if with_body {

@@ -219,7 +219,7 @@ async fn quotes_are_told_for_every_kind() {
         (json!({"renders": vec![json!({}); 101]}), (400, "too_many")),
         (json!({"renders": [{"quality": "huge"}]}), (400, "invalid_settings")),
         (json!({"renders": [{"length": 121}]}), (422, "invalid_length")),
-        (json!({"renders": [5]}), (400, "bad_request")),
+        (json!({"renders": [5]}), (400, "invalid_settings")),
     ] {
         assert_eq!(client.post("/quote", body.clone()).await.refusal(), refusal, "{body}");
     }
