@@ -92,7 +92,7 @@ async fn eight_workers_claim_each_of_1000_renders_once(address: &str) {
     }
     let (mut workers, begin) = (Vec::new(), Arc::new(Barrier::new(8)));
     for n in 0..8 {
-        let (service, begin) = (house.beside(address).await, begin.clone());
+        let (service, begin) = (house.beside(address).await, Arc::clone(&begin));
         workers.push(tokio::spawn(async move {
             let (mut taken, most) = (Vec::new(), 1 + n % 3);
             begin.wait().await;
