@@ -6,8 +6,8 @@
 //! reports without its lease (files of an attempt that does not count, a render that is ended twice); a file that is named and
 //! missing, or lies there for ever; a job that outlives its worker; a workspace whose count is wrong.
 //!
-//! Two short rounds belong to the tests. `make crash` runs long ones; `CRASH_ROUNDS`, `CRASH_ORDERS` and `CRASH_SEED` say
-//! how many, how long, and which: a round prints its seed.
+//! Two short rounds on each database belong to the tests. `make crash` runs long ones; `CRASH_ROUNDS`, `CRASH_ORDERS` and
+//! `CRASH_SEED` say how many, how long, and which: a round prints its seed.
 #![expect(clippy::print_stdout, reason = "a round says how to run it again")]
 
 mod check;
@@ -26,7 +26,7 @@ use strikes::Strikes;
 use super::server::Place;
 
 /// Rounds and orders of the tests.
-const ROUNDS: u64 = 1;
+const ROUNDS: u64 = 2;
 const ORDERS: usize = 12;
 /// Orders that are under way at a time.
 const AT_ONCE: usize = 6;
