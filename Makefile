@@ -3,10 +3,14 @@
 SHELL := /bin/bash
 # Where rustup puts cargo, for shells that have not read its environment.
 export PATH := $(PATH):$(HOME)/.cargo/bin
-export PLINTH ?= $(or $(CARGO_TARGET_DIR),target)/debug/plinth
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+export PLINTH ?= $(TARGET)/debug/plinth
+# Other projects' dataset readers, where `make loaders` has put them.
+export LOADERS_PYTHON ?= $(abspath $(wildcard $(TARGET)/loaders/bin/python))
+export GSPLAT_EXAMPLES ?= $(abspath $(wildcard $(TARGET)/loaders/gsplat/examples))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo serve test lint crash fuzz bench fidelity gallery generate
+.PHONY: help setup build demo serve test lint loaders crash fuzz bench fidelity gallery generate
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,8 +33,9 @@ serve: build ## serve the HTTP interface on this machine (ARGS="--listen 0.0.0.0
 test: setup ## run all tests
 	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --workspace; \
 	else set -x; cargo test --workspace; fi
-	@python3 -c 'import pycolmap' 2>/dev/null || \
-		echo "pycolmap is not installed (pip install pycolmap): datasets were not read by COLMAP's own reader"
+	@$(or $(LOADERS_PYTHON),python3) -c 'import pycolmap' 2>/dev/null || \
+		echo "pycolmap is not installed: datasets were not read by COLMAP's own reader (make loaders)"
+	@test -n "$(GSPLAT_EXAMPLES)" || echo "gsplat is not installed: datasets were not read by its reader (make loaders)"
 
 lint: setup ## check format, lints, layers, and licences where cargo-deny is installed
 	cargo fmt --all --check
@@ -38,6 +43,9 @@ lint: setup ## check format, lints, layers, and licences where cargo-deny is ins
 	@scripts/layers.sh
 	@if cargo deny --version >/dev/null 2>&1; then set -x; cargo deny check; \
 	else echo "cargo-deny is not installed: licences and advisories are not checked"; fi
+
+loaders: setup ## install pycolmap and gsplat's reader (with torch, some GB), with which tests then read a dataset
+	@scripts/loaders.sh $(TARGET)/loaders
 
 crash: setup ## kill servers and workers at random moments (ROUNDS=20, ORDERS=200, SEED=a number)
 	CRASH_ROUNDS=$(or $(ROUNDS),20) CRASH_ORDERS=$(or $(ORDERS),200) $(addprefix CRASH_SEED=,$(SEED)) \

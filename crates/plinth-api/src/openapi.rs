@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{
-    Components, ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, ResponseBuilder, ServerBuilder,
+    Components, ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, ResponseBuilder, ServerBuilder,
 };
 use utoipa::{PartialSchema as _, ToSchema as _};
 
@@ -39,6 +39,7 @@ fn described() -> OpenApi {
             [&mut item.get, &mut item.post, &mut item.patch, &mut item.delete].into_iter().filter_map(Option::as_mut);
         for operation in operations {
             describe_errors(path, operation);
+            describe_parts(operation);
             operation.security = Some(vec![SecurityRequirement::new("key", Vec::<String>::new())]);
         }
     }
@@ -59,6 +60,21 @@ fn described() -> OpenApi {
     let mut document = base.components(Some(components)).build();
     document.merge(guarded);
     document
+}
+
+/// Adds what every file may be answered with: a part of it, or nothing where the client has it.
+fn describe_parts(operation: &mut Operation) {
+    let responses = &mut operation.responses.responses;
+    if !responses.contains_key(&ErrorCode::RangeNotSatisfiable.status().to_string()) {
+        return;
+    }
+    if let Some(RefOr::T(whole)) = responses.get("200") {
+        let mut part = whole.clone();
+        "A part of it, as `Range` says.".clone_into(&mut part.description);
+        responses.insert("206".to_owned(), part.into());
+    }
+    let words = "The client has it: `If-None-Match` names its `ETag`.";
+    responses.insert("304".to_owned(), ResponseBuilder::new().description(words).build().into());
 }
 
 /// Adds the refusals of an operation, one response for each status, its codes in words.

@@ -153,25 +153,29 @@ pub async fn find_anywhere(conn: &mut Conn, id: &RenderId) -> Result<Option<Rend
     conn.fetch_optional(sql, params![id]).await?.as_ref().map(render).transpose()
 }
 
-/// The newest render that the same request made since an instant, with the same place among equal ones.
-pub async fn find_earlier(
-    conn: &mut Conn,
-    workspace: &WorkspaceId,
-    model: &ModelId,
-    settings_sha256: &str,
-    replay_key: &str,
-    ordinal: i64,
-    since: i64,
-) -> Result<Option<Render>> {
+/// The newest render that has the facts of `draft` (workspace, model, settings, place among equal ones) and answers its
+/// request: one of its key made since `keyed_since`, or of any key since `any_since`.
+pub async fn find_earlier(conn: &mut Conn, draft: &Render, keyed_since: i64, any_since: i64) -> Result<Option<Render>> {
     let sql = concat!(
         "SELECT ",
         columns!(),
-        " FROM renders WHERE workspace_id = $1 AND settings_sha256 = $3 AND created_at >= $6 AND model_id = $2 \
-         AND replay_key = $4 AND replay_ordinal = $5 AND NOT is_system_preview AND deleted_at IS NULL \
-         AND status NOT IN ('error', 'failed') ORDER BY created_at DESC, id DESC LIMIT 1"
+        " FROM renders WHERE workspace_id = $1 AND settings_sha256 = $3 AND created_at >= $8 AND model_id = $2 \
+         AND ((replay_key = $4 AND created_at >= $6) OR created_at >= $7) AND replay_ordinal = $5 \
+         AND NOT is_system_preview \
+         AND deleted_at IS NULL AND status NOT IN ('error', 'failed') \
+         ORDER BY CASE WHEN replay_key = $4 THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT 1"
     );
-    let row = conn.fetch_optional(sql, params![workspace, model, settings_sha256, replay_key, ordinal, since]).await?;
-    row.as_ref().map(render).transpose()
+    let values = params![
+        &draft.workspace_id,
+        &draft.model_id,
+        draft.settings_sha256.as_str(),
+        draft.replay_key.as_str(),
+        draft.replay_ordinal,
+        keyed_since,
+        any_since,
+        keyed_since.min(any_since)
+    ];
+    conn.fetch_optional(sql, values).await?.as_ref().map(render).transpose()
 }
 
 /// The newest system preview of a model that has not failed.

@@ -24,7 +24,7 @@ impl Renderer<'_> {
             return Err(RenderError::LayersNeedTransparency);
         }
         let part = self.view.look.model_region;
-        let targets = GeometryTargets::new(self.gpu, part);
+        let targets = GeometryTargets::exact(self.gpu, part, &self.layouts.triangles, &self.batches);
         let planes = [(self.view.look.region, self.color_bytes()), (part, 16)];
         let mut ring = Readback::new(self.gpu, &planes, self.frames_in_flight());
         let mut clip_time = None;

@@ -17,6 +17,7 @@ use crate::light::{PreparedLight, prepare};
 use crate::pass::behind::scene_layout;
 use crate::pass::composite::Composite;
 use crate::pass::floor::{Floor, FloorArea};
+use crate::pass::geometry::triangles_layout;
 use crate::pass::post::{PICTURE_FORMAT, Post, blur_reach};
 use crate::pass::reflection::{Reflection, mirrored_box, mirrored_camera};
 use crate::pass::scenery::Scenery;
@@ -53,6 +54,7 @@ pub(crate) struct Layouts {
     pub(crate) frame: wgpu::BindGroupLayout,
     pub(crate) scene: wgpu::BindGroupLayout,
     pub(crate) batch: wgpu::BindGroupLayout,
+    pub(crate) triangles: wgpu::BindGroupLayout,
 }
 
 /// A scene on a device, ready to draw its frames.
@@ -129,7 +131,12 @@ impl<'g> Renderer<'g> {
             joined(region_of(scene, picture, area, scene.reflector.is_some()), blurred)
         };
         let look = target_look(gpu, scene, picture, (region, model_region), &materials, &batches);
-        let layouts = Layouts { frame: frame_layout(gpu), scene: scene_layout(gpu), batch: batch_layout(gpu) };
+        let layouts = Layouts {
+            frame: frame_layout(gpu),
+            scene: scene_layout(gpu),
+            batch: batch_layout(gpu),
+            triangles: triangles_layout(gpu),
+        };
         let (key_map, sun_map) = shadow_maps(gpu, scene, &light);
         let switches = LightSwitches {
             key: scene.key_light.is_some(),
@@ -534,6 +541,7 @@ pub(crate) fn pipeline_base<'a>(
         output: look.output,
         lights,
         batch_layout: &layouts.batch,
+        triangles_layout: &layouts.triangles,
         scene_layout: &layouts.scene,
     }
 }

@@ -31,7 +31,7 @@ pub(crate) fn background(settings: &RenderSettings, assets: &SceneAssets<'_>) ->
     let mut picture = placed(&assets.image(id, MAX_SIDE)?, look.align, width, height)
         .map_err(|problem| SceneError::Asset { id: id.clone(), problem })?;
     if picture.pixels.as_chunks::<4>().0.iter().any(|p| p[3] < 255) {
-        lay_over(&mut picture, &plain(look, width, height));
+        lay_over_white(&mut picture);
     }
     Ok(Background::Picture(Arc::new(picture)))
 }
@@ -74,18 +74,12 @@ fn placed(image: &Image, align: Align, width: u32, height: u32) -> Result<Image,
     Ok(opaque(width, height, pixels))
 }
 
-/// Puts a picture with holes over what is behind it.
-fn lay_over(picture: &mut Image, below: &Background) {
-    let below = |i: usize| match below {
-        Background::Solid(color) => *color,
-        Background::Picture(under) => [0, 1, 2].map(|c| under.pixels[i * 4 + c]),
-        Background::Transparent => [0; 3],
-    };
-    for (i, pixel) in picture.pixels.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+/// Puts a picture with holes over white: the render's own colour does not count beside an image.
+fn lay_over_white(picture: &mut Image) {
+    for pixel in picture.pixels.as_chunks_mut::<4>().0 {
         let alpha = u32::from(pixel[3]);
-        let under = below(i);
-        let mix = |c: usize| (u32::from(pixel[c]) * alpha + u32::from(under[c]) * (255 - alpha) + 127) / 255;
-        *pixel = [mix(0) as u8, mix(1) as u8, mix(2) as u8, 255];
+        let mix = |c: usize| ((u32::from(pixel[c]) * alpha + 255 * (255 - alpha) + 127) / 255) as u8;
+        *pixel = [mix(0), mix(1), mix(2), 255];
     }
 }
 
@@ -257,10 +251,10 @@ mod tests {
     }
 
     #[test]
-    fn holes_show_the_colour_below() {
+    fn holes_are_white() {
         let mut picture = opaque(1, 2, vec![200, 100, 0, 0, 200, 100, 0, 128]);
-        lay_over(&mut picture, &Background::Solid([0, 0, 100]));
-        assert_eq!(at(&picture, 0, 0), [0, 0, 100]);
-        assert_eq!(at(&picture, 0, 1), [100, 50, 50]);
+        lay_over_white(&mut picture);
+        assert_eq!(at(&picture, 0, 0), [255, 255, 255]);
+        assert_eq!(at(&picture, 0, 1), [227, 177, 127]);
     }
 }

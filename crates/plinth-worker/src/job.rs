@@ -2,6 +2,7 @@
 
 use std::fs::create_dir;
 use std::path::Path;
+use std::time::Duration;
 
 use plinth_pipeline::child::{AdapterFound, ChildEvent, ChildFailure, ChildJob, ChildLimits, ChildTask};
 use plinth_spec::FailureCode;
@@ -12,6 +13,8 @@ use crate::child::{ChildPlan, Ended, run};
 use crate::error::WorkerError;
 use crate::node::Node;
 
+/// Least time for finding out what this machine renders with, however short renders may be.
+const PROBE_TIME: Duration = Duration::from_mins(1);
 /// Largest file that a job may write: a minute of ProRes in 4K has some 10 GB.
 const FILE_BYTES: u64 = 64 << 30;
 
@@ -25,10 +28,14 @@ impl Node {
         posters_written: Option<oneshot::Sender<()>>,
     ) -> Ended {
         let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+        let mut options = self.options.clone();
+        if matches!(task, ChildTask::Probe { .. }) {
+            options.timeout = options.timeout.max(PROBE_TIME);
+        }
         // The clock on the wall is watched here; the processors' is for a job whose worker hangs.
         // So is the memory of all its processes together; the kernel holds each of them at once, not at the next look.
         let limits = ChildLimits {
-            cpu_secs: self.options.timeout.as_secs() * cores,
+            cpu_secs: options.timeout.as_secs() * cores,
             file_bytes: FILE_BYTES,
             memory_bytes: self.options.memory_bytes,
         };
@@ -41,7 +48,7 @@ impl Node {
         }
         let variables = vec![("HOME", self.scratch.home().to_owned()), ("TMPDIR", temporary)];
         let plan = ChildPlan { folder: folder.to_owned(), variables };
-        let (options, cut, span) = (self.options.clone(), cut.clone(), tracing::Span::current());
+        let (cut, span) = (cut.clone(), tracing::Span::current());
         let mut posters_written = posters_written;
         let running = tokio::task::spawn_blocking(move || {
             let _entered = span.entered();

@@ -63,9 +63,22 @@ impl Part<'_> {
         Ok(all.freeze())
     }
 
+    /// The whole content of its file. None: a form in which no file was chosen has one without name and content.
+    pub(crate) async fn file_bytes(self, limit: u64) -> Result<Option<Bytes>> {
+        let is_named = !self.file_name().is_empty();
+        let bytes = self.bytes(limit).await?;
+        Ok((is_named || !bytes.is_empty()).then_some(bytes))
+    }
+
     /// Its whole content as text.
     pub(crate) async fn text(self) -> Result<String> {
-        let (name, malformed) = (self.name(), self.malformed);
+        let malformed = self.malformed;
+        self.text_or(malformed).await
+    }
+
+    /// Its whole content as text; what is none is answered with this code.
+    pub(crate) async fn text_or(self, malformed: ErrorCode) -> Result<String> {
+        let name = self.name();
         let bytes = self.bytes(limits::JSON_BODY_BYTES as u64).await?;
         String::from_utf8(bytes.into()).map_err(|_not_text| refused(malformed, &format!("'{name}' is not text")))
     }

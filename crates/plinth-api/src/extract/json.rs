@@ -33,6 +33,10 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonBody<T> {
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<JsonBody<T>, ApiError> {
+    // Read by position, a list would pass for an object.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err(ApiError::bad_request("the body must be a JSON object, not a list"));
+    }
     let value = serde_json::from_slice(bytes);
     value.map(JsonBody).map_err(|error| ApiError::bad_request(format!("the body cannot be read: {error}")))
 }

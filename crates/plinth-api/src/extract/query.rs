@@ -1,5 +1,7 @@
 //! Query strings.
 
+use std::num::IntErrorKind;
+
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
@@ -21,8 +23,13 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// A whole number of a query.
+/// A whole number of a query; one that is too large is the largest.
 pub(crate) fn whole_number(name: &str, text: Option<&str>) -> Result<Option<i64>, ApiError> {
-    let number = text.filter(|text| !text.is_empty()).map(str::parse).transpose();
-    number.map_err(|_malformed| ApiError::bad_request(format!("{name} must be a whole number")))
+    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
+    match text.parse::<i64>().map_err(|error| *error.kind()) {
+        Ok(number) => Ok(Some(number)),
+        Err(IntErrorKind::PosOverflow) => Ok(Some(i64::MAX)),
+        Err(IntErrorKind::NegOverflow) => Ok(Some(i64::MIN)),
+        Err(_malformed) => Err(ApiError::bad_request(format!("{name} must be a whole number"))),
+    }
 }

@@ -1,9 +1,10 @@
 //! Textures and environments.
 
+use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use plinth_service::assets::{EnvPart, EnvPartFile, NewEnv, NewTexture};
-use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Data};
+use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Data, Page};
 use plinth_spec::{ErrorCode, limits};
 use utoipa::ToSchema;
 
@@ -63,7 +64,7 @@ pub(crate) async fn create_texture(
     let mut new = NewTexture::default();
     while let Some(part) = form.next().await? {
         match part.name().as_str() {
-            "file" => new.bytes = part.bytes(limits::IMAGE_BYTES).await?,
+            "file" => new.bytes = part.file_bytes(limits::IMAGE_BYTES).await?,
             "name" => new.name = Some(part.text().await?),
             _ => {}
         }
@@ -74,10 +75,10 @@ pub(crate) async fn create_texture(
 
 /// Lists the workspace's textures
 #[utoipa::path(get, path = "/assets/textures", tag = "assets", responses(
-    (status = 200, description = "The textures, newest first.", body = Data<Vec<AssetRow>>),
+    (status = 200, description = "The textures, newest first.", body = Page<AssetRow>),
 ))]
-pub(crate) async fn list_textures(State(api): State<Api>, Reader(caller): Reader) -> Result<Response> {
-    Ok(ok(api.service.list_textures(&caller).await?))
+pub(crate) async fn list_textures(State(api): State<Api>, Reader(caller): Reader) -> Result<Json<Page<AssetRow>>> {
+    Ok(Json(api.service.list_textures(&caller).await?))
 }
 
 /// Removes a texture
@@ -126,10 +127,10 @@ pub(crate) async fn create_env(State(api): State<Api>, Editor(caller): Editor, r
 
 /// Lists the workspace's environments
 #[utoipa::path(get, path = "/assets/envs", tag = "assets", responses(
-    (status = 200, description = "The environments, newest first.", body = Data<Vec<AssetRow>>),
+    (status = 200, description = "The environments, newest first.", body = Page<AssetRow>),
 ))]
-pub(crate) async fn list_envs(State(api): State<Api>, Reader(caller): Reader) -> Result<Response> {
-    Ok(ok(api.service.list_envs(&caller).await?))
+pub(crate) async fn list_envs(State(api): State<Api>, Reader(caller): Reader) -> Result<Json<Page<AssetRow>>> {
+    Ok(Json(api.service.list_envs(&caller).await?))
 }
 
 /// Removes an environment

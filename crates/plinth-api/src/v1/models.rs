@@ -57,12 +57,13 @@ pub(crate) async fn upload_model(State(api): State<Api>, Editor(caller): Editor,
                 }
                 file = Some((incoming, name));
             }
-            "renderSettings" => settings = Some(part.text().await?),
+            "renderSettings" => settings = Some(part.text_or(ErrorCode::InvalidSettings).await?),
             _ => {}
         }
     }
     let missing = || ApiError::new(ErrorCode::NoFile, "give 'file', a model");
-    let (file, name) = file.filter(|(file, _)| file.size() > 0).ok_or_else(missing)?;
+    // A form in which no file was chosen sends one without name and content.
+    let (file, name) = file.filter(|(file, name)| file.size() > 0 || !name.is_empty()).ok_or_else(missing)?;
     Ok(uploaded(api.service.upload_model(&caller, Upload { file, name, settings }).await?))
 }
 

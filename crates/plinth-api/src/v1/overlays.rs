@@ -1,10 +1,11 @@
 //! Overlay images.
 
+use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use plinth_service::assets::NewOverlay;
 use plinth_spec::wire::{
-    Alignment, AssetDeleted, Data, Layer, OverlayCreated, OverlayResolved, OverlayRow, ResolveOverlay,
+    Alignment, AssetDeleted, Data, Layer, OverlayCreated, OverlayResolved, OverlayRow, Page, ResolveOverlay,
 };
 use plinth_spec::{ErrorCode, limits};
 use serde::Deserialize;
@@ -51,7 +52,7 @@ pub(crate) async fn create_overlay(
         match part.name().as_str() {
             "file" => {
                 new.filename = part.file_name();
-                new.bytes = part.bytes(limits::IMAGE_BYTES).await?;
+                new.bytes = part.file_bytes(limits::IMAGE_BYTES).await?;
             }
             "layer" => new.layer = Some(part.text().await?),
             "name" => new.name = Some(part.text().await?),
@@ -75,14 +76,14 @@ pub(crate) struct OverlayQuery {
 
 /// Lists the workspace's overlays and those everybody sees
 #[utoipa::path(get, path = "/overlays", tag = "overlays", params(OverlayQuery), responses(
-    (status = 200, description = "The overlays, newest first.", body = Data<Vec<OverlayRow>>),
+    (status = 200, description = "The overlays, newest first.", body = Page<OverlayRow>),
 ))]
 pub(crate) async fn list_overlays(
     State(api): State<Api>,
     Reader(caller): Reader,
     Query(query): Query<OverlayQuery>,
-) -> Result<Response> {
-    Ok(ok(api.service.list_overlays(&caller, query.layer.as_deref()).await?))
+) -> Result<Json<Page<OverlayRow>>> {
+    Ok(Json(api.service.list_overlays(&caller, query.layer.as_deref()).await?))
 }
 
 /// Finds an image by its content

@@ -149,7 +149,6 @@ pub(crate) struct QualityQuery {
 #[utoipa::path(get, path = "/renders/{id}/video", tag = "files", params(("id" = String, Path), QualityQuery),
     responses(
     (status = 200, description = "The video.", content_type = "video/mp4"),
-    (status = 206, description = "A part of it.", content_type = "video/mp4"),
 ))]
 pub(crate) async fn get_video(
     State(api): State<Api>,
@@ -179,7 +178,6 @@ pub(crate) async fn get_poster(
 /// Downloads the thumbnail video
 #[utoipa::path(get, path = "/renders/{id}/thumb", tag = "files", params(("id" = String, Path)), responses(
     (status = 200, description = "The video.", content_type = "video/mp4"),
-    (status = 206, description = "A part of it.", content_type = "video/mp4"),
 ))]
 pub(crate) async fn get_thumb(
     State(api): State<Api>,
@@ -193,7 +191,6 @@ pub(crate) async fn get_thumb(
 /// Downloads the dataset
 #[utoipa::path(get, path = "/renders/{id}/dataset", tag = "files", params(("id" = String, Path)), responses(
     (status = 200, description = "The dataset.", content_type = "application/zip"),
-    (status = 206, description = "A part of it.", content_type = "application/zip"),
 ))]
 pub(crate) async fn get_dataset(
     State(api): State<Api>,
@@ -240,7 +237,6 @@ pub(crate) async fn get_hls(
 #[utoipa::path(get, path = "/renders/{id}/hls/{*path}", tag = "files",
     params(("id" = String, Path), ("path" = String, Path)), responses(
     (status = 200, description = "The file.", content_type = "application/octet-stream"),
-    (status = 206, description = "A part of it.", content_type = "application/octet-stream"),
 ))]
 pub(crate) async fn get_hls_file(
     State(api): State<Api>,

@@ -189,20 +189,28 @@ async fn only_equal_living_renders_in_the_window_are_earlier_ones(address: &str)
                 renders::insert(tx, &renders::Render { status: RenderStatus::Error, replay_ordinal: 2, ..keyed(12) })
                     .await?;
                 renders::insert(tx, &renders::Render { is_system_preview: true, ..make::render(13, 1) }).await?;
-                let (w, m) = (make::workspace_id(1), make::model_id(1));
+                let never = i64::MAX;
                 let mut ids = Vec::new();
-                for (sha, key, ordinal, since) in [
-                    ("s", "k", 0, 10),
-                    ("s", "k", 0, 11),
-                    ("s", "k", 1, 0),
-                    ("s", "k", 2, 0),
-                    ("x", "k", 0, 0),
-                    ("s", "", 0, 0),
+                for (sha, key, ordinal, keyed_since, any_since) in [
+                    ("s", "k", 0, 10, never),
+                    ("s", "k", 0, 11, never),
+                    ("s", "k", 1, 0, never),
+                    ("s", "k", 2, 0, never),
+                    ("x", "k", 0, 0, 0),
+                    ("s", "", 0, 0, never),
+                    ("s", "another", 1, 0, 11),
+                    ("s", "another", 1, 0, 12),
                 ] {
-                    let earlier = renders::find_earlier(tx, &w, &m, sha, key, ordinal, since).await?;
+                    let draft = renders::Render {
+                        settings_sha256: sha.to_owned(),
+                        replay_key: key.to_owned(),
+                        replay_ordinal: ordinal,
+                        ..make::render(20, 1)
+                    };
+                    let earlier = renders::find_earlier(tx, &draft, keyed_since, any_since).await?;
                     ids.push(earlier.map(|r| r.id));
                 }
-                assert_eq!(renders::find_system_preview(tx, &m).await?, Some(make::render_id(13)));
+                assert_eq!(renders::find_system_preview(tx, &make::model_id(1)).await?, Some(make::render_id(13)));
                 assert_eq!(renders::count_system_previews(tx, &make::account_id(1), 12).await?, 1);
                 assert_eq!(renders::count_system_previews(tx, &make::account_id(1), 13).await?, 0);
                 Ok::<_, DbError>(ids)
@@ -210,7 +218,8 @@ async fn only_equal_living_renders_in_the_window_are_earlier_ones(address: &str)
         })
         .await
         .unwrap();
-    assert_eq!(found, [Some(make::render_id(10)), None, Some(make::render_id(11)), None, None, None]);
+    let (first, second) = (Some(make::render_id(10)), Some(make::render_id(11)));
+    assert_eq!(found, [first, None, second.clone(), None, None, None, second, None]);
 }
 
 mod both {

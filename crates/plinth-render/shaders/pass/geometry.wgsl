@@ -1,7 +1,14 @@
 // The first surface of each pixel, at its middle: normal and distance, for layers that lie on the colour pixel by pixel.
-// Masked and blended materials count where they are more there than not.
+// Masked and blended materials count where they are more there than not. EXACT: from the triangle's corners themselves;
+// a rasteriser moves them by parts of a pixel, so that its values run on beyond the edges of grazing triangles.
+#ifdef EXACT
+enable primitive_index;
+#endif
 #import types/frame.wgsl
 #import types/posed.wgsl
+#ifdef EXACT
+#import lib/triangle.wgsl
+#endif
 
 @vertex
 fn vs(in: PosedIn) -> PosedOut {
@@ -10,11 +17,30 @@ fn vs(in: PosedIn) -> PosedOut {
 
 // xyz: unit world-space normal on the side that is seen; w: distance along the camera's axis, 0 where nothing is.
 @fragment
-fn fs(v: PosedOut, @builtin(front_facing) front: bool) -> @location(0) vec4<f32> {
+fn fs(
+    v: PosedOut,
+    @builtin(front_facing) front: bool,
+#ifdef EXACT
+    @builtin(primitive_index) triangle: u32,
+#endif
+) -> @location(0) vec4<f32> {
 #ifdef CUT
     if cut_alpha(v) < alpha_cutoff() {
         discard;
     }
 #endif
-    return vec4(normalize(v.normal) * select(-1.0, 1.0, front), v.distance);
+#ifdef EXACT
+    let s = seen_triangle(triangle, v.clip.xy * vec2(2.0, -2.0) / frame.target_size.xy + vec2(-1.0, 1.0));
+    var b = s.weights;
+    let in_front = s.c0.z + min(0.0, min(s.e1.z, s.e2.z)) > 0.0;
+    if in_front && (s.inverse == 0.0 || any(b < vec3(0.0))) {
+        b = nearest_weights(s);
+    }
+    let normal = normal_of(s.corners.x) * b.x + normal_of(s.corners.y) * b.y + normal_of(s.corners.z) * b.z;
+    let distance = s.c0.z + s.e1.z * b.y + s.e2.z * b.z;
+#else
+    let normal = v.normal;
+    let distance = v.distance;
+#endif
+    return vec4(normalize(normal) * select(-1.0, 1.0, front), distance);
 }

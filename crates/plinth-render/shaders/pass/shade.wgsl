@@ -5,6 +5,7 @@
 #import types/surface_point.wgsl
 #import types/visibility.wgsl
 #import lib/full_screen.wgsl
+#import lib/triangle.wgsl
 
 struct Batch {
     // The number of its first triangle.
@@ -13,15 +14,11 @@ struct Batch {
     number: u32,
 }
 
-@group(1) @binding(0) var surfaces: texture_2d<u32>;
-@group(1) @binding(1) var<uniform> batch: Batch;
-@group(1) @binding(2) var<storage, read> corners: array<u32>;
-// Twin of `PoseVertex`, as words.
-@group(1) @binding(3) var<storage, read> pose: array<u32>;
+@group(1) @binding(2) var surfaces: texture_2d<u32>;
+@group(1) @binding(3) var<uniform> batch: Batch;
 // Twin of `SurfaceVertex`, as words.
 @group(1) @binding(4) var<storage, read> attributes: array<u32>;
 
-const POSE_WORDS: u32 = 7u;
 const ATTRIBUTE_WORDS: u32 = 14u;
 
 // Change of the texture coordinates from this pixel to the next: xy to the right, zw downward.
@@ -49,16 +46,6 @@ fn middle_of_samples(samples: u32) -> vec2<f32> {
     return sum / f32(max(countOneBits(samples), 1u));
 }
 
-fn position_of(corner: u32) -> vec3<f32> {
-    let at = corner * POSE_WORDS;
-    return vec3(bitcast<f32>(pose[at]), bitcast<f32>(pose[at + 1u]), bitcast<f32>(pose[at + 2u]));
-}
-
-fn normal_of(corner: u32) -> vec3<f32> {
-    let at = corner * POSE_WORDS + 3u;
-    return vec3(unpack2x16snorm(pose[at]), unpack2x16snorm(pose[at + 1u]).x);
-}
-
 fn tangent_of(corner: u32) -> vec4<f32> {
     let at = corner * POSE_WORDS + 5u;
     return vec4(unpack2x16snorm(pose[at]), unpack2x16snorm(pose[at + 1u]));
@@ -80,74 +67,31 @@ fn light_of(corner: u32, k: u32) -> vec4<f32> {
     return vec4(unpack2x16float(attributes[at]), unpack2x16float(attributes[at + 1u]));
 }
 
-fn cross2(a: vec2<f32>, b: vec2<f32>) -> f32 {
-    return a.x * b.y - a.y * b.x;
-}
-
-// Place along an edge that is nearest to the origin, 0..1, and its squared distance.
-fn nearest_on_edge(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
-    let along = b - a;
-    let t = clamp(-dot(a, along) / max(dot(along, along), 1e-20), 0.0, 1.0);
-    let p = a + along * t;
-    return vec2(t, dot(p, p));
-}
-
-// Weights of the corners at the point of a triangle's edges that is nearest to the origin on the screen; `w` are the
-// distances by which perspective divides.
-fn nearest_weights(q0: vec2<f32>, q1: vec2<f32>, q2: vec2<f32>, w: vec3<f32>) -> vec3<f32> {
-    let pixels = frame.target_size.xy;
-    let n01 = nearest_on_edge(q0 * pixels, q1 * pixels);
-    let n12 = nearest_on_edge(q1 * pixels, q2 * pixels);
-    let n20 = nearest_on_edge(q2 * pixels, q0 * pixels);
-    var on_screen = vec3(1.0 - n01.x, n01.x, 0.0);
-    on_screen = select(on_screen, vec3(0.0, 1.0 - n12.x, n12.x), n12.y < n01.y);
-    on_screen = select(on_screen, vec3(n20.x, 0.0, 1.0 - n20.x), n20.y < min(n01.y, n12.y));
-    let weights = on_screen / max(w, vec3(1e-6));
-    return weights / max(weights.x + weights.y + weights.z, 1e-20);
-}
-
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let surface = textureLoad(surfaces, vec2<i32>(at.xy), 0).r;
-    let first = (surface_triangle(surface) - batch.first_triangle) * 3u;
-    let c = vec3(corners[first], corners[first + 1u], corners[first + 2u]);
-
-    // Perspective-correct weights of the corners, from homogeneous coordinates relative to the pixel (Olano and
-    // Greer 1997, "Triangle Scan Conversion using 2D Homogeneous Coordinates").
-    let p0 = grown(position_of(c.x));
-    let p1 = grown(position_of(c.y));
-    let p2 = grown(position_of(c.z));
     let to_next = vec2(2.0, -2.0) / frame.target_size.xy;
     let ndc = (at.xy + middle_of_samples(surface_samples(surface))) * to_next + vec2(-1.0, 1.0);
-    // Differences are taken before they are projected: slivers would lose their shape to rounding.
-    let c0 = (frame.clip_from_world * vec4(p0, 1.0)).xyw;
-    let e1 = (frame.clip_from_world * vec4((position_of(c.y) - position_of(c.x)) * frame.camera.w, 0.0)).xyw;
-    let e2 = (frame.clip_from_world * vec4((position_of(c.z) - position_of(c.x)) * frame.camera.w, 0.0)).xyw;
-    let d0 = c0.xy - ndc * c0.z;
-    let g1 = e1.xy - ndc * e1.z;
-    let g2 = e2.xy - ndc * e2.z;
-    let total = cross2(g1, g2);
-    let inverse = select(0.0, 1.0 / total, abs(total) > 1e-30);
-    let share = vec2(cross2(g2, d0), cross2(d0, g1)) * inverse;
-    var b = vec3(1.0 - share.x - share.y, share);
+    let s = seen_triangle(surface_triangle(surface) - batch.first_triangle, ndc);
+    let c = s.corners;
+    var b = s.weights;
     // Of a surface of several triangles the point may be outside of the one that stands for it. Just outside its values
     // go on as those of its neighbours do; those of a sliver would run far off.
     if any(b < vec3(-0.3)) {
-        let w = vec3(c0.z, c0.z + e1.z, c0.z + e2.z);
-        b = nearest_weights(d0 / w.x, (d0 + g1) / w.y, (d0 + g2) / w.z, w);
+        b = nearest_weights(s);
     }
-    let total_dx = g1.y * e2.z - e1.z * g2.y;
-    let total_dy = e1.z * g2.x - g1.x * e2.z;
-    let share_dx = vec2(c0.z * g2.y - e2.z * d0.y, e1.z * d0.y - c0.z * g1.y) - b.yz * total_dx;
-    let share_dy = vec2(e2.z * d0.x - c0.z * g2.x, c0.z * g1.x - e1.z * d0.x) - b.yz * total_dy;
-    let right = share_dx * (inverse * to_next.x);
-    let down = share_dy * (inverse * to_next.y);
+    let facing_dx = s.g1.y * s.e2.z - s.e1.z * s.g2.y;
+    let facing_dy = s.e1.z * s.g2.x - s.g1.x * s.e2.z;
+    let share_dx = vec2(s.c0.z * s.g2.y - s.e2.z * s.d0.y, s.e1.z * s.d0.y - s.c0.z * s.g1.y) - b.yz * facing_dx;
+    let share_dy = vec2(s.e2.z * s.d0.x - s.c0.z * s.g2.x, s.c0.z * s.g1.x - s.e1.z * s.d0.x) - b.yz * facing_dy;
+    let right = share_dx * (s.inverse * to_next.x);
+    let down = share_dy * (s.inverse * to_next.y);
     let dx = vec3(-right.x - right.y, right);
     let dy = vec3(-down.x - down.y, down);
 
     var v: SurfacePoint;
-    v.world = p0 * b.x + p1 * b.y + p2 * b.z;
-    v.front = total > 0.0;
+    v.world = grown(position_of(c.x)) * b.x + grown(position_of(c.y)) * b.y + grown(position_of(c.z)) * b.z;
+    v.front = s.facing > 0.0;
 #ifdef UV
     let u0 = mat3x2(uv_of(c.x, 0u), uv_of(c.y, 0u), uv_of(c.z, 0u));
     v.uv0 = u0 * b;

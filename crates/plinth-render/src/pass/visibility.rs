@@ -26,16 +26,16 @@ pub(crate) struct Classify {
     shade_groups: Vec<[wgpu::BindGroup; SURFACES]>,
 }
 
-/// Group 1 of shading: surfaces, batch, corners, pose and attributes.
+/// Group 1 of shading: corners, pose, surfaces, batch and attributes.
 pub(crate) fn batch_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     bindings::layout(
         &gpu.device,
         "batch",
         &[
-            bindings::texture(0, wgpu::TextureSampleType::Uint),
-            bindings::uniform(1),
-            bindings::storage(2),
-            bindings::storage(3),
+            bindings::storage(0),
+            bindings::storage(1),
+            bindings::texture(2, wgpu::TextureSampleType::Uint),
+            bindings::uniform(3),
             bindings::storage(4),
         ],
     )
@@ -134,10 +134,10 @@ fn shade_groups(
                     "batch",
                     layout,
                     &[
-                        bindings::view(&targets.surfaces[k]),
-                        uniform.as_entire_binding(),
                         batch.indices.as_entire_binding(),
                         batch.pose.as_entire_binding(),
+                        bindings::view(&targets.surfaces[k]),
+                        uniform.as_entire_binding(),
                         batch.surface.as_entire_binding(),
                     ],
                 )

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    DepthView, GEOMETRY_FORMAT, POSE_ATTRIBUTES, PipelineBase, SURFACE_ATTRIBUTES, TRIANGLE_FORMAT, back_unless,
-    depth_state, pose_stream, primitive, shader, surface_stream,
+    DepthView, GEOMETRY_FORMAT, POSE_ATTRIBUTES, PipelineBase, Precision, SURFACE_ATTRIBUTES, TRIANGLE_FORMAT,
+    back_unless, depth_state, pose_stream, primitive, shader, surface_stream,
 };
 use crate::RenderError;
 use crate::shader::compose;
@@ -16,8 +16,9 @@ use crate::upload::material::CutMaterial;
 struct Geometry<'a> {
     label: &'a str,
     path: &'a str,
-    /// What vertices carry besides their position.
-    define: Option<&'a str>,
+    /// What vertices carry besides their position, and what is made of it.
+    defines: &'a [&'a str],
+    group1: Option<&'a wgpu::BindGroupLayout>,
     cut: Option<&'a CutMaterial>,
     /// Attributes of stream 0 that are read.
     pose: usize,
@@ -40,7 +41,8 @@ pub(super) fn create_visibility(
         &Geometry {
             label: "visibility",
             path: "pass/visibility.wgsl",
-            define: Some("NUMBERED"),
+            defines: &["NUMBERED"],
+            group1: None,
             cut,
             pose: 1,
             vertex_constants: &[],
@@ -63,7 +65,8 @@ pub(super) fn create_depth(
         &Geometry {
             label: "depth",
             path: "pass/depth.wgsl",
-            define: None,
+            defines: &[],
+            group1: None,
             cut,
             pose: 1,
             vertex_constants: &[("SUN_VIEW", if view == DepthView::Sun { 1.0 } else { 0.0 })],
@@ -82,13 +85,16 @@ pub(super) fn create_geometry(
     base: &PipelineBase<'_>,
     cut: Option<&CutMaterial>,
     double_sided: bool,
+    precision: Precision,
 ) -> Result<wgpu::RenderPipeline, RenderError> {
+    let exact = precision == Precision::Exact;
     create(
         base,
         &Geometry {
             label: "geometry",
             path: "pass/geometry.wgsl",
-            define: Some("FACING"),
+            defines: if exact { &["FACING", "EXACT"] } else { &["FACING"] },
+            group1: exact.then_some(base.triangles_layout),
             cut,
             pose: 2,
             vertex_constants: &[],
@@ -108,7 +114,8 @@ pub(super) fn create_far_side(base: &PipelineBase<'_>) -> Result<wgpu::RenderPip
         &Geometry {
             label: "far side",
             path: "pass/far_side.wgsl",
-            define: Some("FACING"),
+            defines: &["FACING"],
+            group1: None,
             cut: None,
             pose: 2,
             vertex_constants: &[],
@@ -122,7 +129,8 @@ pub(super) fn create_far_side(base: &PipelineBase<'_>) -> Result<wgpu::RenderPip
 }
 
 fn create(base: &PipelineBase<'_>, look: &Geometry<'_>) -> Result<wgpu::RenderPipeline, RenderError> {
-    let defines: BTreeSet<String> = look.define.into_iter().chain(look.cut.map(|_| "CUT")).map(str::to_owned).collect();
+    let cut = look.cut.map(|_| "CUT");
+    let defines: BTreeSet<String> = look.defines.iter().copied().chain(cut).map(str::to_owned).collect();
     let slots = look.cut.map_or(&[][..], |c| c.slots.as_slice());
     let textures = declarations(slots, &[Slot::BaseColor], Footprint::Neighbors);
     let source = compose(look.path, &defines, &[("material textures", &textures)])?;
@@ -130,7 +138,7 @@ fn create(base: &PipelineBase<'_>, look: &Geometry<'_>) -> Result<wgpu::RenderPi
     let device = &base.gpu.device;
     let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label: Some(look.label),
-        bind_group_layouts: &[Some(base.frame_layout), None, look.cut.map(|c| &c.layout)],
+        bind_group_layouts: &[Some(base.frame_layout), look.group1, look.cut.map(|c| &c.layout)],
         immediate_size: 0,
     });
     let surface: Vec<_> = SURFACE_ATTRIBUTES.iter().copied().filter(|a| a.shader_location <= 5).collect();

@@ -50,6 +50,8 @@ pub(crate) struct PipelineBase<'a> {
     pub(crate) frame_layout: &'a wgpu::BindGroupLayout,
     /// Group 1 of shaded batches.
     pub(crate) batch_layout: &'a wgpu::BindGroupLayout,
+    /// Group 1 where triangles are fetched: corners and pose.
+    pub(crate) triangles_layout: &'a wgpu::BindGroupLayout,
     /// Group 1 of transmissive surfaces: what was drawn before.
     pub(crate) scene_layout: &'a wgpu::BindGroupLayout,
     pub(crate) samples: u32,
@@ -77,13 +79,22 @@ pub(crate) enum Side {
     Both,
 }
 
+/// How closely the first surface of a pixel is noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Precision {
+    /// As the rasteriser interpolates: at grazing edges values run on beyond them.
+    Interpolated,
+    /// On the triangle itself.
+    Exact,
+}
+
 /// The slots a cut reads; nothing where a material has no holes.
 type CutKey = Option<Vec<SlotUse>>;
 
 /// Pipelines by variant.
 #[derive(Default)]
 pub(crate) struct Pipelines {
-    geometries: BTreeMap<(CutKey, bool), wgpu::RenderPipeline>,
+    geometries: BTreeMap<(CutKey, bool, Precision), wgpu::RenderPipeline>,
     visibilities: BTreeMap<(CutKey, bool), wgpu::RenderPipeline>,
     shades: BTreeMap<VariantKey, wgpu::RenderPipeline>,
     layered: BTreeMap<(VariantKey, Side), wgpu::RenderPipeline>,
@@ -108,10 +119,11 @@ impl Pipelines {
         &mut self,
         base: &PipelineBase<'_>,
         material: &MaterialOnGpu,
+        precision: Precision,
     ) -> Result<&wgpu::RenderPipeline, RenderError> {
         let cut = material.cut.as_ref();
-        let key = (cut_key(cut), material.key.double_sided);
-        cached(&mut self.geometries, &key, || depth::create_geometry(base, cut, key.1))
+        let key = (cut_key(cut), material.key.double_sided, precision);
+        cached(&mut self.geometries, &key, || depth::create_geometry(base, cut, key.1, precision))
     }
 
     /// The pipeline that shades the pixels in which a material is seen.

@@ -107,9 +107,7 @@ pub(crate) fn build(
                 draft.add(i, &posed[i], primitive, &indices[i], &baked[i]);
             }
         }
-        // Sorted batches are drawn, not shaded by number: they need not fit a storage binding.
-        let parts = if sorted[material] { vec![draft] } else { draft.split(most) };
-        for part in parts {
+        for part in draft.split(most) {
             let first_triangle = FIRST_TRIANGLE + words.len() as u32;
             if !sorted[material] {
                 words.extend(triangle_words(batches.len(), &part.pose, &part.indices));

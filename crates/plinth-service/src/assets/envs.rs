@@ -4,7 +4,7 @@ use bytes::Bytes;
 use plinth_db::envs::{self, Env};
 use plinth_db::{accounts, garbage};
 use plinth_spec::id::EnvId;
-use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Timestamp};
+use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Page, Timestamp};
 use plinth_spec::{ErrorCode, limits};
 use plinth_store::{EnvPart, ObjectKey, env_prefix};
 
@@ -73,7 +73,7 @@ impl Service {
     }
 
     /// The workspace's environments.
-    pub async fn list_envs(&self, caller: &Caller) -> Result<Vec<AssetRow>> {
+    pub async fn list_envs(&self, caller: &Caller) -> Result<Page<AssetRow>> {
         let rows = envs::list(&mut self.db.read().await?, &caller.workspace_id).await?;
         let view = |env: Env| AssetRow {
             id: env.id.to_string(),
@@ -83,7 +83,7 @@ impl Service {
             height: env.height,
             created_at: Timestamp(env.created_at),
         };
-        Ok(rows.into_iter().map(view).collect())
+        Ok(Page::whole(rows.into_iter().map(view).collect()))
     }
 
     /// Removes an environment.

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use bytes::Bytes;
-use image::{ImageFormat, ImageReader, Limits};
+use image::{DynamicImage, ImageDecoder as _, ImageError, ImageFormat, ImageReader, Limits};
 use plinth_spec::ErrorCode;
 use plinth_spec::limits;
 
@@ -23,16 +23,17 @@ pub(super) struct Picture {
 }
 
 /// Reads a picture as a whole, so that none is accepted that fails in a render later.
-/// Errors: one that is too large, of another kind, or broken.
-pub(super) async fn check(bytes: Bytes) -> Result<Picture> {
+/// Errors: none at all, one that is too large, of another kind, or broken.
+pub(super) async fn check(bytes: Option<Bytes>) -> Result<(Bytes, Picture)> {
+    let bytes = bytes.ok_or_else(|| ServiceError::new(ErrorCode::NoFile, "give 'file', an image"))?;
     if bytes.len() as u64 > limits::IMAGE_BYTES {
         let words = format!("an image may have at most {} bytes", limits::IMAGE_BYTES);
         return Err(ServiceError::new(ErrorCode::FileTooLarge, words));
     }
     if bytes.is_empty() {
-        return Err(ServiceError::new(ErrorCode::NoFile, "give 'file', an image"));
+        return Err(broken("it is empty"));
     }
-    let checking = tokio::task::spawn_blocking(move || decode(&bytes));
+    let checking = tokio::task::spawn_blocking(move || decode(&bytes).map(|picture| (bytes, picture)));
     checking.await.map_err(|panic| broken("it cannot be read").with_cause(panic))?
 }
 
@@ -49,8 +50,23 @@ fn decode(bytes: &[u8]) -> Result<Picture> {
     bounds.max_image_height = Some(MAX_SIDE);
     bounds.max_alloc = Some(MAX_UNPACKED_BYTES);
     reader.limits(bounds);
-    let picture = reader.decode().map_err(|error| broken(&error.to_string()))?;
+    let is_jpeg = reader.format() == Some(ImageFormat::Jpeg);
+    let fault = |error: ImageError| broken(&error.to_string());
+    let mut decoder = reader.into_decoder().map_err(fault)?;
+    let turn = decoder.orientation().map_err(fault)?;
+    let mut picture = DynamicImage::from_decoder(decoder).map_err(fault)?;
+    // The decoder fills up what is missing of a JPEG.
+    if is_jpeg && !ends(bytes) {
+        return Err(broken("it breaks off"));
+    }
+    picture.apply_orientation(turn);
     Ok(Picture { width: picture.width(), height: picture.height(), content_type })
+}
+
+/// Whether a JPEG has an end (EOI) after the beginning of its last scan (SOS); ITU-T T.81, annex B.
+fn ends(jpeg: &[u8]) -> bool {
+    let last = |marker: u8| jpeg.windows(2).rposition(|pair| pair == [0xff, marker]);
+    last(0xd9) > last(0xda)
 }
 
 fn broken(problem: &str) -> ServiceError {
@@ -63,17 +79,18 @@ mod tests {
 
     fn png(width: u32, height: u32) -> Vec<u8> {
         let mut out = Cursor::new(Vec::new());
-        image::DynamicImage::new_rgb8(width, height).write_to(&mut out, ImageFormat::Png).unwrap();
+        DynamicImage::new_rgb8(width, height).write_to(&mut out, ImageFormat::Png).unwrap();
         out.into_inner()
     }
 
     #[tokio::test]
     async fn a_picture_is_known_by_its_content_not_its_name() {
-        let picture = check(png(3, 2).into()).await.unwrap();
+        let (_, picture) = check(Some(png(3, 2).into())).await.unwrap();
         assert_eq!(picture, Picture { width: 3, height: 2, content_type: "image/png" });
-        let code = |bytes: Vec<u8>| async { check(bytes.into()).await.unwrap_err().code };
+        let code = |bytes: Vec<u8>| async { check(Some(bytes.into())).await.unwrap_err().code };
+        assert_eq!(check(None).await.unwrap_err().code, ErrorCode::NoFile);
         assert_eq!(code(b"<svg/>".to_vec()).await, ErrorCode::BadRequest);
-        assert_eq!(code(Vec::new()).await, ErrorCode::NoFile);
+        assert_eq!(code(Vec::new()).await, ErrorCode::BadRequest);
         assert_eq!(code(vec![0; usize::try_from(limits::IMAGE_BYTES).unwrap() + 1]).await, ErrorCode::FileTooLarge);
         let mut cut = png(3, 2);
         cut.truncate(40);
@@ -81,8 +98,18 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_jpeg_that_breaks_off_is_refused() {
+        let mut whole = Cursor::new(Vec::new());
+        DynamicImage::new_rgb8(64, 64).write_to(&mut whole, ImageFormat::Jpeg).unwrap();
+        let mut jpeg = whole.into_inner();
+        assert_eq!(check(Some(jpeg.clone().into())).await.unwrap().1.width, 64);
+        jpeg.truncate(jpeg.len() - 3);
+        assert_eq!(check(Some(jpeg.into())).await.unwrap_err().code, ErrorCode::BadRequest);
+    }
+
+    #[tokio::test]
     async fn a_picture_with_a_side_beyond_the_limit_is_refused_before_it_is_unpacked() {
-        let error = check(png(MAX_SIDE + 1, 1).into()).await.unwrap_err();
+        let error = check(Some(png(MAX_SIDE + 1, 1).into())).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::BadRequest);
     }
 }

@@ -5,7 +5,7 @@ use plinth_db::overlays::{self, Overlay};
 use plinth_db::{accounts, garbage};
 use plinth_spec::id::{OverlayId, TextureId};
 use plinth_spec::wire::{
-    Alignment, AssetDeleted, Layer, OverlayCreated, OverlayResolved, OverlayRow, ResolveOverlay, Timestamp,
+    Alignment, AssetDeleted, Layer, OverlayCreated, OverlayResolved, OverlayRow, Page, ResolveOverlay, Timestamp,
 };
 use plinth_spec::{ErrorCode, limits};
 use plinth_store::ObjectKey;
@@ -20,8 +20,8 @@ use crate::service::Service;
 /// An overlay as it was sent.
 #[derive(Clone, Debug, Default)]
 pub struct NewOverlay {
-    /// The image.
-    pub bytes: Bytes,
+    /// The image, if any was sent.
+    pub bytes: Option<Bytes>,
     /// Name of its file.
     pub filename: String,
     /// What it is for.
@@ -39,7 +39,7 @@ pub struct NewOverlay {
 impl Service {
     /// Stores an overlay.
     pub async fn create_overlay(&self, caller: &Caller, new: NewOverlay) -> Result<OverlayCreated> {
-        let picture = image::check(new.bytes.clone()).await?;
+        let (bytes, picture) = image::check(new.bytes).await?;
         let filename: String = new.filename.chars().filter(|c| !c.is_control()).take(limits::TITLE_CHARS).collect();
         let name = asset_name(new.name.as_deref())?;
         let overlay = Overlay {
@@ -50,18 +50,18 @@ impl Service {
             description: bounded("description", new.description.as_deref(), limits::OVERLAY_DESCRIPTION_CHARS)?,
             alignment: alignment(new.alignment.as_deref())?,
             opacity: opacity(new.opacity.as_deref())?,
-            file_size: new.bytes.len() as u64,
+            file_size: bytes.len() as u64,
             width: picture.width,
             height: picture.height,
             filename,
             content_type: picture.content_type.to_owned(),
-            sha256: sha256_hex(&new.bytes),
+            sha256: sha256_hex(&bytes),
             is_system: false,
             created_at: 0,
         };
         check_count(overlays::count(&mut self.db.read().await?, &caller.workspace_id).await?)?;
         let key = ObjectKey::Overlay(&overlay.id);
-        self.store_unnamed(&key, new.bytes).await?;
+        self.store_unnamed(&key, bytes).await?;
         let created = OverlayCreated {
             id: overlay.id.clone(),
             layer: overlay.layer,
@@ -84,10 +84,10 @@ impl Service {
     }
 
     /// The workspace's overlays and those that everybody sees.
-    pub async fn list_overlays(&self, caller: &Caller, wanted: Option<&str>) -> Result<Vec<OverlayRow>> {
+    pub async fn list_overlays(&self, caller: &Caller, wanted: Option<&str>) -> Result<Page<OverlayRow>> {
         let wanted = wanted.map(|name| layer(Some(name))).transpose()?;
         let rows = overlays::list(&mut self.db.read().await?, &caller.workspace_id, wanted).await?;
-        Ok(rows.into_iter().map(row).collect())
+        Ok(Page::whole(rows.into_iter().map(row).collect()))
     }
 
     /// Removes an overlay of the workspace.
@@ -162,7 +162,7 @@ fn check_count(count: u64) -> Result<()> {
 
 fn layer(name: Option<&str>) -> Result<Layer> {
     let words = || ServiceError::bad_request("layer must be one of background, foreground, decal, texture");
-    name.filter(|name| !name.is_empty()).map_or(Ok(Layer::Background), |name| Layer::from_name(name).ok_or_else(words))
+    name.map_or(Ok(Layer::Background), |name| Layer::from_name(name).ok_or_else(words))
 }
 
 fn alignment(name: Option<&str>) -> Result<Alignment> {

@@ -5,7 +5,7 @@ use plinth_db::textures::{self, Texture};
 use plinth_db::{accounts, garbage};
 use plinth_spec::id::TextureId;
 use plinth_spec::limits;
-use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Timestamp};
+use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Page, Timestamp};
 use plinth_store::ObjectKey;
 
 use super::{asset_name, image, limit_reached, not_found};
@@ -18,8 +18,8 @@ use crate::service::Service;
 /// A texture as it was sent.
 #[derive(Clone, Debug, Default)]
 pub struct NewTexture {
-    /// The image.
-    pub bytes: Bytes,
+    /// The image, if any was sent.
+    pub bytes: Option<Bytes>,
     /// Its name.
     pub name: Option<String>,
 }
@@ -27,16 +27,16 @@ pub struct NewTexture {
 impl Service {
     /// Stores a texture, or answers with the one of the same bytes.
     pub async fn create_texture(&self, caller: &Caller, new: NewTexture) -> Result<AssetCreated> {
-        let picture = image::check(new.bytes.clone()).await?;
+        let (bytes, picture) = image::check(new.bytes).await?;
         let texture = Texture {
             id: TextureId::new_random(),
             workspace_id: caller.workspace_id.clone(),
             name: asset_name(new.name.as_deref())?,
-            file_size: new.bytes.len() as u64,
+            file_size: bytes.len() as u64,
             width: picture.width,
             height: picture.height,
             content_type: picture.content_type.to_owned(),
-            sha256: sha256_hex(&new.bytes),
+            sha256: sha256_hex(&bytes),
             created_at: 0,
         };
         let mut conn = self.db.read().await?;
@@ -46,7 +46,7 @@ impl Service {
         check_usage(textures::usage(&mut conn, &texture.workspace_id).await?, texture.file_size)?;
         drop(conn);
         let key = ObjectKey::Texture(&texture.id);
-        self.store_unnamed(&key, new.bytes).await?;
+        self.store_unnamed(&key, bytes).await?;
         let (payer, path, clock) = (caller.payer_id.clone(), key.path(), self.options.clock.clone());
         let texture = texture.clone();
         let created = self.db.write(move |tx| {
@@ -68,7 +68,7 @@ impl Service {
     }
 
     /// The workspace's textures.
-    pub async fn list_textures(&self, caller: &Caller) -> Result<Vec<AssetRow>> {
+    pub async fn list_textures(&self, caller: &Caller) -> Result<Page<AssetRow>> {
         let rows = textures::list(&mut self.db.read().await?, &caller.workspace_id).await?;
         let view = |texture: Texture| AssetRow {
             id: texture.id.to_string(),
@@ -78,7 +78,7 @@ impl Service {
             height: Some(texture.height),
             created_at: Timestamp(texture.created_at),
         };
-        Ok(rows.into_iter().map(view).collect())
+        Ok(Page::whole(rows.into_iter().map(view).collect()))
     }
 
     /// Removes a texture.

@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use plinth_db::renders::Render;
-use plinth_spec::ErrorCode;
+use plinth_spec::settings::{Output, ParseOptions};
 use plinth_spec::state::RenderStatus;
+use plinth_spec::{ErrorCode, RenderSettings};
 use plinth_store::{Blob, BlobStream, ObjectKey, RenderFile};
 
 use super::disposition::attachment;
@@ -75,8 +76,12 @@ pub(super) fn locate(render: &Render, output: RenderOutput) -> Result<Option<(i6
         let attempt = render.files_attempt.filter(|_attempt| files.get(file).is_some());
         return Ok(attempt.map(|attempt| (attempt, file)));
     }
-    let is_poster = matches!(output, RenderOutput::Poster | RenderOutput::FullPoster) && !render.status.is_final();
-    Ok(render.poster_attempt.filter(|_attempt| is_poster).map(|attempt| (attempt, file)))
+    let is_early = matches!(output, RenderOutput::Poster | RenderOutput::FullPoster) && !render.status.is_final();
+    let Some(attempt) = render.poster_attempt.filter(|_attempt| is_early) else { return Ok(None) };
+    // A dataset has none, although its views are marked as drawn in the same way.
+    let settings = RenderSettings::from_text(&render.settings, ParseOptions { uncapped_length: true });
+    let is_video = settings.map_err(ServiceError::internal)?.video().output == Output::Video;
+    Ok(is_video.then_some((attempt, file)))
 }
 
 impl Service {

@@ -3,7 +3,6 @@
 use plinth_db::models::{self, Model};
 use plinth_db::{Tx, accounts, garbage, renders, staged};
 use plinth_spec::id::{ModelId, RenderId, StagedId};
-use plinth_spec::idempotency::ReplayKey;
 use plinth_spec::limits;
 use plinth_spec::state::ModelStatus;
 use plinth_spec::wire::UploadResult;
@@ -41,7 +40,7 @@ impl Service {
     /// Makes a model and a render of a file. A file whose model is there already makes a render only.
     // Spec, Upload and finalize rules, 1 to 3.
     pub(super) async fn arrive(&self, caller: &Caller, arrival: Arrival) -> Result<Uploaded> {
-        if arrival.settings.is_none() {
+        if arrival.settings.is_none() && !self.may_have_preview(caller, &arrival).await? {
             self.check_free_upload(caller).await?;
         }
         let checked = self.check_model(arrival.file, arrival.format, arrival.code).await?;
@@ -71,6 +70,17 @@ impl Service {
             self.store_model(&placing.model, &checked).await?;
             placing.is_stored = true;
         }
+    }
+
+    /// Whether the free preview of a file may be there already. Of a ZIP only its conversion tells.
+    async fn may_have_preview(&self, caller: &Caller, arrival: &Arrival) -> Result<bool> {
+        if arrival.format == Format::Zip {
+            return Ok(true);
+        }
+        let mut conn = self.db.read().await?;
+        let known = models::find_active_by_sha256(&mut conn, &caller.workspace_id, &arrival.file.sha256).await?;
+        let Some(model) = known else { return Ok(false) };
+        Ok(renders::find_system_preview(&mut conn, &model).await?.is_some())
     }
 
     /// Refuses a free upload that is one too many, before any work.
@@ -142,7 +152,7 @@ impl Placing {
         };
         // Spec, Errors, no_credits: the free pool steps in for created renders, not for uploads.
         let wanted = Wanted { model_id: model.clone(), settings, is_strict: true };
-        let placed = place(tx, &self.caller, vec![wanted], &ReplayKey::from_header(None), now).await?;
+        let placed = place(tx, &self.caller, vec![wanted], None, now).await?;
         let first = placed.into_iter().next().ok_or_else(|| ServiceError::internal("one render"))?;
         Ok(first.render.id)
     }

@@ -1,9 +1,7 @@
 //! Creating renders, one or several.
 
-use plinth_db::{Conn, models};
 use plinth_spec::id::ModelId;
 use plinth_spec::idempotency::ReplayKey;
-use plinth_spec::state::ModelStatus;
 use plinth_spec::wire::{BatchItem, BatchRender, CreateBatch, CreateRender, CreatedRender};
 use plinth_spec::{ErrorCode, limits};
 
@@ -18,7 +16,7 @@ impl Service {
     /// Creates a render, or answers with the one that the same request made before.
     pub async fn create_render(&self, caller: &Caller, request: CreateRender, key: ReplayKey) -> Result<CreatedRender> {
         let item = BatchItem { model_id: request.model_id, render_settings: request.render_settings };
-        let placed = self.place_checked(caller, vec![wanted(caller, &item)?], key).await?;
+        let placed = self.place_now(caller, vec![wanted(caller, &item)?], key).await?;
         let [placed] = <[Placed; 1]>::try_from(placed).map_err(|_several| ServiceError::internal("one render"))?;
         Ok(CreatedRender {
             id: placed.render.id.clone(),
@@ -44,7 +42,7 @@ impl Service {
             return Err(ServiceError::new(ErrorCode::TooMany, words));
         }
         let wanted = items.iter().map(|item| wanted(caller, item)).collect::<Result<_>>()?;
-        let placed = self.place_checked(caller, wanted, key).await?;
+        let placed = self.place_now(caller, wanted, key).await?;
         let rows = placed.into_iter().map(|placed| BatchRender {
             is_preview: is_preview(&placed.render),
             status: placed.render.status,
@@ -55,15 +53,12 @@ impl Service {
         Ok(rows.collect())
     }
 
-    async fn place_checked(&self, caller: &Caller, wanted: Vec<Wanted>, key: ReplayKey) -> Result<Vec<Placed>> {
+    async fn place_now(&self, caller: &Caller, wanted: Vec<Wanted>, key: ReplayKey) -> Result<Vec<Placed>> {
         let (caller, clock) = (caller.clone(), self.options.clock.clone());
         let placed = self.db.write(move |tx| {
             Box::pin(async move {
-                for want in &wanted {
-                    check_model(tx, &caller, &want.model_id).await?;
-                }
                 let now = clock.now_ms(tx).await?;
-                place(tx, &caller, wanted, &key, now).await
+                place(tx, &caller, wanted, Some(&key), now).await
             })
         });
         let placed = placed.await?;
@@ -78,10 +73,4 @@ fn wanted(caller: &Caller, item: &BatchItem) -> Result<Wanted> {
     let settings = parse_settings(caller, item.render_settings.as_ref())?;
     let model_id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;
     Ok(Wanted { model_id, settings, is_strict: false })
-}
-
-/// Only active models of the workspace are rendered.
-async fn check_model(conn: &mut Conn, caller: &Caller, id: &ModelId) -> Result<()> {
-    let model = models::find(conn, &caller.workspace_id, id).await?;
-    if model.is_some_and(|m| m.status == ModelStatus::Active) { Ok(()) } else { Err(ServiceError::model_not_found()) }
 }

@@ -27,7 +27,15 @@ impl Service {
                 let now = clock.now_ms(tx).await?;
                 let (from, to) = (RenderStatus::Pending, RenderStatus::Failed);
                 if !renders::set_status(tx, &render.id, from, to, Some(CANCELLED), now).await? {
-                    let words = "the render has begun and can no longer be cancelled";
+                    let now =
+                        renders::find_anywhere(tx, &render.id).await?.ok_or_else(ServiceError::render_not_found)?;
+                    let words = match now.status {
+                        RenderStatus::Failed if now.error_message.as_deref() == Some(CANCELLED) => {
+                            "the render is cancelled already"
+                        }
+                        status if status.is_final() => "the render has ended and can no longer be cancelled",
+                        _ => "the render has begun and can no longer be cancelled",
+                    };
                     return Err(ServiceError::new(ErrorCode::RenderStarted, words));
                 }
                 let refunded_credits = refund(tx, &render, now).await?;
@@ -63,6 +71,10 @@ impl Service {
             Box::pin(async move {
                 let now = clock.now_ms(tx).await?;
                 if !renders::set_deleted(tx, &render.id, now).await? {
+                    // Somebody else may have deleted it meanwhile.
+                    if renders::find_anywhere(tx, &render.id).await?.is_none() {
+                        return Err(ServiceError::render_not_found());
+                    }
                     let words = "the render is queued or at work; cancel it or wait until it has ended";
                     return Err(ServiceError::new(ErrorCode::RenderInFlight, words));
                 }

@@ -1,12 +1,12 @@
 //! Placing renders: replay, price, row and ledger, all within one transaction.
 
 use plinth_db::renders::{self, Render};
-use plinth_db::{Tx, accounts};
+use plinth_db::{Tx, accounts, models};
 use plinth_spec::funding::{self, Cost, Pool};
 use plinth_spec::id::{ModelId, RenderId};
-use plinth_spec::idempotency::ReplayKey;
+use plinth_spec::idempotency::{ReplayKey, resubmit_since};
 use plinth_spec::settings::{Output, ParseOptions};
-use plinth_spec::state::{HlsStatus, RenderStatus};
+use plinth_spec::state::{HlsStatus, ModelStatus, RenderStatus};
 use plinth_spec::{ErrorCode, RenderSettings, pricing};
 
 use crate::access::Caller;
@@ -17,6 +17,8 @@ use crate::ids::New as _;
 
 /// Milliseconds of a day.
 const DAY_MS: i64 = 24 * 3600 * 1000;
+/// The place among equal ones of a render that answers no other request.
+const NO_ORDINAL: i64 = -1;
 /// What a system preview is rendered with.
 const SYSTEM_PREVIEW: &str = "{\"quality\":\"share\"}";
 
@@ -51,14 +53,15 @@ impl Slot {
     }
 }
 
-/// Places renders, all or none, and charges those that no earlier request made. Takes the payer's lock.
-/// Errors: a balance that does not cover them.
+/// Places renders, all or none, and charges those that no earlier request made. `key`: of the request; none for an upload,
+/// which always makes a render and answers no later request. Takes the payer's lock.
+/// Errors: a model that is not active, unless its render was made under the same key; a balance that does not cover them.
 // Spec, Create-render rules, 1 to 6.
 pub(crate) async fn place(
     tx: &mut Tx,
     caller: &Caller,
     wanted: Vec<Wanted>,
-    key: &ReplayKey,
+    key: Option<&ReplayKey>,
     now: i64,
 ) -> Result<Vec<Placed>> {
     let payer = accounts::lock(tx, &caller.payer_id).await?;
@@ -67,18 +70,17 @@ pub(crate) async fn place(
     let mut costs = Vec::new();
     for want in wanted {
         let draft = draft(caller, &want, key, &slots, now);
-        let since = now - key.window_ms();
-        let earlier = renders::find_earlier(
-            tx,
-            &draft.workspace_id,
-            &draft.model_id,
-            &draft.settings_sha256,
-            key.as_str(),
-            draft.replay_ordinal,
-            since,
-        );
+        let earlier = match key {
+            Some(key) => renders::find_earlier(tx, &draft, key.replays_since(now), resubmit_since(now)).await?,
+            None => None,
+        };
+        // What was made under the request's own key is answered with whatever has become of the model since.
+        let is_own = |earlier: &Render| !earlier.replay_key.is_empty() && earlier.replay_key == draft.replay_key;
+        if !earlier.as_ref().is_some_and(is_own) {
+            check_is_active(tx, caller, &want.model_id).await?;
+        }
         // A replay keeps its place in the ordinals by the draft's facts, which it shares.
-        if let Some(earlier) = earlier.await?.filter(|r| key.replays(r.status, r.created_at, now)) {
+        if let Some(earlier) = earlier {
             slots.push(Slot::Earlier(earlier));
         } else {
             let cost = pricing::cost(&want.settings);
@@ -108,6 +110,12 @@ pub(crate) async fn place(
     Ok(placed)
 }
 
+/// Only active models of the workspace are rendered.
+async fn check_is_active(tx: &mut Tx, caller: &Caller, id: &ModelId) -> Result<()> {
+    let model = models::find(tx, &caller.workspace_id, id).await?;
+    if model.is_some_and(|m| m.status == ModelStatus::Active) { Ok(()) } else { Err(ServiceError::model_not_found()) }
+}
+
 async fn insert(tx: &mut Tx, draft: Render, cost: Cost, pool: Pool, now: i64) -> Result<Render> {
     let frames_sha256 = if pool == Pool::Free { marked(&draft.frames_sha256) } else { draft.frames_sha256.clone() };
     let render = Render { pool: Some(pool), credits: cost.credits, frames_sha256, ..draft };
@@ -116,7 +124,7 @@ async fn insert(tx: &mut Tx, draft: Render, cost: Cost, pool: Pool, now: i64) ->
     Ok(render)
 }
 
-fn draft(caller: &Caller, want: &Wanted, key: &ReplayKey, before: &[Slot], now: i64) -> Render {
+fn draft(caller: &Caller, want: &Wanted, key: Option<&ReplayKey>, before: &[Slot], now: i64) -> Render {
     let settings = want.settings.canonical();
     let settings_sha256 = sha256_hex(&settings);
     let is_equal = |r: &&Render| r.model_id == want.model_id && r.settings_sha256 == settings_sha256;
@@ -126,8 +134,8 @@ fn draft(caller: &Caller, want: &Wanted, key: &ReplayKey, before: &[Slot], now: 
         settings,
         settings_sha256,
         frames_sha256: sha256_hex(want.settings.frames()),
-        replay_key: key.as_str().to_owned(),
-        replay_ordinal: i64::try_from(equal_before).unwrap_or(i64::MAX),
+        replay_key: key.map(ReplayKey::as_str).unwrap_or_default().to_owned(),
+        replay_ordinal: key.map_or(NO_ORDINAL, |_key| i64::try_from(equal_before).unwrap_or(i64::MAX)),
         hls_status: if is_dataset { HlsStatus::Skipped } else { HlsStatus::Pending },
         ..blank(caller, want.model_id.clone(), now)
     }
@@ -190,7 +198,7 @@ fn blank(caller: &Caller, model_id: ModelId, now: i64) -> Render {
         settings_sha256: String::new(),
         frames_sha256: String::new(),
         replay_key: String::new(),
-        replay_ordinal: 0,
+        replay_ordinal: NO_ORDINAL,
         is_system_preview: false,
         pool: None,
         credits: 0,

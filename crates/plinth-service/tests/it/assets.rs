@@ -16,7 +16,7 @@ fn png(shade: u8) -> Bytes {
 
 fn overlay(shade: u8, layer: Option<&str>) -> NewOverlay {
     NewOverlay {
-        bytes: png(shade),
+        bytes: Some(png(shade)),
         filename: "sky.png".to_owned(),
         layer: layer.map(str::to_owned),
         ..NewOverlay::default()
@@ -38,23 +38,23 @@ async fn overlays_have_defaults_bounds_and_an_owner(address: &str) {
         NewOverlay { opacity: Some("NaN".to_owned()), ..overlay(1, None) },
         NewOverlay { name: Some("x".repeat(101)), ..overlay(1, None) },
         NewOverlay { description: Some("x".repeat(501)), ..overlay(1, None) },
-        NewOverlay { bytes: Bytes::from_static(b"GIF89a"), ..overlay(1, None) },
+        NewOverlay { bytes: Some(Bytes::from_static(b"GIF89a")), ..overlay(1, None) },
     ];
     for new in bad {
         assert_eq!(code(service.create_overlay(caller, new).await), ErrorCode::BadRequest);
     }
-    let rows = service.list_overlays(caller, None).await.unwrap();
+    let rows = service.list_overlays(caller, None).await.unwrap().data;
     assert_eq!((rows.len(), rows[0].width, rows[0].height, rows[0].is_system), (1, 2, 2, false));
-    assert!(service.list_overlays(caller, Some("decal")).await.unwrap().is_empty());
+    assert!(service.list_overlays(caller, Some("decal")).await.unwrap().data.is_empty());
     assert_eq!(code(service.list_overlays(caller, Some("sky")).await), ErrorCode::BadRequest);
 
     let other = house::caller(service, "grace@example.org").await;
     let id = created.id.to_string();
     assert_eq!(code(service.delete_overlay(&other, &id).await), ErrorCode::Forbidden);
     assert_eq!(code(service.delete_overlay(&other, "k3Jd92LmQx7a").await), ErrorCode::NotFound);
-    assert!(service.list_overlays(&other, None).await.unwrap().is_empty());
+    assert!(service.list_overlays(&other, None).await.unwrap().data.is_empty());
     service.publish_overlay(&id).await.unwrap();
-    assert_eq!(service.list_overlays(&other, None).await.unwrap().len(), 1, "system overlays are for all");
+    assert_eq!(service.list_overlays(&other, None).await.unwrap().data.len(), 1, "system overlays are for all");
     assert_eq!(code(service.delete_overlay(caller, &id).await), ErrorCode::Forbidden, "a system overlay stays");
     let second = service.create_overlay(caller, overlay(2, Some("decal"))).await.unwrap();
     assert!(service.delete_overlay(caller, second.id.as_str()).await.unwrap().deleted);
@@ -64,11 +64,11 @@ async fn overlays_have_defaults_bounds_and_an_owner(address: &str) {
 async fn an_image_is_found_by_content_layer_and_workspace(address: &str) {
     let house = House::new(address).await;
     let (service, caller) = (&house.service, &house.caller);
-    let texture = service.create_texture(caller, NewTexture { bytes: png(1), name: None }).await.unwrap();
-    let again = service.create_texture(caller, NewTexture { bytes: png(1), name: None }).await.unwrap();
+    let texture = service.create_texture(caller, NewTexture { bytes: Some(png(1)), name: None }).await.unwrap();
+    let again = service.create_texture(caller, NewTexture { bytes: Some(png(1)), name: None }).await.unwrap();
     assert_eq!((again.id.as_str(), again.deduped), (texture.id.as_str(), Some(true)));
     let overlay = service.create_overlay(caller, overlay(1, Some("decal"))).await.unwrap();
-    assert_eq!(service.list_textures(caller).await.unwrap().len(), 1);
+    assert_eq!(service.list_textures(caller).await.unwrap().data.len(), 1);
     let digest: [u8; 32] = sha2::Digest::finalize(sha2::Digest::chain_update(sha2::Sha256::default(), png(1))).into();
     // Upper-case digits are the same hash.
     let hash = digest.map(|byte| format!("{byte:02X}")).concat();
@@ -104,7 +104,7 @@ async fn an_environment_is_a_checked_triple(address: &str) {
         ..NewEnv::default()
     };
     let id = service.create_env(caller, triple()).await.unwrap().id;
-    let rows = service.list_envs(caller).await.unwrap();
+    let rows = service.list_envs(caller).await.unwrap().data;
     assert_eq!((rows[0].id.as_str(), rows[0].width, rows[0].height), (id.as_str(), Some(2048), None));
     let mut without = triple();
     without.files.pop();

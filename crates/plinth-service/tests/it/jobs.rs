@@ -80,11 +80,12 @@ async fn eight_workers_claim_each_of_1000_renders_once(address: &str) {
     let house = House::new(address).await;
     house.grant(Pool::Paid, 1000).await;
     let model = house.model("chair").await;
-    // Each angle is ordered twice, so that claims are of one and of two.
+    // Each angle is ordered twice, so that claims are of one and of two; equal settings would be one order.
     for batch in 0..10 {
         let item = |n: u32| BatchItem {
             model_id: Some(model.clone()),
-            render_settings: Some(json!({"quality": "share", "length": 0.04, "rotateY": batch / 2 * 30, "panX": n})),
+            render_settings: Some(json!({"quality": "share", "length": 0.04, "rotateY": batch / 2 * 30, "panX": n,
+                                         "strictCredits": batch % 2 == 1})),
         };
         let request = CreateBatch { renders: Some((0..100).map(item).collect()) };
         let key = ReplayKey::from_header(Some(&format!("batch {batch}")));

@@ -37,7 +37,7 @@ const DECAL: Shape = Shape::Object(&[
     required("normal", PLACE),
     required("euler", PLACE),
     required("size", Shape::Number(1e-6, 100.0)),
-    optional("imageAspect", Shape::Number(1e-9, 100.0)),
+    optional("imageAspect", Shape::Positive(100.0)),
     optional("placementScale", Shape::List(&Shape::Scale(0.01, 20.0), 3, 3)),
 ]);
 

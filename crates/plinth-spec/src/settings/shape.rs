@@ -13,6 +13,8 @@ type Result<T> = std::result::Result<T, SettingsError>;
 pub(super) enum Shape {
     /// A number within a closed range.
     Number(f64, f64),
+    /// A number above 0 and up to a largest one.
+    Positive(f64),
     /// A number whose magnitude lies within a closed range.
     Scale(f64, f64),
     /// `true` or `false`.
@@ -62,6 +64,9 @@ impl Shape {
             Self::Number(min, max) => {
                 must(number.is_some_and(|n| (*min..=*max).contains(&n)), &format!("a number from {min} to {max}"))
             }
+            Self::Positive(max) => {
+                must(number.is_some_and(|n| n > 0.0 && n <= *max), &format!("a number above 0, up to {max}"))
+            }
             Self::Scale(min, max) => {
                 let fits = number.is_some_and(|n| (*min..=*max).contains(&n.abs()));
                 must(fits, &format!("a number of magnitude {min} to {max}"))
@@ -85,6 +90,7 @@ impl Shape {
     pub(super) fn schema(&self) -> Value {
         match self {
             Self::Number(min, max) => json!({"type": "number", "minimum": min, "maximum": max}),
+            Self::Positive(max) => json!({"type": "number", "exclusiveMinimum": 0, "maximum": max}),
             Self::Scale(min, max) => json!({"type": "number", "anyOf": [
                 {"minimum": min, "maximum": max}, {"minimum": -max, "maximum": -min}
             ]}),
@@ -130,7 +136,7 @@ fn check_object(at: &str, sent: &Map<String, Value>, members: &[Member]) -> Resu
     for key in sent.keys() {
         if !members.iter().any(|member| member.name == key) {
             let hint = nearest(key, members.iter().map(|member| member.name));
-            let hint = hint.map_or_else(String::new, |n| format!("; did you mean '{n}'?"));
+            let hint = hint.map_or_else(String::new, |n| format!("; the nearest is '{n}'"));
             return Err(SettingsError::invalid(at, format!("{at} has no field '{key}'{hint}")));
         }
     }

@@ -21,6 +21,14 @@ pub struct Page<T> {
     pub meta: PageMeta,
 }
 
+impl<T> Page<T> {
+    /// A list that is given whole.
+    pub fn whole(data: Vec<T>) -> Self {
+        let total = data.len() as u64;
+        Self { data, meta: PageMeta::Offset { total, offset: 0, limit: u32::try_from(total).unwrap_or(u32::MAX) } }
+    }
+}
+
 /// A refusal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct ErrorBody {

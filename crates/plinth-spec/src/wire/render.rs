@@ -1,7 +1,8 @@
 //! Renders.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 use super::settings::{EchoedRenderSettings, RenderSettings};
 use super::timestamp::Timestamp;
@@ -72,8 +73,16 @@ pub struct CreateRender {
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct CreateBatch {
     /// 1 to 100 renders.
+    #[serde(default, deserialize_with = "objects")]
     #[schema(required, value_type = Vec<BatchItem>, min_items = 1, max_items = 100)]
     pub renders: Option<Vec<BatchItem>>,
+}
+
+/// Reads a list of objects. Read by position, a list would pass for one of them.
+fn objects<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Option<Vec<T>>, D::Error> {
+    let Some(sent) = Option::<Vec<Map<String, Value>>>::deserialize(from)? else { return Ok(None) };
+    let read = |one| T::deserialize(Value::Object(one)).map_err(D::Error::custom);
+    sent.into_iter().map(read).collect::<Result<_, _>>().map(Some)
 }
 
 /// One render of a batch.

@@ -33,6 +33,11 @@ impl Findings {
     fn ready(&self) -> bool {
         self.chosen.is_ok() && self.ffmpeg.as_ref().is_ok_and(|m| m.h264)
     }
+
+    /// Whether the server would work here.
+    fn ready_to_serve(&self) -> bool {
+        self.ready() && self.kept.is_usable()
+    }
 }
 
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
@@ -69,7 +74,7 @@ fn report(findings: &Findings) -> Value {
         Err(error) => json!({"error": one_line(error)}),
     };
     let others: Vec<_> = findings.others.iter().map(facts).collect();
-    json!({"ready": findings.ready(), "adapter": adapter, "otherAdapters": others, "ffmpeg": ffmpeg,
+    json!({"ready": findings.ready_to_serve(), "adapter": adapter, "otherAdapters": others, "ffmpeg": ffmpeg,
            "database": findings.kept.database.json(), "storage": findings.kept.storage.json()})
 }
 

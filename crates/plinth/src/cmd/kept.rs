@@ -20,9 +20,17 @@ pub(super) enum Found {
     Works(&'static str),
     /// It is local and will be made.
     NotYet(&'static str),
-    /// It cannot be used, in one line.
-    Broken(String),
+    /// It cannot be used.
+    Broken {
+        /// What is wrong, in one line.
+        problem: String,
+        /// What to do.
+        cure: &'static str,
+    },
 }
+
+const DATABASE_CURE: &str = "start it, or name another with --database-url";
+const STORE_CURE: &str = "make it reachable, or name another with --store-url";
 
 impl Kept {
     /// Looks, and changes nothing.
@@ -33,33 +41,33 @@ impl Kept {
             Found::NotYet("SQLite")
         } else {
             let name = if config.database_url.starts_with("sqlite:") { "SQLite" } else { "PostgreSQL" };
-            Found::from(name, ping_database(config).await)
+            Found::from(name, ping_database(config).await, DATABASE_CURE)
         };
         let storage = if is_missing(&config.store_url, "file://") {
             Found::NotYet("local files")
         } else {
             let name = if config.store_url.starts_with("file:") { "local files" } else { "S3" };
-            Found::from(name, ping_store(config).await)
+            Found::from(name, ping_store(config).await, STORE_CURE)
         };
         Self { database, storage }
     }
 
     /// Whether the server could use both.
     pub(super) const fn is_usable(&self) -> bool {
-        !matches!(self.database, Found::Broken(_)) && !matches!(self.storage, Found::Broken(_))
+        !matches!(self.database, Found::Broken { .. }) && !matches!(self.storage, Found::Broken { .. })
     }
 }
 
 impl Found {
-    fn from(name: &'static str, looked: Result<()>) -> Self {
-        looked.map_or_else(|error| Self::Broken(super::one_line(&error)), |()| Self::Works(name))
+    fn from(name: &'static str, looked: Result<()>, cure: &'static str) -> Self {
+        looked.map_or_else(|error| Self::Broken { problem: super::one_line(&error), cure }, |()| Self::Works(name))
     }
 
     pub(super) fn words(&self) -> String {
         match self {
             Self::Works(name) => format!("{name}, works"),
             Self::NotYet(name) => format!("{name}, not there yet: plinth serve makes it"),
-            Self::Broken(problem) => format!("cannot be used: {problem}"),
+            Self::Broken { problem, cure } => format!("cannot be used: {problem}; {cure}"),
         }
     }
 
@@ -67,7 +75,7 @@ impl Found {
         match self {
             Self::Works(name) => json!({"kind": name, "status": "ok"}),
             Self::NotYet(name) => json!({"kind": name, "status": "missing"}),
-            Self::Broken(problem) => json!({"error": problem}),
+            Self::Broken { problem, cure } => json!({"error": problem, "cure": cure}),
         }
     }
 }

@@ -23,7 +23,7 @@ fn wrong_usage_is_2_and_one_line_that_names_what_is_wrong() {
     let older = place.file("out.mp4");
     let cases: [(&str, &[&str], &str); 18] = [
         ("out.mp4", &["--zoom", "9"], "zoom must be a number from 0.5 to 2"),
-        ("out.mp4", &["--settings", r##"{"bgcolor":"#fff"}"##], "did you mean 'bgColor'"),
+        ("out.mp4", &["--settings", r##"{"bgcolor":"#fff"}"##], "the nearest is 'bgColor'"),
         ("out.mp4", &["--settings", "{zoom}"], "--settings is not valid JSON"),
         ("out.mp4", &["--settings", "[1]"], "--settings must be a JSON object"),
         ("out.mp4", &["--quality", "pro"], "quality pro is a .mov"),

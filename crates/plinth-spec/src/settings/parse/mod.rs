@@ -92,7 +92,7 @@ fn canonical(members: &Map<String, Value>) -> Result<Map<String, Value>> {
         let name = ALIASES.iter().find(|(alias, _)| alias == key).map_or(key.as_str(), |(_, name)| *name);
         if row(name).is_none() {
             let hint = nearest(name, TABLE.iter().map(|r| r.key));
-            let hint = hint.map_or_else(String::new, |n| format!("; did you mean '{n}'?"));
+            let hint = hint.map_or_else(String::new, |n| format!("; the nearest is '{n}'"));
             return Err(SettingsError::invalid(key, format!("there is no setting '{key}'{hint}")));
         }
         if out.insert(name.to_owned(), value.clone()).is_some() {
@@ -111,11 +111,10 @@ fn canonical(members: &Map<String, Value>) -> Result<Map<String, Value>> {
     Ok(out)
 }
 
-/// The known word that is most like this one, if any is.
+/// The known word that is most like this one.
 pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
         .map(|k| (strsim::jaro_winkler(&word.to_lowercase(), &k.to_lowercase()), k))
-        .filter(|(likeness, _)| *likeness > 0.78)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, k)| k)
 }
@@ -185,7 +184,7 @@ fn check_names(key: &str, value: &Value) -> Result<()> {
 fn check_length(settings: &RenderSettings, options: ParseOptions) -> Result<()> {
     let video = settings.video();
     let max = if options.uncapped_length { f64::MAX } else { video.quality.max_length_secs() };
-    if video.output == Output::Dataset || (video.length_secs > 0.0 && video.length_secs <= max) {
+    if video.length_secs > 0.0 && video.length_secs <= max {
         return Ok(());
     }
     Err(SettingsError {

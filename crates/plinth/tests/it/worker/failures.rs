@@ -72,7 +72,8 @@ async fn what_the_settings_name_must_be_there_and_belong_to_the_workspace() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_overlay_that_cannot_be_fetched_fails_and_a_wrong_texture_is_a_warning() {
     let house = House::new().await;
-    let overlay = NewOverlay { bytes: Bytes::from(png(0)), filename: "a.png".to_owned(), ..NewOverlay::default() };
+    let overlay =
+        NewOverlay { bytes: Some(Bytes::from(png(0))), filename: "a.png".to_owned(), ..NewOverlay::default() };
     let overlay = house.service.create_overlay(&house.caller, overlay).await.unwrap().id;
     let settings = json!({"quality": "share", "length": 0.04, "bgImageId": overlay.as_str(),
                           "materialEdits": {"Wood": {"mapAssetId": "abcdefghijkl"}}});

@@ -75,9 +75,11 @@ impl Order {
         Self { number, kind: Kind::Create }
     }
 
-    /// One frame, turned a little.
+    /// One frame, turned a little. Neighbours differ in what makes no other picture: equal ones would be one render.
     fn settings(self) -> Value {
-        let mut settings = json!({"quality": "share", "length": 0.04, "rotateY": self.number / LIKE % 180});
+        let strict = self.number % 2 == 1;
+        let turn = self.number / LIKE % 180;
+        let mut settings = json!({"quality": "share", "length": 0.04, "rotateY": turn, "strictCredits": strict});
         match self.kind {
             Kind::Missing => settings["bgImageId"] = NO_OVERLAY.into(),
             Kind::Broken => settings["animation"] = NO_CLIP.into(),

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Puts other projects' dataset readers into a folder of their own, where `make test` finds them: pycolmap, and gsplat's
+# reader with torch (some GB; pip's own settings say from where). GSPLAT_EXAMPLES names the folder examples/ of a copy of
+# gsplat; without it the one that was tried is fetched with git.
+#
+#   scripts/loaders.sh FOLDER
+set -euo pipefail
+
+# github.com/nerfstudio-project/gsplat of 2026-08-20.
+commit=90d7b4b349e379ccf9ee6a8cef76aa40f48bb32e
+
+folder=${1:?"say where: scripts/loaders.sh FOLDER"}
+here=$(cd "$(dirname "$0")/.." && pwd)
+say() { echo "loaders: $*"; }
+
+if [[ ! -x $folder/bin/python ]]; then
+    say "making $folder"
+    python3 -m venv "$folder"
+fi
+say "installing what bench/loaders.txt lists"
+"$folder/bin/pip" install --quiet --requirement "$here/bench/loaders.txt"
+if [[ -n ${GSPLAT_EXAMPLES:-} ]]; then
+    say "gsplat's reader is that of $GSPLAT_EXAMPLES"
+elif [[ ! -d $folder/gsplat/examples ]]; then
+    say "fetching gsplat at $commit"
+    git init --quiet "$folder/gsplat"
+    git -C "$folder/gsplat" fetch --quiet --depth 1 https://github.com/nerfstudio-project/gsplat "$commit"
+    git -C "$folder/gsplat" checkout --quiet FETCH_HEAD -- examples
+fi
+say "ready: make test reads a dataset with them"
