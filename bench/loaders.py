@@ -8,6 +8,8 @@ transforms.json has. docs/datasets.md names the versions.
   pycolmap                   sparse/0, text and binary
   nerfstudio                 nerfstudio-data, instant-ngp-data, blender-data, colmap
   gsplat                     examples/datasets/colmap.py of its repository, whose folder GSPLAT_EXAMPLES names
+
+LOADERS_PYTHON names the Python that has them, if it is not this one (`make loaders` makes one, `make test` names it).
 """
 
 import importlib.util
@@ -99,6 +101,9 @@ def with_gsplat(folder, cameras, poses):
 def main():
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
+    python = os.environ.get("LOADERS_PYTHON")
+    if python and pathlib.Path(python).parent.parent != pathlib.Path(sys.prefix):
+        os.execv(python, [python, "-B", *sys.argv])
     folder = pathlib.Path(sys.argv[1])
     cameras = json.loads((folder / "transforms.json").read_text())
     poses = np.array([frame["transform_matrix"] for frame in cameras["frames"]])

@@ -23,15 +23,15 @@ fn spread(count: u32, side: u32, whole_sphere: bool) -> DatasetViews {
 }
 
 /// Runs a script of this repository on a set; panics with its words where it finds a fault.
-fn judged_by(python: &str, script: &str, set: &Path, flags: &[&str]) {
+fn judged_by(script: &str, set: &Path, flags: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let done = Command::new(python).arg(root.join(script)).arg(set).args(flags).output().unwrap();
+    let done = Command::new("python3").arg(root.join(script)).arg(set).args(flags).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(done.status.success(), "{said}(python3 needs numpy and pillow: scripts/setup.sh installs them)");
 }
 
 fn check(set: &Path, flags: &[&str]) {
-    judged_by("python3", "scripts/check_dataset.py", set, flags);
+    judged_by("scripts/check_dataset.py", set, flags);
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -88,9 +88,7 @@ fn views_of_a_box_by_cameras_of_ones_own_lie_on_it() {
     }
     quietly(&job).unwrap();
     check(&set, &["--shape", "box", "--cameras", asked.to_str().unwrap()]);
-    // Where `make loaders` has put other projects' readers, with those.
-    let python = std::env::var("LOADERS_PYTHON").ok().filter(|path| !path.is_empty());
-    judged_by(python.as_deref().unwrap_or("python3"), "bench/loaders.py", &set, &[]);
+    judged_by("bench/loaders.py", &set, &[]);
     let frames = |name: &str| -> Vec<String> {
         let text = std::fs::read_to_string(set.join(format!("transforms_{name}.json"))).unwrap();
         let file: serde_json::Value = serde_json::from_str(&text).unwrap();
