@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use plinth_db::{Db, DbOptions};
 use plinth_service::access::Caller;
-use plinth_service::jobs::{Claim, RenderFiles};
+use plinth_service::jobs::{Claim, RenderFiles, StoredFile};
 use plinth_service::{Clock, Service, ServiceOptions, link_secret};
 use plinth_spec::idempotency::ReplayKey;
 use plinth_spec::quality::Codec;
@@ -18,8 +18,10 @@ use serde_json::{Value, json};
 
 use super::server::Served;
 
-/// The content of every file of a render that no worker made.
-pub(crate) const CONTENT: &[u8] = b"0123456789";
+/// The content of a file that no worker made: each has another, and of another length.
+pub(crate) fn content(name: &str) -> String {
+    format!("{name}: 0123456789")
+}
 
 pub(crate) struct Backstage {
     pub(crate) service: Service,
@@ -70,8 +72,7 @@ impl Backstage {
         let claim = self.claim(id).await;
         let mut made = RenderFiles::default();
         for file in files {
-            let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, *file);
-            let stored = Some(self.service.store().put(&key, Bytes::from_static(CONTENT)).await.unwrap().into());
+            let stored = Some(self.store(&claim, *file).await);
             match file {
                 RenderFile::Video(codec) => (made.video, made.is_prores) = (stored, *codec == Codec::ProRes4444),
                 RenderFile::Web => made.web = stored,
@@ -85,13 +86,19 @@ impl Backstage {
         self.service.finish_render(&claim, made, &[]).await.unwrap().unwrap();
     }
 
+    /// Stores a file of a render that is held.
+    pub(crate) async fn store(&self, claim: &Claim, file: RenderFile) -> StoredFile {
+        let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, file);
+        self.service.store().put(&key, Bytes::from(content(file.name()))).await.unwrap().into()
+    }
+
     /// Ends the packaging that has waited longest, with files of a few bytes.
     pub(crate) async fn package(&self, id: &str, names: &[&str]) {
         let claim = self.service.claim_packaging("test").await.unwrap().unwrap();
         assert_eq!(claim.render.id.as_str(), id);
         for name in names {
             let key = ObjectKey::Hls(&claim.render.id, claim.render.attempt, claim.render.hls_attempt, name);
-            self.service.store().put(&key, Bytes::from_static(CONTENT)).await.unwrap();
+            self.service.store().put(&key, Bytes::from(content(name))).await.unwrap();
         }
         self.service.finish_packaging(&claim).await.unwrap().unwrap();
     }

@@ -1,41 +1,44 @@
 //! Files of finished renders: what they say of themselves, in whole and in part.
 
+use plinth_service::jobs::RenderFiles;
 use plinth_spec::quality::Codec;
-use plinth_store::RenderFile;
+use plinth_store::{ObjectKey, RenderFile};
 use plinth_testkit::{Answer, Client, glb_with_triangle, header};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::backstage::{Backstage, CONTENT, VIDEO};
+use super::backstage::{Backstage, PACKAGING, VIDEO, content};
 use super::on_both;
 use super::server::Served;
 
-/// Paths of a finished video, and what is served there.
-const FILES: [(&str, &str); 10] = [
-    ("video", "video/mp4"),
-    ("video?quality=web", "video/mp4"),
-    ("poster", "image/png"),
-    ("poster?quality=full", "image/png"),
-    ("thumb", "video/mp4"),
-    ("hls/master.m3u8", "application/vnd.apple.mpegurl"),
-    ("hls/540p/init.mp4", "video/mp4"),
-    ("hls/540p/0.m4s", "video/iso.segment"),
-    ("hls/thumbnails.vtt", "text/vtt"),
-    ("hls/sprite-0.jpg", "image/jpeg"),
+/// Paths of a finished video, what is served there, and the file that it is.
+const FILES: [(&str, &str, &str); 10] = [
+    ("video", "video/mp4", "video.mp4"),
+    ("video?quality=web", "video/mp4", "web.mp4"),
+    ("poster", "image/png", "poster.small.png"),
+    ("poster?quality=full", "image/png", "poster.png"),
+    ("thumb", "video/mp4", "thumb.mp4"),
+    ("hls/master.m3u8", "application/vnd.apple.mpegurl", "master.m3u8"),
+    ("hls/540p/init.mp4", "video/mp4", "540p/init.mp4"),
+    ("hls/540p/0.m4s", "video/iso.segment", "540p/0.m4s"),
+    ("hls/thumbnails.vtt", "text/vtt", "thumbnails.vtt"),
+    ("hls/sprite-0.jpg", "image/jpeg", "sprite-0.jpg"),
 ];
 
 async fn files_say_what_they_are_and_come_in_parts(served: Served) {
     let client = &served.client;
     let id = served.finished().await;
-    for (path, kind) in FILES {
+    for (path, kind, file) in FILES {
         let path = format!("/renders/{id}/{path}");
+        let expected = content(file);
+        let (text, size) = (expected.as_str(), expected.len());
         let whole = client.get_with(&path, "accept", "*/*").await;
         let said = whole.headers().clone();
         let etag = header(&said, "etag").to_owned();
         assert_eq!(whole.status(), 200, "{path}");
         for (name, value) in [
             ("content-type", kind),
-            ("content-length", "10"),
+            ("content-length", &size.to_string()),
             ("accept-ranges", "bytes"),
             ("cache-control", "private, no-cache"),
             ("x-content-type-options", "nosniff"),
@@ -44,29 +47,31 @@ async fn files_say_what_they_are_and_come_in_parts(served: Served) {
             assert_eq!(header(&said, name), value, "{path}: {name}");
         }
         assert!(etag.len() > 2 && etag.starts_with('"') && etag.ends_with('"'), "{path}: {etag}");
-        assert_eq!(whole.bytes().await.unwrap(), CONTENT, "{path}");
-        for (name, value, status, range, body) in [
-            ("range", "bytes=2-4", 206, "bytes 2-4/10", "234"),
-            ("range", "bytes=-3", 206, "bytes 7-9/10", "789"),
-            ("range", "bytes=8-", 206, "bytes 8-9/10", "89"),
-            ("range", "bytes=0-", 206, "bytes 0-9/10", "0123456789"),
-            ("range", "bytes=5-99", 206, "bytes 5-9/10", "56789"),
-            ("range", "bytes=0-1,4-5", 200, "", "0123456789"),
-            ("range", "bytes=4-2", 200, "", "0123456789"),
-            ("range", "lines=0-1", 200, "", "0123456789"),
-            ("if-none-match", "\"other\"", 200, "", "0123456789"),
-            ("if-none-match", &etag, 304, "", ""),
-            ("if-none-match", &format!("\"other\", W/{etag}"), 304, "", ""),
-            ("if-none-match", "*", 304, "", ""),
+        assert_eq!(whole.text().await.unwrap(), text, "{path}");
+        for (name, value, status, range) in [
+            ("range", "bytes=2-4", 206, 2..5),
+            ("range", "bytes=-3", 206, size - 3..size),
+            ("range", &format!("bytes={}-", size - 2), 206, size - 2..size),
+            ("range", "bytes=0-", 206, 0..size),
+            ("range", "bytes=5-99", 206, 5..size),
+            ("range", "bytes=0-1,4-5", 200, 0..size),
+            ("range", "bytes=4-2", 200, 0..size),
+            ("range", "lines=0-1", 200, 0..size),
+            ("if-none-match", "\"other\"", 200, 0..size),
+            ("if-none-match", &etag, 304, 0..0),
+            ("if-none-match", &format!("\"other\", W/{etag}"), 304, 0..0),
+            ("if-none-match", "*", 304, 0..0),
         ] {
             let answer = client.get_with(&path, name, value).await;
             let said = answer.headers().clone();
-            assert_eq!((answer.status().as_u16(), header(&said, "content-range")), (status, range), "{path} {value}");
+            let place = format!("bytes {}-{}/{size}", range.start, range.end.max(1) - 1);
+            let place = (status, if status == 206 { place.as_str() } else { "" });
+            assert_eq!((answer.status().as_u16(), header(&said, "content-range")), place, "{path} {value}");
             assert_eq!(header(&said, "etag"), etag, "{path} {value}");
-            assert_eq!(answer.text().await.unwrap(), body, "{path} {value}");
+            assert_eq!(answer.text().await.unwrap(), text[range], "{path} {value}");
         }
-        let outside = client.get_with(&path, "range", "bytes=10-").await;
-        assert_eq!(header(outside.headers(), "content-range"), "bytes */10", "{path}");
+        let outside = client.get_with(&path, "range", &format!("bytes={size}-")).await;
+        assert_eq!(header(outside.headers(), "content-range"), format!("bytes */{size}"), "{path}");
         let outside = Answer::of(outside).await;
         assert_eq!(outside.refusal(), (416, "range_not_satisfiable"), "{path}");
         for (known, status) in [(etag.as_str(), 206), ("\"other\"", 200)] {
@@ -74,7 +79,8 @@ async fn files_say_what_they_are_and_come_in_parts(served: Served) {
             assert_eq!(part.send().await.unwrap().status(), status, "{path}: the file {known}");
         }
         let head = client.request(Method::HEAD, &path).send().await.unwrap();
-        assert_eq!((head.status().as_u16(), header(head.headers(), "content-length")), (200, "10"), "{path}");
+        assert_eq!(head.status(), 200, "{path}");
+        assert_eq!(header(head.headers(), "content-length"), size.to_string(), "{path}");
         assert_eq!(head.bytes().await.unwrap().len(), 0, "{path}");
     }
 }
@@ -94,18 +100,27 @@ async fn a_bundle_has_all_files_and_never_changes(served: Served) {
     assert_eq!(header(&said, "content-length"), bytes.len().to_string());
     let mut archive = zip::ZipArchive::new(std::io::Cursor::new(bytes)).unwrap();
     for name in ["video.mp4", "web.mp4", "poster.png", "thumb.mp4"] {
-        let content = std::io::read_to_string(archive.by_name(name).unwrap()).unwrap();
-        assert_eq!(content.as_bytes(), CONTENT, "{name}");
+        assert_eq!(std::io::read_to_string(archive.by_name(name).unwrap()).unwrap(), content(name));
     }
     assert_eq!(archive.len(), 4);
     let again = client.get_with(&path, "accept", "*/*").await.bytes().await.unwrap();
     assert_eq!(again, archive.into_inner().into_inner(), "the same bytes at each time");
 }
 
-/// The code of what is asked of a render; 200 when it is there.
-async fn code(client: &Client, id: &str, path: &str) -> String {
+/// Status and code of what is asked of a render; no code when it is there.
+async fn code(client: &Client, id: &str, path: &str) -> (u16, String) {
     let answer = client.get(&format!("/renders/{id}/{path}")).await;
-    if answer.status == 200 { "200".to_owned() } else { answer.refusal().1.to_owned() }
+    if answer.status == 200 { (200, String::new()) } else { (answer.status, answer.refusal().1.to_owned()) }
+}
+
+/// What is not there, with its code.
+fn missing(code: &str) -> (u16, String) {
+    (404, code.to_owned())
+}
+
+/// What is there.
+fn there() -> (u16, String) {
+    (200, String::new())
 }
 
 /// What is missing has the code that says so: before the render, after its poster, and for another kind of render.
@@ -123,25 +138,31 @@ async fn what_is_not_there_yet_has_its_own_code(served: Served) {
         all
     };
     let video = client.upload("video", Some(json!({"quality": "share", "length": 1}))).await.text("renderId");
-    let nothing = ["video_not_found", "video_not_found", "poster_not_found", "thumb_not_found", "video_not_found"];
+    let bad = (400, "bad_request".to_owned());
     let waiting = codes(&video).await;
-    assert_eq!(waiting[..5], nothing);
-    assert_eq!(waiting[5..7], ["dataset_not_found", "not_found"]);
-    assert_eq!(waiting[7], "bad_request", "an asset without a name is unknown");
-    assert_eq!(waiting[8..], ["asset_not_found"; 6]);
-    assert_eq!(code(client, &video, "download-url?asset=hls").await, "bad_request", "playlists have no links");
-    assert_eq!(code(client, &video, "download-url?asset=bundle").await, "bad_request", "neither have bundles");
+    let nothing = ["video_not_found", "video_not_found", "poster_not_found", "thumb_not_found", "video_not_found"];
+    assert_eq!(waiting[..5], nothing.map(missing));
+    assert_eq!(waiting[5..7], ["dataset_not_found", "not_found"].map(missing));
+    assert_eq!(waiting[7], bad, "an asset without a name is unknown");
+    assert_eq!(waiting[8..], ["asset_not_found"; 6].map(missing));
+    assert_eq!(code(client, &video, "poster?quality=full").await, missing("poster_not_found"));
+    assert_eq!(code(client, &video, "download-url").await, missing("asset_not_found"), "the video");
+    for asset in ["hls", "bundle"] {
+        assert_eq!(code(client, &video, &format!("download-url?asset={asset}")).await, bad, "{asset} has no links");
+    }
     let view = client.get(&format!("/renders/{video}/hls")).await;
     let expected = json!({"id": video, "status": "pending", "masterUrl": null, "thumbnailsVttUrl": null});
     assert_eq!(view.data(), &expected);
     backstage.finish(&video, &VIDEO).await;
     let done = codes(&video).await;
-    assert_eq!(done[..7], ["200", "200", "200", "200", "200", "dataset_not_found", "not_found"]);
-    assert_eq!(done[8..], ["200", "200", "200", "200", "200", "asset_not_found"]);
+    assert!(done[..5].iter().all(|one| *one == there()), "{done:?}");
+    assert_eq!(done[5..7], ["dataset_not_found", "not_found"].map(missing));
+    assert!(done[8..13].iter().all(|one| *one == there()), "{done:?}");
+    assert_eq!(done[13..], ["asset_not_found"].map(missing));
     let shown = client.get(&format!("/renders/{video}")).await;
     for (name, value) in [
         ("status", json!("done")),
-        ("fileSize", json!(10)),
+        ("fileSize", json!(content("video.mp4").len())),
         ("hasWebVariant", json!(true)),
         ("hasThumb", json!(true)),
         ("hlsStatus", json!("pending")),
@@ -168,24 +189,123 @@ async fn other_kinds_of_renders_have_other_files(served: Served) {
     let pro = order("pro", json!({"quality": "pro", "length": 0.1})).await;
     backstage.finish(&pro, &[RenderFile::Video(Codec::ProRes4444), RenderFile::FullPoster, RenderFile::Poster]).await;
     let mov = client.get_with(&format!("/renders/{pro}/video"), "accept", "*/*").await;
-    assert_eq!(header(mov.headers(), "content-type"), "video/quicktime");
-    assert_eq!(
-        code(client, &pro, "download-url?asset=web").await,
-        "asset_not_found",
-        "a variant that was not produced"
-    );
-    assert_eq!((code(client, &pro, "video?quality=web").await, code(client, &pro, "thumb").await).0, "video_not_found");
+    assert_eq!((mov.status().as_u16(), header(mov.headers(), "content-type")), (200, "video/quicktime"));
+    assert_eq!(mov.text().await.unwrap(), content("video.mov"));
+    // Variants that were not produced.
+    for (path, refusal) in [
+        ("video?quality=web", "video_not_found"),
+        ("thumb", "thumb_not_found"),
+        ("dataset", "dataset_not_found"),
+        ("download-url?asset=web", "asset_not_found"),
+        ("download-url?asset=thumb", "asset_not_found"),
+        ("download-url?asset=dataset", "asset_not_found"),
+    ] {
+        assert_eq!(code(client, &pro, path).await, missing(refusal), "{path}");
+    }
+    let bundle = client.get_with(&format!("/renders/{pro}/bundle"), "accept", "*/*").await.bytes().await.unwrap();
+    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(bundle)).unwrap();
+    for name in ["video.mov", "poster.png"] {
+        assert_eq!(std::io::read_to_string(archive.by_name(name).unwrap()).unwrap(), content(name));
+    }
+    assert_eq!(archive.len(), 2, "only what there is");
 
     let set = order("set", json!({"output": "dataset", "datasetQuality": "100x800"})).await;
-    assert_eq!(code(client, &set, "dataset").await, "dataset_not_found", "not done");
+    assert_eq!(code(client, &set, "dataset").await, missing("dataset_not_found"), "not done");
     backstage.finish(&set, &[RenderFile::Dataset]).await;
+    let zip = client.get_with(&format!("/renders/{set}/dataset"), "accept", "*/*").await;
+    assert_eq!((zip.status().as_u16(), header(zip.headers(), "content-type")), (200, "application/zip"));
+    assert_eq!(zip.text().await.unwrap(), content("dataset.zip"));
     let zip = client.get_with(&format!("/renders/{set}/dataset"), "range", "bytes=1-2").await;
     assert_eq!((zip.status().as_u16(), header(zip.headers(), "content-type")), (206, "application/zip"));
-    assert_eq!((code(client, &set, "video").await, code(client, &set, "bundle").await).1, "video_not_found");
-    assert_eq!(code(client, &set, "download-url?asset=dataset").await, "200");
+    for (path, refusal) in [
+        ("video", "video_not_found"),
+        ("video?quality=web", "video_not_found"),
+        ("thumb", "thumb_not_found"),
+        ("bundle", "video_not_found"),
+        ("hls/master.m3u8", "not_found"),
+        ("download-url", "asset_not_found"),
+        ("download-url?asset=web", "asset_not_found"),
+        ("download-url?asset=thumb", "asset_not_found"),
+    ] {
+        assert_eq!(code(client, &set, path).await, missing(refusal), "{path}");
+    }
+    let link = client.get(&format!("/renders/{set}/download-url?asset=dataset")).await.text("url");
+    assert_eq!(client.http.get(&link).send().await.unwrap().text().await.unwrap(), content("dataset.zip"));
     let shown = client.get(&format!("/renders/{set}")).await;
-    assert_eq!((&shown.data()["datasetZipSize"], &shown.data()["fileSize"]), (&json!(10), &Value::Null));
+    let size = content("dataset.zip").len();
+    assert_eq!((&shown.data()["datasetZipSize"], &shown.data()["fileSize"]), (&json!(size), &Value::Null));
     assert_eq!(shown.data()["hlsStatus"], "skipped");
+}
+
+/// A dataset has no posters, neither at work nor done; nobody gets a link to nothing.
+async fn a_dataset_has_no_posters(served: Served) {
+    let client = &served.client;
+    let backstage = Backstage::of(&served).await;
+    let settings = json!({"output": "dataset", "datasetQuality": "100x800"});
+    let set = client.upload("set", Some(settings)).await.text("renderId");
+    let claim = backstage.claim(&set).await;
+    let without = async |when: &str| {
+        for path in ["poster", "poster?quality=full"] {
+            assert_eq!(code(client, &set, path).await, missing("poster_not_found"), "{when}: {path}");
+        }
+        for asset in ["poster", "full_poster"] {
+            let path = format!("download-url?asset={asset}");
+            assert_eq!(code(client, &set, &path).await, missing("asset_not_found"), "{when}: {path}");
+        }
+    };
+    backstage.service.poster_stored(&claim).await.unwrap().unwrap();
+    without("video-processing").await;
+    backstage.service.release_render(&claim).await.unwrap().unwrap();
+    assert_eq!(client.get(&format!("/renders/{set}")).await.data()["status"], "poster-done");
+    without("poster-done").await;
+    let claim = backstage.claim(&set).await;
+    let made =
+        RenderFiles { dataset: Some(backstage.store(&claim, RenderFile::Dataset).await), ..RenderFiles::default() };
+    backstage.service.finish_render(&claim, made, &[]).await.unwrap().unwrap();
+    without("done").await;
+}
+
+/// Streaming is for when all of it is packaged; the video does not wait for it.
+async fn streaming_begins_when_it_is_ready(served: Served) {
+    let client = &served.client;
+    let backstage = Backstage::of(&served).await;
+    for fails in [false, true] {
+        let made = client.upload(&format!("{fails}"), Some(json!({"quality": "share", "length": 1}))).await;
+        let id = made.text("renderId");
+        let is = async |status: &str| {
+            let view = client.get(&format!("/renders/{id}/hls")).await;
+            let expected = json!({"id": id, "status": status, "masterUrl": null, "thumbnailsVttUrl": null});
+            assert_eq!((view.status, view.data()), (200, &expected));
+            let shown = client.get(&format!("/renders/{id}")).await;
+            assert_eq!((&shown.data()["hlsStatus"], &shown.data()["hlsReady"]), (&json!(status), &json!(false)));
+            for name in PACKAGING {
+                assert_eq!(code(client, &id, &format!("hls/{name}")).await, missing("not_found"), "{status}: {name}");
+            }
+        };
+        is("pending").await;
+        backstage.finish(&id, &VIDEO).await;
+        is("pending").await;
+        let claim = backstage.service.claim_packaging("test").await.unwrap().unwrap();
+        assert_eq!(claim.render.id.as_str(), id);
+        // Files that are stored already are shown with all the others.
+        for name in PACKAGING {
+            let key = ObjectKey::Hls(&claim.render.id, claim.render.attempt, claim.render.hls_attempt, name);
+            backstage.service.store().put(&key, content(name).into()).await.unwrap();
+        }
+        is("processing").await;
+        assert_eq!(code(client, &id, "video").await, there());
+        if fails {
+            backstage.service.fail_packaging(&claim).await.unwrap().unwrap();
+            is("failed").await;
+        } else {
+            backstage.service.finish_packaging(&claim).await.unwrap().unwrap();
+            for name in PACKAGING {
+                assert_eq!(code(client, &id, &format!("hls/{name}")).await, there(), "{name}");
+            }
+        }
+        assert_eq!(client.get(&format!("/renders/{id}")).await.data()["status"], "done");
+        assert_eq!(code(client, &id, "video").await, there());
+    }
 }
 
 async fn a_model_is_downloaded_under_its_name(served: Served) {
@@ -211,5 +331,6 @@ async fn a_model_is_downloaded_under_its_name(served: Served) {
 
 on_both! {
     files_say_what_they_are_and_come_in_parts a_bundle_has_all_files_and_never_changes
-    what_is_not_there_yet_has_its_own_code other_kinds_of_renders_have_other_files a_model_is_downloaded_under_its_name
+    what_is_not_there_yet_has_its_own_code other_kinds_of_renders_have_other_files a_dataset_has_no_posters
+    streaming_begins_when_it_is_ready a_model_is_downloaded_under_its_name
 }

@@ -6,7 +6,7 @@ use plinth_testkit::{Answer, header};
 use reqwest::{Method, Url};
 use serde_json::json;
 
-use super::backstage::{Backstage, CONTENT};
+use super::backstage::{Backstage, content};
 use super::on_both;
 use super::server::Served;
 
@@ -20,16 +20,25 @@ async fn links_live_as_long_as_they_say(served: Served) {
     let client = &served.client;
     let id = served.finished().await;
     let model = client.get(&format!("/renders/{id}")).await.text("modelId");
-    let lifetimes =
-        [("", 3600), ("60", 60), ("59", 60), ("-5", 60), ("0", 60), ("604800", 604_800), ("604801", 604_800)];
+    // However long it is asked for, a link lives for a minute at least and for a week at most.
+    let lifetimes = [
+        ("", 3600),
+        ("60", 60),
+        ("59", 60),
+        ("-5", 60),
+        ("0", 60),
+        ("604800", 604_800),
+        ("604801", 604_800),
+        ("9223372036854775807", 604_800),
+        ("-9223372036854775808", 60),
+        ("99999999999999999999", 604_800),
+        ("-99999999999999999999", 60),
+    ];
     for (wanted, lifetime) in lifetimes {
         for link in [
             client.get(&format!("/models/{model}/file-url?expires={wanted}")).await,
             client.get(&format!("/renders/{id}/download-url?expires={wanted}")).await,
             client.post(&format!("/models/create-upload-url?expires={wanted}"), json!({})).await,
-            client
-                .post("/models/create-upload-url", wanted.parse::<i64>().map_or(json!({}), |n| json!({"expires": n})))
-                .await,
         ] {
             assert_eq!(link.data()["expiresIn"], lifetime, "{wanted}");
             let url = link.text("url");
@@ -41,9 +50,20 @@ async fn links_live_as_long_as_they_say(served: Served) {
             }
         }
     }
-    for bad in ["x", "1.5", "99999999999999999999"] {
-        let answer = client.get(&format!("/models/{model}/file-url?expires={bad}")).await;
-        assert_eq!(answer.refusal(), (400, "bad_request"), "{bad}");
+    for (wanted, lifetime) in
+        [(json!(60), 60), (json!(59), 60), (json!(-5), 60), (json!(604_801), 604_800), (json!(i64::MAX), 604_800)]
+    {
+        let link = client.post("/models/create-upload-url", json!({"expires": wanted})).await;
+        assert_eq!((link.status, &link.data()["expiresIn"]), (201, &json!(lifetime)), "{wanted}");
+    }
+    for bad in ["abc", "1.5", "-", "1e9"] {
+        for answer in [
+            client.get(&format!("/models/{model}/file-url?expires={bad}")).await,
+            client.get(&format!("/renders/{id}/download-url?expires={bad}")).await,
+            client.post(&format!("/models/create-upload-url?expires={bad}"), json!({})).await,
+        ] {
+            assert_eq!(answer.refusal(), (400, "bad_request"), "{bad}");
+        }
     }
 }
 
@@ -63,22 +83,31 @@ async fn a_link_reads_its_file_and_does_nothing_else(served: Served) {
         ("thumb", "video/mp4", "thumb.mp4"),
     ] {
         let link = client.get(&format!("/renders/{id}/download-url?asset={asset}")).await;
-        assert_eq!(link.data()["asset"], asset);
+        let url = link.text("url");
+        assert_eq!(link.data(), &json!({"url": url, "asset": asset, "expiresIn": 3600}));
+        let whole = content(name);
         // Without the key: the link is the capability.
-        let file = client.http.get(link.text("url")).header("range", "bytes=1-2").send().await.unwrap();
+        let file = client.http.get(&url).header("range", "bytes=1-2").send().await.unwrap();
         let said = file.headers().clone();
         assert_eq!((file.status().as_u16(), header(&said, "content-type")), (206, kind), "{asset}");
         let disposition = header(&said, "content-disposition");
         assert_eq!(disposition, format!("attachment; filename=\"{id}-{name}\""), "{asset}");
-        assert_eq!(header(&said, "content-range"), "bytes 1-2/10", "{asset}");
-        assert_eq!(file.bytes().await.unwrap(), CONTENT[1..3], "{asset}");
+        assert_eq!(header(&said, "content-range"), format!("bytes 1-2/{}", whole.len()), "{asset}");
+        assert_eq!(file.text().await.unwrap(), whole[1..3], "{asset}");
+        assert_eq!(client.http.get(&url).send().await.unwrap().text().await.unwrap(), whole, "{asset}");
     }
-    let url = client.get(&format!("/renders/{id}/download-url")).await.text("url");
+    let link = client.get(&format!("/renders/{id}/download-url")).await;
+    let url = link.text("url");
+    assert_eq!(link.data()["asset"], "video", "when none is named");
     for method in [Method::PUT, Method::POST, Method::DELETE, Method::PATCH] {
         let answer = client.http.request(method.clone(), &url).body("x").send().await.unwrap();
         assert!(answer.status().is_client_error() || answer.status() == 501, "{method}: {}", answer.status());
     }
-    assert_eq!(client.http.get(&url).send().await.unwrap().bytes().await.unwrap(), CONTENT, "nothing was written");
+    assert_eq!(
+        client.http.get(&url).send().await.unwrap().text().await.unwrap(),
+        content("video.mp4"),
+        "nothing was written"
+    );
     // Whoever deletes a render ends its links.
     assert_eq!(client.send(Method::DELETE, &format!("/renders/{id}"), json!({})).await.data()["deleted"], true);
     assert_eq!(client.http.get(&url).send().await.unwrap().status(), 404);
