@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use plinth_testkit::Client;
+use plinth_testkit::{Client, Form, png, sha256_hex};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -215,20 +215,142 @@ async fn the_ledger_is_newest_first_and_that_of_the_workspace(served: Served) {
     // A bound key sees the entries of its workspace only.
     let team = served.place.admin(&["workspace", "create", "Team", "--owner", super::server::EMAIL]);
     let bound = served.client(&served.place.key(super::server::EMAIL, &["--workspace", team["id"].as_str().unwrap()]));
-    bound.upload("e", Some(json!({"quality": "share", "length": 2}))).await.data();
+    let cancelled = bound.upload("e", Some(json!({"quality": "share", "length": 2}))).await.text("renderId");
+    bound.post(&format!("/renders/{cancelled}/cancel"), json!({})).await.data();
+    bound.upload("f", Some(json!({"quality": "share", "length": 3}))).await.data();
     let (all, theirs) = (client.get("/purchases").await, bound.get("/purchases").await);
     let kinds = |rows: &Value| -> Vec<(String, i64)> {
         let entry = |row: &Value| (row["type"].as_str().unwrap().to_owned(), row["credits"].as_i64().unwrap());
         rows.as_array().unwrap().iter().map(entry).collect()
     };
-    assert_eq!(kinds(theirs.data()), [("render".to_owned(), -2)]);
-    let words = ["render", "refund", "render", "signup_bonus"].map(str::to_owned);
-    assert_eq!(kinds(all.data()), words.into_iter().zip([-2, 1, -1, 100]).collect::<Vec<_>>(), "newest first");
-    assert_eq!(all.body["meta"], json!({"total": 4, "offset": 0, "limit": 50}));
-    assert_eq!(kinds(client.get("/purchases?limit=1&offset=3").await.data()), [("signup_bonus".to_owned(), 100)]);
-    assert_eq!(all.data()[1]["renderId"], wanted.as_str());
-    assert_eq!(all.data()[3]["renderId"], Value::Null);
+    let of = |entries: &[(&str, i64)]| entries.iter().map(|(kind, n)| ((*kind).to_owned(), *n)).collect::<Vec<_>>();
+    let of_team = [("render", -3), ("refund", 2), ("render", -2)];
+    assert_eq!(kinds(theirs.data()), of(&of_team));
+    assert_eq!(theirs.data()[1]["renderId"], cancelled.as_str());
+    assert_eq!(theirs.body["meta"], json!({"total": 3, "offset": 0, "limit": 50}));
+    let personal = [("refund", 1), ("render", -1), ("signup_bonus", 100)];
+    assert_eq!(kinds(all.data()), of(&[&of_team[..], &personal[..]].concat()), "newest first");
+    assert_eq!(all.body["meta"], json!({"total": 6, "offset": 0, "limit": 50}));
+    assert_eq!(kinds(client.get("/purchases?limit=1&offset=5").await.data()), of(&[("signup_bonus", 100)]));
+    assert_eq!(all.data()[3]["renderId"], wanted.as_str());
+    assert_eq!(all.data()[5]["renderId"], Value::Null);
+}
+
+/// An entry without what no two share, once that is looked at: an identifier, and an instant of this century.
+fn told(entry: &Value) -> Value {
+    let mut rest = entry.clone();
+    let members = rest.as_object_mut().unwrap();
+    let (id, at) = (members.remove("id").unwrap(), members.remove("createdAt").unwrap());
+    let (id, at) = (id.as_str().unwrap(), at.as_str().unwrap());
+    assert!(id.len() == 12 && id.bytes().all(|b| b.is_ascii_alphanumeric()), "{id}");
+    let form: String = at.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    assert!(form == "0000-00-00T00:00:00.000Z" && at.starts_with("20"), "{at}");
+    rest
+}
+
+async fn an_entry_of_the_ledger_says_what_moved_and_why(served: Served) {
+    let client = &served.client;
+    served.place.admin(&["credits", "grant", super::server::EMAIL, "7", "--pool", "free"]);
+    let id = client.upload("a", Some(json!({"quality": "share", "length": 2}))).await.text("renderId");
+    client.post(&format!("/renders/{id}/cancel"), json!({})).await.data();
+    let entry = |kind: &str, credits: i64, source: &str, description: &str, render: Value| {
+        json!({"type": kind, "credits": credits, "priceCents": 0, "source": source, "description": description,
+               "renderId": render})
+    };
+    let entries = client.get("/purchases").await;
+    let rows = entries.data().as_array().unwrap();
+    assert_eq!(
+        rows.iter().map(told).collect::<Vec<_>>(),
+        [
+            entry("refund", 2, "paid", &format!("Refund of render {id}"), json!(id)),
+            entry("render", -2, "paid", &format!("Render {id}"), json!(id)),
+            entry("admin_grant", 7, "admin_grant", "Granted by an administrator", Value::Null),
+            entry("signup_bonus", 100, "signup_bonus", "Signup bonus", Value::Null),
+        ]
+    );
+    let all: BTreeSet<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
+    assert_eq!(all.len(), 4, "each has an identifier of its own");
+}
+
+/// Who is asked, what the key may do, and whose credits it spends.
+async fn an_account_is_shown_whole(served: Served) {
+    let place = &served.place;
+    let bob = place.admin(&["account", "create", "bob@example.org"])["id"].as_str().unwrap().to_owned();
+    let personal = served.client(&place.key("bob@example.org", &[]));
+    place.admin(&["credits", "grant", "bob@example.org", "5", "--pool", "free"]);
+    personal.upload("a", Some(json!({"quality": "share", "length": 3}))).await.data();
+    let expected = json!({"id": bob, "email": "bob@example.org", "credits": 97, "paid": 97, "free": 5, "total": 102,
+        "scopes": ["read", "render"], "workspace": null});
+    let shown = personal.get("/account").await;
+    assert_eq!((shown.status, &shown.body), (200, &json!({"data": expected})));
+    // In a workspace of another account that one pays.
+    let team = place.admin(&["workspace", "create", "Team", "--owner", super::server::EMAIL]);
+    let team = team["id"].as_str().unwrap();
+    place.admin(&["workspace", "add", team, "bob@example.org", "--role", "editor"]);
+    place.admin(&["credits", "grant", super::server::EMAIL, "11", "--pool", "free"]);
+    served.client.upload("b", Some(json!({"quality": "share", "length": 1}))).await.data();
+    let bound = served.client(&place.key("bob@example.org", &["--workspace", team, "--scopes", "read"]));
+    let expected = json!({"id": bob, "email": "bob@example.org", "credits": 99, "paid": 99, "free": 11, "total": 110,
+        "scopes": ["read"], "workspace": {"id": team, "name": "Team"}});
+    let shown = bound.get("/account").await;
+    assert_eq!((shown.status, &shown.body), (200, &json!({"data": expected})));
+}
+
+async fn every_list_has_meta(served: Served) {
+    let client = &served.client;
+    let image = |shade: u8| Form::default().file("file", "a.png", &png(shade));
+    client.upload("a", None).await.data();
+    client.form("/overlays", image(1)).await.data();
+    client.form("/overlays", image(2).text("layer", "decal")).await.data();
+    client.form("/assets/textures", image(3)).await.data();
+    for (path, rows, meta) in [
+        ("/models", 1, json!({"total": 1, "offset": 0, "limit": 50})),
+        ("/models?cursor=", 1, json!({"limit": 50, "nextCursor": null})),
+        ("/renders", 1, json!({"total": 1, "offset": 0, "limit": 50})),
+        ("/renders?cursor=", 1, json!({"limit": 50, "nextCursor": null})),
+        ("/purchases", 1, json!({"total": 1, "offset": 0, "limit": 50})),
+        // These come whole.
+        ("/overlays", 2, json!({"total": 2, "offset": 0, "limit": 2})),
+        ("/overlays?layer=decal", 1, json!({"total": 1, "offset": 0, "limit": 1})),
+        ("/assets/textures", 1, json!({"total": 1, "offset": 0, "limit": 1})),
+        ("/assets/envs", 0, json!({"total": 0, "offset": 0, "limit": 0})),
+    ] {
+        let list = client.get(path).await;
+        let keys: Vec<&str> = list.body.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!((list.status, keys), (200, vec!["data", "meta"]), "{path}");
+        assert_eq!((ids(list.data()).len(), &list.body["meta"]), (rows, &meta), "{path}");
+    }
+}
+
+/// No layer at all is the default one; an empty name is the name of none.
+async fn an_empty_layer_is_no_layer(served: Served) {
+    let client = &served.client;
+    let image = |shade: u8| Form::default().file("file", "a.png", &png(shade));
+    let refused = client.form("/overlays", image(1).text("layer", "")).await;
+    assert_eq!(refused.refusal(), (400, "bad_request"));
+    assert_eq!(client.get("/overlays").await.data(), &json!([]), "nothing was kept");
+    assert_eq!(client.get("/overlays?layer=").await.refusal(), (400, "bad_request"));
+    let made = client.form("/overlays", image(1)).await.text("id");
+    let hash = sha256_hex(&png(1));
+    let found = client.post("/overlays/resolve", json!({"sha256": hash})).await;
+    assert_eq!(found.data(), &json!({"id": made, "exists": true}));
+    let refused = client.post("/overlays/resolve", json!({"sha256": hash, "layer": ""})).await;
+    assert_eq!(refused.refusal(), (400, "bad_request"));
+}
+
+async fn an_overlay_may_be_invisible_or_opaque(served: Served) {
+    let client = &served.client;
+    for (shade, sent, kept) in [(1, "0", 0.0), (2, "1", 1.0), (3, "0.0", 0.0), (4, "1.0", 1.0)] {
+        let form = Form::default().file("file", "a.png", &png(shade)).text("opacity", sent);
+        let made = client.form("/overlays", form).await;
+        let expected = json!({"id": made.text("id"), "layer": "background", "alignment": "left", "name": "a.png"});
+        assert_eq!((made.status, made.data()), (200, &expected), "{sent}");
+        let row = client.get("/overlays").await.data()[0].clone();
+        assert_eq!((&row["id"], row["opacity"].as_f64()), (&expected["id"], Some(kept)), "{sent}");
+    }
 }
 
 on_both! { a_cursor_neither_repeats_nor_skips pages_have_their_size_and_place models_are_filtered
-renders_are_filtered the_ledger_is_newest_first_and_that_of_the_workspace }
+renders_are_filtered the_ledger_is_newest_first_and_that_of_the_workspace
+an_entry_of_the_ledger_says_what_moved_and_why an_account_is_shown_whole every_list_has_meta
+an_empty_layer_is_no_layer an_overlay_may_be_invisible_or_opaque }

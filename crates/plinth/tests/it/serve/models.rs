@@ -6,6 +6,7 @@ use plinth_testkit::{Client, Form, glb_with_triangle, glb_without_meshes, sha256
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::backstage::content;
 use super::on_both;
 use super::server::{EMAIL, Served};
 
@@ -77,7 +78,7 @@ async fn what_is_no_model_is_refused_with_its_code(served: Served) {
         ("a.glb", &b"glTF but not really"[..], (422, "upload_failed")),
         ("a.glb", &glb[..glb.len() - 1], (422, "upload_failed")),
         ("a.glb", &glb_without_meshes(), (422, "upload_failed")),
-        ("a.glb", b"", (400, "no_file")),
+        ("a.glb", b"", (422, "upload_failed")),
         ("a.gltf", b"{}", (400, "invalid_format")),
         ("a.obj", b"v 0 0 0", (400, "invalid_format")),
         ("a", &glb, (400, "invalid_format")),
@@ -88,7 +89,16 @@ async fn what_is_no_model_is_refused_with_its_code(served: Served) {
     ] {
         assert_eq!(file(client, name, bytes).await.refusal(), refusal, "{name} of {} bytes", bytes.len());
     }
-    assert_eq!(client.form("/models", Form::default().text("a", "b")).await.refusal(), (400, "no_file"));
+    // A form without the file, and what a browser sends for a field that nobody filled in.
+    for form in [
+        Form::default(),
+        Form::default().text("a", "b"),
+        Form::default().text("file", ""),
+        Form::default().file("file", "", b""),
+        Form::default().file("other", "a.glb", &glb),
+    ] {
+        assert_eq!(client.form("/models", form).await.refusal(), (400, "no_file"));
+    }
     for (settings, refusal) in [
         ("{", (400, "invalid_settings")),
         ("[]", (400, "invalid_settings")),
@@ -207,6 +217,10 @@ async fn models_are_edited_hidden_and_removed_by_the_rules(served: Served) {
     assert_eq!(patch(client, &path, json!({"title": "Archived"})).await.status, 200);
     assert_eq!(client.get_with(&format!("{path}/file"), "accept", "*/*").await.status(), 200);
     assert_eq!(client.get(&path).await.data()["status"], "archived");
+    let link = client.get(&format!("{path}/file-url")).await;
+    assert_eq!(link.data(), &json!({"url": link.text("url"), "expiresIn": 3600}));
+    let linked = client.http.get(link.text("url")).send().await.unwrap().bytes().await.unwrap();
+    assert_eq!(linked, glb_with_triangle("chair"));
     let second = client.upload("chair", None).await;
     assert_eq!((second.status, second.text("modelId") == id), (201, false));
     assert_eq!(moved("unarchive").await.data(), &json!({"id": id, "archived": false}));
@@ -226,16 +240,61 @@ async fn models_are_edited_hidden_and_removed_by_the_rules(served: Served) {
     assert_eq!(client.post("/renders", order).await.refusal(), (404, "model_not_found"));
     assert_eq!(client.get(&format!("/renders/{}", made.text("renderId"))).await.data()["modelId"], id.as_str());
     assert_eq!(client.get("/models?status=any").await.body["meta"]["total"], 1);
-    let second = format!("/models/{}", second.text("modelId"));
-    patch(client, &format!("{second}/archive"), json!({})).await.data();
-    assert_eq!(client.send(Method::DELETE, &second, json!({})).await.status, 200);
+    let second = second.text("modelId");
+    let path = format!("/models/{second}");
+    assert_eq!(
+        patch(client, &format!("{path}/archive"), json!({})).await.data(),
+        &json!({"id": second, "archived": true})
+    );
+    let gone = client.send(Method::DELETE, &path, json!({})).await;
+    assert_eq!((gone.status, gone.data()), (200, &json!({"id": second, "deleted": true})), "straight from the archive");
+    assert_eq!(client.get(&path).await.refusal(), (404, "model_not_found"));
+    assert_eq!(client.get("/models?status=any").await.data(), &json!([]));
     assert_eq!(client.upload("chair", None).await.status, 201, "a removed one is no duplicate");
     for bad in [json!({}), json!({"sha256": "x"}), json!({"sha256": "0".repeat(63)})] {
         assert_eq!(client.post("/models/check-hash", bad).await.refusal(), (400, "sha256_required"));
     }
 }
 
+/// What was made of a model, and what was paid for it, stays when the model goes.
+async fn a_deleted_models_renders_keep_their_files(served: Served) {
+    let client = &served.client;
+    let done = served.finished().await;
+    let model = client.get(&format!("/renders/{done}")).await.text("modelId");
+    let waiting = client.post("/renders", json!({"modelId": model, "renderSettings": share(9)})).await.text("id");
+    let rows = async || client.get(&format!("/renders?model={model}")).await.body;
+    let (before, ledger) = (rows().await, client.get("/purchases").await.body);
+    let ids: Vec<&Value> = before["data"].as_array().unwrap().iter().map(|row| &row["id"]).collect();
+    assert_eq!(ids, [&json!(waiting), &json!(done)]);
+    let gone = client.send(Method::DELETE, &format!("/models/{model}"), json!({})).await;
+    assert_eq!((gone.status, gone.data()), (200, &json!({"id": model, "deleted": true})));
+    assert_eq!(rows().await, before);
+    for (path, file) in [
+        ("video", "video.mp4"),
+        ("video?quality=web", "web.mp4"),
+        ("poster", "poster.small.png"),
+        ("poster?quality=full", "poster.png"),
+        ("thumb", "thumb.mp4"),
+        ("hls/master.m3u8", "master.m3u8"),
+    ] {
+        let answer = client.get_with(&format!("/renders/{done}/{path}"), "accept", "*/*").await;
+        assert_eq!((answer.status().as_u16(), answer.text().await.unwrap()), (200, content(file)), "{path}");
+    }
+    let bundle = client.get_with(&format!("/renders/{done}/bundle"), "accept", "*/*").await;
+    assert_eq!(bundle.status(), 200);
+    let archive = zip::ZipArchive::new(Cursor::new(bundle.bytes().await.unwrap())).unwrap();
+    assert_eq!(archive.len(), 4);
+    let link = client.get(&format!("/renders/{done}/download-url")).await;
+    let linked = client.http.get(link.text("url")).send().await.unwrap();
+    assert_eq!((linked.status().as_u16(), linked.text().await.unwrap()), (200, content("video.mp4")));
+    // The one that waits is still made, or cancelled by whoever ordered it; nothing comes back by itself.
+    assert_eq!(client.get(&format!("/renders/{waiting}")).await.data()["status"], "pending");
+    assert_eq!(client.get("/account").await.data()["paid"], 100 - 1 - 9);
+    assert_eq!(client.get("/purchases").await.body, ledger, "no refund");
+}
+
 on_both! {
     an_upload_always_makes_a_render what_is_no_model_is_refused_with_its_code an_archive_with_one_obj_becomes_a_rough_glb
     a_model_shows_what_is_in_it models_are_edited_hidden_and_removed_by_the_rules
+    a_deleted_models_renders_keep_their_files
 }

@@ -1,6 +1,6 @@
 //! Credits over HTTP: many at a time, and clients that go away.
 
-use plinth_testkit::{Answer, Client};
+use plinth_testkit::{Answer, Client, Reply, Web, glb_with_triangle};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -59,7 +59,9 @@ async fn clients_that_go_away_leave_the_ledger_exact(served: Served) {
     let model = client.upload("chair", None).await.text("modelId");
     let mut gone = Vec::new();
     for number in 0..200_u64 {
-        let body = json!({"modelId": model, "renderSettings": {"quality": "share", "length": 1}});
+        // Each is another request: of another length, and one credit all the same.
+        let length = (number + 1) as f64 / 200.0;
+        let body = json!({"modelId": model, "renderSettings": {"quality": "share", "length": length}});
         let request = client.request(Method::POST, "/renders").header("idempotency-key", number.to_string());
         let request = request.header("content-type", "application/json").body(body.to_string());
         // Each is given up at another moment of its way.
@@ -108,7 +110,91 @@ async fn cancelling_gives_back_to_the_pool_charged(served: Served) {
     balance(client).await;
 }
 
+async fn cancelling_a_preview_gives_nothing_back(served: Served) {
+    let client = &served.client;
+    let first = client.upload("chair", None).await;
+    let (model, id) = (first.text("modelId"), first.text("renderId"));
+    let cancelled = client.post(&format!("/renders/{id}/cancel"), json!({})).await;
+    assert_eq!(
+        (cancelled.status, cancelled.data()),
+        (200, &json!({"id": id, "cancelled": true, "refundedCredits": 0}))
+    );
+    let entries = client.get("/purchases").await;
+    let kinds: Vec<&Value> = entries.data().as_array().unwrap().iter().map(|row| &row["type"]).collect();
+    assert_eq!(kinds, [&json!("signup_bonus")], "nothing moved");
+    assert_eq!(balance(client).await, 100);
+    // The model has no preview now, so that the same file gets a new one.
+    let again = client.upload("chair", None).await;
+    let fresh = again.text("renderId");
+    let expected = json!({"modelId": model, "renderId": fresh, "duplicate": true});
+    assert_eq!((again.status, again.data()), (200, &expected));
+    assert_ne!(fresh, id);
+    let shown = client.get(&format!("/renders/{fresh}")).await;
+    let (status, is_preview) = (&shown.data()["status"], &shown.data()["isSystemPreview"]);
+    assert_eq!((status, is_preview), (&json!("pending"), &json!(true)));
+}
+
+/// What the balance covers is paid from it, and the free pool pays another item of the same batch.
+async fn a_batch_is_paid_from_both_pools(served: Served) {
+    let client = &served.client;
+    served.place.admin(&["credits", "grant", EMAIL, "-95"]);
+    served.place.admin(&["credits", "grant", EMAIL, "10", "--pool", "free"]);
+    let model = client.upload("chair", None).await.text("modelId");
+    let item = |length: u32| json!({"modelId": model, "renderSettings": {"quality": "share", "length": length}});
+    let made = client.post("/renders/batch", json!({"renders": [item(4), item(3)]})).await;
+    let rows = made.data().as_array().unwrap();
+    let row = |at: usize, is_preview: bool| json!({"id": rows[at]["id"], "modelId": model, "status": "pending", "isPreview": is_preview});
+    assert_eq!((made.status, made.data()), (201, &json!([row(0, false), row(1, true)])));
+    for (at, is_preview, settings) in [
+        (0, false, json!({"quality": "share", "length": 4})),
+        (1, true, json!({"quality": "share", "length": 3, "preview": true})),
+    ] {
+        let shown = client.get(&format!("/renders/{}", rows[at]["id"].as_str().unwrap())).await;
+        let said = (&shown.data()["isPreview"], &shown.data()["isSystemPreview"], &shown.data()["renderSettings"]);
+        assert_eq!(said, (&json!(is_preview), &json!(false), &settings));
+    }
+    let account = client.get("/account").await;
+    assert_eq!((&account.data()["paid"], &account.data()["free"]), (&json!(1), &json!(7)));
+    balance(client).await;
+}
+
+/// The render that comes with a model is paid from the balance or not at all, by whatever way the model comes.
+async fn what_comes_with_a_model_must_be_covered(served: Served) {
+    let web = Web::start(|_visit| Reply::model(glb_with_triangle("fetched")));
+    let served = served.again(|place| place.set("PLINTH_INGEST_ALLOW_HOSTS", &web.address().to_string()));
+    let client = &served.client;
+    served.place.admin(&["credits", "grant", EMAIL, "1000", "--pool", "free"]);
+    let staged = client.post("/models/create-upload-url", json!({})).await;
+    let put = client.http.put(staged.text("url")).body(glb_with_triangle("staged")).send().await.unwrap();
+    assert!(put.status().is_success());
+    let ticket = staged.text("ticket");
+    let finalize = async |settings: &Value| {
+        let body = json!({"ticket": ticket, "filename": "a.glb", "renderSettings": settings});
+        client.post("/models/finalize", body).await
+    };
+    let ingest = async |settings: &Value| {
+        client.post("/models/ingest", json!({"url": web.url("/a.glb"), "renderSettings": settings})).await
+    };
+    // More than both pools, and more than the balance.
+    for settings in [json!({"quality": "4k", "length": 120}), json!({"quality": "4k", "length": 7})] {
+        for refused in
+            [finalize(&settings).await, ingest(&settings).await, client.upload("sent", Some(settings.clone())).await]
+        {
+            assert_eq!(refused.refusal(), (402, "no_credits"), "{settings}");
+        }
+    }
+    assert_eq!(client.get("/models?status=any").await.data(), &json!([]), "no model without its render");
+    let covered = json!({"quality": "share", "length": 3});
+    let made = finalize(&covered).await;
+    assert_eq!((made.status, made.data().get("duplicate")), (201, None), "the ticket is still good");
+    assert_eq!(ingest(&covered).await.status, 201);
+    let account = client.get("/account").await;
+    assert_eq!((&account.data()["paid"], &account.data()["free"]), (&json!(94), &json!(1000)));
+    balance(client).await;
+}
+
 on_both! {
     fifty_at_once_under_one_key_are_one_render clients_that_go_away_leave_the_ledger_exact
-    cancelling_gives_back_to_the_pool_charged
+    cancelling_gives_back_to_the_pool_charged cancelling_a_preview_gives_nothing_back a_batch_is_paid_from_both_pools
+    what_comes_with_a_model_must_be_covered
 }

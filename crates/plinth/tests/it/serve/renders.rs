@@ -1,10 +1,11 @@
 //! Renders: creating, showing, quoting, ending.
 
+use plinth_store::RenderFile;
 use plinth_testkit::Answer;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::backstage::Backstage;
+use super::backstage::{Backstage, content};
 use super::on_both;
 use super::server::{EMAIL, Served};
 
@@ -167,6 +168,106 @@ async fn a_render_ends_by_its_states(served: Served) {
     assert_eq!(paid().await, before);
 }
 
+/// A worker was interrupted after the poster: the render is neither waiting nor ended, and has what was stored.
+async fn poster_done_is_in_flight(served: Served) {
+    let client = &served.client;
+    let backstage = Backstage::of(&served).await;
+    let id = client.upload("chair", Some(json!({"quality": "share", "length": 5}))).await.text("renderId");
+    let path = format!("/renders/{id}");
+    let claim = backstage.claim(&id).await;
+    for file in [RenderFile::FullPoster, RenderFile::Poster] {
+        backstage.store(&claim, file).await;
+    }
+    backstage.service.poster_stored(&claim).await.unwrap().unwrap();
+    backstage.service.release_render(&claim).await.unwrap().unwrap();
+    assert_eq!(client.get(&path).await.data()["status"], "poster-done");
+    let cancelled = client.post(&format!("{path}/cancel"), json!({})).await;
+    assert_eq!(cancelled.refusal(), (409, "render_started"));
+    assert_eq!(client.send(Method::DELETE, &path, json!({})).await.refusal(), (409, "render_in_flight"));
+    let dismissed = client.send(Method::PATCH, &format!("{path}/dismiss"), json!({})).await;
+    assert_eq!(dismissed.refusal(), (400, "bad_request"));
+    for (file, refusal) in [
+        ("video", "video_not_found"),
+        ("video?quality=web", "video_not_found"),
+        ("thumb", "thumb_not_found"),
+        ("bundle", "video_not_found"),
+        ("download-url", "asset_not_found"),
+    ] {
+        assert_eq!(client.get(&format!("{path}/{file}")).await.refusal(), (404, refusal), "{file}");
+    }
+    for (file, name) in [("poster", "poster.small.png"), ("poster?quality=full", "poster.png")] {
+        let poster = client.get_with(&format!("{path}/{file}"), "accept", "*/*").await;
+        assert_eq!((poster.status().as_u16(), poster.text().await.unwrap()), (200, content(name)), "{file}");
+    }
+    let account = client.get("/account").await;
+    assert_eq!(
+        (&client.get(&path).await.data()["status"], &account.data()["paid"]),
+        (&json!("poster-done"), &json!(95))
+    );
+    // A worker takes it up where it was left.
+    backstage.claim(&id).await;
+    assert_eq!(client.get(&path).await.data()["status"], "video-processing");
+}
+
+async fn an_error_need_not_be_dismissed_to_be_deleted(served: Served) {
+    let client = &served.client;
+    let backstage = Backstage::of(&served).await;
+    let id = client.upload("chair", Some(json!({"quality": "share", "length": 5}))).await.text("renderId");
+    let path = format!("/renders/{id}");
+    let claim = backstage.claim(&id).await;
+    let code = plinth_spec::FailureCode::RendererError;
+    backstage.service.fail_render(&claim, code, "no such mesh").await.unwrap().unwrap();
+    assert_eq!(client.get(&path).await.data()["status"], "error");
+    let ledger = client.get("/purchases").await;
+    let deleted = client.send(Method::DELETE, &path, json!({})).await;
+    assert_eq!((deleted.status, deleted.data()), (200, &json!({"id": id, "deleted": true})));
+    assert_eq!(client.get(&path).await.refusal(), (404, "render_not_found"));
+    assert_eq!(client.get("/account").await.data()["paid"], 95, "no refund");
+    assert_eq!(client.get("/purchases").await.body, ledger.body);
+}
+
+/// Whoever comes second finds nothing, as if it had come later.
+async fn deleting_twice_at_once(served: Served) {
+    let client = &served.client;
+    let mut ids = Vec::new();
+    for length in 1..=8 {
+        let settings = json!({"quality": "share", "length": length});
+        let id = client.upload("chair", Some(settings)).await.text("renderId");
+        client.post(&format!("/renders/{id}/cancel"), json!({})).await.data();
+        ids.push(id);
+    }
+    for id in ids {
+        let path = format!("/renders/{id}");
+        let deletes = (0..8).map(|_| {
+            let (client, path) = (client.clone(), path.clone());
+            tokio::spawn(async move { client.send(Method::DELETE, &path, json!({})).await })
+        });
+        let mut removed = 0;
+        for delete in deletes.collect::<Vec<_>>() {
+            let answer = delete.await.unwrap();
+            if answer.status == 200 {
+                assert_eq!(answer.data(), &json!({"id": id, "deleted": true}));
+                removed += 1;
+            } else {
+                assert_eq!(answer.refusal(), (404, "render_not_found"));
+            }
+        }
+        assert_eq!(removed, 1);
+    }
+}
+
+async fn cancelling_twice_says_that_it_was_cancelled(served: Served) {
+    let client = &served.client;
+    let id = client.upload("chair", Some(json!({"quality": "share", "length": 5}))).await.text("renderId");
+    let cancel = async || client.post(&format!("/renders/{id}/cancel"), json!({})).await;
+    assert_eq!(cancel().await.data(), &json!({"id": id, "cancelled": true, "refundedCredits": 5}));
+    let again = cancel().await;
+    assert_eq!(again.refusal(), (409, "render_started"));
+    let words = again.body["error"]["message"].as_str().unwrap();
+    assert!(words.contains("cancelled") && !words.contains("begun") && !words.contains("started"), "{words}");
+    assert_eq!(client.get("/account").await.data()["paid"], 100, "refunded once");
+}
+
 async fn every_failure_but_the_models_own_gives_the_credits_back(served: Served) {
     let client = &served.client;
     let backstage = Backstage::of(&served).await;
@@ -228,5 +329,6 @@ async fn quotes_are_told_for_every_kind() {
 
 on_both! {
     a_render_is_created_charged_and_shown a_batch_is_all_or_nothing a_render_ends_by_its_states
-    every_failure_but_the_models_own_gives_the_credits_back
+    poster_done_is_in_flight an_error_need_not_be_dismissed_to_be_deleted deleting_twice_at_once
+    cancelling_twice_says_that_it_was_cancelled every_failure_but_the_models_own_gives_the_credits_back
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use plinth_service::models::Upload;
-use plinth_testkit::{Answer, Client, glb_with_triangle};
+use plinth_testkit::{Answer, Client, Reply, Web, glb_with_triangle};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -27,25 +27,107 @@ async fn order(client: &Client, model: &str, settings: &Value, key: Option<&str>
 async fn a_key_replays_for_half_an_hour(served: Served) {
     let client = &served.client;
     let model = client.upload("chair", None).await.text("modelId");
-    let settings = json!({"quality": "share", "length": 1});
-    for (minutes, key, replays) in [(29, Some("a"), true), (31, Some("b"), false), (1, None, false)] {
+    // Other settings each time: equal ones would replay those of a moment ago.
+    for (length, minutes, key, replays) in [(1, 29, Some("a"), true), (2, 31, Some("b"), false), (3, 1, None, false)] {
+        let settings = json!({"quality": "share", "length": length});
         let then = Backstage::ago(&served, MINUTE * minutes).await;
         let earlier = then.order(&model, &settings, key).await;
         let now = order(client, &model, &settings, key).await;
         assert_eq!(now.status, if replays { 200 } else { 201 }, "{minutes} minutes: {now:?}");
         assert_eq!(now.text("id") == earlier, replays);
-        assert_eq!(now.data().get("deduped").is_some(), replays);
+        assert_eq!(now.data().get("deduped"), replays.then_some(&json!(true)));
     }
-    assert_eq!(client.get("/account").await.data()["paid"], 100 - 3 - 2, "three then, two now");
+    let paid = async || client.get("/account").await.data()["paid"].as_i64().unwrap();
+    assert_eq!(paid().await, 100 - (1 + 2 + 3) - (2 + 3), "three then, two now");
     // The same settings in another order are the same; other settings are another render.
     let first = order(client, &model, &json!({"length": 1, "quality": "share"}), Some("a")).await;
-    assert_eq!(first.data()["deduped"], true);
-    assert_eq!(order(client, &model, &json!({"quality": "share", "length": 2}), Some("a")).await.status, 201);
-    // A resubmit without a key within a few seconds.
-    let plain = json!({"quality": "share", "length": 3});
-    let (one, two) = (order(client, &model, &plain, None).await, order(client, &model, &plain, None).await);
-    assert_eq!((one.status, two.status, two.text("id")), (201, 200, one.text("id")));
-    assert_eq!(order(client, &model, &plain, Some("c")).await.status, 201, "a key of its own is another request");
+    assert_eq!((first.status, &first.data()["deduped"]), (200, &json!(true)));
+    let other = order(client, &model, &json!({"quality": "share", "length": 4}), Some("a")).await;
+    assert_eq!((other.status, other.data().get("deduped"), paid().await), (201, None, 100 - 11 - 4));
+}
+
+/// Spec, Create-render rules, 5: within a few seconds, whatever the header says.
+async fn an_identical_request_a_moment_later_is_the_same_one(served: Served) {
+    let client = &served.client;
+    let model = client.upload("chair", None).await.text("modelId");
+    let paid = async || client.get("/account").await.data()["paid"].as_i64().unwrap();
+    let settings = json!({"quality": "share", "length": 5});
+    let first = order(client, &model, &settings, None).await;
+    let again = order(client, &model, &settings, None).await;
+    assert_eq!((first.status, first.data().get("deduped"), paid().await), (201, None, 95));
+    let mut expected = first.data().clone();
+    expected["deduped"] = json!(true);
+    assert_eq!((again.status, again.data(), paid().await), (200, &expected, 95));
+    // It is another request when model or settings are others.
+    let other = client.upload("table", None).await.text("modelId");
+    assert_eq!(order(client, &other, &settings, None).await.status, 201);
+    assert_eq!(order(client, &model, &json!({"quality": "share", "length": 6}), None).await.status, 201);
+    assert_eq!(paid().await, 95 - 5 - 6);
+    // A key makes it no other request.
+    let settings = json!({"quality": "share", "length": 7});
+    let first = order(client, &model, &settings, Some("A")).await;
+    assert_eq!((first.status, first.data().get("deduped")), (201, None));
+    let mut expected = first.data().clone();
+    expected["deduped"] = json!(true);
+    for key in [Some("B"), None, Some("A")] {
+        let again = order(client, &model, &settings, key).await;
+        assert_eq!((again.status, again.data()), (200, &expected), "{key:?}");
+    }
+    assert_eq!(paid().await, 95 - 5 - 6 - 7, "charged once");
+}
+
+/// Equal items of one batch are renders of their own; a second batch like it is the same one, item by item.
+async fn a_batch_a_moment_later_is_the_same_one(served: Served) {
+    let client = &served.client;
+    let model = client.upload("chair", None).await.text("modelId");
+    let item = |length: u32| json!({"modelId": model, "renderSettings": {"quality": "share", "length": length}});
+    let body = json!({"renders": [item(2), item(3), item(2)]}).to_string();
+    let post = async |key: &str| {
+        let request = client.request(Method::POST, "/renders/batch").header("content-type", "application/json");
+        Answer::to(request.header("idempotency-key", key).body(body.clone())).await
+    };
+    let first = post("A").await;
+    let rows = first.data().as_array().unwrap().clone();
+    assert_eq!((first.status, rows.len()), (201, 3));
+    assert!(rows.iter().all(|row| row.get("deduped").is_none()), "{rows:?}");
+    assert_ne!(rows[0]["id"], rows[2]["id"]);
+    let expected: Vec<Value> = rows
+        .into_iter()
+        .map(|mut row| {
+            row["deduped"] = json!(true);
+            row
+        })
+        .collect();
+    let again = post("B").await;
+    assert_eq!((again.status, again.data()), (201, &Value::Array(expected)));
+    assert_eq!(client.get("/account").await.data()["paid"], 100 - 2 - 3 - 2, "charged once");
+    assert_eq!(client.get("/renders?limit=1").await.body["meta"]["total"], 1 + 3);
+}
+
+async fn a_replay_does_not_need_the_model_any_more(served: Served) {
+    let client = &served.client;
+    let made = client.upload("chair", None).await;
+    let (model, path) = (made.text("modelId"), format!("/models/{}", made.text("modelId")));
+    let settings = json!({"quality": "share", "length": 1});
+    // Only its key replays this one: an identical request a moment later would replay it, too.
+    let earlier = Backstage::ago(&served, MINUTE * 10).await.order(&model, &settings, Some("k")).await;
+    let first = order(client, &model, &settings, Some("k")).await;
+    assert_eq!((first.status, first.text("id"), &first.data()["deduped"]), (200, earlier, &json!(true)));
+    let replays = async |what: &str| {
+        let again = order(client, &model, &settings, Some("k")).await;
+        assert_eq!((again.status, &again.body), (200, &first.body), "{what}");
+        for (settings, key) in
+            [(&settings, Some("another")), (&settings, None), (&json!({"quality": "share", "length": 2}), Some("k"))]
+        {
+            let refused = order(client, &model, settings, key).await;
+            assert_eq!(refused.refusal(), (404, "model_not_found"), "{what}: {settings} {key:?}");
+        }
+    };
+    assert_eq!(client.send(Method::PATCH, &format!("{path}/archive"), json!({})).await.status, 200);
+    replays("archived").await;
+    assert_eq!(client.send(Method::DELETE, &path, json!({})).await.status, 200);
+    replays("deleted").await;
+    assert_eq!(client.get("/account").await.data()["paid"], 99, "charged once");
 }
 
 async fn what_came_to_nothing_is_not_replayed(served: Served) {
@@ -82,32 +164,51 @@ async fn what_came_to_nothing_is_not_replayed(served: Served) {
 }
 
 async fn free_uploads_are_counted_over_a_day(served: Served) {
-    let served = served.again(|place| place.set("PLINTH_FREE_UPLOADS_PER_DAY", "2"));
+    let web = Web::start(|visit| Reply::model(glb_with_triangle(visit.path.trim_matches('/'))));
+    let served = served.again(|place| {
+        place
+            .set("PLINTH_FREE_UPLOADS_PER_DAY", "2")
+            .set("PLINTH_INGEST_ALLOW_HOSTS", &web.address().to_string())
+            .set("PLINTH_INGEST_LIMIT_PER_10_MINUTES", "1000")
+    });
     let client = &served.client;
-    for (name, ago) in [("long ago", 24 * HOUR + MINUTE), ("within the day", 23 * HOUR)] {
+    for (name, ago) in [("long-ago", 24 * HOUR + MINUTE), ("within-the-day", 23 * HOUR)] {
         let then = Backstage::ago(&served, ago).await;
         let mut file = then.service.incoming_model().unwrap();
         file.write(&glb_with_triangle(name)).await.unwrap();
         let upload = Upload { file, name: "a.glb".to_owned(), settings: None };
         then.service.upload_model(&then.caller, upload).await.unwrap();
     }
-    let ticket = client.post("/models/create-upload-url", json!({})).await;
-    let put = client.http.put(ticket.text("url")).body(glb_with_triangle("staged")).send().await.unwrap();
-    assert!(put.status().is_success());
-    assert_eq!(client.upload("the second", None).await.status, 201);
-    assert_eq!(client.upload("the third", None).await.refusal(), (429, "upload_limit"));
+    let stage = async |name: &str| {
+        let ticket = client.post("/models/create-upload-url", json!({})).await;
+        let put = client.http.put(ticket.text("url")).body(glb_with_triangle(name)).send().await.unwrap();
+        assert!(put.status().is_success());
+        json!({"ticket": ticket.text("ticket"), "filename": "a.glb"})
+    };
+    let (staged, staged_again) = (stage("staged").await, stage("second").await);
+    let second = client.upload("second", None).await;
+    assert_eq!(second.status, 201);
+    let ingest = async |name: &str| client.post("/models/ingest", json!({"url": web.url(&format!("/{name}"))})).await;
+    let finalize = async |staged: &Value| client.post("/models/finalize", staged.clone()).await;
+    assert_eq!(client.upload("third", None).await.refusal(), (429, "upload_limit"));
     assert_eq!(client.post("/models/create-upload-url", json!({})).await.refusal(), (429, "upload_limit"));
-    let ingest = client.post("/models/ingest", json!({"url": "https://example.org/x.glb"})).await;
-    assert_eq!(ingest.refusal(), (429, "upload_limit"));
-    let finalize = json!({"ticket": ticket.text("ticket"), "filename": "a.glb"});
-    assert_eq!(client.post("/models/finalize", finalize.clone()).await.refusal(), (429, "upload_limit"));
+    assert_eq!(ingest("third").await.refusal(), (429, "upload_limit"));
+    assert_eq!(finalize(&staged).await.refusal(), (429, "upload_limit"));
+    assert_eq!(client.get("/models?limit=1").await.body["meta"]["total"], 3, "nothing was kept");
     // What is paid for is no free upload, and another account has its own.
-    assert_eq!(client.upload("the third", Some(json!({"quality": "share", "length": 1}))).await.status, 201);
-    let mut paid = finalize;
+    assert_eq!(client.upload("third", Some(json!({"quality": "share", "length": 1}))).await.status, 201);
+    assert_eq!(client.upload("third", None).await.refusal(), (429, "upload_limit"), "it has no preview yet");
+    let mut paid = staged;
     paid["renderSettings"] = json!({"quality": "share", "length": 1});
-    assert_eq!(client.post("/models/finalize", paid).await.status, 201);
+    assert_eq!(finalize(&paid).await.status, 201);
     let bob = served.client(&served.place.account("bob@example.org"));
-    assert_eq!(bob.upload("the third", None).await.status, 201);
+    assert_eq!(bob.upload("third", None).await.status, 201);
+    // A preview that is there is no new one, by whatever way its file comes again.
+    let (model, render) = (second.text("modelId"), second.text("renderId"));
+    let expected = json!({"modelId": model, "renderId": render, "duplicate": true});
+    for again in [client.upload("second", None).await, ingest("second").await, finalize(&staged_again).await] {
+        assert_eq!((again.status, again.data()), (200, &expected));
+    }
 }
 
 async fn staged_files_that_nobody_finalizes_go_after_two_days(served: Served) {
@@ -134,6 +235,8 @@ async fn staged_files_that_nobody_finalizes_go_after_two_days(served: Served) {
 }
 
 on_both! {
-    a_key_replays_for_half_an_hour what_came_to_nothing_is_not_replayed free_uploads_are_counted_over_a_day
+    a_key_replays_for_half_an_hour an_identical_request_a_moment_later_is_the_same_one
+    a_batch_a_moment_later_is_the_same_one a_replay_does_not_need_the_model_any_more
+    what_came_to_nothing_is_not_replayed free_uploads_are_counted_over_a_day
     staged_files_that_nobody_finalizes_go_after_two_days
 }
