@@ -24,9 +24,6 @@ impl Service {
         let url = fetch::parse_url(&url)?;
         let settings = request.render_settings.filter(|value| !value.is_null());
         let settings = settings.as_ref().map(|value| parse_settings(caller, Some(value))).transpose()?;
-        if settings.is_none() {
-            self.check_free_upload(caller).await?;
-        }
         let mut file = self.incoming_model()?;
         fetch::download(&self.options.fetch, &url, &mut file).await?;
         let arrival = Arrival {
