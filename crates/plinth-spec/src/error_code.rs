@@ -121,4 +121,40 @@ mod tests {
         assert_eq!(ErrorCode::InvalidLength.status(), 422);
         assert_eq!(ErrorCode::RenderStarted.status(), 409);
     }
+
+    /// The contract's table, in its order.
+    #[rustfmt::skip]
+    const CONTRACT: [(&str, u16); 40] = [
+        ("unauthorized", 401), ("token_expired", 401), ("forbidden", 403), ("insufficient_scope", 403),
+        ("no_file", 400), ("bad_request", 400), ("invalid_format", 400), ("invalid_url", 400),
+        ("invalid_url_scheme", 400), ("blocked_host", 400), ("dns_error", 400), ("url_error", 400),
+        ("download_failed", 400), ("download_timeout", 400), ("invalid_content_type", 400), ("url_required", 400),
+        ("invalid_settings", 400), ("invalid_length", 422), ("model_id_required", 400), ("file_too_large", 400),
+        ("renders_required", 400), ("too_many", 400), ("sha256_required", 400), ("no_credits", 402),
+        ("model_not_found", 404), ("render_not_found", 404), ("dataset_not_found", 404), ("asset_not_found", 404),
+        ("video_not_found", 404), ("poster_not_found", 404), ("thumb_not_found", 404), ("file_not_found", 404),
+        ("not_found", 404), ("timeout", 408), ("render_started", 409), ("render_in_flight", 409),
+        ("upload_limit", 429), ("limit_reached", 429), ("rate_limited", 429), ("internal", 500),
+    ];
+
+    #[test]
+    fn the_table_is_the_contracts() {
+        for (text, status) in CONTRACT {
+            let code = ErrorCode::from_text(text).unwrap_or_else(|| panic!("there is no {text}"));
+            assert_eq!((code.status(), code.other_statuses()), (status, &[][..]), "{text}");
+        }
+        let varies = |text| {
+            let code = ErrorCode::from_text(text).unwrap();
+            [code.other_statuses(), &[code.status()]].concat().into_iter().collect::<BTreeSet<_>>()
+        };
+        assert_eq!(varies("upload_failed"), BTreeSet::from([400, 422, 500]));
+        assert_eq!(varies("ingest_failed"), BTreeSet::from([422, 500]));
+        // What the contract has no word for: its answers have no code of its own.
+        let known = |code: &&ErrorCode| {
+            CONTRACT.iter().any(|(text, _)| code.as_str() == *text) || code.as_str().ends_with("_failed")
+        };
+        let added: Vec<(&str, u16)> =
+            ErrorCode::ALL.iter().filter(|code| !known(code)).map(|code| (code.as_str(), code.status())).collect();
+        assert_eq!(added, [("method_not_allowed", 405), ("range_not_satisfiable", 416)]);
+    }
 }

@@ -179,3 +179,51 @@ pub fn frame_count(length_secs: f64) -> u32 {
     let count = frames.clamp(1.0, f64::from(u32::MAX)) as u32;
     count
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_tier_is_the_contracts() {
+        for (name, sizes, codec, has_alpha, credits, secs) in [
+            ("share", [(960, 540), (540, 540), (540, 960)], Codec::H264, false, 1, 120.0),
+            ("standard", [(1920, 1080), (1080, 1080), (1080, 1920)], Codec::H264, false, 4, 120.0),
+            ("4k", [(3840, 2160), (2160, 2160), (2160, 3840)], Codec::H264, false, 16, 120.0),
+            ("pro", [(3840, 2160), (2160, 2160), (2160, 3840)], Codec::ProRes4444, true, 64, 60.0),
+        ] {
+            let tier = Quality::from_name(name).unwrap();
+            assert_eq!(
+                (tier.name(), [Aspect::Wide, Aspect::Square, Aspect::Tall].map(|a| tier.size(a))),
+                (name, sizes)
+            );
+            assert_eq!(
+                (tier.codec(), tier.has_alpha(), tier.credits_per_second()),
+                (codec, has_alpha, credits),
+                "{name}"
+            );
+            assert!((tier.max_length_secs() - secs).abs() < f64::EPSILON, "{name}");
+        }
+        assert_eq!((Quality::default().name(), Quality::NAMES), ("standard", ["share", "standard", "4k", "pro"]));
+        assert_eq!(Aspect::ALL.map(|a| Quality::Share.size(a)), [(960, 540), (540, 540), (540, 960)]);
+        assert_eq!((Aspect::default(), Aspect::NAMES), (Aspect::Wide, ["16:9", "1:1", "9:16"]));
+    }
+
+    #[test]
+    fn each_set_is_the_contracts() {
+        let of = |name: &str| {
+            let set = DatasetQuality::from_name(name).unwrap();
+            (set.name() == name, set.views(), set.side(), set.credits())
+        };
+        assert_eq!(of("100x800"), (true, 100, 800, 40));
+        assert_eq!(of("196x1024"), (true, 196, 1024, 160));
+        assert_eq!(of("400x2048"), (true, 400, 2048, 640));
+    }
+
+    #[test]
+    fn frames_are_thirty_a_second_and_at_least_one() {
+        for (secs, frames) in [(0.001, 1), (0.04, 1), (0.05, 2), (1.0, 30), (6.0, 180), (120.0, 3600)] {
+            assert_eq!(frame_count(secs), frames, "{secs}");
+        }
+    }
+}
