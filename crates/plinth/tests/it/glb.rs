@@ -65,3 +65,42 @@ fn pack(json: &str, bin: &[u8]) -> Vec<u8> {
     out.extend(body);
     out
 }
+
+/// Three triangles, all named "a b", and two clips: "Walk" moves the first two, "Turn around" turns the third.
+pub(crate) fn with_clips() -> Vec<u8> {
+    let positions = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+    let (walk, turn) = ([0.0, 2.0], [0.0, 0.5, 1.5]);
+    let places = [0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+    let turns = [0.0, 0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+    let parts: [&[f32]; 5] = [&positions, &walk, &turn, &places, &turns];
+    let bin: Vec<u8> = parts.concat().iter().flat_map(|v| v.to_le_bytes()).collect();
+    let mut begin = 0;
+    let views = parts.map(|part| {
+        let view = format!(r#"{{"buffer":0,"byteOffset":{begin},"byteLength":{}}}"#, 4 * part.len());
+        begin += 4 * part.len();
+        view
+    });
+    let json = format!(
+        r#"{{"asset":{{"version":"2.0"}},"scene":0,"scenes":[{{"nodes":[0,1,2]}}],
+        "nodes":[{{"mesh":0,"name":"a b"}},{{"mesh":0,"name":"a b"}},{{"mesh":0,"name":"a b"}}],
+        "meshes":[{{"primitives":[{{"attributes":{{"POSITION":0}},"material":0}}]}}],
+        "materials":[{{"name":"Oak wood"}}],
+        "animations":[
+            {{"name":"Walk","samplers":[{{"input":1,"output":3}}],
+              "channels":[{{"sampler":0,"target":{{"node":0,"path":"translation"}}}},
+                          {{"sampler":0,"target":{{"node":1,"path":"translation"}}}}]}},
+            {{"name":"Turn around","samplers":[{{"input":2,"output":4}}],
+              "channels":[{{"sampler":0,"target":{{"node":2,"path":"rotation"}}}}]}}],
+        "accessors":[
+            {{"bufferView":0,"componentType":5126,"count":3,"type":"VEC3","min":[0,0,0],"max":[1,1,0]}},
+            {{"bufferView":1,"componentType":5126,"count":2,"type":"SCALAR","min":[0],"max":[2]}},
+            {{"bufferView":2,"componentType":5126,"count":3,"type":"SCALAR","min":[0],"max":[1.5]}},
+            {{"bufferView":3,"componentType":5126,"count":2,"type":"VEC3"}},
+            {{"bufferView":4,"componentType":5126,"count":3,"type":"VEC4"}}],
+        "bufferViews":[{}],
+        "buffers":[{{"byteLength":{}}}]}}"#,
+        views.join(","),
+        bin.len()
+    );
+    pack(&json, &bin)
+}

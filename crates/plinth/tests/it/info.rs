@@ -87,3 +87,40 @@ fn help_shows_each_commands_own_options_and_all_settings_only_when_asked_for_mor
     }
     assert!(short.contains("plinth render chair.glb -o chair.mp4"));
 }
+
+#[test]
+fn every_command_prints_help() {
+    for command in [
+        "",
+        "render",
+        "inspect",
+        "serve",
+        "worker",
+        "doctor",
+        "settings",
+        "openapi",
+        "admin",
+        "admin account",
+        "admin account create",
+        "admin account suspend",
+        "admin account unsuspend",
+        "admin key",
+        "admin key create",
+        "admin key revoke",
+        "admin credits",
+        "admin credits grant",
+        "admin workspace",
+        "admin workspace create",
+        "admin workspace add",
+        "admin workspace remove",
+        "admin workspace delete",
+        "admin overlay",
+        "admin overlay publish",
+    ] {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let done = plinth(&[&words[..], &["--help"]].concat());
+        assert_eq!((done.status.code(), text(&done.stderr).as_str()), (Some(0), ""), "{command}");
+        let usage = format!("Usage: {}", format!("plinth {command}").trim());
+        assert!(text(&done.stdout).contains(&usage), "{command}: {}", text(&done.stdout));
+    }
+}

@@ -75,6 +75,35 @@ fn pro_is_prores_with_straight_alpha() {
 }
 
 #[test]
+fn the_background_of_pro_is_in_everything_but_its_video() {
+    let folder = tempfile::tempdir().unwrap();
+    let (model, out) = (folder.path().join("cube.glb"), folder.path().join("cube.mov"));
+    std::fs::write(&model, glb::cube()).unwrap();
+    let (model, out_name) = (model.to_str().unwrap(), out.to_str().unwrap());
+    let look = ["--length", "0.03", "--aspect", "1:1", "--bg-color", "#ff0000", "--shadows", "false"];
+    let done = plinth(&[&["render", model, "-o", out_name, "--quality", "pro", "--all", "-q"], &look[..]].concat());
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    for name in ["cube.web.mp4", "cube.thumb.mp4"] {
+        let frame = first_frame(&folder.path().join(name));
+        for (is, should) in frame[..3].iter().zip([255_u8, 0, 0]) {
+            assert!(is.abs_diff(should) <= 3, "{name}: {:?}", &frame[..3]);
+        }
+    }
+    for (name, side) in [("cube.poster.png", 2160), ("cube.small.png", 480)] {
+        let picture = image::open(folder.path().join(name)).unwrap().into_rgba8();
+        assert_eq!((picture.dimensions(), picture.get_pixel(1, 1).0), ((side, side), [255, 0, 0, 255]), "{name}");
+    }
+    let video = Command::new("ffmpeg")
+        .args(["-v", "error", "-i", out_name, "-frames:v", "1", "-pix_fmt", "rgba", "-f", "rawvideo", "-"])
+        .output()
+        .unwrap()
+        .stdout;
+    assert_eq!(video.len(), 2160 * 2160 * 4);
+    let alpha = |x: usize, y: usize| video[(y * 2160 + x) * 4 + 3];
+    assert_eq!([alpha(1, 1), alpha(2158, 1), alpha(1, 2158), alpha(2158, 2158), alpha(1080, 1080)], [0, 0, 0, 0, 255]);
+}
+
+#[test]
 fn bad_models_end_in_one_clear_line_and_leave_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let good = glb::cube();

@@ -1,5 +1,8 @@
 //! `plinth admin` while the server runs.
 
+use std::path::Path;
+
+use plinth_testkit::sha256_hex;
 use serde_json::json;
 
 use super::on_both;
@@ -74,3 +77,37 @@ async fn team_workspaces_are_left_at_once(served: Served) {
 }
 
 on_both! { accounts_and_keys credits_are_granted_to_either_pool team_workspaces_are_left_at_once }
+
+/// The bytes of all files below a folder.
+fn contents(folder: &Path) -> Vec<Vec<u8>> {
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    paths.flat_map(|path| if path.is_dir() { contents(&path) } else { vec![std::fs::read(path).unwrap()] }).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_key_only_its_hash_and_its_end_are_kept() {
+    let served = Served::alone();
+    let tokens = [
+        served.client.token.clone(),
+        served.place.key(EMAIL, &["--name", "second"]),
+        served.place.key(EMAIL, &["--legacy-prefix"]),
+    ];
+    for token in &tokens {
+        assert_eq!(served.client(token).get("/account").await.status, 200);
+        assert_eq!(served.client(&token.to_lowercase()).get("/account").await.refusal(), (401, "unauthorized"));
+    }
+    let look = |files: &[Vec<u8>]| {
+        let has = |text: &str| files.iter().any(|file| file.windows(text.len()).any(|part| part == text.as_bytes()));
+        for token in &tokens {
+            let secret = token.split_once("_sk_").unwrap().1;
+            assert_eq!(secret.len(), 38);
+            assert!(has(&sha256_hex(token.as_bytes())) && has(&token[token.len() - 4..]));
+            assert!(!has(token) && !has(secret) && !has(&secret[..16]) && !has(&secret[16..32]), "a secret is kept");
+        }
+    };
+    look(&contents(&served.place.folder.path().join("data")));
+    let Served { server, place, .. } = served;
+    assert_eq!(server.end().1, Some(0));
+    look(&contents(&place.folder.path().join("data")));
+    assert!(!tokens.iter().any(|token| place.log().contains(token.as_str())), "a secret is logged");
+}

@@ -16,7 +16,7 @@ fn image(shade: u8) -> Form {
     Form::default().file("file", "a.png", &png(shade))
 }
 
-fn environment() -> Form {
+pub(super) fn environment() -> Form {
     let webp = b"RIFF\0\0\0\0WEBPsome";
     Form::default().file("sdr", "a", webp).file("gainmap", "b", webp).file("metadata", "c", b"{}")
 }
@@ -231,4 +231,53 @@ async fn each_kind_has_its_bytes(served: Served) {
 on_both! {
     overlays_have_defaults_and_bounds images_are_found_by_their_content an_environment_is_a_checked_triple
     each_kind_has_its_cap each_kind_has_its_bytes
+}
+
+/// A JPEG of so many pixels, of which no two rows are alike.
+fn jpeg(width: u32, height: u32) -> Vec<u8> {
+    let shade = |n: u32| u8::try_from(n * 37 % 256).unwrap();
+    let picture = ::image::RgbImage::from_fn(width, height, |x, y| ::image::Rgb([shade(x), shade(y), shade(x * y)]));
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    picture.write_to(&mut bytes, ::image::ImageFormat::Jpeg).unwrap();
+    bytes.into_inner()
+}
+
+/// The same picture with a note of how the camera was held.
+fn held(jpeg: &[u8], orientation: u8) -> Vec<u8> {
+    let mut note = b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0".to_vec();
+    note.extend([orientation, 0, 0, 0, 0, 0, 0, 0]);
+    let length = u16::try_from(note.len() + 2).unwrap().to_be_bytes();
+    [&jpeg[..2], b"\xff\xe1", &length, &note, &jpeg[2..]].concat()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pictures_are_measured_upright() {
+    let served = Served::alone();
+    let client = &served.client;
+    let bytes = jpeg(40, 20);
+    for path in ["/overlays", "/assets/textures"] {
+        for (orientation, size) in [(1, (40, 20)), (3, (40, 20)), (6, (20, 40)), (8, (20, 40))] {
+            let made = client.form(path, Form::default().file("file", "a.jpg", &held(&bytes, orientation))).await;
+            let rows = client.get(path).await;
+            let row = rows.data().as_array().unwrap().iter().find(|row| row["id"] == made.data()["id"]).unwrap();
+            assert_eq!((&row["width"], &row["height"]), (&json!(size.0), &json!(size.1)), "{path} {orientation}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pictures_are_whole() {
+    let served = Served::alone();
+    let whole = jpeg(64, 64);
+    let mut wrong = Vec::new();
+    for path in ["/overlays", "/assets/textures"] {
+        for (what, bytes) in [("cut", &whole[..whole.len() / 3]), ("empty", &[])] {
+            let answer = served.client.form(path, Form::default().file("file", "a.jpg", bytes)).await;
+            if (answer.status, &answer.body["error"]["code"]) != (400, &json!("bad_request")) {
+                wrong.push(format!("{path} {what}: {} {}", answer.status, answer.body));
+            }
+        }
+        assert_eq!(served.client.get(path).await.data(), &json!([]), "{path}: nothing was kept; {wrong:?}");
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -1,8 +1,15 @@
 //! Flag, variable, file.
 
-use plinth_testkit::Client;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
-use super::server::Place;
+use plinth_service::models::Upload;
+use plinth_spec::limits;
+use plinth_testkit::{Answer, Client, glb_with_triangle};
+use serde_json::{Value, json};
+
+use super::backstage::Backstage;
+use super::server::{EMAIL, Place, Served};
 use crate::{plinth, text};
 
 #[tokio::test]
@@ -31,7 +38,7 @@ async fn the_file_lists_credit_packs() {
     std::fs::write(place.folder.path().join("plinth.toml"), pack).unwrap();
     let server = place.serve(&["--no-worker"]);
     let client = Client::new(&server.base, &place.account("ada@example.org"));
-    let expected = serde_json::json!([
+    let expected = json!([
         {"id": "small", "name": "Small", "credits": 500, "priceCents": 900, "stripePriceId": "price_1"}
     ]);
     assert_eq!(client.get("/products").await.data(), &expected);
@@ -45,9 +52,115 @@ fn the_documentation_has_the_configuration_of_the_code() {
     assert!(table.lines().count() > 20 && missing.is_empty(), "run `make generate`; missing: {missing:#?}");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_begin_as_configured() {
+    let served = Served::alone();
+    let before = served.client.token.clone();
+    assert!(before.starts_with("plinth_sk_"), "{before}");
+    let change = |place: Place| place.set("PLINTH_TOKEN_PREFIX", "acme").set("PLINTH_LEGACY_TOKEN_PREFIX", "plinth");
+    let served = served.again(change);
+    let current = served.place.account("bob@example.org");
+    let legacy = served.place.key(EMAIL, &["--legacy-prefix"]);
+    assert!(current.starts_with("acme_sk_") && legacy.starts_with("plinth_sk_"), "{current} {legacy}");
+    for token in [&before, &current, &legacy] {
+        for base in ["/v1", "/api/v1"] {
+            let asked = served.client.http.get(format!("{}{base}/account", served.client.base)).bearer_auth(token);
+            assert_eq!(Answer::to(asked).await.status, 200, "{base} {token}");
+        }
+    }
+    for token in [current.replace("acme", "plinth"), before.replace("plinth", "acme")] {
+        assert_eq!(served.client(&token).get("/account").await.refusal(), (401, "unauthorized"), "{token}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hundred_uploads_a_day_are_free() {
+    let served = Served::alone();
+    assert_eq!(limits::FREE_UPLOADS_PER_DAY, 100);
+    let backstage = Backstage::of(&served).await;
+    for number in 1..=98 {
+        let mut file = backstage.service.incoming_model().unwrap();
+        file.write(&glb_with_triangle(&number.to_string())).await.unwrap();
+        let upload = Upload { file, name: "a.glb".to_owned(), settings: None };
+        backstage.service.upload_model(&backstage.caller, upload).await.unwrap();
+    }
+    for name in ["99", "100"] {
+        assert_eq!(served.client.upload(name, None).await.status, 201, "{name}");
+    }
+    assert_eq!(served.client.upload("101", None).await.refusal(), (429, "upload_limit"));
+    assert_eq!(served.client.upload("101", Some(json!({"quality": "share", "length": 1}))).await.status, 201);
+}
+
+/// The time is that of renders alone: a worker has its own for a look at the machine.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_render_may_take_as_long_as_configured() {
+    let place = Place::alone().set("PLINTH_RENDER_TIMEOUT_SECONDS", "1").set("PLINTH_ADAPTER", "cpu");
+    let server = place.serve(&["--worker-slots", "1", "--rate-limit-per-minute", "1000000"]);
+    let client = Client::new(&server.base, &place.account(EMAIL));
+    place.admin(&["credits", "grant", EMAIL, "1000"]);
+    let made = client.upload("chair", Some(json!({"quality": "4k", "length": 20}))).await;
+    let path = format!("/renders/{}", made.text("renderId"));
+    let end = Instant::now() + Duration::from_mins(2);
+    let render = loop {
+        let asked = client.request(reqwest::Method::GET, &path).send().await;
+        let render = Answer::of(asked.unwrap_or_else(|gone| panic!("{gone}: the server ended: {}", place.log()))).await;
+        if ["done", "error"].contains(&render.text("status").as_str()) {
+            break render.data().clone();
+        }
+        assert!(Instant::now() < end, "it goes on: {render:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    assert_eq!((&render["status"], &render["failureCode"]), (&json!("error"), &json!("timeout")), "{render}");
+    assert_eq!(client.get("/account").await.data()["paid"], 1100, "refunded");
+    assert_eq!(client.http.get(format!("{}/v1/health", client.base)).send().await.unwrap().status(), 200);
+    assert_eq!(server.end().1, Some(0), "{}", place.log());
+}
+
+/// What the command says in words and as JSON, and how it ends.
+fn doctor(place: &Place, args: &[&str]) -> (String, Value, Option<i32>) {
+    let start = |json: &[&str]| {
+        let mut program = place.program();
+        program.env("PLINTH_ADAPTER", "cpu").arg("doctor").args(args).args(json);
+        program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    // At a time: one that waits for a database waits long.
+    let [plain, json] = [start(&[]), start(&["--json"])].map(|child| child.wait_with_output().unwrap());
+    assert_eq!(plain.status.code(), json.status.code());
+    let said = [&plain.stdout[..], &plain.stderr, &json.stdout, &json.stderr].map(text).concat();
+    assert!(!said.contains("secret"), "{said}");
+    (text(&plain.stdout) + &text(&plain.stderr), serde_json::from_slice(&json.stdout).unwrap(), plain.status.code())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn doctor_says_where_things_are_kept() {
+    let line = |words: &str, name: &str| {
+        let line = words.lines().find_map(|line| line.strip_prefix(name)).map(|rest| rest.trim().to_owned());
+        line.unwrap_or_else(|| panic!("nothing of the {name}: {words}"))
+    };
+    let place = Place::alone();
+    let (words, json, code) = doctor(&place, &[]);
+    assert_eq!((code, &json["ready"]), (Some(0), &json!(true)), "{words}");
+    assert!(line(&words, "database").starts_with("SQLite, not there yet"), "{words}");
+    assert!(line(&words, "storage").starts_with("local files, not there yet"), "{words}");
+    assert!(!place.folder.path().join("data").exists(), "it only looks");
+    let served = Served::on(place);
+    let (words, json, code) = doctor(&served.place, &[]);
+    assert_eq!((code, &json["ready"]), (Some(0), &json!(true)), "{words}");
+    assert_eq!(
+        (line(&words, "database"), line(&words, "storage")),
+        ("SQLite, works".into(), "local files, works".into())
+    );
+    let kinds = (&json["database"], &json["storage"]);
+    let works = |kind: &str| json!({"kind": kind, "status": "ok"});
+    assert_eq!(kinds, (&works("SQLite"), &works("local files")));
+}
+
 #[test]
-fn the_printed_document_is_the_served_one() {
-    let printed: serde_json::Value = serde_json::from_slice(&plinth(&["openapi"]).stdout).unwrap();
-    assert_eq!(printed["openapi"], "3.1.0");
-    assert!(printed["paths"]["/renders"]["post"].is_object());
+fn doctor_says_what_to_do_about_a_database_that_does_not_answer() {
+    let place = Place::alone();
+    let (words, json, code) = doctor(&place, &["--database-url", "postgres://a:secret@127.0.0.1:1/x"]);
+    assert_eq!((code, &json["ready"]), (Some(1), &json!(false)), "{words} {json}");
+    let database = words.lines().find(|line| line.starts_with("database")).unwrap();
+    assert!(database.contains("start it") || database.contains("--database-url"), "{words}");
+    assert!(json["database"]["error"].is_string(), "{json}");
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use plinth_testkit::{Answer, Client};
+use plinth_testkit::{Answer, Client, Form, glb_with_triangle, png, sha256_hex};
 use reqwest::Method;
+use serde_json::{Value, json};
 
 use super::endpoints::UNKNOWN;
 use super::server::{EMAIL, Place, Served};
@@ -66,4 +67,71 @@ async fn what_is_malformed_is_refused_in_the_envelope() {
     assert_eq!(raw("/models", "multipart/form-data", "--x--").await.refusal(), (400, "upload_failed"));
     assert_eq!(raw("/overlays", "text/plain", "").await.refusal(), (400, "bad_request"));
     assert_eq!(raw("/assets/envs", "multipart/form-data; boundary=x", "--x").await.refusal(), (400, "bad_request"));
+}
+
+/// Values in the order of an object's members are no object.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_list_is_no_body() {
+    let served = Served::alone();
+    let client = &served.client;
+    let model = client.upload("chair", None).await.text("modelId");
+    let overlay = client.form("/overlays", Form::default().file("file", "a.png", &png(1))).await;
+    assert_eq!(overlay.status, 200);
+    let ticket = client.post("/models/create-upload-url", json!({})).await;
+    let put = client.http.put(ticket.text("url")).body(glb_with_triangle("staged")).send().await.unwrap();
+    assert!(put.status().is_success());
+    let settings = json!({"quality": "share", "length": 1});
+    let order = json!({"modelId": model, "renderSettings": settings});
+    let patched = format!("/models/{model}");
+    let bodies = [
+        (Method::POST, "/models/ingest", json!(["http://127.0.0.1:1/a.glb", settings])),
+        (Method::POST, "/models/create-upload-url", json!([600])),
+        (Method::POST, "/models/create-upload-url", json!([])),
+        (Method::POST, "/models/finalize", json!([ticket.text("ticket"), "a.glb", settings])),
+        (Method::POST, "/models/check-hash", json!([sha256_hex(&glb_with_triangle("chair"))])),
+        (Method::PATCH, patched.as_str(), json!(["A title", "A code", ["tag"]])),
+        (Method::POST, "/renders", json!([model, settings])),
+        (Method::POST, "/renders/batch", json!([[order]])),
+        (Method::POST, "/renders/batch", json!({"renders": [[model, settings]]})),
+        (Method::POST, "/overlays/resolve", json!([sha256_hex(&png(1)), "background"])),
+        (Method::POST, "/quote", json!([[{}]])),
+        (Method::POST, "/quote", json!([[settings]])),
+    ];
+    let before = client.get(&patched).await;
+    let mut wrong = Vec::new();
+    for (method, path, body) in bodies {
+        let answer = client.send(method, path, body.clone()).await;
+        if (answer.status, &answer.body["error"]["code"]) != (400, &json!("bad_request")) {
+            wrong.push(format!("{path} {body}: {} {}", answer.status, answer.body));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(client.get(&patched).await.data(), before.data());
+    assert_eq!(client.get("/models?status=any").await.body["meta"]["total"], 1);
+    assert_eq!(client.get("/account").await.data()["paid"], 100);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn settings_of_a_form_are_text() {
+    let served = Served::alone();
+    let form = Form::default().file("file", "a.glb", &glb_with_triangle("a"));
+    let mut body = form.text("renderSettings", "{\"animation\": \"@@\"}").body();
+    let at = body.windows(2).rposition(|pair| pair == b"@@").unwrap();
+    // Neither is a byte of UTF-8.
+    body[at..at + 2].fill(0xff);
+    let request = served.client.request(Method::POST, "/models").header("content-type", Form::content_type());
+    assert_eq!(Answer::to(request.body(body)).await.refusal(), (400, "invalid_settings"));
+    assert_eq!(served.client.get("/models").await.body["meta"]["total"], 0, "nothing was kept");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_description_is_open_and_is_what_the_program_prints() {
+    let served = Served::alone();
+    let printed: Value = serde_json::from_slice(&crate::plinth(&["openapi"]).stdout).unwrap();
+    assert_eq!(printed["openapi"], "3.1.0");
+    for base in ["/v1", "/api/v1"] {
+        let answer = Answer::to(served.client.http.get(format!("{}{base}/openapi.json", served.client.base))).await;
+        assert_eq!((answer.status, answer.header("content-type")), (200, "application/json"), "{base}");
+        assert_eq!(answer.body, printed, "{base}");
+    }
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use plinth_testkit::{Answer, HOSTS_INSIDE, Reply, Visit, Web, glb_with_triangle};
+use plinth_testkit::{Answer, Client, HOSTS_INSIDE, Reply, Visit, Web, glb_with_triangle};
 use serde_json::json;
 
 use super::on_both;
-use super::server::{Place, Served};
+use super::server::{EMAIL, Place, Served};
 
 /// Serves a model everywhere; below `/to/` it leads to the rest of the path.
 fn answer(visit: &Visit) -> Reply {
@@ -189,9 +189,61 @@ async fn ingests_are_limited_on_top(served: Served) {
     let wait: u64 = answer.header("retry-after").parse().unwrap();
     assert!((1..=600).contains(&wait), "{wait}");
     assert_eq!(served.client.get("/account").await.status, 200, "other requests are not");
-    let other = served.client(&served.place.key(super::server::EMAIL, &[]));
+    let other = served.client(&served.place.key(EMAIL, &[]));
     let answer = other.post("/models/ingest", json!({"url": "nonsense"})).await;
     assert_eq!(answer.refusal(), (400, "invalid_url"), "another key has its own");
 }
 
 on_both! { an_allowed_host_is_fetched_from_but_leads_nowhere_else ingests_are_limited_on_top }
+
+/// It takes as long as the service waits for an answer, which no setting shortens.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_probe_that_is_not_answered_is_408() {
+    // Connections wait in its queue, and nobody takes them.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap().to_string();
+    let served = Served::alone().again(|place| place.set("PLINTH_INGEST_ALLOW_HOSTS", &address));
+    let answer = ingest(&served, &format!("http://{address}/a.glb")).await;
+    assert_eq!(answer.refusal(), (408, "timeout"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_download_that_breaks_off_is_refused() {
+    let glb = glb_with_triangle("cut");
+    let cut = Reply::model(&glb[..glb.len() / 2]).saying_length(glb.len() as u64);
+    let door = Web::start(move |_visit| cut.clone());
+    let served = allowing(Served::alone(), &[&door], |place| place);
+    for path in ["/a.glb", "/a.glb?X-Amz-Signature=1"] {
+        assert_eq!(ingest(&served, &door.url(path)).await.refusal(), (400, "download_failed"), "{path}");
+    }
+    assert_eq!(served.client.get("/models").await.body["meta"]["total"], 0, "nothing was kept");
+}
+
+/// What ends the process that reads a file is nobody's to explain.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_check_that_dies_is_500() {
+    let door = Web::start(answer);
+    let place = Place::alone().set("PLINTH_INGEST_ALLOW_HOSTS", &door.address().to_string());
+    let (program, other) = (place.folder.path().join("plinth"), place.folder.path().join("other"));
+    std::fs::copy(env!("CARGO_BIN_EXE_plinth"), &program).unwrap();
+    let mut copy = std::process::Command::new(&program);
+    let usual = place.program();
+    copy.envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    copy.current_dir(place.folder.path());
+    let server = place.serve_by(copy, &["--no-worker"]);
+    let client = Client::new(&server.base, &place.account(EMAIL));
+    // From now on the server's program is one that dies.
+    std::fs::write(&other, "#!/bin/bash\nkill -9 $$\n").unwrap();
+    std::fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::rename(&other, &program).unwrap();
+    let settings = json!({"quality": "share", "length": 1});
+    for settings in [None, Some(settings.clone())] {
+        assert_eq!(client.upload("chair", settings).await.refusal(), (500, "upload_failed"));
+    }
+    for body in [json!({"url": door.url("/a.glb")}), json!({"url": door.url("/a.glb"), "renderSettings": settings})] {
+        assert_eq!(client.post("/models/ingest", body).await.refusal(), (500, "ingest_failed"));
+    }
+    assert_eq!(client.get("/models?status=any").await.data(), &json!([]));
+    assert_eq!(client.get("/renders").await.data(), &json!([]));
+    assert_eq!(client.get("/account").await.data()["paid"], 100);
+}

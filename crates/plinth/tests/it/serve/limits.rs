@@ -5,11 +5,11 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::on_both;
-use super::server::Served;
+use super::server::{EMAIL, Served};
 
 async fn the_limits_of_requests(served: Served) {
     let client = &served.client;
-    served.place.admin(&["credits", "grant", super::server::EMAIL, "100000"]);
+    served.place.admin(&["credits", "grant", EMAIL, "100000"]);
     let model = client.upload("chair", None).await.text("modelId");
     let patch = async |body: Value| client.send(Method::PATCH, &format!("/models/{model}"), body).await;
     let tags = |count: usize| json!({"tags": (0..count).map(|n| n.to_string()).collect::<Vec<_>>()});
@@ -26,7 +26,7 @@ async fn the_limits_of_requests(served: Served) {
 
 async fn the_limits_of_settings(served: Served) {
     let client = &served.client;
-    served.place.admin(&["credits", "grant", super::server::EMAIL, "1000000"]);
+    served.place.admin(&["credits", "grant", EMAIL, "1000000"]);
     let model = client.upload("chair", None).await.text("modelId");
     let ask =
         async |settings: Value| client.post("/renders", json!({"modelId": model, "renderSettings": settings})).await;
@@ -131,4 +131,257 @@ async fn keys_of_requests_are_cut_and_not_refused(served: Served) {
 on_both! {
     the_limits_of_requests the_limits_of_settings the_rate_limit_is_exact
     a_model_that_takes_too_much_memory_is_refused keys_of_requests_are_cut_and_not_refused
+}
+
+/// Settings that take a number, with the least and the most of each.
+#[rustfmt::skip]
+const RANGES: [(&str, f64, f64); 38] = [
+    ("sweepAngle", 10.0, 1080.0), ("easeOutRatio", 0.0, 1.0), ("amplitude", 5.0, 180.0),
+    ("zoomStart", 0.1, 3.0), ("zoomEnd", 0.1, 3.0), ("scaleFrom", 0.0, 1.0), ("vignette", 0.0, 1.0),
+    ("animationSpeed", -10.0, 10.0), ("rotateY", -180.0, 180.0),
+    ("panX", -180.0, 180.0), ("tiltX", -180.0, 180.0), ("rollZ", -180.0, 180.0),
+    ("translateX", -20.0, 20.0), ("translateY", -20.0, 20.0), ("translateZ", -20.0, 20.0), ("zoom", 0.5, 2.0),
+    ("bloomStrength", 0.0, 2.0), ("dofStrength", 0.0, 1.0), ("n8aoIntensity", 0.5, 32.0), ("swayIntensity", 0.0, 2.0),
+    ("shadowDarkness", 0.0, 5.0), ("shadowSoftness", 0.0, 1.0),
+    ("reflectorMix", 0.0, 1.0), ("reflectorFade", 0.05, 5.0), ("reflectorDepthBlur", 0.0, 10.0),
+    ("envRotation", -180.0, 180.0), ("envExposure", 0.0156, 4.0), ("envOpacity", 0.0, 1.0), ("envBlur", 0.0, 1.0),
+    ("envScale", 0.25, 4.0), ("envTintStrength", 0.0, 1.0),
+    ("spotlightIntensity", 0.0, 32.0), ("lightsIntensity", 0.0, 32.0),
+    ("ambientIntensity", 0.0, 16.0), ("glossIntensity", 0.0, 16.0),
+    // A magnitude; the sign mirrors.
+    ("scaleX", 0.01, 20.0), ("scaleY", 0.01, 20.0), ("scaleZ", 0.01, 20.0),
+];
+/// Settings that take one of these words.
+const CHOICES: [(&str, &[&str]); 9] = [
+    ("quality", &["share", "standard", "4k", "pro"]),
+    ("effect", &["turntable", "hero-spin", "showcase", "zoom-orbit", "reveal", "keyframes", "dataset"]),
+    ("aspect", &["16:9", "1:1", "9:16"]),
+    ("output", &["video", "dataset"]),
+    ("datasetQuality", &["100x800", "196x1024", "400x2048"]),
+    ("coverage", &["hemisphere", "sphere"]),
+    ("filter", &["none", "sepia", "bw", "vivid", "warm", "cool", "faded", "noir", "grain", "toon"]),
+    ("shadowMode", &["shader", "flat", "accumulated"]),
+    ("envMode", &["grounded", "lighting", "floating"]),
+];
+const FLAGS: [&str; 8] =
+    ["shadows", "reflector", "easing", "strictCredits", "bloomEnabled", "dofEnabled", "n8aoEnabled", "swayEnabled"];
+const COLORS: [&str; 4] = ["bgColor", "envTint", "keyLightColor", "fillLightColor"];
+
+/// What a setting takes, and what it does not.
+fn taken_and_refused() -> Vec<(&'static str, Vec<Value>, Vec<Value>)> {
+    const STEP: f64 = 1e-6;
+    let mut out = Vec::new();
+    for (key, min, max) in RANGES {
+        let (mut good, mut bad) = (vec![min, max], vec![min - STEP, max + STEP]);
+        if key.starts_with("scale") && key != "scaleFrom" {
+            good.extend([-min, -max]);
+            bad.extend([STEP - min, -STEP - max, 0.0]);
+        } else if key == "animationSpeed" {
+            bad.push(0.0);
+        }
+        let bad = bad.into_iter().map(Value::from).chain([json!(min.to_string())]);
+        out.push((key, good.into_iter().map(Value::from).collect(), bad.collect()));
+    }
+    for (key, words) in CHOICES {
+        let good = words.iter().map(|word| json!(word)).collect();
+        out.push((key, good, vec![json!(words[0].to_uppercase() + "x"), json!(1), json!([words[0]])]));
+    }
+    for key in FLAGS {
+        out.push((key, vec![json!(true), json!(false)], vec![json!("true"), json!(1)]));
+    }
+    for key in COLORS {
+        let bad = ["#fff", "1a2b3c", "#1a2b3g", "#1a2b3c4d", "red", ""].map(Value::from);
+        out.push((key, vec![json!("#1a2b3c"), json!("#FFFFFF")], [&bad[..], &[json!(0x001a_2b3c)]].concat()));
+    }
+    let points = ["left", "center", "right", "top-left", "top-right", "bottom-left", "bottom-right"];
+    out.push(("bgAlign", points.map(Value::from).to_vec(), vec![json!("middle"), json!(1)]));
+    for key in ["bgImageId", "animation", "envId"] {
+        out.push((key, vec![json!("k3Jd92LmQx7a")], vec![json!(1), json!(["k3Jd92LmQx7a"])]));
+    }
+    out
+}
+
+/// The contract's tables, in its own numbers and words.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_setting_has_the_contracts_range() {
+    let served = Served::alone();
+    let quote = async |key: &str, value: &Value| served.client.post("/quote", json!({"renders": [{key: value}]})).await;
+    for (key, good, bad) in taken_and_refused() {
+        for value in good {
+            let answer = quote(key, &value).await;
+            assert_eq!(answer.status, 200, "{key} {value}: {answer:?}");
+        }
+        for value in bad.into_iter().chain([Value::Null]) {
+            let answer = quote(key, &value).await;
+            assert_eq!(answer.refusal(), (400, "invalid_settings"), "{key} {value}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn settings_with_parts_have_the_contracts_ranges() {
+    let served = Served::alone();
+    let decal = |more: Value| {
+        let mut decal = json!({"id": "d", "imageAssetId": "k3Jd92LmQx7a", "position": [0, 0, 1], "normal": [0, 0, 1],
+                               "euler": [0, 0, 0], "size": 1});
+        decal.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"decals": [decal]})
+    };
+    let gradient = |angle: f64| json!({"bgGradient": {"stops": vec![json!({"color": "#ffffff"}); 2], "angle": angle}});
+    let placed = |x: f64| decal(json!({"placementScale": [x, 1, 1]}));
+    let pose = json!({"position": [0, 0, 4], "lookAt": [0, 0, 0], "fov": 35});
+    let camera = json!({"target": [0, 0, 0], "radius": 4, "theta": 0, "phi": 75, "fov": 35});
+    let without = |whole: &Value, key: &str| {
+        let mut rest = whole.clone();
+        rest.as_object_mut().unwrap().remove(key);
+        rest
+    };
+    let frames = |pose: &Value| json!({"effect": "keyframes", "keyframes": [{"pose": pose}]});
+    let base = |camera: &Value| json!({"effect": "keyframes", "camera": camera});
+    let mut good = vec![gradient(0.0), gradient(359.0), decal(json!({"imageAspect": 100}))];
+    good.extend([0.01, -0.01, 20.0, -20.0].map(placed));
+    good.extend([
+        frames(&pose),
+        base(&camera),
+        json!({"effect": "keyframes", "loop": true, "keyframes":
+        [{"pose": pose, "dwell": 1, "easing": "linear"}], "startAngle": 0, "endAngle": 90, "startTilt": 0,
+        "endTilt": 10, "startZoom": 1, "endZoom": 1, "startFov": 35, "endFov": 40, "easeInSeconds": 1,
+        "easeOutSeconds": 1, "kfSegmentDuration": 1}),
+    ]);
+    let edit = json!({"color": "#1a2b3c", "roughness": 0.5, "metalness": 0.5, "opacity": 0.5, "alphaMode": "BLEND",
+        "emissive": "#1a2b3c", "emissiveIntensity": 1, "aoMapIntensity": 1, "envMapIntensity": 1, "side": "double",
+        "flatShading": true, "wireframe": true, "normalScale": 1, "bumpScale": 1, "displacementScale": 1,
+        "transmission": 0.5, "clearcoat": 0.5, "clearcoatRoughness": 0.5, "sheen": 0.5, "sheenRoughness": 0.5,
+        "sheenColor": "#1a2b3c", "iridescence": 0.5, "iridescenceIOR": 1.3, "specularIntensity": 0.5,
+        "specularColor": "#1a2b3c", "thickness": 1, "ior": 1.5, "attenuationColor": "#1a2b3c",
+        "textureMaps": {"map": false}, "mapAssetId": "k3Jd92LmQx7a"});
+    good.push(json!({"materialEdits": {"Wood": edit}}));
+    let mut bad = vec![gradient(-1e-6), gradient(359.0 + 1e-6), json!({"materialEdits": {"Wood": {"shine": 1}}})];
+    bad.extend(["stops", "angle"].map(|key| json!({"bgGradient": without(&gradient(0.0)["bgGradient"], key)})));
+    bad.extend([0.0, -1.0, 100.0 + 1e-6].map(|aspect| decal(json!({"imageAspect": aspect}))));
+    bad.extend([0.01 - 1e-6, 1e-6 - 0.01, 20.0 + 1e-6, 0.0].map(placed));
+    bad.extend(["position", "lookAt", "fov"].map(|key| frames(&without(&pose, key))));
+    bad.extend(["target", "radius", "theta", "phi", "fov"].map(|key| base(&without(&camera, key))));
+    let long = |bytes: usize| json!({"materialEdits": {"x".repeat(bytes - "{\"\":{}}".len()): {}}});
+    good.push(long(32 << 10));
+    bad.push(long((32 << 10) + 1));
+    let quote = async |settings: &Value| served.client.post("/quote", json!({"renders": [settings]})).await;
+    for settings in good {
+        let answer = quote(&settings).await;
+        assert_eq!(answer.status, 200, "{settings}: {answer:?}");
+    }
+    for settings in bad {
+        assert_eq!(quote(&settings).await.refusal(), (400, "invalid_settings"), "{settings}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_document_has_the_contracts_words_and_defaults() {
+    let served = Served::alone();
+    let document = served.client.get("/openapi.json").await.body;
+    let fields = &document["components"]["schemas"]["RenderSettings"]["properties"];
+    for (key, words) in CHOICES {
+        assert_eq!(fields[key]["enum"], json!(words), "{key}");
+    }
+    let align = fields["bgAlign"]["enum"].as_array().unwrap();
+    assert_eq!(align[..3], ["left", "center", "right"].map(Value::from));
+    assert!(align.contains(&json!("top-left")) && align.contains(&json!("bottom-right")), "{align:?}");
+    let defaults = json!({
+        "quality": "standard", "effect": "turntable", "easeOutRatio": 0.6, "amplitude": 60, "zoomStart": 1,
+        "zoomEnd": 0.7, "scaleFrom": 0, "aspect": "16:9", "bgColor": "#ffffff", "bgAlign": "left", "length": 6,
+        "animationSpeed": 1, "shadows": true, "reflector": false, "easing": true, "strictCredits": false, "rotateY": 0,
+        "panX": 0, "tiltX": 0, "rollZ": 0, "scaleX": 1, "scaleY": 1, "scaleZ": 1, "translateX": 0, "translateY": 0,
+        "translateZ": 0, "zoom": 1, "output": "video", "coverage": "hemisphere",
+    });
+    for (key, default) in defaults.as_object().unwrap() {
+        assert_eq!(fields[key]["default"], *default, "{key}");
+    }
+    for key in ["sweepAngle", "vignette", "bgImageId", "animation"] {
+        assert_eq!(fields[key].get("default"), None, "{key}");
+    }
+    for (key, min, max) in RANGES.into_iter().filter(|(key, ..)| !["scaleX", "scaleY", "scaleZ"].contains(key)) {
+        let bounds = (fields[key]["minimum"].as_f64(), fields[key]["maximum"].as_f64());
+        assert_eq!(bounds, (Some(min), Some(max)), "{key}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn only_administrators_are_uncapped() {
+    let served = Served::alone();
+    served.place.admin(&["account", "create", "root@example.org", "--admin"]);
+    let admin = served.client(&served.place.key("root@example.org", &[]));
+    for email in ["root@example.org", EMAIL] {
+        served.place.admin(&["credits", "grant", email, "10000"]);
+    }
+    for (client, is_capped) in [(&admin, false), (&served.client, true)] {
+        let model = client.upload("chair", None).await.text("modelId");
+        for (settings, credits) in [
+            (json!({"quality": "share", "length": 121}), Some(121)),
+            (json!({"quality": "pro", "length": 61}), Some(61 * 64)),
+            (json!({"quality": "share", "length": 0}), None),
+            (json!({"quality": "share", "length": -1}), None),
+        ] {
+            let made = client.post("/renders", json!({"modelId": model, "renderSettings": settings})).await;
+            let quoted = client.post("/quote", json!({"renders": [settings]})).await;
+            if let Some(credits) = credits.filter(|_| !is_capped) {
+                assert_eq!((made.status, &made.data()["renderSettings"]), (201, &settings));
+                assert_eq!((quoted.status, &quoted.data()["creditsRequired"]), (200, &json!(credits)));
+            } else {
+                assert_eq!(made.refusal(), (422, "invalid_length"), "{settings}");
+                assert_eq!(quoted.refusal(), (422, "invalid_length"), "{settings}");
+            }
+        }
+    }
+    let paid = async |client: &Client| client.get("/account").await.data()["paid"].clone();
+    assert_eq!((paid(&admin).await, paid(&served.client).await), (json!(10_100 - 121 - 61 * 64), json!(10_100)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dataset_is_held_to_the_lengths_of_a_video() {
+    let served = Served::alone();
+    let model = served.client.upload("chair", None).await.text("modelId");
+    for length in [json!(0), json!(-1), json!(121)] {
+        for settings in [
+            json!({"output": "dataset", "datasetQuality": "100x800", "length": length}),
+            json!({"effect": "dataset", "datasetQuality": "100x800", "videoLength": length}),
+        ] {
+            let made = served.client.post("/renders", json!({"modelId": model, "renderSettings": settings})).await;
+            let quoted = served.client.post("/quote", json!({"renders": [settings]})).await;
+            assert_eq!(made.refusal(), (422, "invalid_length"), "{settings}");
+            assert_eq!(quoted.refusal(), (422, "invalid_length"), "{settings}");
+        }
+    }
+    let settings = json!({"output": "dataset", "datasetQuality": "100x800", "length": 120});
+    assert_eq!(served.client.post("/quote", json!({"renders": [settings]})).await.data()["creditsRequired"], 40);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_aspect_is_anything_above_nothing() {
+    let served = Served::alone();
+    for (aspect, status) in [(1e-12, 200), (1e-300, 200), (0.0, 400)] {
+        let decal = json!({"id": "d", "imageAssetId": "k3Jd92LmQx7a", "position": [0, 0, 1], "normal": [0, 0, 1],
+                           "euler": [0, 0, 0], "size": 1, "imageAspect": aspect});
+        let answer = served.client.post("/quote", json!({"renders": [{"decals": [decal]}]})).await;
+        assert_eq!(answer.status, status, "{aspect}: {answer:?}");
+        assert!(status == 200 || answer.refusal() == (400, "invalid_settings"), "{aspect}: {answer:?}");
+    }
+}
+
+/// However far a word is from all that are known, one of them is nearest.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_unknown_setting_is_answered_with_the_nearest() {
+    let served = Served::alone();
+    let document = served.client.get("/openapi.json").await.body;
+    let known = document["components"]["schemas"]["RenderSettings"]["properties"].as_object().unwrap();
+    let model = served.client.upload("chair", None).await.text("modelId");
+    for key in ["fps", "resolution", "x", "zzzzzzzz"] {
+        let body = json!({"modelId": model, "renderSettings": {key: 30}});
+        let refused = served.client.post("/renders", body).await;
+        assert_eq!(refused.refusal(), (400, "invalid_settings"), "{key}");
+        let words = refused.body["error"]["message"].as_str().unwrap();
+        assert!(words.contains(&format!("'{key}'")), "{words}");
+        let nearest = words.split("the nearest is ").nth(1).unwrap_or_else(|| panic!("no nearest one: {words}"));
+        let nearest = nearest.split(|c: char| !c.is_ascii_alphanumeric()).find(|word| !word.is_empty());
+        assert!(nearest.is_some_and(|nearest| known.contains_key(nearest)), "{words}");
+    }
 }

@@ -6,6 +6,7 @@ mod assets;
 mod backstage;
 mod browser;
 mod configuration;
+mod contents;
 mod crash;
 mod delivery;
 mod endpoints;

@@ -67,10 +67,38 @@ async fn health_says_when_the_database_is_gone() {
     let mut served = Served::shared().await;
     let health = served.client.http.get(format!("{}/v1/health", served.server.base)).send().await.unwrap();
     assert_eq!(health.status(), 200);
+    let body: Value = serde_json::from_slice(&health.bytes().await.unwrap()).unwrap();
+    let well = json!({"status": "ok", "database": "ok", "store": "ok", "version": env!("CARGO_PKG_VERSION")});
+    assert_eq!(body, json!({"data": well}));
     drop(served.place.postgres.take());
     let health = served.client.http.get(format!("{}/api/v1/health", served.server.base)).send().await.unwrap();
     assert_eq!(health.status(), 503);
     let body: Value = serde_json::from_slice(&health.bytes().await.unwrap()).unwrap();
     assert_eq!((&body["data"]["status"], &body["data"]["database"]), (&json!("degraded"), &json!("unreachable")));
     assert_eq!(served.client.get("/account").await.refusal(), (500, "internal"));
+    // What is no key by its form is refused without asking the database.
+    let token = &served.client.token;
+    let mistyped = format!("{}{}", &token[..token.len() - 1], if token.ends_with('0') { '1' } else { '0' });
+    for wrong in ["nonsense", "plinth_sk_short", &mistyped] {
+        assert_eq!(served.client(wrong).get("/account").await.refusal(), (401, "unauthorized"), "{wrong}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn health_says_when_the_store_is_gone() {
+    let served = Served::alone();
+    let health = async || {
+        let asked = served.client.http.get(format!("{}/v1/health", served.server.base)).send().await.unwrap();
+        let status = asked.status().as_u16();
+        (status, serde_json::from_slice::<Value>(&asked.bytes().await.unwrap()).unwrap())
+    };
+    let body = |status: &str, store: &str| json!({"data": {"status": status, "database": "ok", "store": store, "version": env!("CARGO_PKG_VERSION")}});
+    assert_eq!(health().await, (200, body("ok", "ok")));
+    let objects = served.place.objects();
+    std::fs::rename(&objects, served.place.folder.path().join("elsewhere")).unwrap();
+    std::fs::write(&objects, b"where a folder should be").unwrap();
+    assert_eq!(health().await, (503, body("degraded", "unreachable")));
+    std::fs::remove_file(&objects).unwrap();
+    std::fs::rename(served.place.folder.path().join("elsewhere"), &objects).unwrap();
+    assert_eq!(health().await, (200, body("ok", "ok")));
 }

@@ -100,8 +100,12 @@ impl Place {
 
     /// Starts a server without a worker.
     pub(crate) fn serve(&self, args: &[&str]) -> Server {
+        self.serve_by(self.program(), args)
+    }
+
+    /// The same by another program than the one that this place runs.
+    pub(crate) fn serve_by(&self, mut program: Command, args: &[&str]) -> Server {
         let log = File::options().create(true).append(true).open(self.folder.path().join("log")).unwrap();
-        let mut program = self.program();
         program.args(["serve", "--listen", "127.0.0.1:0"]).args(args).stdout(Stdio::piped()).stderr(log);
         let mut child = program.spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());

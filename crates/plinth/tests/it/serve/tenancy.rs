@@ -1,9 +1,10 @@
 //! Every endpoint with other tenants' things, and for callers who lost their right.
 
-use plinth_testkit::{Answer, Client, Form, png};
+use plinth_testkit::{Answer, Client, Form, glb_with_triangle, png};
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::assets::environment;
 use super::endpoints::{Endpoint, UNKNOWN, endpoints};
 use super::on_both;
 use super::server::{EMAIL, Served};
@@ -110,13 +111,24 @@ async fn strangers_learn_nothing(served: Served) {
     let overlay = ada.form("/overlays", Form::default().file("file", "a.png", &png).text("layer", "background")).await;
     let texture = ada.form("/assets/textures", Form::default().file("file", "a.png", &png)).await;
     let (model, render) = (made.text("modelId"), made.text("renderId"));
+    let env = ada.form("/assets/envs", environment()).await.text("id");
     let (overlay, texture) = (overlay.text("id"), texture.text("id"));
+    let kept = async || {
+        let mut rows = Vec::new();
+        for path in ["/overlays", "/assets/textures", "/assets/envs"] {
+            rows.push(ada.get(path).await.data().clone());
+        }
+        rows
+    };
+    let before = kept().await;
+    assert!(before.iter().all(|rows| rows.as_array().unwrap().len() == 1), "{before:?}");
     let eve = served.client(&served.place.account("eve@example.org"));
     for Endpoint { method, path, id } in endpoints(ada).await.into_iter().filter(|it| it.path.contains(UNKNOWN)) {
         let of_ada = match path.split('/').nth(1).unwrap() {
             "models" => &model,
             "renders" => &render,
             "overlays" => &overlay,
+            "assets" if path.starts_with("/assets/envs/") => &env,
             _ => &texture,
         };
         let (unknown, foreign) =
@@ -142,6 +154,7 @@ async fn strangers_learn_nothing(served: Served) {
     assert_eq!(eve.post("/renders", order).await.refusal(), (404, "model_not_found"));
     // And she can do nothing to them: they are as they were.
     assert_eq!(ada.get(&format!("/models/{model}")).await.data(), detail.data());
+    assert_eq!(kept().await, before);
     // A published overlay is everybody's to use and nobody's to remove.
     served.place.admin(&["overlay", "publish", &overlay]);
     assert_eq!(eve.get("/overlays").await.data()[0]["isSystem"], true);
@@ -150,4 +163,104 @@ async fn strangers_learn_nothing(served: Served) {
     }
 }
 
-on_both! { callers_without_a_right_are_refused_everywhere strangers_learn_nothing }
+/// What a client is shown of a list.
+async fn ids(client: &Client, path: &str) -> Vec<String> {
+    let rows = client.get(path).await;
+    rows.data().as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A workspace with two members: a key of each that is bound to it, and one that is not.
+async fn two_members(served: &Served) -> ([Client; 2], [Client; 2]) {
+    let bob = "bob@example.org";
+    let team =
+        served.place.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
+    let personal = [served.client.clone(), served.client(&served.place.account(bob))];
+    served.place.admin(&["workspace", "add", &team, bob, "--role", "editor"]);
+    let bound = [EMAIL, bob].map(|email| served.client(&served.place.key(email, &["--workspace", &team])));
+    let workspace = bound[1].get("/account").await.data()["workspace"].clone();
+    assert_eq!(workspace, json!({"id": team, "name": "Team"}));
+    (bound, personal)
+}
+
+async fn members_share_their_workspace(served: Served) {
+    let ([ada, bob], personal) = two_members(&served).await;
+    let made = ada.upload("chair", Some(json!({"quality": "share", "length": 1}))).await;
+    let (model, render) = (made.text("modelId"), made.text("renderId"));
+    let overlay = ada.form("/overlays", Form::default().file("file", "a.png", &png(1))).await.text("id");
+    let texture = ada.form("/assets/textures", Form::default().file("file", "a.png", &png(1))).await.text("id");
+    let env = ada.form("/assets/envs", environment()).await.text("id");
+    let lists = [("/models", &model), ("/renders", &render), ("/overlays", &overlay), ("/assets/textures", &texture)];
+    let lists = [&lists[..], &[("/assets/envs", &env)]].concat();
+    for (path, id) in &lists {
+        assert_eq!(ids(&bob, path).await, [id.as_str()], "{path}");
+        assert_eq!(bob.get(path).await.data(), ada.get(path).await.data(), "{path}");
+    }
+    for path in [format!("/models/{model}"), format!("/renders/{render}")] {
+        assert_eq!(bob.get(&path).await.data(), ada.get(&path).await.data(), "{path}");
+    }
+    // To the keys of their own workspaces there is nothing.
+    for client in &personal {
+        for (path, id) in &lists {
+            assert_eq!(ids(client, path).await, Vec::<String>::new(), "{path}");
+            let refused = ask(client, &Method::DELETE, &format!("{path}/{id}")).await;
+            let refusal = match *path {
+                "/models" => (404, "model_not_found"),
+                "/renders" => (404, "render_not_found"),
+                "/overlays" => (403, "forbidden"),
+                _ => (404, "not_found"),
+            };
+            assert_eq!(refused.refusal(), refusal, "{path}");
+        }
+        assert_eq!(client.get(&format!("/models/{model}")).await.refusal(), (404, "model_not_found"));
+        assert_eq!(client.get(&format!("/renders/{render}")).await.refusal(), (404, "render_not_found"));
+        assert_eq!(client.post("/renders", json!({"modelId": model})).await.refusal(), (404, "model_not_found"));
+    }
+    // What the other member made can be used, changed and removed; the owner pays.
+    let again = bob.upload("chair", Some(json!({"quality": "share", "length": 2}))).await;
+    assert_eq!((again.status, &again.data()["modelId"]), (200, &json!(model)));
+    let order = json!({"modelId": model, "renderSettings": {"quality": "share", "length": 3, "bgImageId": overlay}});
+    assert_eq!(bob.post("/renders", order).await.status, 201);
+    assert_eq!(ask(&bob, &Method::PATCH, &format!("/models/{model}")).await.data()["title"], "x");
+    assert_eq!(ask(&bob, &Method::POST, &format!("/renders/{render}/cancel")).await.data()["refundedCredits"], 1);
+    for (path, id) in lists.iter().filter(|(path, _)| *path != "/renders") {
+        let deleted = ask(&bob, &Method::DELETE, &format!("{path}/{id}")).await;
+        assert_eq!((deleted.status, deleted.data()), (200, &json!({"id": id, "deleted": true})), "{path}");
+        assert_eq!(ids(&ada, path).await, Vec::<String>::new(), "{path}");
+    }
+    for (client, paid) in [(&ada, 95), (&bob, 95), (&personal[0], 95), (&personal[1], 100)] {
+        assert_eq!(client.get("/account").await.data()["paid"], paid);
+    }
+}
+
+async fn a_member_who_became_a_viewer_only_reads(served: Served) {
+    let place = &served.place;
+    let team = place.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
+    place.admin(&["account", "create", "bob@example.org"]);
+    let role = |role: &str| place.admin(&["workspace", "add", &team, "bob@example.org", "--role", role]);
+    role("editor");
+    let bob = served.client(&place.key("bob@example.org", &["--workspace", &team]));
+    let made = bob.upload("chair", None).await;
+    let (model, render) = (made.text("modelId"), made.text("renderId"));
+    role("viewer");
+    let reading = ["quote", "check_hash", "resolve_overlay"];
+    for Endpoint { method, path, id } in endpoints(&bob).await {
+        let of_team = if path.starts_with("/models") { &model } else { &render };
+        let answer = ask(&bob, &method, &path.replace(UNKNOWN, of_team)).await;
+        if method == Method::GET || reading.contains(&id.as_str()) {
+            assert_ne!(answer.status, 403, "{id}: {answer:?}");
+        } else {
+            assert_eq!(answer.refusal(), (403, "forbidden"), "{id}");
+        }
+    }
+    let form = Form::default().file("file", "a.glb", &glb_with_triangle("table"));
+    assert_eq!(bob.form("/models", form).await.refusal(), (403, "forbidden"));
+    let detail = bob.get(&format!("/models/{model}")).await;
+    assert_eq!((detail.status, &detail.data()["title"]), (200, &Value::Null));
+    role("editor");
+    assert_eq!(ask(&bob, &Method::PATCH, &format!("/models/{model}")).await.data()["title"], "x");
+}
+
+on_both! {
+    callers_without_a_right_are_refused_everywhere strangers_learn_nothing members_share_their_workspace
+    a_member_who_became_a_viewer_only_reads
+}

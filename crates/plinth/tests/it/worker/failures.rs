@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use plinth_service::assets::NewOverlay;
+use plinth_service::assets::{NewOverlay, NewTexture};
 use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::Render;
 use plinth_testkit::png;
@@ -11,6 +11,7 @@ use plinth_worker::WorkerOptions;
 use serde_json::json;
 
 use super::house::{House, endless, tiny};
+use super::renders::environment;
 
 /// The render failed with this code and these words, and its price came back.
 async fn assert_failed(house: &House, render: &Render, code: &str, words: &str) {
@@ -67,6 +68,47 @@ async fn what_the_settings_name_must_be_there_and_belong_to_the_workspace() {
         let render = house.outcome(&id, house.options()).await;
         assert_failed(&house, &render, code, words).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_belongs_to_others_is_missing() {
+    let house = House::new().await;
+    let eve = house.stranger().await;
+    let wall = [200, 30, 40];
+    let mut picture = std::io::Cursor::new(Vec::new());
+    let wall_of = image::RgbImage::from_pixel(32, 18, image::Rgb(wall));
+    wall_of.write_to(&mut picture, image::ImageFormat::Png).unwrap();
+    let bytes = Bytes::from(picture.into_inner());
+    let overlay = NewOverlay { bytes: bytes.clone(), filename: "a.png".to_owned(), ..NewOverlay::default() };
+    let overlay = house.service.create_overlay(&eve, overlay).await.unwrap().id;
+    let texture = house.service.create_texture(&eve, NewTexture { bytes, name: None }).await.unwrap().id;
+    let env = house.service.create_env(&eve, environment([250, 10, 10])).await.unwrap().id;
+    let (model, _preview) = house.upload("chair", None).await;
+    let decal = json!({"id": "d", "imageAssetId": overlay, "position": [0, 0, 1], "normal": [0, 0, 1],
+                       "euler": [0, 0, 0], "size": 1});
+    let worker = house.work(house.options());
+    for (settings, code, words) in [
+        (json!({"bgImageId": overlay}), "overlay_missing", format!("the overlay '{overlay}' was deleted or belongs")),
+        (json!({"decals": [decal]}), "overlay_missing", format!("the overlay '{overlay}' was deleted or belongs")),
+        (json!({"envId": env}), "env_download_failed", format!("the environment '{env}' was deleted or belongs")),
+    ] {
+        let id = house.order_again(&model, settings, code).await;
+        let render = house.end_of(&id).await;
+        assert_failed(&house, &render, code, &words).await;
+    }
+    // Once it is published it is everybody's; her texture still is not.
+    house.service.publish_overlay(overlay.as_str()).await.unwrap();
+    let settings = json!({"quality": "share", "length": 0.04, "shadows": false, "bgImageId": overlay,
+                          "materialEdits": {"Wood": {"mapAssetId": texture}}});
+    let id = house.order_again(&model, settings, "published").await;
+    let render = house.end_of(&id).await;
+    worker.stop().await;
+    assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+    let warning = format!("material 'Wood' keeps its map: there is no texture '{texture}'");
+    assert!(render.warnings.contains(&warning), "{:?}", render.warnings);
+    let poster = house.poster(&id).await;
+    assert_eq!((poster.get_pixel(2, 2).0, poster.get_pixel(957, 2).0), (wall, wall));
+    assert_eq!(house.credits().await, 99);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -135,6 +177,18 @@ async fn a_render_over_its_time_is_ended() {
     let options = WorkerOptions { timeout: Duration::from_secs(6), ..house.options() };
     let render = house.outcome(&id, options).await;
     assert_failed(&house, &render, "timeout", "longer than 6 seconds").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_look_at_the_machine_may_take_longer_than_a_render() {
+    let house = House::new().await;
+    let id = house.order("chair", endless()).await;
+    let slow = "if ! grep -q '\"render\"' \"$3/job.json\"; then sleep 2; fi\nexec \"$@\"";
+    let worker = house.work(WorkerOptions { timeout: Duration::from_secs(1), ..house.options_with(slow) });
+    let render = house.until(&id, |render| render.status.is_final() || worker.is_gone()).await;
+    assert!(!worker.is_gone(), "it should wait for renders: {:?}", worker.end().await);
+    worker.stop().await;
+    assert_failed(&house, &render, "timeout", "longer than 1 second").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

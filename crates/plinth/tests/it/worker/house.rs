@@ -7,8 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
 use plinth_db::{Db, DbOptions, ledger};
 use plinth_service::access::{Caller, NewAccount, NewKey};
+use plinth_service::delivery::RenderOutput;
 use plinth_service::models::Upload;
 use plinth_service::{Clock, Service, ServiceOptions};
 use plinth_spec::funding::Pool;
@@ -72,7 +74,7 @@ impl House {
         let signer = LinkSigner::new(b"secret".to_vec(), "http://127.0.0.1:1".parse().unwrap());
         let store = Store::open(StoreOptions { address, s3: settings, s3_public_endpoint: None, signer }).unwrap();
         let service = Service::new(db, store, options);
-        let caller = caller(&service).await;
+        let caller = caller(&service, EMAIL).await;
         Self { service, caller, folder, database, time, _s3: s3 }
     }
 
@@ -138,6 +140,23 @@ impl House {
         let mut conn = self.service.db().read().await.unwrap();
         assert_eq!(ledger::find_unbalanced(&mut conn).await.unwrap(), []);
         self.service.account(&self.caller).await.unwrap().paid
+    }
+
+    /// Somebody else with an account of their own.
+    pub(crate) async fn stranger(&self) -> Caller {
+        caller(&self.service, "eve@example.org").await
+    }
+
+    /// The content of a file of a render.
+    pub(crate) async fn content(&self, id: &str, output: RenderOutput) -> Vec<u8> {
+        let file = self.service.render_file(&self.caller, id, output).await.unwrap();
+        let pieces = self.service.open_delivery(&file, None).await.unwrap().map(|piece| piece.unwrap());
+        pieces.collect::<Vec<_>>().await.concat()
+    }
+
+    /// The poster of a render in its own size.
+    pub(crate) async fn poster(&self, id: &str) -> image::RgbImage {
+        image::load_from_memory(&self.content(id, RenderOutput::FullPoster).await).unwrap().into_rgb8()
     }
 
     /// How a worker is set here.
@@ -212,6 +231,11 @@ impl Worker {
         self.task.await.unwrap().unwrap();
     }
 
+    /// Whether it has ended by itself.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.task.is_finished()
+    }
+
     /// How it ends by itself.
     pub(crate) async fn end(self) -> Result<(), WorkerError> {
         self.task.await.unwrap()
@@ -239,8 +263,8 @@ fn s3_settings(server: &S3Server) -> Vec<(String, String)> {
     settings.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec()
 }
 
-async fn caller(service: &Service) -> Caller {
-    let account = NewAccount { email: EMAIL.to_owned(), is_admin: false, password_hash: None };
+async fn caller(service: &Service, email: &str) -> Caller {
+    let account = NewAccount { email: email.to_owned(), is_admin: false, password_hash: None };
     let account_id = service.create_account(account).await.unwrap();
     let key = NewKey {
         account_id,

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use futures_util::StreamExt as _;
 use plinth_db::renders;
 use plinth_service::assets::{EnvPartFile, NewEnv};
 use plinth_service::delivery::RenderOutput;
@@ -10,6 +9,7 @@ use plinth_spec::funding::Pool;
 use plinth_spec::id::RenderId;
 use plinth_spec::state::{HlsStatus, RenderStatus};
 use plinth_store::EnvPart;
+use plinth_testkit::probe;
 use plinth_worker::WorkerOptions;
 use serde_json::json;
 
@@ -48,6 +48,28 @@ async fn a_render_ends_with_all_its_files_and_is_streamable() {
 
 fn is_packaging(status: HlsStatus) -> bool {
     status == HlsStatus::Processing
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_tier_and_shape_has_its_size() {
+    let house = House::new().await;
+    let (model, _preview) = house.upload("chair", None).await;
+    let mut wanted = Vec::new();
+    for (aspect, size) in [("16:9", (960, 540)), ("1:1", (540, 540)), ("9:16", (540, 960))] {
+        let settings = json!({"quality": "share", "length": 0.04, "aspect": aspect});
+        wanted.push((house.order_again(&model, settings, aspect).await, aspect, size));
+    }
+    let worker = house.work(house.options());
+    for (id, aspect, (width, height)) in wanted {
+        let render = house.end_of(&id).await;
+        assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+        let video = house.folder.path().join("video.mp4");
+        std::fs::write(&video, house.content(&id, RenderOutput::Video).await).unwrap();
+        let (stream, _file) = probe(&video);
+        assert_eq!((&stream["width"], &stream["height"]), (&json!(width), &json!(height)), "{aspect}");
+        assert_eq!(house.poster(&id).await.dimensions(), (width, height), "{aspect}");
+    }
+    worker.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -113,12 +135,8 @@ async fn an_environment_of_the_workspace_lights_the_model() {
         let id = house.order_again(&model, settings, &env).await;
         let render = house.end_of(&id).await;
         assert_eq!(render.status, RenderStatus::Done, "{render:?}");
-        let poster = house.service.render_file(&house.caller, &id, RenderOutput::FullPoster).await.unwrap();
-        let pieces: Vec<_> =
-            house.service.open_delivery(&poster, None).await.unwrap().map(|piece| piece.unwrap()).collect().await;
-        let picture = image::load_from_memory(&pieces.concat()).unwrap().into_rgb8();
         // Within the triangle, whose right angle is below on the left.
-        colors.push(picture.get_pixel(440, 310).0);
+        colors.push(house.poster(&id).await.get_pixel(440, 310).0);
     }
     worker.stop().await;
     let [[r1, _, b1], [r2, _, b2]] = colors.try_into().unwrap();
@@ -126,7 +144,7 @@ async fn an_environment_of_the_workspace_lights_the_model() {
 }
 
 /// A panorama of one colour as a gain map that changes nothing.
-fn environment(color: [u8; 3]) -> NewEnv {
+pub(super) fn environment(color: [u8; 3]) -> NewEnv {
     let webp = |color| {
         let mut bytes = std::io::Cursor::new(Vec::new());
         image::RgbImage::from_pixel(16, 8, image::Rgb(color)).write_to(&mut bytes, image::ImageFormat::WebP).unwrap();

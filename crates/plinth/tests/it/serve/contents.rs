@@ -1,0 +1,76 @@
+//! What the service says of what is in a model.
+
+use plinth_db::{Db, DbError, DbOptions, models};
+use plinth_spec::id::ModelId;
+use plinth_spec::state::ModelStatus;
+use plinth_testkit::Form;
+use serde_json::{Value, json};
+
+use super::backstage::Backstage;
+use super::on_both;
+use super::server::Served;
+use crate::glb;
+
+async fn clips_are_listed(served: Served) {
+    let client = &served.client;
+    let made = client.form("/models", Form::default().file("file", "a.glb", &glb::with_clips())).await;
+    assert_eq!(made.status, 201, "{made:?}");
+    client.upload("still", None).await.data();
+    let moving = client.get(&format!("/models/{}", made.text("modelId"))).await;
+    let clips = json!([
+        {"name": "Walk", "duration": 2.0, "channels": 2},
+        {"name": "Turn around", "duration": 1.5, "channels": 1},
+    ]);
+    assert_eq!(moving.data()["animations"], clips);
+    let rows = client.get("/models").await;
+    let counts = rows.data().as_array().unwrap().iter().map(|row| &row["animationCount"]).collect::<Vec<_>>();
+    assert_eq!(counts, [&json!(0), &json!(2)]);
+    let still = client.get(&format!("/models/{}", rows.data()[0]["id"].as_str().unwrap())).await;
+    assert_eq!(still.data()["animations"], json!([]));
+    for row in rows.data().as_array().unwrap() {
+        for key in ["animations", "meshNames", "materialNames", "renders"] {
+            assert_eq!(row.get(key), None, "{key} is on detail");
+        }
+    }
+}
+
+async fn names_are_numbered_or_unknown(served: Served) {
+    let client = &served.client;
+    let made = client.form("/models", Form::default().file("file", "a.glb", &glb::with_clips())).await;
+    let known = client.get(&format!("/models/{}", made.text("modelId"))).await;
+    assert_eq!(known.data()["meshNames"], json!(["a_b", "a_b_1", "a_b_2"]));
+    assert_eq!(known.data()["materialNames"], json!(["Oak wood"]));
+    // A model from before names were looked for.
+    let old = models::Model {
+        id: ModelId::parse("before000000").unwrap(),
+        workspace_id: Backstage::of(&served).await.caller.workspace_id,
+        original_name: "old.glb".to_owned(),
+        title: None,
+        sku: None,
+        tags: Vec::new(),
+        file_size: 1,
+        sha256: "0".repeat(64),
+        animations: "[]".to_owned(),
+        animation_count: 0,
+        mesh_names: None,
+        material_names: None,
+        status: ModelStatus::Active,
+        created_at: 0,
+        updated_at: 0,
+    };
+    let db = Db::open(&served.place.database(), DbOptions::default()).await.unwrap();
+    let written = db.write(move |tx| {
+        Box::pin(async move {
+            models::insert(tx, &old).await?;
+            Ok::<_, DbError>(())
+        })
+    });
+    written.await.unwrap();
+    db.close().await;
+    let unknown = client.get("/models/before000000").await;
+    let names = (&unknown.data()["meshNames"], &unknown.data()["materialNames"]);
+    assert_eq!((names, &unknown.data()["originalName"]), ((&Value::Null, &Value::Null), &json!("old.glb")));
+    assert!(unknown.data().as_object().unwrap().contains_key("meshNames"), "null, and not left out");
+}
+
+on_both! { clips_are_listed names_are_numbered_or_unknown }
