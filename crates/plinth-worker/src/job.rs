@@ -15,6 +15,8 @@ use crate::node::Node;
 
 /// Least time for finding out what this machine renders with, however short renders may be.
 const PROBE_TIME: Duration = Duration::from_mins(1);
+/// How much longer than the wall clock's limit that of the processors is: who exceeds both has taken too long.
+const CPU_LEEWAY: Duration = Duration::from_mins(1);
 /// Largest file that a job may write: a minute of ProRes in 4K has some 10 GB.
 const FILE_BYTES: u64 = 64 << 30;
 
@@ -35,7 +37,7 @@ impl Node {
         // The clock on the wall is watched here; the processors' is for a job whose worker hangs.
         // So is the memory of all its processes together; the kernel holds each of them at once, not at the next look.
         let limits = ChildLimits {
-            cpu_secs: options.timeout.as_secs() * cores,
+            cpu_secs: (options.timeout + CPU_LEEWAY).as_secs() * cores,
             file_bytes: FILE_BYTES,
             memory_bytes: self.options.memory_bytes,
         };

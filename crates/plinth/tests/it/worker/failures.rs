@@ -78,7 +78,7 @@ async fn what_belongs_to_others_is_missing() {
     let mut picture = std::io::Cursor::new(Vec::new());
     let wall_of = image::RgbImage::from_pixel(32, 18, image::Rgb(wall));
     wall_of.write_to(&mut picture, image::ImageFormat::Png).unwrap();
-    let bytes = Bytes::from(picture.into_inner());
+    let bytes = Some(Bytes::from(picture.into_inner()));
     let overlay = NewOverlay { bytes: bytes.clone(), filename: "a.png".to_owned(), ..NewOverlay::default() };
     let overlay = house.service.create_overlay(&eve, overlay).await.unwrap().id;
     let texture = house.service.create_texture(&eve, NewTexture { bytes, name: None }).await.unwrap().id;

@@ -14,7 +14,7 @@ use plinth_service::delivery::RenderOutput;
 use plinth_service::models::Upload;
 use plinth_service::{Clock, Service, ServiceOptions};
 use plinth_spec::funding::Pool;
-use plinth_spec::idempotency::ReplayKey;
+use plinth_spec::idempotency::{RESUBMIT_MS, ReplayKey};
 use plinth_spec::wire::{CreateRender, Render, Scope};
 use plinth_store::{LinkSigner, Store, StoreOptions};
 use plinth_testkit::{S3Server, TestDatabase, glb_with_triangle};
@@ -98,9 +98,9 @@ impl House {
         self.upload(name, Some(settings)).await.1
     }
 
-    /// Orders a further render of a model.
+    /// Orders a further render of a model, late enough to be no repetition.
     pub(crate) async fn order_again(&self, model: &str, settings: Value, key: &str) -> String {
-        self.wait_ms(1);
+        self.wait_ms(RESUBMIT_MS + 1);
         let request = CreateRender { model_id: Some(model.to_owned()), render_settings: Some(settings) };
         let created = self.service.create_render(&self.caller, request, ReplayKey::from_header(Some(key))).await;
         created.unwrap().id.to_string()
