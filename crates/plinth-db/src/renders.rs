@@ -154,14 +154,13 @@ pub async fn find_anywhere(conn: &mut Conn, id: &RenderId) -> Result<Option<Rend
 }
 
 /// The newest render that has the facts of `draft` (workspace, model, settings, place among equal ones) and answers its
-/// request: one of its key made since `keyed_since`, or of any key since `any_since`.
+/// request: one of its key made since `keyed_since`, or of any key since `any_since`, which is not before that.
 pub async fn find_earlier(conn: &mut Conn, draft: &Render, keyed_since: i64, any_since: i64) -> Result<Option<Render>> {
     let sql = concat!(
         "SELECT ",
         columns!(),
-        " FROM renders WHERE workspace_id = $1 AND settings_sha256 = $3 AND created_at >= $8 AND model_id = $2 \
-         AND ((replay_key = $4 AND created_at >= $6) OR created_at >= $7) AND replay_ordinal = $5 \
-         AND NOT is_system_preview \
+        " FROM renders WHERE workspace_id = $1 AND settings_sha256 = $3 AND created_at >= $6 AND model_id = $2 \
+         AND (replay_key = $4 OR created_at >= $7) AND replay_ordinal = $5 AND NOT is_system_preview \
          AND deleted_at IS NULL AND status NOT IN ('error', 'failed') \
          ORDER BY CASE WHEN replay_key = $4 THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT 1"
     );
@@ -172,8 +171,7 @@ pub async fn find_earlier(conn: &mut Conn, draft: &Render, keyed_since: i64, any
         draft.replay_key.as_str(),
         draft.replay_ordinal,
         keyed_since,
-        any_since,
-        keyed_since.min(any_since)
+        any_since
     ];
     conn.fetch_optional(sql, values).await?.as_ref().map(render).transpose()
 }

@@ -53,6 +53,9 @@ fn decode(bytes: &[u8]) -> Result<Picture> {
     let is_jpeg = reader.format() == Some(ImageFormat::Jpeg);
     let fault = |error: ImageError| broken(&error.to_string());
     let mut decoder = reader.into_decoder().map_err(fault)?;
+    if decoder.total_bytes() > MAX_UNPACKED_BYTES {
+        return Err(broken(&format!("it takes more than {} MB unpacked", MAX_UNPACKED_BYTES >> 20)));
+    }
     let turn = decoder.orientation().map_err(fault)?;
     let mut picture = DynamicImage::from_decoder(decoder).map_err(fault)?;
     // The decoder fills up what is missing of a JPEG.
@@ -108,8 +111,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_picture_with_a_side_beyond_the_limit_is_refused_before_it_is_unpacked() {
+    async fn a_picture_beyond_the_limits_is_refused_before_it_is_unpacked() {
         let error = check(Some(png(MAX_SIDE + 1, 1).into())).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::BadRequest);
+        // The head of a PNG with 16384 x 16384 pixels of 4 bytes.
+        let head = b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00@\x00\x00\x00@\x00\x08\x06\x00\x00\x00\xa9\xc8\x10\x84\x00\x00\x00\x00IDAT5\xaf\x06\x1e";
+        let large = check(Some(Bytes::from_static(head))).await.unwrap_err();
+        assert!(large.message.contains("more than 512 MB unpacked"), "{}", large.message);
     }
 }
