@@ -366,7 +366,7 @@ def main():
     check(len(ply) >= args.points, f"{len(ply)} points, fewer than {args.points}")
     shape = SHAPES.get(args.shape)
     if shape:
-        off = most(np.abs(shape(ply["xyz"].astype(float))[0]))
+        off = np.abs(shape(ply["xyz"].astype(float))[0]).max()
         check(off < 5e-5, f"points are {off:.1e} off the surface")
     if args.cameras:
         asked = json.loads(Path(args.cameras).read_text())
