@@ -27,10 +27,10 @@ impl Service {
                 let now = clock.now_ms(tx).await?;
                 let (from, to) = (RenderStatus::Pending, RenderStatus::Failed);
                 if !renders::set_status(tx, &render.id, from, to, Some(CANCELLED), now).await? {
-                    let now =
+                    let found =
                         renders::find_anywhere(tx, &render.id).await?.ok_or_else(ServiceError::render_not_found)?;
-                    let words = match now.status {
-                        RenderStatus::Failed if now.error_message.as_deref() == Some(CANCELLED) => {
+                    let words = match found.status {
+                        RenderStatus::Failed if found.error_message.as_deref() == Some(CANCELLED) => {
                             "the render is cancelled already"
                         }
                         status if status.is_final() => "the render has ended and can no longer be cancelled",
