@@ -1,4 +1,4 @@
-//! Light that does not change during a shot, gathered per vertex by ray casting.
+//! Light that does not change during a shot, gathered on surfaces by ray casting.
 //!
 //! The camera of a turntable moves, the model does not: so what it shades of itself and what it reflects onto itself
 //! is worked out once, on the processor, and costs nothing per frame. The result does not depend on the number of
@@ -11,18 +11,25 @@
 )]
 
 mod bake;
-mod bounce;
 mod bvh;
+mod coarse;
 mod gather;
-mod hemisphere;
+mod grids;
+mod hull;
+mod lattice;
+mod light;
 mod neighbours;
+mod octahedron;
+mod places;
+mod radiosity;
 mod refine;
+mod sampling;
 mod sky;
 mod sun;
 mod types;
-mod weld;
 
 pub use bake::bake;
-pub use refine::refine;
+pub use grids::MAX_GRID_VALUES;
+pub use lattice::Lattice;
 pub use sun::{Sun, extract_sun};
 pub use types::*;

@@ -1,469 +1,227 @@
-//! Adds vertices where light changes between those that are there: large triangles carry the light of their corners
-//! only. Edges are halved, and every triangle at an edge is divided alike, so that no gaps open.
-
-use std::collections::{HashMap, HashSet};
+//! Adds places where light between those that are there is not what they say. Each part of a triangle is asked in the
+//! middles of its sides; where the light there differs from the mean of their ends, it is divided into four.
 
 use glam::Vec3;
-use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 
-use crate::gather::Scene;
-use crate::hemisphere::Hemisphere;
-use crate::types::{BakeMesh, RefineOptions, Refinement};
-use crate::weld::{Inward, Receiver, Site, site};
+use crate::coarse::{Coarse, finest};
+use crate::gather::{Gathered, Scene};
+use crate::lattice::{Lattice, Point};
+use crate::light::{Light, Lit};
+use crate::places::{FINEST, Face, Place, Places};
+use crate::radiosity::Radiosity;
+use crate::sampling::Directions;
+use crate::types::BakeOptions;
 
-/// Positions in one cell of this size are one place, in world units (the model spans 2).
-const PLACE: f32 = 2e-6;
+/// Distance of what blocks light, in sides of a part, beyond which light is smooth over it.
+const FAR: f32 = 8.0;
+/// Differences between corners, in units of the error that is allowed, up to which light is taken to be linear between
+/// them where nothing is near.
+const STEEP: f32 = 4.0;
 
-/// Finds where meshes need more vertices for the light of an environment, as far as it is seen from `eyes`.
-/// Shape: a refinement per mesh; that of a mesh that is not `divisible` changes nothing.
-pub fn refine(
-    meshes: &[BakeMesh],
-    environment: &EnvironmentMap,
-    eyes: &[Vec3],
-    options: &RefineOptions,
-) -> Vec<Refinement> {
-    let shortest = shortest_edge(meshes, options);
-    let mut places = HashMap::new();
-    let mut drafts: Vec<Draft<'_>> = meshes.iter().map(|mesh| Draft::new(mesh, shortest, &mut places)).collect();
-    if drafts.iter().any(Draft::has_long_edges) {
-        let scene = Scene::new(meshes, environment, &[]);
-        let hemisphere = Hemisphere::new(options.samples);
-        let mut known: HashMap<Site, Known> = HashMap::new();
-        let mut left = options.max_vertices;
-        let mut next_place = places.len() as u32;
-        for _ in 0..options.rounds {
-            let survey = Survey::new(&drafts);
-            survey.probe(&scene, &hemisphere, eyes, &mut known);
-            let mut wanted = survey.wanted(&known, options);
-            with_longest(&drafts, &mut wanted);
-            let added = divide(&mut drafts, &mut next_place, &wanted, left);
-            left = left.saturating_sub(added);
-            if added == 0 {
-                break;
-            }
-        }
-    }
-    drafts.into_iter().map(|draft| draft.refinement).collect()
-}
-
-/// Length up to which edges stay whole: with very many edges, only the longest of them are looked at.
-fn shortest_edge(meshes: &[BakeMesh], options: &RefineOptions) -> f32 {
-    let length = |mesh: &BakeMesh, (a, b): (u32, u32)| mesh.positions[a as usize].distance(mesh.positions[b as usize]);
-    let divisible = meshes.iter().filter(|mesh| mesh.divisible && mesh.receives);
-    let mut lengths: Vec<f32> = divisible
-        .flat_map(|mesh| mesh.indices.as_chunks::<3>().0.iter().flat_map(sides).map(move |side| length(mesh, side)))
-        .filter(|length| *length > options.shortest_edge)
-        .collect();
-    // Most edges are sides of two triangles.
-    let most = options.max_edges * 2;
-    if lengths.len() <= most {
-        return options.shortest_edge;
-    }
-    let (_, shortest, _) = lengths.select_nth_unstable_by(most, |a, b| b.total_cmp(a));
-    *shortest
-}
-
-/// Two places, the smaller first: an edge, whatever triangles and meshes it belongs to. Vertices at one place have one
-/// number in all meshes.
-type Edge = (u32, u32);
-
-/// A mesh with the vertices that it has been given so far.
-struct Draft<'a> {
-    mesh: &'a BakeMesh,
-    refinement: Refinement,
-    positions: Vec<Vec3>,
-    normals: Vec<Vec3>,
-    places: Vec<u32>,
-    /// Length up to which edges stay whole.
-    shortest: f32,
-}
-
-impl<'a> Draft<'a> {
-    fn new(mesh: &'a BakeMesh, shortest: f32, places: &mut HashMap<[i32; 3], u32>) -> Self {
-        let mut place = |position: &Vec3| {
-            let next = places.len() as u32;
-            *places.entry((*position / PLACE).round().as_ivec3().to_array()).or_insert(next)
-        };
-        Self {
-            places: if mesh.divisible { mesh.positions.iter().map(&mut place).collect() } else { Vec::new() },
-            mesh,
-            shortest,
-            refinement: Refinement { indices: mesh.indices.clone(), parents: Vec::new() },
-            positions: mesh.positions.clone(),
-            normals: mesh.normals.clone(),
-        }
-    }
-
-    fn triangles(&self) -> &[[u32; 3]] {
-        self.refinement.indices.as_chunks::<3>().0
-    }
-
-    fn has_long_edges(&self) -> bool {
-        self.mesh.divisible && self.triangles().iter().flat_map(sides).any(|(a, b)| self.edge(a, b).is_some())
-    }
-
-    fn position(&self, vertex: u32) -> Vec3 {
-        self.positions[vertex as usize]
-    }
-
-    fn length(&self, a: u32, b: u32) -> f32 {
-        self.position(a).distance(self.position(b))
-    }
-
-    /// An edge, if it is long enough to be halved.
-    fn edge(&self, a: u32, b: u32) -> Option<Edge> {
-        let (from, to) = (self.places[a as usize], self.places[b as usize]);
-        (self.length(a, b) > self.shortest).then_some((from.min(to), from.max(to)))
-    }
-
-    fn middle(&self, a: u32, b: u32) -> (Vec3, Vec3) {
-        let normal = self.normals[a as usize] + self.normals[b as usize];
-        (self.position(a).midpoint(self.position(b)), normal.normalize_or(self.normals[a as usize]))
-    }
-
-    /// Divides the triangles at edges whose middles are given.
-    fn divide(&mut self, middles: &HashMap<Edge, u32>) {
-        let mut added: HashMap<(u32, u32), u32> = HashMap::new();
-        let mut indices = Vec::with_capacity(self.refinement.indices.len());
-        for t in self.refinement.indices.clone().as_chunks::<3>().0 {
-            let middle = sides(t).map(|(a, b)| {
-                self.edge(a, b).and_then(|edge| middles.get(&edge)).map(|place| {
-                    *added.entry((a.min(b), a.max(b))).or_insert_with(|| {
-                        let (position, normal) = self.middle(a, b);
-                        self.positions.push(position);
-                        self.normals.push(normal);
-                        self.places.push(*place);
-                        self.refinement.parents.push([a.min(b), a.max(b)]);
-                        (self.positions.len() - 1) as u32
-                    })
-                })
-            });
-            indices.extend(self.divided(*t, middle).as_flattened());
-        }
-        self.refinement.indices = indices;
-    }
-
-    /// The parts of a triangle whose sides may have a vertex in the middle.
-    fn divided(&self, [a, b, c]: [u32; 3], [ab, bc, ca]: [Option<u32>; 3]) -> Vec<[u32; 3]> {
-        match (ab, bc, ca) {
-            (None, None, None) => vec![[a, b, c]],
-            (Some(ab), Some(bc), Some(ca)) => vec![[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]],
-            // Turned so that the first side is a divided one, and with two of them, the third side is whole.
-            (Some(ab), None, None) => vec![[a, ab, c], [ab, b, c]],
-            (Some(ab), Some(bc), None) => {
-                let tip = [ab, b, bc];
-                // The shorter diagonal leaves the better shapes.
-                if self.length(a, bc) <= self.length(ab, c) {
-                    vec![tip, [a, ab, bc], [a, bc, c]]
-                } else {
-                    vec![tip, [a, ab, c], [ab, bc, c]]
-                }
-            }
-            (None, _, _) => self.divided([b, c, a], [bc, ca, ab]),
-            (Some(_), None, Some(_)) => self.divided([c, a, b], [ca, ab, bc]),
-        }
-    }
-}
-
-fn sides([a, b, c]: &[u32; 3]) -> [(u32, u32); 3] {
-    [(*a, *b), (*b, *c), (*c, *a)]
-}
-
-/// Adds the longest edge of every triangle with a wanted one: parts of long triangles would be longer still
-/// (Rivara 1984, "Algorithms for refining triangular grids").
-fn with_longest(drafts: &[Draft<'_>], wanted: &mut Vec<Edge>) {
-    // The long edges of each triangle, the longest first.
-    let mut triangles: Vec<Vec<Edge>> = Vec::new();
-    for draft in drafts.iter().filter(|draft| draft.mesh.divisible) {
-        for t in draft.triangles() {
-            let long = |(a, b)| draft.edge(a, b).map(|edge| (draft.length(a, b), edge));
-            let mut edges: Vec<(f32, Edge)> = sides(t).into_iter().filter_map(long).collect();
-            if edges.len() > 1 {
-                edges.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-                triangles.push(edges.into_iter().map(|(_, edge)| edge).collect());
-            }
-        }
-    }
-    let mut all: HashSet<Edge> = wanted.iter().copied().collect();
-    loop {
-        let before = wanted.len();
-        for edges in &triangles {
-            if edges[1..].iter().any(|edge| all.contains(edge)) && all.insert(edges[0]) {
-                wanted.push(edges[0]);
-            }
-        }
-        if wanted.len() == before {
-            break;
-        }
-    }
-}
-
-/// Halves the wanted edges, the first ones first, until no vertex is left; how many were added.
-fn divide(drafts: &mut [Draft<'_>], next_place: &mut u32, wanted: &[Edge], left: usize) -> usize {
-    // Vertices that each edge costs: one for each pair of vertices in each mesh.
-    let mut cost: HashMap<Edge, usize> = wanted.iter().map(|edge| (*edge, 0)).collect();
-    for draft in drafts.iter().filter(|draft| draft.mesh.divisible) {
-        let mut pairs = HashSet::new();
-        for (a, b) in draft.triangles().iter().flat_map(sides) {
-            if let Some(cost) = draft.edge(a, b).and_then(|edge| cost.get_mut(&edge))
-                && pairs.insert((a.min(b), a.max(b)))
-            {
-                *cost += 1;
-            }
-        }
-    }
-    let mut added = 0;
-    let affordable = wanted.iter().take_while(|edge| {
-        added += cost[*edge];
-        added <= left
-    });
-    let chosen: HashMap<Edge, u32> = (*next_place..).zip(affordable).map(|(place, edge)| (*edge, place)).collect();
-    *next_place += chosen.len() as u32;
-    let before: usize = drafts.iter().map(|draft| draft.refinement.parents.len()).sum();
-    drafts.par_iter_mut().filter(|draft| draft.mesh.divisible).for_each(|draft| draft.divide(&chosen));
-    drafts.iter().map(|draft| draft.refinement.parents.len()).sum::<usize>() - before
-}
-
-/// A place of which light is asked.
-struct Place {
-    site: Site,
-    position: Vec3,
-    normal: Vec3,
-    inward: Inward,
-    double_sided: bool,
-}
-
-impl Place {
-    fn receiver(&self) -> Receiver {
-        Receiver { position: self.position, normal: self.normal, inset: self.inward.inset(self.normal) }
-    }
-}
-
-/// What is known of a place.
+/// A part of a triangle: three neighbouring points of a lattice.
 #[derive(Clone, Copy)]
-struct Known {
-    light: Vec3,
-    seen: bool,
+struct Part {
+    face: Face,
+    level: u32,
+    points: [Point; 3],
+    /// Length of the triangle's longest edge.
+    longest: f32,
 }
 
-/// Edges long enough to be halved, with their ends and middles.
-#[derive(Default)]
-struct Survey {
-    places: Vec<Place>,
-    index: HashMap<Site, usize>,
-    /// Ends, middle, the edge and its length.
-    spans: Vec<([usize; 2], usize, Edge, f32)>,
+impl Part {
+    /// Points in the middles of the sides, in coordinates of the finest lattice.
+    fn middles(&self) -> [Point; 3] {
+        let [a, b, c] = self.points;
+        [(a, b), (b, c), (c, a)].map(|(p, q)| (p.0.midpoint(q.0), p.1.midpoint(q.1)))
+    }
+
+    fn divided(&self) -> [Self; 4] {
+        let [a, b, c] = self.points;
+        let [ab, bc, ca] = self.middles();
+        let part = |points| Self { points, level: self.level + 1, ..*self };
+        [part([a, ab, ca]), part([ab, b, bc]), part([ca, bc, c]), part([ab, bc, ca])]
+    }
+
+    fn side(&self) -> f32 {
+        self.longest / (1 << self.level) as f32
+    }
 }
 
-impl Survey {
-    fn new(drafts: &[Draft<'_>]) -> Self {
-        let mut out = Self::default();
-        let mut seen = HashSet::new();
-        for draft in drafts.iter().filter(|draft| draft.mesh.divisible && draft.mesh.receives) {
-            for t in draft.triangles() {
-                for (a, b) in sides(t) {
-                    let Some(edge) = draft.edge(a, b) else { continue };
-                    let inside = t.map(|i| draft.position(i)).iter().sum::<Vec3>() / 3.0;
-                    let mut place = |position, normal| {
-                        let index = out.place(position, normal);
-                        out.places[index].inward.add(inside - position);
-                        out.places[index].double_sided |= draft.mesh.double_sided;
-                        index
-                    };
-                    let ends = [a, b].map(|i| place(draft.position(i), draft.normals[i as usize]));
-                    let (position, normal) = draft.middle(a, b);
-                    let middle = place(position, normal);
-                    if seen.insert((ends[0].min(ends[1]), ends[0].max(ends[1]))) {
-                        out.spans.push((ends, middle, edge, draft.length(a, b)));
+/// What is needed to find the light of any place.
+pub(crate) struct Refiner<'a> {
+    pub(crate) scene: &'a Scene<'a>,
+    pub(crate) radiosity: &'a Radiosity<'a>,
+    pub(crate) directions: &'a Directions,
+    pub(crate) eyes: &'a [Vec3],
+    pub(crate) options: &'a BakeOptions,
+}
+
+impl Refiner<'_> {
+    /// Adds places and their light to what is known of the coarse ones.
+    pub(crate) fn refine(&self, coarse: &Coarse<'_>, places: &mut Places<'_>, lit: &mut Vec<Lit>) {
+        let mut parts = self.first_parts(coarse);
+        let mut left = self.options.max_added;
+        while !parts.is_empty() && left > 0 {
+            // The largest parts are the first to be asked, so they are worth most where not all can be.
+            parts.sort_by(|a, b| b.side().total_cmp(&a.side()).then(a.face.cmp(&b.face)).then(a.points.cmp(&b.points)));
+            let asked: Vec<Part> = parts.into_iter().filter(|part| self.is_doubtful(part, places, lit)).collect();
+            let before = places.len();
+            let mut middles = Vec::with_capacity(asked.len());
+            let mut between: Vec<[u32; 2]> = Vec::new();
+            for part in asked {
+                if places.len() - before >= left {
+                    break;
+                }
+                let corners = places.corners(part.face);
+                let Some(ends) = Self::corners(places, &part) else { continue };
+                let mut middle = [0; 3];
+                for (k, point) in part.middles().into_iter().enumerate() {
+                    middle[k] = places.find_or_add(part.face, corners, point);
+                    if places.len() > before + between.len() {
+                        between.push([ends[k], ends[(k + 1) % 3]]);
                     }
                 }
+                middles.push((part, middle));
             }
+            left = left.saturating_sub(places.len() - before);
+            self.probe_all(between.iter().flatten().copied(), places, lit);
+            let added: Vec<Lit> = places.list[before..]
+                .par_iter()
+                .zip(&between)
+                .map(|(place, ends)| self.light_between(place, ends.map(|i| &lit[i as usize])))
+                .collect();
+            lit.extend(added);
+            parts = middles
+                .into_iter()
+                .filter(|(part, middles)| self.is_wrong(part, *middles, places, lit))
+                .flat_map(|(part, _)| part.divided())
+                .filter(|part| part.level < FINEST && part.side() > 2.0 * self.options.finest)
+                .collect();
         }
-        out
     }
 
-    fn place(&mut self, position: Vec3, normal: Vec3) -> usize {
-        let site = site(position, normal);
-        *self.index.entry(site).or_insert_with(|| {
-            self.places.push(Place { site, position, normal, inward: Inward::default(), double_sided: false });
-            self.places.len() - 1
+    /// What the rays find that are the same at all places of equal normal.
+    fn probe(&self, place: &Place) -> (Light, Gathered, f32) {
+        let gathered = self.scene.gather(place, self.directions);
+        let (indirect, blocked, largest) = self.radiosity.seen_by(&gathered);
+        let largest = largest.max(gathered.largest);
+        (Light::new(&gathered, indirect, blocked), gathered, largest)
+    }
+
+    /// Probes the places that have not been yet.
+    fn probe_all(&self, wanted: impl Iterator<Item = u32>, places: &Places<'_>, lit: &mut [Lit]) {
+        let mut wanted: Vec<u32> = wanted.filter(|i| lit[*i as usize].probe.is_none()).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        let found: Vec<Light> = wanted.par_iter().map(|i| self.probe(&places.list[*i as usize]).0).collect();
+        for (i, probe) in wanted.into_iter().zip(found) {
+            lit[i as usize].probe = Some(probe);
+        }
+    }
+
+    /// The light of a place in the middle of two others: the mean of theirs, and what the same rays find differently
+    /// here. The noise of few rays is the same at all three and falls out of the difference.
+    fn light_between(&self, place: &Place, ends: [&Lit; 2]) -> Lit {
+        let (probe, gathered, step) = self.probe(place);
+        let ends: Vec<(Light, Light)> =
+            ends.iter().filter(|end| !end.inside).filter_map(|end| Some((end.light, end.probe?))).collect();
+        let light = if ends.is_empty() {
+            probe
+        } else {
+            let mean = |of: fn(&(Light, Light)) -> Light| {
+                ends.iter().map(of).reduce(|a, b| a + b).map_or(probe, |sum| sum * (1.0 / ends.len() as f32))
+            };
+            let change = probe + mean(|end| end.1) * -1.0;
+            let size = (gathered.open * change.direct + change.indirect).abs().max_element();
+            // A single ray that is blocked here and not there is no change of light.
+            (mean(|end| end.0) + change * (1.0 - step / size.max(step))).at_least_none()
+        };
+        Lit { probe: Some(probe), ..Lit::new(light, &gathered, self.scene.is_seen(place, self.eyes)) }
+    }
+
+    /// The parts that coarse lattices are made of, and whole triangles that are not small.
+    fn first_parts(&self, coarse: &Coarse<'_>) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for (m, mesh) in coarse.places.meshes.iter().enumerate() {
+            for back in coarse.places.sides(m) {
+                for t in 0..mesh.indices.len() / 3 {
+                    let [a, b, c] = mesh.triangle(t);
+                    let longest = a.distance(b).max(b.distance(c)).max(c.distance(a));
+                    if longest <= 2.0 * self.options.finest {
+                        continue;
+                    }
+                    let face = Face { mesh: m as u32, triangle: t as u32, back };
+                    let lattice = coarse.lattice(face);
+                    parts.extend(parts_of(lattice).map(|points| Part { face, level: lattice.level, points, longest }));
+                }
+            }
+        }
+        parts
+    }
+
+    fn corners(places: &Places<'_>, part: &Part) -> Option<[u32; 3]> {
+        let corners = places.corners(part.face);
+        let [a, b, c] = part.points.map(|p| places.find(part.face, corners, p));
+        Some([a?, b?, c?])
+    }
+
+    /// Whether light in between may not be what the corners say, where it is seen.
+    fn is_doubtful(&self, part: &Part, places: &Places<'_>, lit: &[Lit]) -> bool {
+        let Some(corners) = Self::corners(places, part) else { return false };
+        if part.side() <= 2.0 * self.options.finest {
+            return false;
+        }
+        let corners = corners.map(|c| &lit[c as usize]);
+        if !corners.iter().any(|c| c.seen) || corners.iter().all(|c| c.inside) {
+            return false;
+        }
+        if corners.iter().any(|c| c.inside) {
+            return true;
+        }
+        let nearest = corners.iter().map(|c| c.nearness).fold(0.0, f32::max);
+        let albedo = self.albedo(part);
+        let steepest = (0..3).map(|k| difference(albedo, corners[k], corners[(k + 1) % 3])).fold(0.0, f32::max);
+        nearest * part.side() * FAR > 1.0 || steepest > STEEP * self.options.error
+    }
+
+    /// Whether the middles of a part's sides are lit otherwise than the means of their ends.
+    fn is_wrong(&self, part: &Part, middles: [u32; 3], places: &Places<'_>, lit: &[Lit]) -> bool {
+        let Some(corners) = Self::corners(places, part) else { return false };
+        let albedo = self.albedo(part);
+        (0..3).any(|k| {
+            let (a, b) = (&lit[corners[k] as usize], &lit[corners[(k + 1) % 3] as usize]);
+            let middle = &lit[middles[k] as usize];
+            let inside = [a, b, middle].map(|l| l.inside);
+            if inside.contains(&true) {
+                // The border of what is inside of another body is where it touches this one.
+                return inside.contains(&false);
+            }
+            difference(albedo, &a.between(b), middle) > self.options.error
         })
     }
 
-    /// Finds out about places of seen edges that are not known yet.
-    fn probe(&self, scene: &Scene<'_>, hemisphere: &Hemisphere, eyes: &[Vec3], known: &mut HashMap<Site, Known>) {
-        let seen: Vec<bool> = self
-            .places
-            .par_iter()
-            .map(|place| match known.get(&place.site) {
-                Some(known) => known.seen,
-                None => scene.is_seen(&place.receiver(), place.double_sided, eyes),
-            })
-            .collect();
-        let mut asked = vec![false; self.places.len()];
-        for ([a, b], middle, ..) in &self.spans {
-            let places = [*a, *b, *middle];
-            if places.iter().any(|i| seen[*i]) {
-                for i in places {
-                    asked[i] = true;
-                }
-            }
-        }
-        let new: Vec<(Site, Known)> = (0..self.places.len())
-            .into_par_iter()
-            .filter(|i| asked[*i] && !known.contains_key(&self.places[*i].site))
-            .map(|i| {
-                let light = scene.probe(&self.places[i].receiver(), hemisphere);
-                (self.places[i].site, Known { light, seen: seen[i] })
-            })
-            .collect();
-        known.extend(new);
-    }
-
-    /// Edges whose middle is lit otherwise than the mean of their ends, the largest differences first.
-    fn wanted(&self, known: &HashMap<Site, Known>, options: &RefineOptions) -> Vec<Edge> {
-        let of = |place: usize| known.get(&self.places[place].site);
-        let mut scored: Vec<(f32, Edge)> = self
-            .spans
-            .iter()
-            .filter_map(|([a, b], middle, edge, length)| {
-                let (a, b, middle) = (of(*a)?, of(*b)?, of(*middle)?);
-                if !(a.seen || b.seen || middle.seen) {
-                    return None;
-                }
-                let error = (middle.light - a.light.midpoint(b.light)).abs().max_element();
-                let visible = error >= options.least_error && error * length >= options.least_area;
-                (visible || *length > options.longest_edge).then_some((error * length, *edge))
-            })
-            .collect();
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut seen = HashSet::new();
-        scored.into_iter().map(|(_, edge)| edge).filter(|edge| seen.insert(*edge)).collect()
+    fn albedo(&self, part: &Part) -> Vec3 {
+        let mesh = &self.scene.meshes[part.face.mesh as usize];
+        let corners = mesh.corners(part.face.triangle as usize);
+        // A texture may be white anywhere.
+        let floor = if mesh.texture.is_some() { 0.5 } else { 0.1 };
+        (corners.map(|i| mesh.albedo[i]).iter().sum::<Vec3>() / 3.0).max(Vec3::splat(floor))
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeMap;
+/// All parts of a lattice, as points of the finest one.
+fn parts_of(lattice: Lattice) -> impl Iterator<Item = [Point; 3]> {
+    let n = lattice.parts();
+    lattice.points().flat_map(move |(i, j)| {
+        let up = (i + j < n).then_some([(i, j), (i + 1, j), (i, j + 1)]);
+        let down = (i + j + 1 < n).then_some([(i + 1, j), (i + 1, j + 1), (i, j + 1)]);
+        up.into_iter().chain(down).map(move |points| points.map(|p| finest(p, lattice.level)))
+    })
+}
 
-    const EYES: [Vec3; 2] = [Vec3::new(1.0, 2.0, -3.0), Vec3::new(-3.0, 1.0, -2.0)];
-
-    fn white() -> EnvironmentMap {
-        EnvironmentMap { width: 16, height: 8, pixels: vec![[1.0; 3]; 128] }
-    }
-
-    /// Two triangles in the plane y = `y`, facing up.
-    fn square(side: f32, y: f32) -> BakeMesh {
-        let h = side / 2.0;
-        BakeMesh {
-            positions: [(-h, -h), (h, -h), (h, h), (-h, h)].map(|(x, z)| Vec3::new(x, y, z)).to_vec(),
-            normals: vec![Vec3::Y; 4],
-            indices: vec![0, 2, 1, 0, 3, 2],
-            albedo: vec![Vec3::splat(0.5); 4],
-            occludes: true,
-            receives: true,
-            divisible: true,
-            ..BakeMesh::default()
-        }
-    }
-
-    fn refined(meshes: &[BakeMesh]) -> Vec<BakeMesh> {
-        let mut out = meshes.to_vec();
-        for (mesh, refinement) in out.iter_mut().zip(refine(meshes, &white(), &EYES, &RefineOptions::default())) {
-            refinement.apply(mesh);
-        }
-        out
-    }
-
-    fn area(mesh: &BakeMesh) -> f32 {
-        let corner = |i: u32| mesh.positions[i as usize];
-        let twice = |[a, b, c]: &[u32; 3]| (corner(*b) - corner(*a)).cross(corner(*c) - corner(*a)).y;
-        mesh.indices.as_chunks::<3>().0.iter().map(twice).sum::<f32>() / 2.0
-    }
-
-    #[test]
-    fn a_shadow_gets_vertices_and_an_open_floor_gets_few() {
-        let open = refined(&[square(2.0, 0.0)]);
-        let mut table = square(0.5, 0.1);
-        table.receives = false;
-        let shaded = refined(&[square(2.0, 0.0), table]);
-        let near = |mesh: &BakeMesh| mesh.positions.iter().filter(|p| p.x.abs() < 0.5 && p.z.abs() < 0.5).count();
-        assert!(open[0].positions.len() < 100, "{}", open[0].positions.len());
-        assert!(near(&shaded[0]) > 5 * near(&open[0]), "{} {}", near(&shaded[0]), near(&open[0]));
-    }
-
-    #[test]
-    fn a_refined_mesh_covers_the_same_area_with_the_same_orientation() {
-        let mut table = square(0.5, 0.1);
-        table.receives = false;
-        let mesh = &refined(&[square(2.0, 0.0), table])[0];
-        assert!((area(mesh) - 4.0).abs() < 1e-3, "{}", area(mesh));
-        assert!(mesh.normals.len() == mesh.positions.len() && mesh.albedo.len() == mesh.positions.len());
-    }
-
-    #[test]
-    fn no_vertex_lies_inside_of_an_edge_even_between_meshes_and_across_creases() {
-        // Two halves of a floor as meshes of their own, and a wall on their far side with normals of its own.
-        let mut left = square(1.0, 0.0);
-        let mut right = square(1.0, 0.0);
-        let mut wall = square(1.0, 0.0);
-        for (mesh, shift) in [(&mut left, -0.5), (&mut right, 0.5)] {
-            mesh.positions.iter_mut().for_each(|p| p.x += shift);
-        }
-        for p in &mut wall.positions {
-            *p = Vec3::new(p.x + 0.5, p.z + 0.5, 0.5);
-        }
-        wall.normals = vec![Vec3::NEG_Z; 4];
-        let meshes = refined(&[left, right, wall]);
-        let mut edges: BTreeMap<[[i32; 3]; 2], usize> = BTreeMap::new();
-        let key = |p: Vec3| (p * 1e5).round().as_ivec3().to_array();
-        let mut all = Vec::new();
-        for mesh in &meshes {
-            all.extend(mesh.positions.iter().copied());
-            for (a, b) in mesh.indices.as_chunks::<3>().0.iter().flat_map(sides) {
-                let (a, b) = (key(mesh.positions[a as usize]), key(mesh.positions[b as usize]));
-                *edges.entry([a.min(b), a.max(b)]).or_default() += 1;
-            }
-        }
-        assert!(edges.len() > 100, "{}", edges.len());
-        let point = |k: [i32; 3]| Vec3::from_array(k.map(|c| c as f32 / 1e5));
-        for [a, b] in edges.keys().map(|e| e.map(point)) {
-            let inside = all.iter().find(|p| {
-                let along = (**p - a).dot(b - a) / (b - a).length_squared();
-                along > 0.01 && along < 0.99 && (a + (b - a) * along).distance(**p) < 1e-4
-            });
-            assert_eq!(inside, None, "on {a} {b}");
-        }
-    }
-
-    #[test]
-    fn what_no_camera_sees_stays_as_it_is() {
-        let meshes = [square(2.0, 0.0), square(0.5, 0.1)];
-        let below = [Vec3::new(0.0, -3.0, 0.0)];
-        let refinements = refine(&meshes, &white(), &below, &RefineOptions::default());
-        assert!(refinements.iter().all(|r| r.parents.is_empty()));
-    }
-
-    #[test]
-    fn vertices_are_never_more_than_allowed_and_what_moves_stays_as_it_is() {
-        let mut table = square(0.5, 0.1);
-        table.divisible = false;
-        let meshes = [square(2.0, 0.0), table];
-        let options = RefineOptions { max_vertices: 50, ..RefineOptions::default() };
-        let refinements = refine(&meshes, &white(), &EYES, &options);
-        assert!((1..=50).contains(&refinements[0].parents.len()), "{}", refinements[0].parents.len());
-        assert_eq!(refinements[1], Refinement { indices: meshes[1].indices.clone(), parents: Vec::new() });
-    }
-
-    #[test]
-    fn the_number_of_threads_does_not_matter() {
-        let meshes = [square(2.0, 0.0), square(0.5, 0.1)];
-        let run = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| refine(&meshes, &white(), &EYES, &RefineOptions::default()))
-        };
-        assert_eq!(run(1), run(4));
-    }
+/// Largest difference of a channel between two lights on a surface, in the display's encoding.
+fn difference(albedo: Vec3, a: &Lit, b: &Lit) -> f32 {
+    let shown = |lit: &Lit| (albedo * lit.irradiance / std::f32::consts::PI).clamp(Vec3::ZERO, Vec3::ONE).powf(1.0 / 2.2);
+    (shown(a) - shown(b)).abs().max_element()
 }

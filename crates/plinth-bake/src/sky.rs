@@ -1,9 +1,10 @@
-//! The environment as rays look it up: an octahedral map (Cigolle et al. 2014), which needs no inverse trigonometry,
-//! as fine as light from wide angles needs.
+//! The environment as rays look it up: an octahedral map as fine as light from wide angles needs.
 
 use glam::Vec3;
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
+
+use crate::octahedron::{direction, texel};
 
 /// Texels along a side: about three degrees each.
 const SIDE: usize = 64;
@@ -81,26 +82,6 @@ impl Sky {
     pub(crate) fn radiance(&self, d: Vec3) -> Vec3 {
         self.texels[texel(d, SIDE)]
     }
-}
-
-/// Index of the texel in which a unit direction is.
-fn texel(d: Vec3, side: usize) -> usize {
-    let flat = d / (d.x.abs() + d.y.abs() + d.z.abs());
-    let (x, z) = if flat.y < 0.0 {
-        ((1.0 - flat.z.abs()).copysign(flat.x), (1.0 - flat.x.abs()).copysign(flat.z))
-    } else {
-        (flat.x, flat.z)
-    };
-    let at = |c: f32| (((c * 0.5 + 0.5) * side as f32) as usize).min(side - 1);
-    at(z) * side + at(x)
-}
-
-/// The unit direction of a point of the map, 0..1; +Y is the middle, −Y the corners.
-fn direction(u: f32, v: f32) -> Vec3 {
-    let (x, z) = (2.0 * u - 1.0, 2.0 * v - 1.0);
-    let y = 1.0 - x.abs() - z.abs();
-    let fold = (-y).max(0.0);
-    Vec3::new(x - fold.copysign(x), y, z - fold.copysign(z)).normalize()
 }
 
 /// Averaged down to what wide angles need.

@@ -1,6 +1,10 @@
 //! What goes in and what comes out.
 
-use glam::Vec3;
+use std::sync::Arc;
+
+use glam::{Vec2, Vec3};
+
+use crate::lattice::Lattice;
 
 /// A piece of world-space geometry that blocks, reflects and receives light.
 #[derive(Clone, Debug, Default)]
@@ -9,9 +13,9 @@ pub struct BakeMesh {
     pub positions: Vec<Vec3>,
     /// Unit world normals, one a vertex.
     pub normals: Vec<Vec3>,
-    /// Three indices a triangle.
+    /// Three indices a triangle, counter-clockwise seen from its front.
     pub indices: Vec<u32>,
-    /// Linear diffuse albedo, one a vertex: what a hit reflects.
+    /// Linear diffuse albedo, one a vertex: what a hit reflects. A `texture` multiplies it.
     pub albedo: Vec<Vec3>,
     /// Linear reflectance at normal incidence, one a vertex; empty: nothing is reflected as in a mirror.
     pub f0: Vec<Vec3>,
@@ -22,14 +26,14 @@ pub struct BakeMesh {
     /// Share of light that is let through straight, one a vertex (1 − alpha, or transmission times its colour's
     /// luminance); empty: opaque.
     pub transparency: Vec<f32>,
-    /// Both sides receive: the light is gathered on the side of the normal only, and the hit reflects on both.
+    /// Colour and holes between the vertices.
+    pub texture: Option<BakeTexture>,
+    /// Both sides are seen, so both receive light.
     pub double_sided: bool,
     /// Whether rays can hit it (a shadow-catching floor only receives).
     pub occludes: bool,
     /// Whether light is gathered for it.
     pub receives: bool,
-    /// Whether its triangles may be divided.
-    pub divisible: bool,
 }
 
 impl BakeMesh {
@@ -37,98 +41,51 @@ impl BakeMesh {
     pub(crate) const fn is_floor(&self) -> bool {
         self.receives && !self.occludes
     }
-}
 
-/// Vertices that a mesh is given, and its triangles with them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Refinement {
-    /// Three indices a triangle, in the order of the triangles that they come from. Those from the mesh's number of
-    /// vertices on are of added ones.
-    pub indices: Vec<u32>,
-    /// For each added vertex, the two in whose middle it is; they come before it.
-    pub parents: Vec<[u32; 2]>,
-}
-
-impl Refinement {
-    /// Appends the added vertices' values to a list with one value a vertex; an empty list stays empty.
-    pub fn extend<T: Copy>(&self, values: &mut Vec<T>, middle: impl Fn(T, T) -> T) {
-        if values.is_empty() {
-            return;
-        }
-        values.reserve_exact(self.parents.len());
-        for [a, b] in &self.parents {
-            values.push(middle(values[*a as usize], values[*b as usize]));
-        }
+    /// Corners of a triangle.
+    pub(crate) fn corners(&self, triangle: usize) -> [usize; 3] {
+        std::array::from_fn(|k| self.indices[3 * triangle + k] as usize)
     }
 
-    /// Refines a mesh.
-    pub fn apply(&self, mesh: &mut BakeMesh) {
-        mesh.indices.clone_from(&self.indices);
-        self.extend(&mut mesh.positions, Vec3::midpoint);
-        self.extend(&mut mesh.normals, |a, b| (a + b).normalize_or(a));
-        self.extend(&mut mesh.albedo, Vec3::midpoint);
-        self.extend(&mut mesh.f0, Vec3::midpoint);
-        self.extend(&mut mesh.roughness, f32::midpoint);
-        self.extend(&mut mesh.emission, Vec3::midpoint);
-        self.extend(&mut mesh.transparency, f32::midpoint);
+    /// Corners' positions.
+    pub(crate) fn triangle(&self, triangle: usize) -> [Vec3; 3] {
+        self.corners(triangle).map(|i| self.positions[i])
     }
 }
 
-/// When triangles are divided.
+/// An image over a mesh.
+#[derive(Clone, Debug)]
+pub struct BakeTexture {
+    /// Place on the image, one a vertex; (0, 0) is the corner of its first texel. It repeats.
+    pub uvs: Vec<Vec2>,
+    /// Its texels.
+    pub image: Arc<BakeImage>,
+    /// Alpha from which on a texel is there; the others are holes. Nothing: alpha is coverage.
+    pub cutoff: Option<f32>,
+}
+
+/// Linear colour with alpha, row by row.
+#[derive(Clone, Debug, Default)]
+pub struct BakeImage {
+    /// Texels in a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Linear RGB and alpha, not premultiplied.
+    pub texels: Vec<[f32; 4]>,
+}
+
+impl BakeImage {
+    pub(crate) fn texel(&self, at: Vec2) -> [f32; 4] {
+        let wrap = |x: f32, size: usize| ((x.rem_euclid(1.0) * size as f32) as usize).min(size.max(1) - 1);
+        let index = wrap(at.y, self.height) * self.width + wrap(at.x, self.width);
+        self.texels.get(index).copied().unwrap_or([1.0; 4])
+    }
+}
+
+/// Light that arrives at one place of a surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RefineOptions {
-    /// Edges up to this length stay whole, in world units.
-    pub shortest_edge: f32,
-    /// Edges above this length are halved whatever their light is: a shadow may be between.
-    pub longest_edge: f32,
-    /// Difference from the mean of an edge's ends, in its middle, below which it stays whole; 1 is all light.
-    pub least_error: f32,
-    /// The same times the edge's length.
-    pub least_area: f32,
-    /// Edges of the given meshes that are looked at, about; the longest are.
-    pub max_edges: usize,
-    /// Vertices that are added, at most.
-    pub max_vertices: usize,
-    /// Times that an edge is halved, at most.
-    pub rounds: usize,
-    /// Rays for each place whose light is compared.
-    pub samples: usize,
-}
-
-impl RefineOptions {
-    /// Finer, where the shading of crevices and contacts is asked for.
-    #[must_use]
-    pub fn finer(self) -> Self {
-        Self {
-            shortest_edge: 0.6 * self.shortest_edge,
-            least_error: 0.6 * self.least_error,
-            least_area: 0.4 * self.least_area,
-            max_edges: 2 * self.max_edges,
-            max_vertices: 2 * self.max_vertices,
-            samples: 2 * self.samples,
-            ..self
-        }
-    }
-}
-
-impl Default for RefineOptions {
-    fn default() -> Self {
-        Self {
-            shortest_edge: 0.04,
-            longest_edge: 0.4,
-            least_error: 0.05,
-            least_area: 0.01,
-            max_edges: 4000,
-            max_vertices: 10_000,
-            rounds: 7,
-            samples: 32,
-        }
-    }
-}
-
-/// Light gathered at one vertex.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BakedVertex {
+pub struct GatheredLight {
     /// Per channel: irradiance that arrives directly from the environment (shadowed by geometry), divided by what
     /// would arrive without any geometry. 0..=1 up to noise.
     pub direct: Vec3,
@@ -143,7 +100,7 @@ pub struct BakedVertex {
     pub blocked: [f32; 4],
 }
 
-impl BakedVertex {
+impl GatheredLight {
     /// With what closes the environment off counted `times` over: light becomes the share that arrives to that power, so
     /// that an open place stays as it is. 1 changes nothing.
     pub fn occluded(self, times: f32) -> Self {
@@ -158,11 +115,43 @@ impl BakedVertex {
     }
 }
 
-impl Default for BakedVertex {
+impl Default for GatheredLight {
     /// What arrives where nothing is in the way.
     fn default() -> Self {
         Self { direct: Vec3::ONE, indirect: Vec3::ZERO, visibility: [1.0, 0.0, 0.0, 0.0], blocked: [0.0; 4] }
     }
+}
+
+/// The light of a mesh.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BakedMesh {
+    /// At each vertex, on the side of its normal; empty where nothing was gathered.
+    pub front: Vec<GatheredLight>,
+    /// At each vertex, on the other side; empty unless both sides are seen.
+    pub back: Vec<GatheredLight>,
+    /// For triangles whose light is not that of their corners, in the order of their numbers.
+    pub grids: Vec<LightGrid>,
+}
+
+impl BakedMesh {
+    /// The light of all its places.
+    pub fn all_mut(&mut self) -> impl Iterator<Item = &mut GatheredLight> {
+        let grids = self.grids.iter_mut().flat_map(|grid| grid.front.iter_mut().chain(&mut grid.back));
+        self.front.iter_mut().chain(&mut self.back).chain(grids)
+    }
+}
+
+/// The light of one triangle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LightGrid {
+    /// The triangle's number in its mesh.
+    pub triangle: u32,
+    /// Where the values lie.
+    pub lattice: Lattice,
+    /// In the lattice's order, on the side of the normal.
+    pub front: Vec<GatheredLight>,
+    /// On the other side; empty unless both sides are seen.
+    pub back: Vec<GatheredLight>,
 }
 
 /// A light with a direction, whose reflected light is gathered too.
@@ -184,8 +173,8 @@ pub enum BakeLight {
     },
 }
 
-/// How much work a bake may be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How much work a bake may be, and how exact it has to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BakeOptions {
     /// Rays over all vertices together, about.
     pub ray_budget: usize,
@@ -195,16 +184,35 @@ pub struct BakeOptions {
     pub max_samples: usize,
     /// Times that light is reflected.
     pub bounces: usize,
+    /// Distance at which large triangles carry light before anything is known of it, in world units.
+    pub spacing: f32,
+    /// Places on large triangles at that distance, at most; above it they are farther apart.
+    pub max_places: usize,
+    /// Smallest distance of places on a triangle, in world units.
+    pub finest: f32,
+    /// Difference of a surface's colour, in the display's encoding (0 to 1), below which no place is added.
+    pub error: f32,
+    /// Rays at each place on a large triangle.
+    pub place_samples: usize,
+    /// Rays with which the light of neighbouring places is compared.
+    pub probe_samples: usize,
+    /// Places that are added where the difference is larger, at most.
+    pub max_added: usize,
 }
 
 impl BakeOptions {
     /// Three times the rays, where the shading of crevices and contacts is asked for.
     #[must_use]
-    pub const fn finer(self) -> Self {
+    pub fn finer(self) -> Self {
         Self {
             ray_budget: 3 * self.ray_budget,
             min_samples: 3 * self.min_samples,
             max_samples: 2 * self.max_samples,
+            place_samples: 2 * self.place_samples,
+            probe_samples: 2 * self.probe_samples,
+            max_added: 2 * self.max_added,
+            finest: 0.7 * self.finest,
+            error: 0.7 * self.error,
             ..self
         }
     }
@@ -212,6 +220,18 @@ impl BakeOptions {
 
 impl Default for BakeOptions {
     fn default() -> Self {
-        Self { ray_budget: 900_000, min_samples: 12, max_samples: 128, bounces: 4 }
+        Self {
+            ray_budget: 900_000,
+            min_samples: 12,
+            max_samples: 128,
+            bounces: 4,
+            spacing: 0.16,
+            max_places: 12_000,
+            finest: 0.01,
+            error: 0.02,
+            place_samples: 256,
+            probe_samples: 128,
+            max_added: 16_000,
+        }
     }
 }

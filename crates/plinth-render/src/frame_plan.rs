@@ -157,6 +157,7 @@ impl Renderer<'_> {
                 pass.set_pipeline(self.pipelines.shade(&base, material)?);
                 pass.set_bind_group(1, self.view.classify.shade_group(i, k), &[]);
                 pass.set_bind_group(2, &material.group, &[]);
+                pass.set_bind_group(3, &batch.light, &[]);
                 pass.set_scissor_rect(part.x, part.y, part.width, part.height);
                 pass.draw(0..3, 0..1);
             }
@@ -265,6 +266,7 @@ pub(crate) fn draw(pass: &mut wgpu::RenderPass<'_>, batch: &Batch, material: &Ma
 /// Draws with everything a surface is shaded by.
 fn draw_surface(pass: &mut wgpu::RenderPass<'_>, batch: &Batch, material: &MaterialOnGpu) {
     pass.set_bind_group(2, &material.group, &[]);
+    pass.set_bind_group(3, &batch.light, &[]);
     pass.set_vertex_buffer(0, batch.pose.slice(..));
     pass.set_vertex_buffer(1, batch.surface.slice(..));
     pass.set_index_buffer(batch.indices.slice(..), wgpu::IndexFormat::Uint32);

@@ -126,8 +126,4 @@ pub(crate) struct SurfaceVertex {
     pub(crate) uv1: [f32; 2],
     /// Unsigned normalised, linear.
     pub(crate) color: [u16; 4],
-    pub(crate) direct: [half::f16; 4],
-    pub(crate) indirect: [half::f16; 4],
-    pub(crate) visibility: [half::f16; 4],
-    pub(crate) blocked: [half::f16; 4],
 }

@@ -1,15 +1,17 @@
 //! Everything about light that is worked out before the first frame.
 
 use std::f32::consts::PI;
+use std::sync::Arc;
 
-use glam::Vec3;
-use plinth_bake::{BakeLight, BakeMesh, BakeOptions, RefineOptions, Sun, bake, extract_sun, refine};
+use glam::{Vec2, Vec3};
+use plinth_bake::{BakeLight, BakeMesh, BakeImage, BakeTexture, BakeOptions, BakedMesh, Sun, bake, extract_sun};
 use plinth_model::{AlphaMode, Material, Model, Primitive, Topology};
 use plinth_scene::{EnvironmentMap, PointLikeLight, PosedPrimitive, Scene};
+use rayon::prelude::*;
 
 use crate::ibl::{SpecularMap, irradiance_sh, prefilter};
 use crate::pass::floor::{AMBIENT_SIDE, FloorArea};
-use crate::upload::geometry::{BakedMesh, Posed, primitive_of};
+use crate::upload::geometry::{Posed, primitive_of};
 use crate::upload::texture::linear_from_srgb;
 
 /// Side of the filtered environment at roughness 0, in texels.
@@ -19,9 +21,6 @@ const MAP_MIPS: u32 = 6;
 
 /// Positions of the camera that are asked what they see.
 const MAX_EYES: usize = 24;
-
-/// Shots of at least as many frames are films.
-const MIN_FILM_FRAMES: usize = 4;
 
 /// Light prepared for drawing.
 pub(crate) struct PreparedLight {
@@ -42,42 +41,30 @@ pub(crate) fn prepare(scene: &Scene, posed: &Posed<'_>, floor: Option<FloorArea>
         .primitives
         .iter()
         .zip(posed.indices)
-        .zip(posed.moving)
-        .map(|((one, indices), moving)| bake_mesh(scene, one, indices, !moving))
+        .map(|(one, indices)| bake_mesh(scene, one, indices))
         .collect();
     let lights = bake_lights(scene, sun.as_ref());
     let eyes = eyes(scene);
-    let ((specular, sh), (mut baked, refinements)) = rayon::join(
+    let options = match scene.occlusion {
+        Some(_) => BakeOptions::default().finer(),
+        None => BakeOptions::default(),
+    };
+    meshes.extend(floor.map(floor_grid));
+    let ((specular, sh), mut baked) = rayon::join(
         || (prefilter(&environment, MAP_SIDE, MAP_MIPS), irradiance_sh(&environment)),
-        || {
-            let (finer, bake_options) = match scene.occlusion {
-                Some(_) => (refine_options(scene).finer(), BakeOptions::default().finer()),
-                None => (refine_options(scene), BakeOptions::default()),
-            };
-            let refinements = refine(&meshes, &environment, &eyes, &finer);
-            for (mesh, refinement) in meshes.iter_mut().zip(&refinements) {
-                refinement.apply(mesh);
-            }
-            meshes.extend(floor.map(floor_grid));
-            (bake(&meshes, &environment, &lights, &bake_options), refinements)
-        },
+        || bake(&meshes, &environment, &lights, &eyes, &options),
     );
     let floor_ambient = if floor.is_some() {
         let grid: Vec<f32> =
-            baked.pop().unwrap_or_default().iter().map(|v| v.direct.dot(Vec3::splat(1.0 / 3.0))).collect();
+            baked.pop().unwrap_or_default().front.iter().map(|v| v.direct.dot(Vec3::splat(1.0 / 3.0))).collect();
         softened(&grid, AMBIENT_SIDE as usize)
     } else {
         Vec::new()
     };
     let times = scene.occlusion.unwrap_or(1.0);
-    let baked = baked
-        .into_iter()
-        .zip(refinements)
-        .map(|(light, refinement)| BakedMesh {
-            light: light.into_iter().map(|vertex| vertex.occluded(times)).collect(),
-            refinement,
-        })
-        .collect();
+    for light in baked.iter_mut().flat_map(BakedMesh::all_mut) {
+        *light = light.occluded(times);
+    }
     PreparedLight { sun, specular, irradiance_sh: sh, baked, floor_ambient }
 }
 
@@ -125,16 +112,6 @@ fn eyes(scene: &Scene) -> Vec<Vec3> {
     scene.shots.iter().step_by(step).map(|shot| shot.camera.position).collect()
 }
 
-/// Every triangle costs in each frame: films are refined less than stills.
-fn refine_options(scene: &Scene) -> RefineOptions {
-    let still = RefineOptions::default();
-    if scene.shots.len() < MIN_FILM_FRAMES {
-        still
-    } else {
-        RefineOptions { shortest_edge: 1.5 * still.shortest_edge, least_area: 1.5 * still.least_area, ..still }
-    }
-}
-
 /// Lights whose bounces are gathered: the sun and the key.
 fn bake_lights(scene: &Scene, sun: Option<&Sun>) -> Vec<BakeLight> {
     let sun = sun.map(|s| BakeLight::Directional { to_light: s.to_light, irradiance: s.irradiance });
@@ -149,7 +126,7 @@ fn bake_lights(scene: &Scene, sun: Option<&Sun>) -> Vec<BakeLight> {
 const DIELECTRIC_F0: Vec3 = Vec3::splat(0.04);
 
 /// A posed primitive as the bake sees it.
-fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], divisible: bool) -> BakeMesh {
+fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) -> BakeMesh {
     let Some(primitive) = primitive_of(scene, posed) else { return BakeMesh::default() };
     if primitive.topology != Topology::Triangles || posed.normals.is_empty() {
         return BakeMesh::default();
@@ -172,26 +149,115 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32], divisible: 
         (0..count).map(|v| emissive * texel_rgb(&scene.model, material.emissive_texture, primitive, v)).collect()
     };
     let transmission = material.transmission.map_or(0.0, |t| t.factor) * (1.0 - material.metallic);
+    let texture = bake_texture(&scene.model, material, primitive, &posed.positions, indices);
+    // With a texture, vertices have what it is multiplied by.
+    let plain = |v: usize| {
+        let [r, g, b, a] = material.base_color;
+        let [vr, vg, vb, va] = primitive.colors.get(v).copied().unwrap_or([1.0; 4]);
+        [r * vr, g * vg, b * vb, a * va]
+    };
+    let alpha = |v: usize| if texture.is_some() { plain(v)[3] } else { colors[v][3] };
     let transparency = match material.alpha_mode {
         AlphaMode::Opaque if transmission == 0.0 => Vec::new(),
         AlphaMode::Opaque => vec![transmission; count],
-        AlphaMode::Mask { cutoff } => colors.iter().map(|c| if c[3] < cutoff { 1.0 } else { transmission }).collect(),
-        AlphaMode::Blend => colors.iter().map(|c| 1.0 - c[3] * (1.0 - transmission)).collect(),
+        AlphaMode::Mask { .. } if texture.is_some() => vec![transmission; count],
+        AlphaMode::Mask { cutoff } => {
+            (0..count).map(|v| if alpha(v) < cutoff { 1.0 } else { transmission }).collect()
+        }
+        AlphaMode::Blend => (0..count).map(|v| 1.0 - alpha(v) * (1.0 - transmission)).collect(),
     };
+    let albedo = |v: usize| {
+        let [r, g, b, _] = if texture.is_some() { plain(v) } else { colors[v] };
+        Vec3::new(r, g, b) * ((1.0 - transmission) * (1.0 - metal_rough[v].0))
+    };
+    let mut indices = indices.to_vec();
+    if posed.mirrored {
+        indices.as_chunks_mut::<3>().0.iter_mut().for_each(|t| t.swap(1, 2));
+    }
     BakeMesh {
         positions: posed.positions.clone(),
         normals: posed.normals.clone(),
-        indices: indices.to_vec(),
-        albedo: (0..count).map(|v| rgb(v) * ((1.0 - transmission) * (1.0 - metal_rough[v].0))).collect(),
+        indices,
+        albedo: (0..count).map(albedo).collect(),
         f0: (0..count).map(|v| DIELECTRIC_F0.lerp(rgb(v), metal_rough[v].0)).collect(),
         roughness: metal_rough.into_iter().map(|(_, roughness)| roughness).collect(),
         emission,
         transparency,
+        texture,
         double_sided: material.double_sided,
         occludes: !material.overlay,
         receives: !material.unlit,
-        divisible,
     }
+}
+
+/// Edges from this length on, in world units, have more of a texture between their ends than these tell.
+const TEXTURED_EDGE: f32 = 0.1;
+/// Texels along the longer side of an image as rays see it.
+const RAY_IMAGE_SIDE: u32 = 128;
+
+/// The base colour of a primitive between its vertices, where these do not tell it.
+fn bake_texture(
+    model: &Model,
+    material: &Material,
+    primitive: &Primitive,
+    positions: &[Vec3],
+    indices: &[u32],
+) -> Option<BakeTexture> {
+    let reference = material.base_color_texture?;
+    let has_holes = material.alpha_mode != AlphaMode::Opaque;
+    let is_large = || {
+        indices.as_chunks::<3>().0.iter().any(|[a, b, c]| {
+            let [a, b, c] = [a, b, c].map(|i| positions[*i as usize]);
+            a.distance(b).max(b.distance(c)).max(c.distance(a)) > TEXTURED_EDGE
+        })
+    };
+    if !is_large() {
+        return None;
+    }
+    let image = model.images.get(model.textures.get(reference.texture)?.image)?;
+    let uvs = primitive.uvs.get(reference.uv_set)?;
+    let transform = |[s, t]: [f32; 2]| {
+        reference.transform.map_or(Vec2::new(s, t), |[a, b, c, d, e, f]| {
+            Vec2::new(a * s + b * t + c, d * s + e * t + f)
+        })
+    };
+    let cutoff = match material.alpha_mode {
+        // The factor and the vertices' alpha are nearly always 1.
+        AlphaMode::Mask { cutoff } => Some(cutoff / material.base_color[3].max(1e-3)),
+        _ => None,
+    };
+    Some(BakeTexture {
+        uvs: uvs.iter().map(|uv| transform(*uv)).collect(),
+        image: Arc::new(reduced_image(image, has_holes)),
+        cutoff,
+    })
+}
+
+/// An image averaged to a few texels, linear; without holes its alpha is 1.
+fn reduced_image(image: &plinth_model::Image, has_holes: bool) -> BakeImage {
+    let step = (image.width.max(image.height).div_ceil(RAY_IMAGE_SIDE)).max(1);
+    let (width, height) = ((image.width / step).max(1), (image.height / step).max(1));
+    let texels = (0..width * height)
+        .into_par_iter()
+        .map(|i| {
+            let (x0, y0) = (i % width * step, i / width * step);
+            let (mut sum, mut count) = ([0.0_f32; 4], 0.0);
+            for y in y0..(y0 + step).min(image.height) {
+                for x in x0..(x0 + step).min(image.width) {
+                    let at = (y as usize * image.width as usize + x as usize) * 4;
+                    if let Some([r, g, b, a]) = image.pixels.get(at..at + 4).and_then(|p| p.first_chunk::<4>()) {
+                        for (sum, c) in sum.iter_mut().zip([*r, *g, *b]) {
+                            *sum += linear_from_srgb(f32::from(c) / 255.0);
+                        }
+                        sum[3] += if has_holes { f32::from(*a) / 255.0 } else { 1.0 };
+                        count += 1.0;
+                    }
+                }
+            }
+            sum.map(|s| s / f32::max(count, 1.0))
+        })
+        .collect();
+    BakeImage { width: width as usize, height: height as usize, texels }
 }
 
 /// Linear base colour and alpha at a vertex.

@@ -29,6 +29,7 @@ use crate::recorder::{PassTimes, Profile, Recorder};
 use crate::region::widened;
 use crate::targets::{TargetLook, texture};
 use crate::upload::environment;
+use crate::upload::gathered_light::light_layout;
 use crate::upload::geometry::{self, Batch, Geometry, Posed, primitive_of};
 use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
 use crate::upload::simplify::drawn_indices;
@@ -54,6 +55,7 @@ pub(crate) struct Layouts {
     pub(crate) frame: wgpu::BindGroupLayout,
     pub(crate) scene: wgpu::BindGroupLayout,
     pub(crate) batch: wgpu::BindGroupLayout,
+    pub(crate) light: wgpu::BindGroupLayout,
     pub(crate) triangles: wgpu::BindGroupLayout,
 }
 
@@ -120,7 +122,14 @@ impl<'g> Renderer<'g> {
     ) -> Result<Self, RenderError> {
         let materials = upload_materials(gpu, scene, posed.primitives, &mut textures);
         let sorted: Vec<bool> = materials.iter().map(|m| m.key.class.is_layered()).collect();
-        let Geometry { batches, triangles } = geometry::build(gpu, scene, posed, &light.baked, &sorted)?;
+        let layouts = Layouts {
+            frame: frame_layout(gpu),
+            scene: scene_layout(gpu),
+            batch: batch_layout(gpu),
+            light: light_layout(gpu),
+            triangles: triangles_layout(gpu),
+        };
+        let Geometry { batches, triangles } = geometry::build(gpu, &layouts.light, scene, posed, &light.baked, &sorted)?;
         let closed = batches.iter().map(|batch| batch.sortable.as_ref().is_some_and(geometry::is_closed)).collect();
         let model_region = region_of(scene, picture, None, false);
         // An environment that is seen is everywhere, and so is the look of the whole picture.
@@ -131,12 +140,6 @@ impl<'g> Renderer<'g> {
             joined(region_of(scene, picture, area, scene.reflector.is_some()), blurred)
         };
         let look = target_look(gpu, scene, picture, (region, model_region), &materials, &batches);
-        let layouts = Layouts {
-            frame: frame_layout(gpu),
-            scene: scene_layout(gpu),
-            batch: batch_layout(gpu),
-            triangles: triangles_layout(gpu),
-        };
         let (key_map, sun_map) = shadow_maps(gpu, scene, &light);
         let switches = LightSwitches {
             key: scene.key_light.is_some(),
@@ -541,6 +544,7 @@ pub(crate) fn pipeline_base<'a>(
         output: look.output,
         lights,
         batch_layout: &layouts.batch,
+        light_layout: &layouts.light,
         triangles_layout: &layouts.triangles,
         scene_layout: &layouts.scene,
     }

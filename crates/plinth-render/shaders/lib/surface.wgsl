@@ -96,13 +96,12 @@ fn shade(v: SurfacePoint, base: vec4<f32>) -> vec3<f32> {
     s.alpha_roughness = max(widened * widened, 2e-4);
     s.metallic = clamp(metallic, 0.0, 1.0);
     s.base = base.rgb;
-    // Light gathered at the vertices, on this pixel's normal. The occlusion map is finer than the vertices, so the
-    // darker of the two holds.
-    s.direct = min(v.direct, vec3(occlusion));
-    s.irradiance = environment_irradiance(n) * s.direct + v.indirect * occlusion + frame.ambient.rgb * occlusion;
-    s.visibility = v.visibility;
-    s.blocked = v.blocked;
-    s.blocked_color = v.indirect / max(dot(v.indirect, vec3(0.2126, 0.7152, 0.0722)), 1e-4);
+    // Gathered light, on this pixel's normal. The occlusion map is finer, so the darker of the two holds.
+    s.direct = min(v.light.direct, vec3(occlusion));
+    s.irradiance = environment_irradiance(n) * s.direct + v.light.indirect * occlusion + frame.ambient.rgb * occlusion;
+    s.visibility = v.light.visibility;
+    s.blocked = v.light.blocked;
+    s.blocked_color = v.light.indirect / max(dot(v.light.indirect, vec3(0.2126, 0.7152, 0.0722)), 1e-4);
 
     var specular_weight = material.specular.w;
     var specular_color = material.specular.rgb;

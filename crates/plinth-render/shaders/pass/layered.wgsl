@@ -24,10 +24,8 @@ fn vs(in: VertexIn) -> VertexOut {
     out.color = in.color;
 #endif
 #ifdef LIT
-    out.direct = in.direct.rgb;
-    out.indirect = in.indirect.rgb;
-    out.visibility = in.visibility;
-    out.blocked = in.blocked;
+    out.triangle = in.index / 3u;
+    out.weights = vec2<f32>(vec2(in.index % 3u) == vec2(1u, 2u));
 #endif
     return out;
 }
@@ -59,10 +57,8 @@ fn fs(v: VertexOut, @builtin(front_facing) front: bool) -> @location(0) vec4<f32
     let dx = dpdx(unit);
     let dy = dpdy(unit);
     p.normal_turn = dot(dx, dx) + dot(dy, dy);
-    p.direct = v.direct;
-    p.indirect = v.indirect;
-    p.visibility = v.visibility;
-    p.blocked = v.blocked;
+    let corners = 3u * v.triangle + vec3(0u, 1u, 2u);
+    p.light = gathered_light(v.triangle, corners, vec3(1.0 - v.weights.x - v.weights.y, v.weights), front);
 #endif
     var base = base_color(p);
 #ifndef BLEND

@@ -19,7 +19,7 @@ struct Batch {
 // Twin of `SurfaceVertex`, as words.
 @group(1) @binding(4) var<storage, read> attributes: array<u32>;
 
-const ATTRIBUTE_WORDS: u32 = 14u;
+const ATTRIBUTE_WORDS: u32 = 6u;
 
 // Change of the texture coordinates from this pixel to the next: xy to the right, zw downward.
 var<private> uv0_steps: vec4<f32>;
@@ -61,18 +61,13 @@ fn color_of(corner: u32) -> vec4<f32> {
     return vec4(unpack2x16unorm(attributes[at]), unpack2x16unorm(attributes[at + 1u]));
 }
 
-// The k-th of the gathered values: 0 direct, 1 indirect, 2 visibility, 3 blocked.
-fn light_of(corner: u32, k: u32) -> vec4<f32> {
-    let at = corner * ATTRIBUTE_WORDS + 6u + 2u * k;
-    return vec4(unpack2x16float(attributes[at]), unpack2x16float(attributes[at + 1u]));
-}
-
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let surface = textureLoad(surfaces, vec2<i32>(at.xy), 0).r;
     let to_next = vec2(2.0, -2.0) / frame.target_size.xy;
     let ndc = (at.xy + middle_of_samples(surface_samples(surface))) * to_next + vec2(-1.0, 1.0);
-    let s = seen_triangle(surface_triangle(surface) - batch.first_triangle, ndc);
+    let number = surface_triangle(surface) - batch.first_triangle;
+    let s = seen_triangle(number, ndc);
     let c = s.corners;
     var b = s.weights;
     // Of a surface of several triangles the point may be outside of the one that stands for it. Just outside its values
@@ -116,10 +111,7 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let t0 = tangent_of(c.x);
     v.tangent = vec4(t0.xyz * b.x + tangent_of(c.y).xyz * b.y + tangent_of(c.z).xyz * b.z, sign(t0.w));
 #endif
-    v.direct = light_of(c.x, 0u).rgb * b.x + light_of(c.y, 0u).rgb * b.y + light_of(c.z, 0u).rgb * b.z;
-    v.indirect = light_of(c.x, 1u).rgb * b.x + light_of(c.y, 1u).rgb * b.y + light_of(c.z, 1u).rgb * b.z;
-    v.visibility = light_of(c.x, 2u) * b.x + light_of(c.y, 2u) * b.y + light_of(c.z, 2u) * b.z;
-    v.blocked = light_of(c.x, 3u) * b.x + light_of(c.y, 3u) * b.y + light_of(c.z, 3u) * b.z;
+    v.light = gathered_light(number, c, b, v.front);
 #endif
     var base = base_color(v);
     base.a = 1.0;

@@ -16,10 +16,8 @@ struct VertexIn {
     @location(5) color: vec4<f32>,
 #endif
 #ifdef LIT
-    @location(6) direct: vec4<f32>,
-    @location(7) indirect: vec4<f32>,
-    @location(8) visibility: vec4<f32>,
-    @location(9) blocked: vec4<f32>,
+    // Triangles share no vertices.
+    @builtin(vertex_index) index: u32,
 #endif
 }
 
@@ -40,9 +38,8 @@ struct VertexOut {
     @location(5) color: vec4<f32>,
 #endif
 #ifdef LIT
-    @location(6) direct: vec3<f32>,
-    @location(7) indirect: vec3<f32>,
-    @location(8) visibility: vec4<f32>,
-    @location(9) blocked: vec4<f32>,
+    // The number of the triangle in its batch, and the shares of its last two corners.
+    @location(6) @interpolate(flat) triangle: u32,
+    @location(7) weights: vec2<f32>,
 #endif
 }

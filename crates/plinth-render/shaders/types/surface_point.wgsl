@@ -1,4 +1,7 @@
 // One visible point of a surface: what the shading functions read, wherever it comes from.
+#ifdef LIT
+#import lib/gathered_light.wgsl
+#endif
 
 struct SurfacePoint {
     world: vec3<f32>,
@@ -13,10 +16,7 @@ struct SurfacePoint {
     uv0: vec2<f32>,
     uv1: vec2<f32>,
     color: vec4<f32>,
-    // Share of the environment's light that arrives, irradiance from other surfaces, and over directions, as degree-1
-    // spherical harmonics, visibility of the environment and luminance of what blocks it.
-    direct: vec3<f32>,
-    indirect: vec3<f32>,
-    visibility: vec4<f32>,
-    blocked: vec4<f32>,
+#ifdef LIT
+    light: GatheredLight,
+#endif
 }

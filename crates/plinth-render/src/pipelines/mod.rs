@@ -52,6 +52,8 @@ pub(crate) struct PipelineBase<'a> {
     pub(crate) batch_layout: &'a wgpu::BindGroupLayout,
     /// Group 1 where triangles are fetched: corners and pose.
     pub(crate) triangles_layout: &'a wgpu::BindGroupLayout,
+    /// Group 3 of lit surfaces: their gathered light.
+    pub(crate) light_layout: &'a wgpu::BindGroupLayout,
     /// Group 1 of transmissive surfaces: what was drawn before.
     pub(crate) scene_layout: &'a wgpu::BindGroupLayout,
     pub(crate) samples: u32,
@@ -193,9 +195,8 @@ pub(crate) fn shader(gpu: &Gpu, name: &str, source: &str) -> Result<wgpu::Shader
 
 const POSE_ATTRIBUTES: [wgpu::VertexAttribute; 3] =
     wgpu::vertex_attr_array![0 => Float32x3, 1 => Snorm16x4, 2 => Snorm16x4];
-const SURFACE_ATTRIBUTES: [wgpu::VertexAttribute; 7] = wgpu::vertex_attr_array![
-    3 => Float32x2, 4 => Float32x2, 5 => Unorm16x4, 6 => Float16x4, 7 => Float16x4, 8 => Float16x4, 9 => Float16x4
-];
+const SURFACE_ATTRIBUTES: [wgpu::VertexAttribute; 3] =
+    wgpu::vertex_attr_array![3 => Float32x2, 4 => Float32x2, 5 => Unorm16x4];
 
 /// The attributes a variant reads; the others are not fetched.
 fn wanted(all: &[wgpu::VertexAttribute], defines: &BTreeSet<String>) -> Vec<wgpu::VertexAttribute> {
@@ -207,8 +208,7 @@ fn wanted(all: &[wgpu::VertexAttribute], defines: &BTreeSet<String>) -> Vec<wgpu
             2 => has("TANGENT"),
             3 => has("UV"),
             4 => has("UV1"),
-            5 => has("VERTEX_COLOR"),
-            _ => has("LIT"),
+            _ => has("VERTEX_COLOR"),
         })
         .collect()
 }

@@ -35,7 +35,7 @@ fn variant(
     let module = shader(base.gpu, path, &source)?;
     let layout = base.gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label: Some(path),
-        bind_group_layouts: &[Some(base.frame_layout), group1, Some(&material.layout)],
+        bind_group_layouts: &[Some(base.frame_layout), group1, Some(&material.layout), Some(base.light_layout)],
         immediate_size: 0,
     });
     let switch = |on: bool| f64::from(u8::from(on));

@@ -16,6 +16,7 @@ const FILES: &[(&str, &str)] = &[
     ("lib/color.wgsl", include_str!("../../shaders/lib/color.wgsl")),
     ("lib/brdf.wgsl", include_str!("../../shaders/lib/brdf.wgsl")),
     ("lib/iridescence.wgsl", include_str!("../../shaders/lib/iridescence.wgsl")),
+    ("lib/gathered_light.wgsl", include_str!("../../shaders/lib/gathered_light.wgsl")),
     ("lib/ibl.wgsl", include_str!("../../shaders/lib/ibl.wgsl")),
     ("lib/shadow.wgsl", include_str!("../../shaders/lib/shadow.wgsl")),
     ("lib/layers.wgsl", include_str!("../../shaders/lib/layers.wgsl")),

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 
 use bytemuck::Zeroable as _;
 use glam::Vec3;
-use half::f16;
-use plinth_bake::{BakedVertex, Refinement};
+use plinth_bake::BakedMesh;
 use plinth_model::{Primitive, Topology};
 use plinth_scene::{PosedPrimitive, Scene};
 
 use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types::{PoseVertex, SurfaceVertex};
+use crate::upload::gathered_light::{LightDraft, LightSample};
 use crate::upload::triangles::{FIRST_TRIANGLE, MAX_BATCHES, MAX_TRIANGLES, triangle_words};
 
 /// A run of vertices of one posed primitive inside a batch.
@@ -31,6 +31,8 @@ pub(crate) struct Batch {
     pub(crate) pose: wgpu::Buffer,
     pub(crate) surface: wgpu::Buffer,
     pub(crate) indices: wgpu::Buffer,
+    /// Group 3: its gathered light.
+    pub(crate) light: wgpu::BindGroup,
     pub(crate) index_count: u32,
     /// Number of its first triangle in the visibility buffer.
     pub(crate) first_triangle: u32,
@@ -57,14 +59,6 @@ pub(crate) struct Sortable {
     positions: Vec<Vec3>,
 }
 
-/// What the bake made of a posed primitive.
-pub(crate) struct BakedMesh {
-    /// Light per vertex, added ones included; empty where nothing was gathered.
-    pub(crate) light: Vec<BakedVertex>,
-    /// Vertices that were added to carry it.
-    pub(crate) refinement: Refinement,
-}
-
 /// Posed primitives, the indices each is drawn with, and whether it moves from frame to frame.
 #[derive(Clone, Copy)]
 pub(crate) struct Posed<'a> {
@@ -82,6 +76,7 @@ pub(crate) fn primitive_of<'a>(scene: &'a Scene, posed: &PosedPrimitive) -> Opti
 /// Builds all batches. `sorted` tells for which materials triangles are drawn back to front.
 pub(crate) fn build(
     gpu: &Gpu,
+    light_layout: &wgpu::BindGroupLayout,
     scene: &Scene,
     posed: &Posed<'_>,
     baked: &[BakedMesh],
@@ -97,7 +92,7 @@ pub(crate) fn build(
             groups.entry((primitive.material, moving[i], body)).or_default().push(i);
         }
     }
-    let most = gpu.max_storage_bytes() as usize / size_of::<SurfaceVertex>();
+    let most = most_vertices(gpu);
     let mut batches = Vec::new();
     let mut words = Vec::new();
     for ((material, moving, _), members) in groups {
@@ -107,12 +102,15 @@ pub(crate) fn build(
                 draft.add(i, &posed[i], primitive, &indices[i], &baked[i]);
             }
         }
+        if sorted[material] {
+            draft = draft.with_triangles_apart();
+        }
         for part in draft.split(most) {
             let first_triangle = FIRST_TRIANGLE + words.len() as u32;
             if !sorted[material] {
                 words.extend(triangle_words(batches.len(), &part.pose, &part.indices));
             }
-            batches.push(part.upload(gpu, material, moving, sorted[material], first_triangle)?);
+            batches.push(part.upload(gpu, light_layout, (material, moving, sorted[material]), first_triangle)?);
         }
     }
     if batches.len() > MAX_BATCHES || words.len() >= MAX_TRIANGLES as usize {
@@ -122,12 +120,19 @@ pub(crate) fn build(
     Ok(Geometry { batches, triangles })
 }
 
+/// Vertices of a batch whose light an adapter can bind at once, lit on both sides, with the largest lattices beside them.
+fn most_vertices(gpu: &Gpu) -> usize {
+    let samples = gpu.max_storage_bytes() as usize / size_of::<LightSample>();
+    samples.saturating_sub(plinth_bake::MAX_GRID_VALUES).max(samples / 2) / 2
+}
+
 /// A batch before it is uploaded.
 #[derive(Default)]
 struct Draft {
     pose: Vec<PoseVertex>,
     surface: Vec<SurfaceVertex>,
     indices: Vec<u32>,
+    light: LightDraft,
     pieces: Vec<Piece>,
     chosen: Option<Vec<u32>>,
 }
@@ -137,14 +142,8 @@ impl Draft {
         let first = self.pose.len();
         self.pieces.push(Piece { posed: index, first_vertex: first });
         write_pose(posed, primitive, &mut self.pose);
-        self.surface.extend((0..posed.positions.len()).map(|v| surface_vertex(primitive, &baked.light, v)));
-        let refinement = &baked.refinement;
-        for (v, [a, b]) in (posed.positions.len()..).zip(&refinement.parents) {
-            let (a, b) = (first + *a as usize, first + *b as usize);
-            self.pose.push(middle_pose(&self.pose[a], &self.pose[b]));
-            self.surface.push(middle_surface(&self.surface[a], &self.surface[b], baked.light.get(v)));
-        }
-        let indices = if refinement.parents.is_empty() { indices } else { &refinement.indices };
+        self.surface.extend((0..posed.positions.len()).map(|v| surface_vertex(primitive, v)));
+        self.light.add(baked, posed.positions.len(), self.indices.len() / 3);
         let offset = first as u32;
         for corner in indices.chunks_exact(3) {
             let (a, b, c) = (corner[0] + offset, corner[1] + offset, corner[2] + offset);
@@ -152,48 +151,65 @@ impl Draft {
         }
     }
 
+    /// With vertices of its own for each triangle, in the order of the triangles: a draw that sorts them still knows
+    /// which one it draws.
+    fn with_triangles_apart(self) -> Self {
+        let all = 0..self.indices.len() / 3;
+        self.chosen_only(&self.indices, (0..self.indices.len() as u32).collect(), all)
+    }
+
+    /// The vertices of a list and the triangles in a range, whose corners are places in that list.
+    fn chosen_only(&self, vertices: &[u32], indices: Vec<u32>, triangles: std::ops::Range<usize>) -> Self {
+        Self {
+            pose: vertices.iter().map(|v| self.pose[*v as usize]).collect(),
+            surface: vertices.iter().map(|v| self.surface[*v as usize]).collect(),
+            indices,
+            light: self.light.part(vertices, triangles),
+            pieces: self.pieces.clone(),
+            chosen: Some(match &self.chosen {
+                None => vertices.to_vec(),
+                Some(chosen) => vertices.iter().map(|v| chosen[*v as usize]).collect(),
+            }),
+        }
+    }
+
     /// Parts of at most so many vertices (and a third more corners), in the order of their triangles.
     fn split(self, most_vertices: usize) -> Vec<Self> {
-        let most_corners = most_vertices * (size_of::<SurfaceVertex>() / size_of::<u32>());
+        let most_corners = most_vertices * 4 / 3 * 3;
         if self.pose.len() <= most_vertices && self.indices.len() <= most_corners {
             return vec![self];
         }
         let mut parts = Vec::new();
-        let mut part = Self { pieces: self.pieces.clone(), ..Self::default() };
-        let mut chosen: Vec<u32> = Vec::new();
+        let mut vertices: Vec<u32> = Vec::new();
+        let mut indices: Vec<u32> = Vec::new();
         let mut place: BTreeMap<u32, u32> = BTreeMap::new();
-        let mut close = |part: &mut Self, chosen: &mut Vec<u32>, place: &mut BTreeMap<u32, u32>| {
-            let fresh = Self { pieces: self.pieces.clone(), ..Self::default() };
-            let mut done = std::mem::replace(part, fresh);
-            done.chosen = Some(std::mem::take(chosen));
-            place.clear();
-            parts.push(done);
-        };
-        for triangle in self.indices.as_chunks::<3>().0 {
-            if chosen.len() + 3 > most_vertices || part.indices.len() + 3 > most_corners {
-                close(&mut part, &mut chosen, &mut place);
+        let mut first = 0;
+        let triangles = self.indices.as_chunks::<3>().0;
+        for (number, triangle) in triangles.iter().enumerate() {
+            if vertices.len() + 3 > most_vertices || indices.len() + 3 > most_corners {
+                parts.push(self.chosen_only(&vertices, std::mem::take(&mut indices), first..number));
+                vertices.clear();
+                place.clear();
+                first = number;
             }
             for corner in triangle {
-                let next = chosen.len() as u32;
+                let next = vertices.len() as u32;
                 let at = *place.entry(*corner).or_insert(next);
                 if at == next {
-                    chosen.push(*corner);
-                    part.pose.push(self.pose[*corner as usize]);
-                    part.surface.push(self.surface[*corner as usize]);
+                    vertices.push(*corner);
                 }
-                part.indices.push(at);
+                indices.push(at);
             }
         }
-        close(&mut part, &mut chosen, &mut place);
+        parts.push(self.chosen_only(&vertices, indices, first..triangles.len()));
         parts
     }
 
     fn upload(
         self,
         gpu: &Gpu,
-        material: usize,
-        moving: bool,
-        sorted: bool,
+        light_layout: &wgpu::BindGroupLayout,
+        (material, moving, sorted): (usize, bool, bool),
         first_triangle: u32,
     ) -> Result<Batch, RenderError> {
         let sortable = sorted.then(|| Sortable {
@@ -210,6 +226,7 @@ impl Draft {
             surface: filled(gpu, "surface", bytemuck::cast_slice(&self.surface), vertex)?,
             indices: filled(gpu, "indices", bytemuck::cast_slice(&self.indices), index)?,
             index_count: self.indices.len() as u32,
+            light: self.light.upload(gpu, light_layout, self.indices.len() / 3)?,
             first_triangle,
             bounds: bounds_of(&self.pose),
             pieces: self.pieces,
@@ -343,46 +360,12 @@ fn snorm(v: Vec3, w: f32) -> [i16; 4] {
     [v.x, v.y, v.z, w].map(|x| (x.clamp(-1.0, 1.0) * 32767.0).round() as i16)
 }
 
-fn surface_vertex(primitive: &Primitive, baked: &[BakedVertex], v: usize) -> SurfaceVertex {
+fn surface_vertex(primitive: &Primitive, v: usize) -> SurfaceVertex {
     let uv = |set: usize| primitive.uvs.get(set).and_then(|list| list.get(v)).copied().unwrap_or([0.0; 2]);
     let color = primitive.colors.get(v).copied().unwrap_or([1.0; 4]);
     let mut out = SurfaceVertex::zeroed();
     out.uv0 = uv(0);
     out.uv1 = uv(1);
     out.color = color.map(|c| (c.clamp(0.0, 1.0) * 65535.0).round() as u16);
-    set_light(&mut out, baked.get(v));
     out
-}
-
-fn set_light(out: &mut SurfaceVertex, baked: Option<&BakedVertex>) {
-    let light = baked.copied().unwrap_or_default();
-    out.direct = halves(light.direct.extend(0.0).to_array());
-    out.indirect = halves(light.indirect.extend(0.0).to_array());
-    out.visibility = halves(light.visibility);
-    out.blocked = halves(light.blocked);
-}
-
-/// The vertex in the middle of two others.
-fn middle_pose(a: &PoseVertex, b: &PoseVertex) -> PoseVertex {
-    let unit = |v: [i16; 4]| Vec3::new(f32::from(v[0]), f32::from(v[1]), f32::from(v[2])) / 32767.0;
-    let middle = |a, b| (unit(a) + unit(b)).normalize_or(unit(a));
-    PoseVertex {
-        position: Vec3::from(a.position).midpoint(Vec3::from(b.position)).to_array(),
-        normal: snorm(middle(a.normal, b.normal), 0.0),
-        tangent: snorm(middle(a.tangent, b.tangent), f32::from(a.tangent[3])),
-    }
-}
-
-fn middle_surface(a: &SurfaceVertex, b: &SurfaceVertex, baked: Option<&BakedVertex>) -> SurfaceVertex {
-    let uv = |a: [f32; 2], b: [f32; 2]| [f32::midpoint(a[0], b[0]), f32::midpoint(a[1], b[1])];
-    let mut out = SurfaceVertex::zeroed();
-    out.uv0 = uv(a.uv0, b.uv0);
-    out.uv1 = uv(a.uv1, b.uv1);
-    out.color = std::array::from_fn(|c| a.color[c].midpoint(b.color[c]));
-    set_light(&mut out, baked);
-    out
-}
-
-fn halves(v: [f32; 4]) -> [f16; 4] {
-    v.map(f16::from_f32)
 }
