@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use glam::Vec3;
 
-use super::{draco, flat, tangent};
+use super::tangent::{Coordinates, Tangents};
+use super::{draco, flat};
 use crate::accessor::Reader;
 use crate::error::{ModelError, Result};
 use crate::json;
@@ -308,14 +309,18 @@ fn finish(primitive: &mut Primitive, material: &Material, source: &Source<'_>) -
         source.budget.take_bytes(flat::bytes(primitive))?;
         flat::shade(primitive);
     }
-    let bumped = material.normal_texture.or(material.clearcoat.and_then(|c| c.normal_texture));
-    let needed = bumped.is_some() || material.anisotropy.is_some();
-    if !needed || primitive.uvs.iter().all(Vec::is_empty) {
-        primitive.tangents.clear();
-    } else if primitive.tangents.is_empty() {
-        let set = bumped.or(material.anisotropy.and_then(|a| a.texture)).map_or(0, |t| t.uv_set);
-        source.budget.take_bytes(tangent::BYTES_PER_VERTEX * primitive.positions.len() as u64)?;
-        tangent::generate(primitive, set);
+    let Some(coordinates) = Coordinates::of(material).filter(|along| along.are_in(primitive)) else {
+        primitive.tangents = Vec::new();
+        return Ok(());
+    };
+    if primitive.tangents.is_empty() {
+        source.budget.take_bytes(Tangents::bytes_to_make(primitive))?;
+        // Displacements of tangents that are not there mean nothing (glTF 2.0, section 3.7.2.2).
+        primitive.morph_targets.iter_mut().for_each(|target| target.tangents = Vec::new());
+        if let Some(tangents) = Tangents::of(primitive, coordinates) {
+            source.budget.take_bytes(tangents.bytes_to_give(primitive))?;
+            tangents.give_to(primitive);
+        }
     }
     Ok(())
 }

@@ -23,4 +23,5 @@ mod nodes;
 mod obj_zip;
 mod skins;
 mod structure;
+mod tangents;
 mod zips;
