@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use glam::Vec3;
 
+use super::material::Decoded;
 use super::tangent::{Coordinates, Tangents};
 use super::{draco, flat};
 use crate::accessor::Reader;
@@ -19,7 +20,7 @@ const MAX_UV_SETS: usize = 8;
 const MAX_INFLUENCE_SETS: usize = 4;
 
 /// Decodes the meshes that are used; the others stay empty. `uses` says how often each is drawn.
-pub(crate) fn meshes(source: &Source<'_>, materials: &[Material], uses: &[u64]) -> Result<Vec<Mesh>> {
+pub(crate) fn meshes(source: &Source<'_>, materials: &[Decoded], uses: &[u64]) -> Result<Vec<Mesh>> {
     let mut totals = Totals::default();
     source
         .root
@@ -80,7 +81,7 @@ impl Reading<'_> {
         ModelError::invalid(self.place, problem)
     }
 
-    fn primitive(&self, materials: &[Material]) -> Result<Primitive> {
+    fn primitive(&self, materials: &[Decoded]) -> Result<Primitive> {
         let material = match self.primitive.material {
             None => materials.len() - 1,
             Some(m) if m + 1 < materials.len() => m,
@@ -106,12 +107,16 @@ impl Reading<'_> {
         }
         self.read_topology(packed_indices, &mut out)?;
         out.normals = unit_normals(attributes.vectors::<3>("NORMAL")?.unwrap_or_default());
-        out.tangents = attributes.vectors::<4>("TANGENT")?.unwrap_or_default();
+        out.tangents = unit_tangents(attributes.vectors::<4>("TANGENT")?.unwrap_or_default());
+        let Decoded { material: look, uv_sets } = &materials[material];
         out.uvs = attributes.uv_sets()?;
+        if !uv_sets.is_empty() {
+            out.uvs = uv_sets.iter().map(|set| out.uvs.get_mut(*set).map(std::mem::take).unwrap_or_default()).collect();
+        }
         out.colors = attributes.colors()?;
         Self::read_influences(&attributes, &mut out)?;
         out.morph_targets = self.morph_targets(count)?;
-        finish(&mut out, &materials[material], self.source)?;
+        finish(&mut out, look, self.source)?;
         Ok(out)
     }
 
@@ -230,7 +235,15 @@ fn accessor_vectors<const N: usize>(
     if reader.count != count {
         return Err(reading.fault(format!("{name} has {} values for {count} vertices", reader.count)));
     }
-    reader.vectors::<N>().map(Some)
+    // Without a place a vertex cannot be drawn; everything else can do without a value.
+    if name == "POSITION" {
+        return reader.vectors::<N>().map(Some);
+    }
+    let (values, mended) = reader.finite_vectors::<N>()?;
+    if mended {
+        reading.source.warn(&format!("{}: {name} has values that are not finite, read as 0", reading.place));
+    }
+    Ok(Some(values))
 }
 
 impl Attributes<'_> {
@@ -298,6 +311,17 @@ fn unit_normals(mut normals: Vec<[f32; 3]>) -> Vec<[f32; 3]> {
         *n = Vec3::from(*n).normalize_or(Vec3::Y).to_array();
     }
     normals
+}
+
+/// Tangents of the file with length 1; one that has none has no direction.
+fn unit_tangents(mut tangents: Vec<[f32; 4]>) -> Vec<[f32; 4]> {
+    for t in &mut tangents {
+        let [x, y, z, w] = *t;
+        let direction = Vec3::new(x, y, z).try_normalize();
+        let sign = if w < 0.0 { -1.0 } else { 1.0 };
+        *t = direction.map_or([1.0, 0.0, 0.0, 0.0], |d| d.extend(sign).to_array());
+    }
+    tangents
 }
 
 /// Normals and tangents that the file leaves out.

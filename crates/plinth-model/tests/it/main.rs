@@ -24,4 +24,5 @@ mod obj_zip;
 mod skins;
 mod structure;
 mod tangents;
+mod tolerance;
 mod zips;
