@@ -151,12 +151,16 @@ impl<'a> Reader<'a> {
     }
 
     fn fill_floats(&self, out: &mut [f32]) -> Result<()> {
-        self.fill(out, |component, bytes| component.read_f32(bytes, self.normalized));
+        self.fill_with_any(out);
         if out.iter().all(|v| v.is_finite()) {
             Ok(())
         } else {
             Err(ModelError::invalid(self.place.as_str(), "a value is not finite"))
         }
+    }
+
+    fn fill_with_any(&self, out: &mut [f32]) {
+        self.fill(out, |component, bytes| component.read_f32(bytes, self.normalized));
     }
 
     /// All values as floats, normalised where the accessor says so.
@@ -180,13 +184,28 @@ impl<'a> Reader<'a> {
 
     /// All values as vectors of `N`, which must be the accessor's own number of components.
     pub(crate) fn vectors<const N: usize>(&self) -> Result<Vec<[f32; N]>> {
+        let mut values = self.zero_vectors::<N>()?;
+        self.fill_floats(values.as_flattened_mut())?;
+        Ok(values)
+    }
+
+    /// The same with 0 for components that are not finite, and whether there are any.
+    pub(crate) fn finite_vectors<const N: usize>(&self) -> Result<(Vec<[f32; N]>, bool)> {
+        let mut values = self.zero_vectors::<N>()?;
+        self.fill_with_any(values.as_flattened_mut());
+        let mut mended = false;
+        for value in values.as_flattened_mut().iter_mut().filter(|v| !v.is_finite()) {
+            (*value, mended) = (0.0, true);
+        }
+        Ok((values, mended))
+    }
+
+    fn zero_vectors<const N: usize>(&self) -> Result<Vec<[f32; N]>> {
         if self.components != N {
             return Err(self.wrong_width(N));
         }
         self.source.budget.take::<[f32; N]>(self.count)?;
-        let mut values = vec![[0.0; N]; self.count];
-        self.fill_floats(values.as_flattened_mut())?;
-        Ok(values)
+        Ok(vec![[0.0; N]; self.count])
     }
 
     /// All values as unsigned integers; one component each.

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use crate::decode::{clip, image, light, material, mesh, node, skin, spec_gloss};
 use crate::error::{ModelError, Result};
 use crate::limits::Limits;
-use crate::model::{Image, Material, Model, Node, Primitive, Skin, Texture, TextureRef, Topology};
-use crate::source::Source;
-use crate::warnings::Warnings;
+use crate::model::{
+    Animation, Image, Material, Model, Node, Primitive, Property, Skin, Texture, TextureRef, Topology, Transform, Trs,
+};
+use crate::source::{Source, shortened};
 
 /// How a model is loaded.
 #[derive(Clone, Copy, Debug)]
@@ -35,16 +36,21 @@ pub fn load_glb(bytes: &[u8], options: &LoadOptions) -> Result<Model> {
 pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> {
     let graph = node::graph(source)?;
     let mut nodes = graph.nodes;
-    let mut materials = material::materials(source)?;
+    let decoded = material::materials(source)?;
     let uses = mesh_uses(source, &nodes);
-    let meshes = mesh::meshes(source, &materials, &uses)?;
+    let meshes = mesh::meshes(source, &decoded, &uses)?;
+    let mut materials: Vec<Material> = decoded.into_iter().map(|decoded| decoded.material).collect();
     if meshes.iter().all(|m| m.primitives.is_empty()) {
         return Err(ModelError::invalid("meshes", "there is nothing to draw"));
+    }
+    if meshes.iter().flat_map(|m| &m.primitives).all(|p| p.indices.is_empty()) {
+        source.warn("there is nothing to draw: no mesh has a whole triangle, line or point");
     }
     let skins = kept_skins(skin::skins(source)?, &graph.kept);
     check_joints(&nodes, &meshes, &skins)?;
     let targets = |node: usize| source.root.nodes[node].mesh.map_or(0, |mesh| morph_targets(source, mesh));
     let animations = clip::clips(source, &graph.kept, targets)?;
+    take_matrices_apart(source, &mut nodes, &animations);
     complete_nodes(source, &mut nodes)?;
     let maybe = material::textures(source)?;
     let used_materials = used(&meshes, materials.len());
@@ -103,6 +109,20 @@ fn check_joints(nodes: &[Node], meshes: &[crate::model::Mesh], skins: &[Skin]) -
         }
     }
     Ok(())
+}
+
+/// A node that a clip moves has translation, rotation and scale, not a matrix (glTF 2.0, section 3.11); where it has one,
+/// that is taken apart.
+fn take_matrices_apart(source: &Source<'_>, nodes: &mut [Node], animations: &[Animation]) {
+    for channel in animations.iter().flat_map(|a| &a.channels).filter(|c| c.property != Property::Weights) {
+        let node = &mut nodes[channel.node];
+        let Transform::Matrix(matrix) = node.local else { continue };
+        let (scale, rotation, translation) = matrix.to_scale_rotation_translation();
+        if rotation.is_finite() && scale.is_finite() {
+            node.local = Transform::Trs(Trs { translation, rotation, scale });
+            source.warn(&format!("the node '{}' has a matrix and is animated", shortened(&node.name)));
+        }
+    }
 }
 
 /// Morph weights from meshes and render-time names.
@@ -216,16 +236,13 @@ fn resolved_textures(maybe: Vec<Option<Texture>>, images: &mut Vec<Image>) -> Ve
 }
 
 fn warnings(source: &Source<'_>) -> Vec<String> {
-    let mut warnings = Warnings::default();
+    let mut warnings = source.take_warnings();
     for mesh in &source.root.meshes {
         let odd = |p: &&crate::json::Primitive| matches!(p.mode, Some(0..=3));
         let count = mesh.primitives.iter().filter(odd).count();
         if count > 0 {
             let name = mesh.name.as_deref().unwrap_or("a mesh");
-            warnings.add(&format!(
-                "{}: {count} primitives of points or lines are not drawn",
-                crate::source::shortened(name)
-            ));
+            warnings.add(&format!("{}: {count} primitives of points or lines are not drawn", shortened(name)));
         }
     }
     let ktx2_undeclared = source.root.textures.iter().any(|t| {

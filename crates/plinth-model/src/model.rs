@@ -126,8 +126,11 @@ pub struct Primitive {
     /// Unit object-space normals. Always there for triangles (flat ones are made where the file has none, with the
     /// vertices split as glTF demands); empty for lines and points without.
     pub normals: Vec<[f32; 3]>,
-    /// Unit tangents with handedness in w. There whenever the material needs them (normal map, clearcoat normal map,
-    /// anisotropy) and texture coordinates exist; empty otherwise.
+    /// The normals are those of the triangles, which share no vertices: in another pose they follow the posed triangles.
+    pub is_flat: bool,
+    /// Unit tangents with handedness in w, 0 where the texture does not change over the surface. There whenever the
+    /// material needs them (normal map, clearcoat normal map, anisotropy) and the texture coordinates that it reads
+    /// exist; empty otherwise. A vertex where the texture is mirrored is there twice.
     pub tangents: Vec<[f32; 4]>,
     /// Texture coordinate sets, in order of their number; one that the file leaves out is empty.
     pub uvs: Vec<Vec<[f32; 2]>>,

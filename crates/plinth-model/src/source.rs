@@ -1,12 +1,14 @@
 //! A parsed document with its buffers: what everything else reads from.
 
 use std::borrow::Cow;
+use std::sync::{Mutex, PoisonError};
 
 use base64::Engine as _;
 
 use crate::error::{ModelError, Result};
-use crate::json::{BufferView, Root, check_size};
+use crate::json::{BufferView, Root, check_size, read_repaired};
 use crate::limits::{Budget, Limits, check};
+use crate::warnings::Warnings;
 use crate::{container, meshopt};
 
 /// Extensions that are understood (or may be ignored without harm).
@@ -41,6 +43,7 @@ pub(crate) struct Source<'a> {
     pub(crate) root: Root,
     pub(crate) limits: Limits,
     pub(crate) budget: Budget,
+    warnings: Mutex<Warnings>,
     buffers: Vec<Option<Cow<'a, [u8]>>>,
     /// Unpacked views, for those that are compressed.
     unpacked: Vec<Option<Vec<u8>>>,
@@ -53,9 +56,12 @@ impl<'a> Source<'a> {
         let container = container::read(bytes)?;
         let text = std::str::from_utf8(container.json)
             .map_err(|e| ModelError::Json { problem: format!("not UTF-8 at byte {}", e.valid_up_to()) })?;
+        // A byte order mark is no part of the text.
+        let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         let budget = Budget::new(limits.decoded_bytes);
         check_size(text, limits, &budget)?;
-        let root: Root = serde_json::from_str(text).map_err(|e| json_error(&e))?;
+        let mut warnings = Warnings::default();
+        let root = parse(text, &budget, &mut warnings)?;
         check_asset(&root)?;
         for (i, image) in root.images.iter().enumerate() {
             if let Some(uri) = image.uri.as_deref().filter(|uri| !uri.starts_with("data:")) {
@@ -66,7 +72,8 @@ impl<'a> Source<'a> {
         for (i, buffer) in root.buffers.iter().enumerate() {
             buffers.push(resolve_buffer(i, buffer, container.bin, &budget)?);
         }
-        let mut source = Self { unpacked: Vec::new(), root, limits, budget, buffers };
+        let warnings = Mutex::new(warnings);
+        let mut source = Self { unpacked: Vec::new(), root, limits, budget, warnings, buffers };
         source.unpack()?;
         Ok(source)
     }
@@ -85,6 +92,16 @@ impl<'a> Source<'a> {
         }
         self.unpacked = unpacked;
         Ok(())
+    }
+
+    /// Tells of something that was ignored or repaired.
+    pub(crate) fn warn(&self, warning: &str) {
+        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).add(warning);
+    }
+
+    /// What was told so far, each once.
+    pub(crate) fn take_warnings(&self) -> Warnings {
+        std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A range of a buffer.
@@ -118,6 +135,14 @@ impl<'a> Source<'a> {
         }
         let bytes = self.slice(&format!("bufferViews[{index}]"), view.buffer, view.byte_offset, view.byte_length)?;
         Ok((bytes, view.byte_stride))
+    }
+}
+
+fn parse(text: &str, budget: &Budget, warnings: &mut Warnings) -> Result<Root> {
+    match serde_json::from_str(text) {
+        Ok(root) => Ok(root),
+        Err(error) if error.is_data() => read_repaired(text, budget, warnings).ok_or_else(|| json_error(&error)),
+        Err(error) => Err(json_error(&error)),
     }
 }
 

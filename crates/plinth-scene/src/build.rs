@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use plinth_model::{Animation, Model};
+use plinth_model::{Animation, Model, Node};
 use plinth_spec::quality::{FRAMES_PER_SECOND, frame_count};
 use plinth_spec::settings::{ClipChoice, ModelPose, Output, RenderSettings, Shadow};
 
@@ -57,7 +57,15 @@ impl PlacedModel {
         let playing = clip.and_then(|c| model.animations.get(c));
         let clip_times = times(playing);
         let seen: Vec<f32> = clip_times.iter().flatten().copied().collect();
-        let placement = Placement::new(&model, &hidden_nodes, settings.model(), playing, &seen)?;
+        let is_seen = |(node, hidden): (&Node, &bool)| node.mesh.is_some() && !hidden;
+        let none_is_seen = !model.nodes.iter().zip(&hidden_nodes).any(is_seen);
+        if none_is_seen {
+            warnings.push("hiddenMeshNames: every mesh is hidden, so the picture is the background".to_owned());
+        }
+        // What nobody sees still has its place: cameras and surroundings stand as they would around the model.
+        let nothing_hidden = vec![false; hidden_nodes.len()];
+        let placed = if none_is_seen { &nothing_hidden } else { &hidden_nodes };
+        let placement = Placement::new(&model, placed, settings.model(), playing, &seen)?;
         Ok(Self { model, hidden_nodes, warnings, clip, clip_times, placement })
     }
 

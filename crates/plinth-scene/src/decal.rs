@@ -173,6 +173,7 @@ impl<'a> Patch<'a> {
         let out = Primitive {
             topology: Topology::Triangles,
             material: under.material,
+            is_flat: under.is_flat,
             uvs: vec![Vec::new(); 2],
             morph_targets: vec![MorphTarget::default(); under.morph_targets.len()],
             ..Primitive::default()

@@ -12,7 +12,7 @@ pub enum SceneError {
         available: String,
     },
     /// Nothing is left to draw.
-    #[error("nothing is left to draw: every mesh is hidden, or the model's size is not finite")]
+    #[error("nothing can be drawn: the model has no meshes, or its size is not finite")]
     NothingVisible,
     /// No camera of a dataset sees the model.
     #[error("the model is behind every camera; cameras look along their −Z, in a world with +Z up")]

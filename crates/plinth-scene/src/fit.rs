@@ -81,6 +81,10 @@ impl Motion {
             let cloud = |time| Cloud::new(placed.positions(Some((clip, time)), |draw| moving[draw.node], vertices));
             clouds.extend(of_clip.into_iter().chain(of_frames).map(cloud));
         }
+        if clouds.iter().all(|cloud| cloud.points.is_empty()) && !placed.draws().is_empty() {
+            // What has no triangles takes as much room as anything: a box of 1.
+            clouds[0] = Cloud::new(vec![Vec3::splat(-0.5), Vec3::splat(0.5)]);
+        }
         Self { clouds, ..out }
     }
 

@@ -157,11 +157,10 @@ impl Workpiece<'_> {
             None => {}
         }
         if self.edit.flat_shading == Some(true) {
-            let material = &self.model.materials[self.index];
-            let set = material.normal_texture.map_or(0, |r| r.uv_set);
+            let material = self.model.materials[self.index].clone();
             let corners: usize = self.primitives().map(|p| p.indices.len()).sum();
             if corners <= MAX_FLAT_CORNERS {
-                self.primitives().for_each(|p| p.shade_flat(set));
+                self.primitives().for_each(|p| p.shade_flat(&material));
             } else {
                 (self.tell)("flatShading has no effect: the surface has too many triangles");
             }

@@ -121,10 +121,14 @@ impl<'a> Placed<'a> {
             .into_par_iter()
             .map(|draw| {
                 let morphed = Morphed { primitive: draw.primitive, weights: &sampled.weights[draw.node] };
-                let posed = match self.carrier(&draw, &matrices) {
-                    Carrier::Rigid(world) => rigid(&morphed, world),
-                    Carrier::Skin(joints) => skinned(&morphed, &joints),
+                let carrier = self.carrier(&draw, &matrices);
+                let mut posed = match &carrier {
+                    Carrier::Rigid(world) => rigid(&morphed, *world),
+                    Carrier::Skin(joints) => skinned(&morphed, joints),
                 };
+                if draw.primitive.is_flat && (morphed.moves() || matches!(carrier, Carrier::Skin(_))) {
+                    flatten(draw.primitive, &mut posed);
+                }
                 PosedPrimitive { node: draw.node, instance: draw.instance, primitive: draw.index, ..posed }
             })
             .collect()
@@ -241,6 +245,21 @@ fn skinned(morphed: &Morphed<'_>, joints: &[Mat4]) -> PosedPrimitive {
     PosedPrimitive { mirrored, positions, normals, tangents, ..PosedPrimitive::default() }
 }
 
+/// Takes normals from the posed triangles, of which none shares a vertex (glTF 2.0, section 3.7.2.1).
+fn flatten(primitive: &Primitive, posed: &mut PosedPrimitive) {
+    for triangle in primitive.indices.as_chunks::<3>().0 {
+        let [a, b, c] = triangle.map(|v| posed.positions[v as usize]);
+        // Scaled first: the cross product of tiny edges would vanish.
+        let (u, v) = (b - a, c - a);
+        let scale = u.abs().max_element().max(v.abs().max_element()).max(f32::MIN_POSITIVE);
+        let outward = (u / scale).cross(v / scale) * if posed.mirrored { -1.0 } else { 1.0 };
+        // One that has become a line keeps what its vertices say.
+        if let Some(normal) = outward.try_normalize() {
+            triangle.iter().for_each(|v| posed.normals[*v as usize] = normal);
+        }
+    }
+}
+
 /// A primitive's vertices with its morph targets mixed in.
 struct Morphed<'a> {
     primitive: &'a Primitive,
@@ -248,6 +267,11 @@ struct Morphed<'a> {
 }
 
 impl Morphed<'_> {
+    /// Whether any target changes the shape.
+    fn moves(&self) -> bool {
+        self.primitive.morph_targets.iter().zip(self.weights).any(|(t, w)| *w != 0.0 && !t.positions.is_empty())
+    }
+
     fn mix(&self, base: [f32; 3], pick: impl Fn(&plinth_model::MorphTarget) -> Option<[f32; 3]>) -> Vec3 {
         let targets = self.primitive.morph_targets.iter().zip(self.weights).filter(|(_, w)| **w != 0.0);
         targets.fold(Vec3::from(base), |sum, (target, weight)| {

@@ -4,7 +4,7 @@ use crate::accessor::Reader;
 use crate::error::{ModelError, Result};
 use crate::limits::check;
 use crate::model::{Animation, Channel, Interpolation, Property};
-use crate::source::Source;
+use crate::source::{Source, shortened};
 
 /// All clips. `kept` maps nodes of the document to the model's; channels of nodes that are not kept are dropped.
 /// `targets` gives the number of morph targets of a node of the document.
@@ -58,7 +58,10 @@ fn read(
         None | Some("LINEAR") => Interpolation::Linear,
         Some("STEP") => Interpolation::Step,
         Some("CUBICSPLINE") => Interpolation::CubicSpline,
-        Some(other) => return Err(fault(format!("unknown interpolation '{}'", crate::source::shortened(other)))),
+        Some(other) => {
+            source.warn(&format!("{place}: unknown interpolation '{}', read as LINEAR", shortened(other)));
+            Interpolation::Linear
+        }
     };
     let times = Reader::open(source, sampler.input)?.vectors::<1>()?.into_iter().map(|[t]| t).collect::<Vec<f32>>();
     let mut values = Reader::open(source, sampler.output)?.floats()?;

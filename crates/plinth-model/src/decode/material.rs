@@ -2,24 +2,48 @@
 
 use crate::error::{ModelError, Result};
 use crate::json;
+use crate::load::references;
 use crate::model::{
     AlphaMode, Anisotropy, Clearcoat, DiffuseTransmission, Iridescence, Material, Sampler, Sheen, Texture, TextureRef,
     Transmission, Volume, Wrap,
 };
-use crate::source::Source;
+use crate::source::{Source, shortened};
+
+/// Sets of texture coordinates that a material can read.
+const UV_SETS: usize = 2;
+
+/// A material, and the document's sets of texture coordinates that it calls 0 and 1; empty where they are just those.
+#[derive(Default)]
+pub(crate) struct Decoded {
+    pub(crate) material: Material,
+    pub(crate) uv_sets: Vec<usize>,
+}
 
 /// All materials and, at the end, the default one.
-pub(crate) fn materials(source: &Source<'_>) -> Result<Vec<Material>> {
-    source.budget.take::<Material>(source.root.materials.len())?;
-    let mut out: Vec<Material> = source
-        .root
-        .materials
-        .iter()
-        .enumerate()
-        .map(|(i, material)| Reading { source, place: format!("materials[{i}]") }.material(material))
-        .collect::<Result<_>>()?;
-    out.push(Material::default());
+pub(crate) fn materials(source: &Source<'_>) -> Result<Vec<Decoded>> {
+    source.budget.take::<Decoded>(source.root.materials.len())?;
+    let mut out: Vec<Decoded> =
+        source.root.materials.iter().enumerate().map(|(i, json)| decoded(source, i, json)).collect::<Result<_>>()?;
+    out.push(Decoded::default());
     Ok(out)
+}
+
+fn decoded(source: &Source<'_>, index: usize, json: &json::Material) -> Result<Decoded> {
+    let place = format!("materials[{index}]");
+    let reading = Reading { source, place: &place, uv_sets: &[] };
+    let material = reading.material(json)?;
+    let mut sets: Vec<usize> = references(&material).iter().map(|r| r.uv_set).collect();
+    sets.sort_unstable();
+    sets.dedup();
+    if sets.last().is_none_or(|last| *last < UV_SETS) {
+        return Ok(Decoded { material, uv_sets: Vec::new() });
+    }
+    if sets.len() > UV_SETS {
+        source.warn(&format!("{place}: its maps read more than {UV_SETS} sets of texture coordinates"));
+        sets.truncate(UV_SETS);
+    }
+    let material = Reading { uv_sets: &sets, ..reading }.material(json)?;
+    Ok(Decoded { material, uv_sets: sets })
 }
 
 /// All textures; one that has no readable image refers to none.
@@ -45,14 +69,17 @@ fn one_texture(source: &Source<'_>, i: usize, texture: &json::Texture) -> Result
                 .get(index)
                 .ok_or_else(|| ModelError::invalid(place.as_str(), format!("sampler {index} does not exist")))?;
             let wrap = |code: Option<u32>| match code {
-                None | Some(10497) => Ok(Wrap::Repeat),
-                Some(33648) => Ok(Wrap::Mirror),
-                Some(33071) => Ok(Wrap::Clamp),
-                Some(other) => Err(ModelError::invalid(format!("samplers[{index}]"), format!("unknown wrap {other}"))),
+                None | Some(10497) => Wrap::Repeat,
+                Some(33648) => Wrap::Mirror,
+                Some(33071) => Wrap::Clamp,
+                Some(other) => {
+                    source.warn(&format!("samplers[{index}]: unknown wrap {other}, read as REPEAT"));
+                    Wrap::Repeat
+                }
             };
             Sampler {
-                wrap_u: wrap(sampler.wrap_s)?,
-                wrap_v: wrap(sampler.wrap_t)?,
+                wrap_u: wrap(sampler.wrap_s),
+                wrap_v: wrap(sampler.wrap_t),
                 mag_nearest: sampler.mag_filter == Some(9728),
                 min_nearest: matches!(sampler.min_filter, Some(9728 | 9984 | 9986)),
             }
@@ -61,9 +88,12 @@ fn one_texture(source: &Source<'_>, i: usize, texture: &json::Texture) -> Result
     Ok(Some(Texture { image, sampler }))
 }
 
+#[derive(Clone, Copy)]
 struct Reading<'a> {
     source: &'a Source<'a>,
-    place: String,
+    place: &'a str,
+    /// Sets of the document that become 0, 1 and so on; others become 0. Empty: all keep their numbers.
+    uv_sets: &'a [usize],
 }
 
 impl Reading<'_> {
@@ -75,7 +105,11 @@ impl Reading<'_> {
             None | Some("OPAQUE") => AlphaMode::Opaque,
             Some("MASK") => AlphaMode::Mask { cutoff: m.alpha_cutoff.unwrap_or(0.5) },
             Some("BLEND") => AlphaMode::Blend,
-            Some(other) => return Err(self.fault(format!("unknown alphaMode '{}'", crate::source::shortened(other)))),
+            Some(other) => {
+                let place = self.place;
+                self.source.warn(&format!("{place}: unknown alphaMode '{}', read as OPAQUE", shortened(other)));
+                AlphaMode::Opaque
+            }
         };
         let specular = e.specular.as_ref();
         let mut out = Material {
@@ -122,7 +156,7 @@ impl Reading<'_> {
     }
 
     fn fault(&self, problem: impl Into<String>) -> ModelError {
-        ModelError::invalid(self.place.as_str(), problem)
+        ModelError::invalid(self.place, problem)
     }
 
     fn check_finite(&self, m: &Material) -> Result<()> {
@@ -145,7 +179,9 @@ impl Reading<'_> {
             return Err(self.fault("a texture transform is not finite"));
         }
         let set = transform.and_then(|t| t.tex_coord).unwrap_or(info.tex_coord);
-        Ok(Some(TextureRef { texture: info.index, uv_set: set, transform: rows }))
+        let uv_set =
+            if self.uv_sets.is_empty() { set } else { self.uv_sets.iter().position(|s| *s == set).unwrap_or(0) };
+        Ok(Some(TextureRef { texture: info.index, uv_set, transform: rows }))
     }
 
     fn clearcoat(&self, c: &json::Clearcoat) -> Result<Clearcoat> {

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use glam::Vec3;
 
-use super::{draco, flat, tangent};
+use super::material::Decoded;
+use super::tangent::{Coordinates, Tangents};
+use super::{draco, flat};
 use crate::accessor::Reader;
 use crate::error::{ModelError, Result};
 use crate::json;
@@ -18,7 +20,7 @@ const MAX_UV_SETS: usize = 8;
 const MAX_INFLUENCE_SETS: usize = 4;
 
 /// Decodes the meshes that are used; the others stay empty. `uses` says how often each is drawn.
-pub(crate) fn meshes(source: &Source<'_>, materials: &[Material], uses: &[u64]) -> Result<Vec<Mesh>> {
+pub(crate) fn meshes(source: &Source<'_>, materials: &[Decoded], uses: &[u64]) -> Result<Vec<Mesh>> {
     let mut totals = Totals::default();
     source
         .root
@@ -79,7 +81,7 @@ impl Reading<'_> {
         ModelError::invalid(self.place, problem)
     }
 
-    fn primitive(&self, materials: &[Material]) -> Result<Primitive> {
+    fn primitive(&self, materials: &[Decoded]) -> Result<Primitive> {
         let material = match self.primitive.material {
             None => materials.len() - 1,
             Some(m) if m + 1 < materials.len() => m,
@@ -105,12 +107,16 @@ impl Reading<'_> {
         }
         self.read_topology(packed_indices, &mut out)?;
         out.normals = unit_normals(attributes.vectors::<3>("NORMAL")?.unwrap_or_default());
-        out.tangents = attributes.vectors::<4>("TANGENT")?.unwrap_or_default();
+        out.tangents = unit_tangents(attributes.vectors::<4>("TANGENT")?.unwrap_or_default());
+        let Decoded { material: look, uv_sets } = &materials[material];
         out.uvs = attributes.uv_sets()?;
+        if !uv_sets.is_empty() {
+            out.uvs = uv_sets.iter().map(|set| out.uvs.get_mut(*set).map(std::mem::take).unwrap_or_default()).collect();
+        }
         out.colors = attributes.colors()?;
         Self::read_influences(&attributes, &mut out)?;
         out.morph_targets = self.morph_targets(count)?;
-        finish(&mut out, &materials[material], self.source)?;
+        finish(&mut out, look, self.source)?;
         Ok(out)
     }
 
@@ -229,7 +235,15 @@ fn accessor_vectors<const N: usize>(
     if reader.count != count {
         return Err(reading.fault(format!("{name} has {} values for {count} vertices", reader.count)));
     }
-    reader.vectors::<N>().map(Some)
+    // Without a place a vertex cannot be drawn; everything else can do without a value.
+    if name == "POSITION" {
+        return reader.vectors::<N>().map(Some);
+    }
+    let (values, mended) = reader.finite_vectors::<N>()?;
+    if mended {
+        reading.source.warn(&format!("{}: {name} has values that are not finite, read as 0", reading.place));
+    }
+    Ok(Some(values))
 }
 
 impl Attributes<'_> {
@@ -299,6 +313,17 @@ fn unit_normals(mut normals: Vec<[f32; 3]>) -> Vec<[f32; 3]> {
     normals
 }
 
+/// Tangents of the file with length 1; one that has none has no direction.
+fn unit_tangents(mut tangents: Vec<[f32; 4]>) -> Vec<[f32; 4]> {
+    for t in &mut tangents {
+        let [x, y, z, w] = *t;
+        let direction = Vec3::new(x, y, z).try_normalize();
+        let sign = if w < 0.0 { -1.0 } else { 1.0 };
+        *t = direction.map_or([1.0, 0.0, 0.0, 0.0], |d| d.extend(sign).to_array());
+    }
+    tangents
+}
+
 /// Normals and tangents that the file leaves out.
 fn finish(primitive: &mut Primitive, material: &Material, source: &Source<'_>) -> Result<()> {
     if primitive.topology != Topology::Triangles {
@@ -308,14 +333,18 @@ fn finish(primitive: &mut Primitive, material: &Material, source: &Source<'_>) -
         source.budget.take_bytes(flat::bytes(primitive))?;
         flat::shade(primitive);
     }
-    let bumped = material.normal_texture.or(material.clearcoat.and_then(|c| c.normal_texture));
-    let needed = bumped.is_some() || material.anisotropy.is_some();
-    if !needed || primitive.uvs.iter().all(Vec::is_empty) {
-        primitive.tangents.clear();
-    } else if primitive.tangents.is_empty() {
-        let set = bumped.or(material.anisotropy.and_then(|a| a.texture)).map_or(0, |t| t.uv_set);
-        source.budget.take_bytes(tangent::BYTES_PER_VERTEX * primitive.positions.len() as u64)?;
-        tangent::generate(primitive, set);
+    let Some(coordinates) = Coordinates::of(material).filter(|along| along.are_in(primitive)) else {
+        primitive.tangents = Vec::new();
+        return Ok(());
+    };
+    if primitive.tangents.is_empty() {
+        source.budget.take_bytes(Tangents::bytes_to_make(primitive))?;
+        // Displacements of tangents that are not there mean nothing (glTF 2.0, section 3.7.2.2).
+        primitive.morph_targets.iter_mut().for_each(|target| target.tangents = Vec::new());
+        if let Some(tangents) = Tangents::of(primitive, coordinates) {
+            source.budget.take_bytes(tangents.bytes_to_give(primitive))?;
+            tangents.give_to(primitive);
+        }
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ pub(crate) mod material;
 pub(crate) mod mesh;
 pub(crate) mod node;
 pub(crate) mod raster;
+pub(crate) mod rearrange;
 pub(crate) mod skin;
 pub(crate) mod spec_gloss;
 pub(crate) mod tangent;

@@ -3,32 +3,34 @@
 
 use std::collections::BTreeMap;
 
+use crate::decode::image::{linear_from_srgb, srgb_from_linear};
 use crate::error::Result;
 use crate::json::SpecularGlossiness;
 use crate::limits::check;
-use crate::model::{Image, Material, Texture};
+use crate::model::{Image, Material, Texture, TextureRef};
 use crate::source::Source;
 
 const DIELECTRIC: f32 = 0.04;
 
-/// Converts the factors. A material with a specular-glossiness texture keeps plain factors: its textures are
-/// converted texel by texel in [`convert_textures`].
+/// Converts the factors. A material with textures keeps plain factors: they are converted texel by texel in
+/// [`convert_textures`].
 pub(crate) fn convert_factors(material: &mut Material, old: &SpecularGlossiness) {
     let [r, g, b, a] = old.diffuse_factor;
-    let texel = metallic_roughness([r, g, b], old.specular_factor);
-    if old.diffuse_texture.is_none() {
-        let [r, g, b] = texel.base_color;
-        material.base_color = [r, g, b, a];
+    if old.diffuse_texture.is_some() || old.specular_glossiness_texture.is_some() {
+        (material.base_color, material.metallic, material.perceptual_roughness) = ([1.0; 4], 1.0, 1.0);
+        return;
     }
+    let texel = metallic_roughness([r, g, b], old.specular_factor);
+    let [r, g, b] = texel.base_color;
+    material.base_color = [r, g, b, a];
     material.metallic = texel.metallic;
     material.perceptual_roughness = 1.0 - old.glossiness_factor.clamp(0.0, 1.0);
-    if old.specular_glossiness_texture.is_some() {
-        material.metallic = 1.0;
-        material.perceptual_roughness = 1.0;
-    }
 }
 
-/// Replaces the specular-glossiness textures of drawn materials by metallic-roughness ones, appended to the lists; equal
+/// The images that a material's textures are made of, the bits of its factors, and whether both are read at one place.
+type Made = (Option<usize>, Option<usize>, [u32; 8], bool);
+
+/// Replaces the textures of drawn materials by a base colour and a metallic-roughness one, appended to the lists; equal
 /// ones are made once.
 pub(crate) fn convert_textures(
     source: &Source<'_>,
@@ -37,25 +39,38 @@ pub(crate) fn convert_textures(
     textures: &mut Vec<Texture>,
     images: &mut Vec<Image>,
 ) -> Result<()> {
-    let mut made: BTreeMap<(usize, [u32; 4]), usize> = BTreeMap::new();
+    let mut made: BTreeMap<Made, usize> = BTreeMap::new();
     let mut pixels: u64 = images.iter().map(pixels_of).sum();
     for ((json, material), _) in source.root.materials.iter().zip(materials).zip(used).filter(|(_, used)| **used) {
         let Some(old) = &json.extensions.specular_glossiness else { continue };
-        let Some(reference) = &mut material.metallic_roughness_texture else { continue };
-        let Texture { image, sampler } = textures[reference.texture];
+        let (diffuse, gloss) = (material.base_color_texture, material.metallic_roughness_texture);
+        let Some(any) = gloss.or(diffuse) else { continue };
+        // A metal's colour is its specular one, so both are read at one place. Where they are not, the places of the
+        // diffuse texture count, and the other gives its mean.
+        let together = diffuse.zip(gloss).is_none_or(|(a, b)| (a.uv_set, a.transform) == (b.uv_set, b.transform));
+        let reference = if together { any } else { diffuse.unwrap_or(any) };
+        let image_of = |r: Option<TextureRef>| r.map(|r| textures[r.texture].image);
         let [r, g, b] = old.specular_factor;
-        let key = (image, [r, g, b, old.glossiness_factor].map(f32::to_bits));
+        let [dr, dg, db, da] = old.diffuse_factor;
+        let factors = [r, g, b, old.glossiness_factor, dr, dg, db, da].map(f32::to_bits);
+        let key = (image_of(diffuse), image_of(gloss), factors, together);
         let image = if let Some(image) = made.get(&key) {
             *image
         } else {
-            pixels += pixels_of(&images[image]);
+            let pair = Pair { diffuse: key.0.map(|i| &images[i]), gloss: key.1.map(|i| &images[i]), together };
+            let (width, height) = pair.size();
+            pixels += 2 * u64::from(width) * u64::from(height);
             check("pixels in images", pixels, source.limits.image_pixels)?;
-            images.push(converted(old, &images[image]));
-            made.insert(key, images.len() - 1);
-            images.len() - 1
+            let (base, rough) = pair.converted(old);
+            images.extend([base, rough]);
+            made.insert(key, images.len() - 2);
+            images.len() - 2
         };
-        reference.texture = textures.len();
-        textures.push(Texture { image, sampler });
+        let sampler = textures[reference.texture].sampler;
+        let first = textures.len();
+        textures.extend([image, image + 1].map(|image| Texture { image, sampler }));
+        material.base_color_texture = Some(TextureRef { texture: first, ..reference });
+        material.metallic_roughness_texture = Some(TextureRef { texture: first + 1, ..reference });
     }
     Ok(())
 }
@@ -64,20 +79,63 @@ fn pixels_of(image: &Image) -> u64 {
     u64::from(image.width) * u64::from(image.height)
 }
 
-/// A specular-glossiness image as metallic-roughness.
-fn converted(old: &SpecularGlossiness, image: &Image) -> Image {
-    let mut image = image.clone();
-    for p in image.pixels.chunks_exact_mut(4) {
-        let decode = |c: u8| super::image::linear_from_srgb(f32::from(c) / 255.0);
-        let specular: [f32; 3] = std::array::from_fn(|i| decode(p[i]) * old.specular_factor[i]);
-        let glossiness = f32::from(p[3]) / 255.0 * old.glossiness_factor;
-        let texel = metallic_roughness([0.5; 3], specular);
-        p[0] = 255;
-        p[1] = ((1.0 - glossiness.clamp(0.0, 1.0)) * 255.0).round() as u8;
-        p[2] = (texel.metallic * 255.0).round() as u8;
-        p[3] = 255;
+/// The textures of a material; one that is not there is white.
+struct Pair<'a> {
+    diffuse: Option<&'a Image>,
+    gloss: Option<&'a Image>,
+    /// Both are read at the same places.
+    together: bool,
+}
+
+impl Pair<'_> {
+    /// The larger of the sizes.
+    fn size(&self) -> (u32, u32) {
+        let gloss = self.gloss.filter(|_| self.together || self.diffuse.is_none());
+        let both = || self.diffuse.into_iter().chain(gloss);
+        (both().map(|i| i.width).max().unwrap_or(1), both().map(|i| i.height).max().unwrap_or(1))
     }
-    image
+
+    /// The base colour, and the metallic-roughness texture.
+    fn converted(&self, old: &SpecularGlossiness) -> (Image, Image) {
+        let (width, height) = self.size();
+        let blank = || Image {
+            width,
+            height,
+            pixels: Vec::with_capacity(width as usize * height as usize * 4),
+            source_width: width,
+            source_height: height,
+        };
+        let (mut base, mut rough) = (blank(), blank());
+        let mean = self.gloss.filter(|_| !self.together).map(mean_texel);
+        let [dr, dg, db, da] = old.diffuse_factor;
+        let byte = |v: f32| (v.clamp(0.0, 1.0) * 255.0).round() as u8;
+        for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
+            let at = |image: Option<&Image>| image.map_or([255; 4], |image| texel(image, (x, y), (width, height)));
+            let (d, s) = (at(self.diffuse), mean.unwrap_or_else(|| at(self.gloss)));
+            let decode = |c: u8, factor: f32| linear_from_srgb(f32::from(c) / 255.0) * factor;
+            let diffuse = [decode(d[0], dr), decode(d[1], dg), decode(d[2], db)];
+            let specular = std::array::from_fn(|i| decode(s[i], old.specular_factor[i]));
+            let glossiness = f32::from(s[3]) / 255.0 * old.glossiness_factor;
+            let out = metallic_roughness(diffuse, specular);
+            base.pixels.extend(out.base_color.map(|c| byte(srgb_from_linear(c))));
+            base.pixels.push(byte(f32::from(d[3]) / 255.0 * da));
+            rough.pixels.extend([255, byte(1.0 - glossiness), byte(out.metallic), 255]);
+        }
+        (base, rough)
+    }
+}
+
+/// The texel of an image at a place of a larger one.
+fn texel(image: &Image, (x, y): (u32, u32), (width, height): (u32, u32)) -> [u8; 4] {
+    let scaled = |at: u32, from: u32, to: u32| (u64::from(at) * u64::from(to) / u64::from(from)) as usize;
+    let at = scaled(y, height, image.height) * image.width as usize + scaled(x, width, image.width);
+    image.pixels.as_chunks::<4>().0.get(at).copied().unwrap_or([255; 4])
+}
+
+fn mean_texel(image: &Image) -> [u8; 4] {
+    let texels = image.pixels.as_chunks::<4>().0;
+    let sum = texels.iter().fold([0_u64; 4], |sum, t| std::array::from_fn(|c| sum[c] + u64::from(t[c])));
+    sum.map(|s| (s / texels.len().max(1) as u64) as u8)
 }
 
 struct Converted {

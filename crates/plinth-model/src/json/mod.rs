@@ -3,8 +3,10 @@
 
 mod document;
 mod extensions;
+mod repair;
 mod scan;
 
 pub(crate) use document::*;
 pub(crate) use extensions::*;
+pub(crate) use repair::read_repaired;
 pub(crate) use scan::check_size;

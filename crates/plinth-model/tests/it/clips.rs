@@ -39,11 +39,13 @@ fn all_three_interpolations_are_read_with_as_many_values_as_they_need() {
 }
 
 #[test]
-fn without_an_interpolation_it_is_linear_and_an_unknown_one_is_refused() {
+fn without_an_interpolation_it_is_linear_and_an_unknown_one_is_read_so() {
     let mut glb = animated("scale", "LINEAR", &[[1.0; 3]; 2]);
     glb.json["animations"][0]["samplers"][0].as_object_mut().unwrap().remove("interpolation");
     assert_eq!(glb.load().animations[0].channels[0].interpolation, Interpolation::Linear);
-    assert!(animated("scale", "MAGIC", &[[1.0; 3]; 2]).fault().contains("unknown interpolation 'MAGIC'"));
+    let odd = animated("scale", "MAGIC", &[[1.0; 3]; 2]).load();
+    assert_eq!(odd.animations[0].channels[0].interpolation, Interpolation::Linear);
+    assert_eq!(odd.warnings, ["animations[0].channels[0]: unknown interpolation 'MAGIC', read as LINEAR"]);
 }
 
 #[test]

@@ -23,4 +23,6 @@ mod nodes;
 mod obj_zip;
 mod skins;
 mod structure;
+mod tangents;
+mod tolerance;
 mod zips;

@@ -63,10 +63,16 @@ fn shade(v: SurfacePoint, base: vec4<f32>) -> vec3<f32> {
     let geometric = normalize(v.normal) * facing;
     var n = geometric;
 #ifdef TANGENT
-    let t = normalize(v.tangent.xyz - geometric * dot(geometric, v.tangent.xyz) + vec3(1e-8, 0.0, 0.0));
-    let b = cross(geometric, t) * (v.tangent.w * facing);
+    // From behind, all three directions are turned over: what rises in front is a hollow there.
+    let along = v.tangent.xyz * facing;
+    let t = normalize(along - geometric * dot(geometric, along) + vec3(1e-8, 0.0, 0.0));
+    let hand = select(v.tangent.w, 1.0, v.tangent.w == 0.0);
+    let b = cross(geometric, t) * (hand * facing);
+    // Without a direction nothing leans.
+    let leans = abs(v.tangent.w);
 #ifdef NORMAL_TEX
-    let bump = (tex_normal(uv0, uv1).xyz * 2.0 - 1.0) * vec3(material.surface.z, material.surface.z, 1.0);
+    let bump_scale = material.surface.z * leans;
+    let bump = (tex_normal(uv0, uv1).xyz * 2.0 - 1.0) * vec3(bump_scale, bump_scale, 1.0);
     n = normalize(t * bump.x + b * bump.y + geometric * bump.z);
 #endif
 #endif
@@ -202,7 +208,8 @@ fn shade(v: SurfacePoint, base: vec4<f32>) -> vec3<f32> {
 #endif
     var coat_n = geometric;
 #ifdef CLEARCOAT_NORMAL_TEX
-    let coat_bump = (tex_clearcoat_normal(uv0, uv1).xyz * 2.0 - 1.0) * vec3(material.coat.w, material.coat.w, 1.0);
+    let coat_scale = material.coat.w * leans;
+    let coat_bump = (tex_clearcoat_normal(uv0, uv1).xyz * 2.0 - 1.0) * vec3(coat_scale, coat_scale, 1.0);
     coat_n = normalize(t * coat_bump.x + b * coat_bump.y + geometric * coat_bump.z);
 #endif
     total = coat_over(s, v.world, total, coat, coat_roughness, coat_n);

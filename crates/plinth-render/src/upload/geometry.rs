@@ -351,7 +351,8 @@ fn write_pose(posed: &PosedPrimitive, primitive: &Primitive, out: &mut Vec<PoseV
     out.extend(posed.positions.iter().enumerate().map(|(v, position)| {
         let normal = posed.normals.get(v).copied().unwrap_or(Vec3::Y);
         let tangent = posed.tangents.get(v).copied().unwrap_or(Vec3::X);
-        let hand = primitive.tangents.get(v).map_or(1.0, |t| t[3]) * flip;
+        // 0: the surface has no direction that a map could lean in.
+        let hand = primitive.tangents.get(v).map_or(0.0, |t| t[3]) * flip;
         PoseVertex { position: position.to_array(), normal: snorm(normal, 0.0), tangent: snorm(tangent, hand) }
     }));
 }

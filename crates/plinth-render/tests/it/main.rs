@@ -8,6 +8,7 @@
     reason = "tests may fail, and count small numbers"
 )]
 
+mod bumps;
 mod lamps;
 mod layers;
 mod looks;

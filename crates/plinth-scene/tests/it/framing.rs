@@ -167,8 +167,24 @@ fn hidden_meshes_are_left_out_and_unknown_names_are_told() {
     assert_eq!(hidden.pose(None).len(), 1);
     assert!((hidden.bounds.1 - Vec3::ONE).length() < 1e-6);
     assert_eq!(hidden.warnings, ["hiddenMeshNames: the model has no mesh 'Box'"]);
-    let all = settings(&json!({"hiddenMeshNames": ["other", "box"]}));
-    assert_eq!(build_scene(both().into(), &all, None).unwrap_err(), SceneError::NothingVisible);
+}
+
+#[test]
+fn where_every_mesh_is_hidden_cameras_stand_as_around_the_model_and_a_warning_tells() {
+    let shown = scene(cuboid([-1.0; 3], [1.0, 1.0, 4.0]), &json!({}));
+    let hidden = scene(cuboid([-1.0; 3], [1.0, 1.0, 4.0]), &json!({"hiddenMeshNames": ["part"]}));
+    assert!(hidden.pose(None).is_empty());
+    assert_eq!(hidden.warnings, ["hiddenMeshNames: every mesh is hidden, so the picture is the background"]);
+    assert_eq!(hidden.bounds, shown.bounds);
+    assert_eq!(hidden.shots[0].camera.position, shown.shots[0].camera.position);
+}
+
+#[test]
+fn a_model_without_a_triangle_has_room_too() {
+    let mut model = cuboid([-1.0; 3], [1.0; 3]);
+    model.meshes[0].primitives[0].indices.clear();
+    let empty = scene(model, &json!({}));
+    assert!((empty.bounds.1 - Vec3::ONE).length() < 1e-5, "{:?}", empty.bounds);
 }
 
 #[test]

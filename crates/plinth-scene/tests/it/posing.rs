@@ -1,7 +1,7 @@
 //! Vertices in world space.
 
 use glam::{Mat4, Vec3};
-use plinth_model::{Model, Node, Transform, Trs};
+use plinth_model::{Model, MorphTarget, Node, Transform, Trs};
 use plinth_scene::PosedPrimitive;
 use serde_json::json;
 
@@ -121,4 +121,66 @@ fn nodes_without_a_mesh_and_empty_meshes_do_no_harm() {
         .meshes
         .push(plinth_model::Mesh { primitives: vec![plinth_model::Primitive::default()], ..Default::default() });
     assert_eq!(scene(model, &json!({})).pose(None).len(), 2);
+}
+
+/// Two squares side by side in z = 0, facing +z, of which the right one turns about their common edge until it faces −x.
+/// The vertices on the edge stay with the left one.
+fn creased() -> Model {
+    let square = |x: f32| [[x, 0.0], [x + 1.0, 0.0], [x + 1.0, 1.0], [x, 0.0], [x + 1.0, 1.0], [x, 1.0]];
+    let corners = [square(-1.0), square(0.0)].concat();
+    let mut model = arm();
+    let part = &mut model.meshes[0].primitives[0];
+    part.positions = corners.iter().map(|[x, y]| [*x, *y, 0.0]).collect();
+    part.indices = (0..12).collect();
+    (part.normals, part.tangents, part.is_flat) = (vec![[0.0, 0.0, 1.0]; 12], Vec::new(), true);
+    part.joints = vec![[0, 1, 0, 0]; 12];
+    let share = |[x, _]: &[f32; 2]| if *x > 0.5 { [0.0, 1.0, 0.0, 0.0] } else { [1.0, 0.0, 0.0, 0.0] };
+    part.weights = corners.iter().map(share).collect();
+    model.nodes[2].local = Transform::Trs(Trs::default());
+    model.skins[0].inverse_bind = vec![Mat4::IDENTITY; 2];
+    let turned = glam::Quat::from_rotation_y(-std::f32::consts::FRAC_PI_2);
+    model.animations[0].channels[0].values =
+        glam::Quat::IDENTITY.to_array().into_iter().chain(turned.to_array()).collect();
+    model
+}
+
+#[test]
+fn flat_normals_are_those_of_the_bent_triangles() {
+    for (scale, right) in [(1.0, [-1.0, 0.0, 0.0]), (-1.0, [1.0, 0.0, 0.0])] {
+        let scene = scene(creased(), &json!({"animation": "bend", "length": 1, "scaleX": scale}));
+        let (rest, bent) = (scene.pose(Some(0.0)), scene.pose(Some(1.0)));
+        assert!(rest[0].normals.iter().all(|n| near(*n, [0.0, 0.0, 1.0])));
+        assert!(bent[0].normals[..6].iter().all(|n| near(*n, [0.0, 0.0, 1.0])), "{:?}", bent[0].normals);
+        assert!(bent[0].normals[6..].iter().all(|n| near(*n, right)), "mirrored by {scale}: {:?}", bent[0].normals);
+    }
+}
+
+#[test]
+fn flat_normals_are_those_of_the_morphed_triangles() {
+    let mut part = primitive(vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]);
+    (part.indices, part.is_flat) = (vec![0, 1, 2], true);
+    // The last corner is lifted by 1.
+    let lift = vec![[0.0; 3], [0.0; 3], [0.0, 0.0, 1.0]];
+    part.morph_targets = vec![MorphTarget { positions: lift, ..MorphTarget::default() }];
+    let with_weight = |weight: f32, is_flat: bool| {
+        let mut model = model_of(vec![part.clone()]);
+        model.nodes[0].weights = vec![weight];
+        model.meshes[0].primitives[0].is_flat = is_flat;
+        posed(model, &json!({})).normals
+    };
+    let slope = Vec3::new(0.0, -1.0, 1.0).normalize().to_array();
+    assert!(with_weight(1.0, true).iter().all(|n| near(*n, slope)), "{:?}", with_weight(1.0, true));
+    assert!(with_weight(0.0, true).iter().all(|n| near(*n, [0.0, 0.0, 1.0])));
+    assert!(with_weight(1.0, false).iter().all(|n| near(*n, [0.0, 0.0, 1.0])), "normals of the file stay");
+}
+
+#[test]
+fn a_flat_triangle_that_becomes_a_line_keeps_its_normals() {
+    let mut part = primitive(vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [3.0, 3.0, 3.0]]);
+    (part.indices, part.is_flat) = (vec![0, 1, 2], true);
+    let flat = vec![[0.0; 3], [0.0; 3], [0.0, -1.0, 0.0], [0.0; 3]];
+    part.morph_targets = vec![MorphTarget { positions: flat, ..MorphTarget::default() }];
+    let mut model = model_of(vec![part]);
+    model.nodes[0].weights = vec![1.0];
+    assert!(posed(model, &json!({})).normals.iter().all(|n| near(*n, [0.0, 0.0, 1.0])));
 }

@@ -26,10 +26,10 @@ async fn assert_failed(house: &House, render: &Render, code: &str, words: &str) 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_model_cannot_give_is_its_own_fault_and_not_refunded() {
     let house = House::new().await;
-    let id = house.order("chair", json!({"quality": "share", "hiddenMeshNames": ["chair"], "length": 3})).await;
+    let id = house.order("chair", json!({"quality": "share", "animation": "walk", "length": 3})).await;
     let render = house.outcome(&id, house.options()).await;
     assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some("renderer_error")));
-    assert!(render.error_message.unwrap().starts_with("nothing is left to draw"));
+    assert!(render.error_message.unwrap().starts_with("the model has no animation 'walk'"));
     assert_eq!(house.credits().await, 97);
 }
 

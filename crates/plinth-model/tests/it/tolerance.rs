@@ -1,0 +1,160 @@
+//! Deviations that other viewers read over: the model is shown, and a warning tells.
+
+use plinth_model::{AlphaMode, LoadOptions, Transform, Wrap, inspect, load_glb};
+use serde_json::{Value, json};
+
+use crate::glb::{Glb, UVS, assert_near, file};
+use crate::images::png;
+
+fn textured() -> Glb {
+    let mut glb = Glb::textured();
+    glb.image("image/png", &png(1, 1, &[255; 4]));
+    glb
+}
+
+#[track_caller]
+fn told(change: impl Fn(&mut Glb), warning: &str) {
+    let mut glb = textured();
+    change(&mut glb);
+    let warnings = glb.load().warnings;
+    assert!(warnings.len() == 1 && warnings[0].contains(warning), "{warnings:?} instead of '{warning}'");
+}
+
+#[test]
+fn words_and_numbers_that_do_not_exist_are_read_as_the_default() {
+    told(|g| g.material()["alphaMode"] = "GLOW".into(), "materials[0]: unknown alphaMode 'GLOW', read as OPAQUE");
+    told(
+        |g| {
+            g.push("samplers", json!({"wrapS": 1}));
+            g.json["textures"][0]["sampler"] = 0.into();
+        },
+        "samplers[0]: unknown wrap 1, read as REPEAT",
+    );
+    let mut glb = textured();
+    glb.material()["alphaMode"] = "GLOW".into();
+    glb.push("samplers", json!({"wrapS": 1, "magFilter": 5}));
+    glb.json["textures"][0]["sampler"] = 0.into();
+    let model = glb.load();
+    assert_eq!((model.materials[0].alpha_mode, model.textures[0].sampler.wrap_u), (AlphaMode::Opaque, Wrap::Repeat));
+}
+
+#[test]
+fn wrong_types_where_nothing_depends_on_them_are_left_out() {
+    told(|g| g.node()["name"] = 7.into(), "nodes[0]: its name is no text");
+    told(|g| g.material()["name"] = json!(["a", "b"]), "materials[0]: its name is no text");
+    told(|g| g.json["meshes"][0]["name"] = json!({}), "meshes[0]: its name is no text");
+    told(|g| g.json["asset"]["generator"] = 3.into(), "asset: its generator has the wrong type");
+    told(|g| g.json["asset"]["version"] = json!(2), "asset: its version is no text");
+    told(|g| g.json["images"][0]["mimeType"] = 1.into(), "images[0]: its mimeType has the wrong type");
+    told(|g| g.material()["doubleSided"] = "yes".into(), "materials[0]: its doubleSided has the wrong type");
+    told(|g| g.material()["alphaMode"] = 2.into(), "materials[0]: its alphaMode has the wrong type");
+    told(|g| g.json["extensionsUsed"] = "KHR_materials_unlit".into(), "the document: its extensionsUsed has the wrong");
+    told(|g| g.primitive()["extensions"] = json!([]), "'extensions' that are no object");
+    told(|g| g.node()["children"] = Value::Null, "1 members that are null");
+    told(|g| g.json["accessors"][0]["count"] = json!(3.0), "1 whole numbers with a fraction");
+}
+
+#[test]
+fn extras_and_members_nobody_knows_are_read_over_without_a_word() {
+    let mut glb = textured();
+    for extras in [json!(5), json!("text"), json!([null]), json!({"targetNames": 3})] {
+        glb.json["extras"] = extras.clone();
+        glb.node()["extras"] = extras.clone();
+        glb.json["cameras"] = extras.clone();
+        glb.material()["extensions"]["VENDOR_unknown"] = extras;
+        assert!(glb.load().warnings.is_empty());
+    }
+}
+
+#[test]
+fn numbers_as_names_are_names() {
+    let mut glb = textured();
+    glb.node()["name"] = 12.into();
+    glb.material()["name"] = 3.into();
+    let model = glb.load();
+    assert_eq!((model.nodes[0].name.as_str(), model.materials[0].name.as_str()), ("12", "3"));
+    let inventory = inspect(&glb.bytes(), &LoadOptions::default()).unwrap();
+    assert_eq!(inventory.warnings.len(), 2);
+}
+
+#[test]
+fn wrong_types_that_something_depends_on_are_refused_as_before() {
+    let mut glb = textured();
+    glb.node()["name"] = 12.into();
+    glb.material()["pbrMetallicRoughness"]["baseColorFactor"] = json!(["1", "1", "1", "1"]);
+    assert!(glb.fault().contains("invalid type"), "the first fault is told: {}", glb.fault());
+    let mut glb = textured();
+    glb.json["meshes"] = "all".into();
+    assert!(glb.fault().contains("invalid type: string"));
+}
+
+#[test]
+fn a_byte_order_mark_before_the_document_is_no_part_of_it() {
+    let glb = Glb::triangle();
+    let mut json = glb.json.clone();
+    json["buffers"][0]["byteLength"] = glb.bin.len().into();
+    let bytes = file(format!("\u{FEFF}{json}").as_bytes(), &glb.bin);
+    assert_eq!(load_glb(&bytes, &LoadOptions::default()).unwrap().meshes.len(), 1);
+}
+
+#[test]
+fn an_animated_node_with_a_matrix_moves_as_its_parts_say() {
+    let mut glb = Glb::triangle();
+    glb.node()["matrix"] = json!([0, 2, 0, 0, -2, 0, 0, 0, 0, 0, 2, 0, 5, 6, 7, 1]);
+    let (input, output) = (glb.accessor(&[[0.0_f32], [1.0]]), glb.accessor(&[[0.0_f32; 3], [1.0; 3]]));
+    glb.push(
+        "animations",
+        json!({
+            "samplers": [{"input": input, "output": output}],
+            "channels": [{"sampler": 0, "target": {"node": 0, "path": "translation"}}],
+        }),
+    );
+    let model = glb.load();
+    let Transform::Trs(parts) = model.nodes[0].local else { panic!("it is still a matrix") };
+    assert_near(&parts.translation.to_array(), &[5.0, 6.0, 7.0]);
+    assert_near(&parts.scale.to_array(), &[2.0; 3]);
+    assert_near(&(parts.rotation * glam::Vec3::X).to_array(), &[0.0, 1.0, 0.0]);
+    assert_eq!(model.warnings.len(), 1);
+}
+
+#[test]
+fn values_that_are_not_finite_are_zero_where_a_vertex_can_do_without() {
+    let mut glb = textured();
+    glb.attribute("TEXCOORD_0", &[UVS[0], [f32::NAN, f32::INFINITY], UVS[2]]);
+    let model = glb.load();
+    assert_eq!(model.meshes[0].primitives[0].uvs[0], [UVS[0], [0.0, 0.0], UVS[2]]);
+    assert_eq!(model.warnings, ["meshes[0].primitives[0]: TEXCOORD_0 has values that are not finite, read as 0"]);
+    let mut glb = textured();
+    glb.attribute("NORMAL", &[[0.0_f32, 0.0, 1.0]; 3]);
+    glb.attribute("TANGENT", &[[f32::NAN; 4], [2.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]]);
+    glb.material()["normalTexture"] = json!({"index": 0});
+    let tangents = glb.loaded().tangents;
+    assert_eq!((tangents[0][3], tangents[1], tangents[2][3]), (0.0, [1.0, 0.0, 0.0, 1.0], 0.0));
+}
+
+#[test]
+fn a_model_with_nothing_to_draw_says_so() {
+    let mut glb = Glb::triangle();
+    glb.indices(&[0_u8, 1]);
+    assert_eq!(glb.load().warnings, ["there is nothing to draw: no mesh has a whole triangle, line or point"]);
+}
+
+#[test]
+fn a_material_reads_whichever_two_sets_of_coordinates_it_names() {
+    let mut glb = textured();
+    let other = UVS.map(|[u, v]| [v, u]);
+    glb.attribute("TEXCOORD_3", &other);
+    glb.material()["pbrMetallicRoughness"]["baseColorTexture"]["texCoord"] = 3.into();
+    let model = glb.load();
+    let set = model.materials[0].base_color_texture.unwrap().uv_set;
+    assert_eq!(model.meshes[0].primitives[0].uvs[set], other);
+    assert!(set < 2);
+    glb.material()["emissiveTexture"] = json!({"index": 0});
+    let model = glb.load();
+    let [color, glow] =
+        [model.materials[0].base_color_texture, model.materials[0].emissive_texture].map(|r| r.unwrap().uv_set);
+    assert_eq!(model.meshes[0].primitives[0].uvs[color], other);
+    assert_eq!(model.meshes[0].primitives[0].uvs[glow], UVS);
+    glb.material()["occlusionTexture"] = json!({"index": 0, "texCoord": 5});
+    assert_eq!(glb.load().warnings, ["materials[0]: its maps read more than 2 sets of texture coordinates"]);
+}

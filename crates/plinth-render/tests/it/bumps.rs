@@ -1,0 +1,261 @@
+//! Normal maps in pictures. The map is a hill: each quarter of it leans outward. However it is laid on a square, turned
+//! or mirrored, it stays a hill, so the side toward the light is the brighter one; from behind it is a hollow.
+
+use std::collections::BTreeMap;
+
+use glam::Vec3;
+use plinth_model::{LoadOptions, Model, load_glb};
+use plinth_scene::EnvironmentMap;
+use serde_json::{Value, json};
+
+use crate::models::{picture, png, scene_with, straight_on};
+
+const SIDE: u32 = 64;
+
+/// Texture coordinates from a place in the square (x to the right, y up, 0 to 1), and the tangent by hand.
+type Laid = (&'static str, fn(f32, f32) -> [f32; 2], [f32; 4]);
+
+const LAID: [Laid; 5] = [
+    ("upright", |x, y| [x, 1.0 - y], [1.0, 0.0, 0.0, 1.0]),
+    ("mirrored", |x, y| [1.0 - x, 1.0 - y], [-1.0, 0.0, 0.0, -1.0]),
+    ("turned", |x, y| [y, x], [0.0, 1.0, 0.0, 1.0]),
+    ("upside down", |x, y| [1.0 - x, y], [-1.0, 0.0, 0.0, 1.0]),
+    ("mirrored and turned", |x, y| [y, 1.0 - x], [0.0, 1.0, 0.0, -1.0]),
+];
+
+/// Where tangents come from.
+#[derive(Clone, Copy, Debug)]
+enum Tangents {
+    File,
+    MikkTSpace,
+    Sums,
+}
+
+const ALL: [Tangents; 3] = [Tangents::File, Tangents::MikkTSpace, Tangents::Sums];
+
+/// A GLB of one square of half side 1 that faces +z, with the hill on it.
+struct Sheet {
+    positions: Vec<[f32; 3]>,
+    uvs: Vec<[f32; 2]>,
+    tangents: Vec<[f32; 4]>,
+    indices: Vec<u32>,
+    /// The node, without its mesh.
+    node: Value,
+    /// The reference to the normal map.
+    map: Value,
+    /// The set that the coordinates are in; below it are others.
+    set: usize,
+}
+
+impl Sheet {
+    fn new((_, uv, tangent): Laid, from: Tangents) -> Self {
+        let corners = [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]];
+        let mut out = Self {
+            positions: corners.iter().map(|[x, y]| [*x, *y, 0.0]).collect(),
+            uvs: corners.iter().map(|[x, y]| uv(0.5 * x + 0.5, 0.5 * y + 0.5)).collect(),
+            tangents: Vec::new(),
+            indices: vec![0, 1, 2, 0, 2, 3],
+            node: json!({}),
+            map: json!({"index": 0}),
+            set: 0,
+        };
+        match from {
+            Tangents::File => out.tangents = vec![tangent; 4],
+            Tangents::MikkTSpace => {}
+            Tangents::Sums => out.crowd(),
+        }
+        out
+    }
+
+    /// Adds a fan that is too small to be seen, around a point that more triangles share than MikkTSpace is given.
+    fn crowd(&mut self) {
+        for i in 0..=1200_u16 {
+            let (y, x) = (f32::from(i) / 1200.0 * std::f32::consts::TAU).sin_cos();
+            let radius = if i == 0 { 0.0 } else { 1e-3 };
+            self.positions.push([x * radius, y * radius, 0.0]);
+            self.uvs.push([x, y]);
+        }
+        self.indices.extend((1..1200).flat_map(|i| [4, 4 + i, 5 + i]));
+    }
+
+    fn model(&self) -> Model {
+        let mut file = File::default();
+        let mut attributes = json!({
+            "POSITION": file.accessor(self.positions.as_flattened(), "VEC3"),
+            "NORMAL": file.accessor([[0.0, 0.0, 1.0]].repeat(self.positions.len()).as_flattened(), "VEC3"),
+        });
+        for set in 0..self.set {
+            attributes[format!("TEXCOORD_{set}")] = file.accessor(&vec![0.5; 2 * self.uvs.len()], "VEC2").into();
+        }
+        attributes[format!("TEXCOORD_{}", self.set)] = file.accessor(self.uvs.as_flattened(), "VEC2").into();
+        if !self.tangents.is_empty() {
+            attributes["TANGENT"] = file.accessor(self.tangents.as_flattened(), "VEC4").into();
+        }
+        let indices: Vec<u8> = self.indices.iter().flat_map(|i| i.to_le_bytes()).collect();
+        let view = file.view(&indices);
+        file.accessors
+            .push(json!({"bufferView": view, "componentType": 5125, "count": self.indices.len(), "type": "SCALAR"}));
+        let image = file.view(&hill());
+        let mut node = self.node.clone();
+        node["mesh"] = 0.into();
+        let mesh = json!({"attributes": attributes, "indices": file.accessors.len() - 1, "material": 0});
+        let document = json!({
+            "asset": {"version": "2.0"}, "scenes": [{"nodes": [0]}], "nodes": [node], "meshes": [{"primitives": [mesh]}],
+            "materials": [{
+                "normalTexture": self.map, "doubleSided": true,
+                "pbrMetallicRoughness": {"baseColorFactor": [0.6, 0.6, 0.6, 1], "metallicFactor": 0, "roughnessFactor": 1},
+            }],
+            "textures": [{"source": 0}], "images": [{"bufferView": image, "mimeType": "image/png"}],
+            "accessors": file.accessors, "bufferViews": file.views, "buffers": [{"byteLength": file.bytes.len()}],
+        });
+        load_glb(&file.glb(&document), &LoadOptions::default()).unwrap()
+    }
+}
+
+/// Four quarters that lean outward by 37°: x to the right of the texture, y up.
+fn hill() -> Vec<u8> {
+    let byte = |c: f32| ((c * 0.5 + 0.5) * 255.0).round() as u8;
+    png(16, 16, |x, y| {
+        let n = Vec3::new(if x < 8 { -0.5 } else { 0.5 }, if y < 8 { 0.5 } else { -0.5 }, 0.9).normalize();
+        [byte(n.x), byte(n.y), byte(n.z), 255]
+    })
+}
+
+#[derive(Default)]
+struct File {
+    bytes: Vec<u8>,
+    views: Vec<Value>,
+    accessors: Vec<Value>,
+}
+
+impl File {
+    fn view(&mut self, bytes: &[u8]) -> usize {
+        self.bytes.resize(self.bytes.len().next_multiple_of(4), 0);
+        self.views.push(json!({"buffer": 0, "byteOffset": self.bytes.len(), "byteLength": bytes.len()}));
+        self.bytes.extend(bytes);
+        self.views.len() - 1
+    }
+
+    fn accessor(&mut self, values: &[f32], kind: &str) -> usize {
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let view = self.view(&bytes);
+        let width = usize::from(kind.as_bytes()[3] - b'0');
+        let count = values.len() / width;
+        self.accessors.push(json!({"bufferView": view, "componentType": 5126, "count": count, "type": kind}));
+        self.accessors.len() - 1
+    }
+
+    fn glb(&self, document: &Value) -> Vec<u8> {
+        let mut out = b"glTF\x02\0\0\0\0\0\0\0".to_vec();
+        for (kind, data, filler) in [(b"JSON", document.to_string().as_bytes(), b' '), (b"BIN\0", &self.bytes, 0)] {
+            out.extend((data.len().next_multiple_of(4) as u32).to_le_bytes());
+            out.extend(kind);
+            out.extend(data);
+            out.resize(out.len().next_multiple_of(4), filler);
+        }
+        let length = out.len() as u32;
+        out[8..12].copy_from_slice(&length.to_le_bytes());
+        out
+    }
+}
+
+/// Brightness of the two halves of the square, the one toward the light first.
+fn halves(sheet: &Sheet, light: Vec3, from_behind: bool) -> [f32; 2] {
+    let mut room = EnvironmentMap { width: 64, height: 32, pixels: vec![[0.05; 3]; 64 * 32] };
+    for i in 0..64 * 32_u32 {
+        if room.direction(i % 64, i / 64).dot(light) > 0.5 {
+            room.pixels[i as usize] = [2.0; 3];
+        }
+    }
+    let mut settings = straight_on();
+    if from_behind {
+        settings["keyframes"][0]["pose"]["position"] = json!([0, 0, -4]);
+    }
+    let picture = picture(&scene_with(sheet.model(), &settings, room, &BTreeMap::new()), SIDE);
+    // 40° over the picture, 4 units away.
+    let scale = SIDE as f32 * 0.5 / (20_f32.to_radians().tan() * 4.0);
+    let at = |place: Vec3| {
+        let right = if from_behind { -place.x } else { place.x };
+        let (x, y) = (SIDE as f32 * 0.5 + right * scale, SIDE as f32 * 0.5 - place.y * scale);
+        f32::from(picture[(y as u32 * SIDE + x as u32) as usize][1])
+    };
+    // The middles of the two quarters on each side.
+    let across = Vec3::new(light.y, light.x, 0.0);
+    let half = |side: Vec3| (at((side + across) * 0.5) + at((side - across) * 0.5)) * 0.5;
+    [half(light), half(-light)]
+}
+
+#[track_caller]
+fn rises(sheet: &Sheet, what: &str) {
+    for light in [Vec3::Y, -Vec3::X] {
+        let [near, far] = halves(sheet, light, false);
+        assert!(near > far + 25.0, "{what}, light from {light}: {near} toward it, {far} away from it");
+    }
+}
+
+#[test]
+fn a_hill_is_a_hill_however_the_texture_lies_and_whoever_made_the_tangents() {
+    for laid in LAID {
+        for from in ALL {
+            rises(&Sheet::new(laid, from), &format!("{}, {from:?}", laid.0));
+        }
+    }
+}
+
+#[test]
+fn from_behind_a_hill_is_a_hollow() {
+    for laid in [LAID[0], LAID[1]] {
+        for from in ALL {
+            for light in [Vec3::Y, -Vec3::X] {
+                let [near, far] = halves(&Sheet::new(laid, from), light, true);
+                assert!(far > near + 25.0, "{}, {from:?}, light from {light}: {near} {far}", laid.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_mirrored_node_keeps_its_hills() {
+    for laid in [LAID[0], LAID[4]] {
+        for from in ALL {
+            for scale in [[-1, 1, 1], [1, -1, 1], [-1, -1, 1]] {
+                let sheet = Sheet { node: json!({"scale": scale}), ..Sheet::new(laid, from) };
+                rises(&sheet, &format!("{}, {from:?}, {scale:?}", laid.0));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_texture_transform_turns_the_hill_with_its_tangents() {
+    for transform in [
+        json!({"rotation": std::f32::consts::FRAC_PI_2}),
+        json!({"scale": [-1, 1]}),
+        json!({"rotation": std::f32::consts::PI, "scale": [1, -1], "offset": [3, 2]}),
+    ] {
+        for from in [Tangents::MikkTSpace, Tangents::Sums] {
+            let map = json!({"index": 0, "extensions": {"KHR_texture_transform": transform}});
+            rises(&Sheet { map, ..Sheet::new(LAID[0], from) }, &format!("{transform}, {from:?}"));
+        }
+    }
+}
+
+#[test]
+fn a_map_is_read_with_its_own_set_of_coordinates() {
+    for set in [1, 2, 3] {
+        for from in ALL {
+            let sheet = Sheet { set, map: json!({"index": 0, "texCoord": set}), ..Sheet::new(LAID[2], from) };
+            rises(&sheet, &format!("set {set}, {from:?}"));
+        }
+    }
+}
+
+#[test]
+fn where_the_coordinates_do_not_change_nothing_leans() {
+    let laid: Laid = ("one texel", |_, _| [0.2, 0.2], [1.0, 0.0, 0.0, 1.0]);
+    for light in [Vec3::Y, Vec3::X] {
+        let one_way = halves(&Sheet::new(laid, Tangents::MikkTSpace), light, false);
+        let other_way = halves(&Sheet::new(laid, Tangents::MikkTSpace), -light, false);
+        assert!((one_way[0] - other_way[0]).abs() < 3.0, "{light}: {one_way:?} {other_way:?}");
+    }
+}
