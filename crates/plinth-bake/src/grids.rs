@@ -10,9 +10,6 @@ use crate::light::{Light, Lit};
 use crate::places::{FINEST, Face, NONE, Places};
 use crate::types::{GatheredLight, LightGrid};
 
-/// Passes that carry light into points without a value of their own.
-const FILLING_PASSES: usize = 4;
-
 /// Values in all grids together, at most.
 pub const MAX_GRID_VALUES: usize = 1 << 20;
 
@@ -145,28 +142,26 @@ fn values(places: &Places<'_>, lit: &[Lit], face: Face, lattice: Lattice) -> Vec
     filled(lattice, found).into_iter().map(GatheredLight::from).collect()
 }
 
-/// Gives points inside of other bodies the mean of the points beside them that are not.
+/// Gives points inside of other bodies the mean of the points beside them that are not, from these inward.
 fn filled(lattice: Lattice, found: Vec<Option<(Light, bool)>>) -> Vec<Light> {
     let mut known: Vec<(Light, bool)> = found.into_iter().flatten().collect();
     debug_assert_eq!(known.len(), lattice.len());
-    for _ in 0..FILLING_PASSES {
-        let better: Vec<(usize, Light)> = lattice
-            .points()
-            .filter(|p| !known[lattice.index(*p)].1)
-            .filter_map(|p| {
-                let good = lattice.neighbours(p).map(|n| known[lattice.index(n)]).filter(|(_, trusted)| *trusted);
-                let (sum, count) = good.fold((None, 0.0), |(sum, count), (light, _)| {
-                    (Some(sum.map_or(light, |s: Light| s + light)), count + 1.0)
-                });
-                Some((lattice.index(p), sum? * (1.0 / count)))
-            })
-            .collect();
+    let mut unknown: Vec<Point> = lattice.points().filter(|p| !known[lattice.index(*p)].1).collect();
+    loop {
+        let mut better: Vec<(usize, Light)> = Vec::new();
+        unknown.retain(|p| {
+            let good = lattice.neighbours(*p).map(|n| known[lattice.index(n)]).filter(|(_, trusted)| *trusted);
+            let (sum, count) = good.fold((None, 0.0), |(sum, count), (light, _)| {
+                (Some(sum.map_or(light, |s: Light| s + light)), count + 1.0)
+            });
+            better.extend(sum.map(|sum| (lattice.index(*p), sum * (1.0 / count))));
+            sum.is_none()
+        });
         if better.is_empty() {
-            break;
+            return known.into_iter().map(|(light, _)| light).collect();
         }
         for (index, light) in better {
             known[index] = (light, true);
         }
     }
-    known.into_iter().map(|(light, _)| light).collect()
 }

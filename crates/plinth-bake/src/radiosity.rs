@@ -60,6 +60,13 @@ impl<'a> Radiosity<'a> {
         out
     }
 
+    /// Shares of places without those inside of other bodies, which are darker than the surface beside them.
+    fn trusted(&self, around: [(u32, f32); 3]) -> [(u32, f32); 3] {
+        let outside = around.map(|(p, share)| (p, if self.gathered[p as usize].is_inside() { 0.0 } else { share }));
+        let sum: f32 = outside.iter().map(|(_, share)| share).sum();
+        if sum > 0.01 { outside.map(|(p, share)| (p, share / sum)) } else { around }
+    }
+
     /// Radiance times the share of the ray.
     fn radiance(&self, leaving: &Leaving) -> Vec3 {
         let (mut all, mut indirect) = (Vec3::ZERO, Vec3::ZERO);
@@ -108,7 +115,7 @@ impl Leaving {
             return out;
         }
         let face = Face { mesh: hit.id.mesh, triangle: hit.id.triangle, back: hit.back };
-        out.around = light.coarse.around(face, hit.u, hit.v);
+        out.around = light.trusted(light.coarse.around(face, hit.u, hit.v));
         let color = texel(mesh, hit.id, hit.u, hit.v).map_or(Vec3::ONE, |([r, g, b, _], _)| Vec3::new(r, g, b));
         out.diffuse = mix(&mesh.albedo) * color * (hit.share / PI);
         if !mesh.f0.is_empty() {

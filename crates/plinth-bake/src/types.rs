@@ -227,11 +227,11 @@ impl Default for BakeOptions {
             bounces: 4,
             spacing: 0.16,
             max_places: 12_000,
-            finest: 0.01,
+            finest: 0.006,
             error: 0.02,
-            place_samples: 256,
-            probe_samples: 128,
-            max_added: 16_000,
+            place_samples: 512,
+            probe_samples: 192,
+            max_added: 40_000,
         }
     }
 }

@@ -53,7 +53,7 @@ fn widened_roughness(normal_turn: f32, perceptual_roughness: f32) -> f32 {
 }
 
 // Most that is held of what the spherical harmonics say of visibility: they are smoother than the lobes.
-const KNOWN: f32 = 0.55;
+const KNOWN: f32 = 0.9;
 
 // How far the middle of a lobe, its cosine included, has gone from the normal to the mirror direction: a fit to its
 // numerical integral (after Lagarde and de Rousiers 2014, "Moving Frostbite to PBR", section 4.9.3).
