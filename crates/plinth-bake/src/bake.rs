@@ -26,9 +26,9 @@ pub fn bake(
 ) -> Vec<BakedMesh> {
     let scene = Scene::new(meshes, environment, lights);
     let coarse = Coarse::new(Places::of_vertices(meshes), options);
-    let at_places = Directions::scattered(options.place_samples);
-    let probes = Directions::alike(options.probe_samples);
-    let gathered = gather(&scene, &coarse, options, &at_places);
+    let seen: Vec<bool> = coarse.places.list.par_iter().map(|place| scene.is_seen(place, eyes)).collect();
+    let samples = (options.ray_budget / coarse.vertices.max(1)).clamp(options.min_samples, options.max_samples);
+    let gathered = gather(&scene, &coarse, &seen, samples, options);
     let radiosity = Radiosity::solved(&scene, &coarse, &gathered, options.bounces);
     let neighbours = Neighbours::of_vertices(&coarse.places, coarse.vertices);
     let mut light: Vec<Light> = gathered
@@ -43,14 +43,16 @@ pub fn bake(
     let mut lit: Vec<Lit> = light
         .par_iter()
         .zip(&gathered)
-        .zip(&coarse.places.list)
-        .map(|((light, gathered), place)| Lit::new(*light, gathered, scene.is_seen(place, eyes)))
+        .zip(&seen)
+        .map(|((light, gathered), seen)| Lit::new(*light, gathered, *seen))
         .collect();
-    let refiner =
-        Refiner { scene: &scene, radiosity: &radiosity, directions: &probes, eyes, options };
+    let spent = (coarse.vertices * samples) as f32 / options.ray_budget as f32;
+    let budget = options.probe_budget as f32 * (1.0 - spent * DENSE).max(0.0);
+    let probes = Directions::alike(options.probe_samples);
+    let most = budget as usize / probes.len();
+    let refiner = Refiner { scene: &scene, radiosity: &radiosity, directions: &probes, most, eyes, options };
     let mut places = coarse.places.clone();
     refiner.refine(&coarse, &mut places, &mut lit);
-    eprintln!("vertices {} coarse {} added {}", coarse.vertices, coarse.places.len(), places.len() - coarse.places.len());
     let grids = grids(&coarse, &places, &lit, options.finest);
     let at_vertices = |of_vertex: &[u32]| {
         let value = |place: &u32| {
@@ -69,11 +71,25 @@ pub fn bake(
     meshes.iter().zip(&places.of_vertex).zip(grids).map(of_mesh).collect()
 }
 
-/// Casts the rays of all coarse places: those on large triangles have many, vertices as many as there is time for.
-fn gather(scene: &Scene<'_>, coarse: &Coarse<'_>, options: &BakeOptions, at_places: &Directions) -> Vec<Gathered> {
-    let samples = options.ray_budget / coarse.vertices.max(1);
-    let at_vertices = Directions::scattered(samples.clamp(options.min_samples, options.max_samples));
-    let directions = |i: usize| if i < coarse.vertices { &at_vertices } else { at_places };
+/// Share of the comparisons that is saved where the vertices alone take all rays that they may.
+const DENSE: f32 = 1.0;
+
+/// Casts the rays of all coarse places, `samples` from each vertex.
+fn gather(
+    scene: &Scene<'_>,
+    coarse: &Coarse<'_>,
+    seen: &[bool],
+    samples: usize,
+    options: &BakeOptions,
+) -> Vec<Gathered> {
+    let at_vertices = Directions::scattered(samples);
+    let at_seen = Directions::scattered(options.place_samples);
+    let at_unseen = Directions::scattered(options.unseen_samples);
+    let directions = |i: usize| match (i < coarse.vertices, seen[i]) {
+        (true, _) => &at_vertices,
+        (false, true) => &at_seen,
+        (false, false) => &at_unseen,
+    };
     coarse.places.list.par_iter().enumerate().map(|(i, place)| scene.gather(place, directions(i))).collect()
 }
 

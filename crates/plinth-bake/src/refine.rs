@@ -19,6 +19,9 @@ const FAR: f32 = 8.0;
 /// them where nothing is near.
 const STEEP: f32 = 4.0;
 
+/// Triangles up to this size carry the light of their corners, in world units.
+const SMALL: f32 = 0.05;
+
 /// A part of a triangle: three neighbouring points of a lattice.
 #[derive(Clone, Copy)]
 struct Part {
@@ -53,6 +56,8 @@ pub(crate) struct Refiner<'a> {
     pub(crate) scene: &'a Scene<'a>,
     pub(crate) radiosity: &'a Radiosity<'a>,
     pub(crate) directions: &'a Directions,
+    /// Places that may be probed.
+    pub(crate) most: usize,
     pub(crate) eyes: &'a [Vec3],
     pub(crate) options: &'a BakeOptions,
 }
@@ -61,7 +66,7 @@ impl Refiner<'_> {
     /// Adds places and their light to what is known of the coarse ones.
     pub(crate) fn refine(&self, coarse: &Coarse<'_>, places: &mut Places<'_>, lit: &mut Vec<Lit>) {
         let mut parts = self.first_parts(coarse);
-        let mut left = self.options.max_added;
+        let mut left = self.most;
         while !parts.is_empty() && left > 0 {
             // The largest parts are the first to be asked, so they are worth most where not all can be.
             parts.sort_by(|a, b| b.side().total_cmp(&a.side()).then(a.face.cmp(&b.face)).then(a.points.cmp(&b.points)));
@@ -70,7 +75,7 @@ impl Refiner<'_> {
             let mut middles = Vec::with_capacity(asked.len());
             let mut between: Vec<[u32; 2]> = Vec::new();
             for part in asked {
-                if places.len() - before >= left {
+                if 2 * (places.len() - before) >= left {
                     break;
                 }
                 let corners = places.corners(part.face);
@@ -84,8 +89,8 @@ impl Refiner<'_> {
                 }
                 middles.push((part, middle));
             }
-            left = left.saturating_sub(places.len() - before);
-            self.probe_all(between.iter().flatten().copied(), places, lit);
+            let probed = self.probe_all(between.iter().flatten().copied(), places, lit);
+            left = left.saturating_sub(places.len() - before + probed);
             let added: Vec<Lit> = places.list[before..]
                 .par_iter()
                 .zip(&between)
@@ -109,15 +114,16 @@ impl Refiner<'_> {
         (Light::new(&gathered, indirect, blocked), gathered, largest)
     }
 
-    /// Probes the places that have not been yet.
-    fn probe_all(&self, wanted: impl Iterator<Item = u32>, places: &Places<'_>, lit: &mut [Lit]) {
+    /// Probes the places that have not been yet; how many these are.
+    fn probe_all(&self, wanted: impl Iterator<Item = u32>, places: &Places<'_>, lit: &mut [Lit]) -> usize {
         let mut wanted: Vec<u32> = wanted.filter(|i| lit[*i as usize].probe.is_none()).collect();
         wanted.sort_unstable();
         wanted.dedup();
         let found: Vec<Light> = wanted.par_iter().map(|i| self.probe(&places.list[*i as usize]).0).collect();
-        for (i, probe) in wanted.into_iter().zip(found) {
-            lit[i as usize].probe = Some(probe);
+        for (i, probe) in wanted.iter().zip(&found) {
+            lit[*i as usize].probe = Some(*probe);
         }
+        found.len()
     }
 
     /// The light of a place in the middle of two others: the mean of theirs, and what the same rays find differently
@@ -148,7 +154,7 @@ impl Refiner<'_> {
                 for t in 0..mesh.indices.len() / 3 {
                     let [a, b, c] = mesh.triangle(t);
                     let longest = a.distance(b).max(b.distance(c)).max(c.distance(a));
-                    if longest <= 2.0 * self.options.finest {
+                    if longest <= SMALL {
                         continue;
                     }
                     let face = Face { mesh: m as u32, triangle: t as u32, back };

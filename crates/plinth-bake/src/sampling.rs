@@ -89,6 +89,11 @@ impl Directions {
         Self { alike: true, ..Self::scattered(count) }
     }
 
+    /// Number of directions.
+    pub(crate) fn len(&self) -> usize {
+        self.azimuths.len() + self.by_light
+    }
+
     /// Unit directions above a place, with weights: the sum of radiances times weights is the irradiance divided by π.
     ///
     /// The first half lies on Vogel's spiral (1979, "A better way to construct the sunflower head"), raised to the

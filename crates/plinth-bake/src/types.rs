@@ -192,12 +192,14 @@ pub struct BakeOptions {
     pub finest: f32,
     /// Difference of a surface's colour, in the display's encoding (0 to 1), below which no place is added.
     pub error: f32,
-    /// Rays at each place on a large triangle.
+    /// Rays at each place on a large triangle that a camera sees.
     pub place_samples: usize,
+    /// Rays at each such place that no camera sees: it lights others.
+    pub unseen_samples: usize,
     /// Rays with which the light of neighbouring places is compared.
     pub probe_samples: usize,
-    /// Places that are added where the difference is larger, at most.
-    pub max_added: usize,
+    /// Rays of such comparisons, at most; fewer where vertices are so many that they carry the light themselves.
+    pub probe_budget: usize,
 }
 
 impl BakeOptions {
@@ -210,7 +212,7 @@ impl BakeOptions {
             max_samples: 2 * self.max_samples,
             place_samples: 2 * self.place_samples,
             probe_samples: 2 * self.probe_samples,
-            max_added: 2 * self.max_added,
+            probe_budget: 2 * self.probe_budget,
             finest: 0.7 * self.finest,
             error: 0.7 * self.error,
             ..self
@@ -229,9 +231,10 @@ impl Default for BakeOptions {
             max_places: 12_000,
             finest: 0.006,
             error: 0.02,
-            place_samples: 512,
-            probe_samples: 192,
-            max_added: 40_000,
+            place_samples: 384,
+            unseen_samples: 64,
+            probe_samples: 128,
+            probe_budget: 3_000_000,
         }
     }
 }
