@@ -4,5 +4,8 @@ pub(crate) mod environment;
 pub(crate) mod geometry;
 pub(crate) mod material;
 pub(crate) mod simplify;
+pub(crate) mod spacing;
+pub(crate) mod sprite_material;
+pub(crate) mod sprites;
 pub(crate) mod texture;
 pub(crate) mod triangles;

@@ -1,0 +1,21 @@
+// What vertices carry besides their pose, fetched by their number. Twin of `SurfaceVertex`, as words.
+
+@group(1) @binding(4) var<storage, read> attributes: array<u32>;
+
+const ATTRIBUTE_WORDS: u32 = 14u;
+
+fn uv_of(corner: u32, which: u32) -> vec2<f32> {
+    let at = corner * ATTRIBUTE_WORDS + 2u * which;
+    return vec2(bitcast<f32>(attributes[at]), bitcast<f32>(attributes[at + 1u]));
+}
+
+fn color_of(corner: u32) -> vec4<f32> {
+    let at = corner * ATTRIBUTE_WORDS + 4u;
+    return vec4(unpack2x16unorm(attributes[at]), unpack2x16unorm(attributes[at + 1u]));
+}
+
+// The k-th of the gathered values: 0 direct, 1 indirect, 2 visibility, 3 blocked.
+fn light_of(corner: u32, k: u32) -> vec4<f32> {
+    let at = corner * ATTRIBUTE_WORDS + 6u + 2u * k;
+    return vec4(unpack2x16float(attributes[at]), unpack2x16float(attributes[at + 1u]));
+}
