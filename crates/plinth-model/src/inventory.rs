@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use crate::decode::image;
 use crate::error::Result;
-use crate::load::{LoadOptions, load, triangles, unique};
+use crate::load::{LoadOptions, count_of, load, unique};
+use crate::model::Topology;
 use crate::source::Source;
 use crate::warnings::Warnings;
 
@@ -24,6 +25,10 @@ pub struct Inventory {
     pub material_names: Vec<String>,
     /// Triangles drawn, instances counted.
     pub triangles: u64,
+    /// Segments of lines drawn, instances counted.
+    pub lines: u64,
+    /// Points drawn, instances counted.
+    pub points: u64,
     /// Vertices drawn, instances counted.
     pub vertices: u64,
     /// Images that can be read.
@@ -105,7 +110,9 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
             .collect(),
         mesh_names: model.nodes.iter().filter(|n| n.mesh.is_some()).map(|n| n.name.clone()).collect(),
         material_names,
-        triangles: sum(triangles),
+        triangles: sum(|p| count_of(Topology::Triangles, p)),
+        lines: sum(|p| count_of(Topology::Lines, p)),
+        points: sum(|p| count_of(Topology::Points, p)),
         vertices: sum(|p| p.positions.len() as u64),
         textures,
         extensions_used: source.root.extensions_used.clone(),

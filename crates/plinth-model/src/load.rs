@@ -6,7 +6,7 @@ use crate::decode::{clip, image, light, material, mesh, node, skin, spec_gloss};
 use crate::error::{ModelError, Result};
 use crate::limits::Limits;
 use crate::model::{
-    Animation, Image, Material, Model, Node, Primitive, Property, Skin, Texture, TextureRef, Topology, Transform, Trs,
+    Animation, Image, Material, Mesh, Model, Node, Primitive, Property, Skin, Texture, TextureRef, Topology, Transform, Trs,
 };
 use crate::source::{Source, shortened};
 
@@ -59,6 +59,7 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
     let mut images = image::images(source, &wanted, max_texture_side)?;
     let mut textures = resolved_textures(maybe, &mut images);
     spec_gloss::convert_textures(source, &used_materials, &mut materials, &mut textures, &mut images)?;
+    let warnings = warnings(source, &meshes);
     Ok(Model {
         nodes,
         meshes,
@@ -68,7 +69,7 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
         skins,
         animations,
         lights: light::lights(source)?,
-        warnings: warnings(source),
+        warnings,
     })
 }
 
@@ -97,7 +98,7 @@ fn kept_skins(skins: Vec<Skin>, kept: &[Option<usize>]) -> Vec<Skin> {
     skins.into_iter().map(kept_skin).collect()
 }
 
-fn check_joints(nodes: &[Node], meshes: &[crate::model::Mesh], skins: &[Skin]) -> Result<()> {
+fn check_joints(nodes: &[Node], meshes: &[Mesh], skins: &[Skin]) -> Result<()> {
     for node in nodes {
         let (Some(mesh), Some(skin)) = (node.mesh, node.skin) else { continue };
         let count = skins[skin].joints.len();
@@ -164,7 +165,7 @@ pub(crate) fn unique(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
     candidate
 }
 
-fn used(meshes: &[crate::model::Mesh], count: usize) -> Vec<bool> {
+fn used(meshes: &[Mesh], count: usize) -> Vec<bool> {
     let mut used = vec![false; count];
     for primitive in meshes.iter().flat_map(|m| &m.primitives) {
         used[primitive.material] = true;
@@ -235,14 +236,13 @@ fn resolved_textures(maybe: Vec<Option<Texture>>, images: &mut Vec<Image>) -> Ve
         .collect()
 }
 
-fn warnings(source: &Source<'_>) -> Vec<String> {
+fn warnings(source: &Source<'_>, meshes: &[Mesh]) -> Vec<String> {
     let mut warnings = source.take_warnings();
-    for mesh in &source.root.meshes {
-        let odd = |p: &&crate::json::Primitive| matches!(p.mode, Some(0..=3));
-        let count = mesh.primitives.iter().filter(odd).count();
+    for mesh in meshes {
+        let count = mesh.primitives.iter().filter(|p| p.indices.is_empty()).count();
         if count > 0 {
-            let name = mesh.name.as_deref().unwrap_or("a mesh");
-            warnings.add(&format!("{}: {count} primitives of points or lines are not drawn", shortened(name)));
+            let name = shortened(&mesh.name);
+            warnings.add(&format!("{name}: {count} primitives draw nothing: they have too few vertices"));
         }
     }
     let ktx2_undeclared = source.root.textures.iter().any(|t| {
@@ -255,7 +255,12 @@ fn warnings(source: &Source<'_>) -> Vec<String> {
     warnings.into_list()
 }
 
-/// Triangles of a primitive.
-pub(crate) fn triangles(primitive: &Primitive) -> u64 {
-    if primitive.topology == Topology::Triangles { primitive.indices.len() as u64 / 3 } else { 0 }
+/// How many triangles, segments of lines or points a primitive has, if that is what it is made of.
+pub(crate) fn count_of(topology: Topology, primitive: &Primitive) -> u64 {
+    let corners = match topology {
+        Topology::Triangles => 3,
+        Topology::Lines => 2,
+        Topology::Points => 1,
+    };
+    if primitive.topology == topology { primitive.indices.len() as u64 / corners } else { 0 }
 }

@@ -35,6 +35,11 @@ pub(crate) const fn uniform(binding: u32) -> wgpu::BindGroupLayoutEntry {
     buffer(binding, wgpu::BufferBindingType::Uniform)
 }
 
+/// A storage buffer that vertex stages read, too.
+pub(crate) const fn vertex_storage(binding: u32) -> wgpu::BindGroupLayoutEntry {
+    buffer(binding, wgpu::BufferBindingType::Storage { read_only: true })
+}
+
 /// A storage buffer that is read.
 pub(crate) const fn storage(binding: u32) -> wgpu::BindGroupLayoutEntry {
     wgpu::BindGroupLayoutEntry {

@@ -9,10 +9,12 @@ use plinth_frame::Region;
 
 use crate::RenderError;
 use crate::pass::behind::far_side_pass;
+use crate::pass::sprites::draw_sprites;
 use crate::pass::visibility::{SURFACES, joined, scissor};
 use crate::pass::{cleared, depth_target, kept};
-use crate::pipelines::{DepthView, Side};
+use crate::pipelines::{DepthView, Side, SpritePass};
 use crate::recorder::Recorder;
+use crate::region::widened;
 use crate::renderer::Renderer;
 use crate::upload::geometry::Batch;
 use crate::upload::material::{DrawClass, MaterialOnGpu};
@@ -57,6 +59,9 @@ impl Renderer<'_> {
         for batch in &self.batches {
             let material = &self.materials[batch.material];
             if material.shadowless {
+                continue;
+            }
+            if draw_sprites(&mut pass, (&mut self.pipelines, &base), SpritePass::Shadow(view), batch, material)? {
                 continue;
             }
             pass.set_pipeline(self.pipelines.depth(&base, view, material.cut.as_ref())?);
@@ -134,6 +139,9 @@ impl Renderer<'_> {
         let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches);
         for i in self.solid() {
             let (batch, material) = (&self.batches[i], &self.materials[self.batches[i].material]);
+            if draw_sprites(&mut pass, (&mut self.pipelines, &base), SpritePass::Visibility, batch, material)? {
+                continue;
+            }
             pass.set_pipeline(self.pipelines.visibility(&base, material)?);
             draw(&mut pass, batch, material, batch.first_triangle);
         }
@@ -153,7 +161,12 @@ impl Renderer<'_> {
             for i in self.solid() {
                 let (batch, material) = (&self.batches[i], &self.materials[self.batches[i].material]);
                 let bounds = self.grown(batch.bounds);
-                let Some(part) = scissor(&self.view.clip_from_world, bounds, size.width, size.height) else { continue };
+                let Some(mut part) = scissor(&self.view.clip_from_world, bounds, size.width, size.height) else {
+                    continue;
+                };
+                if batch.sprites.is_some() {
+                    part = widened(part, self.sprite_reach, size.width, size.height);
+                }
                 pass.set_pipeline(self.pipelines.shade(&base, material)?);
                 pass.set_bind_group(1, self.view.classify.shade_group(i, k), &[]);
                 pass.set_bind_group(2, &material.group, &[]);

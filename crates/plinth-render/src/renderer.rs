@@ -22,6 +22,7 @@ use crate::pass::post::{PICTURE_FORMAT, Post, blur_reach};
 use crate::pass::reflection::{Reflection, mirrored_box, mirrored_camera};
 use crate::pass::scenery::Scenery;
 use crate::pass::shadow_map::ShadowMap;
+use crate::pass::sprites;
 use crate::pass::visibility::{batch_layout, joined};
 use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
 use crate::readback::{PlaneView, Readback};
@@ -32,7 +33,9 @@ use crate::upload::environment;
 use crate::upload::gathered_light::light_layout;
 use crate::upload::geometry::{self, Batch, Geometry, Posed, primitive_of};
 use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
-use crate::upload::simplify::drawn_indices;
+use crate::upload::simplify::{drawn_indices, smallest_shown};
+use crate::upload::sprite_material::upload_sprite_materials;
+use crate::upload::sprites::{SpriteSetting, sprites_layout};
 use crate::upload::texture::Textures;
 use crate::view::View;
 
@@ -57,6 +60,7 @@ pub(crate) struct Layouts {
     pub(crate) batch: wgpu::BindGroupLayout,
     pub(crate) light: wgpu::BindGroupLayout,
     pub(crate) triangles: wgpu::BindGroupLayout,
+    pub(crate) sprites: wgpu::BindGroupLayout,
 }
 
 /// A scene on a device, ready to draw its frames.
@@ -70,6 +74,8 @@ pub struct Renderer<'g> {
     pub(crate) pipelines: Pipelines,
     pub(crate) materials: Vec<MaterialOnGpu>,
     pub(crate) batches: Vec<Batch>,
+    /// How far points and lines reach beyond their vertices, in pixels.
+    pub(crate) sprite_reach: u32,
     triangles: wgpu::Buffer,
     /// For each batch: its triangles enclose a body.
     pub(crate) closed: Vec<bool>,
@@ -120,18 +126,28 @@ impl<'g> Renderer<'g> {
         light: PreparedLight,
         mut textures: Textures,
     ) -> Result<Self, RenderError> {
-        let materials = upload_materials(gpu, scene, posed.primitives, &mut textures);
-        let sorted: Vec<bool> = materials.iter().map(|m| m.key.class.is_layered()).collect();
         let layouts = Layouts {
             frame: frame_layout(gpu),
             scene: scene_layout(gpu),
             batch: batch_layout(gpu),
             light: light_layout(gpu),
             triangles: triangles_layout(gpu),
+            sprites: sprites_layout(gpu),
         };
-        let Geometry { batches, triangles } = geometry::build(gpu, &layouts.light, scene, posed, &light.baked, &sorted)?;
+        let mut materials = upload_materials(gpu, scene, posed.primitives, &mut textures);
+        let sprite_materials = upload_sprite_materials(gpu, scene, posed.primitives, &mut textures, &mut materials);
+        let sorted: Vec<bool> = materials.iter().map(|m| m.key.class.is_layered()).collect();
+        let setting = SpriteSetting {
+            layout: &layouts.sprites,
+            light_layout: &layouts.light,
+            materials: &sprite_materials,
+            short_side: picture.width.min(picture.height),
+            pixel: smallest_shown(gpu, scene, picture.height),
+        };
+        let Geometry { batches, triangles } = geometry::build(gpu, &layouts.light, scene, posed, &light.baked, &sorted, &setting)?;
+        let sprite_reach = sprites::reach(scene, picture.height, &batches);
         let closed = batches.iter().map(|batch| batch.sortable.as_ref().is_some_and(geometry::is_closed)).collect();
-        let model_region = region_of(scene, picture, None, false);
+        let model_region = with_reach(region_of(scene, picture, None, false), sprite_reach, picture);
         // An environment that is seen is everywhere, and so is the look of the whole picture.
         let region = if scene.post.reaches_everywhere() || scene.surroundings.is_some() {
             Region::whole(picture.width, picture.height)
@@ -172,7 +188,7 @@ impl<'g> Renderer<'g> {
         let composite = Composite::new(gpu, &layouts.frame, &look, &view.targets, clear, radiance)?;
         let reflection = match scene.reflector {
             Some(reflector) => {
-                let mirrored = mirror_look(look, reflection_region(scene, picture));
+                let mirrored = mirror_look(look, with_reach(reflection_region(scene, picture), sprite_reach, picture));
                 let view = View::new(gpu, &layouts, mirrored, (&batches, &triangles), &frame_groups)?;
                 Some(Reflection::new(gpu, &layouts.frame, view, reflector, (&look, picture))?)
             }
@@ -190,6 +206,7 @@ impl<'g> Renderer<'g> {
             pipelines: Pipelines::default(),
             materials,
             batches,
+            sprite_reach,
             triangles,
             closed,
             order,
@@ -443,6 +460,11 @@ fn region_of(scene: &Scene, picture: Picture, area: Option<FloorArea>, reflector
     crate::region::union(&cameras, &boxes, picture.width, picture.height)
 }
 
+/// A part with room for points and lines at its edge.
+fn with_reach(part: Region, reach: u32, picture: Picture) -> Region {
+    if reach == 0 { part } else { widened(part, reach, picture.width, picture.height) }
+}
+
 /// The part of the mirrored camera's picture that the model covers in any frame.
 fn reflection_region(scene: &Scene, picture: Picture) -> Region {
     let cameras: Vec<_> = scene.shots.iter().map(|shot| mirrored_camera(&shot.camera, scene.floor_height)).collect();
@@ -546,6 +568,7 @@ pub(crate) fn pipeline_base<'a>(
         batch_layout: &layouts.batch,
         light_layout: &layouts.light,
         triangles_layout: &layouts.triangles,
+        sprites_layout: &layouts.sprites,
         scene_layout: &layouts.scene,
     }
 }

@@ -6,7 +6,7 @@ use super::polygon::Cutter;
 use super::{ImportError, text};
 use crate::limits::{Budget, Limits};
 
-/// A corner of a triangle: position, and texture coordinate and normal or [`NONE`].
+/// A corner of an element: position, and texture coordinate and normal or [`NONE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Corner {
     pub(super) position: u32,
@@ -36,12 +36,16 @@ pub(super) struct Triangle {
     pub(super) smoothing: Smoothing,
 }
 
-/// Triangles of one object with one material.
+/// What one object has of one material.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) name: String,
     pub(super) material: String,
     pub(super) triangles: Vec<Triangle>,
+    /// Points (`p`); their corners have no normals.
+    pub(super) points: Vec<Corner>,
+    /// Segments of lines (`l`), two corners each.
+    pub(super) lines: Vec<Corner>,
 }
 
 /// A parsed file.
@@ -52,7 +56,7 @@ pub(super) struct Obj {
     pub(super) colors: Vec<[f32; 3]>,
     pub(super) uvs: Vec<[f32; 2]>,
     pub(super) normals: Vec<[f32; 3]>,
-    /// In order of their first faces; no two have both name and material in common.
+    /// In order of their first elements; no two have both name and material in common.
     pub(super) parts: Vec<Part>,
     /// The arguments of `mtllib`, whole lines.
     pub(super) libraries: Vec<String>,
@@ -68,7 +72,7 @@ pub(super) fn parse(text: &str, limits: &Limits, budget: &Budget) -> Result<Obj,
     }
     let State { cutter, .. } = reader.state;
     let mut obj = reader.obj;
-    if obj.parts.is_empty() {
+    if obj.parts.iter().all(|part| part.triangles.is_empty()) {
         return Err(ImportError::NoFaces);
     }
     if !obj.colors.is_empty() {
@@ -94,7 +98,9 @@ struct State {
     /// Index of the part with this name and material.
     part: Option<usize>,
     parts: HashMap<(String, String), usize>,
-    triangles: u64,
+    /// Triangles, points and segments so far.
+    elements: u64,
+    /// Corners of the element that is being read.
     face: Vec<Corner>,
     cutter: Cutter,
 }
@@ -127,6 +133,8 @@ impl Reader<'_> {
                 self.obj.normals.push([*x, *y, *z]);
             }
             "f" => self.face(text::without_comment(rest))?,
+            "p" => self.points(text::without_comment(rest))?,
+            "l" => self.line_strip(text::without_comment(rest))?,
             "s" => {
                 self.state.smoothing = match text::without_comment(rest) {
                     "off" | "0" => Smoothing::Off,
@@ -153,31 +161,59 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn face(&mut self, rest: &str) -> Result<(), String> {
-        let (obj, state) = (&mut self.obj, &mut self.state);
+    /// Reads the corners of an element into `state.face`. Returns how many there are.
+    fn corners(&mut self, what: &str, rest: &str) -> Result<usize, String> {
+        let (obj, state) = (&self.obj, &mut self.state);
         state.face.clear();
         for word in rest.split_whitespace() {
             if state.face.len() == MAX_CORNERS {
-                return Err(format!("a face has more than {MAX_CORNERS} corners"));
+                return Err(format!("a {what} has more than {MAX_CORNERS} corners"));
             }
-            let corner = corner(word, obj).ok_or("a face names a vertex that does not exist")?;
+            let corner = corner(word, obj).ok_or_else(|| format!("a {what} names a vertex that does not exist"))?;
             state.face.push(corner);
         }
-        if state.face.len() < 3 {
-            return Ok(());
-        }
-        let count = state.face.len() - 2;
+        Ok(state.face.len())
+    }
+
+    /// Makes room for so many triangles, points or segments. Returns the part they belong to.
+    fn room_for(&mut self, count: usize) -> Result<usize, String> {
         self.budget.take::<Triangle>(count).map_err(|e| e.to_string())?;
-        state.triangles += count as u64;
-        let most = MAX_TRIANGLES.min(self.limits.indices / 3);
-        if state.triangles > most || obj.positions.len() as u64 > self.limits.vertices {
+        self.state.elements += count as u64;
+        let most = MAX_ELEMENTS.min(self.limits.indices / 3);
+        if self.state.elements > most || self.obj.positions.len() as u64 > self.limits.vertices {
             let vertices = self.limits.vertices;
             return Err(format!("there are more than {most} triangles or {vertices} vertices"));
         }
-        let part = match self.state.part {
-            Some(part) => part,
-            None => self.begin_part()?,
-        };
+        match self.state.part {
+            Some(part) => Ok(part),
+            None => self.begin_part(),
+        }
+    }
+
+    fn points(&mut self, rest: &str) -> Result<(), String> {
+        let count = self.corners("point", rest)?;
+        if count > 0 {
+            let part = self.room_for(count)?;
+            self.obj.parts[part].points.extend(&self.state.face);
+        }
+        Ok(())
+    }
+
+    fn line_strip(&mut self, rest: &str) -> Result<(), String> {
+        let count = self.corners("line", rest)?;
+        if count > 1 {
+            let part = self.room_for(count - 1)?;
+            self.obj.parts[part].lines.extend(self.state.face.windows(2).flatten());
+        }
+        Ok(())
+    }
+
+    fn face(&mut self, rest: &str) -> Result<(), String> {
+        let count = self.corners("face", rest)?;
+        if count < 3 {
+            return Ok(());
+        }
+        let part = self.room_for(count - 2)?;
         let (obj, state) = (&mut self.obj, &mut self.state);
         let Some(part) = obj.parts.get_mut(part) else { return Ok(()) };
         let (face, smoothing) = (&state.face, state.smoothing);
@@ -195,16 +231,16 @@ impl Reader<'_> {
         if part == next {
             let bytes = PART_BYTES + 2 * (name.len() + material.len()) as u64;
             self.budget.take_bytes(bytes).map_err(|e| e.to_string())?;
-            self.obj.parts.push(Part { name, material, triangles: Vec::new() });
+            self.obj.parts.push(Part { name, material, triangles: Vec::new(), points: Vec::new(), lines: Vec::new() });
         }
         self.state.part = Some(part);
         Ok(part)
     }
 }
 
-/// Most triangles: more than fit into an archive, unless it repeats itself.
-const MAX_TRIANGLES: u64 = 16_000_000;
-/// Most corners of a face.
+/// Most triangles, points and segments: more than fit into an archive, unless it repeats itself.
+const MAX_ELEMENTS: u64 = 16_000_000;
+/// Most corners of an element.
 const MAX_CORNERS: usize = 1_000_000;
 /// Most numbers of a line: a position, a weight and a colour.
 const MAX_NUMBERS: usize = 8;

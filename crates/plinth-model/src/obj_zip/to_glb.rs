@@ -46,10 +46,19 @@ pub(super) fn write(
                 None => *default_material.insert(materials.add("default", &Material::default(), &mut pictures)?),
             },
         };
-        let primitive = glb.primitive(obj, part, &smooth, (index, materials.textured[index]), budget)?;
+        let material = (index, materials.textured[index]);
+        let mut primitives = Vec::new();
+        if !part.triangles.is_empty() {
+            primitives.push(glb.triangles(obj, part, &smooth, material, budget)?);
+        }
+        for (mode, corners) in [(0, &part.points), (1, &part.lines)] {
+            if !corners.is_empty() {
+                primitives.push(glb.elements(obj, corners, mode, material, budget)?);
+            }
+        }
         let name = if part.name.is_empty() { "model" } else { &part.name };
         nodes.push(json!({"mesh": meshes.len(), "name": name}));
-        meshes.push(json!({"name": name, "primitives": [primitive]}));
+        meshes.push(json!({"name": name, "primitives": primitives}));
     }
     let scene: Vec<usize> = (0..nodes.len()).collect();
     let mut document = json!({
@@ -183,7 +192,7 @@ impl Glb {
         self.accessors.len() - 1
     }
 
-    fn primitive(
+    fn triangles(
         &mut self,
         obj: &Obj,
         part: &Part,
@@ -192,9 +201,35 @@ impl Glb {
         budget: &Budget,
     ) -> Result<Value, ImportError> {
         let Vertices { corners, normals, indices } = vertices(obj, part, smooth, budget)?;
+        let attributes = self.attributes(obj, &corners, &normals, textured);
+        let bytes: Vec<u8> = indices.iter().flat_map(|i| i.to_le_bytes()).collect();
+        let view = self.view(&bytes, Some(34963));
+        self.accessors
+            .push(json!({"bufferView": view, "componentType": 5125, "count": indices.len(), "type": "SCALAR"}));
+        Ok(json!({"attributes": attributes, "indices": self.accessors.len() - 1, "material": material}))
+    }
+
+    /// Points or segments of lines, by glTF's mode.
+    fn elements(
+        &mut self,
+        obj: &Obj,
+        corners: &[Corner],
+        mode: u32,
+        (material, textured): (usize, bool),
+        budget: &Budget,
+    ) -> Result<Value, ImportError> {
+        let bytes = BYTES_PER_VERTEX * corners.len() as u64;
+        budget.take_bytes(bytes).map_err(|e| ImportError::Model { problem: e.to_string() })?;
+        Ok(json!({"attributes": self.attributes(obj, corners, &[], textured), "mode": mode, "material": material}))
+    }
+
+    /// The vertices of these corners; `normals` is empty where they have none.
+    fn attributes(&mut self, obj: &Obj, corners: &[Corner], normals: &[[f32; 3]], textured: bool) -> Value {
         let positions: Vec<[f32; 3]> = corners.iter().map(|c| obj.positions[c.position as usize]).collect();
-        let mut attributes =
-            json!({"POSITION": self.floats(&positions, "VEC3"), "NORMAL": self.floats(&normals, "VEC3")});
+        let mut attributes = json!({"POSITION": self.floats(&positions, "VEC3")});
+        if !normals.is_empty() {
+            attributes["NORMAL"] = self.floats(normals, "VEC3").into();
+        }
         if textured || corners.iter().any(|c| c.uv != NONE) {
             // v runs up in OBJ and down in glTF.
             let uv = |c: &Corner| if c.uv == NONE { [0.0; 2] } else { obj.uvs[c.uv as usize] };
@@ -206,11 +241,7 @@ impl Glb {
             let colors: Vec<[f32; 3]> = corners.iter().map(color).collect();
             attributes["COLOR_0"] = self.floats(&colors, "VEC3").into();
         }
-        let bytes: Vec<u8> = indices.iter().flat_map(|i| i.to_le_bytes()).collect();
-        let view = self.view(&bytes, Some(34963));
-        self.accessors
-            .push(json!({"bufferView": view, "componentType": 5125, "count": indices.len(), "type": "SCALAR"}));
-        Ok(json!({"attributes": attributes, "indices": self.accessors.len() - 1, "material": material}))
+        attributes
     }
 
     fn file(mut self, mut document: Value) -> Result<Vec<u8>, ImportError> {

@@ -31,11 +31,17 @@ fn lines_and_points_are_kept_as_such() {
 }
 
 #[test]
-fn lines_and_points_are_told_of() {
-    let mut glb = Glb::triangle();
-    let lines = json!({"attributes": {"POSITION": 0}, "mode": 3});
-    glb.json["meshes"][0]["primitives"].as_array_mut().unwrap().push(lines);
-    assert_eq!(glb.load().warnings.len(), 1);
+fn what_has_too_few_vertices_to_be_drawn_is_told_of() {
+    for (mode, vertices) in [(1, 1), (2, 1), (3, 1), (4, 2), (5, 2)] {
+        let mut glb = Glb::triangle();
+        let few = glb.accessor(&CORNERS[..vertices]);
+        let odd = json!({"attributes": {"POSITION": few}, "mode": mode});
+        glb.json["meshes"][0]["primitives"].as_array_mut().unwrap().push(odd);
+        let warnings = glb.load().warnings;
+        assert!(warnings.len() == 1 && warnings[0].contains("draw nothing"), "{mode}: {warnings:?}");
+        glb.json["meshes"][0]["primitives"][1]["attributes"]["POSITION"] = 0.into();
+        assert!(glb.load().warnings.is_empty(), "{mode}");
+    }
 }
 
 #[test]

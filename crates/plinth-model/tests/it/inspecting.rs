@@ -30,6 +30,17 @@ fn names_counts_and_textures_are_told() {
 }
 
 #[test]
+fn lines_and_points_are_counted_apart_from_triangles() {
+    let mut glb = Glb::triangle();
+    let primitives = glb.json["meshes"][0]["primitives"].as_array_mut().unwrap();
+    primitives.push(json!({"attributes": {"POSITION": 0}, "mode": 2}));
+    primitives.push(json!({"attributes": {"POSITION": 0}, "mode": 0}));
+    let told = inspected(&glb);
+    assert_eq!((told.triangles, told.lines, told.points, told.vertices), (1, 3, 3, 9));
+    assert!(told.warnings.is_empty());
+}
+
+#[test]
 fn material_names_keep_their_spaces_and_missing_ones_are_made_up() {
     let mut glb = Glb::textured();
     glb.image("image/png", &png(1, 1, &[9; 4]));

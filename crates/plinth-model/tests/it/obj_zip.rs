@@ -2,7 +2,7 @@
 
 use glam::Vec3;
 use plinth_model::obj_zip::ImportError;
-use plinth_model::{AlphaMode, LoadOptions, Material, Model, Primitive, Wrap, load_glb};
+use plinth_model::{AlphaMode, LoadOptions, Material, Model, Primitive, Topology, Wrap, load_glb};
 
 use crate::glb::assert_near;
 use crate::images::png;
@@ -298,4 +298,28 @@ fn the_same_archive_gives_the_same_bytes() {
     let files: [(&str, &[u8]); 3] = [("a.obj", obj.as_bytes()), ("a.mtl", mtl.as_bytes()), ("t.png", &grey)];
     let first = convert(&files).unwrap();
     assert!((0..5).all(|_| convert(&files).unwrap() == first));
+}
+
+#[test]
+fn points_and_lines_beside_faces_are_kept() {
+    let obj = "mtllib a.mtl\nv 0 0 0 1 0 0\nv 1 0 0 0 1 0\nv 0 1 0 0 0 1\nv 1 1 0 1 1 1\nusemtl m\n\
+               f 1 2 3\nl 1 2 4\nl -1 -2\np 1 4\nl 1\np\n";
+    let m = model(&[("a.obj", obj.as_bytes()), ("a.mtl", b"newmtl m\nKd 1 0 0\n")]);
+    let [faces, points, lines] = m.meshes[0].primitives.as_slice() else { panic!("three primitives") };
+    assert_eq!((faces.topology, faces.indices.len()), (Topology::Triangles, 3));
+    assert_eq!((points.topology, points.positions.as_slice()), (Topology::Points, &[[0.0; 3], [1.0, 1.0, 0.0]][..]));
+    assert_eq!(points.colors[1], [1.0; 4]);
+    let ends = [[0.0; 3], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
+    assert_eq!((lines.topology, lines.positions.as_slice()), (Topology::Lines, &ends[..]));
+    assert!(points.normals.is_empty() && lines.normals.is_empty());
+    assert!([points, lines].iter().all(|p| m.materials[p.material].name == "m"));
+}
+
+#[test]
+fn points_and_lines_are_checked_like_faces() {
+    for bad in ["p 1 5", "l 1 0", "l 1 -9", "p x"] {
+        let obj = format!("{TRIANGLE}{bad}\n");
+        assert!(matches!(convert(&[("a.obj", obj.as_bytes())]), Err(ImportError::Obj { line: 5, .. })), "{bad}");
+    }
+    assert_eq!(convert(&[("a.obj", b"v 0 0 0\nv 1 0 0\np 1\nl 1 2\n")]), Err(ImportError::NoFaces));
 }

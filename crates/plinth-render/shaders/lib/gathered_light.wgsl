@@ -17,6 +17,11 @@ struct GatheredLight {
     blocked: vec4<f32>,
 }
 
+// Where nothing is in the way.
+fn open_light() -> GatheredLight {
+    return GatheredLight(vec3(1.0), vec3(0.0), vec4(1.0, 0.0, 0.0, 0.0), vec4(0.0));
+}
+
 fn light_value(place: u32, k: u32) -> vec4<f32> {
     let at = place * LIGHT_SAMPLE_WORDS + 2u * k;
     return vec4(unpack2x16float(light_samples[at]), unpack2x16float(light_samples[at + 1u]));

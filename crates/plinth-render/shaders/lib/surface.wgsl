@@ -39,7 +39,15 @@ fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 #endif
     let radiance = shade(v, base) + emitted * base.a;
 #else
-    let radiance = base.rgb * base.a;
+    var radiance = base.rgb * base.a;
+#ifdef EMITS
+    // glTF 2.0, 3.9.7: points and lines without normals show the sum of both.
+    var emitted = material.emissive.rgb;
+#ifdef EMISSIVE_TEX
+    emitted *= linear_from_srgb(tex_emissive(v.uv0, v.uv1).rgb);
+#endif
+    radiance += emitted * base.a;
+#endif
 #endif
 #ifdef DISPLAY
     // The tone curve works on the surface's own radiance: the background joins afterwards.

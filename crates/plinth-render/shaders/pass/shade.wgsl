@@ -4,22 +4,15 @@
 #import types/material.wgsl
 #import types/surface_point.wgsl
 #import types/visibility.wgsl
+#import types/batch.wgsl
 #import lib/full_screen.wgsl
 #import lib/triangle.wgsl
-
-struct Batch {
-    // The number of its first triangle.
-    first_triangle: u32,
-    // Its place among the batches.
-    number: u32,
-}
+#import lib/attributes.wgsl
+#ifdef SPRITE
+#import lib/sprite.wgsl
+#endif
 
 @group(1) @binding(2) var surfaces: texture_2d<u32>;
-@group(1) @binding(3) var<uniform> batch: Batch;
-// Twin of `SurfaceVertex`, as words.
-@group(1) @binding(4) var<storage, read> attributes: array<u32>;
-
-const ATTRIBUTE_WORDS: u32 = 6u;
 
 // Change of the texture coordinates from this pixel to the next: xy to the right, zw downward.
 var<private> uv0_steps: vec4<f32>;
@@ -51,23 +44,17 @@ fn tangent_of(corner: u32) -> vec4<f32> {
     return vec4(unpack2x16snorm(pose[at]), unpack2x16snorm(pose[at + 1u]));
 }
 
-fn uv_of(corner: u32, which: u32) -> vec2<f32> {
-    let at = corner * ATTRIBUTE_WORDS + 2u * which;
-    return vec2(bitcast<f32>(attributes[at]), bitcast<f32>(attributes[at + 1u]));
-}
-
-fn color_of(corner: u32) -> vec4<f32> {
-    let at = corner * ATTRIBUTE_WORDS + 4u;
-    return vec4(unpack2x16unorm(attributes[at]), unpack2x16unorm(attributes[at + 1u]));
-}
-
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let surface = textureLoad(surfaces, vec2<i32>(at.xy), 0).r;
     let to_next = vec2(2.0, -2.0) / frame.target_size.xy;
     let ndc = (at.xy + middle_of_samples(surface_samples(surface))) * to_next + vec2(-1.0, 1.0);
     let number = surface_triangle(surface) - batch.first_triangle;
+#ifdef SPRITE
+    let s = seen_sprite(number, at.xy + middle_of_samples(surface_samples(surface)));
+#else
     let s = seen_triangle(number, ndc);
+#endif
     let c = s.corners;
     var b = s.weights;
     // Of a surface of several triangles the point may be outside of the one that stands for it. Just outside its values
@@ -104,6 +91,10 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
 #ifdef LIT
     let n = mat3x3(normal_of(c.x), normal_of(c.y), normal_of(c.z));
     v.normal = n * b;
+#ifdef SPRITE
+    // There is no back: what points away is turned round.
+    v.front = is_front(v.normal, frame.camera.xyz - v.world);
+#endif
     let turn_x = n * dx;
     let turn_y = n * dy;
     v.normal_turn = (dot(turn_x, turn_x) + dot(turn_y, turn_y)) / max(dot(v.normal, v.normal), 1e-4);
@@ -111,7 +102,11 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let t0 = tangent_of(c.x);
     v.tangent = vec4(t0.xyz * b.x + tangent_of(c.y).xyz * b.y + tangent_of(c.z).xyz * b.z, sign(t0.w));
 #endif
+#ifdef SPRITE
+    v.light = open_light();
+#else
     v.light = gathered_light(number, c, b, v.front);
+#endif
 #endif
     var base = base_color(v);
     base.a = 1.0;

@@ -2,11 +2,12 @@
 
 use plinth_frame::Region;
 
+use super::sprites::draw_sprites;
 use super::{cleared, depth_target};
 use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
-use crate::pipelines::{DEPTH_FORMAT, GEOMETRY_FORMAT, Precision};
+use crate::pipelines::{DEPTH_FORMAT, GEOMETRY_FORMAT, Precision, SpritePass};
 use crate::recorder::Recorder;
 use crate::renderer::{Renderer, pipeline_base};
 use crate::targets::texture;
@@ -65,6 +66,9 @@ impl Renderer<'_> {
         for (i, batch) in self.batches.iter().enumerate() {
             let material = &self.materials[batch.material];
             if material.overlay {
+                continue;
+            }
+            if draw_sprites(&mut pass, (&mut self.pipelines, &base), SpritePass::Geometry, batch, material)? {
                 continue;
             }
             pass.set_pipeline(self.pipelines.geometry(&base, material, precision)?);

@@ -11,6 +11,7 @@ pub(crate) mod reflection;
 pub(crate) mod scenery;
 pub(crate) mod shadow_map;
 pub(crate) mod spread;
+pub(crate) mod sprites;
 pub(crate) mod visibility;
 
 /// A colour target that starts transparent (or as zeros) and is kept.

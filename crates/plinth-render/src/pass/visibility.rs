@@ -7,7 +7,6 @@ use super::{cleared, depth_target};
 use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
-use crate::gpu_types;
 use crate::pipelines::{BATCH_FORMAT, FullScreen, FullScreenTarget, SURFACE_FORMAT, full_screen};
 use crate::recorder::Recorder;
 use crate::targets::Targets;
@@ -126,8 +125,7 @@ fn shade_groups(
     (0_u32..)
         .zip(batches)
         .map(|(number, batch)| {
-            let place = gpu_types::Batch { first_triangle: batch.first_triangle, number };
-            let uniform = filled(gpu, "batch", bytemuck::bytes_of(&place), wgpu::BufferUsages::UNIFORM)?;
+            let uniform = filled(gpu, "batch", bytemuck::bytes_of(&batch.twin(number)), wgpu::BufferUsages::UNIFORM)?;
             Ok([0, 1].map(|k| {
                 bindings::group(
                     &gpu.device,

@@ -2,6 +2,7 @@
 
 mod depth;
 mod full_screen;
+mod sprite;
 mod surface;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,6 +12,7 @@ use crate::gpu::Gpu;
 use crate::gpu_types::{PoseVertex, SurfaceVertex};
 use crate::shader::material_source::SlotUse;
 use crate::upload::material::{CutMaterial, MaterialOnGpu, VariantKey};
+use crate::upload::sprite_material::SpriteKind;
 
 pub(crate) use full_screen::{ADDED, FullScreen, FullScreenTarget, full_screen};
 
@@ -54,6 +56,8 @@ pub(crate) struct PipelineBase<'a> {
     pub(crate) triangles_layout: &'a wgpu::BindGroupLayout,
     /// Group 3 of lit surfaces: their gathered light.
     pub(crate) light_layout: &'a wgpu::BindGroupLayout,
+    /// Group 1 where points and lines are fetched.
+    pub(crate) sprites_layout: &'a wgpu::BindGroupLayout,
     /// Group 1 of transmissive surfaces: what was drawn before.
     pub(crate) scene_layout: &'a wgpu::BindGroupLayout,
     pub(crate) samples: u32,
@@ -70,6 +74,17 @@ pub(crate) enum DepthView {
     Key,
     /// The environment's sun.
     Sun,
+}
+
+/// What a pass asks of points and lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum SpritePass {
+    /// Which of them each sample shows.
+    Visibility,
+    /// Normal and distance at the middle of each pixel.
+    Geometry,
+    /// Depth as a light sees it.
+    Shadow(DepthView),
 }
 
 /// Which sides of triangles a draw shows.
@@ -102,6 +117,7 @@ pub(crate) struct Pipelines {
     layered: BTreeMap<(VariantKey, Side), wgpu::RenderPipeline>,
     depths: BTreeMap<(DepthView, CutKey), wgpu::RenderPipeline>,
     far_side: BTreeMap<(), wgpu::RenderPipeline>,
+    sprites: BTreeMap<(SpritePass, SpriteKind, CutKey, bool), wgpu::RenderPipeline>,
 }
 
 impl Pipelines {
@@ -151,6 +167,18 @@ impl Pipelines {
     /// The pipeline that notes where light leaves a glass body.
     pub(crate) fn far_side(&mut self, base: &PipelineBase<'_>) -> Result<&wgpu::RenderPipeline, RenderError> {
         cached(&mut self.far_side, &(), || depth::create_far_side(base))
+    }
+
+    /// The pipeline that notes where points or lines are.
+    pub(crate) fn sprites(
+        &mut self,
+        base: &PipelineBase<'_>,
+        pass: SpritePass,
+        kind: SpriteKind,
+        material: &MaterialOnGpu,
+    ) -> Result<&wgpu::RenderPipeline, RenderError> {
+        let key = (pass, kind, cut_key(material.cut.as_ref()), material.key.defines.contains("BLEND"));
+        cached(&mut self.sprites, &key, || sprite::create(base, pass, kind, material))
     }
 
     /// The pipeline that writes depth as a light sees it; `cut` where alpha makes holes.

@@ -7,6 +7,7 @@ use crate::RenderError;
 
 /// Every shader file, by the path that imports name.
 const FILES: &[(&str, &str)] = &[
+    ("types/batch.wgsl", include_str!("../../shaders/types/batch.wgsl")),
     ("types/frame.wgsl", include_str!("../../shaders/types/frame.wgsl")),
     ("types/material.wgsl", include_str!("../../shaders/types/material.wgsl")),
     ("types/posed.wgsl", include_str!("../../shaders/types/posed.wgsl")),
@@ -22,6 +23,8 @@ const FILES: &[(&str, &str)] = &[
     ("lib/layers.wgsl", include_str!("../../shaders/lib/layers.wgsl")),
     ("lib/direct_light.wgsl", include_str!("../../shaders/lib/direct_light.wgsl")),
     ("lib/sheen.wgsl", include_str!("../../shaders/lib/sheen.wgsl")),
+    ("lib/attributes.wgsl", include_str!("../../shaders/lib/attributes.wgsl")),
+    ("lib/sprite.wgsl", include_str!("../../shaders/lib/sprite.wgsl")),
     ("lib/triangle.wgsl", include_str!("../../shaders/lib/triangle.wgsl")),
     ("lib/transmission.wgsl", include_str!("../../shaders/lib/transmission.wgsl")),
     ("lib/full_screen.wgsl", include_str!("../../shaders/lib/full_screen.wgsl")),
@@ -30,6 +33,7 @@ const FILES: &[(&str, &str)] = &[
     ("lib/surface.wgsl", include_str!("../../shaders/lib/surface.wgsl")),
     ("pass/depth.wgsl", include_str!("../../shaders/pass/depth.wgsl")),
     ("pass/visibility.wgsl", include_str!("../../shaders/pass/visibility.wgsl")),
+    ("pass/sprite.wgsl", include_str!("../../shaders/pass/sprite.wgsl")),
     ("pass/classify.wgsl", include_str!("../../shaders/pass/classify.wgsl")),
     ("pass/shade.wgsl", include_str!("../../shaders/pass/shade.wgsl")),
     ("pass/spread.wgsl", include_str!("../../shaders/pass/spread.wgsl")),
@@ -226,6 +230,23 @@ mod tests {
             ("pass/composite.wgsl", vec!["LAYERED", "RADIANCE", "MULTISAMPLED"]),
         ] {
             validate(path, &defines.into_iter().map(str::to_owned).collect(), &textures);
+        }
+    }
+
+    #[test]
+    fn every_variant_of_points_and_lines_is_valid() {
+        let textures = |footprint| declarations(&[], &[Slot::BaseColor], footprint);
+        for lines in [&[][..], &["LINES"]] {
+            for pass in ["NUMBERED", "FACING", "CAST"] {
+                for cut in [&[][..], &["CUT"], &["CUT", "BLEND"]] {
+                    let defines = [&[pass], lines, cut].concat().into_iter().map(str::to_owned).collect();
+                    validate("pass/sprite.wgsl", &defines, &textures(Footprint::Neighbors));
+                }
+            }
+            for look in [&["LIT"][..], &["UNLIT", "DISPLAY"], &["UNLIT", "EMITS"], &["LIT", "VERTEX_COLOR", "UV"]] {
+                let defines = [&["SPRITE"], lines, look].concat().into_iter().map(str::to_owned).collect();
+                validate("pass/shade.wgsl", &defines, &textures(Footprint::Steps));
+            }
         }
     }
 

@@ -13,18 +13,20 @@ use plinth_scene::{PosedPrimitive, Scene};
 
 use crate::RenderError;
 use crate::gpu::Gpu;
-use crate::gpu_types::{PoseVertex, SurfaceVertex};
+use crate::gpu_types::{self, PoseVertex, SurfaceVertex};
 use crate::upload::gathered_light::{LightDraft, LightSample};
+use crate::upload::sprites;
+use crate::upload::sprites::{SpriteSetting, Sprites};
 use crate::upload::triangles::{FIRST_TRIANGLE, MAX_BATCHES, MAX_TRIANGLES, triangle_words};
 
 /// A run of vertices of one posed primitive inside a batch.
 #[derive(Clone, Copy, Debug)]
-struct Piece {
-    posed: usize,
-    first_vertex: usize,
+pub(super) struct Piece {
+    pub(super) posed: usize,
+    pub(super) first_vertex: usize,
 }
 
-/// Triangles with one material, drawn by one call.
+/// Triangles, points or lines with one material, drawn by one call.
 pub(crate) struct Batch {
     pub(crate) material: usize,
     pub(crate) moving: bool,
@@ -38,13 +40,15 @@ pub(crate) struct Batch {
     pub(crate) first_triangle: u32,
     /// World-space bounds of the current pose.
     pub(crate) bounds: (Vec3, Vec3),
-    pieces: Vec<Piece>,
+    pub(super) pieces: Vec<Piece>,
     /// Where the vertices of a part stand among those of its pieces; nothing where they are the same.
-    chosen: Option<Vec<u32>>,
+    pub(super) chosen: Option<Vec<u32>>,
     /// Corners, kept of a batch that moves.
-    corners: Vec<u32>,
+    pub(super) corners: Vec<u32>,
     /// Kept where triangles are sorted by depth: corner indices and their world positions.
     pub(crate) sortable: Option<Sortable>,
+    /// It is of points or lines, which have no triangles.
+    pub(crate) sprites: Option<Sprites>,
 }
 
 /// All batches, and what the visibility buffer knows of their triangles.
@@ -78,11 +82,12 @@ pub(crate) fn build(
     gpu: &Gpu,
     light_layout: &wgpu::BindGroupLayout,
     scene: &Scene,
-    posed: &Posed<'_>,
+    all: &Posed<'_>,
     baked: &[BakedMesh],
     sorted: &[bool],
+    setting: &SpriteSetting<'_>,
 ) -> Result<Geometry, RenderError> {
-    let Posed { primitives: posed, indices, moving } = *posed;
+    let Posed { primitives: posed, indices, moving } = *all;
     let mut groups: BTreeMap<(usize, bool, usize), Vec<usize>> = BTreeMap::new();
     for (i, one) in posed.iter().enumerate() {
         let Some(primitive) = primitive_of(scene, one) else { continue };
@@ -113,6 +118,7 @@ pub(crate) fn build(
             batches.push(part.upload(gpu, light_layout, (material, moving, sorted[material]), first_triangle)?);
         }
     }
+    sprites::build(gpu, scene, all, setting, (&mut batches, &mut words))?;
     if batches.len() > MAX_BATCHES || words.len() >= MAX_TRIANGLES as usize {
         return Err(RenderError::TooManyParts { materials: batches.len(), triangles: words.len() });
     }
@@ -233,11 +239,12 @@ impl Draft {
             chosen: self.chosen,
             corners: if moving { self.indices } else { Vec::new() },
             sortable,
+            sprites: None,
         })
     }
 }
 
-fn bounds_of(vertices: &[PoseVertex]) -> (Vec3, Vec3) {
+pub(super) fn bounds_of(vertices: &[PoseVertex]) -> (Vec3, Vec3) {
     vertices.iter().fold((Vec3::MAX, Vec3::MIN), |(low, high), v| {
         let p = Vec3::from(v.position);
         (low.min(p), high.max(p))
@@ -245,6 +252,12 @@ fn bounds_of(vertices: &[PoseVertex]) -> (Vec3, Vec3) {
 }
 
 impl Batch {
+    /// What shaders know of it; `number` is its place among all.
+    pub(crate) fn twin(&self, number: u32) -> gpu_types::Batch {
+        let sprite = self.sprites.as_ref().map_or([0.0; 4], |sprites| sprites.look);
+        gpu_types::Batch { first_triangle: self.first_triangle, number, unused: [0; 2], sprite }
+    }
+
     /// Writes the vertices of a new pose; `number` is this batch's place among all.
     pub(crate) fn update(
         &mut self,
@@ -268,7 +281,7 @@ impl Batch {
         self.bounds = bounds_of(&vertices);
         if let Some(sortable) = &mut self.sortable {
             sortable.positions = vertices.iter().map(|v| Vec3::from(v.position)).collect();
-        } else {
+        } else if self.sprites.is_none() {
             let words = triangle_words(number, &vertices, &self.corners);
             let offset = u64::from(self.first_triangle - FIRST_TRIANGLE) * size_of::<u32>() as u64;
             gpu.queue.write_buffer(triangles, offset, bytemuck::cast_slice(&words));
@@ -346,7 +359,7 @@ pub(crate) fn filled(
     Ok(buffer)
 }
 
-fn write_pose(posed: &PosedPrimitive, primitive: &Primitive, out: &mut Vec<PoseVertex>) {
+pub(super) fn write_pose(posed: &PosedPrimitive, primitive: &Primitive, out: &mut Vec<PoseVertex>) {
     let flip = if posed.mirrored { -1.0 } else { 1.0 };
     out.extend(posed.positions.iter().enumerate().map(|(v, position)| {
         let normal = posed.normals.get(v).copied().unwrap_or(Vec3::Y);
@@ -361,7 +374,7 @@ fn snorm(v: Vec3, w: f32) -> [i16; 4] {
     [v.x, v.y, v.z, w].map(|x| (x.clamp(-1.0, 1.0) * 32767.0).round() as i16)
 }
 
-fn surface_vertex(primitive: &Primitive, v: usize) -> SurfaceVertex {
+pub(super) fn surface_vertex(primitive: &Primitive, v: usize) -> SurfaceVertex {
     let uv = |set: usize| primitive.uvs.get(set).and_then(|list| list.get(v)).copied().unwrap_or([0.0; 2]);
     let color = primitive.colors.get(v).copied().unwrap_or([1.0; 4]);
     let mut out = SurfaceVertex::zeroed();

@@ -71,6 +71,18 @@ pub(crate) fn upload(
     world_from_object: f32,
 ) -> MaterialOnGpu {
     let key = variant_key(model, material, has_colors);
+    upload_as(gpu, model, textures, material, key, world_from_object)
+}
+
+/// The same with a variant of the caller's choice.
+pub(super) fn upload_as(
+    gpu: &Gpu,
+    model: &Model,
+    textures: &mut Textures,
+    material: &Material,
+    key: VariantKey,
+    world_from_object: f32,
+) -> MaterialOnGpu {
     let uniform = uniform(material, world_from_object);
     let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("material"),
@@ -132,7 +144,7 @@ fn occlusion_is_packed(model: &Model, material: &Material) -> bool {
     }
 }
 
-fn variant_key(model: &Model, material: &Material, has_colors: bool) -> VariantKey {
+pub(super) fn variant_key(model: &Model, material: &Material, has_colors: bool) -> VariantKey {
     let slots = used_slots(model, material);
     let class = draw_class(material);
     let mut defines: BTreeSet<String> = slots.iter().map(|used| define(used.slot)).collect();

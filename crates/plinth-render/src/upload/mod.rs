@@ -5,5 +5,8 @@ pub(crate) mod gathered_light;
 pub(crate) mod geometry;
 pub(crate) mod material;
 pub(crate) mod simplify;
+pub(crate) mod spacing;
+pub(crate) mod sprite_material;
+pub(crate) mod sprites;
 pub(crate) mod texture;
 pub(crate) mod triangles;

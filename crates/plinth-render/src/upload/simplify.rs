@@ -24,22 +24,29 @@ const MIN_TRIANGLES: usize = 1024;
 /// Shots of fewer frames are drawn as they are: simplifying would take longer than it saves.
 const MIN_FRAMES: usize = 4;
 
+/// Size of a pixel at the model's nearest point over all frames, in world units, where leaving out what is smaller saves
+/// time: in films of a software driver. A dataset shows everything.
+pub(crate) fn smallest_shown(gpu: &Gpu, scene: &Scene, height: u32) -> Option<f32> {
+    let worthwhile = gpu.is_software() && !scene.is_dataset && scene.shots.len() >= MIN_FRAMES;
+    worthwhile.then(|| pixel_size(scene, height))
+}
+
 /// The indices with which each posed primitive is drawn.
 pub(crate) fn drawn_indices(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], height: u32) -> Vec<Vec<u32>> {
-    let pixel = pixel_size(scene, height);
+    let pixel = smallest_shown(gpu, scene, height);
     posed
         .par_iter()
         .map(|one| {
             let Some(primitive) = primitive_of(scene, one) else { return Vec::new() };
-            let worthwhile = gpu.is_software()
-                && !scene.is_dataset
-                && scene.shots.len() >= MIN_FRAMES
-                && primitive.topology == Topology::Triangles
+            let worthwhile = primitive.topology == Topology::Triangles
                 && primitive.indices.len() >= MIN_TRIANGLES * 3
                 && primitive.morph_targets.is_empty()
                 // What lies on another surface would sink into it.
                 && !scene.model.materials[primitive.material].overlay;
-            if worthwhile { simplified(one, primitive, pixel * PIXEL_ERROR) } else { primitive.indices.clone() }
+            match pixel.filter(|_| worthwhile) {
+                Some(pixel) => simplified(one, primitive, pixel * PIXEL_ERROR),
+                None => primitive.indices.clone(),
+            }
         })
         .collect()
 }

@@ -16,4 +16,5 @@ mod matrix;
 mod models;
 mod pictures;
 mod post;
+mod sprites;
 mod surroundings;

@@ -11,7 +11,7 @@ use super::plain;
 
 pub(crate) fn command() -> Command {
     Command::new("inspect")
-        .about("Says what is in a model: animations, names, triangles, textures, extensions")
+        .about("Says what is in a model: animations, names, triangles, lines, points, textures, extensions")
         .arg(super::model_arg())
         .arg(super::json_arg("Print one JSON object"))
 }
@@ -31,6 +31,11 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
 
 fn print(inventory: &Inventory, out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "triangles   {}", inventory.triangles)?;
+    for (what, count) in [("lines", inventory.lines), ("points", inventory.points)] {
+        if count > 0 {
+            writeln!(out, "{what:<11} {count}")?;
+        }
+    }
     writeln!(out, "vertices    {}", inventory.vertices)?;
     writeln!(out, "generator   {}", plain(inventory.generator.as_deref().unwrap_or("unknown")))?;
     writeln!(out, "meshes      {}", plain(&inventory.mesh_names.join(", ")))?;

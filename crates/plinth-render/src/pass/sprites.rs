@@ -1,0 +1,44 @@
+//! Points and lines in the passes that ask where surfaces are: shadow maps, visibility and geometry.
+//!
+//! Each becomes one or two triangles in the vertex stage, which fetches it by its number: no triangles are stored, and
+//! nothing is written again when the camera moves. Shading finds them by number, as it finds triangles.
+
+use plinth_scene::Scene;
+
+use crate::RenderError;
+use crate::frame_uniform::pixels_per_unit;
+use crate::pipelines::{PipelineBase, Pipelines, SpritePass};
+use crate::upload::geometry::Batch;
+use crate::upload::material::MaterialOnGpu;
+use crate::upload::sprites::Sprites;
+
+/// Draws a batch of points or lines. Whether it is one.
+pub(crate) fn draw_sprites(
+    pass: &mut wgpu::RenderPass<'_>,
+    (pipelines, base): (&mut Pipelines, &PipelineBase<'_>),
+    kind: SpritePass,
+    batch: &Batch,
+    material: &MaterialOnGpu,
+) -> Result<bool, RenderError> {
+    let Some(sprites) = &batch.sprites else { return Ok(false) };
+    pass.set_pipeline(pipelines.sprites(base, kind, sprites.kind, material)?);
+    pass.set_bind_group(1, &sprites.group, &[]);
+    if let Some(cut) = &material.cut {
+        pass.set_bind_group(2, &cut.group, &[]);
+    }
+    pass.draw(0..sprites.count * sprites.kind.drawn_vertices(), 0..1);
+    Ok(true)
+}
+
+/// How far beyond their vertices points and lines reach in any frame, in pixels of a picture of this height.
+pub(crate) fn reach(scene: &Scene, height: u32, batches: &[Batch]) -> u32 {
+    let center = (scene.bounds.0 + scene.bounds.1) * 0.5;
+    let radius = (scene.bounds.1 - center).length();
+    let farthest = |sprites: &Sprites| {
+        scene.shots.iter().fold(0.0, |reach: f32, shot| {
+            let nearest = (shot.camera.position.distance(center) - radius).max(shot.camera.near);
+            reach.max(sprites.radius(pixels_per_unit(&shot.camera, height), nearest))
+        })
+    };
+    batches.iter().filter_map(|batch| batch.sprites.as_ref()).map(farthest).fold(0.0, f32::max).ceil() as u32
+}

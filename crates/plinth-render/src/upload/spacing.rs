@@ -1,0 +1,79 @@
+//! How far apart the points of a cloud are.
+
+use glam::Vec3;
+use rayon::prelude::*;
+
+/// Cells along the longest side of a cloud at the finest level, as a power of two.
+const LEVELS: u32 = 10;
+/// Points in an occupied cell, on average, that are enough to tell how dense they are.
+const ENOUGH: usize = 4;
+/// Cells that a surface crosses for each square of a cell's side: the mean of |x| + |y| + |z| over all unit normals.
+const CELLS_PER_SQUARE: f32 = 1.5;
+
+/// Mean distance of neighbours in world units, were the points spread over a surface: the square root of the area of
+/// each. The area is counted in cells of an octree, at the finest level that is well filled.
+pub(crate) fn spacing(points: &[Vec3]) -> f32 {
+    let start = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+    let (min, max) = points.iter().fold(start, |(min, max), p| (min.min(*p), max.max(*p)));
+    let span = (max - min).max_element();
+    if points.len() < 2 || !span.is_finite() || span <= 0.0 {
+        return 0.0;
+    }
+    let side = f32::from(1_u16 << LEVELS);
+    let cell = |p: &Vec3| {
+        let place = ((*p - min) / span * side).as_uvec3().min(glam::UVec3::splat((1 << LEVELS) - 1));
+        spread(place.x) | spread(place.y) << 1 | spread(place.z) << 2
+    };
+    let mut cells: Vec<u32> = points.par_iter().map(cell).collect();
+    cells.par_sort_unstable();
+    cells.dedup();
+    let mut width = span / side;
+    while points.len() < ENOUGH * cells.len() && cells.len() > 1 {
+        for cell in &mut cells {
+            *cell >>= 3;
+        }
+        cells.dedup();
+        width *= 2.0;
+    }
+    width * (cells.len() as f32 / (CELLS_PER_SQUARE * points.len() as f32)).sqrt()
+}
+
+/// The ten low bits with two free ones after each (Morton 1966).
+fn spread(x: u32) -> u32 {
+    let x = (x | x << 16) & 0x0300_00ff;
+    let x = (x | x << 8) & 0x0300_f00f;
+    let x = (x | x << 4) & 0x030c_30c3;
+    (x | x << 2) & 0x0924_9249
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Points of a ball of radius 1, evenly spread (Vogel 1979).
+    fn ball(count: u32) -> Vec<Vec3> {
+        (0..count)
+            .map(|i| {
+                let z = 1.0 - (2 * i + 1) as f32 / count as f32;
+                let (sin, cos) = (i as f32 * 2.399_963_2).sin_cos();
+                let r = (1.0 - z * z).sqrt();
+                Vec3::new(r * cos, r * sin, z)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_spacing_of_a_surface_is_the_root_of_the_area_of_each_point() {
+        for count in [300, 5_000, 100_000] {
+            let truth = (4.0 * std::f32::consts::PI / count as f32).sqrt();
+            let found = spacing(&ball(count));
+            assert!((0.75..1.33).contains(&(found / truth)), "{count}: {found} {truth}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_extent_has_no_spacing() {
+        assert!(spacing(&[]).abs() < 1e-9);
+        assert!(spacing(&[Vec3::ONE; 9]).abs() < 1e-9);
+    }
+}

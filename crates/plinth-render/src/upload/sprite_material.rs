@@ -1,0 +1,133 @@
+//! Materials of points and lines.
+//!
+//! glTF 2.0, section 3.9.7: with normals they are lit like surfaces, but without normal maps; without them they show the
+//! sum of base colour and emission.
+
+use std::collections::BTreeMap;
+
+use plinth_model::{AlphaMode, Clearcoat, Material, Model, Topology};
+use plinth_scene::{PosedPrimitive, Scene};
+
+use super::geometry::primitive_of;
+use super::material::{DrawClass, MaterialOnGpu, VariantKey, upload_as, variant_key};
+use super::texture::Textures;
+use crate::gpu::Gpu;
+use crate::shader::material_source::{Slot, SlotUse, define};
+
+/// What is drawn of vertices that make no triangles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum SpriteKind {
+    /// One vertex each.
+    Points,
+    /// Two vertices each.
+    Lines,
+}
+
+impl SpriteKind {
+    /// The kind of a topology that has no triangles.
+    pub(crate) const fn of(topology: Topology) -> Option<Self> {
+        match topology {
+            Topology::Triangles => None,
+            Topology::Lines => Some(Self::Lines),
+            Topology::Points => Some(Self::Points),
+        }
+    }
+
+    /// Vertices of one of them.
+    pub(crate) const fn vertices(self) -> usize {
+        match self {
+            Self::Points => 1,
+            Self::Lines => 2,
+        }
+    }
+
+    /// Vertices that are drawn for one of them.
+    pub(crate) const fn drawn_vertices(self) -> u32 {
+        match self {
+            Self::Points => 3,
+            Self::Lines => 6,
+        }
+    }
+}
+
+/// What tells one material of points and lines from another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SpriteUse {
+    /// Index of the model's material.
+    pub(crate) material: usize,
+    pub(crate) kind: SpriteKind,
+    /// There are normals.
+    pub(crate) lit: bool,
+}
+
+/// How a posed primitive is used as points or lines; nothing where it is triangles or empty.
+pub(crate) fn sprite_use(scene: &Scene, posed: &PosedPrimitive) -> Option<SpriteUse> {
+    let primitive = primitive_of(scene, posed)?;
+    let kind = SpriteKind::of(primitive.topology)?;
+    let some = primitive.indices.len() >= kind.vertices();
+    some.then_some(SpriteUse { material: primitive.material, kind, lit: !posed.normals.is_empty() })
+}
+
+/// Appends the materials of points and lines, and says which is whose.
+pub(crate) fn upload_sprite_materials(
+    gpu: &Gpu,
+    scene: &Scene,
+    posed: &[PosedPrimitive],
+    textures: &mut Textures,
+    materials: &mut Vec<MaterialOnGpu>,
+) -> BTreeMap<SpriteUse, usize> {
+    let mut colored: BTreeMap<SpriteUse, bool> = BTreeMap::new();
+    for one in posed {
+        if let (Some(used), Some(primitive)) = (sprite_use(scene, one), primitive_of(scene, one)) {
+            *colored.entry(used).or_default() |= !primitive.colors.is_empty();
+        }
+    }
+    colored
+        .into_iter()
+        .map(|(used, has_colors)| {
+            let original = &scene.model.materials[used.material];
+            let (material, key) = variant(&scene.model, original, used, has_colors);
+            materials.push(upload_as(gpu, &scene.model, textures, &material, key, scene.world_from_model_scale));
+            (used, materials.len() - 1)
+        })
+        .collect()
+}
+
+/// The material as points or lines have it, and its shader variant.
+fn variant(model: &Model, original: &Material, used: SpriteUse, has_colors: bool) -> (Material, VariantKey) {
+    let alpha_varies = original.base_color[3] < 1.0 || original.base_color_texture.is_some() || has_colors;
+    let material = Material {
+        unlit: original.unlit || !used.lit,
+        alpha_mode: if alpha_varies { original.alpha_mode } else { AlphaMode::Opaque },
+        double_sided: true,
+        normal_texture: None,
+        anisotropy: None,
+        clearcoat: original.clearcoat.map(|coat| Clearcoat { normal_texture: None, ..coat }),
+        transmission: None,
+        volume: None,
+        overlay: false,
+        ..original.clone()
+    };
+    let mut key = variant_key(model, &material, has_colors);
+    if key.class != DrawClass::Opaque {
+        // Blended ones cover some of the samples: nothing is seen through them.
+        key.class = DrawClass::Masked;
+    }
+    key.defines.insert("SPRITE".to_owned());
+    if used.kind == SpriteKind::Lines {
+        key.defines.insert("LINES".to_owned());
+    }
+    let emits = original.emissive.iter().any(|e| *e > 0.0);
+    if material.unlit && !original.unlit && emits {
+        key.defines.insert("EMITS".to_owned());
+        if let Some(reference) = original.emissive_texture {
+            let (second_uv, transformed) = (reference.uv_set == 1, reference.transform.is_some());
+            key.slots.push(SlotUse { slot: Slot::Emissive, second_uv, transformed });
+            key.defines.extend([define(Slot::Emissive), "UV".to_owned()]);
+            if second_uv {
+                key.defines.insert("UV1".to_owned());
+            }
+        }
+    }
+    (material, key)
+}

@@ -1,0 +1,325 @@
+//! Points and lines as batches: their vertices in the order in which they are drawn, and their size.
+//!
+//! A shader makes triangles of them in each view ([`crate::pass::sprites`]), because their size is one on the screen.
+
+use std::collections::BTreeMap;
+
+use glam::Vec3;
+use plinth_scene::Scene;
+
+use super::geometry::{Batch, Piece, Posed, bounds_of, filled, primitive_of, surface_vertex, write_pose};
+use super::gathered_light::LightDraft;
+use super::spacing::spacing;
+use super::sprite_material::{SpriteKind, SpriteUse, sprite_use};
+use super::triangles::FIRST_TRIANGLE;
+use crate::RenderError;
+use crate::bindings;
+use crate::gpu::Gpu;
+use crate::gpu_types::{PoseVertex, SurfaceVertex};
+
+/// Width of lines, and the smallest diameter of points, as a share of the picture's shorter side: 2 pixels of 1080. In
+/// small pictures it is one pixel.
+const LEAST_SHARE: f32 = 2.0 / 1080.0;
+/// The greatest diameter of points, as such a share.
+const GREATEST_SHARE: f32 = 1.0 / 16.0;
+/// Diameter of points in units of their spacing: randomly placed discs of this size leave 1 % open
+/// (1 − exp(−π/4·2.5²) covered).
+const OVERLAP: f32 = 2.5;
+/// Smallest diameter of points in the world, where models span 2 units.
+const SMALLEST: f32 = 0.004;
+/// Largest spacing, in world units, at which points are taken for a surface.
+const LARGEST_SPACING: f32 = 0.02;
+/// Diameter of points that are farther apart: dots.
+const DOT: f32 = 0.025;
+/// Width of lines in the world, for the shadow they cast: about that of a line in the picture of a framed model.
+const LINE_WIDTH: f32 = 0.004;
+
+/// Points that are closer than so many pixels are thinned out where that saves time.
+const CLOSEST: f32 = 0.7;
+
+/// Points or lines of a batch.
+pub(crate) struct Sprites {
+    pub(crate) kind: SpriteKind,
+    /// How many there are.
+    pub(crate) count: u32,
+    /// Radius in the world, least and greatest radius in pixels, and 1 where there are normals.
+    pub(crate) look: [f32; 4],
+    /// Group 1 of the passes that ask where they are.
+    pub(crate) group: wgpu::BindGroup,
+}
+
+impl Sprites {
+    /// Radius in pixels at a distance along the camera's axis, where a world unit at distance 1 takes so many.
+    pub(crate) fn radius(&self, pixels_per_unit: f32, distance: f32) -> f32 {
+        let [world, least, greatest, _] = self.look;
+        match self.kind {
+            SpriteKind::Points => (world * pixels_per_unit / distance).clamp(least, greatest),
+            SpriteKind::Lines => least,
+        }
+    }
+}
+
+/// What batches of points and lines need besides the scene.
+pub(crate) struct SpriteSetting<'a> {
+    pub(crate) layout: &'a wgpu::BindGroupLayout,
+    pub(crate) light_layout: &'a wgpu::BindGroupLayout,
+    /// Index of the material of each use.
+    pub(crate) materials: &'a BTreeMap<SpriteUse, usize>,
+    /// The picture's shorter side in pixels.
+    pub(crate) short_side: u32,
+    /// See [`super::simplify::smallest_shown`].
+    pub(crate) pixel: Option<f32>,
+}
+
+/// Group 1 of points and lines: pose, batch and attributes, at the places of a shaded batch.
+pub(crate) fn sprites_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
+    let entries = [bindings::vertex_storage(1), bindings::uniform(3), bindings::vertex_storage(4)];
+    bindings::layout(&gpu.device, "sprites", &entries)
+}
+
+/// Appends the batches of points and lines, and a word for each of them.
+pub(crate) fn build(
+    gpu: &Gpu,
+    scene: &Scene,
+    posed: &Posed<'_>,
+    setting: &SpriteSetting<'_>,
+    (batches, words): (&mut Vec<Batch>, &mut Vec<u32>),
+) -> Result<(), RenderError> {
+    let mut groups: BTreeMap<(usize, bool), (SpriteUse, Vec<usize>)> = BTreeMap::new();
+    for (i, one) in posed.primitives.iter().enumerate() {
+        if let Some(used) = sprite_use(scene, one)
+            && let Some(material) = setting.materials.get(&used)
+        {
+            groups.entry((*material, posed.moving[i])).or_insert((used, Vec::new())).1.push(i);
+        }
+    }
+    let most = gpu.max_storage_bytes() as usize / size_of::<SurfaceVertex>();
+    for ((material, moving), (used, members)) in groups {
+        let mut draft = Draft::default();
+        for i in members {
+            draft.add(scene, posed, i, used.kind);
+        }
+        if let Some(pixel) = setting.pixel.filter(|_| used.kind == SpriteKind::Points) {
+            draft.thin_out(CLOSEST * pixel);
+        }
+        let look = draft.look(used, setting.short_side);
+        for part in draft.split(most / used.kind.vertices() * used.kind.vertices()) {
+            let first = FIRST_TRIANGLE + words.len() as u32;
+            let count = (part.pose.len() / used.kind.vertices()) as u32;
+            words.extend((0..count).map(|i| word(batches.len(), first + i)));
+            let place = Place { material, moving, first, number: batches.len() as u32 };
+            batches.push(part.upload(gpu, used.kind, look, place, setting)?);
+        }
+    }
+    Ok(())
+}
+
+/// What the visibility buffer knows of a point or line. Two of them never count as one surface, as triangles of like
+/// normals do: in the place of the normal stands another number for each (multiplicative hashing: Knuth 1998, "The Art
+/// of Computer Programming", 6.4).
+fn word(batch: usize, number: u32) -> u32 {
+    batch as u32 | number.wrapping_mul(2_654_435_769) >> 16 << 16
+}
+
+/// Whether a point belongs to a random share of all, 0..=1 (the hash is the finaliser of `MurmurHash3`, Appleby 2011).
+fn is_kept(number: u32, share: f32) -> bool {
+    let mut h = number.wrapping_add(1);
+    h = (h ^ h >> 16).wrapping_mul(0x85eb_ca6b);
+    h = (h ^ h >> 13).wrapping_mul(0xc2b2_ae35);
+    f64::from(h ^ h >> 16) < f64::from(share) * 4_294_967_296.0
+}
+
+/// Diameter in world units of points that are so far apart: as large as closes a surface; what is too sparse for one
+/// shrinks to dots instead of growing into blobs.
+fn diameter(spacing: f32) -> f32 {
+    if spacing <= 0.0 {
+        DOT
+    } else if spacing <= LARGEST_SPACING {
+        (OVERLAP * spacing).max(SMALLEST)
+    } else {
+        (OVERLAP * LARGEST_SPACING * LARGEST_SPACING / spacing).max(DOT)
+    }
+}
+
+/// Where a batch belongs.
+#[derive(Clone, Copy)]
+struct Place {
+    material: usize,
+    moving: bool,
+    first: u32,
+    number: u32,
+}
+
+/// A batch before it is uploaded.
+#[derive(Default)]
+struct Draft {
+    /// Vertices as they are drawn: one a point, two a line.
+    pose: Vec<PoseVertex>,
+    surface: Vec<SurfaceVertex>,
+    pieces: Vec<Piece>,
+    /// Place of each of them among the vertices of the pieces.
+    chosen: Vec<u32>,
+    /// How many vertices the pieces have.
+    available: usize,
+}
+
+impl Draft {
+    fn add(&mut self, scene: &Scene, posed: &Posed<'_>, index: usize, kind: SpriteKind) {
+        let one = &posed.primitives[index];
+        let Some(primitive) = primitive_of(scene, one) else { return };
+        let mut pose = Vec::new();
+        write_pose(one, primitive, &mut pose);
+        let drawn = &primitive.indices[..primitive.indices.len() / kind.vertices() * kind.vertices()];
+        self.pose.extend(drawn.iter().map(|v| pose[*v as usize]));
+        self.surface.extend(drawn.iter().map(|v| surface_vertex(primitive, *v as usize)));
+        self.chosen.extend(drawn.iter().map(|v| self.available as u32 + v));
+        self.pieces.push(Piece { posed: index, first_vertex: self.available });
+        self.available += pose.len();
+    }
+
+    /// Leaves out points at random until they are so far apart.
+    fn thin_out(&mut self, distance: f32) {
+        let spacing = self.spacing();
+        if spacing <= 0.0 || spacing >= distance {
+            return;
+        }
+        let share = (spacing / distance).powi(2);
+        let mut number = 0..;
+        self.pose.retain(|_| number.next().is_some_and(|i| is_kept(i, share)));
+        let mut number = 0..;
+        self.surface.retain(|_| number.next().is_some_and(|i| is_kept(i, share)));
+        let mut number = 0..;
+        self.chosen.retain(|_| number.next().is_some_and(|i| is_kept(i, share)));
+    }
+
+    /// Mean distance of points, in world units.
+    fn spacing(&self) -> f32 {
+        let points: Vec<Vec3> = self.pose.iter().map(|v| Vec3::from(v.position)).collect();
+        spacing(&points)
+    }
+
+    /// See [`Sprites::look`].
+    fn look(&self, used: SpriteUse, short_side: u32) -> [f32; 4] {
+        let pixels = |share: f32| 0.5 * (share * short_side as f32).max(1.0);
+        let lit = f32::from(u8::from(used.lit));
+        match used.kind {
+            SpriteKind::Points => [0.5 * diameter(self.spacing()), pixels(LEAST_SHARE), pixels(GREATEST_SHARE), lit],
+            SpriteKind::Lines => [0.5 * LINE_WIDTH, pixels(LEAST_SHARE), pixels(LEAST_SHARE), lit],
+        }
+    }
+
+    /// Parts of at most so many vertices.
+    fn split(self, most: usize) -> Vec<Self> {
+        if self.pose.len() <= most {
+            return vec![self];
+        }
+        let chunks = self.pose.chunks(most).zip(self.surface.chunks(most)).zip(self.chosen.chunks(most));
+        chunks
+            .map(|((pose, surface), chosen)| Self {
+                pose: pose.to_vec(),
+                surface: surface.to_vec(),
+                pieces: self.pieces.clone(),
+                chosen: chosen.to_vec(),
+                available: self.available,
+            })
+            .collect()
+    }
+
+    fn upload(
+        self,
+        gpu: &Gpu,
+        kind: SpriteKind,
+        look: [f32; 4],
+        place: Place,
+        setting: &SpriteSetting<'_>,
+    ) -> Result<Batch, RenderError> {
+        let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+        let twin =
+            crate::gpu_types::Batch { first_triangle: place.first, number: place.number, unused: [0; 2], sprite: look };
+        let uniform = filled(gpu, "sprites", bytemuck::bytes_of(&twin), wgpu::BufferUsages::UNIFORM)?;
+        let pose = filled(gpu, "pose", bytemuck::cast_slice(&self.pose), storage)?;
+        let surface = filled(gpu, "surface", bytemuck::cast_slice(&self.surface), storage)?;
+        let group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("sprites"),
+            layout: setting.layout,
+            entries: &[(1, &pose), (3, &uniform), (4, &surface)]
+                .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() }),
+        });
+        let count = (self.pose.len() / kind.vertices()) as u32;
+        Ok(Batch {
+            material: place.material,
+            moving: place.moving,
+            pose,
+            surface,
+            // Vertices are drawn in their order.
+            indices: filled(gpu, "indices", &[], wgpu::BufferUsages::INDEX | storage)?,
+            index_count: 0,
+            // No light is gathered for points and lines.
+            light: LightDraft::default().upload(gpu, setting.light_layout, 0)?,
+            first_triangle: place.first,
+            bounds: bounds_of(&self.pose),
+            pieces: self.pieces,
+            chosen: place.moving.then_some(self.chosen),
+            corners: Vec::new(),
+            sortable: None,
+            sprites: Some(Sprites { kind, count, look, group }),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_as_large_as_closes_a_surface_and_sparse_ones_are_dots() {
+        let near = |a: f32, b: f32| (a - b).abs() < 1e-4;
+        assert!(near(diameter(0.01), 0.025) && near(diameter(LARGEST_SPACING), 0.05));
+        assert!(near(diameter(LARGEST_SPACING * 1.001), 0.05), "no jump");
+        assert!(near(diameter(1e-5), SMALLEST) && near(diameter(0.3), DOT) && near(diameter(0.0), DOT));
+    }
+
+    #[test]
+    fn a_share_of_the_points_is_kept_at_random() {
+        for share in [0.1_f32, 0.5, 0.9] {
+            let kept: Vec<bool> = (0..10_000).map(|i| is_kept(i, share)).collect();
+            let of = |part: &[bool]| part.iter().filter(|k| **k).count() as f32 / part.len() as f32;
+            assert!((of(&kept) - share).abs() < 0.02);
+            let every_fourth: Vec<bool> = kept.iter().copied().step_by(4).collect();
+            assert!((of(&every_fourth) - share).abs() < 0.04, "{share}");
+        }
+    }
+
+    #[test]
+    fn points_closer_than_wanted_are_thinned_out_to_it() {
+        let mut draft = Draft::default();
+        for i in 0..40_000_u32 {
+            let position = [(i % 200) as f32 / 100.0, (i / 200) as f32 / 100.0, 0.0];
+            draft.pose.push(PoseVertex { position, ..PoseVertex::default() });
+            draft.surface.push(SurfaceVertex::default());
+            draft.chosen.push(i);
+        }
+        let before = draft.spacing();
+        draft.thin_out(0.5 * before);
+        assert_eq!(draft.pose.len(), 40_000);
+        draft.thin_out(2.0 * before);
+        assert!((9_500..10_500).contains(&draft.pose.len()), "{}", draft.pose.len());
+        assert_eq!((draft.pose.len(), draft.pose.len()), (draft.surface.len(), draft.chosen.len()));
+        let place = |i: u32| [(i % 200) as f32 / 100.0, (i / 200) as f32 / 100.0, 0.0];
+        assert!(
+            draft
+                .pose
+                .iter()
+                .zip(&draft.chosen)
+                .all(|(v, i)| v.position.map(f32::to_bits) == place(*i).map(f32::to_bits))
+        );
+        assert!((draft.spacing() / before - 2.0).abs() < 0.3);
+    }
+
+    #[test]
+    fn neighbours_never_look_like_one_surface() {
+        let normals: Vec<u32> = (1..100).map(|i| word(7, i) >> 16).collect();
+        assert!(normals.windows(2).all(|n| (n[0] & 0xff).abs_diff(n[1] & 0xff) > 20 || n[0] >> 8 != n[1] >> 8));
+        assert!((1..100).all(|i| word(7, i) & 0xffff == 7));
+    }
+}
