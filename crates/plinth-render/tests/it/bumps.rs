@@ -102,7 +102,7 @@ impl Sheet {
         let document = json!({
             "asset": {"version": "2.0"}, "scenes": [{"nodes": [0]}], "nodes": [node], "meshes": [{"primitives": [mesh]}],
             "materials": [{
-                "normalTexture": self.map, "doubleSided": true,
+                "name": "Paint", "normalTexture": self.map, "doubleSided": true,
                 "pbrMetallicRoughness": {"baseColorFactor": [0.6, 0.6, 0.6, 1], "metallicFactor": 0, "roughnessFactor": 1},
             }],
             "textures": [{"source": 0}], "images": [{"bufferView": image, "mimeType": "image/png"}],
@@ -161,7 +161,7 @@ impl File {
 
 /// Brightness of the upper and lower half of the square, then of the left and right one, in light from above on the left
 /// as it is seen from the front.
-fn halves(sheet: &Sheet, from_behind: bool) -> [f32; 4] {
+fn halves(sheet: &Sheet, from_behind: bool, edit: &Value) -> [f32; 4] {
     let light = Vec3::new(-1.0, 1.0, 0.0).normalize();
     let mut room = EnvironmentMap { width: 64, height: 32, pixels: vec![[0.05; 3]; 64 * 32] };
     for i in 0..64 * 32_u32 {
@@ -170,6 +170,7 @@ fn halves(sheet: &Sheet, from_behind: bool) -> [f32; 4] {
         }
     }
     let mut settings = straight_on();
+    settings["materialEdits"] = json!({"Paint": edit});
     if from_behind {
         settings["keyframes"][0]["pose"]["position"] = json!([0, 0, -4]);
     }
@@ -187,7 +188,7 @@ fn halves(sheet: &Sheet, from_behind: bool) -> [f32; 4] {
 
 #[track_caller]
 fn rises(sheet: &Sheet, what: &str) {
-    let [upper, lower, left, right] = halves(sheet, false);
+    let [upper, lower, left, right] = halves(sheet, false, &json!({}));
     assert!(upper > lower + 20.0, "{what}: {upper} above, toward the light, {lower} below");
     assert!(left > right + 20.0, "{what}: {left} on the left, toward the light, {right} on the right");
 }
@@ -204,13 +205,10 @@ fn a_hill_is_a_hill_however_the_texture_lies_and_whoever_made_the_tangents() {
 #[test]
 fn from_behind_a_hill_is_a_hollow() {
     for laid in [LAID[0], LAID[1]] {
-        for from in [Tangents::File, Tangents::MikkTSpace] {
-            let [upper, lower, left, right] = halves(&Sheet::new(laid, from), true);
-            assert!(
-                lower > upper + 20.0 && right > left + 20.0,
-                "{}, {from:?}: {upper} {lower} {left} {right}",
-                laid.0
-            );
+        for (from, side) in [(Tangents::File, "double"), (Tangents::MikkTSpace, "double"), (Tangents::File, "back")] {
+            let [upper, lower, left, right] = halves(&Sheet::new(laid, from), true, &json!({"side": side}));
+            let is_hollow = lower > upper + 20.0 && right > left + 20.0;
+            assert!(is_hollow, "{}, {from:?}, {side}: {upper} {lower} {left} {right}", laid.0);
         }
     }
 }
@@ -252,7 +250,7 @@ fn where_the_coordinates_do_not_change_nothing_leans() {
     let texel = |at: [f32; 2]| {
         let mut sheet = Sheet::new(LAID[0], Tangents::MikkTSpace);
         sheet.uvs.fill(at);
-        halves(&sheet, false)[0]
+        halves(&sheet, false, &json!({}))[0]
     };
     let (one_way, other_way) = (texel([0.2, 0.2]), texel([0.8, 0.8]));
     assert!((one_way - other_way).abs() < 3.0, "{one_way} {other_way}");
