@@ -272,13 +272,16 @@ fn volume(m: &mut Material, edit: &MaterialEdit, tell: &mut dyn FnMut(&str)) {
     }
 }
 
-/// The back becomes the front.
+/// The back becomes the front: all directions of the surface are turned over, as they are where a back is seen.
 fn turn_inside_out(primitive: &mut plinth_model::Primitive) {
     for triangle in primitive.indices.as_chunks_mut::<3>().0 {
         triangle.swap(1, 2);
     }
     let negate = |n: &mut [f32; 3]| *n = n.map(|c| -c);
     primitive.normals.iter_mut().for_each(negate);
-    primitive.tangents.iter_mut().for_each(|t| t[3] = -t[3]);
-    primitive.morph_targets.iter_mut().for_each(|target| target.normals.iter_mut().for_each(negate));
+    // The sign turns too: the cross product of two negated vectors is what it was.
+    primitive.tangents.iter_mut().for_each(|t| *t = t.map(|c| -c));
+    for target in &mut primitive.morph_targets {
+        target.normals.iter_mut().chain(&mut target.tangents).for_each(negate);
+    }
 }

@@ -22,6 +22,10 @@ const BYTES_PER_TRIANGLE: u64 = 48;
 /// The tangent of a corner that has no direction: the texture does not change over its surface.
 const NONE: [f32; 4] = [0.0; 4];
 
+fn is_none([_, _, _, sign]: &[f32; 4]) -> bool {
+    *sign == 0.0
+}
+
 /// The texture coordinates that tangents follow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Coordinates {
@@ -89,16 +93,17 @@ impl Tangents {
         let mut known: HashMap<(u32, [u32; 4]), u32> = HashMap::new();
         for (corner, vertex) in primitive.indices.iter().enumerate() {
             let tangent = tangent_of(corner);
+            let bits = tangent.map(f32::to_bits);
             let first = &mut out.list[*vertex as usize];
-            if tangent == NONE || tangent == *first {
+            if is_none(&tangent) || bits == first.map(f32::to_bits) {
                 continue;
             }
-            if *first == NONE {
+            if is_none(first) {
                 *first = tangent;
                 continue;
             }
             let next = (count + out.copies.len()) as u32;
-            let copy = *known.entry((*vertex, tangent.map(f32::to_bits))).or_insert(next);
+            let copy = *known.entry((*vertex, bits)).or_insert(next);
             if copy == next {
                 out.copies.push(*vertex);
                 out.list.push(tangent);
@@ -121,7 +126,11 @@ impl Tangents {
             primitive.indices[corner] = copy;
         }
         let or_any = |(tangent, normal): ([f32; 4], &[f32; 3])| {
-            if tangent == NONE { Vec3::from(*normal).any_orthonormal_vector().extend(0.0).to_array() } else { tangent }
+            if is_none(&tangent) {
+                Vec3::from(*normal).any_orthonormal_vector().extend(0.0).to_array()
+            } else {
+                tangent
+            }
         };
         primitive.tangents = self.list.into_iter().zip(&primitive.normals).map(or_any).collect();
     }
@@ -158,7 +167,7 @@ fn unit(direction: Vec3, sign: f32) -> [f32; 4] {
 fn by_mikktspace(primitive: &Primitive, uv: impl Fn(u32) -> [f32; 2]) -> Option<Vec<[f32; 4]>> {
     // Triangles with two corners in one place change nothing, but each is compared with all others.
     let is_whole = |t: &[u32; 3]| {
-        let [a, b, c] = t.map(|vertex| place(primitive, vertex));
+        let [a, b, c] = t.map(|vertex| place(primitive, vertex).map(f32::to_bits));
         a != b && b != c && c != a
     };
     let triangles = primitive.indices.as_chunks::<3>().0;

@@ -242,6 +242,22 @@ fn a_heightmap_that_rises_upwards_leans_down() {
     assert!(middle[0] == 128 && middle[1] < 100, "{middle:?}");
 }
 
+/// v runs up in OBJ: an upright texture stays upright, so that its bumps lean where the heights say.
+#[test]
+fn bumps_of_an_upright_texture_lie_upright() {
+    let square = "mtllib a.mtl\nusemtl m\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\nf 1/1 2/2 3/3 4/4\n";
+    let heights = png(1, 1, &[128, 128, 128, 255]);
+    for (mtl, expected) in [
+        ("newmtl m\nbump t.png\n", [1.0, 0.0, 0.0, 1.0]),
+        ("newmtl m\nnorm -s 3 3 1 t.png\n", [1.0, 0.0, 0.0, 1.0]),
+        ("newmtl m\nnorm -s -1 1 1 t.png\n", [-1.0, 0.0, 0.0, -1.0]),
+    ] {
+        let files: [(&str, &[u8]); 3] = [("a.obj", square.as_bytes()), ("a.mtl", mtl.as_bytes()), ("t.png", &heights)];
+        let tangents = model(&files).meshes.swap_remove(0).primitives.swap_remove(0).tangents;
+        assert!(tangents.len() == 4 && tangents.iter().all(|t| *t == expected), "{mtl}: {tangents:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_converted_is_told_once() {
     let obj = format!("mtllib a.mtl\nusemtl m\n{TRIANGLE}");

@@ -167,6 +167,15 @@ fn what_is_hidden_is_as_if_it_were_not_there_shadow_and_all() {
     assert!(one != both && one == alone);
 }
 
+#[test]
+fn where_every_mesh_is_hidden_the_picture_is_the_background() {
+    for (mode, reflector) in [("shader", false), ("flat", false), ("accumulated", false), ("shader", true)] {
+        let hidden = json!({"hiddenMeshNames": ["part 0"], "shadowMode": mode, "reflector": reflector});
+        let picture = drawn(one_ball(matte(0.5, 0.5, 0.5)), from_above(), &hidden);
+        assert!(picture.iter().all(|p| *p == [255; 3]), "{mode}, mirror {reflector}");
+    }
+}
+
 /// Settings of a camera low above a mirroring floor.
 fn low() -> Value {
     json!({
