@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Draws every model of some folders with three.js and with Plinth, and writes a page that shows where they differ.
+"""Draws models with three.js and with Plinth, and writes a page that shows where they differ.
 
-Each FOLDER holds .glb files and .zip archives with one OBJ. A model is drawn at rest from two sides, each of its clips
-at three times, lit by --env alone. Gain maps (NAME.sdr.webp, NAME.gainmap.webp, NAME.json beside NAME.hdr) of the
-folder that --env lies in are compared with their .hdr file. Pictures that are in --out already are kept: delete the
-folder OUT/plinth to draw with a new Plinth. scripts/compare/compare.sh installs what is needed and calls this.
+Each FOLDER holds .glb files and .zip archives with one OBJ; the models of make_models.py are always drawn, too. A model
+is drawn at rest from two sides, each of its clips at three times, lit by --env alone. Gain maps (NAME.sdr.webp,
+NAME.gainmap.webp, NAME.json beside NAME.hdr) of the folder that --env lies in are compared with their .hdr file.
+Pictures that are in --out already are kept: delete OUT/plinth to draw with a new Plinth.
+scripts/compare/compare.sh installs what is needed and calls this.
 """
 
 import argparse
@@ -14,6 +15,8 @@ import re
 import subprocess
 
 import draw_plinth
+import environment
+import make_models
 import page
 import rows as row_list
 
@@ -24,8 +27,8 @@ SAMPLE = HERE.parents[1] / "fixtures" / "models" / "flight_helmet.glb"
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folders", nargs="+", type=pathlib.Path, metavar="FOLDER", help="holds models")
-    parser.add_argument("--env", type=pathlib.Path, required=True, help="Radiance file that lights them")
+    parser.add_argument("folders", nargs="*", type=pathlib.Path, metavar="FOLDER", help="holds models")
+    parser.add_argument("--env", type=pathlib.Path, help="Radiance file that lights them (a studio of its own)")
     parser.add_argument("--out", type=pathlib.Path, required=True, help="where the page goes; made when missing")
     parser.add_argument("--plinth", required=True, help="program that draws")
     parser.add_argument("--examples", type=pathlib.Path, required=True, help="folder with the examples still, radiance")
@@ -38,13 +41,16 @@ def arguments():
 def main():
     args = arguments()
     out = args.out.resolve()
-    folders = [folder.resolve() for folder in args.folders]
-    env = args.env.resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    make_models.write_all(out / "models")
+    folders = [out / "models"] + [folder.resolve() for folder in args.folders]
+    env = args.env.resolve() if args.env else out / "studio.hdr"
+    if not args.env:
+        environment.write(env)
     rows, left_out = row_list.of_folders(folders, env, args.plinth, out / "unpacked")
     rows += row_list.gain_map_rows(env.parent, SAMPLE)
     if args.only:
         rows = [row for row in rows if re.search(args.only, row["id"])]
-    out.mkdir(parents=True, exist_ok=True)
     (out / "rows.json").write_text(json.dumps(rows, indent=1))
     three, plinth = out / "three", out / "plinth"
     still = args.examples / "still"

@@ -8,15 +8,15 @@ import time
 
 from PIL import Image
 
-# Clips are drawn by an example of plinth-render, because a video would lose colours.
 FRAME_RATE = 30
 
 
-def settings(row, shot):
-    """Lit by the environment alone, seen from the shot's pose."""
+def settings(row, poses, frames=1):
+    """Lit by the environment alone, seen from one pose, or from one after the other in as many frames."""
     out = {
         "effect": "keyframes",
-        "keyframes": [{"pose": shot["pose"]}],
+        "keyframes": [{"pose": pose} for pose in poses],
+        "length": frames / FRAME_RATE,
         "aspect": "1:1",
         "quality": "share",
         "shadows": False,
@@ -27,7 +27,7 @@ def settings(row, shot):
         "bgColor": row["background"],
     }
     if row["clip"] is not None:
-        out |= {"animation": row["clip_name"], "animationSpeed": row["speed"], "length": row["frames"] / FRAME_RATE}
+        out |= {"animation": row["clip_name"], "animationSpeed": row["speed"]}
     return json.dumps(out)
 
 
@@ -38,46 +38,52 @@ def draw(row, programs, out):
     """
     with tempfile.TemporaryDirectory() as work:
         work = pathlib.Path(work)
-        if row["clip"] is not None:
-            return clip(row, programs, work, out)
-        said = {"warnings": []}
-        for n, shot in enumerate(row["shots"]):
-            environments = {"": row["env"]}
-            if "gain_map" in row:
-                environments = {"": ",".join(row["gain_map"]), ".hdr": row["env"]}
-            for end, env in environments.items():
-                picture = work / "picture.png"
-                command = [programs["plinth"], "render", row["model"], "-o", picture, "--quiet", "--env", env]
-                done = run([*command, "--json", "--settings", settings(row, shot)])
-                if done.returncode != 0:
-                    return {"problem": done.stderr.strip() or f"exit code {done.returncode}"}
-                said["warnings"] = warnings_of(done.stdout)
-                shrink(picture, row["size"], out / f"{row['id']}{end}.{n}.png")
-        return said
+        if "gain_map" in row:
+            faults = [stills(row, programs, env, work, out, end)
+                      for env, end in ((",".join(row["gain_map"]), ""), (row["env"], ".hdr"))]
+            problem = faults[0] or faults[1]
+        elif row["kind"] == "glb":
+            problem = frames(row, programs, work, out)
+        else:
+            problem = stills(row, programs, row["env"], work, out)
+    return {"problem": problem} if problem else {"warnings": row["warnings"]}
 
 
-def clip(row, programs, work, out):
-    """All frames of a clip, of which the wanted ones are kept."""
-    first = work / "frame.png"
-    command = [programs["still"], row["model"], first, settings(row, row["shots"][0]), row["env"], "all"]
-    done = run(command)
-    if done.returncode != 0:
-        return {"problem": (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0]}
+def stills(row, programs, env, work, out, end=""):
+    """Each shot by `plinth render`; the reason when that fails."""
+    picture = work / "picture.png"
     for n, shot in enumerate(row["shots"]):
-        frame = first if shot["frame"] == 0 else work / f"frame.png.{shot['frame']:03}.png"
-        shrink(frame, row["size"], out / f"{row['id']}.{n}.png")
-    return {"warnings": []}
+        problem = run([programs["plinth"], "render", row["model"], "-o", picture, "--quiet", "--env", env,
+                       "--settings", settings(row, [shot["pose"]])])
+        if problem:
+            return problem
+        shrink(picture, row["size"], out / f"{row['id']}{end}.{n}.png")
+    return None
+
+
+def frames(row, programs, work, out):
+    """All shots as frames of one video, by an example of plinth-render: without the loss of a codec, light gathered once."""
+    first = work / "frame.png"
+    if row["clip"] is None:
+        wanted = list(range(len(row["shots"])))
+        given = settings(row, [shot["pose"] for shot in row["shots"]], len(wanted))
+    else:
+        wanted = [shot["frame"] for shot in row["shots"]]
+        given = settings(row, [row["shots"][0]["pose"]], row["frames"])
+    problem = run([programs["still"], row["model"], first, given, row["env"], "all"])
+    if problem:
+        return problem
+    for n, frame in enumerate(wanted):
+        picture = first if frame == 0 else work / f"frame.png.{frame:03}.png"
+        shrink(picture, row["size"], out / f"{row['id']}.{n}.png")
+    return None
 
 
 def run(command):
-    return subprocess.run([str(part) for part in command], capture_output=True, text=True)
-
-
-def warnings_of(text):
-    try:
-        return json.loads(text).get("warnings", [])
-    except json.JSONDecodeError:
-        return []
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    if done.returncode == 0:
+        return None
+    return (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0]
 
 
 def shrink(picture, size, to):

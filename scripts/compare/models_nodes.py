@@ -43,17 +43,17 @@ def mirrored_boxes():
 
 
 def skewed():
-    """A turned box below a stretched node, which shears it; normals follow. Beside it the same as one matrix."""
+    """A turned box below a stretched node, which shears it; normals follow. Beside it a matrix."""
     g = Glb()
     material = g.material(GREY, rough=0.3)
     parent = g.node((-0.9, 0, 0), scale=[0.4, 1.6, 0.8])
     child = g.put(box(0.8), material, root=False, rotation=turn((0, 0, 1), 40))
     ball = g.put(sphere(0.4), material, (0.9, -0.4, 0.3), root=False, rotation=turn((1, 0, 0), 40), scale=[1, 0.5, 1])
     g.document["nodes"][parent]["children"] = [child, ball]
-    c, s = np.cos(np.radians(40)), np.sin(np.radians(40))
-    shear = np.diag([0.4, 1.6, 0.8, 1]) @ np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
-    shear[:3, 3] = (0.9, 0, 0)
-    g.put(box(0.8), material, at=None, matrix=shear.T.ravel().tolist())
+    turned = np.eye(4)
+    turned[:3, :3] = np.array([[0.766, -0.643, 0], [0.643, 0.766, 0], [0, 0, 1]]) * [1.2, 0.5, 0.8]
+    turned[:3, 3] = (0.9, 0, 0)
+    g.put(box(0.8), material, at=None, matrix=turned.T.ravel().tolist())
     return g
 
 

@@ -44,6 +44,7 @@ def texture_transform_slots():
     """KHR_texture_transform on every texture of the core and of the extensions; each ball's texture is turned alike."""
     g = Glb()
     color, grey = g.texture(png(letter(256))), g.texture(png(letter(256, "L").convert("RGB")))
+    data = g.texture(png(letter(256)))
     alpha = letter(256).convert("RGBA")
     alpha.putalpha(letter(256, "L"))
     alpha = g.texture(png(alpha))
@@ -51,9 +52,9 @@ def texture_transform_slots():
     t, one = transform, "KHR_materials_"
     materials = [
         dict(texture=t(color)),
-        dict(rough=1, metal=1, orm=t(color)),
+        dict(rough=1, metal=1, orm=t(data)),
         dict(normalTexture=t(normal)),
-        dict(occlusionTexture=t(color)),
+        dict(occlusionTexture=t(data)),
         dict(color=(0, 0, 0, 1), emissiveFactor=[1, 1, 1], emissiveTexture=t(color)),
         dict(color=(0.2, 0, 0, 1), extensions={one + "clearcoat": {"clearcoatFactor": 1, "clearcoatTexture": t(grey)}}),
         dict(color=(0.2, 0, 0, 1), extensions={one + "clearcoat": {
@@ -65,13 +66,13 @@ def texture_transform_slots():
         dict(color=(0, 0, 0, 1), rough=0.2, extensions={one + "specular": {
             "specularColorFactor": [5, 5, 5], "specularColorTexture": t(color)}}),
         dict(rough=0.3, metal=1, extensions={one + "iridescence": {
-            "iridescenceFactor": 1, "iridescenceTexture": t(color)}}),
+            "iridescenceFactor": 1, "iridescenceTexture": t(data)}}),
         dict(rough=0.3, metal=1, extensions={one + "iridescence": {
-            "iridescenceFactor": 1, "iridescenceThicknessTexture": t(color)}}),
+            "iridescenceFactor": 1, "iridescenceThicknessTexture": t(data)}}),
         dict(rough=0.2, extensions={one + "transmission": {
-            "transmissionFactor": 1, "transmissionTexture": t(color)}}),
+            "transmissionFactor": 1, "transmissionTexture": t(data)}}),
         dict(rough=0.4, metal=1, extensions={one + "anisotropy": {
-            "anisotropyStrength": 1, "anisotropyTexture": t(color)}}),
+            "anisotropyStrength": 1, "anisotropyTexture": t(data)}}),
         dict(color=(0.02, 0.02, 0.02, 1), extensions={one + "sheen": {
             "sheenColorFactor": [1, 1, 1], "sheenRoughnessFactor": 1, "sheenRoughnessTexture": t(alpha)}}),
     ]
@@ -91,11 +92,12 @@ def texture_coordinate_sets():
     Set k shows the texture k + 1 times.
     """
     g = Glb()
-    color = g.texture(png(letter()))
     sets = {f"TEXCOORD_{k}": quad(uv=((0, 0), (k + 1, k + 1)))["TEXCOORD_0"] for k in range(4)}
-    infos = [{"index": color, "texCoord": k} for k in range(4)] + [transform(color, (0, 0), 0, (1, 1), texCoord=1)]
     at = iter(grid(15, 5))
     for slot in ("base", "emissiveTexture", "occlusionTexture"):
+        # three.js reads a texture that is colour somewhere as colour everywhere: each use has its own.
+        t = g.texture(png(letter()))
+        infos = [{"index": t, "texCoord": k} for k in range(4)] + [transform(t, (0, 0), 0, (1, 1), texCoord=1)]
         for info in infos:
             if slot == "base":
                 material = g.material(texture=info)
@@ -191,12 +193,12 @@ def swapped_profile():
 def linear_and_srgb():
     """The same ramp as base colour, emission, roughness, metal, occlusion, and as factors beside it."""
     g = Glb()
-    t = g.texture(png(ramp(256)))
+    t, data = g.texture(png(ramp(256))), g.texture(png(ramp(256)))
     strip = {**quad(3, 0.4)}
     rows = [
         dict(texture=t), dict(color=(0, 0, 0, 1), emissiveTexture={"index": t}, emissiveFactor=[1, 1, 1]),
-        dict(rough=1, metal=1, orm=t), dict(occlusionTexture={"index": t}),
-        dict(color=(0.5, 0.25, 0.1, 1), texture=t), dict(occlusionTexture={"index": t, "strength": 0.5}),
+        dict(rough=1, metal=1, orm=data), dict(occlusionTexture={"index": data}),
+        dict(color=(0.5, 0.25, 0.1, 1), texture=t), dict(occlusionTexture={"index": data, "strength": 0.5}),
     ]
     for given, at in zip(rows, grid(6, 1, 0.45)):
         orm = given.pop("orm", None)

@@ -5,7 +5,8 @@ A row is a dictionary:
   title       what the page calls it
   kind        "glb" or "obj"
   model       path of the file
-  three_model path of what three.js loads, where that is another file (an unpacked archive)
+  three_model path of what three.js loads, where that is another file, from an archive unpacked to
+  three_root  this folder
   env         path of a Radiance file
   gain_map    paths of sdr, gainmap and metadata, only in rows that compare them with `env`
   clip        number of the clip, or None for the rest pose
@@ -15,6 +16,7 @@ A row is a dictionary:
   shots       list of {"pose": {position, lookAt, fov in degrees}, "time": seconds, "frame": index of Plinth's frame}
   frames      how many frames Plinth draws of a clip, and
   speed       how fast it plays it
+  warnings    what Plinth says of the model
 """
 
 import json
@@ -48,11 +50,12 @@ def of_folders(folders, env, plinth, work):
                 left_out.append((path.name, problem))
                 continue
             if path.suffix == ".zip":
-                unpacked = unpack(path, work / path.stem)
-                rows.append(row(path, env, kind="obj", three_model=str(unpacked)))
+                root = work / path.stem
+                paths = {"three_model": str(unpack(path, root)), "three_root": str(root)}
+                rows.append(row(path, env, kind="obj", warnings=inventory["warnings"], **paths))
                 continue
-            rows.append(row(path, env))
-            rows += [clip_row(path, env, n, clip) for n, clip in enumerate(inventory["animations"])]
+            rows.append(row(path, env, warnings=inventory["warnings"]))
+            rows += clip_rows(path, env, inventory["animations"])
     return rows, left_out
 
 
@@ -61,7 +64,13 @@ def row(path, env, kind="glb", **more):
     name = path.stem if kind == "glb" else f"{path.stem} (OBJ)"
     shots = [{"pose": pose, "time": 0, "frame": 0} for pose in (FRONT, BACK)]
     return {"id": plain(name), "title": name, "kind": kind, "model": str(path), "env": str(env), "clip": None,
-            "size": SIZE, "background": BACKGROUND, "shots": shots, **more}
+            "size": SIZE, "background": BACKGROUND, "shots": shots, "warnings": [], **more}
+
+
+def clip_rows(path, env, clips):
+    """Plinth plays the first clip of a name: others of that name are left out."""
+    names = [clip["name"] for clip in clips]
+    return [clip_row(path, env, n, clip) for n, clip in enumerate(clips) if names.index(clip["name"]) == n]
 
 
 def clip_row(path, env, number, clip):

@@ -29,15 +29,12 @@ function fileOf(url) {
   return url.searchParams.has('find') ? findBelow(file, url.searchParams.get('find')) : file;
 }
 
-/** The first file of that name, whatever its case, below a folder or the one above it. */
+/** The first file of that name below a folder, whatever its case. */
 function findBelow(folder, name) {
   const matches = (file) => path.basename(file).toLowerCase() === name.toLowerCase();
-  for (const place of [folder, path.dirname(folder)]) {
-    const files = fs.readdirSync(place, { recursive: true }).map(String).sort();
-    const found = files.find((file) => matches(file) && fs.statSync(path.join(place, file)).isFile());
-    if (found) return path.join(place, found);
-  }
-  return path.join(folder, name);
+  const files = fs.readdirSync(folder, { recursive: true }).map(String).sort();
+  const found = files.find((file) => matches(file) && fs.statSync(path.join(folder, file)).isFile());
+  return path.join(folder, found ?? name);
 }
 
 const server = http.createServer((request, response) => {
@@ -49,22 +46,24 @@ const server = http.createServer((request, response) => {
   });
 });
 await new Promise((listening) => server.listen(0, '127.0.0.1', listening));
-const browser = await puppeteer.launch({
-  executablePath: chromium,
-  headless: true,
-  protocolTimeout: ROW_TIMEOUT,
-  args: [
-    '--no-sandbox',
-    '--use-gl=angle',
-    '--use-angle=swiftshader',
-    '--enable-unsafe-swiftshader',
-    '--ignore-gpu-blocklist',
-    '--no-first-run',
-    '--disable-background-networking',
-    '--disable-component-update',
-    '--disable-sync',
-  ],
-});
+const launch = () =>
+  puppeteer.launch({
+    executablePath: chromium,
+    headless: true,
+    protocolTimeout: ROW_TIMEOUT,
+    args: [
+      '--no-sandbox',
+      '--use-gl=angle',
+      '--use-angle=swiftshader',
+      '--enable-unsafe-swiftshader',
+      '--ignore-gpu-blocklist',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
+let browser = await launch();
 
 /** Rows after which the page is loaded anew: memory of models does not always come back. */
 const ROWS_A_PAGE = 25;
@@ -73,6 +72,7 @@ let drawn = 0;
 
 async function fresh() {
   if (page) await page.close();
+  if (!browser.connected) browser = await launch();
   page = await browser.newPage();
   drawn = 0;
   await page.goto(`http://127.0.0.1:${server.address().port}/`);
@@ -83,7 +83,8 @@ async function draw(row) {
   try {
     if (!page || drawn++ >= ROWS_A_PAGE) await fresh();
     const address = (file) => '/file' + file.split('/').map(encodeURIComponent).join('/');
-    const asked = { ...row, model: address(row.three_model ?? row.model), env: address(row.env) };
+    const [model, root] = [row.three_model ?? row.model, row.three_root ?? ''].map(address);
+    const asked = { ...row, model, root, env: address(row.env) };
     const { pictures, warnings } = await page.evaluate((given) => window.draw(given), asked);
     pictures.forEach((picture, shot) => {
       fs.writeFileSync(path.join(outDir, `${row.id}.${shot}.png`), Buffer.from(picture.split(',')[1], 'base64'));

@@ -8,18 +8,19 @@ import { MTLLoader } from 'three/addons/loaders/MTLLoader.js';
 import { OBJLoader } from 'three/addons/loaders/OBJLoader.js';
 import { MeshoptDecoder } from 'three/addons/libs/meshopt_decoder.module.js';
 
+const libraries = '/modules/three/examples/jsm/libs';
+const draco = new DRACOLoader().setDecoderPath(`${libraries}/draco/gltf/`);
+let ktx2 = null;
+
 /** A glTF file with everything that three.js can decode. Returns {root, clips}. */
 export async function loadGltf(url, renderer) {
-  const loader = new GLTFLoader();
-  const libraries = '/modules/three/examples/jsm/libs';
-  loader.setDRACOLoader(new DRACOLoader().setDecoderPath(`${libraries}/draco/gltf/`));
-  loader.setMeshoptDecoder(MeshoptDecoder);
-  loader.setKTX2Loader(uncompressing(new KTX2Loader().setTranscoderPath(`${libraries}/basis/`), renderer));
+  ktx2 ??= uncompressing(new KTX2Loader().setTranscoderPath(`${libraries}/basis/`), renderer);
+  const loader = new GLTFLoader().setDRACOLoader(draco).setMeshoptDecoder(MeshoptDecoder).setKTX2Loader(ktx2);
   const gltf = await loader.loadAsync(url);
   return { root: gltf.scene, clips: gltf.animations };
 }
 
-/** A software driver shows block-compressed textures black or not at all: they are transcoded to plain RGBA. */
+/** A software driver does not show block-compressed textures: they are transcoded to plain RGBA. */
 function uncompressing(loader, renderer) {
   loader.detectSupport(renderer);
   for (const format of Object.keys(loader.workerConfig)) loader.workerConfig[format] = false;
@@ -27,13 +28,12 @@ function uncompressing(loader, renderer) {
 }
 
 /**
- * An unpacked OBJ archive; the server finds its files whatever the case and folders of their names.
+ * An OBJ of an archive unpacked to a folder; the server finds its files whatever the case and folders of their names.
  *
  * Materials become what Plinth's contract makes of them: rough (roughness 1), not metallic, seen from both sides.
  * Returns {root, clips}.
  */
-export async function loadObj(url) {
-  const folder = url.slice(0, url.lastIndexOf('/') + 1);
+export async function loadObj(url, folder) {
   const text = await (await fetch(url)).text();
   const loader = new OBJLoader();
   const manager = new THREE.LoadingManager();
@@ -78,6 +78,8 @@ function joined(first, second) {
 }
 
 function roughened(material, hasColors) {
+  // `Tr 1` of exporters that mean opacity.
+  const opacity = material.opacity || 1;
   const out = new THREE.MeshStandardMaterial({
     color: material.map ? 0xffffff : (material.color ?? 0xffffff),
     map: material.map ?? null,
@@ -87,8 +89,8 @@ function roughened(material, hasColors) {
     bumpMap: material.bumpMap ?? null,
     bumpScale: material.bumpScale ?? 1,
     normalMap: material.normalMap ?? null,
-    opacity: material.opacity,
-    transparent: material.transparent || material.alphaMap != null,
+    opacity,
+    transparent: opacity < 1 || material.alphaMap != null,
     roughness: 1,
     metalness: 0,
     side: THREE.DoubleSide,

@@ -4,9 +4,8 @@ import * as THREE from 'three';
 import { HDRLoader } from 'three/addons/loaders/HDRLoader.js';
 import { loadGltf, loadObj } from '/page/three_load.js';
 
-const renderer = new THREE.WebGLRenderer({ antialias: true, alpha: true, preserveDrawingBuffer: true });
+const renderer = new THREE.WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
 renderer.setPixelRatio(1);
-renderer.setClearColor(0xffffff, 0);
 renderer.toneMapping = THREE.NeutralToneMapping;
 
 /** Even steps at which a clip is looked at for its bounds, as Plinth does. */
@@ -17,7 +16,7 @@ const MOST_KEY_TIMES = 64;
 /**
  * Draws all views of a row.
  *
- * row: {model, kind: 'glb' or 'obj', env, size, background, clip: index or null,
+ * row: {model, root: folder of an unpacked archive, kind: 'glb' or 'obj', env, size, background, clip: index or null,
  *       shots: [{pose: {position, lookAt, fov}, time: seconds}]}
  * Returns {pictures: [data URL of a PNG], warnings: [text]}.
  */
@@ -28,8 +27,10 @@ window.draw = async (row) => {
   }
   renderer.setSize(row.size, row.size);
   const scene = new THREE.Scene();
+  // Not only behind the canvas: glass shows it.
+  scene.background = new THREE.Color(row.background);
   scene.environment = await environment(row.env);
-  const { root, clips } = row.kind === 'obj' ? await loadObj(row.model) : await loadGltf(row.model, renderer);
+  const { root, clips } = row.kind === 'obj' ? await loadObj(row.model, row.root) : await loadGltf(row.model, renderer);
   root.traverse((object) => {
     // Both pictures are lit by the environment alone.
     if (object.isLight) object.visible = false;
@@ -45,7 +46,7 @@ window.draw = async (row) => {
     // Twice: some textures arrive with the first picture.
     renderer.render(scene, camera);
     renderer.render(scene, camera);
-    return flattened(renderer.domElement, row.background);
+    return renderer.domElement.toDataURL('image/png');
   });
   release(scene);
   return { pictures, warnings: [...new Set(warnings)] };
@@ -145,16 +146,6 @@ function normalised(root, box) {
   root.position.sub(middle);
   outer.add(root);
   return outer;
-}
-
-function flattened(canvas, background) {
-  const flat = document.createElement('canvas');
-  [flat.width, flat.height] = [canvas.width, canvas.height];
-  const context = flat.getContext('2d');
-  context.fillStyle = background;
-  context.fillRect(0, 0, flat.width, flat.height);
-  context.drawImage(canvas, 0, 0);
-  return flat.toDataURL('image/png');
 }
 
 window.ready = true;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::decode::{clip, image, light, material, mesh, node, skin, spec_gloss};
+use crate::decode::{clip, image, light, material, mesh, node, skin, spec_gloss, uv_sets};
 use crate::error::{ModelError, Result};
 use crate::limits::Limits;
 use crate::model::{Image, Material, Model, Node, Primitive, Skin, Texture, TextureRef, Topology};
@@ -37,7 +37,7 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
     let mut nodes = graph.nodes;
     let mut materials = material::materials(source)?;
     let uses = mesh_uses(source, &nodes);
-    let meshes = mesh::meshes(source, &materials, &uses)?;
+    let mut meshes = mesh::meshes(source, &materials, &uses)?;
     if meshes.iter().all(|m| m.primitives.is_empty()) {
         return Err(ModelError::invalid("meshes", "there is nothing to draw"));
     }
@@ -53,6 +53,8 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
     let mut images = image::images(source, &wanted, max_texture_side)?;
     let mut textures = resolved_textures(maybe, &mut images);
     spec_gloss::convert_textures(source, &used_materials, &mut materials, &mut textures, &mut images)?;
+    let mut warnings = warnings(source);
+    uv_sets::renumber(&mut materials, &mut meshes, &mut warnings);
     Ok(Model {
         nodes,
         meshes,
@@ -62,7 +64,7 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
         skins,
         animations,
         lights: light::lights(source)?,
-        warnings: warnings(source),
+        warnings: warnings.into_list(),
     })
 }
 
@@ -154,30 +156,36 @@ fn used(meshes: &[crate::model::Mesh], count: usize) -> Vec<bool> {
 
 /// Every texture reference of a material.
 pub(crate) fn references(m: &Material) -> Vec<TextureRef> {
-    [
-        m.base_color_texture,
-        m.metallic_roughness_texture,
-        m.normal_texture,
-        m.occlusion_texture,
-        m.emissive_texture,
-        m.specular_texture,
-        m.specular_color_texture,
-        m.clearcoat.and_then(|c| c.texture),
-        m.clearcoat.and_then(|c| c.roughness_texture),
-        m.clearcoat.and_then(|c| c.normal_texture),
-        m.sheen.and_then(|s| s.color_texture),
-        m.sheen.and_then(|s| s.roughness_texture),
-        m.transmission.and_then(|t| t.texture),
-        m.volume.and_then(|v| v.thickness_texture),
-        m.iridescence.and_then(|i| i.texture),
-        m.iridescence.and_then(|i| i.thickness_texture),
-        m.anisotropy.and_then(|a| a.texture),
-        m.diffuse_transmission.and_then(|d| d.texture),
-        m.diffuse_transmission.and_then(|d| d.color_texture),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    references_mut(&mut m.clone()).into_iter().map(|reference| *reference).collect()
+}
+
+/// The same, to be changed.
+pub(crate) fn references_mut(m: &mut Material) -> Vec<&mut TextureRef> {
+    let mut all = vec![
+        m.base_color_texture.as_mut(),
+        m.metallic_roughness_texture.as_mut(),
+        m.normal_texture.as_mut(),
+        m.occlusion_texture.as_mut(),
+        m.emissive_texture.as_mut(),
+        m.specular_texture.as_mut(),
+        m.specular_color_texture.as_mut(),
+    ];
+    if let Some(coat) = &mut m.clearcoat {
+        all.extend([coat.texture.as_mut(), coat.roughness_texture.as_mut(), coat.normal_texture.as_mut()]);
+    }
+    if let Some(sheen) = &mut m.sheen {
+        all.extend([sheen.color_texture.as_mut(), sheen.roughness_texture.as_mut()]);
+    }
+    all.push(m.transmission.as_mut().and_then(|t| t.texture.as_mut()));
+    all.push(m.volume.as_mut().and_then(|v| v.thickness_texture.as_mut()));
+    if let Some(film) = &mut m.iridescence {
+        all.extend([film.texture.as_mut(), film.thickness_texture.as_mut()]);
+    }
+    all.push(m.anisotropy.as_mut().and_then(|a| a.texture.as_mut()));
+    if let Some(through) = &mut m.diffuse_transmission {
+        all.extend([through.texture.as_mut(), through.color_texture.as_mut()]);
+    }
+    all.into_iter().flatten().collect()
 }
 
 /// Images that are drawn with; the others are not looked at.
@@ -215,7 +223,7 @@ fn resolved_textures(maybe: Vec<Option<Texture>>, images: &mut Vec<Image>) -> Ve
         .collect()
 }
 
-fn warnings(source: &Source<'_>) -> Vec<String> {
+fn warnings(source: &Source<'_>) -> Warnings {
     let mut warnings = Warnings::default();
     for mesh in &source.root.meshes {
         let odd = |p: &&crate::json::Primitive| matches!(p.mode, Some(0..=3));
@@ -235,7 +243,7 @@ fn warnings(source: &Source<'_>) -> Vec<String> {
     if ktx2_undeclared {
         warnings.add("KTX2 images are used without KHR_texture_basisu; shown all the same");
     }
-    warnings.into_list()
+    warnings
 }
 
 /// Triangles of a primitive.

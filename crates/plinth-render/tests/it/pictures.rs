@@ -1,8 +1,10 @@
 //! What pictures must show, whatever the adapter.
 
-use plinth_model::{AlphaMode, Material, Transmission, Volume};
+use plinth_frame::PixelFormat;
+use plinth_model::{AlphaMode, Animation, Channel, Interpolation, Material, Property, Transmission, Volume};
+use serde_json::json;
 
-use crate::models::{ball, model, picture, scene, square, straight_on};
+use crate::models::{ball, frames, model, picture, scene, square, straight_on, whole};
 
 const SIDE: u32 = 96;
 
@@ -182,5 +184,33 @@ fn a_white_ball_in_even_white_light_stays_white() {
         let side = at(&picture, SIDE / 2 + 20, SIDE / 2)[1];
         assert!(middle.abs_diff(side) <= 3, "roughness {roughness}: {middle} in the middle, {side} at the side");
         assert!(middle > 235, "roughness {roughness}: {middle}");
+    }
+}
+
+/// Two squares of one material; the clip turns the scale of the left one negative, and only moves the right one.
+#[test]
+fn a_part_that_a_clip_mirrors_still_shows_its_front() {
+    for alpha_mode in [AlphaMode::Opaque, AlphaMode::Blend] {
+        let red = Material { alpha_mode, ..colored(1.0, 0.0, 0.0) };
+        let part = |x: f32| (square(), red.clone(), [x, 0.0, 0.0], 0.4);
+        let mut both = model(vec![part(-0.5), part(0.5)]);
+        both.meshes[1].primitives[0].material = 0;
+        let scaled = |node: usize, x: f32| Channel {
+            node,
+            property: Property::Scale,
+            interpolation: Interpolation::Step,
+            times: vec![0.0, 0.02, 1.0],
+            values: [[0.4, 0.4, 0.4], [x, 0.4, 0.4], [x, 0.4, 0.4]].concat(),
+        };
+        let channels = vec![scaled(0, -0.4), scaled(1, 0.5)];
+        both.animations.push(Animation { name: "turn".to_owned(), duration: 1.0, channels });
+        let mut settings = straight_on();
+        (settings["animation"], settings["length"]) = (json!("turn"), json!(0.07));
+        for frame in frames(&scene(both, &settings), SIDE, SIDE, PixelFormat::Rgba8) {
+            let picture = whole(&frame);
+            for x in [SIDE / 4, SIDE * 3 / 4] {
+                assert_eq!(at(&picture, x, SIDE / 2), [255, 0, 0], "frame {}, {alpha_mode:?}, at {x}", frame.index);
+            }
+        }
     }
 }
