@@ -24,7 +24,8 @@ pub(crate) fn renumber(materials: &mut [Material], meshes: &mut [Mesh], warnings
             continue;
         }
         let on = |p: &&mut Primitive| p.material == index;
-        let mut primitives: Vec<&mut Primitive> = meshes.iter_mut().flat_map(|m| &mut m.primitives).filter(on).collect();
+        let mut primitives: Vec<&mut Primitive> =
+            meshes.iter_mut().flat_map(|m| &mut m.primitives).filter(on).collect();
         let Reduced { kept, folded, lost } = reduce(&used, &primitives);
         if lost {
             let name = crate::source::shortened(&material.name);

@@ -274,7 +274,7 @@ fn samplers_are_read_and_textures_without_an_image_are_white() {
 }
 
 /// A triangle with four coordinate sets, (k, 0) at its first corner in set k.
-fn with_four_sets(material: serde_json::Value) -> Glb {
+fn with_four_sets(material: Value) -> Glb {
     let mut glb = with_material(material);
     for set in 0..4_u8 {
         glb.attribute(&format!("TEXCOORD_{set}"), &[[f32::from(set), 0.0], [1.0, 0.0], [0.0, 1.0]]);

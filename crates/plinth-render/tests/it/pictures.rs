@@ -1,10 +1,12 @@
 //! What pictures must show, whatever the adapter.
 
+use std::collections::BTreeMap;
+
 use plinth_frame::PixelFormat;
 use plinth_model::{AlphaMode, Animation, Channel, Interpolation, Material, Property, Transmission, Volume};
 use serde_json::json;
 
-use crate::models::{ball, frames, model, picture, scene, square, straight_on, whole};
+use crate::models::{ball, even, frames, model, picture, scene, scene_with, square, straight_on, whole};
 
 const SIDE: u32 = 96;
 
@@ -213,4 +215,24 @@ fn a_part_that_a_clip_mirrors_still_shows_its_front() {
             }
         }
     }
+}
+
+/// What reflects nothing head-on stays black there in any light; its rim shines.
+#[test]
+fn a_specular_colour_of_black_reflects_at_the_rim_only() {
+    let black = Material {
+        base_color: [0.0, 0.0, 0.0, 1.0],
+        metallic: 0.0,
+        perceptual_roughness: 0.0,
+        specular_color: [0.0; 3],
+        ..Material::default()
+    };
+    let parts = vec![(ball(64, 96), black, [0.0; 3], 1.0)];
+    let mut light = even();
+    light.pixels.fill([50.0; 3]);
+    let picture = picture(&scene_with(model(parts), &straight_on(), light, &BTreeMap::new()), SIDE);
+    let middle = at(&picture, SIDE / 2, SIDE / 2);
+    assert!(middle.iter().all(|c| *c < 12), "{middle:?}");
+    let brightest = picture.iter().map(|p| p[0]).max();
+    assert!(brightest > Some(200), "{brightest:?}");
 }
