@@ -2,6 +2,8 @@
 
 import html
 import json
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
 
 from score import LIMITS, error_picture, load, more_than_light, score
 
@@ -26,7 +28,8 @@ def write(rows, left_out, three, plinth, out, radiance):
     `radiance` tells for gain maps how far their light is from the .hdr file.
     """
     (out / "difference").mkdir(parents=True, exist_ok=True)
-    entries = [entry(row, three, plinth, out) for row in rows]
+    with ProcessPoolExecutor() as workers:
+        entries = list(workers.map(entry, rows, repeat(three), repeat(plinth), repeat(out)))
     entries.sort(key=lambda e: -e["scores"]["flip"] if e["scores"] else -2)
     (out / "scores.json").write_text(json.dumps(entries, indent=1))
     counted = [e for e in entries if e["scores"]]
