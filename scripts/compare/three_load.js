@@ -46,7 +46,7 @@ export async function loadObj(url, folder) {
   for (const name of libraries) {
     const answer = await fetch(found(folder, name));
     if (!answer.ok) continue;
-    const materials = new MTLLoader(manager).parse(await answer.text(), folder);
+    const materials = new MTLLoader(manager).parse(await answer.text(), `${folder}/`);
     materials.preload();
     loader.setMaterials(loader.materials ? joined(loader.materials, materials) : materials);
   }
