@@ -80,9 +80,11 @@ function joined(first, second) {
 function roughened(material, hasColors) {
   // `Tr 1` of exporters that mean opacity.
   const opacity = material.opacity || 1;
+  // A texture that is not there would be black.
+  const map = material.map?.image ? material.map : null;
   const out = new THREE.MeshStandardMaterial({
-    color: material.map ? 0xffffff : (material.color ?? 0xffffff),
-    map: material.map ?? null,
+    color: map ? 0xffffff : (material.color ?? 0xffffff),
+    map,
     alphaMap: material.alphaMap ?? null,
     emissive: material.emissive ?? 0x000000,
     emissiveMap: material.emissiveMap ?? null,
