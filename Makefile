@@ -10,7 +10,7 @@ export LOADERS_PYTHON ?= $(abspath $(wildcard $(TARGET)/loaders/bin/python))
 export GSPLAT_EXAMPLES ?= $(abspath $(wildcard $(TARGET)/loaders/gsplat/examples))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo serve test lint loaders crash fuzz bench fidelity gallery generate
+.PHONY: help setup build demo serve test lint loaders crash fuzz bench fidelity compare gallery generate
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,11 @@ bench: build ## measure milliseconds per frame, and what effects cost (MODELS="a
 
 fidelity: build ## draw reference scenes for scoring (SCENES=folder, OUT=folder)
 	@python3 bench/fidelity.py $(if $(SCENES),"$(SCENES)" "$(or $(OUT),bench-output/fidelity)",--help)
+
+compare: setup ## draw models with three.js, too, and show where they differ (MODELS="folder …", ENV=a.hdr)
+	cargo build -p plinth -p plinth-render -p plinth-scene --bin plinth --example still --example radiance
+	@scripts/compare/compare.sh $(TARGET)/compare $(MODELS) $(if $(ENV),--env "$(ENV)") \
+		--out "$(or $(OUT),bench-output/compare)" --plinth "$(abspath $(PLINTH))" --examples "$(TARGET)/debug/examples" $(if $(ONLY),--only "$(ONLY)")
 
 gallery: build ## draw every setting at several values to docs/gallery/ (ONLY="bloomStrength dofStrength", MODEL=a.glb)
 	@python3 -B scripts/gallery/gallery.py $(MODEL) $(if $(ONLY),--only $(ONLY))

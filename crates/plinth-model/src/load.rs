@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::decode::{clip, image, light, material, mesh, node, skin, spec_gloss};
+use crate::decode::{clip, image, light, material, mesh, node, skin, spec_gloss, uv_sets};
 use crate::error::{ModelError, Result};
 use crate::limits::Limits;
 use crate::model::{
     Animation, Image, Material, Mesh, Model, Node, Primitive, Property, Skin, Texture, TextureRef, Topology, Transform, Trs,
 };
 use crate::source::{Source, shortened};
+use crate::warnings::Warnings;
 
 /// How a model is loaded.
 #[derive(Clone, Copy, Debug)]
@@ -36,10 +37,9 @@ pub fn load_glb(bytes: &[u8], options: &LoadOptions) -> Result<Model> {
 pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> {
     let graph = node::graph(source)?;
     let mut nodes = graph.nodes;
-    let decoded = material::materials(source)?;
+    let mut materials = material::materials(source)?;
     let uses = mesh_uses(source, &nodes);
-    let meshes = mesh::meshes(source, &decoded, &uses)?;
-    let mut materials: Vec<Material> = decoded.into_iter().map(|decoded| decoded.material).collect();
+    let mut meshes = mesh::meshes(source, &materials, &uses)?;
     if meshes.iter().all(|m| m.primitives.is_empty()) {
         return Err(ModelError::invalid("meshes", "there is nothing to draw"));
     }
@@ -59,7 +59,8 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
     let mut images = image::images(source, &wanted, max_texture_side)?;
     let mut textures = resolved_textures(maybe, &mut images);
     spec_gloss::convert_textures(source, &used_materials, &mut materials, &mut textures, &mut images)?;
-    let warnings = warnings(source, &meshes);
+    let mut warnings = warnings(source, &meshes);
+    uv_sets::renumber(&mut materials, &mut meshes, &mut warnings);
     Ok(Model {
         nodes,
         meshes,
@@ -69,7 +70,7 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
         skins,
         animations,
         lights: light::lights(source)?,
-        warnings,
+        warnings: warnings.into_list(),
     })
 }
 
@@ -175,30 +176,36 @@ fn used(meshes: &[Mesh], count: usize) -> Vec<bool> {
 
 /// Every texture reference of a material.
 pub(crate) fn references(m: &Material) -> Vec<TextureRef> {
-    [
-        m.base_color_texture,
-        m.metallic_roughness_texture,
-        m.normal_texture,
-        m.occlusion_texture,
-        m.emissive_texture,
-        m.specular_texture,
-        m.specular_color_texture,
-        m.clearcoat.and_then(|c| c.texture),
-        m.clearcoat.and_then(|c| c.roughness_texture),
-        m.clearcoat.and_then(|c| c.normal_texture),
-        m.sheen.and_then(|s| s.color_texture),
-        m.sheen.and_then(|s| s.roughness_texture),
-        m.transmission.and_then(|t| t.texture),
-        m.volume.and_then(|v| v.thickness_texture),
-        m.iridescence.and_then(|i| i.texture),
-        m.iridescence.and_then(|i| i.thickness_texture),
-        m.anisotropy.and_then(|a| a.texture),
-        m.diffuse_transmission.and_then(|d| d.texture),
-        m.diffuse_transmission.and_then(|d| d.color_texture),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    references_mut(&mut m.clone()).into_iter().map(|reference| *reference).collect()
+}
+
+/// The same, to be changed.
+pub(crate) fn references_mut(m: &mut Material) -> Vec<&mut TextureRef> {
+    let mut all = vec![
+        m.base_color_texture.as_mut(),
+        m.metallic_roughness_texture.as_mut(),
+        m.normal_texture.as_mut(),
+        m.occlusion_texture.as_mut(),
+        m.emissive_texture.as_mut(),
+        m.specular_texture.as_mut(),
+        m.specular_color_texture.as_mut(),
+    ];
+    if let Some(coat) = &mut m.clearcoat {
+        all.extend([coat.texture.as_mut(), coat.roughness_texture.as_mut(), coat.normal_texture.as_mut()]);
+    }
+    if let Some(sheen) = &mut m.sheen {
+        all.extend([sheen.color_texture.as_mut(), sheen.roughness_texture.as_mut()]);
+    }
+    all.push(m.transmission.as_mut().and_then(|t| t.texture.as_mut()));
+    all.push(m.volume.as_mut().and_then(|v| v.thickness_texture.as_mut()));
+    if let Some(film) = &mut m.iridescence {
+        all.extend([film.texture.as_mut(), film.thickness_texture.as_mut()]);
+    }
+    all.push(m.anisotropy.as_mut().and_then(|a| a.texture.as_mut()));
+    if let Some(through) = &mut m.diffuse_transmission {
+        all.extend([through.texture.as_mut(), through.color_texture.as_mut()]);
+    }
+    all.into_iter().flatten().collect()
 }
 
 /// Images that are drawn with; the others are not looked at.
@@ -236,7 +243,7 @@ fn resolved_textures(maybe: Vec<Option<Texture>>, images: &mut Vec<Image>) -> Ve
         .collect()
 }
 
-fn warnings(source: &Source<'_>, meshes: &[Mesh]) -> Vec<String> {
+fn warnings(source: &Source<'_>, meshes: &[Mesh]) -> Warnings {
     let mut warnings = source.take_warnings();
     for mesh in meshes {
         let count = mesh.primitives.iter().filter(|p| p.indices.is_empty()).count();
@@ -252,7 +259,7 @@ fn warnings(source: &Source<'_>, meshes: &[Mesh]) -> Vec<String> {
     if ktx2_undeclared {
         warnings.add("KTX2 images are used without KHR_texture_basisu; shown all the same");
     }
-    warnings.into_list()
+    warnings
 }
 
 /// How many triangles, segments of lines or points a primitive has, if that is what it is made of.

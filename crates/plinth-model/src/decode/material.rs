@@ -2,48 +2,19 @@
 
 use crate::error::{ModelError, Result};
 use crate::json;
-use crate::load::references;
 use crate::model::{
     AlphaMode, Anisotropy, Clearcoat, DiffuseTransmission, Iridescence, Material, Sampler, Sheen, Texture, TextureRef,
     Transmission, Volume, Wrap,
 };
 use crate::source::{Source, shortened};
 
-/// Sets of texture coordinates that a material can read.
-const UV_SETS: usize = 2;
-
-/// A material, and the document's sets of texture coordinates that it calls 0 and 1; empty where they are just those.
-#[derive(Default)]
-pub(crate) struct Decoded {
-    pub(crate) material: Material,
-    pub(crate) uv_sets: Vec<usize>,
-}
-
 /// All materials and, at the end, the default one.
-pub(crate) fn materials(source: &Source<'_>) -> Result<Vec<Decoded>> {
-    source.budget.take::<Decoded>(source.root.materials.len())?;
-    let mut out: Vec<Decoded> =
-        source.root.materials.iter().enumerate().map(|(i, json)| decoded(source, i, json)).collect::<Result<_>>()?;
-    out.push(Decoded::default());
+pub(crate) fn materials(source: &Source<'_>) -> Result<Vec<Material>> {
+    source.budget.take::<Material>(source.root.materials.len())?;
+    let one = |(i, json)| Reading { source, place: &format!("materials[{i}]") }.material(json);
+    let mut out: Vec<Material> = source.root.materials.iter().enumerate().map(one).collect::<Result<_>>()?;
+    out.push(Material::default());
     Ok(out)
-}
-
-fn decoded(source: &Source<'_>, index: usize, json: &json::Material) -> Result<Decoded> {
-    let place = format!("materials[{index}]");
-    let reading = Reading { source, place: &place, uv_sets: &[] };
-    let material = reading.material(json)?;
-    let mut sets: Vec<usize> = references(&material).iter().map(|r| r.uv_set).collect();
-    sets.sort_unstable();
-    sets.dedup();
-    if sets.last().is_none_or(|last| *last < UV_SETS) {
-        return Ok(Decoded { material, uv_sets: Vec::new() });
-    }
-    if sets.len() > UV_SETS {
-        source.warn(&format!("{place}: its maps read more than {UV_SETS} sets of texture coordinates"));
-        sets.truncate(UV_SETS);
-    }
-    let material = Reading { uv_sets: &sets, ..reading }.material(json)?;
-    Ok(Decoded { material, uv_sets: sets })
 }
 
 /// All textures; one that has no readable image refers to none.
@@ -92,8 +63,6 @@ fn one_texture(source: &Source<'_>, i: usize, texture: &json::Texture) -> Result
 struct Reading<'a> {
     source: &'a Source<'a>,
     place: &'a str,
-    /// Sets of the document that become 0, 1 and so on; others become 0. Empty: all keep their numbers.
-    uv_sets: &'a [usize],
 }
 
 impl Reading<'_> {
@@ -178,9 +147,7 @@ impl Reading<'_> {
         if rows.is_some_and(|r| r.iter().any(|v| !v.is_finite())) {
             return Err(self.fault("a texture transform is not finite"));
         }
-        let set = transform.and_then(|t| t.tex_coord).unwrap_or(info.tex_coord);
-        let uv_set =
-            if self.uv_sets.is_empty() { set } else { self.uv_sets.iter().position(|s| *s == set).unwrap_or(0) };
+        let uv_set = transform.and_then(|t| t.tex_coord).unwrap_or(info.tex_coord);
         Ok(Some(TextureRef { texture: info.index, uv_set, transform: rows }))
     }
 

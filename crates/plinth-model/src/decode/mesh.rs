@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use glam::Vec3;
 
-use super::material::Decoded;
 use super::tangent::{Coordinates, Tangents};
 use super::{draco, flat};
 use crate::accessor::Reader;
@@ -20,7 +19,7 @@ const MAX_UV_SETS: usize = 8;
 const MAX_INFLUENCE_SETS: usize = 4;
 
 /// Decodes the meshes that are used; the others stay empty. `uses` says how often each is drawn.
-pub(crate) fn meshes(source: &Source<'_>, materials: &[Decoded], uses: &[u64]) -> Result<Vec<Mesh>> {
+pub(crate) fn meshes(source: &Source<'_>, materials: &[Material], uses: &[u64]) -> Result<Vec<Mesh>> {
     let mut totals = Totals::default();
     source
         .root
@@ -81,7 +80,7 @@ impl Reading<'_> {
         ModelError::invalid(self.place, problem)
     }
 
-    fn primitive(&self, materials: &[Decoded]) -> Result<Primitive> {
+    fn primitive(&self, materials: &[Material]) -> Result<Primitive> {
         let material = match self.primitive.material {
             None => materials.len() - 1,
             Some(m) if m + 1 < materials.len() => m,
@@ -108,15 +107,11 @@ impl Reading<'_> {
         self.read_topology(packed_indices, &mut out)?;
         out.normals = unit_normals(attributes.vectors::<3>("NORMAL")?.unwrap_or_default());
         out.tangents = unit_tangents(attributes.vectors::<4>("TANGENT")?.unwrap_or_default());
-        let Decoded { material: look, uv_sets } = &materials[material];
         out.uvs = attributes.uv_sets()?;
-        if !uv_sets.is_empty() {
-            out.uvs = uv_sets.iter().map(|set| out.uvs.get_mut(*set).map(std::mem::take).unwrap_or_default()).collect();
-        }
         out.colors = attributes.colors()?;
         Self::read_influences(&attributes, &mut out)?;
         out.morph_targets = self.morph_targets(count)?;
-        finish(&mut out, look, self.source)?;
+        finish(&mut out, &materials[material], self.source)?;
         Ok(out)
     }
 

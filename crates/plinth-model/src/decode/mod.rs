@@ -14,5 +14,6 @@ pub(crate) mod rearrange;
 pub(crate) mod skin;
 pub(crate) mod spec_gloss;
 pub(crate) mod tangent;
+pub(crate) mod uv_sets;
 
 pub use self::image::read_picture;

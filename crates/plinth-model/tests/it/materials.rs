@@ -298,3 +298,67 @@ fn samplers_are_read_and_textures_without_an_image_are_white() {
     let model = glb.load();
     assert_eq!(model.images[model.textures[0].image].pixels, [255; 4]);
 }
+
+/// A triangle with four coordinate sets, (k, 0) at its first corner in set k.
+fn with_four_sets(material: Value) -> Glb {
+    let mut glb = with_material(material);
+    for set in 0..4_u8 {
+        glb.attribute(&format!("TEXCOORD_{set}"), &[[f32::from(set), 0.0], [1.0, 0.0], [0.0, 1.0]]);
+    }
+    glb
+}
+
+#[test]
+fn textures_on_higher_coordinate_sets_are_read_with_those() {
+    let model = with_four_sets(json!({
+        "pbrMetallicRoughness": {"baseColorTexture": {"index": 0, "texCoord": 3}},
+        "occlusionTexture": {"index": 0, "texCoord": 2},
+        "extensions": {"KHR_materials_sheen": {"sheenColorTexture": {"index": 0, "texCoord": 3}}},
+    }))
+    .load();
+    let (m, p) = (&model.materials[0], &model.meshes[0].primitives[0]);
+    let sets = [m.base_color_texture, m.occlusion_texture, m.sheen.unwrap().color_texture].map(|t| t.unwrap().uv_set);
+    assert_eq!(sets, [1, 0, 1]);
+    assert_eq!((p.uvs[0][0], p.uvs[1][0]), ([2.0, 0.0], [3.0, 0.0]));
+    assert!(model.warnings.is_empty(), "{:?}", model.warnings);
+}
+
+#[test]
+fn a_third_coordinate_set_that_is_another_one_transformed_becomes_a_texture_transform() {
+    let half = json!({"KHR_texture_transform": {"scale": [0.5, 0.5], "offset": [0.25, 0]}});
+    let mut glb = with_material(json!({
+        "pbrMetallicRoughness": {"baseColorTexture": {"index": 0, "texCoord": 0}},
+        "occlusionTexture": {"index": 0, "texCoord": 1},
+        "emissiveTexture": {"index": 0, "texCoord": 2, "extensions": half},
+    }));
+    let uvs: [[f32; 2]; 3] = [[0.0, 0.0], [1.0, 0.0], [0.25, 0.5]];
+    glb.attribute("TEXCOORD_0", &uvs);
+    glb.attribute("TEXCOORD_1", &[[0.0_f32, 0.0]; 3]);
+    // A quarter turn, and moved: (u, v) becomes (v + 0.5, 2 - u).
+    glb.attribute("TEXCOORD_2", &uvs.map(|[u, v]| [v + 0.5, 2.0 - u]));
+    let model = glb.load();
+    let glow = model.materials[0].emissive_texture.unwrap();
+    assert_eq!(glow.uv_set, 0);
+    // Half of it, moved by a quarter.
+    assert_near(&glow.transform.unwrap(), &[0.0, 0.5, 0.5, -0.5, 0.0, 1.0]);
+    assert_eq!(model.meshes[0].primitives[0].uvs.len(), 1);
+    assert!(model.warnings.is_empty(), "{:?}", model.warnings);
+}
+
+#[test]
+fn a_third_coordinate_set_of_its_own_is_a_warning() {
+    let mut glb = with_material(json!({
+        "name": "many",
+        "pbrMetallicRoughness": {"baseColorTexture": {"index": 0, "texCoord": 0}},
+        "occlusionTexture": {"index": 0, "texCoord": 1},
+        "emissiveTexture": {"index": 0, "texCoord": 2},
+    }));
+    glb.attribute("TEXCOORD_0", &[[0.0_f32, 0.0]; 3]);
+    glb.attribute("TEXCOORD_1", &[[0.0_f32, 0.0], [1.0, 1.0], [0.5, 0.5]]);
+    glb.attribute("TEXCOORD_2", &[[0.0_f32, 0.0], [1.0, 0.0], [0.25, 0.5]]);
+    let model = glb.load();
+    let m = &model.materials[0];
+    let sets = [m.base_color_texture, m.occlusion_texture, m.emissive_texture].map(|t| t.unwrap().uv_set);
+    assert_eq!(sets, [0, 1, 0]);
+    assert!(model.warnings[0].contains("material 'many': its textures use 3 sets"), "{:?}", model.warnings);
+}

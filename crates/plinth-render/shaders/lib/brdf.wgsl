@@ -40,12 +40,27 @@ fn f_schlick(f0: vec3<f32>, f90: f32, v_dot_h: f32) -> vec3<f32> {
     return f0 + (vec3(f90) - f0) * pow5(clamp(1.0 - v_dot_h, 0.0, 1.0));
 }
 
-// Scale and bias of the split-sum approximation for GGX with the height-correlated Smith term
-// (Karis 2014, "Physically Based Shading on Mobile").
+// Scale (x) and bias (y) of the split-sum approximation (Karis 2013, "Real Shading in Unreal Engine 4") for GGX with the
+// height-correlated Smith term. The bias, and the sum of both, are polynomials in 1 − n·v and roughness: least squares to
+// importance sampling with 2048 directions. Root mean square error 0.012 and 0.006; at normal incidence the bias is 0.
 fn dfg(n_dot_v: f32, perceptual_roughness: f32) -> vec2<f32> {
-    let r = perceptual_roughness * vec4(-1.0, -0.0275, -0.572, 0.022) + vec4(1.0, 0.0425, 1.04, -0.04);
-    let a = min(r.x * r.x, exp2(-9.28 * n_dot_v)) * r.x + r.y;
-    return vec2(-1.04, 1.04) * a + r.zw;
+    let u = 1.0 - n_dot_v;
+    let u2 = u * u;
+    let u4 = u2 * u2;
+    let r = perceptual_roughness;
+    var b = vec3(2.9719, -19.9396, 15.117);
+    b = b * r + vec3(-6.04, 44.8878, -36.3578);
+    b = b * r + vec3(3.6385, -31.6189, 29.0538);
+    b = b * r + vec3(-0.5462, 5.7307, -7.9698);
+    b = b * r + vec3(0.0006, 0.8929, 0.2082);
+    var e = vec3(3.7778, -8.938, 6.5075);
+    e = e * r + vec3(-7.3534, 19.0172, -15.9685);
+    e = e * r + vec3(3.3712, -11.9177, 12.896);
+    e = e * r + vec3(-0.4992, 2.1317, -3.1787);
+    e = e * r + vec3(1.014, -0.0657, 0.1119);
+    let bias = clamp(dot(b, vec3(u2, u4 * u, u4 * u4 * u)), 0.0, 1.0);
+    let albedo = clamp(dot(e, vec3(1.0, u, u4)), bias, 1.0);
+    return vec2(albedo - bias, bias);
 }
 
 // Reflectance at normal incidence between two media.

@@ -41,6 +41,8 @@ pub(crate) struct Batch {
     /// World-space bounds of the current pose.
     pub(crate) bounds: (Vec3, Vec3),
     pub(super) pieces: Vec<Piece>,
+    /// For each piece, whether its triangles are wound the other way round, as a mirroring node demands.
+    pub(super) mirrored: Vec<bool>,
     /// Where the vertices of a part stand among those of its pieces; nothing where they are the same.
     pub(super) chosen: Option<Vec<u32>>,
     /// Corners, kept of a batch that moves.
@@ -140,6 +142,7 @@ struct Draft {
     indices: Vec<u32>,
     light: LightDraft,
     pieces: Vec<Piece>,
+    mirrored: Vec<bool>,
     chosen: Option<Vec<u32>>,
 }
 
@@ -147,6 +150,7 @@ impl Draft {
     fn add(&mut self, index: usize, posed: &PosedPrimitive, primitive: &Primitive, indices: &[u32], baked: &BakedMesh) {
         let first = self.pose.len();
         self.pieces.push(Piece { posed: index, first_vertex: first });
+        self.mirrored.push(posed.mirrored);
         write_pose(posed, primitive, &mut self.pose);
         self.surface.extend((0..posed.positions.len()).map(|v| surface_vertex(primitive, v)));
         self.light.add(baked, posed.positions.len(), self.indices.len() / 3);
@@ -172,6 +176,7 @@ impl Draft {
             indices,
             light: self.light.part(vertices, triangles),
             pieces: self.pieces.clone(),
+            mirrored: self.mirrored.clone(),
             chosen: Some(match &self.chosen {
                 None => vertices.to_vec(),
                 Some(chosen) => vertices.iter().map(|v| chosen[*v as usize]).collect(),
@@ -236,6 +241,7 @@ impl Draft {
             first_triangle,
             bounds: bounds_of(&self.pose),
             pieces: self.pieces,
+            mirrored: self.mirrored,
             chosen: self.chosen,
             corners: if moving { self.indices } else { Vec::new() },
             sortable,
@@ -279,6 +285,7 @@ impl Batch {
         }
         gpu.queue.write_buffer(&self.pose, 0, bytemuck::cast_slice(&vertices));
         self.bounds = bounds_of(&vertices);
+        self.turn(gpu, posed);
         if let Some(sortable) = &mut self.sortable {
             sortable.positions = vertices.iter().map(|v| Vec3::from(v.position)).collect();
         } else if self.sprites.is_none() {
@@ -286,6 +293,25 @@ impl Batch {
             let offset = u64::from(self.first_triangle - FIRST_TRIANGLE) * size_of::<u32>() as u64;
             gpu.queue.write_buffer(triangles, offset, bytemuck::cast_slice(&words));
         }
+    }
+
+    /// Winds the triangles of pieces the other way round that a clip has mirrored since the last pose.
+    fn turn(&mut self, gpu: &Gpu, posed: &[PosedPrimitive]) {
+        let now: Vec<bool> = self.pieces.iter().map(|piece| posed[piece.posed].mirrored).collect();
+        if now == self.mirrored {
+            return;
+        }
+        let changed: Vec<bool> = now.iter().zip(&self.mirrored).map(|(a, b)| a != b).collect();
+        let turns = |triangle: &[u32; 3]| {
+            let vertex = self.chosen.as_ref().map_or(triangle[0], |c| c[triangle[0] as usize]) as usize;
+            changed[self.pieces.partition_point(|piece| piece.first_vertex <= vertex) - 1]
+        };
+        let sorted = self.sortable.iter_mut().flat_map(|s| &mut s.indices);
+        for triangle in self.corners.as_chunks_mut::<3>().0.iter_mut().chain(sorted).filter(|t| turns(t)) {
+            triangle.swap(1, 2);
+        }
+        gpu.queue.write_buffer(&self.indices, 0, bytemuck::cast_slice(&self.corners));
+        self.mirrored = now;
     }
 
     /// Writes the triangles in the order of their distance along `forward`, the farthest first.

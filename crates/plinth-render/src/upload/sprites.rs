@@ -258,6 +258,8 @@ impl Draft {
             light: LightDraft::default().upload(gpu, setting.light_layout, 0)?,
             first_triangle: place.first,
             bounds: bounds_of(&self.pose),
+            // Points and lines have no winding.
+            mirrored: vec![false; self.pieces.len()],
             pieces: self.pieces,
             chosen: place.moving.then_some(self.chosen),
             corners: Vec::new(),

@@ -1,8 +1,12 @@
 //! What pictures must show, whatever the adapter.
 
-use plinth_model::{AlphaMode, Material, Transmission, Volume};
+use std::collections::BTreeMap;
 
-use crate::models::{ball, model, picture, scene, square, straight_on};
+use plinth_frame::PixelFormat;
+use plinth_model::{AlphaMode, Animation, Channel, Interpolation, Material, Property, Transmission, Volume};
+use serde_json::json;
+
+use crate::models::{ball, even, frames, model, picture, scene, scene_with, square, straight_on, whole};
 
 const SIDE: u32 = 96;
 
@@ -183,4 +187,52 @@ fn a_white_ball_in_even_white_light_stays_white() {
         assert!(middle.abs_diff(side) <= 3, "roughness {roughness}: {middle} in the middle, {side} at the side");
         assert!(middle > 235, "roughness {roughness}: {middle}");
     }
+}
+
+/// Two squares of one material; the clip turns the scale of the left one negative, and only moves the right one.
+#[test]
+fn a_part_that_a_clip_mirrors_still_shows_its_front() {
+    for alpha_mode in [AlphaMode::Opaque, AlphaMode::Blend] {
+        let red = Material { alpha_mode, ..colored(1.0, 0.0, 0.0) };
+        let part = |x: f32| (square(), red.clone(), [x, 0.0, 0.0], 0.4);
+        let mut both = model(vec![part(-0.5), part(0.5)]);
+        both.meshes[1].primitives[0].material = 0;
+        let scaled = |node: usize, x: f32| Channel {
+            node,
+            property: Property::Scale,
+            interpolation: Interpolation::Step,
+            times: vec![0.0, 0.02, 1.0],
+            values: [[0.4, 0.4, 0.4], [x, 0.4, 0.4], [x, 0.4, 0.4]].concat(),
+        };
+        let channels = vec![scaled(0, -0.4), scaled(1, 0.5)];
+        both.animations.push(Animation { name: "turn".to_owned(), duration: 1.0, channels });
+        let mut settings = straight_on();
+        (settings["animation"], settings["length"]) = (json!("turn"), json!(0.07));
+        for frame in frames(&scene(both, &settings), SIDE, SIDE, PixelFormat::Rgba8) {
+            let picture = whole(&frame);
+            for x in [SIDE / 4, SIDE * 3 / 4] {
+                assert_eq!(at(&picture, x, SIDE / 2), [255, 0, 0], "frame {}, {alpha_mode:?}, at {x}", frame.index);
+            }
+        }
+    }
+}
+
+/// What reflects nothing head-on stays black there in any light; its rim shines.
+#[test]
+fn a_specular_colour_of_black_reflects_at_the_rim_only() {
+    let black = Material {
+        base_color: [0.0, 0.0, 0.0, 1.0],
+        metallic: 0.0,
+        perceptual_roughness: 0.0,
+        specular_color: [0.0; 3],
+        ..Material::default()
+    };
+    let parts = vec![(ball(64, 96), black, [0.0; 3], 1.0)];
+    let mut light = even();
+    light.pixels.fill([50.0; 3]);
+    let picture = picture(&scene_with(model(parts), &straight_on(), light, &BTreeMap::new()), SIDE);
+    let middle = at(&picture, SIDE / 2, SIDE / 2);
+    assert!(middle.iter().all(|c| *c < 12), "{middle:?}");
+    let brightest = picture.iter().map(|p| p[0]).max();
+    assert!(brightest > Some(200), "{brightest:?}");
 }

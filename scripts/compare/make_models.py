@@ -1,0 +1,26 @@
+#!/usr/bin/env python3
+"""Writes small test models, each of which shows on its picture whether one rule of glTF is kept (CC0).
+
+usage: make_models.py FOLDER
+
+The first line of each function says what must be seen.
+"""
+
+import pathlib
+import sys
+
+import models_materials
+import models_nodes
+import models_textures
+
+
+def write_all(folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    for make in models_textures.MODELS + models_nodes.MODELS + models_materials.MODELS:
+        make().write(folder / f"{make.__name__}.glb")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    write_all(pathlib.Path(sys.argv[1]))
