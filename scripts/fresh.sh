@@ -1,0 +1,230 @@
+#!/usr/bin/env bash
+# Proves that a clean clone works on a fresh machine: the README's two commands, `make demo` and `make test`, in new root
+# file systems that have only git, make, curl, a C compiler and Rust.
+#
+#   scripts/fresh.sh [SYSTEM ...]    bookworm (Debian 12), trixie (Debian 13), noble (Ubuntu 24.04); default: all three
+#
+# Each runs as root; as a user with sudo; and as a user without, who must be told what to ask the administrator for, and for
+# whom it must work once that was done. Root's run begins without any built or downloaded file. The other users have file
+# systems just as new, but take over what root has built and what cargo has downloaded, so that time goes into what differs.
+#
+# Needs root, mmdebstrap, unshare, and the keys of the systems' archives. Rust is this machine's, read-only. Commits are what
+# is tried: changes that are not committed are not seen. Environment:
+#   USERS   of root sudo plain (default: all, in this order)
+#   WORK    a folder for file systems, some 20 GB (default: a new one in /var/tmp)
+#   LOGS    a folder for what was said (default: WORK/logs)
+#   DEBIAN_MIRROR, UBUNTU_MIRROR    archives (default: the one this machine uses, or the official one)
+set -euo pipefail
+
+repository=$(cd "$(dirname "$0")/.." && pwd)
+read -r -a users <<<"${USERS:-root sudo plain}"
+systems=("$@")
+if (($# == 0)); then systems=(bookworm trixie noble); fi
+work=${WORK:-$(mktemp -d /var/tmp/plinth-fresh-XXXXXX)}
+logs=${LOGS:-$work/logs}
+mkdir -p "$work" "$logs"
+table=$logs/table.txt
+failed=no
+toolchain=$(rustc --print sysroot)
+
+say() { echo "fresh: $*"; }
+((EUID == 0)) || { say "only root can make root file systems" >&2; exit 1; }
+for program in mmdebstrap unshare curl; do
+    command -v "$program" >/dev/null || { say "$program is missing" >&2; exit 1; }
+done
+if [[ -n $(git -C "$repository" status --porcelain) ]]; then say "there are changes that are not committed; they are not tried"; fi
+
+row() { printf '%-9s %-6s %-18s %-34s %7s %9s %8s %8s\n' "$@" | tee -a "$table"; }
+
+# ---- file systems ---------------------------------------------------------------------------------------------------
+
+# What apt-get needs on this machine to reach an archive: proxies, and how much it shall trust clocks.
+apt_settings() { apt-config dump | grep -E '^Acquire::(http|https)::(Proxy|CaInfo)|^Acquire::(Check-|Retries|ForceIPv)' || true; }
+
+debian_mirror() {
+    local own
+    # shellcheck disable=SC2016  # apt-get's variable
+    own=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -m 1 '/debian/\{0,1\}$' || true)
+    echo "${DEBIAN_MIRROR:-${own:-http://deb.debian.org/debian}}"
+}
+
+# Lines for sources.list, or nothing where the archive cannot be had.
+sources() { # SYSTEM
+    local mirror
+    case $1 in
+        noble)
+            mirror=${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}
+            curl -sfIL --max-time 20 -o /dev/null "$mirror/dists/$1/Release" || return 0
+            printf 'deb %s %s main universe\n' "$mirror" "$1" "$mirror" "$1-updates" "$mirror" "$1-security"
+            ;;
+        *)
+            mirror=$(debian_mirror)
+            curl -sfIL --max-time 20 -o /dev/null "$mirror/dists/$1/Release" || return 0
+            printf 'deb %s %s main\n' "$mirror" "$1" "$mirror" "$1-updates" "${mirror%/debian*}/debian-security" "$1-security"
+            ;;
+    esac
+}
+
+make_base() { # SYSTEM: a tar file with what was there before
+    local list
+    list=$(sources "$1")
+    if [[ -z $list ]]; then
+        say "$1: its archive cannot be reached from here"
+        return 1
+    fi
+    apt_settings >"$work/apt.conf"
+    say "$1: making a root file system from $(head -n 1 <<<"$list" | cut -d' ' -f2)"
+    if ! mmdebstrap --variant=minbase --mode=root --include=ca-certificates,curl,gcc,git,libc6-dev,make \
+        --aptopt="$work/apt.conf" "$1" "$work/$1.tar" - <<<"$list" >"$logs/$1-base.log" 2>&1; then
+        say "$1: that failed, see $logs/$1-base.log"
+        return 1
+    fi
+}
+
+# Names of users: what they may, and what they are called.
+declare -A names=([root]=root [sudo]=maker [plain]=guest)
+home() { if [[ $1 == root ]]; then echo /root; else echo "/home/${names[$1]}"; fi; }
+
+make_machine() { # SYSTEM USER: a root file system with a clone of the repository in /srv/plinth
+    local system=$1 user=$2 root=$work/$1-$2 name=${names[$2]} file when
+    rm -rf --one-file-system "$root"
+    mkdir "$root"
+    tar -xf "$work/$system.tar" -C "$root"
+    cp /etc/resolv.conf "$root/etc/resolv.conf"
+    printf '127.0.0.1 localhost %s\n::1 localhost\n' "$(hostname)" >"$root/etc/hosts"
+    # This machine may reach registries by a certificate of its own.
+    cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+    if [[ $user != root ]]; then inside "$root" root "useradd --create-home --shell /bin/bash $name" >/dev/null; fi
+    if [[ $user == sudo ]]; then
+        inside "$root" root "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends sudo" \
+            >"$logs/$system-$user-sudo.log" 2>&1
+        echo "$name ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$name"
+    fi
+    mkdir -p "$root/opt/rust" "$root$(home "$user")/.cargo"
+    # As rustup would: the programs in ~/.cargo/bin, which no shell has on its PATH yet.
+    ln -s /opt/rust/bin "$root$(home "$user")/.cargo/bin"
+    for file in .cargo/config.toml .config/pip/pip.conf .pip/pip.conf; do
+        if [[ -f $HOME/$file ]]; then install -D "$HOME/$file" "$root$(home "$user")/$file"; fi
+    done
+    git clone --quiet "file://$repository" "$root/srv/plinth"
+    # One time for all clones: cargo takes over what another user has built of the same files.
+    when=$(git -C "$root/srv/plinth" log -1 --format=%ct)
+    git -C "$root/srv/plinth" ls-files -z | (cd "$root/srv/plinth" && xargs -0 touch --no-dereference --date="@$when")
+    if [[ -d $work/$system-target ]]; then
+        mv "$work/$system-target" "$root/srv/plinth/target"
+        mv "$work/$system-registry" "$root$(home "$user")/.cargo/registry"
+    fi
+    inside "$root" root "chown -R $name: /srv/plinth ~$name"
+}
+
+# Runs a command in a file system, with processes and mounts of its own, which end with it.
+inside() { # ROOT USER COMMAND
+    local root=$1 name=${names[$2]} variable kept=()
+    kept=("HOME=$(home "$2")" "USER=$name" "LOGNAME=$name" "LANG=C.UTF-8" "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+    while IFS= read -r -d '' variable; do
+        case ${variable%%=*} in
+            *_proxy | *_PROXY | CARGO_HTTP_* | CARGO_NET_* | CARGO_REGISTR* | CARGO_SOURCE_* | PIP_INDEX_URL | PIP_CERT | \
+                SSL_CERT_* | *_CA_BUNDLE | OPENBLAS_*) kept+=("$variable") ;;
+        esac
+    done < <(env -0)
+    # shellcheck disable=SC2016  # what is in quotes is for the inner shell
+    unshare --mount --pid --fork --kill-child bash -c '
+        set -e
+        root=$1 toolchain=$2 name=$3 command=$4
+        shift 4
+        mount --make-rprivate /
+        mount -t proc proc "$root/proc"
+        mount --bind /dev "$root/dev"
+        mount -t tmpfs tmpfs "$root/dev/shm"
+        if [[ -d $root/opt/rust ]]; then
+            mount --bind "$toolchain" "$root/opt/rust"
+            mount -o remount,bind,ro "$root/opt/rust"
+        fi
+        chroot --userspec="$name" --groups="$(chroot "$root" id -G "$name" | tr " " ,)" "$root" env -i "$@" \
+            bash -c "if [[ -d /srv/plinth ]]; then cd /srv/plinth; fi; $command" </dev/null
+    ' bash "$root" "$toolchain" "$name" "$3" "${kept[@]}"
+}
+
+# ---- what is tried --------------------------------------------------------------------------------------------------
+
+megabytes() { if [[ -e $1 ]]; then du -sxm "$@" 2>/dev/null | awk 'END { print $1 }'; else echo 0; fi; }
+
+# Runs a command, writes its row: `good` says which exit is right (0: it works; other: it must be refused).
+try() { # SYSTEM USER WORDS LOG GOOD COMMAND
+    local system=$1 user=$2 words=$3 log=$4 good=$5 command=$6 root=$work/$1-$2 status=0 result seconds processor
+    say "$system, $user: $words"
+    TIMEFORMAT='%R %U %S'
+    { time inside "$root" "$user" "$command" >"$log" 2>&1 || status=$?; } 2>"$work/time"
+    read -r seconds processor < <(awk 'END { printf "%.0f %.0f\n", $1, $2 + $3 }' "$work/time")
+    if ((good == 0)); then
+        result=$(sed -n 's/^tests: //p' "$log" | tail -n 1)
+        if ((status == 0)); then result=${result:-works}; else result="FAILED ($status) $result"; fi
+    elif ((status != 0)) && grep -q 'apt-get install' "$log"; then
+        result="says what to ask for"
+    else
+        result="FAILED (not refused)"
+    fi
+    if [[ $result == FAILED* ]]; then failed=yes; fi
+    row "$system" "$user" "$words" "$result" "$seconds" "$processor" \
+        "$(($(megabytes "$root") - $(megabytes "$root/srv/plinth/target")))" "$(megabytes "$root/srv/plinth/target")"
+    tail -n 3 "$log" | sed 's/^/    /'
+    [[ $result != FAILED* ]]
+}
+
+# What a user without rights was told to ask for, done by root.
+as_told() { # SYSTEM LOG
+    local told
+    told=$(grep -E '^setup:   apt-get update' "$2" | sed 's/^setup: *//')
+    say "$1: the administrator runs: $told"
+    inside "$work/$1-plain" root "export DEBIAN_FRONTEND=noninteractive; $told" >"${2%.log}-administrator.log" 2>&1
+}
+
+try_user() { # SYSTEM USER
+    local system=$1 user=$2 command log
+    make_machine "$system" "$user"
+    for command in demo test; do
+        log=$logs/$system-$user-$command
+        if [[ $user == plain ]]; then
+            try "$system" "$user" "make $command, before" "$log-before.log" 1 "make $command" || return 0
+            as_told "$system" "$log-before.log"
+        fi
+        try "$system" "$user" "make $command" "$log.log" 0 "make $command" || return 0
+        if [[ $command == demo ]] && ! [[ -s $work/$system-$user/srv/plinth/demo-output/helmet.mp4 ]]; then
+            say "$system, $user: there is no video"
+            failed=yes
+        fi
+    done
+}
+
+# What was built and downloaded goes to the next user; what the tests installed for themselves does not.
+hand_on() { # SYSTEM USER
+    local root=$work/$1-$2
+    rm -rf "$work/$1-target" "$work/$1-registry" "$root/srv/plinth/target/python"
+    if [[ -d $root/srv/plinth/target ]]; then
+        mv "$root/srv/plinth/target" "$work/$1-target"
+        mv "$root$(home "$2")/.cargo/registry" "$work/$1-registry"
+    fi
+    rm -rf --one-file-system "$root"
+}
+
+row system user command result seconds processor system-MB target-MB
+for system in "${systems[@]}"; do
+    if ! make_base "$system"; then
+        row "$system" - - "not tried" - - - -
+        # An archive that is not reached from here is no fault of the project.
+        if [[ $system != noble ]]; then failed=yes; fi
+        continue
+    fi
+    for user in "${users[@]}"; do
+        try_user "$system" "$user"
+        hand_on "$system" "$user"
+    done
+    rm -rf "$work/$system.tar" "$work/$system-target" "$work/$system-registry"
+done
+echo
+cat "$table"
+say "all that was said is in $logs"
+if [[ $failed == yes ]]; then
+    say "something does not work" >&2
+    exit 1
+fi
