@@ -44,7 +44,7 @@ apt_settings() { apt-config dump | grep -E '^Acquire::(http|https)::(Proxy|CaInf
 debian_mirror() {
     local own
     # shellcheck disable=SC2016  # apt-get's variable
-    own=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -m 1 '/debian/\{0,1\}$' || true)
+    own=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | sed -n '\%/debian/*$%{s%/*$%%p;q}')
     echo "${DEBIAN_MIRROR:-${own:-http://deb.debian.org/debian}}"
 }
 
@@ -55,6 +55,7 @@ sources() { # SYSTEM
         noble)
             mirror=${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}
             curl -sfIL --max-time 20 -o /dev/null "$mirror/dists/$1/Release" || return 0
+            mirror="[signed-by=$(ubuntu_keys)] $mirror"
             printf 'deb %s %s main universe\n' "$mirror" "$1" "$mirror" "$1-updates" "$mirror" "$1-security"
             ;;
         *)
@@ -65,6 +66,22 @@ sources() { # SYSTEM
     esac
 }
 
+# Ubuntu's keys, where this machine does not have them: those in Debian 13.
+ubuntu_keys() {
+    local own=/usr/share/keyrings/ubuntu-archive-keyring.gpg place=$work/keys options
+    if [[ ! -f $own ]]; then
+        own=$place/usr/share/keyrings/ubuntu-archive-keyring.gpg
+        mkdir -p "$place/lists/partial" "$place/archives/partial"
+        : >"$place/status"
+        echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(debian_mirror) trixie main" >"$place/list"
+        options=(-qq -o "Dir::Etc::SourceList=$place/list" -o Dir::Etc::SourceParts=- -o "Dir::State::Lists=$place/lists"
+            -o "Dir::State::Status=$place/status" -o "Dir::Cache=$place")
+        (cd "$place" && apt-get "${options[@]}" update && apt-get "${options[@]}" download ubuntu-keyring &&
+            dpkg-deb -x ubuntu-keyring_*.deb .) >&2
+    fi
+    echo "$own"
+}
+
 make_base() { # SYSTEM: a tar file with what was there before
     local list
     list=$(sources "$1")
@@ -73,7 +90,7 @@ make_base() { # SYSTEM: a tar file with what was there before
         return 1
     fi
     apt_settings >"$work/apt.conf"
-    say "$1: making a root file system from $(head -n 1 <<<"$list" | cut -d' ' -f2)"
+    say "$1: making a root file system from $(head -n 1 <<<"$list" | grep -o 'http[^ ]*')"
     if ! mmdebstrap --variant=minbase --mode=root --include=ca-certificates,curl,gcc,git,libc6-dev,make \
         --aptopt="$work/apt.conf" "$1" "$work/$1.tar" - <<<"$list" >"$logs/$1-base.log" 2>&1; then
         say "$1: that failed, see $logs/$1-base.log"
@@ -90,6 +107,8 @@ make_machine() { # SYSTEM USER: a root file system with a clone of the repositor
     rm -rf --one-file-system "$root"
     mkdir "$root"
     tar -xf "$work/$system.tar" -C "$root"
+    # Keys of this machine's folders are not there; the system has its own.
+    find "$root/etc/apt" -name '*.list' -exec sed -i 's/\[signed-by=[^]]*\] //' {} +
     cp /etc/resolv.conf "$root/etc/resolv.conf"
     printf '127.0.0.1 localhost %s\n::1 localhost\n' "$(hostname)" >"$root/etc/hosts"
     # This machine may reach registries by a certificate of its own.
