@@ -26,6 +26,7 @@ mkdir -p "$work" "$logs"
 table=$logs/table.txt
 failed=no
 toolchain=$(rustc --print sysroot)
+commit=$(git -C "$repository" rev-parse HEAD)
 
 say() { echo "fresh: $*"; }
 ((EUID == 0)) || { say "only root can make root file systems" >&2; exit 1; }
@@ -126,6 +127,7 @@ make_machine() { # SYSTEM USER: a root file system with a clone of the repositor
         if [[ -f $HOME/$file ]]; then install -D "$HOME/$file" "$root$(home "$user")/$file"; fi
     done
     git clone --quiet "file://$repository" "$root/srv/plinth"
+    git -C "$root/srv/plinth" reset --quiet --hard "$commit"
     # One time for all clones: cargo takes over what another user has built of the same files.
     when=$(git -C "$root/srv/plinth" log -1 --format=%ct)
     git -C "$root/srv/plinth" ls-files -z | (cd "$root/srv/plinth" && xargs -0 touch --no-dereference --date="@$when")
@@ -226,6 +228,7 @@ hand_on() { # SYSTEM USER
     rm -rf --one-file-system "$root"
 }
 
+echo "$(git -C "$repository" log -1 --format='%h %s' "$commit"); $(nproc) cores, $(rustc --version)" | tee "$table"
 row system user command result seconds processor system-MB target-MB
 for system in "${systems[@]}"; do
     if ! make_base "$system"; then
