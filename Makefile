@@ -27,6 +27,8 @@ demo: build ## render a sample model to demo-output/ (installs ffmpeg, a Vulkan 
 	scripts/tools.sh render $(PLINTH) render fixtures/models/flight_helmet.glb -o demo-output/helmet.mp4 --all --quality share --length 4
 	@echo
 	@echo "The video is $(CURDIR)/demo-output/helmet.mp4"
+	@found=$$(scripts/find.sh ffmpeg); [ "$$found" -ef "$$(command -v ffmpeg)" ] || \
+		echo "The first ffmpeg on PATH lacks encoders. Before you call plinth yourself: export PLINTH_FFMPEG=$$found"
 
 serve: build ## serve the HTTP interface on this machine (ARGS="--listen 0.0.0.0:8080")
 	scripts/tools.sh render $(PLINTH) serve $(ARGS)

@@ -16,8 +16,11 @@ import sys
 import zipfile
 from pathlib import Path
 
-import numpy as np
-from PIL import Image
+try:
+    import numpy as np
+    from PIL import Image
+except ImportError as error:
+    sys.exit(f"check_dataset: {error.name} is missing; `scripts/find.sh python` names a Python that has it, if there is one")
 
 from dataset_readers import check_readers
 

@@ -12,7 +12,7 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-target=${CARGO_TARGET_DIR:-$here/../target}
+target=$(realpath -m "${CARGO_TARGET_DIR:-$here/../target}")
 
 lacking() {
     echo "find: $*" >&2

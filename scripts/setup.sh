@@ -15,7 +15,7 @@ set -euo pipefail
 
 PATH="$PATH:/usr/sbin:/sbin" # ldconfig
 here=$(cd "$(dirname "$0")" && pwd)
-target=${CARGO_TARGET_DIR:-$here/../target}
+target=$(realpath -m "${CARGO_TARGET_DIR:-$here/../target}")
 
 say() { echo "setup: $*"; }
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -67,7 +67,7 @@ make_python() {
     local base
     if [[ -n ${PLINTH_SETUP_AGAIN:-} ]]; then return 1; fi
     base=$("$here/find.sh" venv 2>/dev/null) || return 1
-    say "to install with pip into $target/python: numpy and Pillow (about 25 MB to download, 100 MB on disk)"
+    say "to install with pip into $target/python: numpy and Pillow (about 25 MB to download, 120 MB on disk)"
     rm -rf "$target/python"
     if "$base" -m venv "$target/python" && "$target/python/bin/python" -m pip install --quiet --retries 1 \
         --disable-pip-version-check --requirement "$here/python.txt" && found python; then

@@ -38,11 +38,17 @@ numbers() {
             END { print passed + 0, failed + 0, skipped + 0 }'
     else
         # test result: FAILED. 5 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.01s
-        plain | awk '$1 " " $2 == "test result:" { p += $4; f += $6; i += $8 } END { print p + 0, f + 0, i + 0 }'
+        # A test program that died has no such line.
+        plain | awk '
+            $1 " " $2 == "test result:" { p += $4; f += $6; i += $8; told = 1 }
+            / to rerun pass `/ { if (!told) f++ }
+            /^ *(Running|Doc-tests) / { told = 0 }
+            END { print p + 0, f + 0, i + 0 }'
     fi
 }
 
-# The command for each test that failed.
+# The command for each test that failed. With --workspace: for one crate alone, cargo would build what that crate depends on
+# anew, with fewer features.
 alone() {
     if [[ $nextest == yes ]]; then
         # After the summary:   FAIL [   0.010s] (1/9) plinth-media::it failure::a_full_disk_is_named
@@ -51,7 +57,7 @@ alone() {
             ended && $1 ~ /^(FAIL|TIMEOUT|SIG[A-Z]+|ABORT|XFAIL|EXECFAIL)$/ {
                 n = split($(NF - 1), part, "::")
                 where = n == 1 ? "--lib" : n == 2 ? "--test " part[2] : "--" part[2] " " part[3]
-                print "cargo test -p " part[1] " " where " -- --exact " $NF
+                print "cargo test --workspace " where " -- --exact " $NF
             }' | sort -u
     else
         # test failure::a_full_disk_is_named ... FAILED, and after its binary: to rerun pass `-p plinth-media --test it`
@@ -60,6 +66,9 @@ alone() {
             /to rerun pass `/ {
                 where = $0
                 sub(/.*to rerun pass `/, "", where); sub(/`.*/, "", where)
+                # A test in a comment is not found by its name.
+                if (where ~ /--doc$/) n = 0
+                if (n > 0) sub(/^-p [^ ]+/, "--workspace", where)
                 for (i = 0; i < n; i++) print "cargo test " where " -- --exact \"" name[i] "\""
                 if (n == 0) print "cargo test " where
                 n = 0
@@ -69,7 +78,7 @@ alone() {
 
 read -r passed failed skipped < <(numbers)
 unchecked=()
-if ((skipped > 0)); then unchecked+=("$skipped benchmarks of the service (bench/load.sh)"); fi
+if ((skipped > 0)); then unchecked+=("tests that are benchmarks: $skipped (bench/load.sh)"); fi
 python=${LOADERS_PYTHON:-$PLINTH_TEST_PYTHON}
 if ! "$python" -c 'import pycolmap' >/dev/null 2>&1; then
     unchecked+=("a dataset by COLMAP's own reader: pycolmap is not installed (make loaders)")
