@@ -13,6 +13,7 @@
 #   USERS   of root sudo plain (default: all, in this order)
 #   WORK    a folder for file systems, some 20 GB (default: a new one in /var/tmp)
 #   LOGS    a folder for what was said (default: WORK/logs)
+#   KEEP    yes: the next system takes over what the one before has built, instead of building all anew; name the oldest first
 #   DEBIAN_MIRROR, UBUNTU_MIRROR    archives (default: the one this machine uses, or the official one)
 set -euo pipefail
 
@@ -230,7 +231,9 @@ hand_on() { # SYSTEM USER
 
 echo "$(git -C "$repository" log -1 --format='%h %s' "$commit"); $(nproc) cores, $(rustc --version)" | tee "$table"
 row system user command result seconds processor system-MB target-MB
+rest=("${systems[@]}")
 for system in "${systems[@]}"; do
+    rest=("${rest[@]:1}")
     if ! make_base "$system"; then
         row "$system" - - "not tried" - - - -
         # An archive that is not reached from here is no fault of the project.
@@ -241,7 +244,13 @@ for system in "${systems[@]}"; do
         try_user "$system" "$user"
         hand_on "$system" "$user"
     done
-    rm -rf "$work/$system.tar" "$work/$system-target" "$work/$system-registry"
+    rm -f "$work/$system.tar"
+    next=${rest[0]:-}
+    if [[ ${KEEP:-} == yes && -n $next && -d $work/$system-target ]]; then
+        mv "$work/$system-target" "$work/$next-target"
+        mv "$work/$system-registry" "$work/$next-registry"
+    fi
+    rm -rf "$work/$system-target" "$work/$system-registry"
 done
 echo
 cat "$table"
