@@ -13,7 +13,8 @@
 #   USERS   of root sudo plain (default: all, in this order)
 #   WORK    a folder for file systems, some 20 GB (default: a new one in /var/tmp)
 #   LOGS    a folder for what was said (default: WORK/logs)
-#   KEEP    yes: the next system takes over what the one before has built, instead of building all anew; name the oldest first
+#   BUILT   yes: all take over this machine's target folder, which must be that of the commit; so only what is installed and
+#           what runs is tried, on systems no older than this one
 #   DEBIAN_MIRROR, UBUNTU_MIRROR    archives (default: the one this machine uses, or the official one)
 set -euo pipefail
 
@@ -28,6 +29,8 @@ table=$logs/table.txt
 failed=no
 toolchain=$(rustc --print sysroot)
 commit=$(git -C "$repository" rev-parse HEAD)
+# The clones, and what cargo downloads, lie at the same paths as on this machine: cargo then takes over what was built there.
+cargo_home=${CARGO_HOME:-$HOME/.cargo}
 
 say() { echo "fresh: $*"; }
 ((EUID == 0)) || { say "only root can make root file systems" >&2; exit 1; }
@@ -104,8 +107,8 @@ make_base() { # SYSTEM: a tar file with what was there before
 declare -A names=([root]=root [sudo]=maker [plain]=guest)
 home() { if [[ $1 == root ]]; then echo /root; else echo "/home/${names[$1]}"; fi; }
 
-make_machine() { # SYSTEM USER: a root file system with a clone of the repository in /srv/plinth
-    local system=$1 user=$2 root=$work/$1-$2 name=${names[$2]} file when
+make_machine() { # SYSTEM USER: a root file system with a clone of the repository
+    local system=$1 user=$2 root=$work/$1-$2 name=${names[$2]} clone=$work/$1-$2$repository file
     rm -rf --one-file-system "$root"
     mkdir "$root"
     tar -xf "$work/$system.tar" -C "$root"
@@ -124,25 +127,32 @@ make_machine() { # SYSTEM USER: a root file system with a clone of the repositor
     mkdir -p "$root/opt/rust" "$root$(home "$user")/.cargo"
     # As rustup would: the programs in ~/.cargo/bin, which no shell has on its PATH yet.
     ln -s /opt/rust/bin "$root$(home "$user")/.cargo/bin"
-    for file in .cargo/config.toml .config/pip/pip.conf .pip/pip.conf; do
+    for file in .config/pip/pip.conf .pip/pip.conf; do
         if [[ -f $HOME/$file ]]; then install -D "$HOME/$file" "$root$(home "$user")/$file"; fi
     done
-    git clone --quiet "file://$repository" "$root/srv/plinth"
-    git -C "$root/srv/plinth" reset --quiet --hard "$commit"
-    # One time for all clones: cargo takes over what another user has built of the same files.
-    when=$(git -C "$root/srv/plinth" log -1 --format=%ct)
-    git -C "$root/srv/plinth" ls-files -z | (cd "$root/srv/plinth" && xargs -0 touch --no-dereference --date="@$when")
+    git clone --quiet "file://$repository" "$clone"
+    git -C "$clone" reset --quiet --hard "$commit"
+    # One time for all clones, before any build: cargo takes over what another user has built of the same files.
+    git -C "$clone" ls-files -z | (cd "$clone" && xargs -0 touch --no-dereference --date=2020-01-01)
+    mkdir -p "$root$cargo_home"
+    if [[ -f $cargo_home/config.toml ]]; then cp "$cargo_home/config.toml" "$root$cargo_home"; fi
     if [[ -d $work/$system-target ]]; then
-        mv "$work/$system-target" "$root/srv/plinth/target"
-        mv "$work/$system-registry" "$root$(home "$user")/.cargo/registry"
+        mv "$work/$system-target" "$clone/target"
+        mv "$work/$system-cargo" "$root$cargo_home/registry"
+    elif [[ ${BUILT:-} == yes ]]; then
+        cp -a "${CARGO_TARGET_DIR:-$repository/target}" "$clone/target"
+        cp -a "$cargo_home/registry" "$root$cargo_home/registry"
+        rm -rf "$clone/target/python"
     fi
-    inside "$root" root "chown -R $name: /srv/plinth ~$name"
+    # A user goes through the folders above to what is that user's.
+    if [[ $name != root ]]; then chmod a+x "$root/root"; fi
+    inside "$root" root "chown -R $name: $repository $cargo_home ~$name"
 }
 
 # Runs a command in a file system, with processes and mounts of its own, which end with it.
 inside() { # ROOT USER COMMAND
     local root=$1 name=${names[$2]} variable kept=()
-    kept=("HOME=$(home "$2")" "USER=$name" "LOGNAME=$name" "LANG=C.UTF-8" "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+    kept=("HOME=$(home "$2")" "USER=$name" "CARGO_HOME=$cargo_home" "LOGNAME=$name" "LANG=C.UTF-8" "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
     while IFS= read -r -d '' variable; do
         case ${variable%%=*} in
             *_proxy | *_PROXY | CARGO_HTTP_* | CARGO_NET_* | CARGO_REGISTR* | CARGO_SOURCE_* | PIP_INDEX_URL | PIP_CERT | \
@@ -152,8 +162,8 @@ inside() { # ROOT USER COMMAND
     # shellcheck disable=SC2016  # what is in quotes is for the inner shell
     unshare --mount --pid --fork --kill-child bash -c '
         set -e
-        root=$1 toolchain=$2 name=$3 command=$4
-        shift 4
+        root=$1 toolchain=$2 name=$3 command=$4 place=$5
+        shift 5
         mount --make-rprivate /
         mount -t proc proc "$root/proc"
         mount --bind /dev "$root/dev"
@@ -163,8 +173,8 @@ inside() { # ROOT USER COMMAND
             mount -o remount,bind,ro "$root/opt/rust"
         fi
         chroot --userspec="$name" --groups="$(chroot "$root" id -G "$name" | tr " " ,)" "$root" env -i "$@" \
-            bash -c "if [[ -d /srv/plinth ]]; then cd /srv/plinth; fi; $command" </dev/null
-    ' bash "$root" "$toolchain" "$name" "$3" "${kept[@]}"
+            bash -c "if [[ -d $place ]]; then cd $place; fi; $command" </dev/null
+    ' bash "$root" "$toolchain" "$name" "$3" "$repository" "${kept[@]}"
 }
 
 # ---- what is tried --------------------------------------------------------------------------------------------------
@@ -188,7 +198,7 @@ try() { # SYSTEM USER WORDS LOG GOOD COMMAND
     fi
     if [[ $result == FAILED* ]]; then failed=yes; fi
     row "$system" "$user" "$words" "$result" "$seconds" "$processor" \
-        "$(($(megabytes "$root") - $(megabytes "$root/srv/plinth/target")))" "$(megabytes "$root/srv/plinth/target")"
+        "$(($(megabytes "$root") - $(megabytes "$root$repository/target")))" "$(megabytes "$root$repository/target")"
     tail -n 3 "$log" | sed 's/^/    /'
     [[ $result != FAILED* ]]
 }
@@ -211,7 +221,7 @@ try_user() { # SYSTEM USER
             as_told "$system" "$log-before.log"
         fi
         try "$system" "$user" "make $command" "$log.log" 0 "make $command" || return 0
-        if [[ $command == demo ]] && ! [[ -s $work/$system-$user/srv/plinth/demo-output/helmet.mp4 ]]; then
+        if [[ $command == demo ]] && ! [[ -s $work/$system-$user$repository/demo-output/helmet.mp4 ]]; then
             say "$system, $user: there is no video"
             failed=yes
         fi
@@ -221,19 +231,17 @@ try_user() { # SYSTEM USER
 # What was built and downloaded goes to the next user; what the tests installed for themselves does not.
 hand_on() { # SYSTEM USER
     local root=$work/$1-$2
-    rm -rf "$work/$1-target" "$work/$1-registry" "$root/srv/plinth/target/python"
-    if [[ -d $root/srv/plinth/target ]]; then
-        mv "$root/srv/plinth/target" "$work/$1-target"
-        mv "$root$(home "$2")/.cargo/registry" "$work/$1-registry"
+    rm -rf "$work/$1-target" "$work/$1-cargo" "$root$repository/target/python"
+    if [[ -d $root$repository/target ]]; then
+        mv "$root$repository/target" "$work/$1-target"
+        mv "$root$cargo_home/registry" "$work/$1-cargo"
     fi
     rm -rf --one-file-system "$root"
 }
 
 echo "$(git -C "$repository" log -1 --format='%h %s' "$commit"); $(nproc) cores, $(rustc --version)" | tee "$table"
 row system user command result seconds processor system-MB target-MB
-rest=("${systems[@]}")
 for system in "${systems[@]}"; do
-    rest=("${rest[@]:1}")
     if ! make_base "$system"; then
         row "$system" - - "not tried" - - - -
         # An archive that is not reached from here is no fault of the project.
@@ -244,13 +252,7 @@ for system in "${systems[@]}"; do
         try_user "$system" "$user"
         hand_on "$system" "$user"
     done
-    rm -f "$work/$system.tar"
-    next=${rest[0]:-}
-    if [[ ${KEEP:-} == yes && -n $next && -d $work/$system-target ]]; then
-        mv "$work/$system-target" "$work/$next-target"
-        mv "$work/$system-registry" "$work/$next-registry"
-    fi
-    rm -rf "$work/$system-target" "$work/$system-registry"
+    rm -rf "$work/$system.tar" "$work/$system-target" "$work/$system-cargo"
 done
 echo
 cat "$table"
