@@ -12,7 +12,8 @@
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-target=$(realpath -m "${CARGO_TARGET_DIR:-$here/../target}")
+# Cargo is called in the repository; this may be called anywhere.
+target=$(cd "$here/.." && realpath -m "${CARGO_TARGET_DIR:-target}")
 
 lacking() {
     echo "find: $*" >&2

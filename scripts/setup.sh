@@ -15,7 +15,8 @@ set -euo pipefail
 
 PATH="$PATH:/usr/sbin:/sbin" # ldconfig
 here=$(cd "$(dirname "$0")" && pwd)
-target=$(realpath -m "${CARGO_TARGET_DIR:-$here/../target}")
+# Cargo is called in the repository; this may be called anywhere.
+target=$(cd "$here/.." && realpath -m "${CARGO_TARGET_DIR:-target}")
 
 say() { echo "setup: $*"; }
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -108,7 +109,7 @@ need_python() {
 size() {
     local said count
     said=$("${as_root[@]}" env LC_ALL=C apt-get install --assume-no --no-install-recommends "$@" 2>/dev/null </dev/null || true)
-    count=$(sed -n 's/.* \([0-9]*\) newly installed.*/\1/p' <<<"$said")
+    count=$(sed -n -e 's/.* \([0-9]*\) newly installed.*/\1/p' -e 's/.*Installing: \([0-9]*\),.*/\1/p' <<<"$said")
     said=$(sed -n -e 's/^Need to get \(.*\) of archives\..*/\1 to download/p' \
         -e 's/^After this operation, \(.*\) of additional .*/\1 on disk/p' \
         -e 's/^ *Download size: *\([0-9.,]* *[kMG]*B\).*/\1 to download/p' \
@@ -126,7 +127,7 @@ ask_for_help() {
 install_packages() {
     as_root=()
     if ((EUID != 0)); then
-        have sudo || ask_for_help "you are neither root nor is there sudo"
+        have sudo || ask_for_help "you are not root, and there is no sudo"
         # It may ask for a password, where somebody can type one.
         if [[ -t 0 ]]; then sudo -v || ask_for_help "you may not use sudo"; else
             sudo -n true 2>/dev/null || ask_for_help "you may not use sudo, or not without a password"
@@ -135,7 +136,8 @@ install_packages() {
     fi
     say "reading the lists of packages"
     # Variables go through env, because sudo drops them otherwise.
-    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq ||
+        say "the lists could not be read anew; going on with what is there"
     say "to install with apt-get: ${packages[*]} ($(size "${packages[@]}"))"
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
         -o Dpkg::Use-Pty=0 "${packages[@]}" </dev/null
