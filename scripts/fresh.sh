@@ -96,7 +96,7 @@ make_base() { # SYSTEM: a tar file with what was there before
     fi
     apt_settings >"$work/apt.conf"
     say "$1: making a root file system from $(head -n 1 <<<"$list" | grep -o 'http[^ ]*')"
-    if ! mmdebstrap --variant=minbase --mode=root --include=ca-certificates,curl,gcc,git,libc6-dev,make \
+    if ! mmdebstrap --variant=minbase --mode=root --include=apt,ca-certificates,curl,gcc,git,libc6-dev,make \
         --aptopt="$work/apt.conf" "$1" "$work/$1.tar" - <<<"$list" >"$logs/$1-base.log" 2>&1; then
         say "$1: that failed, see $logs/$1-base.log"
         return 1
