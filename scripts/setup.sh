@@ -164,7 +164,7 @@ for purpose in "$@"; do
     esac
 done
 if ((${#packages[@]} == 0)); then
-    say "nothing to install"
+    if [[ -n ${PLINTH_SETUP_AGAIN:-} ]]; then say "installed"; else say "nothing to install"; fi
     exit 0
 fi
 printf 'setup: missing: %s\n' "${lacking[@]}"
