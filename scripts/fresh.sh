@@ -11,6 +11,7 @@
 # Needs root, mmdebstrap, unshare, and the keys of the systems' archives. Rust is this machine's, read-only. Commits are what
 # is tried: changes that are not committed are not seen. Environment:
 #   USERS   of root sudo plain (default: all, in this order)
+#   COMMANDS    of demo test (default: both)
 #   WORK    a folder for file systems, some 20 GB (default: a new one in /var/tmp)
 #   LOGS    a folder for what was said (default: WORK/logs)
 #   BUILT   yes: all take over this machine's target folder, which must be that of the commit; so only what is installed and
@@ -214,7 +215,7 @@ as_told() { # SYSTEM LOG
 try_user() { # SYSTEM USER
     local system=$1 user=$2 command log
     make_machine "$system" "$user"
-    for command in demo test; do
+    for command in ${COMMANDS:-demo test}; do
         log=$logs/$system-$user-$command
         if [[ $user == plain ]]; then
             try "$system" "$user" "make $command, before" "$log-before.log" 1 "make $command" || return 0
