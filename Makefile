@@ -15,43 +15,47 @@ export GSPLAT_EXAMPLES ?= $(abspath $(wildcard $(TARGET)/loaders/gsplat/examples
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## install ffmpeg, a Vulkan driver and a compiler where missing (Debian, Ubuntu)
-	@scripts/setup.sh
+setup: ## install what building, drawing, tests and lints need, where missing (Debian, Ubuntu)
+	@scripts/setup.sh test lint
 
-build: setup
+build:
+	@scripts/setup.sh render
 	cargo build --workspace --bins
 
-demo: build ## render a sample model to demo-output/
+demo: build ## render a sample model to demo-output/ (installs ffmpeg, a Vulkan driver, a compiler where missing)
 	@mkdir -p demo-output
-	$(PLINTH) render fixtures/models/flight_helmet.glb -o demo-output/helmet.mp4 --all --quality share --length 4
+	scripts/tools.sh render $(PLINTH) render fixtures/models/flight_helmet.glb -o demo-output/helmet.mp4 --all --quality share --length 4
 	@echo
 	@echo "The video is $(CURDIR)/demo-output/helmet.mp4"
+	@found=$$(scripts/find.sh ffmpeg); [ "$$found" -ef "$$(command -v ffmpeg)" ] || \
+		echo "The first ffmpeg on PATH lacks encoders. Before you call plinth yourself: export PLINTH_FFMPEG=$$found"
 
 serve: build ## serve the HTTP interface on this machine (ARGS="--listen 0.0.0.0:8080")
-	$(PLINTH) serve $(ARGS)
+	scripts/tools.sh render $(PLINTH) serve $(ARGS)
 
-test: setup ## run all tests
-	@if cargo nextest --version >/dev/null 2>&1; then set -x; cargo nextest run --workspace; \
-	else set -x; cargo test --workspace; fi
-	@$(or $(LOADERS_PYTHON),python3) -c 'import pycolmap' 2>/dev/null || \
-		echo "pycolmap is not installed: datasets were not read by COLMAP's own reader (make loaders)"
-	@test -n "$(GSPLAT_EXAMPLES)" || echo "gsplat is not installed: datasets were not read by its reader (make loaders)"
+test: ## run all tests to the end, and list what failed (also installs PostgreSQL, and Python with numpy and Pillow)
+	@scripts/setup.sh test
+	@scripts/tools.sh test scripts/test.sh
 
-lint: setup ## check format, lints, layers, and licences where cargo-deny is installed
+lint: ## check format, lints, layers, and licences where cargo-deny is installed
+	@scripts/setup.sh lint
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	@scripts/layers.sh
 	@if cargo deny --version >/dev/null 2>&1; then set -x; cargo deny check; \
-	else echo "cargo-deny is not installed: licences and advisories are not checked"; fi
+	else echo "not checked: licences and advisories, because cargo-deny is not installed (cargo install cargo-deny)"; fi
 
-loaders: setup ## install pycolmap and gsplat's reader (with torch, some GB), with which tests then read a dataset
+loaders: ## install pycolmap and gsplat's reader (with torch, some GB), with which tests then read a dataset
+	@scripts/setup.sh venv
 	@scripts/loaders.sh $(TARGET)/loaders
 
-crash: setup ## kill servers and workers at random moments (ROUNDS=20, ORDERS=200, SEED=a number)
+crash: ## kill servers and workers at random moments (ROUNDS=20, ORDERS=200, SEED=a number)
+	@scripts/setup.sh test
 	CRASH_ROUNDS=$(or $(ROUNDS),20) CRASH_ORDERS=$(or $(ORDERS),200) $(addprefix CRASH_SEED=,$(SEED)) \
-		cargo test --workspace --test it -- --nocapture --test-threads 1 serve::crash
+		scripts/tools.sh test cargo test --workspace --test it -- --nocapture --test-threads 1 serve::crash
 
-fuzz: setup ## feed damaged files to the readers (SECONDS_EACH=60, TARGETS="load_glb obj_zip")
+fuzz: ## feed damaged files to the readers (SECONDS_EACH=60, TARGETS="load_glb obj_zip")
+	@scripts/setup.sh
 	@fuzz/fuzz.sh
 
 bench: build ## measure milliseconds per frame, and what effects cost (MODELS="a.glb b.glb", TIERS="share standard")
@@ -59,7 +63,8 @@ bench: build ## measure milliseconds per frame, and what effects cost (MODELS="a
 	@bench/effects.sh $(firstword $(MODELS))
 
 fidelity: build ## draw reference scenes for scoring (SCENES=folder, OUT=folder)
-	@python3 bench/fidelity.py $(if $(SCENES),"$(SCENES)" "$(or $(OUT),bench-output/fidelity)",--help)
+	@scripts/setup.sh python
+	@"$$(scripts/find.sh python)" bench/fidelity.py $(if $(SCENES),"$(SCENES)" "$(or $(OUT),bench-output/fidelity)",--help)
 
 compare: setup ## draw models with three.js, too, and show where they differ (MODELS="folder …", ENV=a.hdr)
 	cargo build -p plinth -p plinth-render -p plinth-scene --bin plinth --example still --example radiance
@@ -67,7 +72,8 @@ compare: setup ## draw models with three.js, too, and show where they differ (MO
 		--out "$(or $(OUT),bench-output/compare)" --plinth "$(abspath $(PLINTH))" --examples "$(TARGET)/debug/examples" $(if $(ONLY),--only "$(ONLY)")
 
 gallery: build ## draw every setting at several values to docs/gallery/ (ONLY="bloomStrength dofStrength", MODEL=a.glb)
-	@python3 -B scripts/gallery/gallery.py $(MODEL) $(if $(ONLY),--only $(ONLY))
+	@scripts/setup.sh python
+	@scripts/tools.sh render "$$(scripts/find.sh python)" -B scripts/gallery/gallery.py $(MODEL) $(if $(ONLY),--only $(ONLY))
 
 generate: build ## rewrite the tables in README.md and docs/operations.md
 	@scripts/generate.sh

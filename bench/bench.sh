@@ -39,6 +39,8 @@ for argument in "$@"; do
     esac
 done
 if ((${#models[@]} == 0)); then models=("$root/fixtures/models/flight_helmet.glb"); fi
+PLINTH_FFMPEG=$("$root/scripts/find.sh" ffmpeg libx264)
+export PLINTH_FFMPEG
 if ! command -v "$plinth" >/dev/null; then
     echo "bench: $plinth is missing; run cargo build -p plinth" >&2
     exit 1

@@ -15,6 +15,8 @@ if [[ ${1:-} == -h || ${1:-} == --help ]]; then
     exit 0
 fi
 
+PLINTH_FFMPEG=$("$root/scripts/find.sh" ffmpeg libx264)
+export PLINTH_FFMPEG
 names=() settings=()
 effect() {
     if [[ -z ${EFFECTS:-} || $1 == none || " $EFFECTS " == *" $1 "* ]]; then

@@ -80,7 +80,7 @@ def main():
     try:
         import PIL  # noqa: F401
     except ImportError:
-        sys.exit("fidelity: Pillow is missing; install it with pip install pillow")
+        sys.exit("fidelity: Pillow is missing; `make fidelity` finds a Python that has it")
     list_path = args.folder / "scenes.json"
     if not list_path.is_file():
         sys.exit(f"fidelity: {list_path} is missing")

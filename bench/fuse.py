@@ -19,10 +19,13 @@ import subprocess
 import sys
 import tempfile
 
-import numpy as np
-import open3d as o3d
-import trimesh
-from PIL import Image
+try:
+    import numpy as np
+    import open3d as o3d
+    import trimesh
+    from PIL import Image
+except ImportError as error:
+    sys.exit(f"fuse: {error.name} is missing; pip install open3d trimesh numpy pillow")
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILT = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "plinth"

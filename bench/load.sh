@@ -3,4 +3,4 @@
 # usage: bench/load.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
-exec cargo nextest run --workspace -E 'package(plinth) & test(serve::load::)' --run-ignored only --no-capture
+exec scripts/tools.sh test cargo test --workspace --test it -- --ignored --nocapture --test-threads 1 serve::load::

@@ -20,7 +20,10 @@ import shutil
 import sys
 import tempfile
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    sys.exit("loaders: numpy is missing; `scripts/find.sh python` names a Python that has it, `make loaders` makes one")
 
 
 def installed(name):

@@ -30,6 +30,8 @@ case ${1:-} in
     -*) usage >&2; exit 2 ;;
     ?*) model=$1 ;;
 esac
+PLINTH_FFMPEG=$("$root/scripts/find.sh" ffmpeg libx264)
+export PLINTH_FFMPEG
 if ! command -v "$plinth" >/dev/null; then
     echo "memory: $plinth is missing; run cargo build -p plinth" >&2
     exit 1

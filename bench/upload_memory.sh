@@ -12,7 +12,8 @@ server=
 trap '[[ -z $server ]] || kill "$server" 2>/dev/null || true; rm -rf "$folder"' EXIT
 
 # A triangle, and a buffer of which it uses the first bytes only.
-python3 - "$folder/big.glb" "$megabytes" <<'PY'
+python=$(scripts/find.sh python)
+"$python" - "$folder/big.glb" "$megabytes" <<'PY'
 import json, struct, sys
 path, size = sys.argv[1], int(sys.argv[2]) * 1_000_000
 document = {

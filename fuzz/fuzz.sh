@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
+cargo +nightly --version >/dev/null 2>&1 || { echo "fuzz: no nightly compiler; rustup toolchain install nightly" >&2; exit 1; }
 cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
 for target in ${TARGETS:-load_glb inspect obj_zip obj_text}; do
     kind=$target

@@ -16,8 +16,11 @@ import sys
 import zipfile
 from pathlib import Path
 
-import numpy as np
-from PIL import Image
+try:
+    import numpy as np
+    from PIL import Image
+except ImportError as error:
+    sys.exit(f"check_dataset: {error.name} is missing; `scripts/find.sh python` names a Python that has it, if there is one")
 
 from dataset_readers import check_readers
 
@@ -49,6 +52,13 @@ class Set:
 
     def picture(self, name):
         return Image.open(io.BytesIO(self.read(name)))
+
+    def png(self, name):
+        """Width, height, bits and kind of a PNG, from its head: the mode of 16-bit grey is I or I;16, by Pillow's version."""
+        data = self.read(name)
+        check(data[:8] == b"\x89PNG\r\n\x1a\n" and data[12:16] == b"IHDR", f"{name} is no PNG")
+        width, height, bits, kind = struct.unpack(">IIBB", data[16:26])
+        return (width, height), (bits, {0: "grey", 2: "RGB"}.get(kind, kind))
 
 
 def check(truth, words):
@@ -98,12 +108,12 @@ SHAPES = {"sphere": sphere, "box": box, "torus": torus}
 # ---- checks ---------------------------------------------------------------------------------------------------------
 
 LAYERS = {
-    "images": ("{:04}.png", "RGB"),
-    "depth": ("{:04}.png", "L"),
-    "depth_16bit": ("{:04}.png", "I;16"),
-    "depth_metric": ("{:04}.png", "I;16"),
-    "normals": ("{:04}.png", "RGB"),
-    "masks": ("mask_{:04}.png", "L"),
+    "images": ("{:04}.png", (8, "RGB")),
+    "depth": ("{:04}.png", (8, "grey")),
+    "depth_16bit": ("{:04}.png", (16, "grey")),
+    "depth_metric": ("{:04}.png", (16, "grey")),
+    "normals": ("{:04}.png", (8, "RGB")),
+    "masks": ("mask_{:04}.png", (8, "grey")),
 }
 
 
@@ -115,12 +125,12 @@ def check_files(s, views, side):
         check(count == views, f"{count} views, not {views}")
     if side:
         check((w, h) == (side, side), f"{w}x{h} pixels, not {side}x{side}")
-    for folder, (pattern, mode) in LAYERS.items():
+    for folder, (pattern, wanted_format) in LAYERS.items():
         wanted = sorted(f"{folder}/{pattern.format(i)}" for i in range(count))
         check([n for n in names if n.startswith(folder + "/")] == wanted, f"{folder} does not hold {count} pictures")
         for i in {0, count // 2, count - 1}:
-            p = s.picture(f"{folder}/{pattern.format(i)}")
-            check(p.size == (w, h) and p.mode.split(";B")[0] == mode, f"{folder} {i}: {p.size} {p.mode}, not {mode}")
+            size, found = s.png(f"{folder}/{pattern.format(i)}")
+            check(size == (w, h) and found == wanted_format, f"{folder} {i}: {size} {found}, not {wanted_format}")
     manifest = s.json("manifest.json")
     check("frames" not in manifest, "instant-ngp would take manifest.json for cameras")
     check(manifest["views"] == count and manifest["version"] and manifest["adapter"], "manifest.json is not complete")

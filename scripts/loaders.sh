@@ -15,9 +15,10 @@ say() { echo "loaders: $*"; }
 
 if [[ ! -x $folder/bin/python ]]; then
     say "making $folder"
-    python3 -m venv "$folder"
+    base=$("$here/scripts/find.sh" venv)
+    "$base" -m venv "$folder"
 fi
-say "installing what bench/loaders.txt lists"
+say "installing what bench/loaders.txt lists (with torch: about 1 GB to download, 3 GB and more on disk)"
 "$folder/bin/pip" install --quiet --requirement "$here/bench/loaders.txt"
 if [[ -n ${GSPLAT_EXAMPLES:-} ]]; then
     say "gsplat's reader is that of $GSPLAT_EXAMPLES"

@@ -4,6 +4,7 @@
 //
 //   npm install hls.js puppeteer-core        (in any folder; run from there)
 //   node PATH/scripts/play_hls.mjs FOLDER    (FOLDER holds master.m3u8; CHROMIUM names the browser)
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
@@ -14,9 +15,22 @@ if (!folder) {
   console.error("usage: node play_hls.mjs FOLDER");
   process.exit(2);
 }
+const browsers = process.env.CHROMIUM ? [process.env.CHROMIUM] : ["chromium", "chromium-browser", "google-chrome"].flatMap((name) =>
+  process.env.PATH.split(path.delimiter).concat("/usr/bin").map((folder) => path.join(folder, name)));
+const executablePath = browsers.find((file) => existsSync(file));
 const require = createRequire(path.join(process.cwd(), "x.js"));
-const puppeteer = require("puppeteer-core");
-const player = require.resolve("hls.js/dist/hls.min.js");
+const lacking = (words) => {
+  console.error(`play_hls: ${words}`);
+  process.exit(1);
+};
+if (!executablePath) lacking(`no Chromium${process.env.CHROMIUM ? ` at ${process.env.CHROMIUM}` : ""}; name it with CHROMIUM`);
+let puppeteer, player;
+try {
+  puppeteer = require("puppeteer-core");
+  player = require.resolve("hls.js/dist/hls.min.js");
+} catch {
+  lacking("run it in a folder in which you said: npm install hls.js puppeteer-core");
+}
 
 const TYPES = { ".m3u8": "application/vnd.apple.mpegurl", ".mp4": "video/mp4", ".m4s": "video/iso.segment" };
 const PAGE = "<!doctype html><script src=/hls.js></script><video id=video muted></video>";
@@ -72,7 +86,7 @@ async function watch(level) {
 }
 
 const browser = await puppeteer.launch({
-  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  executablePath,
   args: ["--no-sandbox", "--autoplay-policy=no-user-gesture-required"],
 });
 let wrong = 0;

@@ -7,6 +7,9 @@ cd "$(dirname "$0")/.."
 seconds=${1:-600}
 shift $(($# ? 1 : 0))
 plinth=${PLINTH:-${CARGO_TARGET_DIR:-target}/debug/plinth}
+command -v st >/dev/null || { echo "schemathesis: there is no st on PATH; pip install schemathesis" >&2; exit 1; }
+PLINTH_FFMPEG=$(scripts/find.sh ffmpeg libx264)
+export PLINTH_FFMPEG
 place=$(mktemp -d)
 export PLINTH_DATA_DIR=$place/data PLINTH_RATE_LIMIT_PER_MINUTE=10000000 PLINTH_INGEST_LIMIT_PER_10_MINUTES=10000000
 export PLINTH_FREE_UPLOADS_PER_DAY=10000000

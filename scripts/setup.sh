@@ -1,25 +1,146 @@
 #!/usr/bin/env bash
-# Installs what Plinth needs beside Rust: ffmpeg, a Vulkan driver, a C and C++ compiler; for tests, PostgreSQL and Python.
-# Only what is missing, and only with apt-get (Debian, Ubuntu); elsewhere it says what is needed.
+# Installs what is missing, and no more than what it is asked for:
+#
+#   scripts/setup.sh render ...    an ffmpeg that encodes H.264, a Vulkan driver
+#   scripts/setup.sh test ...      also ProRes, a software Vulkan driver, PostgreSQL, Python with numpy and Pillow
+#   scripts/setup.sh lint ...      rustfmt, clippy
+#   scripts/setup.sh python ...    Python with numpy and Pillow
+#   scripts/setup.sh venv ...      a Python that makes virtual environments
+#
+# and compilers in any case.
+#
+# With apt-get (Debian, Ubuntu), after saying what and how large; elsewhere, and for a user who may not, it says what is
+# needed. Python's packages go into a virtual environment below the target folder where a Python can make one.
 set -euo pipefail
 
 PATH="$PATH:/usr/sbin:/sbin" # ldconfig
+here=$(cd "$(dirname "$0")" && pwd)
+# Cargo is called in the repository; this may be called anywhere.
+target=$(cd "$here/.." && realpath -m "${CARGO_TARGET_DIR:-target}")
 
 say() { echo "setup: $*"; }
 have() { command -v "$1" >/dev/null 2>&1; }
+found() { "$here/find.sh" "$@" >/dev/null 2>&1; }
+has_vulkan_loader() { [[ $(ldconfig -p 2>/dev/null || true) == *libvulkan.so.1* ]]; }
 
-has_vulkan_loader() {
-    local known
-    known=$(ldconfig -p 2>/dev/null || true)
-    [[ $known == *libvulkan.so.1* ]]
-}
-
-has_vulkan_driver() {
+has_vulkan_driver() { # NAMES: of descriptions of drivers, as a pattern
     local folder
-    for folder in /usr/share/vulkan/icd.d /etc/vulkan/icd.d; do
-        if compgen -G "$folder/*.json" >/dev/null; then return 0; fi
+    for folder in /usr/share/vulkan/icd.d /usr/local/share/vulkan/icd.d /etc/vulkan/icd.d; do
+        if compgen -G "$folder/$1.json" >/dev/null; then return 0; fi
     done
     [[ -n ${VK_DRIVER_FILES:-${VK_ICD_FILENAMES:-}} ]]
+}
+
+packages=() # of the system
+lacking=()  # the same in words
+need() { # PACKAGES WORDS
+    local words
+    for words in "${lacking[@]}"; do if [[ $words == "$2" ]]; then return; fi; done
+    # shellcheck disable=SC2206  # words, one a package
+    packages+=($1)
+    lacking+=("$2")
+}
+
+# Whether a compiler has headers and can link, too: COMPILER LANGUAGE HEADER.
+compiles() {
+    local out status=0
+    have "$1" || return 1
+    out=$(mktemp)
+    "$1" -x "$2" - -o "$out" <<<"#include <$3>"$'\n'"int main() { return 0; }" 2>/dev/null || status=1
+    rm -f "$out"
+    return "$status"
+}
+
+need_compilers() {
+    if ! compiles cc c stdlib.h; then need "gcc libc6-dev" "a C compiler (cc) with headers"; fi
+    if ! compiles c++ c++ vector; then need g++ "a C++ compiler (c++) with headers"; fi
+}
+
+need_drawing() { # ENCODERS DRIVER WORDS
+    # shellcheck disable=SC2086  # words, one an encoder
+    if ! found ffmpeg $1 || ! found ffprobe; then need ffmpeg "ffmpeg with ffprobe and the encoders $1"; fi
+    if ! has_vulkan_loader; then need libvulkan1 "the Vulkan loader (libvulkan.so.1)"; fi
+    if ! has_vulkan_driver "$2"; then need mesa-vulkan-drivers "$3"; fi
+}
+
+# A virtual environment of the project's own, where no Python has the packages.
+make_python() {
+    local base
+    if [[ -n ${PLINTH_SETUP_AGAIN:-} ]]; then return 1; fi
+    base=$("$here/find.sh" venv 2>/dev/null) || return 1
+    say "to install with pip into $target/python: numpy and Pillow (about 25 MB to download, 120 MB on disk)"
+    rm -rf "$target/python"
+    if "$base" -m venv "$target/python" && "$target/python/bin/python" -m pip install --quiet --retries 1 \
+        --disable-pip-version-check --requirement "$here/python.txt" && found python; then
+        return
+    fi
+    say "that failed; trying the system's packages"
+    rm -rf "$target/python"
+    return 1
+}
+
+need_lints() {
+    local component
+    for component in fmt clippy; do
+        if cargo "$component" --version >/dev/null 2>&1; then continue; fi
+        say "cargo $component is missing; installing it with rustup (about 10 MB)"
+        rustup component add "${component/fmt/rustfmt}" || {
+            say "cannot go on without cargo $component: rustup component add ${component/fmt/rustfmt}" >&2
+            exit 1
+        }
+    done
+}
+
+need_tests() {
+    need_drawing "libx264 prores_ks" "*@(lvp|swiftshader)*" "a software Vulkan driver"
+    if ! found postgres; then need postgresql "a PostgreSQL server"; fi
+    # The shell has one of its own; tests call the program.
+    if [[ -z $(type -P kill) ]]; then need procps "the program kill"; fi
+    need_python
+}
+
+need_python() {
+    if ! found python && ! make_python; then
+        need "python3 python3-numpy python3-pil" "Python with $(sed '/^#/d' "$here/python.txt" | paste -sd' ')"
+    fi
+}
+
+# What apt-get is about to do, in numbers.
+size() {
+    local said count
+    said=$("${as_root[@]}" env LC_ALL=C apt-get install --assume-no --no-install-recommends "$@" 2>/dev/null </dev/null || true)
+    count=$(sed -n -e 's/.* \([0-9]*\) newly installed.*/\1/p' -e 's/.*Installing: \([0-9]*\),.*/\1/p' <<<"$said")
+    said=$(sed -n -e 's/^Need to get \(.*\) of archives\..*/\1 to download/p' \
+        -e 's/^After this operation, \(.*\) of additional .*/\1 on disk/p' \
+        -e 's/^ *Download size: *\([0-9.,]* *[kMG]*B\).*/\1 to download/p' \
+        -e 's/^ *Space needed: *\([0-9.,]* *[kMG]*B\).*/\1 on disk/p' <<<"$said" | paste -sd, | sed 's/,/, /')
+    echo "${count:-some} packages with what they need${said:+: $said}"
+}
+
+# One line that an administrator can follow.
+ask_for_help() {
+    say "$1; ask an administrator to run this, then do the same again:" >&2
+    say "  apt-get update && apt-get install -y --no-install-recommends ${packages[*]}" >&2
+    exit 1
+}
+
+install_packages() {
+    as_root=()
+    if ((EUID != 0)); then
+        have sudo || ask_for_help "you are not root, and there is no sudo"
+        # It may ask for a password, where somebody can type one.
+        if [[ -t 0 ]]; then sudo -v || ask_for_help "you may not use sudo"; else
+            sudo -n true 2>/dev/null || ask_for_help "you may not use sudo, or not without a password"
+        fi
+        as_root=(sudo)
+    fi
+    say "reading the lists of packages"
+    # Variables go through env, because sudo drops them otherwise.
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq ||
+        say "the lists could not be read anew; going on with what is there"
+    say "to install with apt-get: ${packages[*]} ($(size "${packages[@]}"))"
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+        -o Dpkg::Use-Pty=0 "${packages[@]}" </dev/null
 }
 
 if ! have cargo; then
@@ -27,55 +148,35 @@ if ! have cargo; then
     say "  curl --proto '=https' --tlsv1.2 -sSf https://sh.rustup.rs | sh" >&2
     exit 1
 fi
-
-packages=()
-lacking=()
-need() { # PACKAGES WORDS
-    # shellcheck disable=SC2206  # words, one a package
-    packages+=($1)
-    lacking+=("$2")
-}
-if ! have ffmpeg || ! have ffprobe; then need ffmpeg "ffmpeg with ffprobe"; fi
-if ! has_vulkan_loader; then need libvulkan1 "the Vulkan loader (libvulkan.so.1)"; fi
-if ! has_vulkan_driver; then need mesa-vulkan-drivers "a Vulkan driver"; fi
-if ! have cc; then need gcc "a C compiler (cc)"; fi
-if ! have initdb && ! compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null; then
-    need postgresql "PostgreSQL, for tests"
-fi
-if ! python3 -c 'import numpy, PIL' >/dev/null 2>&1; then
-    need "python3-numpy python3-pil" "Python with numpy and pillow, for tests"
-fi
-if ! have c++; then need g++ "a C++ compiler (c++)"; fi
-
+shopt -s extglob
+need_compilers
+for purpose in "$@"; do
+    case $purpose in
+        render) need_drawing libx264 "*" "a Vulkan driver" ;;
+        test) need_tests ;;
+        lint) need_lints ;;
+        python) need_python ;;
+        venv) if ! found venv; then need "python3 python3-venv" "a Python that makes virtual environments"; fi ;;
+        *)
+            say "what is '$purpose'? One of render, test, lint, python, venv" >&2
+            exit 2
+            ;;
+    esac
+done
 if ((${#packages[@]} == 0)); then
-    say "nothing to install"
+    if [[ -n ${PLINTH_SETUP_AGAIN:-} ]]; then say "installed"; else say "nothing to install"; fi
     exit 0
 fi
-for words in "${lacking[@]}"; do say "missing: $words"; done
-
+printf 'setup: missing: %s\n' "${lacking[@]}"
+if [[ -n ${PLINTH_SETUP_AGAIN:-} ]]; then
+    say "this is missing although its packages are installed: please find out why, or install it in another way" >&2
+    exit 1
+fi
 if ! have apt-get; then
-    say "this system has no apt-get; please install the above with its own package manager"
-    # Drivers may live elsewhere on such a system (plinth doctor tells); the commands must be there.
-    for command in ffmpeg ffprobe cc c++; do
-        if ! have "$command"; then
-            say "cannot go on without $command" >&2
-            exit 1
-        fi
-    done
-    exit 0
+    # Drivers may lie elsewhere on such a system: plinth doctor tells.
+    if ! printf '%s\n' "${lacking[@]}" | grep -qv Vulkan; then exit 0; fi
+    say "this system has no apt-get; please install the above with its own package manager, then do the same again" >&2
+    exit 1
 fi
-
-as_root=()
-if ((EUID != 0)); then
-    if ! have sudo; then
-        say "neither root nor sudo; as root, run: apt-get install ${packages[*]}" >&2
-        exit 1
-    fi
-    as_root=(sudo)
-fi
-# The variable goes through env, because sudo drops it otherwise. libc6-dev: headers, which gcc only recommends.
-case " ${packages[*]} " in *" gcc "* | *" g++ "*) packages+=(libc6-dev) ;; esac
-say "installing ${packages[*]}"
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${packages[@]}"
-say "done"
+install_packages
+PLINTH_SETUP_AGAIN=yes exec "$0" "$@"

@@ -1,6 +1,7 @@
 """Pictures of settings: calls the program and puts what it draws side by side."""
 
 import json
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -45,7 +46,7 @@ class Studio:
         """Frames at even distances, side by side."""
         with tempfile.TemporaryDirectory(dir=self.work) as folder:
             video = self.render(model, settings | {"length": FILM_SECONDS}, pathlib.Path(folder) / "film.mp4")
-            command = ["ffmpeg", "-v", "error", "-i", video, pathlib.Path(folder) / "%03d.png"]
+            command = [os.environ.get("PLINTH_FFMPEG", "ffmpeg"), "-v", "error", "-i", video, pathlib.Path(folder) / "%03d.png"]
             subprocess.run([str(part) for part in command], check=True)
             frames = sorted(pathlib.Path(folder).glob("*.png"))
             chosen = [frames[round(i * (len(frames) - 1) / (FILM_FRAMES - 1))] for i in range(FILM_FRAMES)]

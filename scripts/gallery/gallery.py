@@ -97,7 +97,7 @@ def main():
         import draw
         import still_life
     except ImportError as error:
-        sys.exit(f"gallery: {error.name} is missing; install it with pip install pillow numpy")
+        sys.exit(f"gallery: {error.name} is missing; `make gallery` finds a Python that has it")
     rows = json.loads((HERE / "rows.json").read_text())
     settings = table(args.plinth)
     shown = {row["key"] for row in rows}

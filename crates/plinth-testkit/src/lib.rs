@@ -11,6 +11,7 @@ mod hosts;
 mod image;
 mod postgres;
 mod s3;
+mod tools;
 mod video;
 mod web;
 
@@ -22,6 +23,7 @@ pub use hosts::HOSTS_INSIDE;
 pub use image::png;
 pub use postgres::{Postgres, TestDatabase};
 pub use s3::S3Server;
+pub use tools::{ffmpeg, ffmpeg_in_scripts, ffprobe, python};
 pub use video::{assert_h264, probe};
 pub use web::{Reply, Visit, Web};
 

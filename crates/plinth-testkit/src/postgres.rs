@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use crate::tools;
+
 /// Who runs the server when the tests run as root, which it refuses.
 const UNPRIVILEGED: &str = "postgres";
 const HELP: &str = "PostgreSQL is needed for this test: run `make setup`, or `apt-get install postgresql`";
@@ -105,9 +107,9 @@ impl Drop for Postgres {
     }
 }
 
-/// An empty cluster, made once and shared by all test processes.
+/// An empty cluster, made once and shared by all test processes of a user; nobody else may read it.
 fn copy_pattern(to: &Path) {
-    let home = std::env::temp_dir().join(format!("plinth-pg-pattern-{}", version()));
+    let home = std::env::temp_dir().join(format!("plinth-pg-pattern-{}-{}", version(), user()));
     let pattern = home.join("data");
     if !pattern.exists() {
         let making = TempDir::with_prefix("plinth-pg-making-").expect("a temporary folder");
@@ -135,16 +137,17 @@ fn version() -> String {
     String::from_utf8_lossy(&output.stdout).chars().filter(|c| c.is_ascii_alphanumeric() || *c == '.').collect()
 }
 
-/// Debian keeps the server's programs away from PATH.
 fn bin(name: &str) -> PathBuf {
-    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> = versions.map(|v| v.path().join("bin").join(name)).filter(|p| p.exists()).collect();
-    found.sort();
-    found.pop().unwrap_or_else(|| PathBuf::from(name))
+    tools::postgres().join(name)
+}
+
+/// The number of the user who runs the tests.
+fn user() -> u32 {
+    fs::metadata("/proc/self").map_or(u32::MAX, |me| std::os::unix::fs::MetadataExt::uid(&me))
 }
 
 fn is_root() -> bool {
-    fs::metadata("/proc/self").is_ok_and(|me| std::os::unix::fs::MetadataExt::uid(&me) == 0)
+    user() == 0
 }
 
 /// A command as a user that the server accepts, ended with this process.

@@ -5,13 +5,15 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::tools::ffprobe;
+
 /// What ffprobe says of a file: its one stream, with its frames counted, and the file.
 pub fn probe(file: &Path) -> (Value, Value) {
-    let out = Command::new("ffprobe")
+    let out = Command::new(ffprobe())
         .args(["-v", "error", "-count_frames", "-show_streams", "-show_format", "-of", "json"])
         .arg(file)
         .output()
-        .expect("ffprobe is needed for this test: run `make setup`, or `apt-get install ffmpeg`");
+        .expect("ffprobe starts");
     let all: Value = serde_json::from_slice(&out.stdout).expect("JSON of ffprobe");
     assert_eq!(all["streams"].as_array().map(Vec::len), Some(1), "one stream, no sound: {all}");
     (all["streams"][0].clone(), all["format"].clone())

@@ -112,7 +112,7 @@ mod tests {
         write_entries(folder.path(), &files, out, &AtomicBool::new(false)).unwrap().unwrap();
         let words = "import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); \
             print([(i.filename, i.file_size, i.header_offset > 1 << 32) for i in z.infolist()], z.read('last.txt'))";
-        let done = Command::new("python3").args(["-c", words]).arg(&zip).output().unwrap();
+        let done = Command::new(plinth_testkit::python()).args(["-c", words]).arg(&zip).output().unwrap();
         let said = String::from_utf8(done.stdout).unwrap();
         let expected = "[('big.png', 4294967301, False), ('last.txt', 7, True)] b'the end'";
         assert_eq!(said.trim(), expected, "{}", String::from_utf8_lossy(&done.stderr));

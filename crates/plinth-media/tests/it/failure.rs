@@ -16,7 +16,7 @@ const SIZE: (u32, u32) = (640, 360);
 /// A program in `folder` that stands for ffmpeg.
 fn script(folder: &Path, lines: &str) -> PathBuf {
     let path = folder.join("ffmpeg.sh");
-    std::fs::write(&path, format!("#!/bin/bash\n{lines}\n")).unwrap();
+    std::fs::write(&path, format!("#!/bin/bash\n{}{lines}\n", plinth_testkit::ffmpeg_in_scripts())).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     path
 }
@@ -63,7 +63,7 @@ fn an_encoder_that_dies_midway_is_quoted() {
 
 #[test]
 fn an_encoder_that_refuses_to_start_is_quoted() {
-    let said = fails("exec ffmpeg -no_such_option");
+    let said = fails(r#"exec "$FFMPEG" -no_such_option"#);
     assert!(said.contains("no_such_option"), "{said}");
 }
 
@@ -82,24 +82,24 @@ fn an_encoder_that_fails_only_at_the_end_is_quoted() {
 #[test]
 fn a_full_disk_is_named() {
     // All but the last argument, which is the file.
-    let said = fails(r#"exec ffmpeg "${@:1:$#-1}" /dev/full"#);
+    let said = fails(r#"exec "$FFMPEG" "${@:1:$#-1}" /dev/full"#);
     assert!(said.contains("No space left on device"), "{said}");
 }
 
 #[test]
 fn a_file_that_may_not_grow_is_named() {
-    let said = fails(r#"trap '' XFSZ; ulimit -f 2; exec ffmpeg "$@""#);
+    let said = fails(r#"trap '' XFSZ; ulimit -f 2; exec "$FFMPEG" "$@""#);
     assert!(said.contains("File too large"), "{said}");
-    let said = fails(r#"ulimit -c 0 -f 2; exec ffmpeg "$@""#);
+    let said = fails(r#"ulimit -c 0 -f 2; exec "$FFMPEG" "$@""#);
     assert!(said.contains("SIGXFSZ"), "{said}");
 }
 
 #[test]
 fn a_file_that_an_encoder_left_incomplete_is_refused() {
-    let cut = r#"ffmpeg "$@"; truncate -s -1000 "${@: -1}""#;
+    let cut = r#""$FFMPEG" "$@"; truncate -s -1000 "${@: -1}""#;
     assert!(fails(cut).contains("is not complete: it is cut off"));
     let short =
-        r#"ffmpeg -loglevel error -y -f lavfi -i testsrc2=s=64x64 -frames:v 5 -f mp4 "${@: -1}"; cat >/dev/null"#;
+        r#""$FFMPEG" -loglevel error -y -f lavfi -i testsrc2=s=64x64 -frames:v 5 -f mp4 "${@: -1}"; cat >/dev/null"#;
     assert!(fails(short).contains("it has 5 of 40 frames"));
 }
 

@@ -1,6 +1,6 @@
 //! Frames, plans, and what foreign readers say of the files.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
@@ -12,7 +12,7 @@ use plinth_spec::quality::{Codec, FRAMES_PER_SECOND};
 pub(crate) fn plan(folder: &Path, (width, height): (u32, u32), codec: Codec, frames: u32) -> MediaPlan {
     let extension = if codec == Codec::H264 { "mp4" } else { "mov" };
     MediaPlan {
-        ffmpeg: PathBuf::from("ffmpeg"),
+        ffmpeg: plinth_testkit::ffmpeg().to_owned(),
         width,
         height,
         fps: FRAMES_PER_SECOND,
@@ -88,7 +88,7 @@ pub(crate) struct Packet {
 
 /// The packets of a file.
 pub(crate) fn packets(file: &Path) -> Vec<Packet> {
-    let out = Command::new("ffprobe")
+    let out = Command::new(plinth_testkit::ffprobe())
         .args(["-v", "error", "-show_entries", "packet=dts_time,pts_time,size,flags", "-of", "json"])
         .arg(file)
         .output()
@@ -113,7 +113,7 @@ pub(crate) fn rgb(file: &Path) -> Vec<u8> {
 
 /// What ffmpeg makes of a file.
 pub(crate) fn decode(file: &Path, options: &[&str]) -> Vec<u8> {
-    let out = Command::new("ffmpeg")
+    let out = Command::new(plinth_testkit::ffmpeg())
         .args(["-v", "error", "-i"])
         .arg(file)
         .args(options)

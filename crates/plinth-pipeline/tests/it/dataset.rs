@@ -25,9 +25,10 @@ fn spread(count: u32, side: u32, whole_sphere: bool) -> DatasetViews {
 /// Runs a script of this repository on a set; panics with its words where it finds a fault.
 fn judged_by(script: &str, set: &Path, flags: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let done = Command::new("python3").arg(root.join(script)).arg(set).args(flags).output().unwrap();
+    let done =
+        Command::new(plinth_testkit::python()).arg("-B").arg(root.join(script)).arg(set).args(flags).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(done.status.success(), "{said}(python3 needs numpy and pillow: scripts/setup.sh installs them)");
+    assert!(done.status.success(), "{said}");
 }
 
 fn check(set: &Path, flags: &[&str]) {

@@ -24,7 +24,8 @@ fn job(folder: &Path) -> Job {
         dataset: None,
     };
     let model = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/models/flight_helmet.glb")).unwrap();
-    Job::new(model, RenderSettings::from_json(&settings, ParseOptions::default()).unwrap(), outputs)
+    let settings = RenderSettings::from_json(&settings, ParseOptions::default()).unwrap();
+    Job { ffmpeg: plinth_testkit::ffmpeg().to_owned(), ..Job::new(model, settings, outputs) }
 }
 
 fn files(folder: &Path) -> usize {

@@ -61,7 +61,7 @@ fn doctor_needs_h264_but_not_prores_and_says_what_to_do() {
     let without = |encoder: &str| {
         // Refuses one encoder, as an ffmpeg does that was built without it.
         place.script(&format!(
-            r#"case "$*" in *{encoder}*) echo "Unknown encoder" >&2; exit 1;; esac; exec ffmpeg "$@""#
+            r#"case "$*" in *{encoder}*) echo "Unknown encoder" >&2; exit 1;; esac; exec "$FFMPEG" "$@""#
         ))
     };
     let (code, words, json) = doctor(("PLINTH_FFMPEG", &without("prores_ks")));

@@ -18,9 +18,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// The program.
+/// The program, with an ffmpeg that has all encoders.
 fn program() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_plinth"))
+    let mut program = Command::new(env!("CARGO_BIN_EXE_plinth"));
+    program.env("PLINTH_FFMPEG", plinth_testkit::ffmpeg());
+    program
 }
 
 /// Runs it to its end.
@@ -69,10 +71,10 @@ impl Place {
         names
     }
 
-    /// Makes a program outside of the folder.
+    /// Makes a program outside of the folder; `"$FFMPEG"` is the real one.
     fn script(&self, lines: &str) -> String {
         let path = self.other.path().join("script");
-        std::fs::write(&path, format!("#!/bin/bash\n{lines}\n")).unwrap();
+        std::fs::write(&path, format!("#!/bin/bash\n{}{lines}\n", plinth_testkit::ffmpeg_in_scripts())).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         path.to_str().unwrap().to_owned()
     }

@@ -10,7 +10,7 @@ use crate::{glb, plinth, text};
 /// The first frame as R, G, B bytes.
 fn first_frame(file: &Path) -> Vec<u8> {
     let filter = "scale=in_color_matrix=bt709:in_range=tv:out_range=pc,format=rgb24";
-    let out = Command::new("ffmpeg")
+    let out = Command::new(plinth_testkit::ffmpeg())
         .args(["-v", "error", "-i"])
         .arg(file)
         .args(["-frames:v", "1", "-vf", filter, "-f", "rawvideo", "-"])
@@ -93,7 +93,7 @@ fn the_background_of_pro_is_in_everything_but_its_video() {
         let picture = image::open(folder.path().join(name)).unwrap().into_rgba8();
         assert_eq!((picture.dimensions(), picture.get_pixel(1, 1).0), ((side, side), [255, 0, 0, 255]), "{name}");
     }
-    let video = Command::new("ffmpeg")
+    let video = Command::new(plinth_testkit::ffmpeg())
         .args(["-v", "error", "-i", out_name, "-frames:v", "1", "-pix_fmt", "rgba", "-f", "rawvideo", "-"])
         .output()
         .unwrap()

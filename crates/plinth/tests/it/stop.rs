@@ -1,8 +1,11 @@
 //! A wish to stop, at any time.
 
 use std::io::{BufRead as _, BufReader};
+use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
+
+use plinth_testkit::ffmpeg;
 
 use crate::{Place, plinth, program, text};
 
@@ -13,15 +16,16 @@ struct Running {
 }
 
 impl Running {
-    fn start(place: &Place, ffmpeg: &str) -> Self {
+    fn start(place: &Place, ffmpeg: &Path) -> Self {
         Self::start_by(program(), place, ffmpeg)
     }
 
-    fn start_by(mut program: Command, place: &Place, ffmpeg: &str) -> Self {
+    fn start_by(mut program: Command, place: &Place, ffmpeg: &Path) -> Self {
         std::fs::write(place.file("out.mp4"), b"an older video").unwrap();
         let mut child = program
             .args(["render", &place.file("cube.glb"), "-o", &place.file("out.mp4"), "--all"])
-            .args(["--quality", "share", "--length", "60", "--ffmpeg", ffmpeg])
+            .args(["--quality", "share", "--length", "60", "--ffmpeg"])
+            .arg(ffmpeg)
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -60,7 +64,7 @@ fn a_signal_at_any_time_ends_with_its_code_and_leaves_everything_as_it_was() {
     let both = moments.map(|moment| [(moment, "-INT", 130), (moment, "-TERM", 143)]);
     for (moment, signal, code) in both.into_iter().flatten() {
         let place = Place::new();
-        let mut running = Running::start(&place, "ffmpeg");
+        let mut running = Running::start(&place, ffmpeg());
         running.until(moment);
         let begin = Instant::now();
         running.signal(signal);
@@ -76,7 +80,7 @@ fn a_render_started_with_nohup_outlives_its_terminal() {
     let place = Place::new();
     let mut nohup = Command::new("nohup");
     nohup.arg(env!("CARGO_BIN_EXE_plinth")).stdin(Stdio::null()).stdout(Stdio::null());
-    let mut running = Running::start_by(nohup, &place, "ffmpeg");
+    let mut running = Running::start_by(nohup, &place, ffmpeg());
     running.until("rendering 0/");
     running.signal("-HUP");
     running.until("rendering 180/");
@@ -88,8 +92,8 @@ fn a_render_started_with_nohup_outlives_its_terminal() {
 #[test]
 fn a_signal_is_heard_while_an_encoder_takes_no_frames() {
     let place = Place::new();
-    let hangs = place.script(r#"case "$*" in -version) exec ffmpeg -version;; esac; sleep 60"#);
-    let mut running = Running::start(&place, &hangs);
+    let hangs = place.script(r#"case "$*" in -version) exec "$FFMPEG" -version;; esac; sleep 60"#);
+    let mut running = Running::start(&place, Path::new(&hangs));
     running.until("rendering 0/");
     std::thread::sleep(Duration::from_secs(1));
     running.signal("-TERM");
@@ -100,7 +104,7 @@ fn a_signal_is_heard_while_an_encoder_takes_no_frames() {
 #[test]
 fn a_killed_run_leaves_the_older_file_and_the_next_run_removes_its_traces() {
     let place = Place::new();
-    let mut running = Running::start(&place, "ffmpeg");
+    let mut running = Running::start(&place, ffmpeg());
     running.until("rendering 180/");
     running.signal("-KILL");
     running.end();
@@ -115,9 +119,9 @@ fn a_killed_run_leaves_the_older_file_and_the_next_run_removes_its_traces() {
 fn a_dying_encoder_ends_the_render_with_its_words() {
     let place = Place::new();
     let dies = place.script(
-        r#"case "$*" in -version) exec ffmpeg -version;; esac; head -c 5000000 >/dev/null; echo 'no more room' >&2; exit 1"#,
+        r#"case "$*" in -version) exec "$FFMPEG" -version;; esac; head -c 5000000 >/dev/null; echo 'no more room' >&2; exit 1"#,
     );
-    let running = Running::start(&place, &dies);
+    let running = Running::start(&place, Path::new(&dies));
     let (code, last) = running.end();
     assert_eq!(code, Some(1));
     assert!(last.starts_with("plinth: encoding ") && last.ends_with(" failed: no more room"), "{last}");

@@ -14,7 +14,7 @@ use crate::support::{names, plan, straight, write};
 
 fn script(folder: &Path, lines: &str) -> PathBuf {
     let path = folder.join("ffmpeg.sh");
-    std::fs::write(&path, format!("#!/bin/bash\n{lines}\n")).unwrap();
+    std::fs::write(&path, format!("#!/bin/bash\n{}{lines}\n", plinth_testkit::ffmpeg_in_scripts())).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     path
 }
@@ -42,11 +42,11 @@ fn an_encoder_that_fails_is_quoted() {
 fn files_that_an_encoder_left_incomplete_are_refused() {
     // The last file is that of the thumbnails, the one before belongs to the smallest variant.
     let never = AtomicBool::new(false);
-    let cut = r#"ffmpeg "$@" && for f in "$(dirname "${@: -1}")"/*.mp4; do truncate -s -1000 "$f"; done"#;
+    let cut = r#""$FFMPEG" "$@" && for f in "$(dirname "${@: -1}")"/*.mp4; do truncate -s -1000 "$f"; done"#;
     assert!(with_ffmpeg(cut, &never).contains("is not complete"));
-    let short = r#"ffmpeg "$@" && truncate -s -1000 "${@: -1}""#;
+    let short = r#""$FFMPEG" "$@" && truncate -s -1000 "${@: -1}""#;
     assert!(with_ffmpeg(short, &never).contains("thumbnails"));
-    let fewer = r#"ffmpeg "${@:1:8}" -frames:v 30 "${@:9}""#;
+    let fewer = r#""$FFMPEG" "${@:1:8}" -frames:v 30 "${@:9}""#;
     let said = with_ffmpeg(fewer, &never);
     assert!(said.contains("not complete") || said.contains("failed"), "{said}");
 }

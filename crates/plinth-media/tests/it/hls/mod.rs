@@ -85,7 +85,11 @@ fn video(folder: &Path, size: (u32, u32), frames: u32) {
 
 /// Packages `out.mp4` of a folder into `hls` in it.
 fn package_in(folder: &Path) -> Result<HlsPackage, MediaError> {
-    let plan = HlsPlan { ffmpeg: PathBuf::from("ffmpeg"), source: folder.join("out.mp4"), out_dir: folder.join("hls") };
+    let plan = HlsPlan {
+        ffmpeg: plinth_testkit::ffmpeg().to_owned(),
+        source: folder.join("out.mp4"),
+        out_dir: folder.join("hls"),
+    };
     package(&plan, &AtomicBool::new(false))
 }
 

@@ -219,11 +219,9 @@ async fn a_full_disk_is_a_failed_encoding() {
     let house = House::new().await;
     let id = house.order("chair", tiny()).await;
     // What ffmpeg says when it finds no room.
-    let ffmpeg = house.folder.path().join("ffmpeg");
-    let lines = "#!/bin/bash\ncase \"$*\" in -version) exec ffmpeg -version;; esac\ncat >/dev/null\n\
-                 echo 'av_interleaved_write_frame(): No space left on device' >&2; exit 1\n";
-    std::fs::write(&ffmpeg, lines).unwrap();
-    std::fs::set_permissions(&ffmpeg, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let lines = r#"case "$*" in -version) exec "$FFMPEG" -version;; esac; cat >/dev/null
+        echo 'av_interleaved_write_frame(): No space left on device' >&2; exit 1"#;
+    let ffmpeg = house.ffmpeg_with(lines);
     let render = house.outcome(&id, WorkerOptions { ffmpeg, ..house.options() }).await;
     assert_failed(&house, &render, "encode_failed", "the disk of the render node is full").await;
 }

@@ -17,7 +17,7 @@ use plinth_spec::funding::Pool;
 use plinth_spec::idempotency::{RESUBMIT_MS, ReplayKey};
 use plinth_spec::wire::{CreateRender, Render, Scope};
 use plinth_store::{LinkSigner, Store, StoreOptions};
-use plinth_testkit::{S3Server, TestDatabase, glb_with_triangle};
+use plinth_testkit::{S3Server, TestDatabase, ffmpeg, ffmpeg_in_scripts, glb_with_triangle};
 use plinth_worker::{WorkerError, WorkerOptions, child_environment, run};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -168,7 +168,7 @@ impl House {
             program: PathBuf::from(env!("CARGO_BIN_EXE_plinth")),
             environment: child_environment(std::env::vars_os()),
             adapter: Some("cpu".to_owned()),
-            ffmpeg: PathBuf::from("ffmpeg"),
+            ffmpeg: ffmpeg().to_owned(),
             timeout: PATIENCE,
             memory_bytes: 4 << 30,
             cache_bytes: 1 << 30,
@@ -185,6 +185,14 @@ impl House {
         std::fs::write(&program, text).unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
         WorkerOptions { program, ..self.options() }
+    }
+
+    /// A program that stands for ffmpeg; `"$FFMPEG"` in it is the real one.
+    pub(crate) fn ffmpeg_with(&self, lines: &str) -> PathBuf {
+        let path = self.folder.path().join("ffmpeg");
+        std::fs::write(&path, format!("#!/bin/bash\n{}{lines}\n", ffmpeg_in_scripts())).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
     }
 
     pub(crate) fn work(&self, options: WorkerOptions) -> Worker {

@@ -80,13 +80,10 @@ async fn a_killed_worker_takes_its_job_along_and_another_goes_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_worker_takes_the_encoders_of_its_packaging_along() {
     let house = House::in_real_time().await;
-    let ffmpeg = house.folder.path().join("ffmpeg");
     // Packaging is what filters; no pipe tells it that its job is gone.
-    let lines = "#!/bin/bash\ncase \"$*\" in *-filter_complex*) exec sleep 1000;; esac\nexec ffmpeg \"$@\"\n";
-    std::fs::write(&ffmpeg, lines).unwrap();
-    std::fs::set_permissions(&ffmpeg, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let lines = r#"case "$*" in *-filter_complex*) exec sleep 1000;; esac; exec "$FFMPEG" "$@""#;
     let mut program = program();
-    program.env("PLINTH_FFMPEG", ffmpeg);
+    program.env("PLINTH_FFMPEG", house.ffmpeg_with(lines));
     house.order("chair", tiny()).await;
     let worker = Process::start_by(program, &house);
     let encodes = async {

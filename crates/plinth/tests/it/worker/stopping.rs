@@ -87,9 +87,5 @@ async fn a_stopping_worker_finishes_what_takes_less_than_its_grace() {
 
 /// An ffmpeg that takes no frame: the poster is written, the video never.
 fn hanging_ffmpeg(house: &House) -> PathBuf {
-    let path = house.folder.path().join("ffmpeg");
-    let lines = "#!/bin/bash\ncase \"$*\" in -version) exec ffmpeg -version;; esac\nexec sleep 1000\n";
-    std::fs::write(&path, lines).unwrap();
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    path
+    house.ffmpeg_with(r#"case "$*" in -version) exec "$FFMPEG" -version;; esac; exec sleep 1000"#)
 }

@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# Finds a program that others here call, and prints its path: the first that has what is needed, whatever comes first on
+# PATH. Where there is none, one line on stderr says what is lacking, and the exit code is 1.
+#
+#   scripts/find.sh ffmpeg [ENCODER ...]    PLINTH_FFMPEG, or the first that has these encoders (default: libx264)
+#   scripts/find.sh ffprobe                 PLINTH_TEST_FFPROBE, or the one beside that ffmpeg, or the first
+#   scripts/find.sh python                  PLINTH_TEST_PYTHON, or the first that imports what scripts/python.txt lists
+#   scripts/find.sh venv                    the first python3 that can make a virtual environment
+#   scripts/find.sh postgres                PLINTH_TEST_POSTGRES, or the folder of the newest initdb, postgres and pg_isready
+#
+# A variable that is set names the only candidate.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+# Cargo is called in the repository; this may be called anywhere.
+target=$(cd "$here/.." && realpath -m "${CARGO_TARGET_DIR:-target}")
+
+lacking() {
+    echo "find: $*" >&2
+    exit 1
+}
+
+# All programs of these names: on PATH in its order, then where systems put them.
+all() { # NAME ...
+    local name
+    for name in "$@"; do
+        { type -ap "$name" || true; } | awk '!seen[$0]++'
+        for folder in /usr/local/bin /usr/bin; do
+            if [[ -x $folder/$name && ":$PATH:" != *":$folder:"* ]]; then echo "$folder/$name"; fi
+        done
+    done
+}
+
+find_ffmpeg() { # ENCODER ...
+    local candidates candidate encoder listed missing said=
+    candidates=$(all ffmpeg)
+    if [[ -n ${PLINTH_FFMPEG:-} ]]; then candidates=$(command -v -- "$PLINTH_FFMPEG" || true); fi
+    while read -r candidate; do
+        [[ -n $candidate ]] || continue
+        listed=$("$candidate" -hide_banner -encoders 2>/dev/null </dev/null || true)
+        missing=
+        for encoder in "$@"; do
+            if [[ $listed != *" $encoder "* ]]; then missing+=" $encoder"; fi
+        done
+        if [[ -z $missing ]]; then
+            echo "$candidate"
+            return
+        fi
+        said+="; $candidate lacks$missing"
+    done <<<"$candidates"
+    lacking "no ffmpeg${PLINTH_FFMPEG:+ at PLINTH_FFMPEG=$PLINTH_FFMPEG} with the encoders $*$said"
+}
+
+find_ffprobe() {
+    local candidate
+    if [[ -n ${PLINTH_TEST_FFPROBE:-} ]]; then
+        command -v -- "$PLINTH_TEST_FFPROBE" || lacking "no ffprobe at PLINTH_TEST_FFPROBE=$PLINTH_TEST_FFPROBE"
+        return
+    fi
+    while read -r candidate; do
+        if [[ -n $candidate ]] && "$candidate" -version >/dev/null 2>&1 </dev/null; then
+            echo "$candidate"
+            return
+        fi
+    done < <({ dirname "$(find_ffmpeg libx264 2>/dev/null)" | sed 's#$#/ffprobe#'; all ffprobe; })
+    lacking "no ffprobe (it comes with ffmpeg)"
+}
+
+find_python() {
+    local candidates candidate said
+    candidates="$target/python/bin/python"$'\n'$(all python3 python)
+    if [[ -n ${PLINTH_TEST_PYTHON:-} ]]; then candidates=$(command -v -- "$PLINTH_TEST_PYTHON" || true); fi
+    while read -r candidate; do
+        # It says its own path: what was called may be a shim, which chooses by the folder it is called in.
+        if [[ -x $candidate ]] && said=$("$candidate" "$here/has_packages.py" 2>/dev/null </dev/null); then
+            echo "$said"
+            return
+        fi
+    done <<<"$candidates"
+    lacking "no Python 3.10${PLINTH_TEST_PYTHON:+ at PLINTH_TEST_PYTHON=$PLINTH_TEST_PYTHON} with" \
+        "$(sed -e '/^#/d' -e 's/>=/ /' "$here/python.txt" | paste -sd,) or newer"
+}
+
+find_venv() {
+    local candidate
+    while read -r candidate; do
+        if [[ -n $candidate ]] && "$candidate" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' \
+            >/dev/null 2>&1 </dev/null; then
+            echo "$candidate"
+            return
+        fi
+    done < <(all python3 python)
+    lacking "no Python 3.10 or newer that makes virtual environments"
+}
+
+find_postgres() {
+    local folder
+    if [[ -n ${PLINTH_TEST_POSTGRES:-} ]]; then
+        [[ -x $PLINTH_TEST_POSTGRES/initdb ]] || lacking "no initdb in PLINTH_TEST_POSTGRES=$PLINTH_TEST_POSTGRES"
+        echo "$PLINTH_TEST_POSTGRES"
+        return
+    fi
+    while read -r folder; do
+        if [[ -x $folder/initdb && -x $folder/postgres && -x $folder/pg_isready ]]; then
+            echo "$folder"
+            return
+        fi
+    done < <({
+        # Debian's and Fedora's places, newest first, which are not on PATH.
+        { compgen -G "/usr/lib/postgresql/*/bin"; compgen -G "/usr/pgsql-*/bin"; } | sort -Vr || true
+        pg_config --bindir 2>/dev/null || true
+        all initdb | sed 's#/initdb$##'
+    })
+    lacking "no PostgreSQL server (initdb, postgres, pg_isready)"
+}
+
+case ${1:-} in
+    ffmpeg)
+        shift
+        find_ffmpeg "${@:-libx264}"
+        ;;
+    ffprobe) find_ffprobe ;;
+    python) find_python ;;
+    venv) find_venv ;;
+    postgres) find_postgres ;;
+    *) lacking "say what: ffmpeg, ffprobe, python, venv, postgres" ;;
+esac

@@ -1,0 +1,264 @@
+#!/usr/bin/env bash
+# Proves that a clean clone works on a fresh machine: the README's two commands, `make demo` and `make test`, in new root
+# file systems that have only git, make, curl, a C compiler and Rust.
+#
+#   scripts/fresh.sh [SYSTEM ...]    bookworm (Debian 12), trixie (Debian 13), noble (Ubuntu 24.04); default: all three
+#
+# Each runs as root; as a user with sudo; and as a user without, who must be told what to ask the administrator for, and for
+# whom it must work once that was done. Root's run begins without any built or downloaded file. The other users have file
+# systems just as new, but take over what root has built and what cargo has downloaded, so that time goes into what differs.
+#
+# Needs root, mmdebstrap, unshare, and the keys of the systems' archives. Rust is this machine's, read-only. Commits are what
+# is tried: changes that are not committed are not seen. Environment:
+#   USERS   of root sudo plain (default: all, in this order)
+#   COMMANDS    of demo test (default: both)
+#   WORK    a folder for file systems, some 20 GB (default: a new one in /var/tmp)
+#   LOGS    a folder for what was said (default: WORK/logs)
+#   BUILT   yes: all take over this machine's target folder, which must be that of the commit; so only what is installed and
+#           what runs is tried, on systems no older than this one
+#   DEBIAN_MIRROR, UBUNTU_MIRROR    archives (default: the one this machine uses, or the official one)
+set -euo pipefail
+
+repository=$(cd "$(dirname "$0")/.." && pwd)
+read -r -a users <<<"${USERS:-root sudo plain}"
+systems=("$@")
+if (($# == 0)); then systems=(bookworm trixie noble); fi
+work=${WORK:-$(mktemp -d /var/tmp/plinth-fresh-XXXXXX)}
+logs=${LOGS:-$work/logs}
+mkdir -p "$work" "$logs"
+table=$logs/table.txt
+failed=no
+toolchain=$(rustc --print sysroot)
+commit=$(git -C "$repository" rev-parse HEAD)
+# The clones, and what cargo downloads, lie at the same paths as on this machine: cargo then takes over what was built there.
+cargo_home=${CARGO_HOME:-$HOME/.cargo}
+
+say() { echo "fresh: $*"; }
+((EUID == 0)) || { say "only root can make root file systems" >&2; exit 1; }
+for program in mmdebstrap unshare curl; do
+    command -v "$program" >/dev/null || { say "$program is missing" >&2; exit 1; }
+done
+if [[ -n $(git -C "$repository" status --porcelain) ]]; then say "there are changes that are not committed; they are not tried"; fi
+
+row() { printf '%-9s %-6s %-18s %-34s %7s %9s %8s %8s\n' "$@" | tee -a "$table"; }
+
+# ---- file systems ---------------------------------------------------------------------------------------------------
+
+# What apt-get needs on this machine to reach an archive: proxies, and how much it shall trust clocks.
+apt_settings() { apt-config dump | grep -E '^Acquire::(http|https)::(Proxy|CaInfo)|^Acquire::(Check-|Retries|ForceIPv)' || true; }
+
+debian_mirror() {
+    local own
+    # shellcheck disable=SC2016  # apt-get's variable
+    own=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | sed -n '\%/debian/*$%{s%/*$%%p;q}')
+    echo "${DEBIAN_MIRROR:-${own:-http://deb.debian.org/debian}}"
+}
+
+# Lines for sources.list, or nothing where the archive cannot be had.
+sources() { # SYSTEM
+    local mirror
+    case $1 in
+        noble)
+            mirror=${UBUNTU_MIRROR:-http://archive.ubuntu.com/ubuntu}
+            curl -sfIL --max-time 20 -o /dev/null "$mirror/dists/$1/Release" || return 0
+            mirror="[signed-by=$(ubuntu_keys)] $mirror"
+            printf 'deb %s %s main universe\n' "$mirror" "$1" "$mirror" "$1-updates" "$mirror" "$1-security"
+            ;;
+        *)
+            mirror=$(debian_mirror)
+            curl -sfIL --max-time 20 -o /dev/null "$mirror/dists/$1/Release" || return 0
+            printf 'deb %s %s main\n' "$mirror" "$1" "$mirror" "$1-updates" "${mirror%/debian*}/debian-security" "$1-security"
+            ;;
+    esac
+}
+
+# Ubuntu's keys, where this machine does not have them: those in Debian 13.
+ubuntu_keys() {
+    local own=/usr/share/keyrings/ubuntu-archive-keyring.gpg place=$work/keys options
+    if [[ ! -f $own ]]; then
+        own=$place/usr/share/keyrings/ubuntu-archive-keyring.gpg
+        mkdir -p "$place/lists/partial" "$place/archives/partial"
+        : >"$place/status"
+        echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(debian_mirror) trixie main" >"$place/list"
+        options=(-qq -o "Dir::Etc::SourceList=$place/list" -o Dir::Etc::SourceParts=- -o "Dir::State::Lists=$place/lists"
+            -o "Dir::State::Status=$place/status" -o "Dir::Cache=$place")
+        (cd "$place" && apt-get "${options[@]}" update && apt-get "${options[@]}" download ubuntu-keyring &&
+            dpkg-deb -x ubuntu-keyring_*.deb .) >&2
+    fi
+    echo "$own"
+}
+
+make_base() { # SYSTEM: a tar file with what was there before
+    local list
+    list=$(sources "$1")
+    if [[ -z $list ]]; then
+        say "$1: its archive cannot be reached from here"
+        return 1
+    fi
+    apt_settings >"$work/apt.conf"
+    say "$1: making a root file system from $(head -n 1 <<<"$list" | grep -o 'http[^ ]*')"
+    if ! mmdebstrap --variant=minbase --mode=root --include=apt,ca-certificates,curl,gcc,git,libc6-dev,make \
+        --aptopt="$work/apt.conf" "$1" "$work/$1.tar" - <<<"$list" >"$logs/$1-base.log" 2>&1; then
+        say "$1: that failed, see $logs/$1-base.log"
+        return 1
+    fi
+}
+
+# Names of users: what they may, and what they are called.
+declare -A names=([root]=root [sudo]=maker [plain]=guest)
+home() { if [[ $1 == root ]]; then echo /root; else echo "/home/${names[$1]}"; fi; }
+
+make_machine() { # SYSTEM USER: a root file system with a clone of the repository
+    local system=$1 user=$2 root=$work/$1-$2 name=${names[$2]} clone=$work/$1-$2$repository file
+    rm -rf --one-file-system "$root"
+    mkdir "$root"
+    tar -xf "$work/$system.tar" -C "$root"
+    # Keys of this machine's folders are not there; the system has its own.
+    find "$root/etc/apt" -name '*.list' -exec sed -i 's/\[signed-by=[^]]*\] //' {} +
+    cp /etc/resolv.conf "$root/etc/resolv.conf"
+    printf '127.0.0.1 localhost %s\n::1 localhost\n' "$(hostname)" >"$root/etc/hosts"
+    # This machine may reach registries by a certificate of its own.
+    cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
+    if [[ $user != root ]]; then inside "$root" root "useradd --create-home --shell /bin/bash $name" >/dev/null; fi
+    if [[ $user == sudo ]]; then
+        inside "$root" root "apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends sudo" \
+            >"$logs/$system-$user-sudo.log" 2>&1
+        echo "$name ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$name"
+    fi
+    mkdir -p "$root/opt/rust" "$root$(home "$user")/.cargo"
+    # As rustup would: the programs in ~/.cargo/bin, which no shell has on its PATH yet.
+    ln -s /opt/rust/bin "$root$(home "$user")/.cargo/bin"
+    for file in .config/pip/pip.conf .pip/pip.conf; do
+        if [[ -f $HOME/$file ]]; then install -D "$HOME/$file" "$root$(home "$user")/$file"; fi
+    done
+    git clone --quiet "file://$repository" "$clone"
+    git -C "$clone" reset --quiet --hard "$commit"
+    # One time for all clones, before any build: cargo takes over what another user has built of the same files.
+    git -C "$clone" ls-files -z | (cd "$clone" && xargs -0 touch --no-dereference --date=2020-01-01)
+    mkdir -p "$root$cargo_home"
+    if [[ -f $cargo_home/config.toml ]]; then cp "$cargo_home/config.toml" "$root$cargo_home"; fi
+    if [[ -d $work/$system-target ]]; then
+        mv "$work/$system-target" "$clone/target"
+        mv "$work/$system-cargo" "$root$cargo_home/registry"
+    elif [[ ${BUILT:-} == yes ]]; then
+        cp -a "${CARGO_TARGET_DIR:-$repository/target}" "$clone/target"
+        cp -a "$cargo_home/registry" "$root$cargo_home/registry"
+        rm -rf "$clone/target/python"
+    fi
+    # A user goes through the folders above to what is that user's.
+    if [[ $name != root ]]; then chmod a+x "$root/root"; fi
+    inside "$root" root "chown -R $name: $repository $cargo_home ~$name"
+}
+
+# Runs a command in a file system, with processes and mounts of its own, which end with it.
+inside() { # ROOT USER COMMAND
+    local root=$1 name=${names[$2]} variable kept=()
+    kept=("HOME=$(home "$2")" "USER=$name" "CARGO_HOME=$cargo_home" "LOGNAME=$name" "LANG=C.UTF-8" "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+    while IFS= read -r -d '' variable; do
+        case ${variable%%=*} in
+            *_proxy | *_PROXY | CARGO_HTTP_* | CARGO_NET_* | CARGO_REGISTR* | CARGO_SOURCE_* | PIP_INDEX_URL | PIP_CERT | \
+                SSL_CERT_* | *_CA_BUNDLE | OPENBLAS_*) kept+=("$variable") ;;
+        esac
+    done < <(env -0)
+    # shellcheck disable=SC2016  # what is in quotes is for the inner shell
+    unshare --mount --pid --fork --kill-child bash -c '
+        set -e
+        root=$1 toolchain=$2 name=$3 command=$4 place=$5
+        shift 5
+        mount --make-rprivate /
+        mount -t proc proc "$root/proc"
+        mount --bind /dev "$root/dev"
+        mount -t tmpfs tmpfs "$root/dev/shm"
+        if [[ -d $root/opt/rust ]]; then
+            mount --bind "$toolchain" "$root/opt/rust"
+            mount -o remount,bind,ro "$root/opt/rust"
+        fi
+        chroot --userspec="$name" --groups="$(chroot "$root" id -G "$name" | tr " " ,)" "$root" env -i "$@" \
+            bash -c "if [[ -d $place ]]; then cd $place; fi; $command" </dev/null
+    ' bash "$root" "$toolchain" "$name" "$3" "$repository" "${kept[@]}"
+}
+
+# ---- what is tried --------------------------------------------------------------------------------------------------
+
+megabytes() { if [[ -e $1 ]]; then du -sxm "$@" 2>/dev/null | awk 'END { print $1 }'; else echo 0; fi; }
+
+# Runs a command, writes its row: `good` says which exit is right (0: it works; other: it must be refused).
+try() { # SYSTEM USER WORDS LOG GOOD COMMAND
+    local system=$1 user=$2 words=$3 log=$4 good=$5 command=$6 root=$work/$1-$2 status=0 result seconds processor
+    say "$system, $user: $words"
+    TIMEFORMAT='%R %U %S'
+    { time inside "$root" "$user" "$command" >"$log" 2>&1 || status=$?; } 2>"$work/time"
+    read -r seconds processor < <(awk 'END { printf "%.0f %.0f\n", $1, $2 + $3 }' "$work/time")
+    if ((good == 0)); then
+        result=$(sed -n 's/^tests: //p' "$log" | tail -n 1)
+        if ((status == 0)); then result=${result:-works}; else result="FAILED ($status) $result"; fi
+    elif ((status != 0)) && grep -q 'apt-get install' "$log"; then
+        result="says what to ask for"
+    else
+        result="FAILED (not refused)"
+    fi
+    if [[ $result == FAILED* ]]; then failed=yes; fi
+    row "$system" "$user" "$words" "$result" "$seconds" "$processor" \
+        "$(($(megabytes "$root") - $(megabytes "$root$repository/target")))" "$(megabytes "$root$repository/target")"
+    tail -n 3 "$log" | sed 's/^/    /'
+    [[ $result != FAILED* ]]
+}
+
+# What a user without rights was told to ask for, done by root.
+as_told() { # SYSTEM LOG
+    local told
+    told=$(grep -E '^setup:   apt-get update' "$2" | sed 's/^setup: *//')
+    say "$1: the administrator runs: $told"
+    inside "$work/$1-plain" root "export DEBIAN_FRONTEND=noninteractive; $told" >"${2%.log}-administrator.log" 2>&1
+}
+
+try_user() { # SYSTEM USER
+    local system=$1 user=$2 command log
+    make_machine "$system" "$user"
+    for command in ${COMMANDS:-demo test}; do
+        log=$logs/$system-$user-$command
+        if [[ $user == plain ]]; then
+            try "$system" "$user" "make $command, before" "$log-before.log" 1 "make $command" || return 0
+            as_told "$system" "$log-before.log"
+        fi
+        try "$system" "$user" "make $command" "$log.log" 0 "make $command" || return 0
+        if [[ $command == demo ]] && ! [[ -s $work/$system-$user$repository/demo-output/helmet.mp4 ]]; then
+            say "$system, $user: there is no video"
+            failed=yes
+        fi
+    done
+}
+
+# What was built and downloaded goes to the next user; what the tests installed for themselves does not.
+hand_on() { # SYSTEM USER
+    local root=$work/$1-$2
+    rm -rf "$work/$1-target" "$work/$1-cargo" "$root$repository/target/python"
+    if [[ -d $root$repository/target ]]; then
+        mv "$root$repository/target" "$work/$1-target"
+        mv "$root$cargo_home/registry" "$work/$1-cargo"
+    fi
+    rm -rf --one-file-system "$root"
+}
+
+echo "$(git -C "$repository" log -1 --format='%h %s' "$commit"); $(nproc) cores, $(rustc --version)" | tee "$table"
+row system user command result seconds processor system-MB target-MB
+for system in "${systems[@]}"; do
+    if ! make_base "$system"; then
+        row "$system" - - "not tried" - - - -
+        # An archive that is not reached from here is no fault of the project.
+        if [[ $system != noble ]]; then failed=yes; fi
+        continue
+    fi
+    for user in "${users[@]}"; do
+        try_user "$system" "$user"
+        hand_on "$system" "$user"
+    done
+    rm -rf "$work/$system.tar" "$work/$system-target" "$work/$system-cargo"
+done
+echo
+cat "$table"
+say "all that was said is in $logs"
+if [[ $failed == yes ]]; then
+    say "something does not work" >&2
+    exit 1
+fi

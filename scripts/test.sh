@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# Runs all tests to the end, whatever fails, with cargo-nextest where it is installed. Closes with what was not checked, what
+# failed and how to run that alone, and the numbers. The whole output stays in TARGET/test.log.
+# usage: scripts/tools.sh test scripts/test.sh [arguments of cargo test or cargo nextest run]
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+target=${CARGO_TARGET_DIR:-target}
+log=$target/test.log
+mkdir -p "$target"
+nextest=no
+if cargo nextest --version >/dev/null 2>&1; then nextest=yes; fi
+if [[ -t 1 ]]; then export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-always}; fi
+SECONDS=0
+echo "tests: ffmpeg $PLINTH_FFMPEG, Python $PLINTH_TEST_PYTHON, PostgreSQL $PLINTH_TEST_POSTGRES"
+if [[ $nextest == yes ]]; then
+    cargo nextest run --workspace --no-fail-fast "$@" 2>&1 | tee "$log"
+else
+    cargo test --workspace --no-fail-fast "$@" 2>&1 | tee "$log"
+fi
+status=${PIPESTATUS[0]}
+
+# Plain lines of the log, without colours.
+plain() { sed 's/\x1b\[[0-9;]*m//g' "$log"; }
+
+# "PASSED FAILED SKIPPED" of what was run.
+numbers() {
+    if [[ $nextest == yes ]]; then
+        plain | awk '
+            # 12 tests run: 10 passed (1 slow), 1 failed, 1 timed out, 2 skipped
+            $1 == "Summary" {
+                for (i = 2; i < NF; i++) {
+                    if ($(i + 1) ~ /^passed/) passed = $i
+                    if ($(i + 1) ~ /^(failed|timed|exec)/) failed += $i
+                    if ($(i + 1) ~ /^skipped/) skipped = $i
+                }
+            }
+            END { print passed + 0, failed + 0, skipped + 0 }'
+    else
+        # test result: FAILED. 5 passed; 1 failed; 2 ignored; 0 measured; 0 filtered out; finished in 0.01s
+        # A test program that died has no such line.
+        plain | awk '
+            $1 " " $2 == "test result:" { p += $4; f += $6; i += $8; told = 1 }
+            / to rerun pass `/ { if (!told) f++ }
+            /^ *(Running|Doc-tests) / { told = 0 }
+            END { print p + 0, f + 0, i + 0 }'
+    fi
+}
+
+# The command for each test that failed. With --workspace: for one crate alone, cargo would build what that crate depends on
+# anew, with fewer features.
+alone() {
+    if [[ $nextest == yes ]]; then
+        # After the summary:   FAIL [   0.010s] (1/9) plinth-media::it failure::a_full_disk_is_named
+        plain | awk '
+            $1 == "Summary" { ended = 1; next }
+            ended && $1 ~ /^(FAIL|TIMEOUT|SIG[A-Z]+|ABORT|XFAIL|EXECFAIL)$/ {
+                n = split($(NF - 1), part, "::")
+                where = n == 1 ? "--lib" : n == 2 ? "--test " part[2] : "--" part[2] " " part[3]
+                print "cargo test --workspace " where " -- --exact " $NF
+            }' | sort -u
+    else
+        # test failure::a_full_disk_is_named ... FAILED, and after its binary: to rerun pass `-p plinth-media --test it`
+        plain | awk '
+            /^test .* \.\.\. FAILED$/ { sub(/^test /, ""); sub(/ - should panic \.\.\. FAILED$| \.\.\. FAILED$/, ""); name[n++] = $0 }
+            /to rerun pass `/ {
+                where = $0
+                sub(/.*to rerun pass `/, "", where); sub(/`.*/, "", where)
+                # A test in a comment is not found by its name.
+                if (where ~ /--doc$/) n = 0
+                if (n > 0) sub(/^-p [^ ]+/, "--workspace", where)
+                for (i = 0; i < n; i++) print "cargo test " where " -- --exact \"" name[i] "\""
+                if (n == 0) print "cargo test " where
+                n = 0
+            }' | sort -u
+    fi
+}
+
+read -r passed failed skipped < <(numbers)
+unchecked=()
+if ((skipped > 0)); then unchecked+=("tests that are benchmarks: $skipped (bench/load.sh)"); fi
+python=${LOADERS_PYTHON:-$PLINTH_TEST_PYTHON}
+if ! "$python" -c 'import pycolmap' >/dev/null 2>&1; then
+    unchecked+=("a dataset by COLMAP's own reader: pycolmap is not installed (make loaders)")
+    skipped=$((skipped + 1))
+fi
+if [[ -z ${GSPLAT_EXAMPLES:-} ]]; then
+    unchecked+=("a dataset by gsplat's reader: it is not installed (make loaders)")
+    skipped=$((skipped + 1))
+fi
+
+echo
+for words in "${unchecked[@]}"; do echo "not run: $words"; done
+if ((status != 0)); then
+    # What does not compile, or a test program that died, has no name of a test.
+    failed=$((failed > 0 ? failed : 1))
+    commands=$(alone)
+    if [[ -n $commands ]]; then printf 'failed; each alone:\n%s\n' "$commands"; else echo "failed before all tests were run: see above"; fi
+fi
+echo "$((SECONDS / 60)) min $((SECONDS % 60)) s; the whole output is in $log"
+echo "tests: $passed passed, $failed failed, $skipped skipped"
+exit "$status"
