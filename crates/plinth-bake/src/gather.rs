@@ -20,7 +20,7 @@ const MAX_PASSES: usize = 16;
 const CLEAR: f32 = 0.05;
 
 /// That share from which on a place is taken to be inside of a body.
-const INSIDE: f32 = 0.5;
+const INSIDE: f32 = 0.95;
 
 /// What a ray found: the surface that stops it and its share of the light.
 #[derive(Clone, Copy)]

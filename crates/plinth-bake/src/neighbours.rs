@@ -189,7 +189,8 @@ fn fit_shares(own: usize, around: &[usize], gathered: &[Gathered], places: &Plac
             let way = other.position - place.position;
             let distance = way.length() * gathered[own].nearness.max(gathered[*n].nearness) / even;
             let facing = place.normal.dot(other.normal).max(0.0).powi(8);
-            let weight = if gathered[*n].is_inside() && *n != own { 0.0 } else { facing * (-distance * distance).exp() };
+            let weight =
+                if gathered[*n].is_inside() && *n != own { 0.0 } else { facing * (-distance * distance).exp() };
             (weight, Vec3::new(1.0, way.dot(x), way.dot(y)))
         })
         .collect();

@@ -192,7 +192,11 @@ impl<'a> Places<'a> {
         let inset = weights.iter().position(|w| *w == 0.0).map_or(Vec3::ZERO, |k| {
             let (from, to, opposite) = [(b, c, a), (c, a, b), (a, b, c)][k];
             let way = (opposite - from).reject_from(to - from) * INSET;
-            if way.is_finite() { way.reject_from_normalized(normal).clamp_length_max(LONGEST_INSET) } else { Vec3::ZERO }
+            if way.is_finite() {
+                way.reject_from_normalized(normal).clamp_length_max(LONGEST_INSET)
+            } else {
+                Vec3::ZERO
+            }
         });
         Place { position: mix(&mesh.positions), normal, inset }
     }

@@ -228,6 +228,7 @@ fn parts_of(lattice: Lattice) -> impl Iterator<Item = [Point; 3]> {
 
 /// Largest difference of a channel between two lights on a surface, in the display's encoding.
 fn difference(albedo: Vec3, a: &Lit, b: &Lit) -> f32 {
-    let shown = |lit: &Lit| (albedo * lit.irradiance / std::f32::consts::PI).clamp(Vec3::ZERO, Vec3::ONE).powf(1.0 / 2.2);
+    let shown =
+        |lit: &Lit| (albedo * lit.irradiance / std::f32::consts::PI).clamp(Vec3::ZERO, Vec3::ONE).powf(1.0 / 2.2);
     (shown(a) - shown(b)).abs().max_element()
 }

@@ -6,7 +6,8 @@ use crate::decode::{clip, image, light, material, mesh, node, skin, spec_gloss, 
 use crate::error::{ModelError, Result};
 use crate::limits::Limits;
 use crate::model::{
-    Animation, Image, Material, Mesh, Model, Node, Primitive, Property, Skin, Texture, TextureRef, Topology, Transform, Trs,
+    Animation, Image, Material, Mesh, Model, Node, Primitive, Property, Skin, Texture, TextureRef, Topology, Transform,
+    Trs,
 };
 use crate::source::{Source, shortened};
 use crate::warnings::Warnings;

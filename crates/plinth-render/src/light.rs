@@ -4,7 +4,7 @@ use std::f32::consts::PI;
 use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
-use plinth_bake::{BakeLight, BakeMesh, BakeImage, BakeTexture, BakeOptions, BakedMesh, Sun, bake, extract_sun};
+use plinth_bake::{BakeImage, BakeLight, BakeMesh, BakeOptions, BakeTexture, BakedMesh, Sun, bake, extract_sun};
 use plinth_model::{AlphaMode, Material, Model, Primitive, Topology};
 use plinth_scene::{EnvironmentMap, PointLikeLight, PosedPrimitive, Scene};
 use rayon::prelude::*;
@@ -37,12 +37,8 @@ pub(crate) struct PreparedLight {
 pub(crate) fn prepare(scene: &Scene, posed: &Posed<'_>, floor: Option<FloorArea>) -> PreparedLight {
     let (environment, sun) = extract_sun(&scene.environment);
     let environment = with_soft_lights(environment, &scene.lights);
-    let mut meshes: Vec<BakeMesh> = posed
-        .primitives
-        .iter()
-        .zip(posed.indices)
-        .map(|(one, indices)| bake_mesh(scene, one, indices))
-        .collect();
+    let mut meshes: Vec<BakeMesh> =
+        posed.primitives.iter().zip(posed.indices).map(|(one, indices)| bake_mesh(scene, one, indices)).collect();
     let lights = bake_lights(scene, sun.as_ref());
     let eyes = eyes(scene);
     let options = match scene.occlusion {
@@ -161,9 +157,7 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) -> BakeMesh
         AlphaMode::Opaque if transmission == 0.0 => Vec::new(),
         AlphaMode::Opaque => vec![transmission; count],
         AlphaMode::Mask { .. } if texture.is_some() => vec![transmission; count],
-        AlphaMode::Mask { cutoff } => {
-            (0..count).map(|v| if alpha(v) < cutoff { 1.0 } else { transmission }).collect()
-        }
+        AlphaMode::Mask { cutoff } => (0..count).map(|v| if alpha(v) < cutoff { 1.0 } else { transmission }).collect(),
         AlphaMode::Blend => (0..count).map(|v| 1.0 - alpha(v) * (1.0 - transmission)).collect(),
     };
     let albedo = |v: usize| {
@@ -217,9 +211,9 @@ fn bake_texture(
     let image = model.images.get(model.textures.get(reference.texture)?.image)?;
     let uvs = primitive.uvs.get(reference.uv_set)?;
     let transform = |[s, t]: [f32; 2]| {
-        reference.transform.map_or(Vec2::new(s, t), |[a, b, c, d, e, f]| {
-            Vec2::new(a * s + b * t + c, d * s + e * t + f)
-        })
+        reference
+            .transform
+            .map_or(Vec2::new(s, t), |[a, b, c, d, e, f]| Vec2::new(a * s + b * t + c, d * s + e * t + f))
     };
     let cutoff = match material.alpha_mode {
         // The factor and the vertices' alpha are nearly always 1.

@@ -144,7 +144,8 @@ impl<'g> Renderer<'g> {
             short_side: picture.width.min(picture.height),
             pixel: smallest_shown(gpu, scene, picture.height),
         };
-        let Geometry { batches, triangles } = geometry::build(gpu, &layouts.light, scene, posed, &light.baked, &sorted, &setting)?;
+        let Geometry { batches, triangles } =
+            geometry::build(gpu, &layouts.light, scene, posed, &light.baked, &sorted, &setting)?;
         let sprite_reach = sprites::reach(scene, picture.height, &batches);
         let closed = batches.iter().map(|batch| batch.sortable.as_ref().is_some_and(geometry::is_closed)).collect();
         let model_region = with_reach(region_of(scene, picture, None, false), sprite_reach, picture);

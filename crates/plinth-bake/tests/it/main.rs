@@ -1,3 +1,5 @@
-//! The bake as its users see it.
+//! Tests of the bake.
 
 mod analytic;
+mod large;
+mod scenes;

@@ -66,7 +66,10 @@ impl LightDraft {
             self.back.resize(before + vertices, open);
         }
         self.grids.extend(
-            baked.grids.iter().map(|grid| LightGrid { triangle: grid.triangle + first_triangle as u32, ..grid.clone() }),
+            baked
+                .grids
+                .iter()
+                .map(|grid| LightGrid { triangle: grid.triangle + first_triangle as u32, ..grid.clone() }),
         );
     }
 

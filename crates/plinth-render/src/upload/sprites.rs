@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use glam::Vec3;
 use plinth_scene::Scene;
 
-use super::geometry::{Batch, Piece, Posed, bounds_of, filled, primitive_of, surface_vertex, write_pose};
 use super::gathered_light::LightDraft;
+use super::geometry::{Batch, Piece, Posed, bounds_of, filled, primitive_of, surface_vertex, write_pose};
 use super::spacing::spacing;
 use super::sprite_material::{SpriteKind, SpriteUse, sprite_use};
 use super::triangles::FIRST_TRIANGLE;

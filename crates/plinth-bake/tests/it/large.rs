@@ -1,0 +1,215 @@
+//! Light on triangles that are larger than its changes.
+
+use std::sync::Arc;
+
+use glam::{Vec2, Vec3};
+use plinth_bake::{BakeImage, BakeMesh, BakeOptions, BakeTexture, BakedMesh, GatheredLight, bake};
+
+use crate::scenes::{quad, square, white};
+
+/// A camera above, and one below.
+const EYES: [Vec3; 2] = [Vec3::new(1.0, -2.0, 3.0), Vec3::new(1.0, -2.0, -3.0)];
+
+fn baked(meshes: &[BakeMesh]) -> Vec<BakedMesh> {
+    bake(meshes, &white(), &[], &EYES, &BakeOptions::default())
+}
+
+/// Light at a point of a mesh, as the renderer reads it.
+fn light_at(mesh: &BakeMesh, baked: &BakedMesh, point: Vec3, back: bool) -> GatheredLight {
+    let (t, [wa, wb, wc]) = (0..mesh.indices.len() / 3)
+        .find_map(|t| {
+            let [a, b, c] = [0, 1, 2].map(|k| mesh.positions[mesh.indices[3 * t + k] as usize]);
+            let n = (b - a).cross(c - a);
+            let share = |p: Vec3, q: Vec3| (q - p).cross(point - p).dot(n) / n.length_squared();
+            let weights = [share(b, c), share(c, a), share(a, b)];
+            weights.iter().all(|w| *w >= -1e-5).then_some((t, weights))
+        })
+        .unwrap();
+    let mean = |values: [(&GatheredLight, f32); 3]| {
+        let mut out = GatheredLight { direct: Vec3::ZERO, ..GatheredLight::default() };
+        for (light, weight) in values {
+            out.direct += light.direct * weight;
+            out.indirect += light.indirect * weight;
+        }
+        out
+    };
+    if let Some(grid) = baked.grids.iter().find(|grid| grid.triangle as usize == t) {
+        let values = if back { &grid.back } else { &grid.front };
+        // Rows of equal j follow each other; the point (i, j) lies at the weights (1 − (i + j) / n, i / n, j / n).
+        let n = 1_usize << grid.lattice.level;
+        let (x, y) = (wb.clamp(0.0, 1.0) * n as f32, wc.clamp(0.0, 1.0) * n as f32);
+        let j = (y as usize).min(n - 1);
+        let i = (x as usize).min(n - 1 - j);
+        let at = |i: usize, j: usize| &values[j * (2 * n + 3 - j) / 2 + i];
+        let (fx, fy) = (x - i as f32, y - j as f32);
+        if fx + fy <= 1.0 || i + j + 2 > n {
+            mean([(at(i, j), 1.0 - fx - fy), (at(i + 1, j), fx), (at(i, j + 1), fy)])
+        } else {
+            mean([(at(i + 1, j + 1), fx + fy - 1.0), (at(i, j + 1), 1.0 - fx), (at(i + 1, j), 1.0 - fy)])
+        }
+    } else {
+        let values = if back { &baked.back } else { &baked.front };
+        let corner = |k: usize| &values[mesh.indices[3 * t + k] as usize];
+        mean([(corner(0), wa), (corner(1), wb), (corner(2), wc)])
+    }
+}
+
+fn values(baked: &BakedMesh) -> usize {
+    baked.grids.iter().map(|grid| grid.front.len()).sum()
+}
+
+#[test]
+fn a_shadow_in_the_middle_of_two_triangles_is_found_and_an_open_floor_stays_coarse() {
+    let open = baked(&[square(2.0, 0.0, 0.5)]);
+    let table = square(0.5, 0.1, 0.5);
+    let meshes = [square(2.0, 0.0, 0.5), table];
+    let shaded = baked(&meshes);
+    assert!(values(&shaded[0]) > 4 * values(&open[0]), "{} {}", values(&shaded[0]), values(&open[0]));
+    let at = |x: f32| light_at(&meshes[0], &shaded[0], Vec3::new(x, 0.03, 0.0), false).direct.x;
+    assert!(at(0.0) < 0.15, "{}", at(0.0));
+    assert!(at(0.9) > 0.95, "{}", at(0.9));
+    assert!(open[0].front.iter().chain(open[0].grids.iter().flat_map(|g| &g.front)).all(|v| v.direct.x > 0.999));
+}
+
+#[test]
+fn light_of_a_disc_of_sky_over_a_large_floor_is_that_of_the_formula_everywhere() {
+    // Below a square table the sky that is left is one minus the form factor of the table, which for a point below the
+    // middle of a square of half side a at height h is the sum of four corners (Howell, configuration B-4).
+    let (a, h) = (0.4_f32, 0.25_f32);
+    let mut table = square(2.0 * a, h, 0.0);
+    table.receives = false;
+    let meshes = [square(2.0, 0.0, 0.0), table];
+    let found = baked(&meshes);
+    let corner = |x: f32, y: f32| {
+        let (x, y) = (x / h, y / h);
+        let (p, q) = ((1.0 + x * x).sqrt(), (1.0 + y * y).sqrt());
+        (x / p * (y / p).atan() + y / q * (x / q).atan()) / std::f32::consts::TAU
+    };
+    for (x, y) in [(0.0, 0.0), (0.1, 0.2), (0.3, -0.2), (0.55, 0.1), (-0.7, 0.62), (0.85, 0.0)] {
+        let factor = corner(a - x, a - y) + corner(a + x, a - y) + corner(a - x, a + y) + corner(a + x, a + y);
+        let light = light_at(&meshes[0], &found[0], Vec3::new(x, y, 0.0), false).direct.x;
+        assert!((light - (1.0 - factor)).abs() < 0.03, "({x}, {y}): {light} for {}", 1.0 - factor);
+    }
+}
+
+#[test]
+fn the_sides_of_a_sheet_have_light_of_their_own() {
+    let mut sheet = square(1.0, 0.0, 0.5);
+    sheet.double_sided = true;
+    let floor = square(6.0, -0.05, 0.0);
+    let found = baked(&[sheet.clone(), floor]);
+    let middle = Vec3::new(0.05, 0.02, 0.0);
+    let (above, below) = (light_at(&sheet, &found[0], middle, false), light_at(&sheet, &found[0], middle, true));
+    assert!(above.direct.x > 0.99, "{above:?}");
+    assert!(below.direct.x < 0.1, "{below:?}");
+    assert!(found[1].back.is_empty());
+}
+
+#[test]
+fn no_light_comes_through_a_wall_along_one_floor() {
+    // A closed hut without thickness on a floor that goes on outside.
+    let mut meshes = vec![square(2.0, 0.0, 0.5)];
+    let side = |x0: f32, y0: f32, x1: f32, y1: f32| {
+        quad([Vec3::new(x0, y0, 0.0), Vec3::new(x1, y1, 0.0), Vec3::new(x1, y1, 0.5), Vec3::new(x0, y0, 0.5)], 0.5)
+    };
+    let c = 0.5;
+    let roof = quad([Vec3::new(-c, -c, 0.5), Vec3::new(c, -c, 0.5), Vec3::new(c, c, 0.5), Vec3::new(-c, c, 0.5)], 0.5);
+    for mut wall in [side(-c, -c, c, -c), side(c, -c, c, c), side(c, c, -c, c), side(-c, c, -c, -c), roof] {
+        wall.double_sided = true;
+        meshes.push(wall);
+    }
+    let eyes = [Vec3::new(1.0, -2.0, 3.0), Vec3::new(0.3, 0.3, 0.4)];
+    let found = bake(&meshes, &white(), &[], &eyes, &BakeOptions::default());
+    for distance in [0.03, 0.06, 0.2] {
+        let at = |x: f32| light_at(&meshes[0], &found[0], Vec3::new(x, 0.1, 0.0), false).direct.x;
+        assert!(at(c - distance) < 0.1, "{distance} inside: {}", at(c - distance));
+        assert!(at(c + distance) > 0.4, "{distance} outside: {}", at(c + distance));
+    }
+}
+
+#[test]
+fn holes_of_a_texture_let_light_through_and_the_rest_casts_shade() {
+    let floor = square(0.4, 0.0, 0.0);
+    let mut leaf = square(4.0, 0.02, 0.0);
+    leaf.double_sided = true;
+    // The middle half of the image is there.
+    let texels = (0..64).map(|x| [0.2, 0.5, 0.1, if (16..48).contains(&x) { 1.0 } else { 0.0 }]).collect();
+    let image = Arc::new(BakeImage { width: 64, height: 1, texels });
+    let uvs = vec![Vec2::ZERO, Vec2::X, Vec2::ONE, Vec2::Y];
+    leaf.texture = Some(BakeTexture { uvs, image, cutoff: Some(0.5) });
+    let found = baked(&[floor.clone(), leaf.clone()]);
+    let middle = light_at(&floor, &found[0], Vec3::new(0.02, 0.01, 0.0), false);
+    assert!(middle.direct.x < 0.1, "{middle:?}");
+    for p in &mut leaf.positions {
+        p.x += 2.0;
+    }
+    let found = baked(&[floor.clone(), leaf]);
+    let middle = light_at(&floor, &found[0], Vec3::new(0.02, 0.01, 0.0), false);
+    assert!(middle.direct.x > 0.9, "{middle:?}");
+}
+
+#[test]
+fn an_outline_that_is_turned_inside_out_takes_no_light() {
+    let body = square(0.3, 0.0, 0.5);
+    let c = 0.4;
+    let corner = |k: u8| Vec3::from([k & 1, k >> 1 & 1, k >> 2 & 1].map(|bit| if bit == 1 { c } else { -c }));
+    let quads = [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
+    let mut hull = BakeMesh { occludes: true, receives: true, ..BakeMesh::default() };
+    for [p, q, r, s] in quads {
+        let one = quad([p, s, r, q].map(corner), 0.0);
+        let first = hull.positions.len() as u32;
+        hull.positions.extend(one.positions);
+        hull.normals.extend(one.normals);
+        hull.albedo.extend(one.albedo);
+        hull.indices.extend(one.indices.iter().map(|i| i + first));
+    }
+    let found = baked(&[body.clone(), hull.clone()]);
+    assert!(found[0].front.iter().all(|v| v.direct.x > 0.999 && v.indirect == Vec3::ZERO), "{:?}", found[0].front[0]);
+    for t in hull.indices.as_chunks_mut::<3>().0 {
+        t.swap(1, 2);
+    }
+    hull.normals.iter_mut().for_each(|n| *n = -*n);
+    let found = baked(&[body, hull]);
+    assert!(found[0].front.iter().all(|v| v.direct.x < 0.05), "{:?}", found[0].front[0]);
+}
+
+#[test]
+fn triangles_of_different_density_meet_without_a_step() {
+    // A large floor beside a fine one of the same surface, with a shadow over both.
+    let mut fine = square(0.5, 0.0, 0.5);
+    fine.positions = [(0.5, -0.5), (1.0, -0.5), (1.0, 0.5), (0.5, 0.5)].map(|(x, y)| Vec3::new(x, y, 0.0)).to_vec();
+    let mut large = square(1.0, 0.0, 0.5);
+    for p in &mut large.positions {
+        p.x = if p.x > 0.0 { 0.5 } else { -1.0 };
+    }
+    let mut table = square(0.4, 0.15, 0.5);
+    for p in &mut table.positions {
+        p.x += 0.5;
+    }
+    let meshes = [large, fine, table];
+    let found = baked(&meshes);
+    for k in 0..40 {
+        let point = Vec3::new(0.5, -0.49 + 0.98 * k as f32 / 39.0, 0.0);
+        let [a, b] = [0, 1].map(|m| light_at(&meshes[m], &found[m], point, false).direct.x);
+        assert!((a - b).abs() < 1e-4, "{point}: {a} {b}");
+    }
+}
+
+#[test]
+fn the_number_of_threads_does_not_matter() {
+    let meshes = [square(2.0, 0.0, 0.5), square(0.5, 0.1, 0.5)];
+    let run = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| baked(&meshes))
+    };
+    assert_eq!(run(1), run(4));
+}
+
+#[test]
+fn what_no_camera_sees_is_not_refined() {
+    let meshes = [square(2.0, 0.0, 0.5), square(0.5, 0.1, 0.5)];
+    let below = [Vec3::new(0.0, 0.0, -3.0)];
+    let unseen = bake(&meshes, &white(), &[], &below, &BakeOptions::default());
+    let seen = baked(&meshes);
+    assert!(values(&seen[0]) > 4 * values(&unseen[0]), "{} {}", values(&seen[0]), values(&unseen[0]));
+}
