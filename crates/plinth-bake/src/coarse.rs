@@ -56,12 +56,11 @@ impl<'a> Coarse<'a> {
 
     /// The places around a spot, with their shares.
     pub(crate) fn around(&self, face: Face, u: f32, v: f32) -> [(u32, f32); 3] {
-        match self.grids.get(&face) {
-            Some((lattice, places)) => lattice.around(u, v).map(|(p, share)| (places[lattice.index(p)], share)),
-            None => {
-                let [a, b, c] = self.places.corners(face);
-                [(a, 1.0 - u - v), (b, u), (c, v)]
-            }
+        if let Some((lattice, places)) = self.grids.get(&face) {
+            lattice.around(u, v).map(|(p, share)| (places[lattice.index(p)], share))
+        } else {
+            let [a, b, c] = self.places.corners(face);
+            [(a, 1.0 - u - v), (b, u), (c, v)]
         }
     }
 }
@@ -98,7 +97,7 @@ fn large_triangles(places: &Places<'_>, spacing: f32) -> Vec<(u32, u32, f32)> {
 fn spacing(large: &[(u32, u32, f32)], options: &BakeOptions) -> f32 {
     let mut spacing = options.spacing;
     let count = |spacing: f32| -> usize {
-        large.iter().map(|(_, _, longest)| Lattice { level: level(*longest, spacing) }.len()).sum()
+        large.iter().map(|(_, _, longest)| Lattice { level: level(*longest, spacing) }.points_in_all()).sum()
     };
     while count(spacing) > options.max_places && spacing < 4.0 {
         spacing *= WIDER;

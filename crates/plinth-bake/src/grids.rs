@@ -18,7 +18,7 @@ pub(crate) fn grids(coarse: &Coarse<'_>, places: &Places<'_>, lit: &[Lit], short
     let levels = Levels::new(coarse, places);
     let mut wanted: Vec<Vec<(u32, u32)>> =
         (0..places.meshes.len()).map(|mesh| lattices(&levels, places, mesh, shortest)).collect();
-    let values_of = |level: u32| 2 * Lattice { level }.len();
+    let values_of = |level: u32| 2 * Lattice { level }.points_in_all();
     let mut finest = FINEST;
     // Where it would be too much, the finest are the first to be coarser, all alike: they still meet at their edges.
     while wanted.iter().flatten().map(|(_, level)| values_of(*level)).sum::<usize>() > MAX_GRID_VALUES && finest > 0 {
@@ -115,7 +115,7 @@ fn values(places: &Places<'_>, lit: &[Lit], face: Face, lattice: Lattice) -> Vec
         let known = &lit[place as usize];
         (known.light, !known.inside)
     };
-    let mut found: Vec<Option<(Light, bool)>> = vec![None; lattice.len()];
+    let mut found: Vec<Option<(Light, bool)>> = vec![None; lattice.points_in_all()];
     for level in 0..=lattice.level {
         let step = 1 << (lattice.level - level);
         for (i, j) in (Lattice { level }).points() {
@@ -125,16 +125,15 @@ fn values(places: &Places<'_>, lit: &[Lit], face: Face, lattice: Lattice) -> Vec
                 continue;
             }
             let asked = places.find(face, corners, finest(point, lattice.level)).filter(|p| *p != NONE);
-            found[index] = match asked {
-                Some(place) => Some(of(place)),
-                None => {
-                    let [a, b] = Lattice::parents(point, step).map(|p| found[lattice.index(p)]);
-                    match (a, b) {
-                        // What is inside of another body says nothing of the surface beside it.
-                        (Some((a, true)), Some((b, true))) => Some(((a + b) * 0.5, true)),
-                        (Some((a, true)), _) | (_, Some((a, true))) => Some((a, true)),
-                        (either, _) => either,
-                    }
+            found[index] = if let Some(place) = asked {
+                Some(of(place))
+            } else {
+                let [a, b] = Lattice::parents(point, step).map(|p| found[lattice.index(p)]);
+                match (a, b) {
+                    // What is inside of another body says nothing of the surface beside it.
+                    (Some((a, true)), Some((b, true))) => Some(((a + b) * 0.5, true)),
+                    (Some((a, true)), _) | (_, Some((a, true))) => Some((a, true)),
+                    (either, _) => either,
                 }
             };
         }
@@ -145,7 +144,7 @@ fn values(places: &Places<'_>, lit: &[Lit], face: Face, lattice: Lattice) -> Vec
 /// Gives points inside of other bodies the mean of the points beside them that are not, from these inward.
 fn filled(lattice: Lattice, found: Vec<Option<(Light, bool)>>) -> Vec<Light> {
     let mut known: Vec<(Light, bool)> = found.into_iter().flatten().collect();
-    debug_assert_eq!(known.len(), lattice.len());
+    debug_assert_eq!(known.len(), lattice.points_in_all());
     let mut unknown: Vec<Point> = lattice.points().filter(|p| !known[lattice.index(*p)].1).collect();
     loop {
         let mut better: Vec<(usize, Light)> = Vec::new();

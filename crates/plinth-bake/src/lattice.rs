@@ -21,7 +21,7 @@ impl Lattice {
     }
 
     /// Number of points.
-    pub const fn len(self) -> usize {
+    pub const fn points_in_all(self) -> usize {
         let n = self.parts() as usize;
         (n + 1) * (n + 2) / 2
     }
@@ -88,7 +88,7 @@ mod tests {
         for level in 0..5 {
             let lattice = Lattice { level };
             let indices: Vec<usize> = lattice.points().map(|p| lattice.index(p)).collect();
-            assert_eq!(indices, (0..lattice.len()).collect::<Vec<_>>());
+            assert_eq!(indices, (0..lattice.points_in_all()).collect::<Vec<_>>());
         }
     }
 

@@ -123,14 +123,14 @@ impl Leaving {
             let place = mix(&mesh.positions);
             let roughness = at.iter().zip(weights).map(|(i, w)| mesh.roughness[*i] * w).sum::<f32>();
             let normal = if normal.dot(hit.direction) > 0.0 { -normal } else { normal };
-            out.mirror(light, hit, Mirror { normal, place, f0: mix(&mesh.f0), roughness });
+            out.mirror(light, hit, &Mirror { normal, place, f0: mix(&mesh.f0), roughness });
         }
         out
     }
 
     /// Adds what the surface mirrors.
-    fn mirror(&mut self, light: &Radiosity<'_>, hit: &Blocked, mirror: Mirror) {
-        let Mirror { normal, place, f0, roughness } = mirror;
+    fn mirror(&mut self, light: &Radiosity<'_>, hit: &Blocked, mirror: &Mirror) {
+        let Mirror { normal, place, f0, roughness } = *mirror;
         let toward = hit.direction.reflect(normal);
         let reflectance = reflectance(f0, roughness, -normal.dot(hit.direction)) * hit.share;
         let (mut open, mut closed) = (0.0, 0.0);

@@ -65,7 +65,7 @@ pub(crate) struct Refiner<'a> {
 impl Refiner<'_> {
     /// Adds places and their light to what is known of the coarse ones.
     pub(crate) fn refine(&self, coarse: &Coarse<'_>, places: &mut Places<'_>, lit: &mut Vec<Lit>) {
-        let mut parts = self.first_parts(coarse);
+        let mut parts = first_parts(coarse);
         let mut left = self.most;
         while !parts.is_empty() && left > 0 {
             // The largest parts are the first to be asked, so they are worth most where not all can be.
@@ -146,26 +146,6 @@ impl Refiner<'_> {
         Lit { probe: Some(probe), ..Lit::new(light, &gathered, self.scene.is_seen(place, self.eyes)) }
     }
 
-    /// The parts that coarse lattices are made of, and whole triangles that are not small.
-    fn first_parts(&self, coarse: &Coarse<'_>) -> Vec<Part> {
-        let mut parts = Vec::new();
-        for (m, mesh) in coarse.places.meshes.iter().enumerate() {
-            for back in coarse.places.sides(m) {
-                for t in 0..mesh.indices.len() / 3 {
-                    let [a, b, c] = mesh.triangle(t);
-                    let longest = a.distance(b).max(b.distance(c)).max(c.distance(a));
-                    if longest <= SMALL {
-                        continue;
-                    }
-                    let face = Face { mesh: m as u32, triangle: t as u32, back };
-                    let lattice = coarse.lattice(face);
-                    parts.extend(parts_of(lattice).map(|points| Part { face, level: lattice.level, points, longest }));
-                }
-            }
-        }
-        parts
-    }
-
     fn corners(places: &Places<'_>, part: &Part) -> Option<[u32; 3]> {
         let corners = places.corners(part.face);
         let [a, b, c] = part.points.map(|p| places.find(part.face, corners, p));
@@ -214,6 +194,26 @@ impl Refiner<'_> {
         let floor = if mesh.texture.is_some() { 0.5 } else { 0.1 };
         (corners.map(|i| mesh.albedo[i]).iter().sum::<Vec3>() / 3.0).max(Vec3::splat(floor))
     }
+}
+
+/// The parts that coarse lattices are made of, and whole triangles that are not small.
+fn first_parts(coarse: &Coarse<'_>) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for (m, mesh) in coarse.places.meshes.iter().enumerate() {
+        for back in coarse.places.sides(m) {
+            for t in 0..mesh.indices.len() / 3 {
+                let [a, b, c] = mesh.triangle(t);
+                let longest = a.distance(b).max(b.distance(c)).max(c.distance(a));
+                if longest <= SMALL {
+                    continue;
+                }
+                let face = Face { mesh: m as u32, triangle: t as u32, back };
+                let lattice = coarse.lattice(face);
+                parts.extend(parts_of(lattice).map(|points| Part { face, level: lattice.level, points, longest }));
+            }
+        }
+    }
+    parts
 }
 
 /// All parts of a lattice, as points of the finest one.

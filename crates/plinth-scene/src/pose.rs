@@ -255,7 +255,9 @@ fn flatten(primitive: &Primitive, posed: &mut PosedPrimitive) {
         let outward = (u / scale).cross(v / scale) * if posed.mirrored { -1.0 } else { 1.0 };
         // One that has become a line keeps what its vertices say.
         if let Some(normal) = outward.try_normalize() {
-            triangle.iter().for_each(|v| posed.normals[*v as usize] = normal);
+            for v in triangle {
+                posed.normals[*v as usize] = normal;
+            }
         }
     }
 }

@@ -15,6 +15,12 @@ fn baked(meshes: &[BakeMesh]) -> Vec<BakedMesh> {
 }
 
 /// Light at a point of a mesh, as the renderer reads it.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::expect_used,
+    reason = "a test's point lies on the mesh"
+)]
 fn light_at(mesh: &BakeMesh, baked: &BakedMesh, point: Vec3, back: bool) -> GatheredLight {
     let (t, [wa, wb, wc]) = (0..mesh.indices.len() / 3)
         .find_map(|t| {
@@ -24,7 +30,7 @@ fn light_at(mesh: &BakeMesh, baked: &BakedMesh, point: Vec3, back: bool) -> Gath
             let weights = [share(b, c), share(c, a), share(a, b)];
             weights.iter().all(|w| *w >= -1e-5).then_some((t, weights))
         })
-        .unwrap();
+        .expect("a point of the mesh");
     let mean = |values: [(&GatheredLight, f32); 3]| {
         let mut out = GatheredLight { direct: Vec3::ZERO, ..GatheredLight::default() };
         for (light, weight) in values {
@@ -155,9 +161,8 @@ fn an_outline_that_is_turned_inside_out_takes_no_light() {
     let corner = |k: u8| Vec3::from([k & 1, k >> 1 & 1, k >> 2 & 1].map(|bit| if bit == 1 { c } else { -c }));
     let quads = [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
     let mut hull = BakeMesh { occludes: true, receives: true, ..BakeMesh::default() };
-    for [p, q, r, s] in quads {
+    for (first, [p, q, r, s]) in (0..).step_by(4).zip(quads) {
         let one = quad([p, s, r, q].map(corner), 0.0);
-        let first = hull.positions.len() as u32;
         hull.positions.extend(one.positions);
         hull.normals.extend(one.normals);
         hull.albedo.extend(one.albedo);

@@ -78,8 +78,11 @@ impl Plain<'_> {
 /// Lists whose entries have a name.
 const NAMED: &[&str] = &["nodes", "meshes", "materials", "animations", "images"];
 
+/// Whether a value has the right type.
+type IsRight = fn(&Value) -> bool;
+
 /// Members of entries of a list that are left out where they have the wrong type.
-const OPTIONAL: &[(&str, &str, fn(&Value) -> bool)] = &[
+const OPTIONAL: &[(&str, &str, IsRight)] = &[
     ("images", "mimeType", Value::is_string),
     ("materials", "alphaMode", Value::is_string),
     ("materials", "doubleSided", Value::is_boolean),

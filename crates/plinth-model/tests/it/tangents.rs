@@ -61,10 +61,13 @@ fn both(
     ]
 }
 
+/// Texture coordinates of a point of the unit square.
+type Coordinates = fn(f32, f32) -> [f32; 2];
+
 #[test]
 fn a_tangent_points_to_the_right_of_the_texture_and_its_sign_to_its_top() {
     // The texture is seen upright, from behind, upside down in a mirror, and turned by quarters.
-    let cases: [(&str, fn(f32, f32) -> [f32; 2], [f32; 4]); 7] = [
+    let cases: [(&str, Coordinates, [f32; 4]); 7] = [
         ("upright", |x, y| [x, 1.0 - y], [1.0, 0.0, 0.0, 1.0]),
         ("mirrored left to right", |x, y| [1.0 - x, 1.0 - y], [-1.0, 0.0, 0.0, -1.0]),
         ("mirrored top to bottom", |x, y| [x, y], [1.0, 0.0, 0.0, -1.0]),
