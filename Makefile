@@ -67,7 +67,7 @@ fidelity: build ## draw reference scenes for scoring (SCENES=folder, OUT=folder)
 	@"$$(scripts/find.sh python)" bench/fidelity.py $(if $(SCENES),"$(SCENES)" "$(or $(OUT),bench-output/fidelity)",--help)
 
 compare: setup ## draw models with three.js, too, and show where they differ (MODELS="folder …", ENV=a.hdr)
-	cargo build -p plinth -p plinth-render -p plinth-scene --bin plinth --example still --example radiance
+	cargo build --workspace --bin plinth --example still --example radiance
 	@scripts/compare/compare.sh $(TARGET)/compare $(MODELS) $(if $(ENV),--env "$(ENV)") \
 		--out "$(or $(OUT),bench-output/compare)" --plinth "$(abspath $(PLINTH))" --examples "$(TARGET)/debug/examples" $(if $(ONLY),--only "$(ONLY)")
 
