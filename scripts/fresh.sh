@@ -240,25 +240,32 @@ hand_on() { # SYSTEM USER
     rm -rf --one-file-system "$root"
 }
 
-echo "$(git -C "$repository" log -1 --format='%h %s' "$commit"); $(nproc) cores, $(rustc --version)" | tee "$table"
-row system user command result seconds processor system-MB target-MB
-for system in "${systems[@]}"; do
-    if ! make_base "$system"; then
-        row "$system" - - "not tried" - - - -
-        # An archive that is not reached from here is no fault of the project.
-        if [[ $system != noble ]]; then failed=yes; fi
-        continue
-    fi
-    for user in "${users[@]}"; do
-        try_user "$system" "$user"
-        hand_on "$system" "$user"
+# In a function, so that the script may change while it runs.
+main() {
+    local system user
+    echo "$(git -C "$repository" log -1 --format='%h %s' "$commit"); $(nproc) cores, $(rustc --version)" | tee "$table"
+    row system user command result seconds processor system-MB target-MB
+    for system in "${systems[@]}"; do
+        if ! make_base "$system"; then
+            row "$system" - - "not tried" - - - -
+            # An archive that is not reached from here is no fault of the project.
+            if [[ $system != noble ]]; then failed=yes; fi
+            continue
+        fi
+        for user in "${users[@]}"; do
+            try_user "$system" "$user"
+            hand_on "$system" "$user"
+        done
+        rm -rf "$work/$system.tar" "$work/$system-target" "$work/$system-cargo"
     done
-    rm -rf "$work/$system.tar" "$work/$system-target" "$work/$system-cargo"
-done
-echo
-cat "$table"
-say "all that was said is in $logs"
-if [[ $failed == yes ]]; then
-    say "something does not work" >&2
-    exit 1
-fi
+    echo
+    cat "$table"
+    say "all that was said is in $logs"
+    if [[ $failed == yes ]]; then
+        say "something does not work" >&2
+        exit 1
+    fi
+}
+
+main
+exit

@@ -30,7 +30,7 @@ pub fn assert_h264(stream: &Value) {
         ("color_primaries", "bt709"),
         ("color_transfer", "bt709"),
         ("field_order", "progressive"),
-        ("r_frame_rate", "30/1"),
+        ("avg_frame_rate", "30/1"),
     ] {
         assert_eq!(stream[key], value, "{key} of {stream}");
     }

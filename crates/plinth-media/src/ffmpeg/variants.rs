@@ -38,7 +38,7 @@ pub(crate) fn encode_variants(program: &Path, source: &Path, fps: u32, variants:
     let mut command = Command::new(program);
     command.args(["-hide_banner", "-loglevel", "error", "-xerror", "-y", "-threads", READERS]);
     command.arg("-i").arg(source).args(["-filter_complex_threads", READERS]);
-    command.arg("-filter_complex").arg(graph(variants, tiles));
+    command.arg("-filter_complex").arg(graph(variants, tiles, fps));
     for (i, variant) in variants.iter().enumerate() {
         let (peak, buffer) = (format!("{}k", variant.peak_kbit), format!("{}k", variant.peak_kbit * 3 / 2));
         command.args(["-map", &format!("[v{i}]"), "-threads", THREADS]);
@@ -49,13 +49,14 @@ pub(crate) fn encode_variants(program: &Path, source: &Path, fps: u32, variants:
         command.args(["-avoid_negative_ts", "disabled", "-movflags", flags, "-f", "mp4"]);
         command.arg(&variant.file);
     }
-    command.args(["-map", "[tiles]", "-f", "rawvideo"]).arg(&tiles.file).stdin(Stdio::null());
+    // The rate is said here and in the graph: in ffmpeg 7.1 a filter that selects has none, and pictures would be dropped.
+    command.args(["-map", "[tiles]", "-r", &fps.to_string(), "-f", "rawvideo"]).arg(&tiles.file).stdin(Stdio::null());
     supervised(&mut command);
     command
 }
 
 /// The graph of filters.
-fn graph(variants: &[Variant], tiles: &Tiles) -> String {
+fn graph(variants: &[Variant], tiles: &Tiles, fps: u32) -> String {
     let mut graph = format!("[0:v:0]split={}", variants.len() + 1);
     for i in 0..variants.len() {
         let _written = write!(graph, "[s{i}]");
@@ -67,9 +68,7 @@ fn graph(variants: &[Variant], tiles: &Tiles) -> String {
     let Tiles { width, height, select, .. } = tiles;
     let colour = "in_color_matrix=bt709:in_range=tv:flags=area+accurate_rnd+full_chroma_int+full_chroma_inp";
     // Consecutive times, or the gaps would be filled.
-    let _written = write!(
-        graph,
-        ";[st]select='{select}',scale={width}:{height}:{colour},format=rgb24,setpts=N/FRAME_RATE/TB[tiles]"
-    );
+    let _written =
+        write!(graph, ";[st]select='{select}',scale={width}:{height}:{colour},format=rgb24,setpts=N/{fps}/TB[tiles]");
     graph
 }

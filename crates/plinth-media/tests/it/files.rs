@@ -129,7 +129,6 @@ fn pro_is_prores_4444_with_alpha_in_every_shape() {
             ("codec_tag_string", "ap4h"),
             ("profile", "4444"),
             ("field_order", "progressive"),
-            ("color_range", "tv"),
             ("color_space", "bt709"),
             ("color_primaries", "bt709"),
             ("color_transfer", "bt709"),
@@ -138,6 +137,8 @@ fn pro_is_prores_4444_with_alpha_in_every_shape() {
         ] {
             assert_eq!(stream[key], value, "{key}");
         }
+        // A MOV has no place for it: ffprobe 5.1 says what it assumes, 7.1 nothing.
+        assert!(stream["color_range"].is_null() || stream["color_range"] == "tv", "{stream}");
         assert!(stream["pix_fmt"].as_str().unwrap().starts_with("yuva444p"), "{stream}");
         assert_eq!((&stream["width"], &stream["height"]), (&size.0.into(), &size.1.into()));
         assert!(std::fs::read(&video).unwrap().windows(8).any(|w| w == b"colrnclc"), "no colour atom");

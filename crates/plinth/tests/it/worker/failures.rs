@@ -211,7 +211,9 @@ async fn a_render_is_held_to_its_memory_by_the_kernel() {
     let bound = "if grep -q '\"render\"' \"$3/job.json\"; then \
                  sed -i 's/\"memoryBytes\":[0-9]*/\"memoryBytes\":90000000/' \"$3/job.json\"; fi\nexec \"$@\"";
     let render = house.outcome(&id, house.options_with(bound)).await;
-    assert_failed(&house, &render, "renderer_crash", "memory").await;
+    // A driver that is refused memory may die of it before the program can say so: lavapipe of Mesa 25 does.
+    let died = render.error_message.as_ref().is_some_and(|message| message.contains("died of signal 11"));
+    assert_failed(&house, &render, "renderer_crash", if died { "signal" } else { "memory" }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
