@@ -44,9 +44,6 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
     if meshes.iter().all(|m| m.primitives.is_empty()) {
         return Err(ModelError::invalid("meshes", "there is nothing to draw"));
     }
-    if meshes.iter().flat_map(|m| &m.primitives).all(|p| p.indices.is_empty()) {
-        source.warn("there is nothing to draw: no mesh has a whole triangle, line or point");
-    }
     let skins = kept_skins(skin::skins(source)?, &graph.kept);
     check_joints(&nodes, &meshes, &skins)?;
     let targets = |node: usize| source.root.nodes[node].mesh.map_or(0, |mesh| morph_targets(source, mesh));
@@ -246,9 +243,14 @@ fn resolved_textures(maybe: Vec<Option<Texture>>, images: &mut Vec<Image>) -> Ve
 
 fn warnings(source: &Source<'_>, meshes: &[Mesh]) -> Warnings {
     let mut warnings = source.take_warnings();
+    let is_empty = |p: &&Primitive| p.indices.is_empty();
+    let nothing = meshes.iter().flat_map(|m| &m.primitives).all(|p| is_empty(&p));
+    if nothing {
+        warnings.add("there is nothing to draw: no mesh has a whole triangle, line or point");
+    }
     for mesh in meshes {
-        let count = mesh.primitives.iter().filter(|p| p.indices.is_empty()).count();
-        if count > 0 {
+        let count = mesh.primitives.iter().filter(is_empty).count();
+        if count > 0 && !nothing {
             let name = shortened(&mesh.name);
             warnings.add(&format!("{name}: {count} primitives draw nothing: they have too few vertices"));
         }
