@@ -55,7 +55,7 @@ pub(crate) struct VertexPlaces {
     pub(crate) back: Vec<u32>,
 }
 
-/// All places.
+/// All places where light is gathered, and the meshes that they lie on.
 #[derive(Clone)]
 pub(crate) struct Places<'a> {
     pub(crate) meshes: &'a [BakeMesh],

@@ -47,7 +47,7 @@ impl BakeMesh {
         std::array::from_fn(|k| self.indices[3 * triangle + k] as usize)
     }
 
-    /// Corners' positions.
+    /// World positions of a triangle's corners.
     pub(crate) fn triangle(&self, triangle: usize) -> [Vec3; 3] {
         self.corners(triangle).map(|i| self.positions[i])
     }
@@ -58,7 +58,7 @@ impl BakeMesh {
 pub struct BakeTexture {
     /// Place on the image, one a vertex; (0, 0) is the corner of its first texel. It repeats.
     pub uvs: Vec<Vec2>,
-    /// Its texels.
+    /// The texels that rays read.
     pub image: Arc<BakeImage>,
     /// Alpha from which on a texel is there; the others are holes. Nothing: alpha is coverage.
     pub cutoff: Option<f32>,
@@ -69,7 +69,7 @@ pub struct BakeTexture {
 pub struct BakeImage {
     /// Texels in a row.
     pub width: usize,
-    /// Rows.
+    /// Number of rows.
     pub height: usize,
     /// Linear RGB and alpha, not premultiplied.
     pub texels: Vec<[f32; 4]>,
