@@ -1,6 +1,5 @@
 //! The very first start: an administrator, how to sign in, a key, and how to go on.
 
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
@@ -16,10 +15,11 @@ const ADMINISTRATOR: &str = "admin@plinth.local";
 /// The model to try with, in a checkout of the repository.
 const SAMPLE: &str = "fixtures/models/flight_helmet.glb";
 
-/// Makes the first account of an installation that has none, and says so, with a sign-in link and its key, once.
-pub(super) async fn welcome(service: &Service, public_url: &Url, out: &mut dyn Write) -> Result<()> {
+/// Makes the first account of an installation that has none. What to print about it: that it was made, a sign-in link and
+/// its key, which are shown this once.
+pub(super) async fn welcome(service: &Service, public_url: &Url) -> Result<Option<String>> {
     let new = NewAccount { email: ADMINISTRATOR.to_owned(), is_admin: true, password_hash: None };
-    let Some(account_id) = service.create_first_account(new).await? else { return Ok(()) };
+    let Some(account_id) = service.create_first_account(new).await? else { return Ok(None) };
     let link = sign_in_url(public_url, &service.create_sign_in(&account_id, limits::SIGN_IN_LINK_SECS).await?);
     let key = NewKey {
         account_id,
@@ -34,8 +34,7 @@ pub(super) async fn welcome(service: &Service, public_url: &Url, out: &mut dyn W
     let (bonus, hours) = (limits::SIGNUP_BONUS, limits::SIGN_IN_LINK_SECS / 3600);
     let base = public_url.as_str().trim_end_matches('/');
     // One line each: a terminal may break them, a shell may not see that.
-    write!(
-        out,
+    Ok(Some(format!(
         r#"
 This is the first start. The account {ADMINISTRATOR} was made; it administers this installation and has {bonus} credits.
 Open this link to sign in; it works once, within {hours} hours:
@@ -54,6 +53,5 @@ Paste these two lines to upload a model and wait for its video, turntable.mp4:
 Another sign-in link: plinth admin account sign-in {ADMINISTRATOR}
 More accounts and keys: plinth admin --help. The interface is described at {base}/v1/openapi.json
 "#
-    )?;
-    Ok(())
+    )))
 }

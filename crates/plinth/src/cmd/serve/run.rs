@@ -53,8 +53,10 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
     if let Some(packs) = config.products.clone() {
         service.set_products(packs).await?;
     }
+    // Whoever waits for the line that it serves may rely on the account.
+    let welcome = first_start::welcome(&service, &public_url).await?;
     writeln!(out, "Plinth serves at http://{address}")?;
-    first_start::welcome(&service, &public_url, out).await?;
+    write!(out, "{}", welcome.unwrap_or_default())?;
     out.flush()?;
     let mut tasks: JoinSet<Result<()>> = JoinSet::new();
     if let Some(metrics) = metrics {
