@@ -4,12 +4,14 @@ use glam::Vec3;
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 
-use crate::octahedron::{direction, texel};
+use crate::octahedron::{density, direction, texel};
 
 /// Texels along a side: about three degrees each.
 const SIDE: usize = 64;
 /// Columns of the panorama that texels are read from.
-const PANORAMA_WIDTH: u32 = 128;
+const PANORAMA_WIDTH: u32 = 512;
+/// Readings along a side of a texel: together they miss no texel of the panorama.
+const READINGS: usize = 8;
 
 /// Texels along a side of what glossy surfaces reflect.
 const GLOSSY_SIDE: usize = 32;
@@ -25,10 +27,20 @@ pub(crate) struct Sky {
 
 impl Sky {
     pub(crate) fn new(map: &EnvironmentMap) -> Self {
-        let panorama = reduced(map);
-        let at = |i: usize| (i as f32 + 0.5) / SIDE as f32;
-        let texels: Vec<Vec3> =
-            (0..SIDE * SIDE).map(|i| panorama.radiance(direction(at(i % SIDE), at(i / SIDE)))).collect();
+        let panorama = map.reduced(PANORAMA_WIDTH, PANORAMA_WIDTH / 2);
+        let at = |texel: usize, k: usize| ((texel * READINGS + k) as f32 + 0.5) / (SIDE * READINGS) as f32;
+        // A lamp may be smaller than a texel: its light counts by the solid angle that it takes of it.
+        let mean = |i: usize| {
+            let (mut sum, mut weights) = (Vec3::ZERO, 0.0);
+            for k in 0..READINGS * READINGS {
+                let d = direction(at(i % SIDE, k % READINGS), at(i / SIDE, k / READINGS));
+                let solid_angle = 1.0 / density(d);
+                sum += panorama.radiance(d) * solid_angle;
+                weights += solid_angle;
+            }
+            sum / weights
+        };
+        let texels: Vec<Vec3> = (0..SIDE * SIDE).into_par_iter().map(mean).collect();
         let small = |i: usize| {
             direction(
                 (i % GLOSSY_SIDE) as f32 / GLOSSY_SIDE as f32 + 0.5 / GLOSSY_SIDE as f32,
@@ -82,28 +94,6 @@ impl Sky {
     pub(crate) fn radiance(&self, d: Vec3) -> Vec3 {
         self.texels[texel(d, SIDE)]
     }
-}
-
-/// Averaged down to what wide angles need.
-fn reduced(map: &EnvironmentMap) -> EnvironmentMap {
-    let factor = (map.width / PANORAMA_WIDTH).max(1);
-    if factor == 1 || map.height < factor {
-        return map.clone();
-    }
-    let (width, height) = (map.width / factor, map.height / factor);
-    let pixels = (0..width * height)
-        .map(|i| {
-            let (x0, y0) = (i % width * factor, i / width * factor);
-            let mut sum = Vec3::ZERO;
-            for y in y0..y0 + factor {
-                for x in x0..x0 + factor {
-                    sum += Vec3::from(map.pixels[(y * map.width + x) as usize]);
-                }
-            }
-            (sum / (factor * factor) as f32).to_array()
-        })
-        .collect();
-    EnvironmentMap { width, height, pixels }
 }
 
 #[cfg(test)]

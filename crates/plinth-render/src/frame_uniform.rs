@@ -48,7 +48,6 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
         ambient: irradiance_of_uniform(scene.ambient).extend(last_mip).to_array(),
         shadow: [base.key_map.texel, base.key_map.normal_offset, base.sun_map.texel, base.sun_map.normal_offset],
         target_size: [base.model_region.width as f32, base.model_region.height as f32, depth_range, pixel],
-        irradiance_sh: base.light.irradiance_sh,
         ..Frame::default()
     };
     out.counts[1] = shot.grain;

@@ -37,7 +37,6 @@ pub(crate) struct Frame {
     pub(crate) shadow: [f32; 4],
     pub(crate) counts: [u32; 4],
     pub(crate) target_size: [f32; 4],
-    pub(crate) irradiance_sh: [[f32; 4]; 9],
     pub(crate) lights: [PunctualLight; MAX_PUNCTUAL_LIGHTS],
 }
 

@@ -9,7 +9,7 @@ use plinth_model::{AlphaMode, Material, Model, Primitive, Topology};
 use plinth_scene::{EnvironmentMap, PointLikeLight, PosedPrimitive, Scene};
 use rayon::prelude::*;
 
-use crate::ibl::{SpecularMap, irradiance_sh, prefilter};
+use crate::ibl::{OctahedralMap, irradiance_map, prefilter};
 use crate::pass::floor::{AMBIENT_SIDE, FloorArea};
 use crate::upload::geometry::{Posed, primitive_of};
 use crate::upload::texture::linear_from_srgb;
@@ -25,8 +25,9 @@ const MAX_EYES: usize = 24;
 /// Light prepared for drawing.
 pub(crate) struct PreparedLight {
     pub(crate) sun: Option<Sun>,
-    pub(crate) specular: SpecularMap,
-    pub(crate) irradiance_sh: [[f32; 4]; 9],
+    /// Radiance; each mip is filtered for a roughness.
+    pub(crate) specular: OctahedralMap,
+    pub(crate) irradiance: OctahedralMap,
     /// Per posed primitive.
     pub(crate) baked: Vec<BakedMesh>,
     /// Per cell of the floor's grid: share of the environment's light that arrives.
@@ -46,8 +47,8 @@ pub(crate) fn prepare(scene: &Scene, posed: &Posed<'_>, floor: Option<FloorArea>
         None => BakeOptions::default(),
     };
     meshes.extend(floor.map(floor_grid));
-    let ((specular, sh), mut baked) = rayon::join(
-        || (prefilter(&environment, MAP_SIDE, MAP_MIPS), irradiance_sh(&environment)),
+    let ((specular, irradiance), mut baked) = rayon::join(
+        || (prefilter(&environment, MAP_SIDE, MAP_MIPS), irradiance_map(&environment)),
         || bake(&meshes, &environment, &lights, &eyes, &options),
     );
     let floor_ambient = if floor.is_some() {
@@ -61,7 +62,7 @@ pub(crate) fn prepare(scene: &Scene, posed: &Posed<'_>, floor: Option<FloorArea>
     for light in baked.iter_mut().flat_map(BakedMesh::all_mut) {
         *light = light.occluded(times);
     }
-    PreparedLight { sun, specular, irradiance_sh: sh, baked, floor_ambient }
+    PreparedLight { sun, specular, irradiance, baked, floor_ambient }
 }
 
 /// A square grid with each value mixed with its neighbours' by binomial weights.

@@ -166,9 +166,10 @@ impl<'g> Renderer<'g> {
         };
         let base = pipeline_base(gpu, &layouts, look, switches);
         let (backdrop, clear) = (backdrop(&scene.background), clear_color(&scene.background));
-        let specular = environment::upload(gpu, &light.specular);
+        let [specular, irradiance] = [&light.specular, &light.irradiance].map(|map| environment::upload(gpu, map));
+        let filtered = [&specular, &irradiance];
         let none = ShadowMap::none(gpu);
-        let group_with = |buffer: &wgpu::Buffer, maps| frame_group(gpu, &layouts.frame, buffer, &specular, maps);
+        let group_with = |buffer: &wgpu::Buffer, maps| frame_group(gpu, &layouts.frame, buffer, filtered, maps);
         let group_without_maps = |buffer: &wgpu::Buffer| group_with(buffer, [&none.view, &none.view]);
         let frame_groups =
             |buffer: &wgpu::Buffer| [group_with(buffer, [&key_map.view, &sun_map.view]), group_without_maps(buffer)];
@@ -585,6 +586,7 @@ fn frame_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
             bindings::texture(3, wgpu::TextureSampleType::Depth),
             bindings::texture(4, wgpu::TextureSampleType::Depth),
             bindings::sampler(5, wgpu::SamplerBindingType::Comparison),
+            bindings::texture(6, bindings::FILTERED),
         ],
     )
 }
@@ -593,7 +595,7 @@ fn frame_group(
     gpu: &Gpu,
     layout: &wgpu::BindGroupLayout,
     buffer: &wgpu::Buffer,
-    specular: &wgpu::TextureView,
+    [specular, irradiance]: [&wgpu::TextureView; 2],
     maps: [&wgpu::TextureView; 2],
 ) -> wgpu::BindGroup {
     let linear = gpu.device.create_sampler(&wgpu::SamplerDescriptor {
@@ -621,6 +623,7 @@ fn frame_group(
             bindings::view(maps[0]),
             bindings::view(maps[1]),
             wgpu::BindingResource::Sampler(&comparison),
+            bindings::view(irradiance),
         ],
     )
 }

@@ -9,21 +9,19 @@ fn environment_strength() -> f32 {
 #endif
 }
 
-// Irradiance from degree-2 spherical harmonics (Ramamoorthi and Hanrahan 2001, eq. 13), the constants multiplied in.
-fn environment_irradiance(n: vec3<f32>) -> vec3<f32> {
-    let e = frame.irradiance_sh[0].rgb
-        + frame.irradiance_sh[1].rgb * n.y + frame.irradiance_sh[2].rgb * n.z + frame.irradiance_sh[3].rgb * n.x
-        + frame.irradiance_sh[4].rgb * (n.x * n.y) + frame.irradiance_sh[5].rgb * (n.y * n.z)
-        + frame.irradiance_sh[6].rgb * (3.0 * n.z * n.z - 1.0) + frame.irradiance_sh[7].rgb * (n.x * n.z)
-        + frame.irradiance_sh[8].rgb * (n.x * n.x - n.y * n.y);
-    return max(e, vec3(0.0)) * environment_strength();
-}
-
 // Where a direction is in an octahedral map: +Y in the middle, −Y in the corners (Cigolle et al. 2014).
 fn octahedral_uv(direction: vec3<f32>) -> vec2<f32> {
     let d = direction / (abs(direction.x) + abs(direction.y) + abs(direction.z));
     let folded = (1.0 - abs(d.zx)) * select(vec2(-1.0), vec2(1.0), d.xz >= vec2(0.0));
     return select(d.xz, folded, d.y < 0.0) * 0.5 + 0.5;
+}
+
+// Irradiance on a surface that faces a direction.
+fn environment_irradiance(n: vec3<f32>) -> vec3<f32> {
+    // The outermost texels lie on the border of the map (`ibl/irradiance.rs`).
+    let side = f32(textureDimensions(irradiance_map).x);
+    let uv = (octahedral_uv(n) * (side - 1.0) + 0.5) / side;
+    return textureSampleLevel(irradiance_map, linear_sampler, uv, 0.0).rgb * environment_strength();
 }
 
 // Radiance of the environment in a direction, filtered for a perceptual roughness.

@@ -43,8 +43,6 @@ struct Frame {
     counts: vec4<u32>,
     // xy: width and height of the target in pixels; z: see camera_axis; w: size of a pixel at distance 1.
     target_size: vec4<f32>,
-    // Irradiance as spherical harmonics of degree 2, in the polynomial form of `lib/ibl.wgsl`.
-    irradiance_sh: array<vec4<f32>, 9>,
     lights: array<PunctualLight, 16>,
 }
 
@@ -54,6 +52,7 @@ struct Frame {
 @group(0) @binding(3) var key_shadow_map: texture_depth_2d;
 @group(0) @binding(4) var sun_shadow_map: texture_depth_2d;
 @group(0) @binding(5) var shadow_sampler: sampler_comparison;
+@group(0) @binding(6) var irradiance_map: texture_2d<f32>;
 
 // A point of the model as it is scaled in this frame.
 fn grown(point: vec3<f32>) -> vec3<f32> {

@@ -1,5 +1,7 @@
-//! Irradiance as spherical harmonics (Ramamoorthi and Hanrahan 2001, "An Efficient Representation for Irradiance
-//! Environment Maps").
+//! Irradiance by the direction that a surface faces, as an octahedral map.
+//!
+//! Spherical harmonics of degree 2, which are usual for this (Ramamoorthi and Hanrahan 2001, "An Efficient Representation
+//! for Irradiance Environment Maps"), are wrong by half and more where small lamps give most of the light.
 
 use std::f32::consts::{PI, TAU};
 
@@ -7,61 +9,68 @@ use glam::Vec3;
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 
-/// Coefficients of irradiance in the polynomial form that the shader evaluates: 1, y, z, x, xy, yz, 3z²−1, xz, x²−y²,
-/// with all constants and the cosine lobe's convolution multiplied in. R, G, B and an unused fourth.
-pub(crate) fn irradiance_sh(map: &EnvironmentMap) -> [[f32; 4]; 9] {
-    let (width, height) = (map.width as usize, map.height as usize);
-    let rows: Vec<[Vec3; 9]> = (0..height)
-        .into_par_iter()
-        .map(|y| {
-            let theta = (y as f32 + 0.5) / height as f32 * PI;
-            let solid_angle = theta.sin() * (PI / height as f32) * (TAU / width as f32);
-            let mut sum = [Vec3::ZERO; 9];
-            for x in 0..width {
-                let phi = ((x as f32 + 0.5) / width as f32 - 0.5) * TAU;
-                let d = Vec3::new(theta.sin() * phi.cos(), theta.cos(), theta.sin() * phi.sin());
-                let light = Vec3::from(map.pixels[y * width + x]) * solid_angle;
-                for (total, value) in sum.iter_mut().zip(basis(d)) {
-                    *total += light * value;
-                }
-            }
-            sum
-        })
-        .collect();
-    let mut total = [Vec3::ZERO; 9];
-    for row in rows {
-        for (sum, value) in total.iter_mut().zip(row) {
-            *sum += value;
-        }
-    }
-    // Basis constants squared (projection and evaluation) times the cosine lobe's coefficients π, 2π/3, π/4.
-    let factor = [
-        0.282_095_f32.powi(2) * PI,
-        0.488_603_f32.powi(2) * 2.0 * PI / 3.0,
-        0.488_603_f32.powi(2) * 2.0 * PI / 3.0,
-        0.488_603_f32.powi(2) * 2.0 * PI / 3.0,
-        1.092_548_f32.powi(2) * PI / 4.0,
-        1.092_548_f32.powi(2) * PI / 4.0,
-        0.315_392_f32.powi(2) * PI / 4.0,
-        1.092_548_f32.powi(2) * PI / 4.0,
-        0.546_274_f32.powi(2) * PI / 4.0,
-    ];
-    std::array::from_fn(|i| (total[i] * factor[i]).extend(0.0).to_array())
+use super::OctahedralMap;
+use super::octahedron::direction;
+
+/// Texels along a side.
+const SIDE: u32 = 64;
+/// Columns of the panorama whose light is summed.
+const PANORAMA_WIDTH: u32 = 128;
+
+/// Irradiance, the same unit as π times radiance. The first and the last texels of a row or column lie on the border of the
+/// map, where it is folded: values between texels are right there, too.
+pub(crate) fn irradiance_map(map: &EnvironmentMap) -> OctahedralMap {
+    let lamps = lamps(&map.reduced(PANORAMA_WIDTH, PANORAMA_WIDTH / 2));
+    let at = |i: u32| i as f32 / (SIDE - 1) as f32;
+    let texel = |i: u32| {
+        let normal = direction(at(i % SIDE), at(i / SIDE));
+        let sum: Vec3 = lamps.iter().map(|(d, light)| *light * normal.dot(*d).max(0.0)).sum();
+        sum.extend(1.0).to_array()
+    };
+    OctahedralMap { side: SIDE, mips: vec![(0..SIDE * SIDE).into_par_iter().map(texel).collect()] }
 }
 
-fn basis(d: Vec3) -> [f32; 9] {
-    [1.0, d.y, d.z, d.x, d.x * d.y, d.y * d.z, 3.0 * d.z * d.z - 1.0, d.x * d.z, d.x * d.x - d.y * d.y]
+/// Each texel's direction, and its radiance times its solid angle.
+fn lamps(map: &EnvironmentMap) -> Vec<(Vec3, Vec3)> {
+    let row = |y: u32| {
+        let theta = (y as f32 + 0.5) / map.height as f32 * PI;
+        let solid_angle = theta.sin() * (PI / map.height as f32) * (TAU / map.width as f32);
+        (0..map.width).map(move |x| (x, y, solid_angle))
+    };
+    let lamp = |(x, y, solid_angle): (u32, u32, f32)| {
+        (map.direction(x, y), Vec3::from(map.pixels[(y * map.width + x) as usize]) * solid_angle)
+    };
+    (0..map.height).flat_map(row).map(lamp).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn texels(map: &EnvironmentMap) -> impl Iterator<Item = (Vec3, [f32; 4])> {
+        let at = |i: usize| i as f32 / (SIDE - 1) as f32;
+        let all = irradiance_map(map).mips.remove(0);
+        let side = SIDE as usize;
+        all.into_iter().enumerate().map(move |(i, texel)| (direction(at(i % side), at(i / side)), texel))
+    }
+
     #[test]
     fn a_uniform_environment_gives_pi_times_its_radiance() {
         let map = EnvironmentMap { width: 64, height: 32, pixels: vec![[1.0, 2.0, 3.0]; 2048] };
-        let sh = irradiance_sh(&map);
-        assert!((sh[0][1] - 2.0 * PI).abs() < 0.02, "{sh:?}");
-        assert!(sh[1..].iter().flatten().all(|c| c.abs() < 0.02), "{sh:?}");
+        for (normal, [r, _, b, _]) in texels(&map) {
+            assert!((r - PI).abs() < 0.02 && (b - 3.0 * PI).abs() < 0.06, "{normal}: {r} {b}");
+        }
+    }
+
+    #[test]
+    fn a_small_lamp_lights_by_the_cosine_and_nothing_that_faces_away() {
+        let mut map = EnvironmentMap { width: 128, height: 64, pixels: vec![[0.0; 3]; 128 * 64] };
+        map.pixels[20 * 128 + 30] = [500.0; 3];
+        let lamp = map.direction(30, 20);
+        let full = 500.0 * (20.5_f32 / 64.0 * PI).sin() * (PI / 64.0) * (TAU / 128.0);
+        for (normal, [r, ..]) in texels(&map) {
+            let expected = full * normal.dot(lamp).max(0.0);
+            assert!((r - expected).abs() < 1e-3 * full, "{normal}: {r} for {expected}");
+        }
     }
 }

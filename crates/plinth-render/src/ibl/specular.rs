@@ -10,18 +10,12 @@ use glam::Vec3;
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 
+use super::OctahedralMap;
+use super::octahedron::direction;
 use super::pyramid::Pyramid;
 
-/// An octahedral map; each mip is filtered for a roughness, see `roughness_of_mip`.
-pub(crate) struct SpecularMap {
-    /// Side of mip 0 in texels.
-    pub(crate) side: u32,
-    /// Each mip: rows of R, G, B, 1.
-    pub(crate) mips: Vec<Vec<[f32; 4]>>,
-}
-
-/// Filters a panorama. `side` is that of mip 0, a power of two.
-pub(crate) fn prefilter(map: &EnvironmentMap, side: u32, mip_count: u32) -> SpecularMap {
+/// Filters a panorama: each mip is for a roughness, see `roughness_of_mip`. `side` is that of mip 0, a power of two.
+pub(crate) fn prefilter(map: &EnvironmentMap, side: u32, mip_count: u32) -> OctahedralMap {
     let pyramid = Pyramid::new(map);
     let mips = (0..mip_count)
         .map(|mip| {
@@ -30,7 +24,7 @@ pub(crate) fn prefilter(map: &EnvironmentMap, side: u32, mip_count: u32) -> Spec
             filter_mip(&pyramid, mip_side, roughness)
         })
         .collect();
-    SpecularMap { side, mips }
+    OctahedralMap { side, mips }
 }
 
 /// Perceptual roughness for which a mip is filtered, given as its share of the last one's number. Steps are small near
@@ -47,7 +41,7 @@ fn filter_mip(pyramid: &Pyramid, side: u32, roughness: f32) -> Vec<[f32; 4]> {
         .flat_map_iter(|y| {
             let lobe = &lobe;
             (0..side).map(move |x| {
-                let n = octahedral_direction((x as f32 + 0.5) / side as f32, (y as f32 + 0.5) / side as f32);
+                let n = direction((x as f32 + 0.5) / side as f32, (y as f32 + 0.5) / side as f32);
                 let radiance = if lobe.is_empty() {
                     pyramid.sample(n, texel_solid_angle)
                 } else {
@@ -104,14 +98,6 @@ fn filtered(pyramid: &Pyramid, n: Vec3, lobe: &[LobeSample], texel_solid_angle: 
     sum / f32::max(weights, 1e-6)
 }
 
-/// The unit direction of a point of the map, 0..1; +Y is the middle, −Y the corners.
-fn octahedral_direction(u: f32, v: f32) -> Vec3 {
-    let (x, z) = (2.0 * u - 1.0, 2.0 * v - 1.0);
-    let y = 1.0 - x.abs() - z.abs();
-    let fold = (-y).max(0.0);
-    Vec3::new(x - fold.copysign(x), y, z - fold.copysign(z)).normalize()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,7 +133,7 @@ mod tests {
             (0..texels.len()).max_by(|a, b| texels[*a][0].total_cmp(&texels[*b][0])).unwrap_or(0)
         };
         let at = brightest(0);
-        let found = octahedral_direction((at % 16) as f32 / 16.0 + 0.03, (at / 16) as f32 / 16.0 + 0.03);
+        let found = direction((at % 16) as f32 / 16.0 + 0.03, (at / 16) as f32 / 16.0 + 0.03);
         assert!(found.x > 0.95, "{found}");
         assert!(cube.mips[3][brightest(3)][0] < cube.mips[1][brightest(1)][0]);
     }

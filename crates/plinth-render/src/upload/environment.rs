@@ -3,11 +3,11 @@
 use half::f16;
 
 use crate::gpu::Gpu;
-use crate::ibl::SpecularMap;
+use crate::ibl::OctahedralMap;
 
 /// Uploads all mips: as floats where they can be filtered and are read by the processor, which need no unpacking
 /// there; as half floats otherwise.
-pub(crate) fn upload(gpu: &Gpu, map: &SpecularMap) -> wgpu::TextureView {
+pub(crate) fn upload(gpu: &Gpu, map: &OctahedralMap) -> wgpu::TextureView {
     let wide = gpu.is_software() && gpu.device.features().contains(wgpu::Features::FLOAT32_FILTERABLE);
     let (format, texel_bytes) =
         if wide { (wgpu::TextureFormat::Rgba32Float, 16) } else { (wgpu::TextureFormat::Rgba16Float, 8) };

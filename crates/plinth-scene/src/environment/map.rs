@@ -99,8 +99,8 @@ impl EnvironmentMap {
         self.reduced(MAX_LIGHT_WIDTH, MAX_LIGHT_HEIGHT)
     }
 
-    /// Averaged down to at most so many columns and rows.
-    pub(crate) fn reduced(&self, columns: u32, rows: u32) -> Self {
+    /// Averaged down to at most so many columns and rows, by the solid angles of texels: it gives as much light.
+    pub fn reduced(&self, columns: u32, rows: u32) -> Self {
         let size = (self.width, self.height);
         averaged(size, (self.width.min(columns), self.height.min(rows)), |x, y| {
             self.pixels[(y * self.width + x) as usize]
