@@ -187,7 +187,7 @@ mod tests {
                 let mean = found.iter().sum::<f32>() / 32.0;
                 assert!((mean - expected).abs() < 0.01 * expected, "lamp {lamp} {normal}: {mean} for {expected}");
                 let worst = found.iter().map(|f| (f - expected).abs()).fold(0.0, f32::max);
-                assert!(worst < 0.08 * expected, "lamp {lamp} {normal}: off by {worst} of {expected}");
+                assert!(worst < 0.1 * expected, "lamp {lamp} {normal}: off by {worst} of {expected}");
             }
         }
     }

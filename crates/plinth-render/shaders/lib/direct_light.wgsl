@@ -87,7 +87,14 @@ fn beam_layers(s: Surface, beam: Beam, diffuse_weight: f32, ab: vec2<f32>, below
     let compensation = 1.0 + f0 * (1.0 / max(ab.x + ab.y, 1e-3) - 1.0);
     let arriving = beam.irradiance * n_dot_l;
     out.specular = arriving * lobe * f * compensation;
-    out.diffuse += below * arriving * s.base * ((1.0 - s.metallic) * diffuse_weight * front_share / PI);
+#ifdef NORMAL_TEX
+    let reaching = arriving * relief_share(s, beam.to_light);
+    // What is mirrored needs the light above the surface.
+    out.specular *= clamp(dot(s.geometric, beam.to_light) * 10.0, 0.0, 1.0);
+#else
+    let reaching = arriving;
+#endif
+    out.diffuse += below * reaching * s.base * ((1.0 - s.metallic) * diffuse_weight * front_share / PI);
     return out;
 }
 

@@ -108,7 +108,10 @@ fn specular_albedo(f0: vec3<f32>, f90: f32, ab: vec2<f32>) -> SpecularAlbedo {
 }
 
 fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
-    let r = reflect(-s.v, s.n);
+    var r = reflect(-s.v, s.n);
+#ifdef NORMAL_TEX
+    r = raised(s, r);
+#endif
 #ifdef ANISOTROPY
     let radiance = anisotropic_radiance(s);
 #else

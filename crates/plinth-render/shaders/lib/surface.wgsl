@@ -8,6 +8,9 @@
 #import lib/ibl.wgsl
 #import lib/shadow.wgsl
 #import lib/layers.wgsl
+#ifdef NORMAL_TEX
+#import lib/relief.wgsl
+#endif
 #import lib/direct_light.wgsl
 #ifdef SHEEN
 #import lib/sheen.wgsl
@@ -112,7 +115,13 @@ fn shade(v: SurfacePoint, base: vec4<f32>) -> vec3<f32> {
     s.base = base.rgb;
     // Gathered light, on this pixel's normal. The occlusion map is finer, so the darker of the two holds.
     s.direct = min(v.light.direct, vec3(occlusion));
-    s.irradiance = environment_irradiance(n) * s.direct + v.light.indirect * occlusion + frame.ambient.rgb * occlusion;
+#ifdef NORMAL_TEX
+    let bumpy = relief(n, geometric);
+#else
+    let bumpy = vec4(n, 1.0);
+#endif
+    let from_around = v.light.indirect * occlusion + frame.ambient.rgb * occlusion;
+    s.irradiance = (environment_irradiance(bumpy.xyz) * s.direct + from_around) * bumpy.w;
     s.visibility = v.light.visibility;
     s.blocked = v.light.blocked;
     s.blocked_color = v.light.indirect / max(dot(v.light.indirect, vec3(0.2126, 0.7152, 0.0722)), 1e-4);

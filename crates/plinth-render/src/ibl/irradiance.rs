@@ -20,27 +20,37 @@ const PANORAMA_WIDTH: u32 = 128;
 /// Irradiance, the same unit as π times radiance. The first and the last texels of a row or column lie on the border of the
 /// map, where it is folded: values between texels are right there, too.
 pub(crate) fn irradiance_map(map: &EnvironmentMap) -> OctahedralMap {
-    let lamps = lamps(&map.reduced(PANORAMA_WIDTH, PANORAMA_WIDTH / 2));
+    let lamps = lamps(map);
     let at = |i: u32| i as f32 / (SIDE - 1) as f32;
     let texel = |i: u32| {
         let normal = direction(at(i % SIDE), at(i / SIDE));
-        let sum: Vec3 = lamps.iter().map(|(d, light)| *light * normal.dot(*d).max(0.0)).sum();
-        sum.extend(1.0).to_array()
+        let (mut sum, mut weights) = (Vec3::ZERO, 0.0);
+        for (d, radiance, solid_angle) in &lamps {
+            let weight = solid_angle * normal.dot(*d).max(0.0);
+            sum += *radiance * weight;
+            weights += weight;
+        }
+        // The weights of the whole hemisphere, were they not a sum of few.
+        (sum * (PI / weights)).extend(1.0).to_array()
     };
     OctahedralMap { side: SIDE, mips: vec![(0..SIDE * SIDE).into_par_iter().map(texel).collect()] }
 }
 
-/// Each texel's direction, and its radiance times its solid angle.
-fn lamps(map: &EnvironmentMap) -> Vec<(Vec3, Vec3)> {
+/// Parts of the sphere: direction, radiance and solid angle of each.
+fn lamps(map: &EnvironmentMap) -> Vec<(Vec3, Vec3, f32)> {
+    let reduced = map.reduced(PANORAMA_WIDTH, PANORAMA_WIDTH / 2);
+    // A panorama of few texels is smooth between them.
+    let grid = EnvironmentMap { width: PANORAMA_WIDTH, height: PANORAMA_WIDTH / 2, pixels: Vec::new() };
     let row = |y: u32| {
-        let theta = (y as f32 + 0.5) / map.height as f32 * PI;
-        let solid_angle = theta.sin() * (PI / map.height as f32) * (TAU / map.width as f32);
-        (0..map.width).map(move |x| (x, y, solid_angle))
+        let theta = (y as f32 + 0.5) / grid.height as f32 * PI;
+        let solid_angle = theta.sin() * (PI / grid.height as f32) * (TAU / grid.width as f32);
+        (0..grid.width).map(move |x| (x, y, solid_angle))
     };
     let lamp = |(x, y, solid_angle): (u32, u32, f32)| {
-        (map.direction(x, y), Vec3::from(map.pixels[(y * map.width + x) as usize]) * solid_angle)
+        let d = grid.direction(x, y);
+        (d, reduced.radiance(d), solid_angle)
     };
-    (0..map.height).flat_map(row).map(lamp).collect()
+    (0..grid.height).flat_map(row).map(lamp).collect()
 }
 
 #[cfg(test)]
