@@ -1,12 +1,14 @@
 //! Fills the uniform that all draws of a frame share.
 
+use glam::Vec3;
 use plinth_frame::Region;
-use plinth_scene::{Camera, PointLikeLight, Scene, Shot};
+use plinth_scene::{Background, Camera, PointLikeLight, Scene, Shot};
 
 use crate::gpu_types::{Frame, MAX_PUNCTUAL_LIGHTS, PunctualLight};
 use crate::light::{PreparedLight, irradiance_of_uniform};
 use crate::pass::shadow_map::ShadowMap;
 use crate::region::{clip_from_view, crop};
+use crate::upload::texture::linear_from_srgb;
 
 /// What stays the same over all frames of a render.
 #[derive(Clone, Copy)]
@@ -46,6 +48,7 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
         camera: shot.camera.position.extend(shot.grow).to_array(),
         grow_origin: shot.grow_origin.extend(scene.gloss).to_array(),
         ambient: irradiance_of_uniform(scene.ambient).extend(last_mip).to_array(),
+        backdrop: backdrop(scene),
         shadow: [base.key_map.texel, base.key_map.normal_offset, base.sun_map.texel, base.sun_map.normal_offset],
         target_size: [base.model_region.width as f32, base.model_region.height as f32, depth_range, pixel],
         ..Frame::default()
@@ -57,7 +60,7 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
         let inner = key.cone_half_angle * (1.0 - key.penumbra.clamp(0.01, 1.0));
         let darkness = scene.shadow.map_or(0.0, |s| s.darkness.min(1.0));
         out.key_position = key.position.extend(key.cone_half_angle.cos()).to_array();
-        out.key_axis = axis.normalize_or(glam::Vec3::NEG_Y).extend(inner.cos()).to_array();
+        out.key_axis = axis.normalize_or(Vec3::NEG_Y).extend(inner.cos()).to_array();
         out.key_intensity = (key.irradiance * distance2).extend(darkness).to_array();
     }
     if let Some(sun) = &base.light.sun {
@@ -71,12 +74,31 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
     out
 }
 
+/// Mean linear colour of what is behind the model, and 1 where it is not the environment.
+fn backdrop(scene: &Scene) -> [f32; 4] {
+    let linear = |rgb: [u8; 3]| Vec3::from(rgb.map(|c| linear_from_srgb(f32::from(c) / 255.0)));
+    let mean = match &scene.background {
+        Background::Solid(rgb) => linear(*rgb),
+        Background::Picture(picture) => {
+            let colors = picture.pixels.as_chunks::<4>().0;
+            let step = colors.len().div_ceil(PICTURE_SAMPLES).max(1);
+            let some = colors.iter().step_by(step);
+            some.clone().map(|[r, g, b, _]| linear([*r, *g, *b])).sum::<Vec3>() / some.count().max(1) as f32
+        }
+        Background::Transparent => Vec3::ONE,
+    };
+    mean.extend(f32::from(u8::from(scene.surroundings.is_none()))).to_array()
+}
+
+/// Pixels of a backdrop whose mean is taken.
+const PICTURE_SAMPLES: usize = 4096;
+
 /// The first lights with a place; parallel ones are part of the environment.
 pub(crate) fn punctual_lights(scene: &Scene) -> impl Iterator<Item = PunctualLight> {
     let with_place = scene.lights.iter().filter_map(|light| match *light {
         PointLikeLight::Directional { .. } => None,
         PointLikeLight::Point { position, intensity, range, cone } => {
-            let (axis, inner, outer) = cone.unwrap_or((glam::Vec3::NEG_Z, 1.0, -1.0));
+            let (axis, inner, outer) = cone.unwrap_or((Vec3::NEG_Z, 1.0, -1.0));
             Some(PunctualLight {
                 place: position.extend(1.0).to_array(),
                 color: intensity.extend(range.unwrap_or(0.0)).to_array(),

@@ -40,7 +40,13 @@ fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 #ifdef EMISSIVE_TEX
     emitted *= linear_from_srgb(tex_emissive(v.uv0, v.uv1).rgb);
 #endif
-    let radiance = shade(v, base) + emitted * base.a;
+    let shaded = shade(v, base, emitted);
+#ifdef TRANSMISSION
+#ifndef DISPLAY
+    return shaded;
+#endif
+#endif
+    let radiance = shaded.rgb;
 #else
     var radiance = base.rgb * base.a;
 #ifdef EMITS
@@ -65,8 +71,8 @@ fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 }
 
 #ifdef LIT
-// Radiance toward the camera, multiplied by the coverage.
-fn shade(v: SurfacePoint, base: vec4<f32>) -> vec3<f32> {
+// Radiance toward the camera, multiplied by the coverage, and the coverage.
+fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     let uv0 = v.uv0;
     let uv1 = v.uv1;
     let to_camera = normalize(frame.camera.xyz - v.world);
@@ -199,7 +205,9 @@ fn shade(v: SurfacePoint, base: vec4<f32>) -> vec3<f32> {
 #ifdef THICKNESS_TEX
     thickness *= tex_thickness(uv0, uv1).g;
 #endif
-    body += transmitted_share * (1.0 - s.metallic) * ibl.transmittance * transmitted_radiance(s, v.world, thickness);
+    let through = transmitted_share * (1.0 - s.metallic) * ibl.transmittance;
+    let seen = transmitted(s, v.world, thickness);
+    body += through * seen.radiance;
 #endif
 
     var total = body + gloss;
@@ -231,6 +239,12 @@ fn shade(v: SurfacePoint, base: vec4<f32>) -> vec3<f32> {
 #endif
     total = coat_over(s, v.world, total, coat, coat_roughness, coat_n);
 #endif
-    return total * base.a;
+    total += emitted;
+#ifdef TRANSMISSION
+    let shown = over_backdrop(total, through * seen.open);
+    return shown * base.a;
+#else
+    return vec4(total, 1.0) * base.a;
+#endif
 }
 #endif

@@ -48,8 +48,21 @@ fn distance_behind(uv: vec2<f32>, mip: f32) -> f32 {
     return select(0.0, textureSampleLevel(behind_distance, linear_sampler, uv, mip).r / coverage, coverage > 1e-3);
 }
 
-// Radiance that comes from a direction to where a ray leaves a body after a path in it: the picture where the ray meets it, the environment elsewhere.
-fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> vec3<f32> {
+// What comes through a surface.
+struct Transmitted {
+    radiance: vec3<f32>,
+    // Share of the light by which the backdrop is seen.
+    open: vec3<f32>,
+}
+
+// Perceptual roughness up to which glass shows the backdrop as it is, and from which on it shows none of it but the light
+// of the environment.
+const CLEAR: f32 = 0.05;
+const FROSTED: f32 = 0.25;
+
+// What comes from a direction to where a ray leaves a body after a path in it: the picture where the ray meets it; the
+// backdrop or the environment elsewhere.
+fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> Transmitted {
     let around = environment_radiance(direction, roughness);
     let forward = dot(direction, frame.camera_axis.xyz);
     let here = distance_along_axis(start);
@@ -84,11 +97,12 @@ fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> 
     let edge = clamp(min(min(uv.x, 1.0 - uv.x), min(uv.y, 1.0 - uv.y)) * 50.0, 0.0, 1.0);
     let found = textureSampleLevel(behind, linear_sampler, uv, log2(max(widening * (path + high) / (here + forward * high), 1.0)));
     let share = select(0.0, clamp(found.a, 0.0, 1.0) * edge, met);
-    return mix(around, found.rgb / max(found.a, 1e-3), share);
+    let open = frame.backdrop.w * (1.0 - smoothstep(CLEAR, FROSTED, roughness)) * (1.0 - share);
+    return Transmitted(found.rgb / max(found.a, 1e-3) * share + around * (1.0 - share - open), vec3(open));
 }
 
-// Radiance that comes through a body with a far side, for one index of refraction.
-fn refracted_radiance(s: Surface, world: vec3<f32>, thickness: f32, roughness: f32, ior: f32) -> vec3<f32> {
+// What comes through a body with a far side, for one index of refraction.
+fn refracted(s: Surface, world: vec3<f32>, thickness: f32, roughness: f32, ior: f32) -> Transmitted {
     let inside = refract(-s.v, s.n, 1.0 / ior);
     let forward = max(dot(inside, frame.camera_axis.xyz), 0.05);
     let here = distance_along_axis(world);
@@ -109,29 +123,54 @@ fn refracted_radiance(s: Surface, world: vec3<f32>, thickness: f32, roughness: f
     let kept = fresnel_from_inside(cos_inside, ior);
     // What is reflected inside leaves the body somewhere: it is seen as if from here.
     let reflected = environment_radiance(reflect(inside, outward), roughness);
-    var radiance = reflected * kept;
+    var out = Transmitted(reflected * kept * through, vec3(0.0));
     if kept < 1.0 {
-        radiance += beyond(exit, refract(inside, -outward, ior), roughness, path) * (1.0 - kept);
+        let seen = beyond(exit, refract(inside, -outward, ior), roughness, path);
+        out.radiance += seen.radiance * through * (1.0 - kept);
+        out.open = seen.open * through * (1.0 - kept);
     }
-    return radiance * through;
+    return out;
 }
 
-fn transmitted_radiance(s: Surface, world: vec3<f32>, thickness: f32) -> vec3<f32> {
+fn transmitted(s: Surface, world: vec3<f32>, thickness: f32) -> Transmitted {
     let ior = material.transmission.z;
     // The index of refraction blurs less the nearer it is to 1 (KHR_materials_transmission, implementation notes).
     let roughness = s.roughness * clamp(ior * 2.0 - 2.0, 0.0, 1.0);
     if thickness <= 0.0 {
-        return beyond(world, -s.v, roughness, 0.0) * s.base;
+        let seen = beyond(world, -s.v, roughness, 0.0);
+        return Transmitted(seen.radiance * s.base, seen.open * s.base);
     }
 #ifdef DISPERSION
     // Red, green and blue are refracted apart (KHR_materials_dispersion, implementation notes).
     let spread = (ior - 1.0) * 0.025 * material.transmission.w;
-    return vec3(
-        refracted_radiance(s, world, thickness, roughness, ior - spread).r,
-        refracted_radiance(s, world, thickness, roughness, ior).g,
-        refracted_radiance(s, world, thickness, roughness, ior + spread).b,
+    let red = refracted(s, world, thickness, roughness, ior - spread);
+    let green = refracted(s, world, thickness, roughness, ior);
+    let blue = refracted(s, world, thickness, roughness, ior + spread);
+    return Transmitted(
+        vec3(red.radiance.r, green.radiance.g, blue.radiance.b),
+        vec3(red.open.r, green.open.g, blue.open.b),
     );
 #else
-    return refracted_radiance(s, world, thickness, roughness, ior);
+    return refracted(s, world, thickness, roughness, ior);
 #endif
+}
+
+// Radiance and coverage of a surface by which the backdrop is seen: as little of it is covered as possible, but enough to
+// carry in display space what the surface itself shows (as by the blend mode «screen»). What the backdrop loses in one
+// channel only is put in its own colour.
+fn over_backdrop(radiance: vec3<f32>, open: vec3<f32>) -> vec4<f32> {
+    // A share of light is about the same share of a display's value, encoded, whatever the value.
+    let left = srgb_from_linear(open);
+    let least = min(left.r, min(left.g, left.b));
+    if all(open <= vec3(0.0)) {
+        return vec4(radiance, 1.0);
+    }
+    let tint = (left - least) * srgb_from_linear(frame.backdrop.rgb);
+    let shown = min(srgb_from_linear(tone_map_pbr_neutral(radiance)) + tint, vec3(1.0));
+    let coverage = max(1.0 - least, max(shown.r, max(shown.g, shown.b)));
+    let linear = linear_from_srgb(shown / max(coverage, 1e-4));
+    // The tone curve takes this off again.
+    let lowest = min(linear.r, min(linear.g, linear.b));
+    let toe = select(0.04, sqrt(lowest / 6.25) - lowest, lowest < 0.04);
+    return vec4(max(linear + toe, radiance) * coverage, coverage);
 }

@@ -27,6 +27,8 @@ struct Frame {
     grow_origin: vec4<f32>,
     // rgb: irradiance of the uniform ambient light; w: last mip of the specular map.
     ambient: vec4<f32>,
+    // rgb: linear colour of the backdrop, w: 1 where clear glass shows it, 0 where it shows the environment.
+    backdrop: vec4<f32>,
     // xyz: world position of the key light; w: cosine of the cone's outer half angle.
     key_position: vec4<f32>,
     // xyz: unit direction it shines in; w: cosine of the half angle where the fall-off begins.
