@@ -205,9 +205,9 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
 #ifdef THICKNESS_TEX
     thickness *= tex_thickness(uv0, uv1).g;
 #endif
-    let through = transmitted_share * (1.0 - s.metallic) * ibl.transmittance;
+    let passed = transmitted_share * (1.0 - s.metallic) * ibl.transmittance;
     let seen = transmitted(s, v.world, thickness);
-    body += through * seen.radiance;
+    body += passed * seen.radiance;
 #endif
 
     var total = body + gloss;
@@ -241,7 +241,7 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
 #endif
     total += emitted;
 #ifdef TRANSMISSION
-    let shown = over_backdrop(total, through * seen.open);
+    let shown = over_backdrop(total, passed * seen.open);
     return shown * base.a;
 #else
     return vec4(total, 1.0) * base.a;

@@ -175,7 +175,7 @@ fn a_map_is_replaced_and_left_out_and_a_wrong_id_keeps_it() {
 
 #[test]
 fn maps_are_taken_as_strongly_as_an_edit_says() {
-    // A map that leans all normals to the right, and one of full occlusion.
+    // Maps that lean all normals to the right and to the left, and one of full occlusion.
     let texel = |rgb: [u8; 3]| plinth_model::Image {
         width: 1,
         height: 1,
@@ -184,24 +184,25 @@ fn maps_are_taken_as_strongly_as_an_edit_says() {
         source_height: 1,
     };
     let map = |texture: usize| Some(TextureRef { texture, uv_set: 0, transform: None });
-    let drawn = |maps: bool, edit: Value| {
+    let drawn = |lean: Option<usize>, edit: Value| {
         let mut paint = named(Material { base_color: [0.7, 0.7, 0.7, 1.0], ..Material::default() });
-        if maps {
-            (paint.normal_texture, paint.occlusion_texture) = (map(0), map(1));
+        if let Some(lean) = lean {
+            (paint.normal_texture, paint.occlusion_texture) = (map(lean), map(2));
         }
         let wall = Primitive { tangents: vec![[1.0, 0.0, 0.0, 1.0]; 4], ..mapped_square() };
         let mut model = model(vec![(wall, paint, [0.0; 3], 1.0)]);
-        model.images = vec![texel([190, 128, 240]), texel([0, 0, 0])];
-        model.textures = (0..2).map(|image| Texture { image, sampler: Sampler::default() }).collect();
+        model.images = vec![texel([190, 128, 240]), texel([66, 128, 240]), texel([0, 0, 0])];
+        model.textures = (0..3).map(|image| Texture { image, sampler: Sampler::default() }).collect();
         let settings = with(&json!({"lightsIntensity": 2, "materialEdits": {"Paint": edit}}));
         let dusk = EnvironmentMap { width: 64, height: 32, pixels: vec![[0.2; 3]; 64 * 32] };
         luma(middle(&picture(&scene_with(model, &settings, dusk, &BTreeMap::new()), SIDE)))
     };
-    let bare = drawn(false, json!({}));
-    let leaning = [0.0, 1.0, 3.0].map(|scale| drawn(true, json!({"normalScale": scale, "aoMapIntensity": 0})));
-    assert!((leaning[0] - bare).abs() < 1.5, "{leaning:?}, {bare} without a map");
-    assert!(leaning[1] > leaning[0] + 2.0 && leaning[2] > leaning[1] + 2.0, "toward the fill light: {leaning:?}");
-    let closed = [0.0, 0.5, 1.0].map(|share| drawn(true, json!({"normalScale": 0, "aoMapIntensity": share})));
+    let bare = drawn(None, json!({}));
+    let leaning = |map: usize, scale: f64| drawn(Some(map), json!({"normalScale": scale, "aoMapIntensity": 0}));
+    assert!((leaning(0, 0.0) - bare).abs() < 1.5, "{bare} without a map");
+    let toward_fill_light = [0.0, 0.5, 1.0].map(|scale| leaning(0, scale) - leaning(1, scale));
+    assert!(toward_fill_light.windows(2).all(|w| w[1] > w[0] + 2.0), "{toward_fill_light:?}");
+    let closed = [0.0, 0.5, 1.0].map(|share| drawn(Some(0), json!({"normalScale": 0, "aoMapIntensity": share})));
     assert!(closed.windows(2).all(|w| w[1] < w[0] - 5.0), "{closed:?}");
 }
 
