@@ -8,22 +8,23 @@ use crate::coarse::Coarse;
 use crate::gather::{Gathered, Scene};
 use crate::grids::grids;
 use crate::light::{Light, Lit};
+use crate::lit_surface::lit_surfaces;
 use crate::neighbours::Neighbours;
 use crate::places::{NONE, Place, Places};
 use crate::radiosity::Radiosity;
 use crate::refine::Refiner;
 use crate::sampling::Directions;
-use crate::types::{BakeLight, BakeMesh, BakeOptions, BakedMesh, GatheredLight};
+use crate::types::{BakeLight, BakeMesh, BakeOptions, Baked, BakedMesh, GatheredLight};
 
 /// Gathers light for every mesh that receives it, the finer where a camera at one of the `eyes` sees it change.
-/// Shape: one entry per mesh; empty for meshes that do not receive.
+/// Shape: one entry per mesh in each list; empty for meshes that do not receive.
 pub fn bake(
     meshes: &[BakeMesh],
     environment: &EnvironmentMap,
     lights: &[BakeLight],
     eyes: &[Vec3],
     options: &BakeOptions,
-) -> Vec<BakedMesh> {
+) -> Baked {
     let scene = Scene::new(meshes, environment, lights);
     let coarse = Coarse::new(Places::of_vertices(meshes), options);
     let seen: Vec<bool> = coarse.places.list.par_iter().map(|place| scene.is_seen(place, eyes)).collect();
@@ -46,6 +47,7 @@ pub fn bake(
         .zip(&seen)
         .map(|((light, gathered), seen)| Lit::new(*light, gathered, *seen))
         .collect();
+    let surfaces = lit_surfaces(&scene, &coarse, &gathered, &lit);
     let spent = (coarse.vertices * samples) as f32 / options.ray_budget as f32;
     let budget = options.probe_budget as f32 * (1.0 - spent * DENSE).max(0.0);
     let probes = Directions::alike(options.probe_samples);
@@ -68,7 +70,7 @@ pub fn bake(
         let of_vertex: &crate::places::VertexPlaces = of_vertex;
         BakedMesh { front: at_vertices(&of_vertex.front), back: at_vertices(&of_vertex.back), grids }
     };
-    meshes.iter().zip(&places.of_vertex).zip(grids).map(of_mesh).collect()
+    Baked { meshes: meshes.iter().zip(&places.of_vertex).zip(grids).map(of_mesh).collect(), surfaces }
 }
 
 /// Share of the comparisons that is saved where the vertices alone take all rays that they may.

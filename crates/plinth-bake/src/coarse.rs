@@ -54,6 +54,15 @@ impl<'a> Coarse<'a> {
         self.grids.get(&face).map_or(Lattice { level: 0 }, |(lattice, _)| *lattice)
     }
 
+    /// The triangles that a face is made of, as places with the weights of the face's corners.
+    pub(crate) fn parts(&self, face: Face) -> Vec<[(u32, [f32; 3]); 3]> {
+        let Some((lattice, places)) = self.grids.get(&face) else {
+            let [a, b, c] = self.places.corners(face);
+            return vec![[(a, [1.0, 0.0, 0.0]), (b, [0.0, 1.0, 0.0]), (c, [0.0, 0.0, 1.0])]];
+        };
+        lattice.parts_of_it().map(|part| part.map(|p| (places[lattice.index(p)], lattice.weights(p)))).collect()
+    }
+
     /// The places around a spot, with their shares.
     pub(crate) fn around(&self, face: Face, u: f32, v: f32) -> [(u32, f32); 3] {
         if let Some((lattice, places)) = self.grids.get(&face) {

@@ -38,6 +38,16 @@ impl Lattice {
         (0..=n).flat_map(move |j| (0..=n - j).map(move |i| (i, j)))
     }
 
+    /// The triangles between its points.
+    pub(crate) fn parts_of_it(self) -> impl Iterator<Item = [Point; 3]> {
+        let n = self.parts();
+        self.points().flat_map(move |(i, j)| {
+            let up = (i + j < n).then_some([(i, j), (i + 1, j), (i, j + 1)]);
+            let down = (i + j + 1 < n).then_some([(i + 1, j), (i + 1, j + 1), (i, j + 1)]);
+            up.into_iter().chain(down)
+        })
+    }
+
     /// Barycentric weights of a point.
     pub(crate) fn weights(self, (i, j): Point) -> [f32; 3] {
         let n = self.parts();

@@ -218,12 +218,7 @@ fn first_parts(coarse: &Coarse<'_>) -> Vec<Part> {
 
 /// All parts of a lattice, as points of the finest one.
 fn parts_of(lattice: Lattice) -> impl Iterator<Item = [Point; 3]> {
-    let n = lattice.parts();
-    lattice.points().flat_map(move |(i, j)| {
-        let up = (i + j < n).then_some([(i, j), (i + 1, j), (i, j + 1)]);
-        let down = (i + j + 1 < n).then_some([(i + 1, j), (i + 1, j + 1), (i, j + 1)]);
-        up.into_iter().chain(down).map(move |points| points.map(|p| finest(p, lattice.level)))
-    })
+    lattice.parts_of_it().map(move |points| points.map(|p| finest(p, lattice.level)))
 }
 
 /// Largest difference of a channel between two lights on a surface, in the display's encoding.

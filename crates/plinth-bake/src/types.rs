@@ -5,6 +5,7 @@ use std::sync::Arc;
 use glam::{Vec2, Vec3};
 
 use crate::lattice::Lattice;
+use crate::lit_surface::LitSurface;
 
 /// A piece of world-space geometry that blocks, reflects and receives light.
 #[derive(Clone, Debug, Default)]
@@ -120,6 +121,15 @@ impl Default for GatheredLight {
     fn default() -> Self {
         Self { direct: Vec3::ONE, indirect: Vec3::ZERO, visibility: [1.0, 0.0, 0.0, 0.0], blocked: [0.0; 4] }
     }
+}
+
+/// What is known of the meshes' light.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Baked {
+    /// Light that arrives, for each mesh.
+    pub meshes: Vec<BakedMesh>,
+    /// Light that leaves, for each mesh.
+    pub surfaces: Vec<LitSurface>,
 }
 
 /// The light of a mesh.

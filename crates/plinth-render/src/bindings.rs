@@ -25,6 +25,12 @@ pub(crate) const fn multisampled(
     entry(binding, wgpu::BindingType::Texture { sample_type, view_dimension, multisampled: samples > 1 })
 }
 
+/// A filtered texture of three dimensions.
+pub(crate) const fn volume(binding: u32) -> wgpu::BindGroupLayoutEntry {
+    let view_dimension = wgpu::TextureViewDimension::D3;
+    entry(binding, wgpu::BindingType::Texture { sample_type: FILTERED, view_dimension, multisampled: false })
+}
+
 /// A sampler.
 pub(crate) const fn sampler(binding: u32, kind: wgpu::SamplerBindingType) -> wgpu::BindGroupLayoutEntry {
     entry(binding, wgpu::BindingType::Sampler(kind))

@@ -30,6 +30,8 @@ pub(crate) struct Frame {
     pub(crate) grow_origin: [f32; 4],
     pub(crate) ambient: [f32; 4],
     pub(crate) backdrop: [f32; 4],
+    pub(crate) mirrored_origin: [f32; 4],
+    pub(crate) mirrored_extent: [f32; 4],
     pub(crate) key_position: [f32; 4],
     pub(crate) key_axis: [f32; 4],
     pub(crate) key_intensity: [f32; 4],

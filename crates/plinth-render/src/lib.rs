@@ -19,6 +19,7 @@ mod gpu_types;
 mod ibl;
 mod layers;
 mod light;
+mod mirrored;
 mod pass;
 mod pipelines;
 mod readback;

@@ -10,6 +10,7 @@ use plinth_scene::{EnvironmentMap, PointLikeLight, PosedPrimitive, Scene};
 use rayon::prelude::*;
 
 use crate::ibl::{OctahedralMap, irradiance_map, prefilter};
+use crate::mirrored::Mirrored;
 use crate::pass::floor::{AMBIENT_SIDE, FloorArea};
 use crate::upload::geometry::{Posed, primitive_of};
 use crate::upload::texture::linear_from_srgb;
@@ -30,6 +31,8 @@ pub(crate) struct PreparedLight {
     pub(crate) irradiance: OctahedralMap,
     /// Per posed primitive.
     pub(crate) baked: Vec<BakedMesh>,
+    /// What its polished surfaces reflect of the model.
+    pub(crate) mirrored: Mirrored,
     /// Per cell of the floor's grid: share of the environment's light that arrives.
     pub(crate) floor_ambient: Vec<f32>,
 }
@@ -53,16 +56,17 @@ pub(crate) fn prepare(scene: &Scene, posed: &Posed<'_>, floor: Option<FloorArea>
     );
     let floor_ambient = if floor.is_some() {
         let grid: Vec<f32> =
-            baked.pop().unwrap_or_default().front.iter().map(|v| v.direct.dot(Vec3::splat(1.0 / 3.0))).collect();
+            baked.meshes.pop().unwrap_or_default().front.iter().map(|v| v.direct.dot(Vec3::splat(1.0 / 3.0))).collect();
         softened(&grid, AMBIENT_SIDE as usize)
     } else {
         Vec::new()
     };
     let times = scene.occlusion.unwrap_or(1.0);
-    for light in baked.iter_mut().flat_map(BakedMesh::all_mut) {
+    for light in baked.meshes.iter_mut().flat_map(BakedMesh::all_mut) {
         *light = light.occluded(times);
     }
-    PreparedLight { sun, specular, irradiance, baked, floor_ambient }
+    let mirrored = Mirrored::new(scene, posed.primitives, posed.moving, &baked.surfaces);
+    PreparedLight { sun, specular, irradiance, baked: baked.meshes, mirrored, floor_ambient }
 }
 
 /// A square grid with each value mixed with its neighbours' by binomial weights.

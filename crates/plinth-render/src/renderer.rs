@@ -168,8 +168,10 @@ impl<'g> Renderer<'g> {
         let (backdrop, clear) = (backdrop(&scene.background), clear_color(&scene.background));
         let [specular, irradiance] = [&light.specular, &light.irradiance].map(|map| environment::upload(gpu, map));
         let filtered = [&specular, &irradiance];
+        let mirrored = environment::upload_grid(gpu, &light.mirrored);
         let none = ShadowMap::none(gpu);
-        let group_with = |buffer: &wgpu::Buffer, maps| frame_group(gpu, &layouts.frame, buffer, filtered, maps);
+        let group_with =
+            |buffer: &wgpu::Buffer, maps| frame_group(gpu, &layouts.frame, buffer, filtered, &mirrored, maps);
         let group_without_maps = |buffer: &wgpu::Buffer| group_with(buffer, [&none.view, &none.view]);
         let frame_groups =
             |buffer: &wgpu::Buffer| [group_with(buffer, [&key_map.view, &sun_map.view]), group_without_maps(buffer)];
@@ -587,6 +589,7 @@ fn frame_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
             bindings::texture(4, wgpu::TextureSampleType::Depth),
             bindings::sampler(5, wgpu::SamplerBindingType::Comparison),
             bindings::texture(6, bindings::FILTERED),
+            bindings::volume(7),
         ],
     )
 }
@@ -596,6 +599,7 @@ fn frame_group(
     layout: &wgpu::BindGroupLayout,
     buffer: &wgpu::Buffer,
     [specular, irradiance]: [&wgpu::TextureView; 2],
+    mirrored: &wgpu::TextureView,
     maps: [&wgpu::TextureView; 2],
 ) -> wgpu::BindGroup {
     let linear = gpu.device.create_sampler(&wgpu::SamplerDescriptor {
@@ -624,6 +628,7 @@ fn frame_group(
             bindings::view(maps[1]),
             wgpu::BindingResource::Sampler(&comparison),
             bindings::view(irradiance),
+            bindings::view(mirrored),
         ],
     )
 }

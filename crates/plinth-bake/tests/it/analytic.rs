@@ -8,7 +8,7 @@ use crate::scenes::{options, plane, wall, white};
 
 #[test]
 fn nothing_in_the_way_leaves_all_light() {
-    let baked = bake(&[plane(1.0, 0.0, Vec3::Z, Vec3::ONE)], &white(), &[], &[], &options());
+    let baked = bake(&[plane(1.0, 0.0, Vec3::Z, Vec3::ONE)], &white(), &[], &[], &options()).meshes;
     for v in &baked[0].front {
         assert_eq!(v.direct, Vec3::ONE);
         assert_eq!(v.indirect, Vec3::ZERO);
@@ -20,7 +20,7 @@ fn nothing_in_the_way_leaves_all_light() {
 fn a_wide_cover_close_by_takes_nearly_all_light_and_returns_its_colour() {
     let floor = plane(1.0, 0.0, Vec3::Z, Vec3::splat(0.5));
     let cover = plane(20.0, 0.1, Vec3::NEG_Z, Vec3::new(0.9, 0.1, 0.1));
-    let baked = bake(&[floor, cover], &white(), &[], &[], &options());
+    let baked = bake(&[floor, cover], &white(), &[], &[], &options()).meshes;
     let middle = baked[0].front[40];
     assert!(middle.direct.x < 0.05, "{middle:?}");
     assert!(middle.indirect.x >= middle.indirect.y, "{middle:?}");
@@ -32,7 +32,7 @@ fn half_a_sky_blocked_by_a_tall_wall_is_about_half() {
     let floor = plane(0.02, 0.0, Vec3::Z, Vec3::ZERO);
     let mut wall = plane(40.0, 0.0, Vec3::X, Vec3::ZERO);
     wall.positions = wall.positions.iter().map(|p| Vec3::new(-0.02, p.x, p.y)).collect();
-    let baked = bake(&[floor, wall], &white(), &[], &[], &options());
+    let baked = bake(&[floor, wall], &white(), &[], &[], &options()).meshes;
     assert!((baked[0].front[40].direct.x - 0.5).abs() < 0.06, "{:?}", baked[0].front[40]);
 }
 
@@ -41,7 +41,7 @@ fn the_number_of_threads_does_not_matter() {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let meshes = [plane(1.0, 0.0, Vec3::Z, Vec3::ONE), plane(1.0, 0.4, Vec3::NEG_Z, Vec3::ONE)];
-        pool.install(|| bake(&meshes, &white(), &[], &[], &options()))
+        pool.install(|| bake(&meshes, &white(), &[], &[], &options()).meshes)
     };
     assert_eq!(run(1), run(4));
 }
@@ -51,7 +51,7 @@ fn glass_lets_its_share_through() {
     let floor = plane(0.5, 0.0, Vec3::Z, Vec3::ZERO);
     let mut glass = plane(40.0, 0.1, Vec3::NEG_Z, Vec3::ZERO);
     glass.transparency = vec![0.6; glass.positions.len()];
-    let baked = bake(&[floor, glass], &white(), &[], &[], &options());
+    let baked = bake(&[floor, glass], &white(), &[], &[], &options()).meshes;
     assert!((baked[0].front[40].direct.x - 0.6).abs() < 0.03, "{:?}", baked[0].front[40]);
 }
 
@@ -87,7 +87,7 @@ fn a_ball_on_a_plane_takes_the_light_of_its_form_factor() {
     let radius = 0.4;
     let floor = plane(2.0, 0.0, Vec3::Z, Vec3::ZERO);
     let positions = floor.positions.clone();
-    let baked = bake(&[floor, ball(radius, Vec3::ZERO)], &white(), &[], &[], &options());
+    let baked = bake(&[floor, ball(radius, Vec3::ZERO)], &white(), &[], &[], &options()).meshes;
     for (p, v) in positions.iter().zip(&baked[0].front).filter(|(p, _)| p.length() > 0.6) {
         // Seen from a plane that it touches, a ball is wholly above the horizon: F = h r² / d³ with h = r.
         let expected = 1.0 - radius.powi(3) / (p.length_squared() + radius * radius).powf(1.5);
@@ -102,7 +102,7 @@ fn a_floor_before_a_long_wall_loses_half_of_the_cosine_to_its_top() {
         *p = Vec3::new(p.x * 0.1, p.y + 0.5, 0.0);
     }
     let positions = floor.positions.clone();
-    let baked = bake(&[floor, wall(200.0, 0.5, Vec3::ZERO)], &white(), &[], &[], &options());
+    let baked = bake(&[floor, wall(200.0, 0.5, Vec3::ZERO)], &white(), &[], &[], &options()).meshes;
     for (p, v) in positions.iter().zip(&baked[0].front) {
         let expected = 1.0 - 0.5 * (1.0 - p.y / p.y.hypot(0.5));
         assert!((v.direct.x - expected).abs() < 0.05, "{p}: {} for {expected}", v.direct.x);
@@ -117,7 +117,7 @@ fn white_in_white_stays_white_within_one_percent() {
     for body in [ball(0.3, Vec3::ONE), metal] {
         let floor = plane(2.0, 0.0, Vec3::Z, Vec3::ONE);
         let options = BakeOptions { bounces: 12, ..options() };
-        let baked = bake(&[floor, body], &white(), &[], &[], &options);
+        let baked = bake(&[floor, body], &white(), &[], &[], &options).meshes;
         // The floor's middle, below the ball, needs many bounces.
         let all = || baked[0].front.iter().enumerate().filter(|(i, _)| *i != 40).map(|(_, v)| v).chain(&baked[1].front);
         let share = |v: &GatheredLight| v.direct.x + v.indirect.x / std::f32::consts::PI;
@@ -135,7 +135,7 @@ fn what_blocks_the_environment_is_as_bright_as_it_is_lit() {
     for p in &mut floor.positions {
         p.y += 0.15;
     }
-    let baked = bake(&[floor, wall(4.0, 2.0, Vec3::ONE)], &white(), &[], &[], &options());
+    let baked = bake(&[floor, wall(4.0, 2.0, Vec3::ONE)], &white(), &[], &[], &options()).meshes;
     let [c, x, y, z] = baked[0].front[40].blocked;
     let toward = |d: Vec3| c + x * d.x + y * d.y + z * d.z;
     let (wall, sky) = (toward(Vec3::new(0.0, -0.8, 0.6)), toward(Vec3::new(0.0, 0.8, 0.6)));
@@ -151,6 +151,6 @@ fn a_place_inside_of_another_body_takes_the_light_around_it() {
     for p in &mut sunk.positions {
         p.z -= 0.2;
     }
-    let baked = bake(&[floor, sunk], &white(), &[], &[], &options());
+    let baked = bake(&[floor, sunk], &white(), &[], &[], &options()).meshes;
     assert!(baked[0].front[40].direct.x > 0.5, "{:?}", baked[0].front[40]);
 }

@@ -11,7 +11,7 @@ use crate::scenes::{quad, square, white};
 const EYES: [Vec3; 2] = [Vec3::new(1.0, -2.0, 3.0), Vec3::new(1.0, -2.0, -3.0)];
 
 fn baked(meshes: &[BakeMesh]) -> Vec<BakedMesh> {
-    bake(meshes, &white(), &[], &EYES, &BakeOptions::default())
+    bake(meshes, &white(), &[], &EYES, &BakeOptions::default()).meshes
 }
 
 /// Light at a point of a mesh, as the renderer reads it.
@@ -125,7 +125,7 @@ fn no_light_comes_through_a_wall_along_one_floor() {
         meshes.push(wall);
     }
     let eyes = [Vec3::new(1.0, -2.0, 3.0), Vec3::new(0.3, 0.3, 0.4)];
-    let found = bake(&meshes, &white(), &[], &eyes, &BakeOptions::default());
+    let found = bake(&meshes, &white(), &[], &eyes, &BakeOptions::default()).meshes;
     for distance in [0.03, 0.06, 0.2] {
         let at = |x: f32| light_at(&meshes[0], &found[0], Vec3::new(x, 0.1, 0.0), false).direct.x;
         assert!(at(c - distance) < 0.1, "{distance} inside: {}", at(c - distance));
@@ -214,7 +214,7 @@ fn the_number_of_threads_does_not_matter() {
 fn what_no_camera_sees_is_not_refined() {
     let meshes = [square(2.0, 0.0, 0.5), square(0.5, 0.1, 0.5)];
     let below = [Vec3::new(0.0, 0.0, -3.0)];
-    let unseen = bake(&meshes, &white(), &[], &below, &BakeOptions::default());
+    let unseen = bake(&meshes, &white(), &[], &below, &BakeOptions::default()).meshes;
     let seen = baked(&meshes);
     assert!(values(&seen[0]) > 4 * values(&unseen[0]), "{} {}", values(&seen[0]), values(&unseen[0]));
 }

@@ -1,6 +1,7 @@
 // The layers of a glTF surface under the environment's light. Needs types/frame.wgsl, brdf, ibl.
 
 struct Surface {
+    world: vec3<f32>,
     // Unit vectors: to the camera, shading normal, geometric normal on the camera's side.
     v: vec3<f32>,
     n: vec3<f32>,
@@ -62,8 +63,8 @@ fn toward_mirror(alpha: f32, n_dot_v: f32) -> f32 {
 }
 
 // Radiance that arrives from around direction `r` within a lobe: the environment where it is visible, the light of
-// the blocking surfaces elsewhere.
-fn reflected_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
+// the blocking surfaces elsewhere, as far as spherical harmonics know of them.
+fn smoothed_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
     // What is known of visibility is too smooth for a mirror: there the environment shows unhindered.
     let known = mix(KNOWN, 1.0, perceptual_roughness * perceptual_roughness) * smoothstep(0.05, 0.4, perceptual_roughness);
     let visible = mix(1.0, clamp(s.visibility.x + dot(s.visibility.yzw, r), 0.0, 1.0), known);
@@ -71,8 +72,19 @@ fn reflected_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32) -> ve
     return blocked + environment_radiance(r, perceptual_roughness) * visible;
 }
 
+// The same, with the blocking surfaces looked for where the lobe is narrow and much is reflected.
+fn reflected_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32, reflectance: vec3<f32>) -> vec3<f32> {
+    let smoothed = smoothed_radiance(s, r, perceptual_roughness);
+    if !is_mirrored(s, perceptual_roughness, reflectance) {
+        return smoothed;
+    }
+    let seen = mirrored_along(s, r, perceptual_roughness);
+    let sharp = mix(environment_radiance(r, perceptual_roughness), seen.radiance, seen.filled);
+    return mix(sharp, smoothed, smoothstep(MIRRORED, TOO_ROUGH, perceptual_roughness));
+}
+
 #ifdef ANISOTROPY
-// Five lookups along the stretched lobe, each of the roughness across it.
+// Seven lookups along the stretched lobe, each of the roughness across it.
 fn anisotropic_radiance(s: Surface) -> vec3<f32> {
     let wide = mix(s.alpha_roughness, 1.0, s.anisotropy * s.anisotropy);
     let narrow = sqrt(s.alpha_roughness);
@@ -85,7 +97,7 @@ fn anisotropic_radiance(s: Surface) -> vec3<f32> {
         let h = normalize(s.n - s.anisotropic_t * slope);
         let r = reflect(-s.v, h);
         let w = max(dot(s.n, r), 0.0);
-        sum += w * reflected_radiance(s, r, narrow);
+        sum += w * smoothed_radiance(s, r, narrow);
         weights += w;
     }
     return sum / max(weights, 1e-4);
@@ -112,25 +124,23 @@ fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
 #ifdef NORMAL_TEX
     r = raised(s, r);
 #endif
+    let ab = dfg(s.n_dot_v, s.roughness);
+    let d = specular_albedo(s.f0_dielectric, s.dielectric_f90, ab);
+    let m = specular_albedo(s.f0_metal, 1.0, ab);
+    let albedo = mix(d.single + d.multiple, m.single + m.multiple, s.metallic);
+    let below = max(vec3(1.0) - d.single - d.multiple, vec3(0.0));
 #ifdef ANISOTROPY
     let radiance = anisotropic_radiance(s);
 #else
     let alpha = s.roughness * s.roughness;
     let lean = normalize(mix(s.n, r, toward_mirror(alpha, s.n_dot_v)));
     // The widest lobe is nearly the cosine around the normal, of which more is known.
-    let lobe = reflected_radiance(s, lean, s.roughness);
+    let lobe = reflected_radiance(s, lean, s.roughness, albedo);
     let radiance = mix(lobe, s.irradiance / PI * frame.grow_origin.w, alpha * alpha);
 #endif
-    let ab = dfg(s.n_dot_v, s.roughness);
-    let diffuse_irradiance = s.irradiance / PI;
-    let d = specular_albedo(s.f0_dielectric, s.dielectric_f90, ab);
-    let m = specular_albedo(s.f0_metal, 1.0, ab);
-    let single = mix(d.single, m.single, s.metallic);
-    let multiple = mix(d.multiple, m.multiple, s.metallic);
-    let below = max(vec3(1.0) - d.single - d.multiple, vec3(0.0));
     var out: Layered;
-    out.specular = radiance * (single + multiple);
-    var diffuse = diffuse_irradiance * s.base;
+    out.specular = radiance * albedo;
+    var diffuse = s.irradiance / PI * s.base;
 #ifdef DIFFUSE_TRANSMISSION
     let behind = (environment_irradiance(-s.n) + frame.ambient.rgb) / PI * s.diffuse_transmission_color;
     diffuse = mix(diffuse, behind, s.diffuse_transmission);
@@ -147,7 +157,7 @@ fn coat_over(s: Surface, world: vec3<f32>, below: vec3<f32>, coat: f32, perceptu
     let ab = dfg(n_dot_v, roughness);
     let albedo = specular_albedo(vec3(0.04), 1.0, ab);
     let reflectance = (albedo.single + albedo.multiple) * coat;
-    let radiance = reflected_radiance(s, reflect(-s.v, n), roughness);
+    let radiance = reflected_radiance(s, reflect(-s.v, n), roughness, reflectance);
     return below * (1.0 - reflectance) + radiance * reflectance + coat * direct_coat(s, world, n, n_dot_v, widened_roughness(s.normal_turn, roughness));
 }
 #endif

@@ -8,6 +8,7 @@
 #import lib/ibl.wgsl
 #import lib/shadow.wgsl
 #import lib/layers.wgsl
+#import lib/mirrored.wgsl
 #ifdef NORMAL_TEX
 #import lib/relief.wgsl
 #endif
@@ -109,6 +110,7 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
 #endif
     var s: Surface;
     s.v = to_camera;
+    s.world = v.world;
     s.n = n;
     s.geometric = geometric;
     s.n_dot_v = clamp(dot(n, to_camera), 1e-3, 1.0);
@@ -121,13 +123,15 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     s.base = base.rgb;
     // Gathered light, on this pixel's normal. The occlusion map is finer, so the darker of the two holds.
     s.direct = min(v.light.direct, vec3(occlusion));
+    var from_around = v.light.indirect * occlusion + frame.ambient.rgb * occlusion;
+    var from_environment = environment_irradiance(n);
 #ifdef NORMAL_TEX
     let bumpy = relief(n, geometric);
-#else
-    let bumpy = vec4(n, 1.0);
+    from_around *= bumpy.w;
+    // What faces away from a lamp has none of its light, wherever the surface faces.
+    from_environment = min(from_environment, environment_irradiance(bumpy.xyz) * bumpy.w);
 #endif
-    let from_around = v.light.indirect * occlusion + frame.ambient.rgb * occlusion;
-    s.irradiance = (environment_irradiance(bumpy.xyz) * s.direct + from_around) * bumpy.w;
+    s.irradiance = from_environment * s.direct + from_around;
     s.visibility = v.light.visibility;
     s.blocked = v.light.blocked;
     s.blocked_color = v.light.indirect / max(dot(v.light.indirect, vec3(0.2126, 0.7152, 0.0722)), 1e-4);

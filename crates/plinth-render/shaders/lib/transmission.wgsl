@@ -58,7 +58,10 @@ struct Transmitted {
 // Perceptual roughness up to which glass shows the backdrop as it is, and from which on it shows none of it but the light
 // of the environment.
 const CLEAR: f32 = 0.05;
-const FROSTED: f32 = 0.25;
+const FROSTED: f32 = 0.15;
+
+// Width in pixels from which on a cone is not followed.
+const WIDE: f32 = 4.0;
 
 // What comes from a direction to where a ray leaves a body after a path in it: the picture where the ray meets it; the
 // backdrop or the environment elsewhere.
@@ -73,7 +76,15 @@ fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> 
     var met = false;
     // What is in front of the ray at first cannot be met.
     var hidden = true;
-    for (var i = 0; i <= HIT_STEPS; i++) {
+    let wide = widening * path > WIDE * here;
+    if wide {
+        // A cone this wide meets what is there on the whole.
+        let there = distance_behind(picture_uv(start), log2(widening * path / here));
+        high = select(0.0, clamp((there - here) / max(forward, 0.2), 0.0, REACH), there > 0.0);
+        low = high;
+        met = true;
+    }
+    for (var i = 0; i <= HIT_STEPS && !wide; i++) {
         let travelled = REACH * f32(i) / f32(HIT_STEPS);
         let depth = here + forward * travelled;
         let there = distance_behind(picture_uv(start + direction * travelled), log2(max(widening * (path + travelled) / depth, 1.0)));
@@ -85,7 +96,7 @@ fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> 
         }
         hidden = passed;
     }
-    for (var i = 0; i < HALVINGS; i++) {
+    for (var i = 0; i < HALVINGS && !wide; i++) {
         let middle = 0.5 * (low + high);
         let depth = here + forward * middle;
         let there = distance_behind(picture_uv(start + direction * middle), log2(max(widening * (path + middle) / depth, 1.0)));
@@ -96,7 +107,9 @@ fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> 
     let uv = picture_uv(start + direction * high);
     let edge = clamp(min(min(uv.x, 1.0 - uv.x), min(uv.y, 1.0 - uv.y)) * 50.0, 0.0, 1.0);
     let found = textureSampleLevel(behind, linear_sampler, uv, log2(max(widening * (path + high) / (here + forward * high), 1.0)));
-    let share = select(0.0, clamp(found.a, 0.0, 1.0) * edge, met);
+    // What goes sideways leaves what is there.
+    let ahead = select(1.0, smoothstep(0.0, 0.6, forward), wide);
+    let share = select(0.0, clamp(found.a, 0.0, 1.0) * edge * ahead, met);
     let open = frame.backdrop.w * (1.0 - smoothstep(CLEAR, FROSTED, roughness)) * (1.0 - share);
     return Transmitted(found.rgb / max(found.a, 1e-3) * share + around * (1.0 - share - open), vec3(open));
 }

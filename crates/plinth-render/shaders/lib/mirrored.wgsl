@@ -1,0 +1,61 @@
+// What polished surfaces reflect of the model: a cone is marched through the distances to its surfaces (after Aaltonen
+// 2018, "GPU-based Clay Simulation and Ray-tracing Tech in Claybook"). Twin: `mirrored.rs`. Needs types/frame.wgsl, layers.
+
+// Perceptual roughness at which this begins to give way to what spherical harmonics say of visibility, and from which on
+// these say all.
+const MIRRORED: f32 = 0.3;
+const TOO_ROUGH: f32 = 0.45;
+// Below this share of blocked directions nothing would be met,
+const LEAST_CLOSED: f32 = 0.05;
+// and below this reflectance nobody would see it.
+const LEAST_REFLECTED: f32 = 0.06;
+// What surfaces are thickened by, in cells.
+const THICKENED: f32 = 0.6;
+const MARCH_STEPS: i32 = 24;
+
+struct Mirrored {
+    radiance: vec3<f32>,
+    // Share of the cone that surfaces fill.
+    filled: f32,
+}
+
+// What a lobe of this roughness around a direction meets.
+fn mirrored_along(s: Surface, direction: vec3<f32>, perceptual_roughness: f32) -> Mirrored {
+    let cell = frame.mirrored_origin.w;
+    let start = frame.grow_origin.xyz + (s.world - frame.grow_origin.xyz) / frame.camera.w;
+    let slope = max(perceptual_roughness * perceptual_roughness, 0.01);
+    let rise = max(dot(direction, s.geometric), 0.02);
+    let scale = 1.0 / frame.mirrored_extent.xyz;
+    let first = (start - frame.mirrored_origin.xyz) * scale;
+    let step = direction * scale;
+    var out = Mirrored(vec3(0.0), 0.0);
+    var travelled = 1.5 * cell;
+    for (var i = 0; i < MARCH_STEPS; i++) {
+        let at = first + step * travelled;
+        if any(at < vec3(0.0)) || any(at > vec3(1.0)) {
+            break;
+        }
+        let near = textureSampleLevel(mirrored_map, linear_sampler, at, 0.0);
+        // Of a thin wall no cell is inside.
+        let gap = near.w - THICKENED * cell;
+        let width = max(travelled * slope, 0.3 * cell);
+        // The plane that the cone leaves is no surface that it meets.
+        let own = smoothstep(0.3, 0.6, near.w / (travelled * rise));
+        let filled = (1.0 - smoothstep(0.0, 1.0, gap / width)) * (1.0 - own);
+        if filled > out.filled {
+            out = Mirrored(near.rgb, filled);
+        }
+        if filled > 0.98 {
+            break;
+        }
+        travelled += max(0.8 * gap, 0.5 * cell);
+    }
+    return out;
+}
+
+// Whether a lobe of this roughness may meet something.
+fn is_mirrored(s: Surface, perceptual_roughness: f32, reflectance: vec3<f32>) -> bool {
+    let closed = 1.0 - s.visibility.x + length(s.visibility.yzw);
+    let most = max(reflectance.r, max(reflectance.g, reflectance.b));
+    return frame.mirrored_extent.w > 0.0 && most > LEAST_REFLECTED && perceptual_roughness < TOO_ROUGH && closed > LEAST_CLOSED;
+}

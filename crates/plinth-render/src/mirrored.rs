@@ -1,0 +1,267 @@
+//! What polished surfaces reflect of the model itself: the distance to its nearest surface and the light that leaves it, on
+//! a grid that shaders march through. Read by `lib/mirrored.wgsl`.
+
+use glam::{UVec3, Vec3, Vec4};
+use plinth_bake::LitSurface;
+use plinth_model::Material;
+use plinth_scene::{PosedPrimitive, Scene};
+use rayon::prelude::*;
+
+use crate::upload::geometry::primitive_of;
+
+/// Perceptual roughness from which on reflections are too blurred to look for. `lib/mirrored.wgsl` fades them out below it.
+const TOO_ROUGH: f32 = 0.45;
+/// Cells along the longest side.
+const SIDE: u32 = 80;
+/// Empty cells around the model.
+const MARGIN: f32 = 2.0;
+/// Distance, in cells, that is added where a surface is turned away: the light of those that face a cell counts first.
+const TURNED_AWAY: f32 = 0.5;
+/// Sweeps over the grid in alternating order that carry the nearest surface everywhere.
+const SWEEPS: usize = 2;
+
+/// The grid.
+#[derive(Debug, Default)]
+pub(crate) struct Mirrored {
+    /// Cells along x, y and z; none where nothing is reflected.
+    pub(crate) size: UVec3,
+    /// Corner of the first cell.
+    pub(crate) origin: Vec3,
+    /// Side of a cell in world units.
+    pub(crate) cell: f32,
+    /// For each cell, x fastest: radiance of the nearest surface, and the distance to it in world units, negative inside of
+    /// a body.
+    pub(crate) cells: Vec<Vec4>,
+}
+
+/// The nearest surface that is known of a cell.
+#[derive(Clone, Copy)]
+struct Nearest {
+    /// A point of it, and where it faces.
+    point: Vec3,
+    normal: Vec3,
+    radiance: Vec3,
+    /// Distance, with what is added for surfaces that are turned away.
+    cost: f32,
+}
+
+impl Nearest {
+    /// Signed: negative behind it.
+    fn distance(&self, from: Vec3) -> f32 {
+        let offset = from - self.point;
+        if offset.dot(self.normal) < 0.0 { -offset.length() } else { offset.length() }
+    }
+
+    fn cost(&self, from: Vec3, cell: f32) -> f32 {
+        let distance = self.distance(from);
+        if distance < 0.0 { TURNED_AWAY * cell - distance } else { distance }
+    }
+}
+
+impl Mirrored {
+    /// What is seen in reflections of the surfaces that stand still, one a posed primitive; nothing where nothing is
+    /// polished.
+    pub(crate) fn new(scene: &Scene, posed: &[PosedPrimitive], moving: &[bool], surfaces: &[LitSurface]) -> Self {
+        let polished = posed
+            .iter()
+            .filter_map(|one| primitive_of(scene, one))
+            .any(|primitive| scene.model.materials.get(primitive.material).is_some_and(is_polished));
+        if !polished {
+            return Self::default();
+        }
+        let still = surfaces.iter().zip(moving).filter(|(_, moving)| !**moving).map(|(surface, _)| surface);
+        Self::of_surfaces(&still.collect::<Vec<_>>())
+    }
+
+    fn of_surfaces(surfaces: &[&LitSurface]) -> Self {
+        let (mut min, mut max) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+        for p in surfaces.iter().flat_map(|s| &s.positions).filter(|p| p.is_finite()) {
+            (min, max) = (min.min(*p), max.max(*p));
+        }
+        let longest = (max - min).max_element();
+        if !(longest > 0.0 && longest.is_finite()) {
+            return Self::default();
+        }
+        let cell = longest / (SIDE as f32 - 2.0 * MARGIN);
+        let size = ((max - min) / cell + 2.0 * MARGIN).ceil().as_uvec3().clamp(UVec3::splat(4), UVec3::splat(SIDE));
+        let grid = Self { size, origin: min - cell * MARGIN, cell, cells: Vec::new() };
+        let mut nearest: Vec<Option<Nearest>> = vec![None; (size.x * size.y * size.z) as usize];
+        for surface in surfaces {
+            for t in surface.indices.as_chunks::<3>().0 {
+                let corners = t.map(|i| surface.positions[i as usize]);
+                grid.seed(&mut nearest, corners, t.map(|i| surface.radiance[i as usize]));
+            }
+        }
+        grid.spread(&mut nearest);
+        let cells = nearest
+            .par_iter()
+            .enumerate()
+            .map(|(i, nearest)| match nearest {
+                Some(n) => n.radiance.min(Vec3::splat(60_000.0)).extend(n.distance(grid.center(i))),
+                None => Vec4::ZERO.with_w(longest),
+            })
+            .collect();
+        Self { cells, ..grid }
+    }
+
+    /// Middle of a cell.
+    fn center(&self, index: usize) -> Vec3 {
+        let (x, y) = (self.size.x as usize, self.size.y as usize);
+        let at = Vec3::new((index % x) as f32, (index / x % y) as f32, (index / (x * y)) as f32);
+        self.origin + (at + 0.5) * self.cell
+    }
+
+    const fn index(&self, at: UVec3) -> usize {
+        ((at.z * self.size.y + at.y) * self.size.x + at.x) as usize
+    }
+
+    /// The cell that a point is in, or the nearest one.
+    fn cell_of(&self, point: Vec3) -> UVec3 {
+        ((point - self.origin) / self.cell).max(Vec3::ZERO).as_uvec3().min(self.size - 1)
+    }
+
+    /// Tells the cells at a triangle of it.
+    fn seed(&self, nearest: &mut [Option<Nearest>], [a, b, c]: [Vec3; 3], radiance: [Vec3; 3]) {
+        if ![a, b, c].iter().all(|p| p.is_finite()) {
+            return;
+        }
+        let normal = (b - a).cross(c - a);
+        let low = self.cell_of(a.min(b).min(c) - 0.5 * self.cell);
+        let high = self.cell_of(a.max(b).max(c) + 0.5 * self.cell);
+        for z in low.z..=high.z {
+            for y in low.y..=high.y {
+                for x in low.x..=high.x {
+                    let index = self.index(UVec3::new(x, y, z));
+                    let center = self.center(index);
+                    let [u, v, w] = closest(center, [a, b, c]);
+                    let point = a * u + b * v + c * w;
+                    let radiance = radiance[0] * u + radiance[1] * v + radiance[2] * w;
+                    let mut one = Nearest { point, normal, radiance, cost: 0.0 };
+                    one.cost = one.cost(center, self.cell);
+                    let slot = &mut nearest[index];
+                    if slot.is_none_or(|known| one.cost < known.cost) {
+                        *slot = Some(one);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Carries the nearest points everywhere (Danielsson 1980, "Euclidean Distance Mapping").
+    fn spread(&self, nearest: &mut [Option<Nearest>]) {
+        let steps = [self.size.x, self.size.y, self.size.z];
+        let strides = [1, self.size.x as usize, (self.size.x * self.size.y) as usize];
+        for _ in 0..SWEEPS {
+            for axis in 0..3 {
+                for forward in [true, false] {
+                    for k in 0..nearest.len() {
+                        let index = if forward { k } else { nearest.len() - 1 - k };
+                        let along = index / strides[axis] % steps[axis] as usize;
+                        let at_border = if forward { along == 0 } else { along + 1 == steps[axis] as usize };
+                        if at_border {
+                            continue;
+                        }
+                        let from = if forward { index - strides[axis] } else { index + strides[axis] };
+                        let Some(mut other) = nearest[from] else { continue };
+                        other.cost = other.cost(self.center(index), self.cell);
+                        if nearest[index].is_none_or(|known| other.cost < known.cost) {
+                            nearest[index] = Some(other);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn is_polished(material: &Material) -> bool {
+    let coated = material.clearcoat.is_some_and(|coat| coat.factor > 0.0 && coat.roughness < TOO_ROUGH);
+    let varies = material.metallic_roughness_texture.is_some();
+    !material.unlit && (varies || material.perceptual_roughness < TOO_ROUGH || coated)
+}
+
+/// Weights of the corners of a triangle at its point that is closest to another (Ericson 2005, "Real-Time Collision
+/// Detection", section 5.1.5).
+fn closest(p: Vec3, [a, b, c]: [Vec3; 3]) -> [f32; 3] {
+    let (ab, ac, ap) = (b - a, c - a, p - a);
+    let (d1, d2) = (ab.dot(ap), ac.dot(ap));
+    if d1 <= 0.0 && d2 <= 0.0 {
+        return [1.0, 0.0, 0.0];
+    }
+    let bp = p - b;
+    let (d3, d4) = (ab.dot(bp), ac.dot(bp));
+    if d3 >= 0.0 && d4 <= d3 {
+        return [0.0, 1.0, 0.0];
+    }
+    let vc = d1 * d4 - d3 * d2;
+    if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
+        let v = d1 / (d1 - d3).max(1e-20);
+        return [1.0 - v, v, 0.0];
+    }
+    let cp = p - c;
+    let (d5, d6) = (ab.dot(cp), ac.dot(cp));
+    if d6 >= 0.0 && d5 <= d6 {
+        return [0.0, 0.0, 1.0];
+    }
+    let vb = d5 * d2 - d1 * d6;
+    if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
+        let w = d2 / (d2 - d6).max(1e-20);
+        return [1.0 - w, 0.0, w];
+    }
+    let va = d3 * d6 - d5 * d4;
+    if va <= 0.0 && d4 >= d3 && d5 >= d6 {
+        let w = (d4 - d3) / (d4 - d3 + d5 - d6).max(1e-20);
+        return [0.0, 1.0 - w, w];
+    }
+    let sum = va + vb + vc;
+    [va / sum, vb / sum, vc / sum]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cells_know_the_distance_to_the_nearest_surface_and_its_light() {
+        // A red square at y = 0 that faces up and a green one at x = 1 that faces it.
+        let square = |p: [Vec3; 4], color: Vec3| LitSurface {
+            positions: p.to_vec(),
+            radiance: vec![color; 4],
+            indices: vec![0, 1, 2, 0, 2, 3],
+        };
+        let floor = square([Vec3::ZERO, Vec3::Z, Vec3::new(1.0, 0.0, 1.0), Vec3::X], Vec3::X);
+        let wall = square([Vec3::X, Vec3::new(1.0, 0.0, 1.0), Vec3::ONE, Vec3::new(1.0, 1.0, 0.0)], Vec3::Y);
+        let grid = Mirrored::of_surfaces(&[&floor, &wall]);
+        assert_eq!(grid.size, UVec3::splat(SIDE));
+        for at in
+            [Vec3::new(0.2, 0.1, 0.5), Vec3::new(0.9, 0.6, 0.5), Vec3::new(0.5, 0.3, 0.9), Vec3::new(0.7, 0.9, 0.2)]
+        {
+            let index = grid.index(grid.cell_of(at));
+            let center = grid.center(index);
+            let (to_floor, to_wall) = (center.y, 1.0 - center.x);
+            let found = grid.cells[index];
+            assert!((found.w - to_floor.min(to_wall)).abs() < 0.3 * grid.cell, "{at}: {found}");
+            let expected = if to_floor < to_wall { Vec3::X } else { Vec3::Y };
+            assert_eq!(found.truncate(), expected, "{at}");
+        }
+    }
+
+    #[test]
+    fn the_closest_point_is_nearer_than_any_other() {
+        let triangle = [Vec3::new(0.1, 0.2, 0.0), Vec3::new(1.0, 0.1, 0.3), Vec3::new(0.3, 0.9, -0.2)];
+        let place = |[u, v, w]: [f32; 3]| triangle[0] * u + triangle[1] * v + triangle[2] * w;
+        for k in 0..200 {
+            let part = |step: f32| (k as f32 * step).fract() * 3.0 - 1.0;
+            let p = Vec3::new(part(0.618), part(0.414), part(0.732));
+            let weights = closest(p, triangle);
+            assert!(weights.iter().all(|w| *w >= -1e-5) && (weights.iter().sum::<f32>() - 1.0).abs() < 1e-4);
+            let distance = p.distance(place(weights));
+            for i in 0..=20 {
+                for j in 0..=20 - i {
+                    let (v, w) = (i as f32 / 20.0, j as f32 / 20.0);
+                    assert!(p.distance(place([1.0 - v - w, v, w])) > distance - 1e-4);
+                }
+            }
+        }
+    }
+}
