@@ -175,6 +175,36 @@ fn glass_behind_glass_is_seen() {
 }
 
 #[test]
+fn clear_glass_shows_the_backdrop_in_its_colour_and_frosted_glass_the_light_around() {
+    let seen = |base: [f32; 4], roughness: f32| {
+        let pane = Material { base_color: base, perceptual_roughness: roughness, ..glass(1.0001, 0.0) };
+        at(&picture(&scene(model(vec![(square(), pane, [0.0; 3], 1.0)]), &straight_on()), SIDE), SIDE / 2, SIDE / 2)
+    };
+    let backdrop = [0x20, 0x40, 0x60_u8];
+    let clear = seen([1.0; 4], 0.0);
+    assert!((0..3).all(|c| clear[c].abs_diff(backdrop[c]) < 6), "{clear:?}");
+    let [r, g, b] = seen([0.0, 1.0, 0.0, 1.0], 0.0);
+    assert!(r < 12 && g.abs_diff(0x40) < 8 && b < 12, "green glass: {r} {g} {b}");
+    let frosted = Material { perceptual_roughness: 0.6, ..glass(1.5, 0.0) };
+    let parts = vec![(square(), frosted, [0.0; 3], 1.0)];
+    let light = at(&picture(&scene(model(parts), &straight_on()), SIDE), SIDE / 2, SIDE / 2);
+    assert!(light.iter().all(|c| *c > 180), "{light:?}");
+}
+
+#[test]
+fn a_mirror_shows_what_stands_before_it() {
+    let mirror = Material { metallic: 1.0, perceptual_roughness: 0.05, ..Material::default() };
+    let red = Material { base_color: [0.8, 0.0, 0.0, 1.0], metallic: 0.0, ..Material::default() };
+    let parts = vec![(square(), mirror, [0.0; 3], 1.0), (ball(48, 96), red, [0.6, 0.0, 0.8], 0.2)];
+    let picture = picture(&scene(model(parts), &straight_on()), SIDE);
+    // The image of the ball is as far behind the mirror as the ball is before it: here beside the ball, to its left.
+    let [r, g, _] = at(&picture, 60, SIDE / 2);
+    assert!(r > g + 60, "the image: {r} {g}");
+    let [r, g, _] = at(&picture, 36, SIDE / 2);
+    assert!(r.abs_diff(g) < 8 && g > 200, "beside it: {r} {g}");
+}
+
+#[test]
 fn a_white_ball_in_even_white_light_stays_white() {
     for roughness in [0.0, 0.3, 0.6, 1.0] {
         let white =
