@@ -26,9 +26,12 @@ pub fn bake(
     options: &BakeOptions,
 ) -> Baked {
     let scene = Scene::new(meshes, environment, lights);
-    let coarse = Coarse::new(Places::of_vertices(meshes), options);
+    let places = Places::of_vertices(meshes);
+    let samples = (options.ray_budget / places.len().max(1)).clamp(options.min_samples, options.max_samples);
+    // Share of their rays that the vertices take.
+    let spent = ((places.len() * samples) as f32 / options.ray_budget as f32).min(1.0);
+    let coarse = Coarse::new(places, options, spent);
     let seen: Vec<bool> = coarse.places.list.par_iter().map(|place| scene.is_seen(place, eyes)).collect();
-    let samples = (options.ray_budget / coarse.vertices.max(1)).clamp(options.min_samples, options.max_samples);
     let gathered = gather(&scene, &coarse, &seen, samples, options);
     let radiosity = Radiosity::solved(&scene, &coarse, &gathered, options.bounces);
     let neighbours = Neighbours::of_vertices(&coarse.places, coarse.vertices);
@@ -48,8 +51,7 @@ pub fn bake(
         .map(|((light, gathered), seen)| Lit::new(*light, gathered, *seen))
         .collect();
     let surfaces = lit_surfaces(&scene, &coarse, &gathered, &lit);
-    let spent = (coarse.vertices * samples) as f32 / options.ray_budget as f32;
-    let budget = options.probe_budget as f32 * (1.0 - spent * DENSE).max(0.0);
+    let budget = options.probe_budget as f32 * (1.0 - spent * DENSE);
     let probes = Directions::alike(options.probe_samples);
     let most = budget as usize / probes.len();
     let refiner = Refiner { scene: &scene, radiosity: &radiosity, directions: &probes, most, eyes, options };

@@ -22,10 +22,13 @@ pub(crate) struct Coarse<'a> {
 }
 
 impl<'a> Coarse<'a> {
-    pub(crate) fn new(mut places: Places<'a>, options: &BakeOptions) -> Self {
+    /// `spent` is the share of their rays that vertices take: the more it is, the fewer places there are.
+    pub(crate) fn new(mut places: Places<'a>, options: &BakeOptions, spent: f32) -> Self {
         let vertices = places.len();
-        let large = large_triangles(&places, options.spacing);
-        let spacing = spacing(&large, options);
+        let finest = options.spacing * (1.0 + spent * spent);
+        let most = (options.max_places as f32 * (1.0 - 0.6 * spent)) as usize;
+        let large = large_triangles(&places, finest);
+        let spacing = spacing(&large, finest, most);
         let mut grids = HashMap::new();
         let mut faces = Vec::new();
         for (mesh, triangle, longest) in large {
@@ -36,7 +39,7 @@ impl<'a> Coarse<'a> {
             for back in places.sides(mesh as usize) {
                 let face = Face { mesh, triangle, back };
                 let corners = places.corners(face);
-                let of_point = |p| places.find_or_add(face, corners, finest(p, lattice.level));
+                let of_point = |p| places.find_or_add(face, corners, self::finest(p, lattice.level));
                 grids.insert(face, (lattice, lattice.points().map(of_point).collect()));
                 faces.push(face);
             }
@@ -103,12 +106,12 @@ fn large_triangles(places: &Places<'_>, spacing: f32) -> Vec<(u32, u32, f32)> {
 }
 
 /// The distance of places at which there are not too many of them.
-fn spacing(large: &[(u32, u32, f32)], options: &BakeOptions) -> f32 {
-    let mut spacing = options.spacing;
+fn spacing(large: &[(u32, u32, f32)], finest: f32, most: usize) -> f32 {
+    let mut spacing = finest;
     let count = |spacing: f32| -> usize {
         large.iter().map(|(_, _, longest)| Lattice { level: level(*longest, spacing) }.points_in_all()).sum()
     };
-    while count(spacing) > options.max_places && spacing < 4.0 {
+    while count(spacing) > most && spacing < 4.0 {
         spacing *= WIDER;
     }
     spacing

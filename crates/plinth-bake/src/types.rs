@@ -194,7 +194,8 @@ pub struct BakeOptions {
     pub max_samples: usize,
     /// Times that light is reflected.
     pub bounces: usize,
-    /// Distance at which large triangles carry light before anything is known of it, in world units.
+    /// Distance at which large triangles carry light before anything is known of it, in world units; up to twice that where
+    /// vertices take the rays.
     pub spacing: f32,
     /// Places on large triangles at that distance, at most; above it they are farther apart.
     pub max_places: usize,
@@ -237,8 +238,8 @@ impl Default for BakeOptions {
             min_samples: 12,
             max_samples: 128,
             bounces: 4,
-            spacing: 0.16,
-            max_places: 12_000,
+            spacing: 0.08,
+            max_places: 30_000,
             finest: 0.006,
             error: 0.02,
             place_samples: 384,

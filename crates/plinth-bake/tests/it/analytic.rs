@@ -10,7 +10,7 @@ use crate::scenes::{options, plane, wall, white};
 fn nothing_in_the_way_leaves_all_light() {
     let baked = bake(&[plane(1.0, 0.0, Vec3::Z, Vec3::ONE)], &white(), &[], &[], &options()).meshes;
     for v in &baked[0].front {
-        assert_eq!(v.direct, Vec3::ONE);
+        assert!((v.direct - Vec3::ONE).abs().max_element() < 1e-5, "{v:?}");
         assert_eq!(v.indirect, Vec3::ZERO);
         assert!((v.visibility[0] - 1.0).abs() < 1e-3, "{v:?}");
     }
@@ -116,9 +116,9 @@ fn white_in_white_stays_white_within_one_percent() {
     metal.roughness = vec![0.7; metal.positions.len()];
     for body in [ball(0.3, Vec3::ONE), metal] {
         let floor = plane(2.0, 0.0, Vec3::Z, Vec3::ONE);
-        let options = BakeOptions { bounces: 12, ..options() };
+        let options = BakeOptions { bounces: 40, ..options() };
         let baked = bake(&[floor, body], &white(), &[], &[], &options).meshes;
-        // The floor's middle, below the ball, needs many bounces.
+        // The floor's middle, below the ball, needs still more bounces.
         let all = || baked[0].front.iter().enumerate().filter(|(i, _)| *i != 40).map(|(_, v)| v).chain(&baked[1].front);
         let share = |v: &GatheredLight| v.direct.x + v.indirect.x / std::f32::consts::PI;
         let mean = all().map(share).sum::<f32>() / all().count() as f32;
