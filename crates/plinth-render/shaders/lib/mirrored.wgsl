@@ -11,6 +11,8 @@ const LEAST_CLOSED: f32 = 0.05;
 const LEAST_REFLECTED: f32 = 0.06;
 // What surfaces are thickened by, in cells.
 const THICKENED: f32 = 0.6;
+// Share from which on a cone is full.
+const FILLED: f32 = 0.95;
 const MARCH_STEPS: i32 = 24;
 
 struct Mirrored {
@@ -41,11 +43,13 @@ fn mirrored_along(s: Surface, direction: vec3<f32>, perceptual_roughness: f32) -
         let width = max(travelled * slope, 0.3 * cell);
         // The plane that the cone leaves is no surface that it meets.
         let own = smoothstep(0.3, 0.6, near.w / (travelled * rise));
-        let filled = (1.0 - smoothstep(0.0, 1.0, gap / width)) * (1.0 - own);
+        let filled = (1.0 - smoothstep(-0.3, 0.75, gap / width)) * (1.0 - own);
         if filled > out.filled {
             out = Mirrored(near.rgb, filled);
         }
-        if filled > 0.98 {
+        if filled > FILLED {
+            // Through the rest a lamp would shine.
+            out.filled = 1.0;
             break;
         }
         travelled += max(0.8 * gap, 0.5 * cell);
