@@ -50,7 +50,7 @@ pub fn bake(
         .zip(&seen)
         .map(|((light, gathered), seen)| Lit::new(*light, gathered, *seen))
         .collect();
-    let surfaces = lit_surfaces(&scene, &coarse, &gathered, &lit);
+    let surfaces = if options.surfaces { lit_surfaces(&scene, &coarse, &gathered, &lit) } else { Vec::new() };
     let budget = options.probe_budget as f32 * (1.0 - spent * DENSE);
     let probes = Directions::alike(options.probe_samples);
     let most = budget as usize / probes.len();

@@ -28,6 +28,13 @@ pub struct LitSurface {
     pub indices: Vec<u32>,
 }
 
+impl LitSurface {
+    /// World positions of a triangle's corners, given by their indices.
+    pub fn corners(&self, triangle: &[u32; 3]) -> [Vec3; 3] {
+        triangle.map(|i| self.positions[i as usize])
+    }
+}
+
 /// What others see of each mesh: nothing of those that block no light or let it through.
 pub(crate) fn lit_surfaces(
     scene: &Scene<'_>,

@@ -128,7 +128,7 @@ impl Default for GatheredLight {
 pub struct Baked {
     /// Light that arrives, for each mesh.
     pub meshes: Vec<BakedMesh>,
-    /// Light that leaves, for each mesh.
+    /// Light that leaves, for each mesh; empty unless it is asked for.
     pub surfaces: Vec<LitSurface>,
 }
 
@@ -211,6 +211,8 @@ pub struct BakeOptions {
     pub probe_samples: usize,
     /// Rays of such comparisons, at most; fewer where vertices are so many that they carry the light themselves.
     pub probe_budget: usize,
+    /// Whether the light that leaves surfaces is asked for.
+    pub surfaces: bool,
 }
 
 impl BakeOptions {
@@ -246,6 +248,7 @@ impl Default for BakeOptions {
             unseen_samples: 64,
             probe_samples: 128,
             probe_budget: 3_000_000,
+            surfaces: true,
         }
     }
 }

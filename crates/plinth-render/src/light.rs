@@ -10,7 +10,7 @@ use plinth_scene::{EnvironmentMap, PointLikeLight, PosedPrimitive, Scene};
 use rayon::prelude::*;
 
 use crate::ibl::{OctahedralMap, irradiance_map, prefilter};
-use crate::mirrored::Mirrored;
+use crate::mirrored::{Mirrored, is_worthwhile};
 use crate::pass::floor::{AMBIENT_SIDE, FloorArea};
 use crate::upload::geometry::{Posed, primitive_of};
 use crate::upload::texture::linear_from_srgb;
@@ -49,6 +49,7 @@ pub(crate) fn prepare(scene: &Scene, posed: &Posed<'_>, floor: Option<FloorArea>
         Some(_) => BakeOptions::default().finer(),
         None => BakeOptions::default(),
     };
+    let options = BakeOptions { surfaces: is_worthwhile(scene, posed.primitives), ..options };
     meshes.extend(floor.map(floor_grid));
     let ((specular, irradiance), mut baked) = rayon::join(
         || (prefilter(&environment, MAP_SIDE, MAP_MIPS), irradiance_map(&environment)),
@@ -65,7 +66,7 @@ pub(crate) fn prepare(scene: &Scene, posed: &Posed<'_>, floor: Option<FloorArea>
     for light in baked.meshes.iter_mut().flat_map(BakedMesh::all_mut) {
         *light = light.occluded(times);
     }
-    let mirrored = Mirrored::new(scene, posed.primitives, posed.moving, &baked.surfaces);
+    let mirrored = Mirrored::new(posed.moving, &baked.surfaces);
     PreparedLight { sun, specular, irradiance, baked: baked.meshes, mirrored, floor_ambient }
 }
 

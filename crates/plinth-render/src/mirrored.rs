@@ -17,6 +17,10 @@ const SIDE: u32 = 80;
 const MARGIN: f32 = 2.0;
 /// Distance, in cells, that is added where a surface is turned away: the light of those that face a cell counts first.
 const TURNED_AWAY: f32 = 0.5;
+/// Cells that are looked at for all triangles together, at most.
+const MOST_WORK: u64 = 12_000_000;
+/// Triangles of the model from which on nothing of it is reflected: gathering them would take too long.
+const MOST_TRIANGLES: usize = 1_000_000;
 /// Sweeps over the grid in alternating order that carry the nearest surface everywhere.
 const SWEEPS: usize = 2;
 
@@ -59,16 +63,8 @@ impl Nearest {
 }
 
 impl Mirrored {
-    /// What is seen in reflections of the surfaces that stand still, one a posed primitive; nothing where nothing is
-    /// polished.
-    pub(crate) fn new(scene: &Scene, posed: &[PosedPrimitive], moving: &[bool], surfaces: &[LitSurface]) -> Self {
-        let polished = posed
-            .iter()
-            .filter_map(|one| primitive_of(scene, one))
-            .any(|primitive| scene.model.materials.get(primitive.material).is_some_and(is_polished));
-        if !polished {
-            return Self::default();
-        }
+    /// What is seen in reflections of the surfaces that stand still, one a posed primitive.
+    pub(crate) fn new(moving: &[bool], surfaces: &[LitSurface]) -> Self {
         let still = surfaces.iter().zip(moving).filter(|(_, moving)| !**moving).map(|(surface, _)| surface);
         Self::of_surfaces(&still.collect::<Vec<_>>())
     }
@@ -82,14 +78,16 @@ impl Mirrored {
         if !(longest > 0.0 && longest.is_finite()) {
             return Self::default();
         }
-        let cell = longest / (SIDE as f32 - 2.0 * MARGIN);
-        let size = ((max - min) / cell + 2.0 * MARGIN).ceil().as_uvec3().clamp(UVec3::splat(4), UVec3::splat(SIDE));
-        let grid = Self { size, origin: min - cell * MARGIN, cell, cells: Vec::new() };
+        // Long triangles touch many cells: where there are many of them, cells are larger.
+        let grids = [SIDE, SIDE / 2, SIDE / 4].map(|side| Self::empty(min, max, side));
+        let Some(grid) = grids.into_iter().find(|grid| grid.work(surfaces) <= MOST_WORK) else {
+            return Self::default();
+        };
+        let size = grid.size;
         let mut nearest: Vec<Option<Nearest>> = vec![None; (size.x * size.y * size.z) as usize];
         for surface in surfaces {
             for t in surface.indices.as_chunks::<3>().0 {
-                let corners = t.map(|i| surface.positions[i as usize]);
-                grid.seed(&mut nearest, corners, t.map(|i| surface.radiance[i as usize]));
+                grid.seed(&mut nearest, surface.corners(t), t.map(|i| surface.radiance[i as usize]));
             }
         }
         grid.spread(&mut nearest);
@@ -102,6 +100,26 @@ impl Mirrored {
             })
             .collect();
         Self { cells, ..grid }
+    }
+
+    /// A grid over these bounds with so many cells along the longest side.
+    fn empty(min: Vec3, max: Vec3, side: u32) -> Self {
+        let cell = (max - min).max_element() / (side as f32 - 2.0 * MARGIN);
+        let size = ((max - min) / cell + 2.0 * MARGIN).ceil().as_uvec3().clamp(UVec3::splat(4), UVec3::splat(side));
+        Self { size, origin: min - cell * MARGIN, cell, cells: Vec::new() }
+    }
+
+    /// Cells that are looked at for all triangles together.
+    fn work(&self, surfaces: &[&LitSurface]) -> u64 {
+        let triangles = surfaces.iter().flat_map(|s| s.indices.as_chunks::<3>().0.iter().map(|t| s.corners(t)));
+        triangles.map(|corners| self.cells_at(corners).1.as_u64vec3().element_product()).sum()
+    }
+
+    /// The first cell at a triangle, and how many there are along each axis.
+    fn cells_at(&self, [a, b, c]: [Vec3; 3]) -> (UVec3, UVec3) {
+        let low = self.cell_of(a.min(b).min(c) - 0.5 * self.cell);
+        let high = self.cell_of(a.max(b).max(c) + 0.5 * self.cell);
+        (low, high - low + 1)
     }
 
     /// Middle of a cell.
@@ -126,11 +144,10 @@ impl Mirrored {
             return;
         }
         let normal = (b - a).cross(c - a);
-        let low = self.cell_of(a.min(b).min(c) - 0.5 * self.cell);
-        let high = self.cell_of(a.max(b).max(c) + 0.5 * self.cell);
-        for z in low.z..=high.z {
-            for y in low.y..=high.y {
-                for x in low.x..=high.x {
+        let (low, count) = self.cells_at([a, b, c]);
+        for z in low.z..low.z + count.z {
+            for y in low.y..low.y + count.y {
+                for x in low.x..low.x + count.x {
                     let index = self.index(UVec3::new(x, y, z));
                     let center = self.center(index);
                     let [u, v, w] = closest(center, [a, b, c]);
@@ -172,6 +189,13 @@ impl Mirrored {
             }
         }
     }
+}
+
+/// Whether anything is polished that could reflect, of a model that is not too large for it.
+pub(crate) fn is_worthwhile(scene: &Scene, posed: &[PosedPrimitive]) -> bool {
+    let primitives = || posed.iter().filter_map(|one| primitive_of(scene, one));
+    let triangles: usize = primitives().map(|primitive| primitive.indices.len() / 3).sum();
+    triangles < MOST_TRIANGLES && primitives().any(|p| scene.model.materials.get(p.material).is_some_and(is_polished))
 }
 
 fn is_polished(material: &Material) -> bool {
