@@ -13,7 +13,7 @@ const LEAST_REFLECTED: f32 = 0.06;
 const THICKENED: f32 = 0.6;
 // Share from which on a cone is full.
 const FILLED: f32 = 0.95;
-const MARCH_STEPS: i32 = 24;
+const MARCH_STEPS: i32 = 40;
 
 struct Mirrored {
     radiance: vec3<f32>,
@@ -30,7 +30,8 @@ fn mirrored_along(s: Surface, direction: vec3<f32>, perceptual_roughness: f32) -
     let scale = 1.0 / frame.mirrored_extent.xyz;
     let first = (start - frame.mirrored_origin.xyz) * scale;
     let step = direction * scale;
-    var out = Mirrored(vec3(0.0), 0.0);
+    var filled = 0.0;
+    var met_at = 0.0;
     var travelled = 1.5 * cell;
     for (var i = 0; i < MARCH_STEPS; i++) {
         let at = first + step * travelled;
@@ -43,18 +44,19 @@ fn mirrored_along(s: Surface, direction: vec3<f32>, perceptual_roughness: f32) -
         let width = max(travelled * slope, 0.3 * cell);
         // The plane that the cone leaves is no surface that it meets.
         let own = smoothstep(0.3, 0.6, near.w / (travelled * rise));
-        let filled = (1.0 - smoothstep(-0.3, 0.75, gap / width)) * (1.0 - own);
-        if filled > out.filled {
-            out = Mirrored(near.rgb, filled);
-        }
+        let here = (1.0 - smoothstep(-0.3, 0.75, gap / width)) * (1.0 - own);
+        met_at = select(met_at, travelled, here > filled);
+        filled = max(filled, here);
         if filled > FILLED {
             // Through the rest a lamp would shine.
-            out.filled = 1.0;
+            filled = 1.0;
             break;
         }
         travelled += max(0.8 * gap, 0.5 * cell);
     }
-    return out;
+    // The light of the side that the cone comes to: cells within a thin wall have that of both.
+    let before = first + step * max(met_at - 0.5 * cell, 0.0);
+    return Mirrored(textureSampleLevel(mirrored_map, linear_sampler, before, 0.0).rgb, filled);
 }
 
 // Whether a lobe of this roughness may meet something.
