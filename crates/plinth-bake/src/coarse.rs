@@ -8,6 +8,8 @@ use crate::types::BakeOptions;
 
 /// Coarsest lattices are not finer than this.
 const MAX_LEVEL: u32 = 6;
+/// Share of the places that is left out where vertices take all rays that they may.
+const LEFT_OUT: f32 = 0.6;
 /// Growth of the distance between places where there would be too many.
 const WIDER: f32 = 1.25;
 
@@ -25,10 +27,10 @@ impl<'a> Coarse<'a> {
     /// `spent` is the share of their rays that vertices take: the more it is, the fewer places there are.
     pub(crate) fn new(mut places: Places<'a>, options: &BakeOptions, spent: f32) -> Self {
         let vertices = places.len();
-        let finest = options.spacing * (1.0 + spent * spent);
-        let most = (options.max_places as f32 * (1.0 - 0.6 * spent)) as usize;
-        let large = large_triangles(&places, finest);
-        let spacing = spacing(&large, finest, most);
+        let closest = options.spacing * (1.0 + spent * spent);
+        let most = (options.max_places as f32 * (1.0 - LEFT_OUT * spent)) as usize;
+        let large = large_triangles(&places, closest);
+        let spacing = spacing(&large, closest, most);
         let mut grids = HashMap::new();
         let mut faces = Vec::new();
         for (mesh, triangle, longest) in large {
@@ -39,7 +41,7 @@ impl<'a> Coarse<'a> {
             for back in places.sides(mesh as usize) {
                 let face = Face { mesh, triangle, back };
                 let corners = places.corners(face);
-                let of_point = |p| places.find_or_add(face, corners, self::finest(p, lattice.level));
+                let of_point = |p| places.find_or_add(face, corners, finest(p, lattice.level));
                 grids.insert(face, (lattice, lattice.points().map(of_point).collect()));
                 faces.push(face);
             }
@@ -63,7 +65,7 @@ impl<'a> Coarse<'a> {
             let [a, b, c] = self.places.corners(face);
             return vec![[(a, [1.0, 0.0, 0.0]), (b, [0.0, 1.0, 0.0]), (c, [0.0, 0.0, 1.0])]];
         };
-        lattice.parts_of_it().map(|part| part.map(|p| (places[lattice.index(p)], lattice.weights(p)))).collect()
+        lattice.triangles().map(|part| part.map(|p| (places[lattice.index(p)], lattice.weights(p)))).collect()
     }
 
     /// The places around a spot, with their shares.
@@ -106,8 +108,8 @@ fn large_triangles(places: &Places<'_>, spacing: f32) -> Vec<(u32, u32, f32)> {
 }
 
 /// The distance of places at which there are not too many of them.
-fn spacing(large: &[(u32, u32, f32)], finest: f32, most: usize) -> f32 {
-    let mut spacing = finest;
+fn spacing(large: &[(u32, u32, f32)], closest: f32, most: usize) -> f32 {
+    let mut spacing = closest;
     let count = |spacing: f32| -> usize {
         large.iter().map(|(_, _, longest)| Lattice { level: level(*longest, spacing) }.points_in_all()).sum()
     };

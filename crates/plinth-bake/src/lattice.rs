@@ -39,7 +39,7 @@ impl Lattice {
     }
 
     /// The triangles between its points.
-    pub(crate) fn parts_of_it(self) -> impl Iterator<Item = [Point; 3]> {
+    pub(crate) fn triangles(self) -> impl Iterator<Item = [Point; 3]> {
         let n = self.parts();
         self.points().flat_map(move |(i, j)| {
             let up = (i + j < n).then_some([(i, j), (i + 1, j), (i, j + 1)]);

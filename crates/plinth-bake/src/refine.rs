@@ -218,7 +218,7 @@ fn first_parts(coarse: &Coarse<'_>) -> Vec<Part> {
 
 /// All parts of a lattice, as points of the finest one.
 fn parts_of(lattice: Lattice) -> impl Iterator<Item = [Point; 3]> {
-    lattice.parts_of_it().map(move |points| points.map(|p| finest(p, lattice.level)))
+    lattice.triangles().map(move |points| points.map(|p| finest(p, lattice.level)))
 }
 
 /// Largest difference of a channel between two lights on a surface, in the display's encoding.

@@ -39,8 +39,8 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
     let depth_range = shot.camera.far / (shot.camera.far - shot.camera.near);
     let pixel = 1.0 / pixels_per_unit(&shot.camera, base.height);
     let last_mip = (base.light.specular.mips.len() - 1) as f32;
-    let mirrored = &base.light.mirrored;
-    let extent = mirrored.size.as_vec3() * mirrored.cell;
+    let field = &base.light.field;
+    let extent = field.size.as_vec3() * field.cell;
     let mut out = Frame {
         clip_from_world: cropped(base.model_region),
         picture_clip_from_world: cropped(base.region),
@@ -51,8 +51,8 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
         grow_origin: shot.grow_origin.extend(scene.gloss).to_array(),
         ambient: irradiance_of_uniform(scene.ambient).extend(last_mip).to_array(),
         backdrop: backdrop(scene),
-        mirrored_origin: mirrored.origin.extend(mirrored.cell).to_array(),
-        mirrored_extent: extent.extend(f32::from(u8::from(!mirrored.cells.is_empty()))).to_array(),
+        field_origin: field.origin.extend(field.cell).to_array(),
+        field_extent: extent.extend(f32::from(u8::from(!field.cells.is_empty()))).to_array(),
         shadow: [base.key_map.texel, base.key_map.normal_offset, base.sun_map.texel, base.sun_map.normal_offset],
         target_size: [base.model_region.width as f32, base.model_region.height as f32, depth_range, pixel],
         ..Frame::default()

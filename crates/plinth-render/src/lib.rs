@@ -11,7 +11,9 @@
 
 mod bindings;
 mod delivery;
+mod distance_field;
 mod error;
+mod frame_group;
 mod frame_plan;
 mod frame_uniform;
 mod gpu;
@@ -19,7 +21,6 @@ mod gpu_types;
 mod ibl;
 mod layers;
 mod light;
-mod mirrored;
 mod pass;
 mod pipelines;
 mod readback;

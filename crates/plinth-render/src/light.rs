@@ -9,8 +9,8 @@ use plinth_model::{AlphaMode, Material, Model, Primitive, Topology};
 use plinth_scene::{EnvironmentMap, PointLikeLight, PosedPrimitive, Scene};
 use rayon::prelude::*;
 
+use crate::distance_field::{DistanceField, is_worthwhile};
 use crate::ibl::{OctahedralMap, irradiance_map, prefilter};
-use crate::mirrored::{Mirrored, is_worthwhile};
 use crate::pass::floor::{AMBIENT_SIDE, FloorArea};
 use crate::upload::geometry::{Posed, primitive_of};
 use crate::upload::texture::linear_from_srgb;
@@ -31,8 +31,8 @@ pub(crate) struct PreparedLight {
     pub(crate) irradiance: OctahedralMap,
     /// Per posed primitive.
     pub(crate) baked: Vec<BakedMesh>,
-    /// What its polished surfaces reflect of the model.
-    pub(crate) mirrored: Mirrored,
+    /// What polished surfaces reflect of the model.
+    pub(crate) field: DistanceField,
     /// Per cell of the floor's grid: share of the environment's light that arrives.
     pub(crate) floor_ambient: Vec<f32>,
 }
@@ -66,8 +66,8 @@ pub(crate) fn prepare(scene: &Scene, posed: &Posed<'_>, floor: Option<FloorArea>
     for light in baked.meshes.iter_mut().flat_map(BakedMesh::all_mut) {
         *light = light.occluded(times);
     }
-    let mirrored = Mirrored::new(posed.moving, &baked.surfaces);
-    PreparedLight { sun, specular, irradiance, baked: baked.meshes, mirrored, floor_ambient }
+    let field = DistanceField::new(posed.moving, &baked.surfaces);
+    PreparedLight { sun, specular, irradiance, baked: baked.meshes, field, floor_ambient }
 }
 
 /// A square grid with each value mixed with its neighbours' by binomial weights.

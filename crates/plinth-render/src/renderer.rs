@@ -9,8 +9,8 @@ use plinth_model::Model;
 use plinth_scene::{Background, PosedPrimitive, Scene, Shot};
 
 use crate::RenderError;
-use crate::bindings;
 use crate::delivery::{Delivery, Repeats, straight_bytes, words_from_halves};
+use crate::frame_group::{LightMaps, frame_group, frame_layout};
 use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
 use crate::gpu::Gpu;
 use crate::light::{PreparedLight, prepare};
@@ -29,7 +29,6 @@ use crate::readback::{PlaneView, Readback};
 use crate::recorder::{PassTimes, Profile, Recorder};
 use crate::region::widened;
 use crate::targets::{TargetLook, texture};
-use crate::upload::environment;
 use crate::upload::gathered_light::light_layout;
 use crate::upload::geometry::{self, Batch, Geometry, Posed, primitive_of};
 use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
@@ -166,12 +165,9 @@ impl<'g> Renderer<'g> {
         };
         let base = pipeline_base(gpu, &layouts, look, switches);
         let (backdrop, clear) = (backdrop(&scene.background), clear_color(&scene.background));
-        let [specular, irradiance] = [&light.specular, &light.irradiance].map(|map| environment::upload(gpu, map));
-        let filtered = [&specular, &irradiance];
-        let mirrored = environment::upload_grid(gpu, &light.mirrored);
+        let maps = LightMaps::new(gpu, &light);
         let none = ShadowMap::none(gpu);
-        let group_with =
-            |buffer: &wgpu::Buffer, maps| frame_group(gpu, &layouts.frame, buffer, filtered, &mirrored, maps);
+        let group_with = |buffer: &wgpu::Buffer, shadows| frame_group(gpu, &layouts.frame, buffer, &maps, shadows);
         let group_without_maps = |buffer: &wgpu::Buffer| group_with(buffer, [&none.view, &none.view]);
         let frame_groups =
             |buffer: &wgpu::Buffer| [group_with(buffer, [&key_map.view, &sun_map.view]), group_without_maps(buffer)];
@@ -575,60 +571,4 @@ pub(crate) fn pipeline_base<'a>(
         sprites_layout: &layouts.sprites,
         scene_layout: &layouts.scene,
     }
-}
-
-fn frame_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
-    bindings::layout(
-        &gpu.device,
-        "frame",
-        &[
-            bindings::uniform(0),
-            bindings::texture(1, bindings::FILTERED),
-            bindings::sampler(2, wgpu::SamplerBindingType::Filtering),
-            bindings::texture(3, wgpu::TextureSampleType::Depth),
-            bindings::texture(4, wgpu::TextureSampleType::Depth),
-            bindings::sampler(5, wgpu::SamplerBindingType::Comparison),
-            bindings::texture(6, bindings::FILTERED),
-            bindings::volume(7),
-        ],
-    )
-}
-
-fn frame_group(
-    gpu: &Gpu,
-    layout: &wgpu::BindGroupLayout,
-    buffer: &wgpu::Buffer,
-    [specular, irradiance]: [&wgpu::TextureView; 2],
-    mirrored: &wgpu::TextureView,
-    maps: [&wgpu::TextureView; 2],
-) -> wgpu::BindGroup {
-    let linear = gpu.device.create_sampler(&wgpu::SamplerDescriptor {
-        label: Some("linear"),
-        mag_filter: wgpu::FilterMode::Linear,
-        min_filter: wgpu::FilterMode::Linear,
-        mipmap_filter: wgpu::MipmapFilterMode::Linear,
-        ..Default::default()
-    });
-    let comparison = gpu.device.create_sampler(&wgpu::SamplerDescriptor {
-        label: Some("shadow"),
-        mag_filter: wgpu::FilterMode::Linear,
-        min_filter: wgpu::FilterMode::Linear,
-        compare: Some(wgpu::CompareFunction::LessEqual),
-        ..Default::default()
-    });
-    bindings::group(
-        &gpu.device,
-        "frame",
-        layout,
-        &[
-            buffer.as_entire_binding(),
-            bindings::view(specular),
-            wgpu::BindingResource::Sampler(&linear),
-            bindings::view(maps[0]),
-            bindings::view(maps[1]),
-            wgpu::BindingResource::Sampler(&comparison),
-            bindings::view(irradiance),
-            bindings::view(mirrored),
-        ],
-    )
 }

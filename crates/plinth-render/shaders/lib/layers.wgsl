@@ -75,12 +75,12 @@ fn smoothed_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32) -> vec
 // The same, with the blocking surfaces looked for where the lobe is narrow and much is reflected.
 fn reflected_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32, reflectance: vec3<f32>) -> vec3<f32> {
     let smoothed = smoothed_radiance(s, r, perceptual_roughness);
-    if !is_mirrored(s, perceptual_roughness, reflectance) {
+    if !reflects_neighbours(s, perceptual_roughness, reflectance) {
         return smoothed;
     }
-    let seen = mirrored_along(s, r, perceptual_roughness);
+    let seen = neighbours_within(s, r, perceptual_roughness);
     let sharp = mix(environment_radiance(r, perceptual_roughness), seen.radiance, seen.filled);
-    return mix(sharp, smoothed, smoothstep(MIRRORED, TOO_ROUGH, perceptual_roughness));
+    return mix(sharp, smoothed, smoothstep(SHARP, TOO_ROUGH, perceptual_roughness));
 }
 
 #ifdef ANISOTROPY

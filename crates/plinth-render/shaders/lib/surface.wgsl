@@ -8,7 +8,7 @@
 #import lib/ibl.wgsl
 #import lib/shadow.wgsl
 #import lib/layers.wgsl
-#import lib/mirrored.wgsl
+#import lib/neighbours.wgsl
 #ifdef NORMAL_TEX
 #import lib/relief.wgsl
 #endif
@@ -34,40 +34,35 @@ fn base_color(v: SurfacePoint) -> vec4<f32> {
     return base;
 }
 
-// The surface's colour for its target, premultiplied by the coverage in `base`.
+// The surface's colour for its target, premultiplied by its coverage: that in `base`, and less where the backdrop is seen
+// through it.
 fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 #ifdef LIT
     var emitted = material.emissive.rgb;
 #ifdef EMISSIVE_TEX
     emitted *= linear_from_srgb(tex_emissive(v.uv0, v.uv1).rgb);
 #endif
-    let shaded = shade(v, base, emitted);
-#ifdef TRANSMISSION
-#ifndef DISPLAY
-    return shaded;
-#endif
-#endif
-    let radiance = shaded.rgb;
+    let seen = shade(v, base, emitted);
 #else
-    var radiance = base.rgb * base.a;
+    var seen = vec4(base.rgb * base.a, base.a);
 #ifdef EMITS
     // glTF 2.0, 3.9.7: points and lines without normals show the sum of both.
     var emitted = material.emissive.rgb;
 #ifdef EMISSIVE_TEX
     emitted *= linear_from_srgb(tex_emissive(v.uv0, v.uv1).rgb);
 #endif
-    radiance += emitted * base.a;
+    seen += vec4(emitted * base.a, 0.0);
 #endif
 #endif
 #ifdef DISPLAY
     // The tone curve works on the surface's own radiance: the background joins afterwards.
 #ifdef UNLIT
-    return vec4(srgb_from_linear(radiance / max(base.a, 1e-4)) * base.a, base.a);
+    return vec4(srgb_from_linear(seen.rgb / max(seen.a, 1e-4)) * seen.a, seen.a);
 #else
-    return vec4(srgb_from_linear(tone_map_pbr_neutral(radiance / max(base.a, 1e-4))) * base.a, base.a);
+    return vec4(srgb_from_linear(tone_map_pbr_neutral(seen.rgb / max(seen.a, 1e-4))) * seen.a, seen.a);
 #endif
 #else
-    return vec4(radiance, base.a);
+    return seen;
 #endif
 }
 

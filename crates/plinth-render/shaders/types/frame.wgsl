@@ -29,10 +29,10 @@ struct Frame {
     ambient: vec4<f32>,
     // rgb: linear colour of the backdrop, w: 1 where clear glass shows it, 0 where it shows the environment.
     backdrop: vec4<f32>,
-    // xyz: corner of the grid of what is mirrored; w: side of a cell in world units.
-    mirrored_origin: vec4<f32>,
-    // xyz: size of that grid in world units; w: 1 where there is one.
-    mirrored_extent: vec4<f32>,
+    // xyz: corner of the distance field; w: side of its cells in world units.
+    field_origin: vec4<f32>,
+    // xyz: size of the distance field in world units; w: 1 where there is one.
+    field_extent: vec4<f32>,
     // xyz: world position of the key light; w: cosine of the cone's outer half angle.
     key_position: vec4<f32>,
     // xyz: unit direction it shines in; w: cosine of the half angle where the fall-off begins.
@@ -59,7 +59,7 @@ struct Frame {
 @group(0) @binding(4) var sun_shadow_map: texture_depth_2d;
 @group(0) @binding(5) var shadow_sampler: sampler_comparison;
 @group(0) @binding(6) var irradiance_map: texture_2d<f32>;
-@group(0) @binding(7) var mirrored_map: texture_3d<f32>;
+@group(0) @binding(7) var distance_field: texture_3d<f32>;
 
 // A point of the model as it is scaled in this frame.
 fn grown(point: vec3<f32>) -> vec3<f32> {

@@ -6,11 +6,11 @@
 use std::f32::consts::{PI, TAU};
 
 use glam::Vec3;
+use plinth_bake::octahedral_direction as direction;
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 
 use super::OctahedralMap;
-use super::octahedron::direction;
 
 /// Texels along a side.
 const SIDE: u32 = 64;

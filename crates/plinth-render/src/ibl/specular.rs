@@ -7,11 +7,11 @@
 use std::f32::consts::PI;
 
 use glam::Vec3;
+use plinth_bake::octahedral_direction as direction;
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 
 use super::OctahedralMap;
-use super::octahedron::direction;
 use super::pyramid::Pyramid;
 
 /// Filters a panorama: each mip is for a roughness, see `roughness_of_mip`. `side` is that of mip 0, a power of two.

@@ -22,7 +22,7 @@ const FILES: &[(&str, &str)] = &[
     ("lib/shadow.wgsl", include_str!("../../shaders/lib/shadow.wgsl")),
     ("lib/layers.wgsl", include_str!("../../shaders/lib/layers.wgsl")),
     ("lib/direct_light.wgsl", include_str!("../../shaders/lib/direct_light.wgsl")),
-    ("lib/mirrored.wgsl", include_str!("../../shaders/lib/mirrored.wgsl")),
+    ("lib/neighbours.wgsl", include_str!("../../shaders/lib/neighbours.wgsl")),
     ("lib/relief.wgsl", include_str!("../../shaders/lib/relief.wgsl")),
     ("lib/sheen.wgsl", include_str!("../../shaders/lib/sheen.wgsl")),
     ("lib/attributes.wgsl", include_str!("../../shaders/lib/attributes.wgsl")),

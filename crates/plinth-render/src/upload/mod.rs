@@ -1,8 +1,8 @@
 //! From the scene's lists to buffers and textures of the device.
 
-pub(crate) mod environment;
 pub(crate) mod gathered_light;
 pub(crate) mod geometry;
+pub(crate) mod light_maps;
 pub(crate) mod material;
 pub(crate) mod simplify;
 pub(crate) mod spacing;

@@ -1,16 +1,16 @@
-//! The filtered environment as a texture.
+//! The filtered environment and the distance field as textures.
 
 use std::borrow::Cow;
 
 use half::f16;
 
+use crate::distance_field::DistanceField;
 use crate::gpu::Gpu;
 use crate::ibl::OctahedralMap;
-use crate::mirrored::Mirrored;
 
 /// Uploads all mips: as floats where they can be filtered and are read by the processor, which need no unpacking
 /// there; as half floats otherwise.
-pub(crate) fn upload(gpu: &Gpu, map: &OctahedralMap) -> wgpu::TextureView {
+pub(crate) fn upload_octahedral(gpu: &Gpu, map: &OctahedralMap) -> wgpu::TextureView {
     let (format, texel_bytes) = format(gpu);
     let size = |side: u32| wgpu::Extent3d { width: side, height: side, depth_or_array_layers: 1 };
     let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
@@ -41,13 +41,13 @@ pub(crate) fn upload(gpu: &Gpu, map: &OctahedralMap) -> wgpu::TextureView {
     texture.create_view(&wgpu::TextureViewDescriptor::default())
 }
 
-/// Uploads what is mirrored; a single cell where there is nothing.
-pub(crate) fn upload_grid(gpu: &Gpu, grid: &Mirrored) -> wgpu::TextureView {
+/// Uploads a distance field; a single cell where there is none.
+pub(crate) fn upload_field(gpu: &Gpu, field: &DistanceField) -> wgpu::TextureView {
     let (format, texel_bytes) = format(gpu);
-    let side = grid.size.max(glam::UVec3::ONE);
+    let side = field.size.max(glam::UVec3::ONE);
     let size = wgpu::Extent3d { width: side.x, height: side.y, depth_or_array_layers: side.z };
     let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
-        label: Some("mirrored"),
+        label: Some("distance field"),
         size,
         mip_level_count: 1,
         sample_count: 1,
@@ -56,7 +56,7 @@ pub(crate) fn upload_grid(gpu: &Gpu, grid: &Mirrored) -> wgpu::TextureView {
         usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
         view_formats: &[],
     });
-    if !grid.cells.is_empty() {
+    if !field.cells.is_empty() {
         let layout = wgpu::TexelCopyBufferLayout {
             offset: 0,
             bytes_per_row: Some(side.x * texel_bytes),
@@ -64,7 +64,7 @@ pub(crate) fn upload_grid(gpu: &Gpu, grid: &Mirrored) -> wgpu::TextureView {
         };
         gpu.queue.write_texture(
             texture.as_image_copy(),
-            &bytes(format, bytemuck::cast_slice(&grid.cells)),
+            &bytes(format, bytemuck::cast_slice(&field.cells)),
             layout,
             size,
         );

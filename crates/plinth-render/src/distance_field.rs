@@ -1,5 +1,5 @@
-//! What polished surfaces reflect of the model itself: the distance to its nearest surface and the light that leaves it, on
-//! a grid that shaders march through. Read by `lib/mirrored.wgsl`.
+//! What polished surfaces reflect of the model itself: a grid of signed distances to the nearest surface, with the light
+//! that leaves it, through which shaders march. Read by `lib/neighbours.wgsl`.
 
 use glam::{UVec3, Vec3, Vec4};
 use plinth_bake::LitSurface;
@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use crate::upload::geometry::primitive_of;
 
-/// Perceptual roughness from which on reflections are too blurred to look for. `lib/mirrored.wgsl` fades them out below it.
+/// Perceptual roughness from which on reflections are too blurred to look for. `lib/neighbours.wgsl` fades them out below it.
 const TOO_ROUGH: f32 = 0.45;
 /// Cells along the longest side.
 const SIDE: u32 = 80;
@@ -17,7 +17,7 @@ const SIDE: u32 = 80;
 const MARGIN: f32 = 2.0;
 /// Distance, in cells, that is added where a surface is turned away: the light of those that face a cell counts first.
 const TURNED_AWAY: f32 = 0.5;
-/// Cells that are looked at for all triangles together, at most.
+/// Cells that are visited for all triangles together, at most.
 const MOST_WORK: u64 = 12_000_000;
 /// Triangles of the model from which on nothing of it is reflected: gathering them would take too long.
 const MOST_TRIANGLES: usize = 1_000_000;
@@ -26,7 +26,7 @@ const SWEEPS: usize = 2;
 
 /// The grid.
 #[derive(Debug, Default)]
-pub(crate) struct Mirrored {
+pub(crate) struct DistanceField {
     /// Cells along x, y and z; none where nothing is reflected.
     pub(crate) size: UVec3,
     /// Corner of the first cell.
@@ -62,7 +62,7 @@ impl Nearest {
     }
 }
 
-impl Mirrored {
+impl DistanceField {
     /// What is seen in reflections of the surfaces that stand still, one a posed primitive.
     pub(crate) fn new(moving: &[bool], surfaces: &[LitSurface]) -> Self {
         let still = surfaces.iter().zip(moving).filter(|(_, moving)| !**moving).map(|(surface, _)| surface);
@@ -102,14 +102,14 @@ impl Mirrored {
         Self { cells, ..grid }
     }
 
-    /// A grid over these bounds with so many cells along the longest side.
+    /// A grid over these bounds, without values, with so many cells along the longest side.
     fn empty(min: Vec3, max: Vec3, side: u32) -> Self {
         let cell = (max - min).max_element() / (side as f32 - 2.0 * MARGIN);
         let size = ((max - min) / cell + 2.0 * MARGIN).ceil().as_uvec3().clamp(UVec3::splat(4), UVec3::splat(side));
         Self { size, origin: min - cell * MARGIN, cell, cells: Vec::new() }
     }
 
-    /// Cells that are looked at for all triangles together.
+    /// Cells that are visited for all triangles together.
     fn work(&self, surfaces: &[&LitSurface]) -> u64 {
         let triangles = surfaces.iter().flat_map(|s| s.indices.as_chunks::<3>().0.iter().map(|t| s.corners(t)));
         triangles.map(|corners| self.cells_at(corners).1.as_u64vec3().element_product()).sum()
@@ -119,7 +119,7 @@ impl Mirrored {
     fn cells_at(&self, [a, b, c]: [Vec3; 3]) -> (UVec3, UVec3) {
         let low = self.cell_of(a.min(b).min(c) - 0.5 * self.cell);
         let high = self.cell_of(a.max(b).max(c) + 0.5 * self.cell);
-        (low, high - low + 1)
+        (low, high.saturating_sub(low) + 1)
     }
 
     /// Middle of a cell.
@@ -138,7 +138,7 @@ impl Mirrored {
         ((point - self.origin) / self.cell).max(Vec3::ZERO).as_uvec3().min(self.size - 1)
     }
 
-    /// Tells the cells at a triangle of it.
+    /// Enters a triangle in the cells that it passes through.
     fn seed(&self, nearest: &mut [Option<Nearest>], [a, b, c]: [Vec3; 3], radiance: [Vec3; 3]) {
         if ![a, b, c].iter().all(|p| p.is_finite()) {
             return;
@@ -255,7 +255,7 @@ mod tests {
         };
         let floor = square([Vec3::ZERO, Vec3::Z, Vec3::new(1.0, 0.0, 1.0), Vec3::X], Vec3::X);
         let wall = square([Vec3::X, Vec3::new(1.0, 0.0, 1.0), Vec3::ONE, Vec3::new(1.0, 1.0, 0.0)], Vec3::Y);
-        let grid = Mirrored::of_surfaces(&[&floor, &wall]);
+        let grid = DistanceField::of_surfaces(&[&floor, &wall]);
         assert_eq!(grid.size, UVec3::splat(SIDE));
         for at in
             [Vec3::new(0.2, 0.1, 0.5), Vec3::new(0.9, 0.6, 0.5), Vec3::new(0.5, 0.3, 0.9), Vec3::new(0.7, 0.9, 0.2)]
@@ -268,6 +268,17 @@ mod tests {
             let expected = if to_floor < to_wall { Vec3::X } else { Vec3::Y };
             assert_eq!(found.truncate(), expected, "{at}");
         }
+    }
+
+    #[test]
+    fn many_long_triangles_are_entered_in_larger_cells_and_too_many_not_at_all() {
+        let soup = |count: u32| LitSurface {
+            positions: vec![Vec3::NEG_ONE, Vec3::ONE, Vec3::new(1.0, -1.0, 0.5)],
+            radiance: vec![Vec3::ONE; 3],
+            indices: (0..count).flat_map(|_| [0, 1, 2]).collect(),
+        };
+        let longest = |count: u32| DistanceField::of_surfaces(&[&soup(count)]).size.max_element();
+        assert_eq!([10, 100, 100_000].map(longest), [SIDE, SIDE / 2, 0]);
     }
 
     #[test]

@@ -1,9 +1,10 @@
-// What polished surfaces reflect of the model: a cone is marched through the distances to its surfaces (after Aaltonen
-// 2018, "GPU-based Clay Simulation and Ray-tracing Tech in Claybook"). Twin: `mirrored.rs`. Needs types/frame.wgsl, layers.
+// What polished surfaces reflect of the model: a cone is marched through the distance field of its surfaces (after
+// Aaltonen 2018, "GPU-based Clay Simulation and Ray-tracing Tech in Claybook"). Twin: `distance_field.rs`. Needs
+// types/frame.wgsl, layers.
 
-// Perceptual roughness at which this begins to give way to what spherical harmonics say of visibility, and from which on
-// these say all.
-const MIRRORED: f32 = 0.3;
+// Up to this perceptual roughness reflections are found by the cone, beyond the second by the spherical harmonics of
+// visibility alone; in between they are mixed.
+const SHARP: f32 = 0.3;
 const TOO_ROUGH: f32 = 0.45;
 // Below this share of blocked directions nothing would be met,
 const LEAST_CLOSED: f32 = 0.05;
@@ -15,20 +16,20 @@ const THICKENED: f32 = 0.6;
 const FILLED: f32 = 0.95;
 const MARCH_STEPS: i32 = 40;
 
-struct Mirrored {
+struct Neighbours {
     radiance: vec3<f32>,
     // Share of the cone that surfaces fill.
     filled: f32,
 }
 
 // What a lobe of this roughness around a direction meets.
-fn mirrored_along(s: Surface, direction: vec3<f32>, perceptual_roughness: f32) -> Mirrored {
-    let cell = frame.mirrored_origin.w;
+fn neighbours_within(s: Surface, direction: vec3<f32>, perceptual_roughness: f32) -> Neighbours {
+    let cell = frame.field_origin.w;
     let start = frame.grow_origin.xyz + (s.world - frame.grow_origin.xyz) / frame.camera.w;
     let slope = max(perceptual_roughness * perceptual_roughness, 0.01);
     let rise = max(dot(direction, s.geometric), 0.02);
-    let scale = 1.0 / frame.mirrored_extent.xyz;
-    let first = (start - frame.mirrored_origin.xyz) * scale;
+    let scale = 1.0 / frame.field_extent.xyz;
+    let first = (start - frame.field_origin.xyz) * scale;
     let step = direction * scale;
     var filled = 0.0;
     var met_at = 0.0;
@@ -38,7 +39,7 @@ fn mirrored_along(s: Surface, direction: vec3<f32>, perceptual_roughness: f32) -
         if any(at < vec3(0.0)) || any(at > vec3(1.0)) {
             break;
         }
-        let near = textureSampleLevel(mirrored_map, linear_sampler, at, 0.0);
+        let near = textureSampleLevel(distance_field, linear_sampler, at, 0.0);
         // Of a thin wall no cell is inside.
         let gap = near.w - THICKENED * cell;
         let width = max(travelled * slope, 0.3 * cell);
@@ -56,12 +57,12 @@ fn mirrored_along(s: Surface, direction: vec3<f32>, perceptual_roughness: f32) -
     }
     // The light of the side that the cone comes to: cells within a thin wall have that of both.
     let before = first + step * max(met_at - 0.5 * cell, 0.0);
-    return Mirrored(textureSampleLevel(mirrored_map, linear_sampler, before, 0.0).rgb, filled);
+    return Neighbours(textureSampleLevel(distance_field, linear_sampler, before, 0.0).rgb, filled);
 }
 
 // Whether a lobe of this roughness may meet something.
-fn is_mirrored(s: Surface, perceptual_roughness: f32, reflectance: vec3<f32>) -> bool {
+fn reflects_neighbours(s: Surface, perceptual_roughness: f32, reflectance: vec3<f32>) -> bool {
     let closed = 1.0 - s.visibility.x + length(s.visibility.yzw);
     let most = max(reflectance.r, max(reflectance.g, reflectance.b));
-    return frame.mirrored_extent.w > 0.0 && most > LEAST_REFLECTED && perceptual_roughness < TOO_ROUGH && closed > LEAST_CLOSED;
+    return frame.field_extent.w > 0.0 && most > LEAST_REFLECTED && perceptual_roughness < TOO_ROUGH && closed > LEAST_CLOSED;
 }
