@@ -12,7 +12,7 @@ use crate::lit_surface::lit_surfaces;
 use crate::neighbours::Neighbours;
 use crate::places::{NONE, Place, Places};
 use crate::radiosity::Radiosity;
-use crate::refine::Refiner;
+use crate::refine::{Part, Refiner, first_parts};
 use crate::sampling::Directions;
 use crate::types::{BakeLight, BakeMesh, BakeOptions, Baked, BakedMesh, GatheredLight};
 
@@ -31,7 +31,8 @@ pub fn bake(
     // Share of their rays that the vertices take.
     let spent = ((places.len() * samples) as f32 / options.ray_budget as f32).min(1.0);
     let coarse = Coarse::new(places, options, spent);
-    let seen: Vec<bool> = coarse.places.list.par_iter().map(|place| scene.is_seen(place, eyes)).collect();
+    let parts = first_parts(&coarse);
+    let seen = seen(&scene, &coarse, &parts, eyes);
     let gathered = gather(&scene, &coarse, &seen, samples, options);
     let radiosity = Radiosity::solved(&scene, &coarse, &gathered, options.bounces);
     let neighbours = Neighbours::of_vertices(&coarse.places, coarse.vertices);
@@ -56,7 +57,7 @@ pub fn bake(
     let most = budget as usize / probes.len();
     let refiner = Refiner { scene: &scene, radiosity: &radiosity, directions: &probes, most, eyes, options };
     let mut places = coarse.places.clone();
-    refiner.refine(&coarse, &mut places, &mut lit);
+    refiner.refine(parts, &mut places, &mut lit);
     let grids = grids(&coarse, &places, &lit, options.finest);
     let at_vertices = |of_vertex: &[u32]| {
         let value = |place: &u32| {
@@ -73,6 +74,15 @@ pub fn bake(
         BakedMesh { front: at_vertices(&of_vertex.front), back: at_vertices(&of_vertex.back), grids }
     };
     Baked { meshes: meshes.iter().zip(&places.of_vertex).zip(grids).map(of_mesh).collect(), surfaces }
+}
+
+/// Which places a camera sees; only those are asked whose parts may be looked at more closely.
+fn seen(scene: &Scene<'_>, coarse: &Coarse<'_>, parts: &[Part], eyes: &[Vec3]) -> Vec<bool> {
+    let mut asked = vec![false; coarse.places.len()];
+    for place in parts.iter().filter_map(|part| part.corners(&coarse.places)).flatten() {
+        asked[place as usize] = true;
+    }
+    coarse.places.list.par_iter().zip(asked).map(|(place, asked)| asked && scene.is_seen(place, eyes)).collect()
 }
 
 /// Share of the comparisons that is saved where the vertices alone take all rays that they may.

@@ -2,6 +2,7 @@
 //! four triangles (Wald, Benthin and Boulos 2008, "Getting Rid of Packets"). It is built as a binary one, split by the
 //! surface area heuristic in bins (Wald 2007, "On fast Construction of SAH-based Bounding Volume Hierarchies").
 
+use arrayvec::ArrayVec;
 use glam::{Vec3, Vec4};
 
 /// Triangles per leaf, at most, unless they cannot be told apart; also the width of a block.
@@ -154,8 +155,8 @@ impl Bvh {
         index as u32
     }
 
-    /// The nearest hit beyond `t_min`.
-    pub(crate) fn intersect(&self, origin: Vec3, direction: Vec3, t_min: f32) -> Option<Hit> {
+    /// The nearest hit between `t_min` and `t_max`.
+    pub(crate) fn intersect(&self, origin: Vec3, direction: Vec3, t_min: f32, mut t_max: f32) -> Option<Hit> {
         if self.nodes.is_empty() {
             return None;
         }
@@ -166,13 +167,9 @@ impl Bvh {
             t_min: Vec4::splat(t_min),
         };
         let mut best: Option<Hit> = None;
-        let mut t_max = f32::INFINITY;
-        let mut stack = [(Child::Leaf(0, 0), 0.0_f32); STACK];
-        let mut depth = 1;
-        stack[0] = (Child::Node(0), 0.0);
-        while depth > 0 {
-            depth -= 1;
-            let (child, entry) = stack[depth];
+        let mut stack = ArrayVec::<(Child, f32), STACK>::new();
+        stack.push((Child::Node(0), 0.0));
+        while let Some((child, entry)) = stack.pop() {
             if entry >= t_max {
                 continue;
             }
@@ -188,19 +185,17 @@ impl Bvh {
                 Child::Node(index) => {
                     let node = &self.nodes[index as usize];
                     let (entries, mut mask) = node.entries(&ray, t_max);
-                    let base = depth;
-                    while mask != 0 && depth < STACK {
+                    let base = stack.len();
+                    while mask != 0 && !stack.is_full() {
                         let lane = mask.trailing_zeros() as usize;
                         mask &= mask - 1;
                         // Kept sorted, so that the nearest is taken first.
-                        let entry = entries[lane];
-                        let mut at = depth;
-                        while at > base && stack[at - 1].1 < entry {
-                            stack[at] = stack[at - 1];
+                        stack.push((node.children[lane], entries[lane]));
+                        let mut at = stack.len() - 1;
+                        while at > base && stack[at - 1].1 < stack[at].1 {
+                            stack.swap(at - 1, at);
                             at -= 1;
                         }
-                        stack[at] = (node.children[lane], entry);
-                        depth += 1;
                     }
                 }
             }
@@ -380,12 +375,13 @@ mod tests {
     fn the_nearest_of_many_triangles_is_hit() {
         let at = |z: f32| [Vec3::new(-1.0, -1.0, z), Vec3::new(2.0, -1.0, z), Vec3::new(-1.0, 2.0, z)];
         let bvh = Bvh::new((0..100_u32).map(|i| (at(-(i as f32) - 1.0), TriangleId { mesh: 0, triangle: i })));
-        let hit = bvh.intersect(Vec3::ZERO, Vec3::NEG_Z, 1e-4).unwrap();
+        let hit = bvh.intersect(Vec3::ZERO, Vec3::NEG_Z, 1e-4, f32::INFINITY).unwrap();
         assert_eq!(hit.id.triangle, 0);
         assert!((hit.t - 1.0).abs() < 1e-5);
-        let hit = bvh.intersect(Vec3::new(0.0, 0.0, -50.5), Vec3::NEG_Z, 1e-4).unwrap();
+        let hit = bvh.intersect(Vec3::new(0.0, 0.0, -50.5), Vec3::NEG_Z, 1e-4, f32::INFINITY).unwrap();
         assert_eq!(hit.id.triangle, 50);
-        assert!(bvh.intersect(Vec3::ZERO, Vec3::Z, 1e-4).is_none());
+        assert!(bvh.intersect(Vec3::ZERO, Vec3::Z, 1e-4, f32::INFINITY).is_none());
+        assert!(bvh.intersect(Vec3::ZERO, Vec3::NEG_Z, 1e-4, 0.9).is_none());
     }
 
     #[test]
@@ -410,9 +406,9 @@ mod tests {
             let (origin, direction) = (point(), point().normalize());
             let nearest = single
                 .iter()
-                .filter_map(|one| one.intersect(origin, direction, 1e-4))
+                .filter_map(|one| one.intersect(origin, direction, 1e-4, f32::INFINITY))
                 .min_by(|a, b| a.t.total_cmp(&b.t));
-            let found = bvh.intersect(origin, direction, 1e-4);
+            let found = bvh.intersect(origin, direction, 1e-4, f32::INFINITY);
             assert_eq!(found.map(|h| h.id), nearest.map(|h| h.id));
             hits += usize::from(found.is_some());
         }
@@ -423,6 +419,6 @@ mod tests {
     fn degenerate_and_unfinished_triangles_are_left_out() {
         let bad = [[Vec3::ZERO; 3], [Vec3::NAN; 3]];
         let bvh = Bvh::new(bad.into_iter().map(|c| (c, TriangleId::default())));
-        assert!(bvh.intersect(Vec3::Z, Vec3::NEG_Z, 0.0).is_none());
+        assert!(bvh.intersect(Vec3::Z, Vec3::NEG_Z, 0.0, f32::INFINITY).is_none());
     }
 }

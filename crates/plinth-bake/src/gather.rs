@@ -160,15 +160,11 @@ impl<'a> Scene<'a> {
         for _ in 0..MAX_PASSES {
             let distance = origin.distance(eye);
             let direction = (eye - origin) / distance.max(OFFSET);
-            match self.bvh.intersect(origin, direction, OFFSET * 0.1) {
-                Some(hit) if hit.t < distance => {
-                    if self.transparency(&hit) < CLEAR {
-                        return false;
-                    }
-                    origin += direction * (hit.t + OFFSET);
-                }
-                _ => return true,
+            let Some(hit) = self.bvh.intersect(origin, direction, OFFSET * 0.1, distance) else { return true };
+            if self.transparency(&hit) < CLEAR {
+                return false;
             }
+            origin += direction * (hit.t + OFFSET);
         }
         false
     }
@@ -178,7 +174,7 @@ impl<'a> Scene<'a> {
         let mut out = Cast { through: 1.0, blocked: None, from_inside: false, nearness: 0.0 };
         let mut travelled = 0.0;
         for pass in 0..MAX_PASSES {
-            let Some(hit) = self.bvh.intersect(origin, direction, OFFSET * 0.1) else { return out };
+            let Some(hit) = self.bvh.intersect(origin, direction, OFFSET * 0.1, f32::INFINITY) else { return out };
             let transparency = self.transparency(&hit);
             let share = out.through * (1.0 - transparency);
             let back = self.is_back(&hit, direction);

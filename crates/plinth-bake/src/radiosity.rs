@@ -31,6 +31,8 @@ struct Leaving {
 pub(crate) struct Radiosity<'a> {
     scene: &'a Scene<'a>,
     coarse: &'a Coarse<'a>,
+    /// Whether a place is inside of a body.
+    inside: Vec<bool>,
     gathered: &'a [Gathered],
     /// What each place's rays found.
     leaving: Vec<Vec<Leaving>>,
@@ -49,8 +51,9 @@ impl<'a> Radiosity<'a> {
         bounces: usize,
     ) -> Self {
         let own = gathered.iter().map(|g| g.direct + g.beams.iter().sum::<Vec3>()).collect();
+        let inside = gathered.iter().map(Gathered::is_inside).collect();
         let indirect = vec![Vec3::ZERO; gathered.len()];
-        let mut out = Self { scene, coarse, gathered, leaving: Vec::new(), own, indirect };
+        let mut out = Self { scene, coarse, inside, gathered, leaving: Vec::new(), own, indirect };
         out.leaving =
             gathered.par_iter().map(|g| g.blocked.iter().map(|hit| Leaving::new(&out, hit)).collect()).collect();
         for _ in 0..bounces {
@@ -62,7 +65,7 @@ impl<'a> Radiosity<'a> {
 
     /// Shares of places without those inside of other bodies, which are darker than the surface beside them.
     fn trusted(&self, around: [(u32, f32); 3]) -> [(u32, f32); 3] {
-        let outside = around.map(|(p, share)| (p, if self.gathered[p as usize].is_inside() { 0.0 } else { share }));
+        let outside = around.map(|(p, share)| (p, if self.inside[p as usize] { 0.0 } else { share }));
         let sum: f32 = outside.iter().map(|(_, share)| share).sum();
         if sum > 0.01 { outside.map(|(p, share)| (p, share / sum)) } else { around }
     }

@@ -24,7 +24,7 @@ const SMALL: f32 = 0.05;
 
 /// A part of a triangle: three neighbouring points of a lattice.
 #[derive(Clone, Copy)]
-struct Part {
+pub(crate) struct Part {
     face: Face,
     level: u32,
     points: [Point; 3],
@@ -46,6 +46,13 @@ impl Part {
         [part([a, ab, ca]), part([ab, b, bc]), part([ca, bc, c]), part([ab, bc, ca])]
     }
 
+    /// The places of its points, where all are known.
+    pub(crate) fn corners(&self, places: &Places<'_>) -> Option<[u32; 3]> {
+        let corners = places.corners(self.face);
+        let [a, b, c] = self.points.map(|p| places.find(self.face, corners, p));
+        Some([a?, b?, c?])
+    }
+
     fn side(&self) -> f32 {
         self.longest / (1 << self.level) as f32
     }
@@ -63,9 +70,8 @@ pub(crate) struct Refiner<'a> {
 }
 
 impl Refiner<'_> {
-    /// Adds places and their light to what is known of the coarse ones.
-    pub(crate) fn refine(&self, coarse: &Coarse<'_>, places: &mut Places<'_>, lit: &mut Vec<Lit>) {
-        let mut parts = first_parts(coarse);
+    /// Adds places and their light to what is known of the coarse ones, which the parts lie between.
+    pub(crate) fn refine(&self, mut parts: Vec<Part>, places: &mut Places<'_>, lit: &mut Vec<Lit>) {
         let mut left = self.most;
         while !parts.is_empty() && left > 0 {
             // The largest parts are the first to be asked, so they are worth most where not all can be.
@@ -79,7 +85,7 @@ impl Refiner<'_> {
                     break;
                 }
                 let corners = places.corners(part.face);
-                let Some(ends) = Self::corners(places, &part) else { continue };
+                let Some(ends) = part.corners(places) else { continue };
                 let mut middle = [0; 3];
                 for (k, point) in part.middles().into_iter().enumerate() {
                     middle[k] = places.find_or_add(part.face, corners, point);
@@ -146,15 +152,9 @@ impl Refiner<'_> {
         Lit { probe: Some(probe), ..Lit::new(light, &gathered, self.scene.is_seen(place, self.eyes)) }
     }
 
-    fn corners(places: &Places<'_>, part: &Part) -> Option<[u32; 3]> {
-        let corners = places.corners(part.face);
-        let [a, b, c] = part.points.map(|p| places.find(part.face, corners, p));
-        Some([a?, b?, c?])
-    }
-
     /// Whether light in between may not be what the corners say, where it is seen.
     fn is_doubtful(&self, part: &Part, places: &Places<'_>, lit: &[Lit]) -> bool {
-        let Some(corners) = Self::corners(places, part) else { return false };
+        let Some(corners) = part.corners(places) else { return false };
         if part.side() <= 2.0 * self.options.finest {
             return false;
         }
@@ -173,7 +173,7 @@ impl Refiner<'_> {
 
     /// Whether the middles of a part's sides are lit otherwise than the means of their ends.
     fn is_wrong(&self, part: &Part, middles: [u32; 3], places: &Places<'_>, lit: &[Lit]) -> bool {
-        let Some(corners) = Self::corners(places, part) else { return false };
+        let Some(corners) = part.corners(places) else { return false };
         let albedo = self.albedo(part);
         (0..3).any(|k| {
             let (a, b) = (&lit[corners[k] as usize], &lit[corners[(k + 1) % 3] as usize]);
@@ -197,7 +197,7 @@ impl Refiner<'_> {
 }
 
 /// The parts that coarse lattices are made of, and whole triangles that are not small.
-fn first_parts(coarse: &Coarse<'_>) -> Vec<Part> {
+pub(crate) fn first_parts(coarse: &Coarse<'_>) -> Vec<Part> {
     let mut parts = Vec::new();
     for (m, mesh) in coarse.places.meshes.iter().enumerate() {
         for back in coarse.places.sides(m) {

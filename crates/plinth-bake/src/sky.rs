@@ -1,17 +1,17 @@
 //! The environment as rays look it up: an octahedral map as fine as light from wide angles needs.
 
-use glam::Vec3;
+use std::f32::consts::{PI, TAU};
+
+use glam::{Vec2, Vec3, Vec4};
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 
-use crate::octahedron::{density, direction, texel};
+use crate::octahedron::{direction, texel};
 
 /// Texels along a side: about three degrees each.
 const SIDE: usize = 64;
-/// Columns of the panorama that texels are read from.
-const PANORAMA_WIDTH: u32 = 512;
-/// Readings along a side of a texel: together they miss no texel of the panorama.
-const READINGS: usize = 8;
+/// Columns of the panorama that is summed, at least: together its texels leave no texel of the map empty.
+const COLUMNS: u32 = 8 * SIDE as u32;
 
 /// Texels along a side of what glossy surfaces reflect.
 const GLOSSY_SIDE: usize = 32;
@@ -27,20 +27,7 @@ pub(crate) struct Sky {
 
 impl Sky {
     pub(crate) fn new(map: &EnvironmentMap) -> Self {
-        let panorama = map.reduced(PANORAMA_WIDTH, PANORAMA_WIDTH / 2);
-        let at = |texel: usize, k: usize| ((texel * READINGS + k) as f32 + 0.5) / (SIDE * READINGS) as f32;
-        // A lamp may be smaller than a texel: its light counts by the solid angle that it takes of it.
-        let mean = |i: usize| {
-            let (mut sum, mut weights) = (Vec3::ZERO, 0.0);
-            for k in 0..READINGS * READINGS {
-                let d = direction(at(i % SIDE, k % READINGS), at(i / SIDE, k / READINGS));
-                let solid_angle = 1.0 / density(d);
-                sum += panorama.radiance(d) * solid_angle;
-                weights += solid_angle;
-            }
-            sum / weights
-        };
-        let texels: Vec<Vec3> = (0..SIDE * SIDE).into_par_iter().map(mean).collect();
+        let texels = summed(map);
         let small = |i: usize| {
             direction(
                 (i % GLOSSY_SIDE) as f32 / GLOSSY_SIDE as f32 + 0.5 / GLOSSY_SIDE as f32,
@@ -94,6 +81,25 @@ impl Sky {
     pub(crate) fn radiance(&self, d: Vec3) -> Vec3 {
         self.texels[texel(d, SIDE)]
     }
+}
+
+/// The mean radiance in each texel of the octahedral map, by solid angle: lamps may be smaller than a texel.
+fn summed(map: &EnvironmentMap) -> Vec<Vec3> {
+    let times = COLUMNS.div_ceil(map.width);
+    let (columns, rows) = (map.width * times, map.height * times);
+    let around: Vec<Vec2> =
+        (0..columns).map(|x| Vec2::from_angle(((x as f32 + 0.5) / columns as f32 - 0.5) * TAU)).collect();
+    let mut sums = vec![Vec4::ZERO; SIDE * SIDE];
+    for y in 0..rows {
+        let (sin, cos) = ((y as f32 + 0.5) / rows as f32 * PI).sin_cos();
+        for (x, at) in around.iter().enumerate() {
+            let d = Vec3::new(sin * at.x, cos, sin * at.y);
+            let radiance =
+                if times == 1 { Vec3::from(map.pixels[y as usize * columns as usize + x]) } else { map.radiance(d) };
+            sums[texel(d, SIDE)] += radiance.extend(1.0) * sin;
+        }
+    }
+    sums.into_iter().map(|sum| sum.truncate() / sum.w.max(1e-9)).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,6 @@ use glam::{UVec3, Vec3, Vec4};
 use plinth_bake::LitSurface;
 use plinth_model::Material;
 use plinth_scene::{PosedPrimitive, Scene};
-use rayon::prelude::*;
 
 use crate::upload::geometry::primitive_of;
 
@@ -33,9 +32,10 @@ pub(crate) struct DistanceField {
     pub(crate) origin: Vec3,
     /// Side of a cell in world units.
     pub(crate) cell: f32,
-    /// For each cell, x fastest: radiance of the nearest surface, and the distance to it in world units, negative inside of
-    /// a body.
-    pub(crate) cells: Vec<Vec4>,
+    /// For each cell, x fastest: distance to the nearest surface in world units, negative inside of a body.
+    pub(crate) distances: Vec<f32>,
+    /// The radiance that leaves that surface; the fourth number is 1.
+    pub(crate) radiance: Vec<Vec4>,
 }
 
 /// The nearest surface that is known of a cell.
@@ -84,29 +84,26 @@ impl DistanceField {
             return Self::default();
         };
         let size = grid.size;
-        let mut nearest: Vec<Option<Nearest>> = vec![None; (size.x * size.y * size.z) as usize];
+        let mut seeds: Vec<Option<Nearest>> = vec![None; (size.x * size.y * size.z) as usize];
         for surface in surfaces {
             for t in surface.indices.as_chunks::<3>().0 {
-                grid.seed(&mut nearest, surface.corners(t), t.map(|i| surface.radiance[i as usize]));
+                grid.seed(&mut seeds, surface.corners(t), t.map(|i| surface.radiance[i as usize]));
             }
         }
-        grid.spread(&mut nearest);
-        let cells = nearest
-            .par_iter()
-            .enumerate()
-            .map(|(i, nearest)| match nearest {
-                Some(n) => n.radiance.min(Vec3::splat(60_000.0)).extend(n.distance(grid.center(i))),
-                None => Vec4::ZERO.with_w(longest),
-            })
-            .collect();
-        Self { cells, ..grid }
+        let of = grid.spread(&seeds);
+        let cell = |(i, of): (usize, u32)| match seeds[of as usize] {
+            Some(n) => (n.distance(grid.center(grid.at(i))), n.radiance.min(Vec3::splat(60_000.0)).extend(1.0)),
+            None => (longest, Vec4::W),
+        };
+        let (distances, radiance) = of.into_iter().enumerate().map(cell).unzip();
+        Self { distances, radiance, ..grid }
     }
 
     /// A grid over these bounds, without values, with so many cells along the longest side.
     fn empty(min: Vec3, max: Vec3, side: u32) -> Self {
         let cell = (max - min).max_element() / (side as f32 - 2.0 * MARGIN);
         let size = ((max - min) / cell + 2.0 * MARGIN).ceil().as_uvec3().clamp(UVec3::splat(4), UVec3::splat(side));
-        Self { size, origin: min - cell * MARGIN, cell, cells: Vec::new() }
+        Self { size, origin: min - cell * MARGIN, cell, ..Self::default() }
     }
 
     /// Cells that are visited for all triangles together.
@@ -123,14 +120,17 @@ impl DistanceField {
     }
 
     /// Middle of a cell.
-    fn center(&self, index: usize) -> Vec3 {
-        let (x, y) = (self.size.x as usize, self.size.y as usize);
-        let at = Vec3::new((index % x) as f32, (index / x % y) as f32, (index / (x * y)) as f32);
-        self.origin + (at + 0.5) * self.cell
+    fn center(&self, at: UVec3) -> Vec3 {
+        self.origin + (at.as_vec3() + 0.5) * self.cell
     }
 
     const fn index(&self, at: UVec3) -> usize {
         ((at.z * self.size.y + at.y) * self.size.x + at.x) as usize
+    }
+
+    const fn at(&self, index: usize) -> UVec3 {
+        let (index, x, y) = (index as u32, self.size.x, self.size.y);
+        UVec3::new(index % x, index / x % y, index / (x * y))
     }
 
     /// The cell that a point is in, or the nearest one.
@@ -139,7 +139,7 @@ impl DistanceField {
     }
 
     /// Enters a triangle in the cells that it passes through.
-    fn seed(&self, nearest: &mut [Option<Nearest>], [a, b, c]: [Vec3; 3], radiance: [Vec3; 3]) {
+    fn seed(&self, seeds: &mut [Option<Nearest>], [a, b, c]: [Vec3; 3], radiance: [Vec3; 3]) {
         if ![a, b, c].iter().all(|p| p.is_finite()) {
             return;
         }
@@ -148,14 +148,14 @@ impl DistanceField {
         for z in low.z..low.z + count.z {
             for y in low.y..low.y + count.y {
                 for x in low.x..low.x + count.x {
-                    let index = self.index(UVec3::new(x, y, z));
-                    let center = self.center(index);
+                    let at = UVec3::new(x, y, z);
+                    let (index, center) = (self.index(at), self.center(at));
                     let [u, v, w] = closest(center, [a, b, c]);
                     let point = a * u + b * v + c * w;
                     let radiance = radiance[0] * u + radiance[1] * v + radiance[2] * w;
                     let mut one = Nearest { point, normal, radiance, cost: 0.0 };
                     one.cost = one.cost(center, self.cell);
-                    let slot = &mut nearest[index];
+                    let slot = &mut seeds[index];
                     if slot.is_none_or(|known| one.cost < known.cost) {
                         *slot = Some(one);
                     }
@@ -164,26 +164,41 @@ impl DistanceField {
         }
     }
 
-    /// Carries the nearest points everywhere (Danielsson 1980, "Euclidean Distance Mapping").
-    fn spread(&self, nearest: &mut [Option<Nearest>]) {
-        let steps = [self.size.x, self.size.y, self.size.z];
-        let strides = [1, self.size.x as usize, (self.size.x * self.size.y) as usize];
+    /// Carries the nearest points everywhere (Danielsson 1980, "Euclidean Distance Mapping"): for each cell, of which cell
+    /// the nearest surface is; its own where none is known.
+    fn spread(&self, seeds: &[Option<Nearest>]) -> Vec<u32> {
+        let mut of: Vec<u32> = (0..seeds.len() as u32).collect();
+        let mut costs: Vec<f32> = seeds.iter().map(|seed| seed.map_or(f32::INFINITY, |s| s.cost)).collect();
         for _ in 0..SWEEPS {
             for axis in 0..3 {
-                for forward in [true, false] {
-                    for k in 0..nearest.len() {
-                        let index = if forward { k } else { nearest.len() - 1 - k };
-                        let along = index / strides[axis] % steps[axis] as usize;
-                        let at_border = if forward { along == 0 } else { along + 1 == steps[axis] as usize };
-                        if at_border {
-                            continue;
-                        }
-                        let from = if forward { index - strides[axis] } else { index + strides[axis] };
-                        let Some(mut other) = nearest[from] else { continue };
-                        other.cost = other.cost(self.center(index), self.cell);
-                        if nearest[index].is_none_or(|known| other.cost < known.cost) {
-                            nearest[index] = Some(other);
-                        }
+                self.sweep(seeds, axis, false, &mut of, &mut costs);
+                self.sweep(seeds, axis, true, &mut of, &mut costs);
+            }
+        }
+        of
+    }
+
+    /// Asks, for each cell, whether the surface that is nearest to the cell before it is nearer than its own.
+    fn sweep(&self, seeds: &[Option<Nearest>], axis: usize, backward: bool, of: &mut [u32], costs: &mut [f32]) {
+        let mut step = UVec3::ZERO;
+        step[axis] = 1;
+        let first = if backward { UVec3::ZERO } else { step };
+        let end = if backward { self.size - step } else { self.size };
+        let stride = self.index(step);
+        let turned = |k: u32, axis: usize| if backward { first[axis] + end[axis] - 1 - k } else { k };
+        for z in first.z..end.z {
+            for y in first.y..end.y {
+                for x in first.x..end.x {
+                    let at = UVec3::new(turned(x, 0), turned(y, 1), turned(z, 2));
+                    let index = self.index(at);
+                    let before = if backward { index + stride } else { index - stride };
+                    if of[before] == of[index] {
+                        continue;
+                    }
+                    let Some(other) = seeds[of[before] as usize] else { continue };
+                    let cost = other.cost(self.center(at), self.cell);
+                    if cost < costs[index] {
+                        (of[index], costs[index]) = (of[before], cost);
                     }
                 }
             }
@@ -260,13 +275,13 @@ mod tests {
         for at in
             [Vec3::new(0.2, 0.1, 0.5), Vec3::new(0.9, 0.6, 0.5), Vec3::new(0.5, 0.3, 0.9), Vec3::new(0.7, 0.9, 0.2)]
         {
-            let index = grid.index(grid.cell_of(at));
-            let center = grid.center(index);
+            let cell = grid.cell_of(at);
+            let (index, center) = (grid.index(cell), grid.center(cell));
             let (to_floor, to_wall) = (center.y, 1.0 - center.x);
-            let found = grid.cells[index];
-            assert!((found.w - to_floor.min(to_wall)).abs() < 0.3 * grid.cell, "{at}: {found}");
+            let found = grid.distances[index];
+            assert!((found - to_floor.min(to_wall)).abs() < 0.3 * grid.cell, "{at}: {found}");
             let expected = if to_floor < to_wall { Vec3::X } else { Vec3::Y };
-            assert_eq!(found.truncate(), expected, "{at}");
+            assert_eq!(grid.radiance[index].truncate(), expected, "{at}");
         }
     }
 

@@ -3,13 +3,14 @@
 use crate::bindings;
 use crate::gpu::Gpu;
 use crate::light::PreparedLight;
-use crate::upload::light_maps::{upload_field, upload_octahedral};
+use crate::upload::light_maps::{upload_distances, upload_octahedral, upload_radiance};
 
 /// What was worked out about light before the first frame, on the device.
 pub(crate) struct LightMaps {
     specular: wgpu::TextureView,
     irradiance: wgpu::TextureView,
-    field: wgpu::TextureView,
+    distances: wgpu::TextureView,
+    radiance: wgpu::TextureView,
 }
 
 impl LightMaps {
@@ -17,7 +18,8 @@ impl LightMaps {
         Self {
             specular: upload_octahedral(gpu, &light.specular),
             irradiance: upload_octahedral(gpu, &light.irradiance),
-            field: upload_field(gpu, &light.field),
+            distances: upload_distances(gpu, &light.field),
+            radiance: upload_radiance(gpu, &light.field),
         }
     }
 }
@@ -36,6 +38,7 @@ pub(crate) fn frame_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
             bindings::sampler(5, wgpu::SamplerBindingType::Comparison),
             bindings::texture(6, bindings::FILTERED),
             bindings::volume(7),
+            bindings::volume(8),
         ],
     )
 }
@@ -74,7 +77,8 @@ pub(crate) fn frame_group(
             bindings::view(shadows[1]),
             wgpu::BindingResource::Sampler(&comparison),
             bindings::view(&maps.irradiance),
-            bindings::view(&maps.field),
+            bindings::view(&maps.distances),
+            bindings::view(&maps.radiance),
         ],
     )
 }

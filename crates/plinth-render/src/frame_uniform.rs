@@ -52,7 +52,7 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
         ambient: irradiance_of_uniform(scene.ambient).extend(last_mip).to_array(),
         backdrop: backdrop(scene),
         field_origin: field.origin.extend(field.cell).to_array(),
-        field_extent: extent.extend(f32::from(u8::from(!field.cells.is_empty()))).to_array(),
+        field_extent: extent.extend(f32::from(u8::from(!field.distances.is_empty()))).to_array(),
         shadow: [base.key_map.texel, base.key_map.normal_offset, base.sun_map.texel, base.sun_map.normal_offset],
         target_size: [base.model_region.width as f32, base.model_region.height as f32, depth_range, pixel],
         ..Frame::default()

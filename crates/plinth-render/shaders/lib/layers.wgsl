@@ -65,21 +65,27 @@ fn toward_mirror(alpha: f32, n_dot_v: f32) -> f32 {
 // Radiance that arrives from around direction `r` within a lobe: the environment where it is visible, the light of
 // the blocking surfaces elsewhere, as far as spherical harmonics know of them.
 fn smoothed_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
+    return partly_blocked(s, r, perceptual_roughness, environment_radiance(r, perceptual_roughness));
+}
+
+// The same, given the environment's radiance.
+fn partly_blocked(s: Surface, r: vec3<f32>, perceptual_roughness: f32, environment: vec3<f32>) -> vec3<f32> {
     // What is known of visibility is too smooth for a mirror: there the environment shows unhindered.
     let known = mix(KNOWN, 1.0, perceptual_roughness * perceptual_roughness) * smoothstep(0.05, 0.4, perceptual_roughness);
     let visible = mix(1.0, clamp(s.visibility.x + dot(s.visibility.yzw, r), 0.0, 1.0), known);
     let blocked = s.blocked_color * (known * max(s.blocked.x + dot(s.blocked.yzw, r), 0.0));
-    return blocked + environment_radiance(r, perceptual_roughness) * visible;
+    return blocked + environment * visible;
 }
 
 // The same, with the blocking surfaces looked for where the lobe is narrow and much is reflected.
 fn reflected_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32, reflectance: vec3<f32>) -> vec3<f32> {
-    let smoothed = smoothed_radiance(s, r, perceptual_roughness);
-    if !reflects_neighbours(s, perceptual_roughness, reflectance) {
+    let environment = environment_radiance(r, perceptual_roughness);
+    let smoothed = partly_blocked(s, r, perceptual_roughness, environment);
+    if !reflects_neighbours(s, r, perceptual_roughness, reflectance) {
         return smoothed;
     }
     let seen = neighbours_within(s, r, perceptual_roughness);
-    let sharp = mix(environment_radiance(r, perceptual_roughness), seen.radiance, seen.filled);
+    let sharp = mix(environment, seen.radiance, seen.filled);
     return mix(sharp, smoothed, smoothstep(SHARP, TOO_ROUGH, perceptual_roughness));
 }
 

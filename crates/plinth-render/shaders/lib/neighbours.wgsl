@@ -14,7 +14,7 @@ const LEAST_REFLECTED: f32 = 0.06;
 const THICKENED: f32 = 0.6;
 // Share from which on a cone is full.
 const FILLED: f32 = 0.95;
-const MARCH_STEPS: i32 = 40;
+const MARCH_STEPS: i32 = 24;
 
 struct Neighbours {
     radiance: vec3<f32>,
@@ -39,12 +39,12 @@ fn neighbours_within(s: Surface, direction: vec3<f32>, perceptual_roughness: f32
         if any(at < vec3(0.0)) || any(at > vec3(1.0)) {
             break;
         }
-        let near = textureSampleLevel(distance_field, linear_sampler, at, 0.0);
+        let near = textureSampleLevel(field_distances, linear_sampler, at, 0.0).r;
         // Of a thin wall no cell is inside.
-        let gap = near.w - THICKENED * cell;
+        let gap = near - THICKENED * cell;
         let width = max(travelled * slope, 0.3 * cell);
         // The plane that the cone leaves is no surface that it meets.
-        let own = smoothstep(0.3, 0.6, near.w / (travelled * rise));
+        let own = smoothstep(0.3, 0.6, near / (travelled * rise));
         let here = (1.0 - smoothstep(-0.3, 0.75, gap / width)) * (1.0 - own);
         met_at = select(met_at, travelled, here > filled);
         filled = max(filled, here);
@@ -53,16 +53,16 @@ fn neighbours_within(s: Surface, direction: vec3<f32>, perceptual_roughness: f32
             filled = 1.0;
             break;
         }
-        travelled += max(0.8 * gap, 0.5 * cell);
+        travelled += max(0.9 * gap, 0.8 * cell);
     }
     // The light of the side that the cone comes to: cells within a thin wall have that of both.
     let before = first + step * max(met_at - 0.5 * cell, 0.0);
-    return Neighbours(textureSampleLevel(distance_field, linear_sampler, before, 0.0).rgb, filled);
+    return Neighbours(textureSampleLevel(field_radiance, linear_sampler, before, 0.0).rgb, filled);
 }
 
 // Whether a lobe of this roughness may meet something.
-fn reflects_neighbours(s: Surface, perceptual_roughness: f32, reflectance: vec3<f32>) -> bool {
-    let closed = 1.0 - s.visibility.x + length(s.visibility.yzw);
+fn reflects_neighbours(s: Surface, direction: vec3<f32>, perceptual_roughness: f32, reflectance: vec3<f32>) -> bool {
+    let closed = 1.0 - s.visibility.x + 0.3 * length(s.visibility.yzw) - 0.7 * dot(s.visibility.yzw, direction);
     let most = max(reflectance.r, max(reflectance.g, reflectance.b));
     return frame.field_extent.w > 0.0 && most > LEAST_REFLECTED && perceptual_roughness < TOO_ROUGH && closed > LEAST_CLOSED;
 }

@@ -59,7 +59,8 @@ struct Frame {
 @group(0) @binding(4) var sun_shadow_map: texture_depth_2d;
 @group(0) @binding(5) var shadow_sampler: sampler_comparison;
 @group(0) @binding(6) var irradiance_map: texture_2d<f32>;
-@group(0) @binding(7) var distance_field: texture_3d<f32>;
+@group(0) @binding(7) var field_distances: texture_3d<f32>;
+@group(0) @binding(8) var field_radiance: texture_3d<f32>;
 
 // A point of the model as it is scaled in this frame.
 fn grown(point: vec3<f32>) -> vec3<f32> {

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use super::OctahedralMap;
 
 /// Texels along a side.
-const SIDE: u32 = 64;
+const SIDE: u32 = 49;
 /// Columns of the panorama whose light is summed.
 const PANORAMA_WIDTH: u32 = 128;
 

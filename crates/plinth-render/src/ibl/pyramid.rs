@@ -2,7 +2,7 @@
 
 use std::f32::consts::{PI, TAU};
 
-use glam::Vec3;
+use glam::{Vec2, Vec3};
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 
@@ -32,32 +32,39 @@ impl Pyramid {
         Self { levels }
     }
 
-    /// Radiance around a direction over a solid angle in steradians.
-    pub(crate) fn sample(&self, direction: Vec3, solid_angle: f32) -> Vec3 {
+    /// The level, with a fraction, whose texels are as large as a solid angle in steradians.
+    pub(crate) fn level_of(&self, solid_angle: f32) -> f32 {
         let base = &self.levels[0];
         let texel = 4.0 * PI / (base.width * base.height) as f32;
-        let lod = (0.5 * (solid_angle / texel).max(1.0).log2()).min((self.levels.len() - 1) as f32);
-        let low = lod.floor();
-        let (a, b) = (low as usize, (low as usize + 1).min(self.levels.len() - 1));
-        let near = self.levels[a].bilinear(direction);
-        if a == b { near } else { near.lerp(self.levels[b].bilinear(direction), lod - low) }
+        (0.5 * (solid_angle / texel).max(1.0).log2()).min((self.levels.len() - 1) as f32)
+    }
+
+    /// Radiance around a direction, at a level with a fraction.
+    pub(crate) fn sample(&self, direction: Vec3, level: f32) -> Vec3 {
+        let at = Vec2::new(direction.z.atan2(direction.x) / TAU + 0.5, direction.y.clamp(-1.0, 1.0).acos() / PI);
+        let low = (level as usize).min(self.levels.len() - 1);
+        let near = self.levels[low].bilinear(at);
+        match self.levels.get(low + 1) {
+            Some(next) => near.lerp(next.bilinear(at), level - low as f32),
+            None => near,
+        }
     }
 }
 
 impl Level {
-    fn bilinear(&self, d: Vec3) -> Vec3 {
-        let u = d.z.atan2(d.x) / TAU + 0.5;
-        let v = d.y.clamp(-1.0, 1.0).acos() / PI;
-        let x = u * self.width as f32 - 0.5;
-        let y = (v * self.height as f32 - 0.5).clamp(0.0, (self.height - 1) as f32);
-        let (x0, y0) = (x.floor(), y.floor());
-        let (fx, fy) = (x - x0, y - y0);
-        let column = |i: f32| (i.rem_euclid(self.width as f32) as usize).min(self.width - 1);
-        let (left, right) = (column(x0), column(x0 + 1.0));
-        let (top, bottom) = (y0 as usize, (y0 as usize + 1).min(self.height - 1));
+    /// The value at a place, 0 to 1 along each side; left and right are neighbours.
+    fn bilinear(&self, at: Vec2) -> Vec3 {
+        // From half a texel before the first one, so that whole numbers are found without rounding down.
+        let x = at.x * self.width as f32 + 0.5;
+        let y = (at.y * self.height as f32 - 0.5).clamp(0.0, (self.height - 1) as f32);
+        let (x0, y0) = (x as usize, y as usize);
+        let (fx, fy) = (x - x0 as f32, y - y0 as f32);
+        let column = |i: usize| if i >= self.width { i - self.width } else { i };
+        let (left, right) = (column(x0 + self.width - 1), column(x0));
+        let below = (y0 + 1).min(self.height - 1);
         let at = |x: usize, y: usize| self.pixels[y * self.width + x];
-        let upper = at(left, top).lerp(at(right, top), fx);
-        let lower = at(left, bottom).lerp(at(right, bottom), fx);
+        let upper = at(left, y0).lerp(at(right, y0), fx);
+        let lower = at(left, below).lerp(at(right, below), fx);
         upper.lerp(lower, fy)
     }
 }

@@ -34,33 +34,31 @@ fn roughness_of_mip(mip: f32) -> f32 {
 }
 
 fn filter_mip(pyramid: &Pyramid, side: u32, roughness: f32) -> Vec<[f32; 4]> {
-    let lobe = lobe(roughness);
-    let texel_solid_angle = 4.0 * PI / (side * side) as f32;
+    let texel = 4.0 * PI / (side * side) as f32;
+    let lobe = lobe(roughness, |solid_angle| pyramid.level_of((2.0 * solid_angle).max(texel)));
+    let own_level = pyramid.level_of(texel);
     (0..side)
         .into_par_iter()
         .flat_map_iter(|y| {
             let lobe = &lobe;
             (0..side).map(move |x| {
                 let n = direction((x as f32 + 0.5) / side as f32, (y as f32 + 0.5) / side as f32);
-                let radiance = if lobe.is_empty() {
-                    pyramid.sample(n, texel_solid_angle)
-                } else {
-                    filtered(pyramid, n, lobe, texel_solid_angle)
-                };
+                let radiance = if lobe.is_empty() { pyramid.sample(n, own_level) } else { filtered(pyramid, n, lobe) };
                 [radiance.x, radiance.y, radiance.z, 1.0].map(|c| c.min(60_000.0))
             })
         })
         .collect()
 }
 
-/// One sample of the lobe around +Z: unit direction, cosine weight, solid angle.
+/// One sample of the lobe around +Z: unit direction, cosine weight, level of the pyramid.
 struct LobeSample {
     direction: Vec3,
     weight: f32,
-    solid_angle: f32,
+    level: f32,
 }
 
-fn lobe(roughness: f32) -> Vec<LobeSample> {
+/// The samples of a lobe; `level_of` tells the level for a solid angle in steradians.
+fn lobe(roughness: f32, level_of: impl Fn(f32) -> f32) -> Vec<LobeSample> {
     if roughness <= 0.0 {
         return Vec::new();
     }
@@ -80,19 +78,19 @@ fn lobe(roughness: f32) -> Vec<LobeSample> {
             (direction.z > 0.0).then(|| LobeSample {
                 direction,
                 weight: direction.z,
-                solid_angle: 1.0 / (count as f32 * density.max(1e-6)),
+                level: level_of(1.0 / (count as f32 * density.max(1e-6))),
             })
         })
         .collect()
 }
 
-fn filtered(pyramid: &Pyramid, n: Vec3, lobe: &[LobeSample], texel_solid_angle: f32) -> Vec3 {
+fn filtered(pyramid: &Pyramid, n: Vec3, lobe: &[LobeSample]) -> Vec3 {
     let (t, b) = n.any_orthonormal_pair();
     let mut sum = Vec3::ZERO;
     let mut weights = 0.0;
     for sample in lobe {
         let d = t * sample.direction.x + b * sample.direction.y + n * sample.direction.z;
-        sum += pyramid.sample(d, (2.0 * sample.solid_angle).max(texel_solid_angle)) * sample.weight;
+        sum += pyramid.sample(d, sample.level) * sample.weight;
         weights += sample.weight;
     }
     sum / f32::max(weights, 1e-6)

@@ -11,7 +11,7 @@ use crate::ibl::OctahedralMap;
 /// Uploads all mips: as floats where they can be filtered and are read by the processor, which need no unpacking
 /// there; as half floats otherwise.
 pub(crate) fn upload_octahedral(gpu: &Gpu, map: &OctahedralMap) -> wgpu::TextureView {
-    let (format, texel_bytes) = format(gpu);
+    let format = format(gpu);
     let size = |side: u32| wgpu::Extent3d { width: side, height: side, depth_or_array_layers: 1 };
     let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
         label: Some("environment"),
@@ -34,16 +34,33 @@ pub(crate) fn upload_octahedral(gpu: &Gpu, map: &OctahedralMap) -> wgpu::Texture
                 aspect: wgpu::TextureAspect::All,
             },
             &bytes,
-            wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(side * texel_bytes), rows_per_image: None },
+            wgpu::TexelCopyBufferLayout {
+                offset: 0,
+                bytes_per_row: format.block_copy_size(None).map(|texel| side * texel),
+                rows_per_image: None,
+            },
             size(side),
         );
     }
     texture.create_view(&wgpu::TextureViewDescriptor::default())
 }
 
-/// Uploads a distance field; a single cell where there is none.
-pub(crate) fn upload_field(gpu: &Gpu, field: &DistanceField) -> wgpu::TextureView {
-    let (format, texel_bytes) = format(gpu);
+/// Uploads the distances of a field; a single cell where there is none.
+pub(crate) fn upload_distances(gpu: &Gpu, field: &DistanceField) -> wgpu::TextureView {
+    if is_wide(gpu) {
+        return upload_field(gpu, field, wgpu::TextureFormat::R32Float, bytemuck::cast_slice(&field.distances));
+    }
+    let halves: Vec<f16> = field.distances.iter().map(|d| f16::from_f32(*d)).collect();
+    upload_field(gpu, field, wgpu::TextureFormat::R16Float, bytemuck::cast_slice(&halves))
+}
+
+/// Uploads the radiance of a field's surfaces; a single cell where there is none.
+pub(crate) fn upload_radiance(gpu: &Gpu, field: &DistanceField) -> wgpu::TextureView {
+    let format = format(gpu);
+    upload_field(gpu, field, format, &bytes(format, bytemuck::cast_slice(&field.radiance)))
+}
+
+fn upload_field(gpu: &Gpu, field: &DistanceField, format: wgpu::TextureFormat, cells: &[u8]) -> wgpu::TextureView {
     let side = field.size.max(glam::UVec3::ONE);
     let size = wgpu::Extent3d { width: side.x, height: side.y, depth_or_array_layers: side.z };
     let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
@@ -56,26 +73,24 @@ pub(crate) fn upload_field(gpu: &Gpu, field: &DistanceField) -> wgpu::TextureVie
         usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
         view_formats: &[],
     });
-    if !field.cells.is_empty() {
+    if !cells.is_empty() {
         let layout = wgpu::TexelCopyBufferLayout {
             offset: 0,
-            bytes_per_row: Some(side.x * texel_bytes),
+            bytes_per_row: format.block_copy_size(None).map(|texel| side.x * texel),
             rows_per_image: Some(side.y),
         };
-        gpu.queue.write_texture(
-            texture.as_image_copy(),
-            &bytes(format, bytemuck::cast_slice(&field.cells)),
-            layout,
-            size,
-        );
+        gpu.queue.write_texture(texture.as_image_copy(), cells, layout, size);
     }
     texture.create_view(&wgpu::TextureViewDescriptor::default())
 }
 
-/// The format of what is filtered, and the bytes of a texel.
-fn format(gpu: &Gpu) -> (wgpu::TextureFormat, u32) {
-    let wide = gpu.is_software() && gpu.device.features().contains(wgpu::Features::FLOAT32_FILTERABLE);
-    if wide { (wgpu::TextureFormat::Rgba32Float, 16) } else { (wgpu::TextureFormat::Rgba16Float, 8) }
+fn is_wide(gpu: &Gpu) -> bool {
+    gpu.is_software() && gpu.device.features().contains(wgpu::Features::FLOAT32_FILTERABLE)
+}
+
+/// The format of colours that are filtered.
+fn format(gpu: &Gpu) -> wgpu::TextureFormat {
+    if is_wide(gpu) { wgpu::TextureFormat::Rgba32Float } else { wgpu::TextureFormat::Rgba16Float }
 }
 
 fn bytes(format: wgpu::TextureFormat, texels: &[[f32; 4]]) -> Cow<'_, [u8]> {
