@@ -41,7 +41,7 @@ pub(crate) struct Behind {
     /// Distance of its opaque part along the camera's axis.
     pub(crate) distance: wgpu::Texture,
     /// Normal and depth of the far side of the body that is drawn next.
-    pub(crate) far_normal: wgpu::TextureView,
+    pub(crate) far_side: wgpu::TextureView,
     pub(crate) far_depth: wgpu::TextureView,
 }
 
@@ -75,8 +75,8 @@ impl Targets {
             Behind {
                 color: texture(gpu, model, 1, BEHIND_FORMAT, readable, mips),
                 distance: texture(gpu, model, 1, DISTANCE_FORMAT, readable, mips),
-                far_normal: part(1, NORMAL_FORMAT, readable),
-                far_depth: part(1, DEPTH_FORMAT, readable),
+                far_side: part(1, NORMAL_FORMAT, readable),
+                far_depth: part(1, DEPTH_FORMAT, attachment),
             }
         });
         Self {

@@ -5,9 +5,8 @@
 @group(1) @binding(0) var behind: texture_2d<f32>;
 // Distance of what is behind along the camera's axis, times its coverage.
 @group(1) @binding(1) var behind_distance: texture_2d<f32>;
-// Outward normal and depth of the body's far side; depth 1 where it has none.
-@group(1) @binding(2) var far_normal: texture_2d<f32>;
-@group(1) @binding(3) var far_depth: texture_depth_2d;
+// The body's far side as `pass/far_side.wgsl` draws it; 0 where it has none.
+@group(1) @binding(2) var far_side: texture_2d<f32>;
 
 const EXIT_STEPS: i32 = 4;
 // How far a ray is followed beyond the body, in world units (a model spans 2), in how many steps, and how often the step
@@ -15,15 +14,13 @@ const EXIT_STEPS: i32 = 4;
 const REACH: f32 = 3.0;
 const HIT_STEPS: i32 = 16;
 const HALVINGS: i32 = 5;
+// A ray that is farther than this behind a surface where it crosses it has come behind its edge.
+const SLANT: f32 = 0.04;
 
 // Where a world point is in the picture, 0..1.
 fn picture_uv(point: vec3<f32>) -> vec2<f32> {
     let clip = frame.clip_from_world * vec4(point, 1.0);
     return clip.xy / max(clip.w, 1e-4) * vec2(0.5, -0.5) + 0.5;
-}
-
-fn picture_pixel(uv: vec2<f32>) -> vec2<i32> {
-    return vec2<i32>(clamp(uv * frame.target_size.xy, vec2(0.0), frame.target_size.xy - 1.0));
 }
 
 fn distance_along_axis(point: vec3<f32>) -> f32 {
@@ -44,6 +41,12 @@ fn fresnel_from_inside(cos_inside: f32, ior: f32) -> f32 {
 
 // Distance of what is behind along the camera's axis, blurred by a mip level; 0 where nothing is.
 fn distance_behind(uv: vec2<f32>, mip: f32) -> f32 {
+    if mip <= 0.0 {
+        // Between a surface and what is behind its edge there is none.
+        let pixel = vec2<i32>(clamp(uv * frame.target_size.xy, vec2(0.0), frame.target_size.xy - 1.0));
+        let covered = textureLoad(behind, pixel, 0).a;
+        return select(0.0, textureLoad(behind_distance, pixel, 0).r / covered, covered > 1e-3);
+    }
     let coverage = textureSampleLevel(behind, linear_sampler, uv, mip).a;
     return select(0.0, textureSampleLevel(behind_distance, linear_sampler, uv, mip).r / coverage, coverage > 1e-3);
 }
@@ -63,6 +66,75 @@ const FROSTED: f32 = 0.15;
 // Width in pixels from which on a cone is not followed.
 const WIDE: f32 = 4.0;
 
+// A ray from where it leaves a body, which widens to a cone.
+struct Beyond {
+    start: vec3<f32>,
+    direction: vec3<f32>,
+    // Distance of the start along the camera's axis, and how much that grows by each unit of the way.
+    here: f32,
+    forward: f32,
+    // Way in the body, and the cone's width in pixels at distance 1 by each unit of the way.
+    path: f32,
+    widening: f32,
+}
+
+// The mip level as wide as the cone.
+fn blur_at(ray: Beyond, travelled: f32) -> f32 {
+    return log2(max(ray.widening * (ray.path + travelled) / (ray.here + ray.forward * travelled), 1.0));
+}
+
+// How far the ray is behind what is seen there, along the camera's axis; below 0 before it, or where nothing is.
+fn depth_behind(ray: Beyond, travelled: f32) -> f32 {
+    let there = distance_behind(picture_uv(ray.start + ray.direction * travelled), blur_at(ray, travelled));
+    return select(-1.0, ray.here + ray.forward * travelled - there, there > 0.0);
+}
+
+struct Crossing {
+    met: bool,
+    travelled: f32,
+}
+
+// Where the ray comes from before to behind of what is seen. Behind an edge it meets what the picture does not have: the
+// nearest to that is seen where it comes out from behind it.
+fn crossing(ray: Beyond) -> Crossing {
+    let step = REACH / f32(HIT_STEPS);
+    var out = Crossing(false, 0.0);
+    // What is in front of the ray at first cannot be met.
+    var before = 1.0;
+    var behind_edge = false;
+    for (var i = 0; i <= HIT_STEPS; i++) {
+        let gap = depth_behind(ray, step * f32(i));
+        let entered = gap > 0.0 && before <= 0.0;
+        let left = behind_edge && gap > 0.0 && gap < before - SLANT;
+        if entered || left {
+            // On the way into a surface the gap grows from 0; on the way out from behind an edge it falls at once.
+            let limit = select(0.0, 0.5 * (before + gap), left);
+            var low = step * f32(i - 1);
+            var high = step * f32(i);
+            var gap_there = gap;
+            for (var k = 0; k < HALVINGS; k++) {
+                let middle = 0.5 * (low + high);
+                let gap_middle = depth_behind(ray, middle);
+                let passed = (gap_middle > limit) != left;
+                low = select(middle, low, passed);
+                high = select(high, middle, passed);
+                gap_there = select(gap_there, gap_middle, passed);
+            }
+            let certain = left || gap_there < SLANT;
+            if certain || !out.met {
+                out = Crossing(true, high);
+            }
+            if certain {
+                break;
+            }
+            behind_edge = true;
+        }
+        behind_edge = behind_edge && gap > 0.0;
+        before = gap;
+    }
+    return out;
+}
+
 // What comes from a direction to where a ray leaves a body after a path in it: the picture where the ray meets it; the
 // backdrop or the environment elsewhere.
 fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> Transmitted {
@@ -70,43 +142,22 @@ fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> 
     let forward = dot(direction, frame.camera_axis.xyz);
     let here = distance_along_axis(start);
     // Rough surfaces spread the ray to a cone, from where it entered the body; its width in pixels chooses the blur.
-    let widening = 0.9 * roughness * roughness / frame.target_size.w;
-    var low = 0.0;
+    let ray = Beyond(start, direction, here, forward, path, 0.9 * roughness * roughness / frame.target_size.w);
     var high = 0.0;
-    var met = false;
-    // What is in front of the ray at first cannot be met.
-    var hidden = true;
-    let wide = widening * path > WIDE * here;
+    var met = true;
+    let wide = ray.widening * path > WIDE * here;
     if wide {
         // A cone this wide meets what is there on the whole.
-        let there = distance_behind(picture_uv(start), log2(widening * path / here));
+        let there = distance_behind(picture_uv(start), blur_at(ray, 0.0));
         high = select(0.0, clamp((there - here) / max(forward, 0.2), 0.0, REACH), there > 0.0);
-        low = high;
-        met = true;
-    }
-    for (var i = 0; i <= HIT_STEPS && !wide; i++) {
-        let travelled = REACH * f32(i) / f32(HIT_STEPS);
-        let depth = here + forward * travelled;
-        let there = distance_behind(picture_uv(start + direction * travelled), log2(max(widening * (path + travelled) / depth, 1.0)));
-        let passed = there > 0.0 && depth > there;
-        if !met && passed && !hidden {
-            low = travelled - REACH / f32(HIT_STEPS);
-            high = travelled;
-            met = true;
-        }
-        hidden = passed;
-    }
-    for (var i = 0; i < HALVINGS && !wide; i++) {
-        let middle = 0.5 * (low + high);
-        let depth = here + forward * middle;
-        let there = distance_behind(picture_uv(start + direction * middle), log2(max(widening * (path + middle) / depth, 1.0)));
-        let passed = there > 0.0 && depth > there;
-        high = select(high, middle, passed);
-        low = select(middle, low, passed);
+    } else {
+        let found = crossing(ray);
+        high = found.travelled;
+        met = found.met;
     }
     let uv = picture_uv(start + direction * high);
     let edge = clamp(min(min(uv.x, 1.0 - uv.x), min(uv.y, 1.0 - uv.y)) * 50.0, 0.0, 1.0);
-    let found = textureSampleLevel(behind, linear_sampler, uv, log2(max(widening * (path + high) / (here + forward * high), 1.0)));
+    let found = textureSampleLevel(behind, linear_sampler, uv, blur_at(ray, high));
     // What goes sideways leaves what is there.
     let ahead = select(1.0, smoothstep(0.0, 0.6, forward), wide);
     let share = select(0.0, clamp(found.a, 0.0, 1.0) * edge * ahead, met);
@@ -119,16 +170,18 @@ fn refracted(s: Surface, world: vec3<f32>, thickness: f32, roughness: f32, ior: 
     let inside = refract(-s.v, s.n, 1.0 / ior);
     let forward = max(dot(inside, frame.camera_axis.xyz), 0.05);
     let here = distance_along_axis(world);
+    let middle = distance_along_axis(frame.grow_origin.xyz);
     // A body without a far side is taken as a ball: its far normal mirrors the near one about the path.
     var path = thickness * max(dot(-s.n, inside), 0.0);
     var outward = normalize(2.0 * dot(s.n, inside) * inside - s.n);
     for (var i = 0; i < EXIT_STEPS; i++) {
-        let pixel = picture_pixel(picture_uv(world + inside * path));
-        let depth = textureLoad(far_depth, pixel, 0);
-        let there = frame.camera_axis.w / (frame.target_size.z - depth);
-        let found = depth < 1.0 && there > here;
+        let far = textureSampleLevel(far_side, linear_sampler, picture_uv(world + inside * path), 0.0);
+        // Between pixels that have a far side and others, the length of the normal tells the share of the first.
+        let share = length(far.xyz);
+        let there = middle + far.w / max(share, 1e-3);
+        let found = share > 0.5 && there > here;
         path = select(path, (there - here) / forward, found);
-        outward = select(outward, textureLoad(far_normal, pixel, 0).xyz, found);
+        outward = select(outward, far.xyz / max(share, 1e-3), found);
     }
     let exit = world + inside * path;
     let through = exp(-material.absorption.rgb * path) * s.base;

@@ -7,8 +7,8 @@ fn vs(in: PosedIn) -> PosedOut {
     return posed(in, frame.clip_from_world);
 }
 
-// The unit normal, outward.
+// xyz: the unit normal, outward; w: distance along the camera's axis from the model's middle.
 @fragment
 fn fs(v: PosedOut) -> @location(0) vec4<f32> {
-    return vec4(normalize(v.normal), 1.0);
+    return vec4(normalize(v.normal), v.distance - dot(frame.grow_origin.xyz - frame.camera.xyz, frame.camera_axis.xyz));
 }

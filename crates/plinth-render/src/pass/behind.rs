@@ -33,8 +33,7 @@ pub(crate) fn scene_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
         &[
             bindings::texture(0, bindings::FILTERED),
             bindings::texture(1, bindings::FILTERED),
-            bindings::texture(2, bindings::UNFILTERED),
-            bindings::texture(3, wgpu::TextureSampleType::Depth),
+            bindings::texture(2, bindings::FILTERED),
         ],
     )
 }
@@ -82,7 +81,7 @@ impl Behind {
         };
 
         let [color, distance] = &pyramid.all;
-        let resources = [color, distance, &target.far_normal, &target.far_depth].map(bindings::view);
+        let resources = [color, distance, &target.far_side].map(bindings::view);
         let group = bindings::group(device, "behind", scene_layout, &resources);
         Ok(Self { opaque, drawn, pyramid, group })
     }
@@ -115,5 +114,5 @@ pub(crate) fn far_side_pass<'r>(
     target: &targets::Behind,
 ) -> wgpu::RenderPass<'r> {
     let depth = depth_target(&target.far_depth, Some(1.0), true);
-    recorder.pass("far side", frame, &[cleared(&target.far_normal)], Some(depth))
+    recorder.pass("far side", frame, &[cleared(&target.far_side)], Some(depth))
 }
