@@ -1,6 +1,6 @@
 //! The places for which light between surfaces is solved: vertices, and lattices of an even density over what is large.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use crate::lattice::{Lattice, Point};
 use crate::places::{FINEST, Face, Places};
@@ -18,7 +18,7 @@ pub(crate) struct Coarse<'a> {
     pub(crate) places: Places<'a>,
     /// Places of the vertices; the others are points of lattices.
     pub(crate) vertices: usize,
-    grids: HashMap<Face, (Lattice, Vec<u32>)>,
+    grids: FxHashMap<Face, (Lattice, Vec<u32>)>,
     /// The faces that have a lattice, in order.
     pub(crate) faces: Vec<Face>,
 }
@@ -31,7 +31,7 @@ impl<'a> Coarse<'a> {
         let most = (options.max_places as f32 * (1.0 - LEFT_OUT * spent)) as usize;
         let large = large_triangles(&places, closest);
         let spacing = spacing(&large, closest, most);
-        let mut grids = HashMap::new();
+        let mut grids = FxHashMap::default();
         let mut faces = Vec::new();
         for (mesh, triangle, longest) in large {
             let lattice = Lattice { level: level(longest, spacing) };

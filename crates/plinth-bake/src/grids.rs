@@ -1,8 +1,9 @@
 //! From the light of single places to the grids of triangles.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use crate::coarse::{Coarse, finest};
 use crate::lattice::{Lattice, Point};
@@ -67,13 +68,13 @@ fn lattices(levels: &Levels, places: &Places<'_>, m: usize, shortest: f32) -> Ve
 
 /// How fine the light of triangles is known, inside and along their edges.
 struct Levels {
-    inside: HashMap<Face, u32>,
+    inside: FxHashMap<Face, u32>,
     edges: BTreeMap<(u32, u32), u32>,
 }
 
 impl Levels {
     fn new(coarse: &Coarse<'_>, places: &Places<'_>) -> Self {
-        let mut inside: HashMap<Face, u32> =
+        let mut inside: FxHashMap<Face, u32> =
             coarse.faces.iter().map(|face| (*face, coarse.lattice(*face).level)).collect();
         let mut edges: BTreeMap<(u32, u32), u32> = BTreeMap::new();
         for face in &coarse.faces {

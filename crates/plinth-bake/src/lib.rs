@@ -34,5 +34,6 @@ pub use grids::MAX_GRID_VALUES;
 pub use lattice::Lattice;
 pub use lit_surface::LitSurface;
 pub use octahedron::direction as octahedral_direction;
+pub use radiosity::LUMINANCE;
 pub use sun::{Sun, extract_sun};
 pub use types::*;

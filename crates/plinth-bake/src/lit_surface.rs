@@ -1,8 +1,7 @@
 //! Surfaces as others reflect them: triangles with the radiance that leaves them.
 
-use std::collections::HashMap;
-
 use glam::{Vec2, Vec3};
+use rustc_hash::FxHashMap;
 
 use crate::coarse::Coarse;
 use crate::gather::{Gathered, Scene};
@@ -48,7 +47,7 @@ pub(crate) fn lit_surfaces(
         }
         let mut out = LitSurface::default();
         for back in coarse.places.sides(m) {
-            let mut known: HashMap<u32, u32> = HashMap::new();
+            let mut known: FxHashMap<u32, u32> = FxHashMap::default();
             for t in 0..mesh.indices.len() / 3 {
                 let face = Face { mesh: m as u32, triangle: t as u32, back };
                 for mut part in coarse.parts(face) {

@@ -4,9 +4,8 @@
 //! vertices: light goes on evenly over seams and over triangles of different density. Each side of a surface has places
 //! of its own.
 
-use std::collections::HashMap;
-
 use glam::Vec3;
+use rustc_hash::FxHashMap;
 
 use crate::lattice::{Lattice, Point};
 use crate::types::BakeMesh;
@@ -61,14 +60,14 @@ pub(crate) struct Places<'a> {
     pub(crate) meshes: &'a [BakeMesh],
     pub(crate) list: Vec<Place>,
     pub(crate) of_vertex: Vec<VertexPlaces>,
-    known: HashMap<Key, u32>,
+    known: FxHashMap<Key, u32>,
 }
 
 impl<'a> Places<'a> {
     /// Places of the vertices of all meshes that receive.
     pub(crate) fn of_vertices(meshes: &'a [BakeMesh]) -> Self {
         let mut list = Vec::new();
-        let mut known: HashMap<([u32; 3], [i16; 3]), u32> = HashMap::new();
+        let mut known: FxHashMap<([u32; 3], [i16; 3]), u32> = FxHashMap::default();
         let mut place = |position: Vec3, normal: Vec3| {
             *known.entry((position_bits(position), normal_steps(normal))).or_insert_with(|| {
                 list.push(Place { position, normal, inset: Vec3::ZERO });
@@ -94,7 +93,7 @@ impl<'a> Places<'a> {
                 VertexPlaces { front, back: if mesh.double_sided { side(-1.0) } else { Vec::new() } }
             })
             .collect();
-        let mut places = Self { meshes, list, of_vertex, known: HashMap::new() };
+        let mut places = Self { meshes, list, of_vertex, known: FxHashMap::default() };
         places.inset_vertices();
         places
     }

@@ -13,7 +13,7 @@ use crate::places::Face;
 /// Least roughness of mirrored lights: places are too far apart for smaller highlights.
 const SHARPEST_MIRROR: f32 = 0.4;
 /// Luminance of linear RGB (Rec. ITU-R BT.709, item 3.2).
-const LUMINANCE: Vec3 = Vec3::new(0.2126, 0.7152, 0.0722);
+pub const LUMINANCE: Vec3 = Vec3::new(0.2126, 0.7152, 0.0722);
 
 /// A spot that a ray found, as light leaves it toward the ray's origin.
 struct Leaving {

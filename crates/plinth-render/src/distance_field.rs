@@ -1,10 +1,13 @@
 //! What polished surfaces reflect of the model itself: a grid of signed distances to the nearest surface, with the light
 //! that leaves it, through which shaders march. Read by `lib/neighbours.wgsl`.
 
+use std::ops::Range;
+
 use glam::{UVec3, Vec3, Vec4};
 use plinth_bake::LitSurface;
 use plinth_model::Material;
 use plinth_scene::{PosedPrimitive, Scene};
+use rayon::prelude::*;
 
 use crate::upload::geometry::primitive_of;
 
@@ -20,6 +23,8 @@ const TURNED_AWAY: f32 = 0.5;
 const MOST_WORK: u64 = 12_000_000;
 /// Triangles of the model from which on nothing of it is reflected: gathering them would take too long.
 const MOST_TRIANGLES: usize = 1_000_000;
+/// Slices of equal z that are filled at a time.
+const SLICES: usize = 8;
 /// Sweeps over the grid in alternating order that carry the nearest surface everywhere.
 const SWEEPS: usize = 2;
 
@@ -85,11 +90,16 @@ impl DistanceField {
         };
         let size = grid.size;
         let mut seeds: Vec<Option<Nearest>> = vec![None; (size.x * size.y * size.z) as usize];
-        for surface in surfaces {
-            for t in surface.indices.as_chunks::<3>().0 {
-                grid.seed(&mut seeds, surface.corners(t), t.map(|i| surface.radiance[i as usize]));
+        let slice = (size.x * size.y) as usize;
+        seeds.par_chunks_mut(slice * SLICES).enumerate().for_each(|(k, seeds)| {
+            let first = (k * SLICES) as u32;
+            let slices = first..first + (seeds.len() / slice) as u32;
+            for surface in surfaces {
+                for t in surface.indices.as_chunks::<3>().0 {
+                    grid.seed(&slices, seeds, surface.corners(t), t.map(|i| surface.radiance[i as usize]));
+                }
             }
-        }
+        });
         let of = grid.spread(&seeds);
         let cell = |(i, of): (usize, u32)| match seeds[of as usize] {
             Some(n) => (n.distance(grid.center(grid.at(i))), n.radiance.min(Vec3::splat(60_000.0)).extend(1.0)),
@@ -138,18 +148,22 @@ impl DistanceField {
         ((point - self.origin) / self.cell).max(Vec3::ZERO).as_uvec3().min(self.size - 1)
     }
 
-    /// Enters a triangle in the cells that it passes through.
-    fn seed(&self, seeds: &mut [Option<Nearest>], [a, b, c]: [Vec3; 3], radiance: [Vec3; 3]) {
+    /// Enters a triangle in the cells that it passes through, of those with z in a range.
+    fn seed(&self, slices: &Range<u32>, seeds: &mut [Option<Nearest>], [a, b, c]: [Vec3; 3], radiance: [Vec3; 3]) {
         if ![a, b, c].iter().all(|p| p.is_finite()) {
             return;
         }
-        let normal = (b - a).cross(c - a);
+        let normal = (b - a).cross(c - a).normalize_or_zero();
         let (low, count) = self.cells_at([a, b, c]);
-        for z in low.z..low.z + count.z {
+        for z in low.z.max(slices.start)..(low.z + count.z).min(slices.end) {
             for y in low.y..low.y + count.y {
                 for x in low.x..low.x + count.x {
                     let at = UVec3::new(x, y, z);
-                    let (index, center) = (self.index(at), self.center(at));
+                    let (index, center) = (self.index(UVec3::new(x, y, z - slices.start)), self.center(at));
+                    // No point of the triangle is nearer than its plane.
+                    if seeds[index].is_some_and(|known| normal.dot(center - a).abs() >= known.cost) {
+                        continue;
+                    }
                     let [u, v, w] = closest(center, [a, b, c]);
                     let point = a * u + b * v + c * w;
                     let radiance = radiance[0] * u + radiance[1] * v + radiance[2] * w;

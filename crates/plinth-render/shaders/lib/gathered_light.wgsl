@@ -1,11 +1,13 @@
 // Light that was gathered on surfaces before the first frame. Twin: `upload/gathered_light.rs`.
+#import lib/color.wgsl
 
 // Where the light of back sides begins among that of vertices, 0 where there is none; then for each triangle 0, or where
 // the light of its lattice begins (28 bits) and how often its sides are halved (4 bits).
 @group(3) @binding(0) var<storage, read> light_words: array<u32>;
 @group(3) @binding(1) var<storage, read> light_samples: array<u32>;
 
-const LIGHT_SAMPLE_WORDS: u32 = 8u;
+// Twin of `LightSample`.
+const LIGHT_SAMPLE_WORDS: u32 = 4u;
 
 struct GatheredLight {
     // Share of the environment's light that arrives.
@@ -22,13 +24,25 @@ fn open_light() -> GatheredLight {
     return GatheredLight(vec3(1.0), vec3(0.0), vec4(1.0, 0.0, 0.0, 0.0), vec4(0.0));
 }
 
-fn light_value(place: u32, k: u32) -> vec4<f32> {
-    let at = place * LIGHT_SAMPLE_WORDS + 2u * k;
-    return vec4(unpack2x16float(light_samples[at]), unpack2x16float(light_samples[at + 1u]));
+// A colour of three times nine bits with a shared exponent of five.
+fn light_color(word: u32) -> vec3<f32> {
+    let scale = bitcast<f32>(((word >> 27u) + (127u - 15u - 9u)) << 23u);
+    return vec3<f32>(vec3(word, word >> 9u, word >> 18u) & vec3(511u)) * scale;
 }
 
-fn light_mean(places: vec3<u32>, shares: vec3<f32>, k: u32) -> vec4<f32> {
-    return light_value(places.x, k) * shares.x + light_value(places.y, k) * shares.y + light_value(places.z, k) * shares.z;
+// Bytes from −2 to 2.
+fn light_bytes(word: u32) -> vec4<f32> {
+    return unpack4x8snorm(word) * (127.0 / 64.0);
+}
+
+// Adds a share of the light at a place.
+fn add_light(sum: ptr<function, GatheredLight>, place: u32, share: f32) {
+    let at = place * LIGHT_SAMPLE_WORDS;
+    let indirect = light_color(light_samples[at + 1u]);
+    (*sum).direct += light_color(light_samples[at]) * share;
+    (*sum).indirect += indirect * share;
+    (*sum).visibility += light_bytes(light_samples[at + 2u]) * share;
+    (*sum).blocked += light_bytes(light_samples[at + 3u]) * (luminance(indirect) * share);
 }
 
 // Light on one side of a triangle of the batch: `corners` are its vertices, `weights` the shares of them at the point.
@@ -57,10 +71,9 @@ fn gathered_light(triangle: u32, corners: vec3<u32>, weights: vec3<f32>, front: 
             shares = vec3(f.x + f.y - 1.0, 1.0 - f.x, 1.0 - f.y);
         }
     }
-    return GatheredLight(
-        light_mean(places, shares, 0u).rgb,
-        light_mean(places, shares, 1u).rgb,
-        light_mean(places, shares, 2u),
-        light_mean(places, shares, 3u),
-    );
+    var sum = GatheredLight(vec3(0.0), vec3(0.0), vec4(0.0), vec4(0.0));
+    add_light(&sum, places.x, shares.x);
+    add_light(&sum, places.y, shares.y);
+    add_light(&sum, places.z, shares.z);
+    return sum;
 }

@@ -110,5 +110,8 @@ fn seen_sprite(number: u32, at: vec2<f32>) -> Seen {
     out.corners = vec3(number);
     out.weights = vec3(1.0, 0.0, 0.0);
 #endif
+    out.p0 = position_of(out.corners.x);
+    out.p1 = position_of(out.corners.y);
+    out.p2 = out.p1;
     return out;
 }

@@ -129,7 +129,7 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     s.irradiance = from_environment * s.direct + from_around;
     s.visibility = v.light.visibility;
     s.blocked = v.light.blocked;
-    s.blocked_color = v.light.indirect / max(dot(v.light.indirect, vec3(0.2126, 0.7152, 0.0722)), 1e-4);
+    s.blocked_color = v.light.indirect / max(luminance(v.light.indirect), 1e-4);
 
     var specular_weight = material.specular.w;
     var specular_color = material.specular.rgb;

@@ -120,16 +120,17 @@ fn crossing(ray: Beyond) -> Crossing {
                 high = select(high, middle, passed);
                 gap_there = select(gap_there, gap_middle, passed);
             }
-            let certain = left || gap_there < SLANT;
-            if certain || !out.met {
-                out = Crossing(true, high);
-            }
-            if certain {
+            out = Crossing(true, high);
+            // A blurred picture has no edges.
+            if left || gap_there < SLANT || blur_at(ray, high) > 0.0 {
                 break;
             }
             behind_edge = true;
+        } else if behind_edge && gap <= 0.0 {
+            // It has come out from behind the edge and met nothing there.
+            behind_edge = false;
+            out.met = false;
         }
-        behind_edge = behind_edge && gap > 0.0;
         before = gap;
     }
     return out;

@@ -20,6 +20,10 @@ fn normal_of(corner: u32) -> vec3<f32> {
 // using 2D Homogeneous Coordinates").
 struct Seen {
     corners: vec3<u32>,
+    // World positions of the corners, before the model is scaled.
+    p0: vec3<f32>,
+    p1: vec3<f32>,
+    p2: vec3<f32>,
     // The first corner, and the edges from it.
     c0: vec3<f32>,
     e1: vec3<f32>,
@@ -44,11 +48,13 @@ fn cross2(a: vec2<f32>, b: vec2<f32>) -> f32 {
 fn seen_triangle(number: u32, ndc: vec2<f32>) -> Seen {
     var s: Seen;
     s.corners = vec3(corners[3u * number], corners[3u * number + 1u], corners[3u * number + 2u]);
-    let p0 = position_of(s.corners.x);
+    s.p0 = position_of(s.corners.x);
+    s.p1 = position_of(s.corners.y);
+    s.p2 = position_of(s.corners.z);
     // Differences are taken before they are projected: slivers would lose their shape to rounding.
-    s.c0 = (frame.clip_from_world * vec4(grown(p0), 1.0)).xyw;
-    s.e1 = (frame.clip_from_world * vec4((position_of(s.corners.y) - p0) * frame.camera.w, 0.0)).xyw;
-    s.e2 = (frame.clip_from_world * vec4((position_of(s.corners.z) - p0) * frame.camera.w, 0.0)).xyw;
+    s.c0 = (frame.clip_from_world * vec4(grown(s.p0), 1.0)).xyw;
+    s.e1 = (frame.clip_from_world * vec4((s.p1 - s.p0) * frame.camera.w, 0.0)).xyw;
+    s.e2 = (frame.clip_from_world * vec4((s.p2 - s.p0) * frame.camera.w, 0.0)).xyw;
     s.d0 = s.c0.xy - ndc * s.c0.z;
     s.g1 = s.e1.xy - ndc * s.e1.z;
     s.g2 = s.e2.xy - ndc * s.e2.z;

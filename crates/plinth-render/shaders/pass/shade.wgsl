@@ -72,7 +72,7 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let dy = vec3(-down.x - down.y, down);
 
     var v: SurfacePoint;
-    v.world = grown(position_of(c.x)) * b.x + grown(position_of(c.y)) * b.y + grown(position_of(c.z)) * b.z;
+    v.world = grown(s.p0 * b.x + s.p1 * b.y + s.p2 * b.z);
     v.front = s.facing > 0.0;
 #ifdef UV
     let u0 = mat3x2(uv_of(c.x, 0u), uv_of(c.y, 0u), uv_of(c.z, 0u));

@@ -2,8 +2,8 @@
 //! `lib/gathered_light.wgsl`.
 
 use bytemuck::{Pod, Zeroable};
-use half::f16;
-use plinth_bake::{BakedMesh, GatheredLight, LightGrid};
+use glam::Vec3;
+use plinth_bake::{BakedMesh, GatheredLight, LUMINANCE, LightGrid};
 
 use super::geometry::filled;
 use crate::RenderError;
@@ -18,26 +18,47 @@ pub(crate) fn light_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     bindings::layout(&gpu.device, "gathered light", &[bindings::storage(0), bindings::storage(1)])
 }
 
-/// Light at one place, as words.
+/// Steps of a byte that are 1: what is stored in bytes reaches from −2 to 2.
+const UNIT: f32 = 64.0;
+
+/// Light at one place, as words. It is small, as software drivers fetch word by word.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub(crate) struct LightSample {
-    direct: [f16; 4],
-    indirect: [f16; 4],
-    visibility: [f16; 4],
-    blocked: [f16; 4],
+    /// Colours with a shared exponent, see `shared_exponent`.
+    direct: u32,
+    indirect: u32,
+    visibility: [i8; 4],
+    /// In units of the luminance of `indirect`.
+    blocked: [i8; 4],
 }
 
 impl From<&GatheredLight> for LightSample {
     fn from(light: &GatheredLight) -> Self {
-        let halves = |v: [f32; 4]| v.map(f16::from_f32);
+        let bytes = |v: [f32; 4], unit: f32| v.map(|c| (c * unit).round() as i8);
+        let luminance = light.indirect.dot(LUMINANCE);
         Self {
-            direct: halves(light.direct.extend(0.0).to_array()),
-            indirect: halves(light.indirect.extend(0.0).to_array()),
-            visibility: halves(light.visibility),
-            blocked: halves(light.blocked),
+            direct: shared_exponent(light.direct),
+            indirect: shared_exponent(light.indirect),
+            visibility: bytes(light.visibility, UNIT),
+            blocked: bytes(light.blocked, if luminance > 0.0 { UNIT / luminance } else { 0.0 }),
         }
     }
+}
+
+/// A colour in one word: nine bits for each channel, and five for the exponent that they share, which is off by 15
+/// (Vulkan 1.3, section 3.12.6, `VK_FORMAT_E5B9G9R9_UFLOAT_PACK32`).
+fn shared_exponent(color: Vec3) -> u32 {
+    const MANTISSA: i32 = 9;
+    const BIAS: i32 = 15;
+    let largest = (f32::from(511_u16) / 512.0) * 2.0_f32.powi(31 - BIAS);
+    let color = color.clamp(Vec3::ZERO, Vec3::splat(largest));
+    let steps = |exponent: i32| (color * 2.0_f32.powi(MANTISSA + BIAS - exponent)).round();
+    let least = (color.max_element().max(1e-30).log2().floor() as i32 + 1 + BIAS).max(0);
+    // What is rounded up to a tenth bit needs the next exponent.
+    let exponent = if steps(least).max_element() > 511.0 { least + 1 } else { least };
+    let [r, g, b] = steps(exponent).to_array().map(|c| c as u32);
+    r | g << 9 | b << 18 | (exponent as u32) << 27
 }
 
 /// The light of a batch before it is uploaded.
@@ -112,5 +133,47 @@ impl LightDraft {
         let samples = filled(gpu, "light samples", bytemuck::cast_slice(&samples), storage)?;
         let entries = [words.as_entire_binding(), samples.as_entire_binding()];
         Ok(bindings::group(&gpu.device, "gathered light", layout, &entries))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the formula of the specification reads.
+    fn decoded(word: u32) -> Vec3 {
+        let channel = |at: u32| (word >> at & 511) as f32;
+        Vec3::new(channel(0), channel(9), channel(18)) * 2.0_f32.powi((word >> 27).cast_signed() - 15 - 9)
+    }
+
+    #[test]
+    fn colours_keep_nine_bits_of_their_largest_channel() {
+        for scale in [1e-4, 0.0137, 0.25, 0.4999, 0.9995, 1.0, 3.7, 900.0, 60_000.0] {
+            for ratio in [Vec3::ONE, Vec3::new(1.0, 0.3, 0.0), Vec3::new(0.01, 0.5, 1.0)] {
+                let color = ratio * scale;
+                let error = (decoded(shared_exponent(color)) - color).abs().max_element();
+                assert!(error <= scale / 511.0, "{color}: {error}");
+            }
+        }
+        assert_eq!(decoded(shared_exponent(Vec3::new(-1.0, 0.0, 0.0))), Vec3::ZERO);
+        assert_eq!(decoded(shared_exponent(Vec3::splat(1e9))), Vec3::splat(65_408.0));
+    }
+
+    #[test]
+    fn an_open_place_is_exact_and_what_is_too_large_for_a_byte_is_held() {
+        let open = LightSample::from(&GatheredLight::default());
+        assert_eq!(decoded(open.direct), Vec3::ONE);
+        assert_eq!(open.visibility, [UNIT as i8, 0, 0, 0]);
+        let strong = GatheredLight {
+            indirect: Vec3::splat(0.5),
+            visibility: [0.25, -9.0, 9.0, -0.5],
+            blocked: [0.25, -0.5, 4.0, 0.0],
+            ..GatheredLight::default()
+        };
+        let sample = LightSample::from(&strong);
+        assert_eq!(sample.visibility, [16, -128, 127, -32]);
+        assert_eq!(sample.blocked, [32, -64, 127, 0]);
+        let dark = GatheredLight { indirect: Vec3::ZERO, ..strong };
+        assert_eq!(LightSample::from(&dark).blocked, [0; 4]);
     }
 }
