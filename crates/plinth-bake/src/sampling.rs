@@ -178,13 +178,13 @@ mod tests {
             for normal in [Vec3::Y, Vec3::X, Vec3::new(-0.6, 0.64, 0.48), Vec3::new(0.3, -0.2, 0.9)] {
                 let normal = normal.normalize();
                 let expected = exact(&sky, normal);
-                let found: Vec<f32> = (0..32)
+                let found: Vec<f32> = (0..96)
                     .map(|k| {
                         let all = Directions::scattered(256).around(&lights, Vec3::splat(k as f32), normal);
                         all.iter().map(|(d, w)| sky.radiance(*d).x * w).sum::<f32>() * PI
                     })
                     .collect();
-                let mean = found.iter().sum::<f32>() / 32.0;
+                let mean = found.iter().sum::<f32>() / 96.0;
                 assert!((mean - expected).abs() < 0.01 * expected, "lamp {lamp} {normal}: {mean} for {expected}");
                 let worst = found.iter().map(|f| (f - expected).abs()).fold(0.0, f32::max);
                 assert!(worst < 0.1 * expected, "lamp {lamp} {normal}: off by {worst} of {expected}");
