@@ -216,7 +216,7 @@ pub struct BakeOptions {
 }
 
 impl BakeOptions {
-    /// Three times the rays, where the shading of crevices and contacts is asked for.
+    /// Three times the rays, where the shading of crevices and contacts is asked for or pictures are large.
     #[must_use]
     pub fn finer(self) -> Self {
         Self {

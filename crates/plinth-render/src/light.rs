@@ -45,10 +45,7 @@ pub(crate) fn prepare(scene: &Scene, posed: &Posed<'_>, floor: Option<FloorArea>
         posed.primitives.iter().zip(posed.indices).map(|(one, indices)| bake_mesh(scene, one, indices)).collect();
     let lights = bake_lights(scene, sun.as_ref());
     let eyes = eyes(scene);
-    let options = match scene.occlusion {
-        Some(_) => BakeOptions::default().finer(),
-        None => BakeOptions::default(),
-    };
+    let options = if scene.fine_light { BakeOptions::default().finer() } else { BakeOptions::default() };
     let options = BakeOptions { surfaces: is_worthwhile(scene, posed.primitives), ..options };
     meshes.extend(floor.map(floor_grid));
     let ((specular, irradiance), mut baked) = rayon::join(
@@ -62,9 +59,8 @@ pub(crate) fn prepare(scene: &Scene, posed: &Posed<'_>, floor: Option<FloorArea>
     } else {
         Vec::new()
     };
-    let times = scene.occlusion.unwrap_or(1.0);
     for light in baked.meshes.iter_mut().flat_map(BakedMesh::all_mut) {
-        *light = light.occluded(times);
+        *light = light.occluded(scene.occlusion);
     }
     let field = DistanceField::new(posed.moving, &baked.surfaces);
     PreparedLight { sun, specular, irradiance, baked: baked.meshes, field, floor_ambient }

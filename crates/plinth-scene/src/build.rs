@@ -104,7 +104,8 @@ impl PlacedModel {
             ambient: lights::ambient(light),
             key_light: lights::key_light(light, bounds),
             lights: lights::other_lights(light, &model, &placement),
-            occlusion: settings.post().occlusion.map(|times| times as f32),
+            occlusion: settings.post().occlusion.map_or(1.0, |times| times as f32),
+            fine_light: settings.post().occlusion.is_some() || settings.video().quality.has_fine_light(),
             shadow: shadow_look(settings.shadow()),
             reflector: settings.shadow().reflector.map(|r| ReflectorLook {
                 mix: r.mix as f32,

@@ -40,9 +40,10 @@ pub struct Scene {
     pub key_light: Option<KeyLight>,
     /// Fill and rim lights, and the file's own lights; none of them casts a shadow.
     pub lights: Vec<PointLikeLight>,
-    /// How often what closes the environment off counts (`n8aoIntensity`), worked out more finely; `None`: once, and
-    /// as finely as is worth its while.
-    pub occlusion: Option<f32>,
+    /// How often what closes the environment off counts (`n8aoIntensity`).
+    pub occlusion: f32,
+    /// Whether gathered light is worked out more finely than is worth its while in most pictures.
+    pub fine_light: bool,
     /// How shadows look; `None` when they are off.
     pub shadow: Option<ShadowLook>,
     /// A floor that mirrors the model.

@@ -73,6 +73,11 @@ impl Quality {
         }
     }
 
+    /// Whether gathered light is worked out more finely: large pictures show more of it.
+    pub const fn has_fine_light(self) -> bool {
+        matches!(self, Self::FourK | Self::Pro)
+    }
+
     /// How its frames are encoded.
     pub const fn codec(self) -> Codec {
         match self {
