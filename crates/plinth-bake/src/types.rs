@@ -244,10 +244,10 @@ impl Default for BakeOptions {
             max_places: 30_000,
             finest: 0.006,
             error: 0.02,
-            place_samples: 384,
+            place_samples: 448,
             unseen_samples: 64,
-            probe_samples: 128,
-            probe_budget: 3_000_000,
+            probe_samples: 192,
+            probe_budget: 5_000_000,
             surfaces: true,
         }
     }
