@@ -190,12 +190,9 @@ impl<'a> Places<'a> {
         // From an edge into the triangle, at right angles to it.
         let inset = weights.iter().position(|w| *w == 0.0).map_or(Vec3::ZERO, |k| {
             let (from, to, opposite) = [(b, c, a), (c, a, b), (a, b, c)][k];
+            // It stays in the triangle's plane: along that of the normal it would get below the surface in a hollow.
             let way = (opposite - from).reject_from(to - from) * INSET;
-            if way.is_finite() {
-                way.reject_from_normalized(normal).clamp_length_max(LONGEST_INSET)
-            } else {
-                Vec3::ZERO
-            }
+            if way.is_finite() { way.clamp_length_max(LONGEST_INSET) } else { Vec3::ZERO }
         });
         Place { position: mix(&mesh.positions), normal, inset }
     }
@@ -235,6 +232,28 @@ fn normal_steps(normal: Vec3) -> [i16; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_place_on_an_edge_in_a_hollow_lies_on_its_triangle() {
+        // A valley along z whose normals are smooth: they point straight up at its bottom.
+        let mesh = BakeMesh {
+            positions: vec![Vec3::ZERO, Vec3::Z, Vec3::new(1.0, 0.5, 0.0), Vec3::new(-1.0, 0.5, 0.0)],
+            normals: vec![Vec3::Y; 4],
+            indices: vec![0, 1, 2, 1, 0, 3],
+            occludes: true,
+            receives: true,
+            ..BakeMesh::default()
+        };
+        let meshes = [mesh];
+        let mut places = Places::of_vertices(&meshes);
+        for triangle in [0, 1] {
+            let face = Face { mesh: 0, triangle, back: false };
+            let corners = places.corners(face);
+            let place = places.find_or_add(face, corners, (128, 0)) as usize;
+            let at = places.list[place].position + places.list[place].inset;
+            assert!(at.x.abs() > 1e-3 && (at.y - 0.5 * at.x.abs()).abs() < 1e-6, "{at}");
+        }
+    }
 
     fn square() -> BakeMesh {
         BakeMesh {
