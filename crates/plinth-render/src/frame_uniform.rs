@@ -78,7 +78,7 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
     out
 }
 
-/// Mean linear colour of what is behind the model, and 1 where it is not the environment.
+/// Mean linear colour of what is behind the model, and 1 where clear glass shows it.
 fn backdrop(scene: &Scene) -> [f32; 4] {
     let linear = |rgb: [u8; 3]| Vec3::from(rgb.map(|c| linear_from_srgb(f32::from(c) / 255.0)));
     let mean = match &scene.background {
@@ -91,7 +91,9 @@ fn backdrop(scene: &Scene) -> [f32; 4] {
         }
         Background::Transparent => Vec3::ONE,
     };
-    mean.extend(f32::from(u8::from(scene.surroundings.is_none()))).to_array()
+    // The mask of training data says where the model is, and glass is part of it.
+    let is_shown = scene.surroundings.is_none() && !scene.is_dataset;
+    mean.extend(f32::from(u8::from(is_shown))).to_array()
 }
 
 /// Pixels of a backdrop whose mean is taken.

@@ -192,6 +192,15 @@ fn clear_glass_shows_the_backdrop_in_its_colour_and_frosted_glass_the_light_arou
 }
 
 #[test]
+fn glass_covers_what_is_behind_a_model_in_a_dataset_whose_masks_count_it() {
+    let pane = glass(1.0001, 0.0);
+    let mut scene = scene(model(vec![(square(), pane, [0.0; 3], 1.0)]), &straight_on());
+    scene.is_dataset = true;
+    let seen = at(&picture(&scene, SIDE), SIDE / 2, SIDE / 2);
+    assert!(seen.iter().all(|c| *c > 180), "the light around, not the backdrop (32, 64, 96): {seen:?}");
+}
+
+#[test]
 fn a_mirror_shows_what_stands_before_it() {
     let mirror = Material { metallic: 1.0, perceptual_roughness: 0.05, ..Material::default() };
     let red = Material { base_color: [0.8, 0.0, 0.0, 1.0], metallic: 0.0, ..Material::default() };
