@@ -7,7 +7,7 @@
 const SHARP: f32 = 0.3;
 const TOO_ROUGH: f32 = 0.45;
 // Below this share of blocked directions nothing would be met,
-const LEAST_CLOSED: f32 = 0.08;
+const LEAST_CLOSED: f32 = 0.05;
 // and below this reflectance nobody would see it.
 const LEAST_REFLECTED: f32 = 0.06;
 // What surfaces are thickened by, in cells.
