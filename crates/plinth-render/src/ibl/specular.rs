@@ -35,7 +35,7 @@ fn roughness_of_mip(mip: f32) -> f32 {
 
 fn filter_mip(pyramid: &Pyramid, side: u32, roughness: f32) -> Vec<[f32; 4]> {
     let texel = 4.0 * PI / (side * side) as f32;
-    let lobe = lobe(roughness, |solid_angle| pyramid.level_of((2.0 * solid_angle).max(texel)));
+    let lobe = lobe(roughness, |solid_angle| pyramid.level_of((FOOTPRINT * solid_angle).max(texel)));
     let own_level = pyramid.level_of(texel);
     (0..side)
         .into_par_iter()
@@ -49,6 +49,9 @@ fn filter_mip(pyramid: &Pyramid, side: u32, roughness: f32) -> Vec<[f32; 4]> {
         })
         .collect()
 }
+
+/// Share of its part of the lobe that a sample looks at. With all of it, as is usual, the lobe is widened by as much.
+const FOOTPRINT: f32 = 0.5;
 
 /// One sample of the lobe around +Z: unit direction, cosine weight, level of the pyramid.
 struct LobeSample {
