@@ -76,7 +76,7 @@ pub fn bake(
     Baked { meshes: meshes.iter().zip(&places.of_vertex).zip(grids).map(of_mesh).collect(), surfaces }
 }
 
-/// Which places a camera sees; only those are asked whose parts may be looked at more closely.
+/// Which places a camera sees. Only corners of the parts are asked: for other places nothing depends on it.
 fn seen(scene: &Scene<'_>, coarse: &Coarse<'_>, parts: &[Part], eyes: &[Vec3]) -> Vec<bool> {
     let mut asked = vec![false; coarse.places.len()];
     for place in parts.iter().filter_map(|part| part.corners(&coarse.places)).flatten() {

@@ -190,7 +190,7 @@ impl<'a> Places<'a> {
         // From an edge into the triangle, at right angles to it.
         let inset = weights.iter().position(|w| *w == 0.0).map_or(Vec3::ZERO, |k| {
             let (from, to, opposite) = [(b, c, a), (c, a, b), (a, b, c)][k];
-            // It stays in the triangle's plane: along that of the normal it would get below the surface in a hollow.
+            // In the triangle's plane: at right angles to the normal it would lead below the surface in a hollow.
             let way = (opposite - from).reject_from(to - from) * INSET;
             if way.is_finite() { way.clamp_length_max(LONGEST_INSET) } else { Vec3::ZERO }
         });

@@ -23,12 +23,12 @@ const TURNED_AWAY: f32 = 0.5;
 const MOST_WORK: u64 = 12_000_000;
 /// Triangles of the model from which on nothing of it is reflected: gathering them would take too long.
 const MOST_TRIANGLES: usize = 1_000_000;
-/// Slices of equal z that are filled at a time.
+/// Slices of equal z that one task fills.
 const SLICES: usize = 8;
 /// Sweeps over the grid in alternating order that carry the nearest surface everywhere.
 const SWEEPS: usize = 2;
 
-/// The grid.
+/// Distances to the surfaces of a model, and the light that leaves them, in a grid of cells.
 #[derive(Debug, Default)]
 pub(crate) struct DistanceField {
     /// Cells along x, y and z; none where nothing is reflected.

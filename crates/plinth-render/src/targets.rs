@@ -40,7 +40,7 @@ pub(crate) struct Behind {
     pub(crate) color: wgpu::Texture,
     /// Distance of its opaque part along the camera's axis.
     pub(crate) distance: wgpu::Texture,
-    /// Normal and depth of the far side of the body that is drawn next.
+    /// Normal and distance of the far side of the body that is drawn next, and the depth that it is drawn with.
     pub(crate) far_side: wgpu::TextureView,
     pub(crate) far_depth: wgpu::TextureView,
 }

@@ -14,7 +14,7 @@ const EXIT_STEPS: i32 = 4;
 const REACH: f32 = 3.0;
 const HIT_STEPS: i32 = 16;
 const HALVINGS: i32 = 5;
-// A ray that is farther than this behind a surface where it crosses it has come behind its edge.
+// A ray that is farther than this behind a surface, as soon as it is behind it, has not passed through it.
 const SLANT: f32 = 0.04;
 
 // Where a world point is in the picture, 0..1.
@@ -94,8 +94,8 @@ struct Crossing {
     travelled: f32,
 }
 
-// Where the ray comes from before to behind of what is seen. Behind an edge it meets what the picture does not have: the
-// nearest to that is seen where it comes out from behind it.
+// Where the ray passes through a surface of the picture. If it passes behind a surface instead, what it meets there is
+// hidden; then the place beside that surface is taken at which the ray comes out.
 fn crossing(ray: Beyond) -> Crossing {
     let step = REACH / f32(HIT_STEPS);
     var out = Crossing(false, 0.0);
@@ -107,7 +107,7 @@ fn crossing(ray: Beyond) -> Crossing {
         let entered = gap > 0.0 && before <= 0.0;
         let left = behind_edge && gap > 0.0 && gap < before - SLANT;
         if entered || left {
-            // On the way into a surface the gap grows from 0; on the way out from behind an edge it falls at once.
+            // Through a surface the gap grows from 0; where the ray comes out from behind one it falls at once.
             let limit = select(0.0, 0.5 * (before + gap), left);
             var low = step * f32(i - 1);
             var high = step * f32(i);
@@ -127,7 +127,7 @@ fn crossing(ray: Beyond) -> Crossing {
             }
             behind_edge = true;
         } else if behind_edge && gap <= 0.0 {
-            // It has come out from behind the edge and met nothing there.
+            // It has come out from behind the surface and met nothing there.
             behind_edge = false;
             out.met = false;
         }

@@ -12,7 +12,8 @@ use rayon::prelude::*;
 
 use super::OctahedralMap;
 
-/// Texels along a side.
+/// Texels along a side. The number is odd, so that a texel lies on each axis, along which most walls face: between texels of
+/// the border, which is folded there, values would be those of directions that lean down.
 const SIDE: u32 = 49;
 /// Columns of the panorama whose light is summed.
 const PANORAMA_WIDTH: u32 = 128;
