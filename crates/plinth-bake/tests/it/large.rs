@@ -5,7 +5,7 @@ use std::sync::Arc;
 use glam::{Vec2, Vec3};
 use plinth_bake::{BakeImage, BakeMesh, BakeOptions, BakeTexture, BakedMesh, GatheredLight, bake};
 
-use crate::scenes::{quad, square, white};
+use crate::scenes::{plane, quad, square, white};
 
 /// A camera above, and one below.
 const EYES: [Vec3; 2] = [Vec3::new(1.0, -2.0, 3.0), Vec3::new(1.0, -2.0, -3.0)];
@@ -75,6 +75,17 @@ fn a_shadow_in_the_middle_of_two_triangles_is_found_and_an_open_floor_stays_coar
     assert!(at(0.0) < 0.15, "{}", at(0.0));
     assert!(at(0.9) > 0.95, "{}", at(0.9));
     assert!(open[0].front.iter().chain(open[0].grids.iter().flat_map(|g| &g.front)).all(|v| v.direct.x > 0.999));
+}
+
+#[test]
+fn a_shadow_is_found_beside_vertices_that_take_all_rays() {
+    let mut dense = plane(0.2, 0.5, Vec3::Z, Vec3::splat(0.5));
+    dense.positions.iter_mut().for_each(|p| p.x += 3.0);
+    let few = BakeOptions { ray_budget: 1000, ..BakeOptions::default() };
+    let found = |meshes: &[BakeMesh]| values(&bake(meshes, &white(), &[], &EYES, &few).meshes[0]);
+    let (open, table) = (square(2.0, 0.0, 0.5), square(0.5, 0.1, 0.5));
+    let (shaded, plain) = (found(&[open.clone(), table, dense.clone()]), found(&[open, dense]));
+    assert!(shaded > 2 * plain, "{shaded} {plain}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! what they show. Removing them by quadric error (Garland and Heckbert 1997, with attributes: Hoppe 1999) within a
 //! fraction of a pixel changes nothing that can be seen.
 
-use glam::Vec3;
+use glam::{Vec2, Vec3};
 use meshopt::{SimplifyOptions, VertexDataAdapter, simplify_with_attributes_and_locks};
 use plinth_model::{Primitive, Topology};
 use plinth_scene::{PosedPrimitive, Scene};
@@ -15,10 +15,10 @@ use crate::gpu::Gpu;
 
 /// Largest displacement, in pixels.
 const PIXEL_ERROR: f32 = 0.6;
-/// Change of a unit normal that weighs as much as the largest displacement.
-const NORMAL_STEP: f32 = 0.15;
-/// Change of texture coordinates that does.
-const UV_STEP: f32 = 1.0 / 1500.0;
+/// Change of a unit normal over the area of one pixel that weighs as much as the largest displacement.
+const NORMAL_STEP: f32 = 0.3;
+/// Change of texture coordinates that does, in units of what they change by over a pixel.
+const UV_STEP: f32 = 2.0;
 /// Smaller primitives are left as they are.
 const MIN_TRIANGLES: usize = 1024;
 /// Shots of fewer frames are drawn as they are: simplifying would take longer than it saves.
@@ -44,7 +44,7 @@ pub(crate) fn drawn_indices(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], 
                 // What lies on another surface would sink into it.
                 && !scene.model.materials[primitive.material].overlay;
             match pixel.filter(|_| worthwhile) {
-                Some(pixel) => simplified(one, primitive, pixel * PIXEL_ERROR),
+                Some(pixel) => simplified(one, primitive, pixel),
                 None => primitive.indices.clone(),
             }
         })
@@ -65,37 +65,46 @@ fn pixel_size(scene: &Scene, height: u32) -> f32 {
         .fold(f32::MAX, f32::min)
 }
 
-fn simplified(posed: &PosedPrimitive, primitive: &Primitive, error: f32) -> Vec<u32> {
+/// The indices without the triangles that make no difference where a pixel is so large, in world units.
+fn simplified(posed: &PosedPrimitive, primitive: &Primitive, pixel: f32) -> Vec<u32> {
     let positions: &[u8] = bytemuck::cast_slice(&posed.positions);
     let Ok(vertices) = VertexDataAdapter::new(positions, size_of::<Vec3>(), 0) else {
         return primitive.indices.clone();
     };
-    let (mut min, mut max) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-    for p in &posed.positions {
-        min = min.min(*p);
-        max = max.max(*p);
-    }
-    // Attributes are weighed against positions scaled to a unit box.
-    let relative = error / (max - min).max_element().max(1e-6);
+    let uvs = primitive.uvs.first();
     let attributes: Vec<[f32; 5]> = (0..posed.positions.len())
         .map(|v| {
             let n = posed.normals.get(v).copied().unwrap_or(Vec3::Y);
-            let [s, t] = primitive.uvs.first().and_then(|set| set.get(v)).copied().unwrap_or([0.0; 2]);
+            let [s, t] = uvs.and_then(|set| set.get(v)).copied().unwrap_or([0.0; 2]);
             [n.x, n.y, n.z, s, t]
         })
         .collect();
-    let weights = [[relative / NORMAL_STEP; 3].as_slice(), [relative / UV_STEP; 2].as_slice()].concat();
-    let locks = vec![false; posed.positions.len()];
+    // The change of an attribute, times its weight, is an error of so many square roots of the area that it is seen on.
+    let uv_per_pixel = uvs.map_or(0.0, |uvs| uv_density(posed, &primitive.indices, uvs)) * pixel;
+    let uv_weight = if uv_per_pixel > 0.0 { PIXEL_ERROR / (UV_STEP * uv_per_pixel) } else { 0.0 };
+    let normal_weight = PIXEL_ERROR / NORMAL_STEP;
     simplify_with_attributes_and_locks(
         &primitive.indices,
         &vertices,
         attributes.as_flattened(),
-        &weights,
+        &[normal_weight, normal_weight, normal_weight, uv_weight, uv_weight],
         size_of::<[f32; 5]>(),
-        &locks,
+        &vec![false; posed.positions.len()],
         0,
-        error,
+        PIXEL_ERROR * pixel,
         SimplifyOptions::ErrorAbsolute,
         None,
     )
+}
+
+/// Change of texture coordinates over one world unit: the root of the ratio of areas, over all triangles.
+fn uv_density(posed: &PosedPrimitive, indices: &[u32], uvs: &[[f32; 2]]) -> f32 {
+    let (mut of_texture, mut of_surface) = (0.0, 0.0);
+    for triangle in indices.as_chunks::<3>().0 {
+        let [a, b, c] = triangle.map(|i| posed.positions[i as usize]);
+        let [p, q, r] = triangle.map(|i| Vec2::from(uvs[i as usize]));
+        of_surface += (b - a).cross(c - a).length();
+        of_texture += (q - p).perp_dot(r - p).abs();
+    }
+    f32::sqrt(of_texture / of_surface.max(f32::MIN_POSITIVE))
 }

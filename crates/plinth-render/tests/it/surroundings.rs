@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use plinth_model::Material;
+use glam::Vec3;
+use plinth_model::{Material, Primitive};
 use plinth_scene::EnvironmentMap;
 use serde_json::{Value, json};
 
@@ -123,4 +124,49 @@ fn a_grounded_environment_lies_below_the_model() {
     let (ground, below_camera) = (middle(&grounded), middle(&floating));
     assert!((ground.0 - 47.5).abs() < 1.5 && (ground.1 - 47.5).abs() < 6.0, "{ground:?}");
     assert!(below_camera.1 > 70.0, "{below_camera:?}");
+}
+
+/// A drum of 1 024 and more triangles: its bevels are thinner than a pixel, and their ends have the walls' normals.
+fn drum() -> Primitive {
+    const SECTORS: u32 = 96;
+    // Height, radius, and the slope of the normal.
+    let profile = [
+        (-1.0, 0.7, 0.0),
+        (-0.01, 0.7, 0.0),
+        (0.0, 0.69, 1.0),
+        (0.01, 0.7, 0.0),
+        (0.99, 0.7, 0.0),
+        (1.0, 0.69, 1.0),
+        (1.0, 0.0, 1e3),
+    ];
+    let mut drum = Primitive::default();
+    for (y, radius, slope) in profile {
+        for sector in 0..=SECTORS {
+            let (sin, cos) = (std::f32::consts::TAU * sector as f32 / SECTORS as f32).sin_cos();
+            drum.positions.push([radius * sin, y, radius * cos]);
+            drum.normals.push(Vec3::new(sin, slope, cos).normalize().into());
+        }
+    }
+    for row in 0..profile.len() as u32 - 1 {
+        for sector in 0..SECTORS {
+            let a = row * (SECTORS + 1) + sector;
+            let c = a + SECTORS + 1;
+            drum.indices.extend([a, a + 1, c, c, a + 1, c + 1]);
+        }
+    }
+    drum
+}
+
+#[test]
+fn a_film_shows_the_reflections_that_a_still_does() {
+    let chrome = Material { metallic: 1.0, perceptual_roughness: 0.05, ..Material::default() };
+    let drawn = |length: f64| {
+        let mut settings = straight_on();
+        settings["length"] = json!(length);
+        let model = model(vec![(drum(), chrome.clone(), [0.0; 3], 1.0)]);
+        picture(&scene_with(model, &settings, room(), &BTreeMap::new()), SIDE)
+    };
+    let (still, film) = (drawn(0.04), drawn(0.2));
+    let different = still.iter().zip(&film).filter(|(a, b)| (0..3).any(|c| a[c].abs_diff(b[c]) > 24)).count();
+    assert!(different <= 20, "{different} of {} pixels", still.len());
 }
