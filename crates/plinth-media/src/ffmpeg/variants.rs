@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::command::{THREADS, h264, supervised};
+use super::command::{Effort, THREADS, h264, supervised};
 
 /// x264's constant rate factor of every variant.
 const CRF: u8 = 21;
@@ -43,7 +43,7 @@ pub(crate) fn encode_variants(program: &Path, source: &Path, fps: u32, variants:
         let (peak, buffer) = (format!("{}k", variant.peak_kbit), format!("{}k", variant.peak_kbit * 3 / 2));
         command.args(["-map", &format!("[v{i}]"), "-threads", THREADS]);
         command.args(["-crf", &CRF.to_string(), "-maxrate", &peak, "-bufsize", &buffer]);
-        h264(&mut command, fps);
+        h264(&mut command, fps, Effort::Usual);
         // The first picture is shown at 0 although others were decoded before those that are shown before them.
         let flags = "+frag_keyframe+empty_moov+default_base_moof+negative_cts_offsets+skip_trailer";
         command.args(["-avoid_negative_ts", "disabled", "-movflags", flags, "-f", "mp4"]);
