@@ -76,21 +76,28 @@ impl Renderer<'_> {
         if self.floor_is_seen {
             self.encode_reflection(recorder)?;
         }
-        let layered = self.encode_surfaces(recorder)?;
+        let direct = self.view.look.direct;
+        let layered = if direct { None } else { self.encode_surfaces(recorder)? };
         let floor = self.floor.as_ref().filter(|_| self.floor_is_seen);
         let reflection = self.reflection.as_ref().filter(|_| self.floor_is_seen);
         let finished = &self.view.targets.finished_view;
         let picture = self.post.as_ref().map_or(finished, |post| &post.picture);
         let behind = (Some(&self.scenery), floor, reflection);
         self.composite.run(recorder, &self.view.frame_group, behind, layered, picture);
+        if direct {
+            let picture = picture.clone();
+            self.encode_visibility(recorder)?;
+            self.encode_shading(recorder, [kept(&picture), kept(&picture)])?;
+        }
         self.encode_post(recorder)
     }
 
     /// The model as the current view shows it: surfaces, and what is seen through. Returns the part with the latter.
     fn encode_surfaces(&mut self, recorder: &mut Recorder<'_>) -> Result<Option<Region>, RenderError> {
         self.encode_visibility(recorder)?;
-        self.view.classify.run(recorder, &self.view.frame_group, &self.view.targets);
-        self.encode_shading(recorder)?;
+        if let Some([first, second]) = self.view.targets.colors.clone() {
+            self.encode_shading(recorder, [cleared(&first), cleared(&second)])?;
+        }
         let layered = self.layered_part();
         if let Some(part) = layered {
             self.encode_layered(recorder, part)?;
@@ -129,7 +136,27 @@ impl Renderer<'_> {
             .collect()
     }
 
+    /// The part of the canvas in which a batch is seen.
+    fn part_of(&self, batch: &Batch) -> Option<Region> {
+        let look = &self.view.look;
+        let (width, height) = (look.model_region.width, look.model_region.height);
+        let mut part = scissor(&self.view.clip_from_world, self.grown(batch.bounds), width, height)?;
+        if batch.sprites.is_some() {
+            part = widened(part, self.sprite_reach, width, height);
+        }
+        let [x, y] = look.origin();
+        Some(Region { x: part.x + x, y: part.y + y, ..part })
+    }
+
+    /// Which surfaces are seen.
     fn encode_visibility(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
+        self.encode_triangles(recorder)?;
+        let part = self.solid().into_iter().filter_map(|i| self.part_of(&self.batches[i])).reduce(joined);
+        self.view.classify.run(recorder, &self.view.frame_group, &self.view.targets, part);
+        Ok(())
+    }
+
+    fn encode_triangles(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
         let mut pass = recorder.pass(
             "visibility",
             &self.view.frame_group,
@@ -148,25 +175,23 @@ impl Renderer<'_> {
         Ok(())
     }
 
-    fn encode_shading(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
+    /// Shades both surfaces of each pixel, each into its target.
+    fn encode_shading(
+        &mut self,
+        recorder: &mut Recorder<'_>,
+        colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES],
+    ) -> Result<(), RenderError> {
         let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches);
-        let size = self.view.look.model_region;
-        for k in 0..SURFACES {
+        for (k, color) in colors.into_iter().enumerate() {
             let mut pass = recorder.pass(
                 "shade",
                 &self.view.frame_group,
-                &[cleared(&self.view.targets.colors[k])],
+                &[color],
                 Some(depth_target(&self.view.targets.batches[k], None, false)),
             );
             for i in self.solid() {
                 let (batch, material) = (&self.batches[i], &self.materials[self.batches[i].material]);
-                let bounds = self.grown(batch.bounds);
-                let Some(mut part) = scissor(&self.view.clip_from_world, bounds, size.width, size.height) else {
-                    continue;
-                };
-                if batch.sprites.is_some() {
-                    part = widened(part, self.sprite_reach, size.width, size.height);
-                }
+                let Some(part) = self.part_of(batch) else { continue };
                 pass.set_pipeline(self.pipelines.shade(&base, material)?);
                 pass.set_bind_group(1, self.view.classify.shade_group(i, k), &[]);
                 pass.set_bind_group(2, &material.group, &[]);

@@ -20,6 +20,8 @@ pub(crate) struct FrameBase<'a> {
     /// The part of the picture that is drawn, and the part of it that the model covers.
     pub(crate) region: Region,
     pub(crate) model_region: Region,
+    /// The first pixel of that part on the canvas of its surfaces.
+    pub(crate) origin: [u32; 2],
     pub(crate) width: u32,
     pub(crate) height: u32,
 }
@@ -57,7 +59,7 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
         target_size: [base.model_region.width as f32, base.model_region.height as f32, depth_range, pixel],
         ..Frame::default()
     };
-    out.counts[1] = shot.grain;
+    out.counts = [0, shot.grain, base.origin[0], base.origin[1]];
     if let Some(key) = &scene.key_light {
         let axis = key.target - key.position;
         let distance2 = axis.length_squared().max(1e-4);

@@ -107,7 +107,8 @@ pub(crate) struct Surroundings {
 pub(crate) struct Batch {
     pub(crate) first_triangle: u32,
     pub(crate) number: u32,
-    pub(crate) unused: [u32; 2],
+    pub(crate) surface: u32,
+    pub(crate) unused: u32,
     pub(crate) sprite: [f32; 4],
 }
 

@@ -321,6 +321,7 @@ impl<'g> Renderer<'g> {
             sun_map: &self.sun_map,
             region: self.view.look.region,
             model_region: self.view.look.model_region,
+            origin: self.view.look.origin(),
             width: self.picture.width,
             height: self.picture.height,
         };
@@ -473,7 +474,8 @@ fn reflection_region(scene: &Scene, picture: Picture) -> Region {
 
 /// The mirrored picture's targets: only the model's part, with room for what is beyond it.
 fn mirror_look(look: TargetLook, region: Region) -> TargetLook {
-    TargetLook { region, model_region: region, picture_format: PICTURE_FORMAT, finished_format: PICTURE_FORMAT, ..look }
+    let format = PICTURE_FORMAT;
+    TargetLook { region, model_region: region, picture_format: format, finished_format: format, ..look }
 }
 
 fn target_look(
@@ -494,17 +496,26 @@ fn target_look(
         PixelFormat::Rgba8 => wgpu::TextureFormat::Rgba8Unorm,
         PixelFormat::Rgba16 => wgpu::TextureFormat::Rgba16Float,
     };
+    let layered = classes.iter().any(|class| class.is_layered());
+    // A mirroring floor shares the pipelines, and its picture is put together from surfaces.
+    let direct = !layered && !radiance && scene.reflector.is_none();
+    // Changed colours would show the steps of 8 bits.
+    let picture_format = if scene.post.changes_colors() { PICTURE_FORMAT } else { finished_format };
     TargetLook {
         region,
         model_region,
         samples: if gpu.report().max_samples >= SAMPLES { SAMPLES } else { 1 },
-        color_format: if radiance { wgpu::TextureFormat::Rgba16Float } else { finished_format },
-        // Changed colours would show the steps of 8 bits.
-        picture_format: if scene.post.changes_colors() { PICTURE_FORMAT } else { finished_format },
+        color_format: match () {
+            () if radiance => wgpu::TextureFormat::Rgba16Float,
+            () if direct => picture_format,
+            () => finished_format,
+        },
+        picture_format,
         finished_format,
         output,
-        layered: classes.iter().any(|class| class.is_layered()),
+        layered,
         transmissive,
+        direct,
     }
 }
 
@@ -564,6 +575,7 @@ pub(crate) fn pipeline_base<'a>(
         color_format: look.color_format,
         picture_format: look.picture_format,
         output: look.output,
+        direct: look.direct,
         lights,
         batch_layout: &layouts.batch,
         light_layout: &layouts.light,

@@ -16,8 +16,8 @@ pub(crate) struct Targets {
     pub(crate) surfaces: [wgpu::TextureView; SURFACES],
     /// The batches of these surfaces, as depth.
     pub(crate) batches: [wgpu::TextureView; SURFACES],
-    /// Their colours.
-    pub(crate) colors: [wgpu::TextureView; SURFACES],
+    /// Their colours, where they are not shaded into the picture itself.
+    pub(crate) colors: Option<[wgpu::TextureView; SURFACES]>,
     /// The samples to which layered surfaces are drawn; only where there are any.
     pub(crate) layered: Option<wgpu::TextureView>,
     /// The finished picture, one sample a pixel.
@@ -58,6 +58,21 @@ pub(crate) struct TargetLook {
     pub(crate) output: SurfaceOutput,
     pub(crate) layered: bool,
     pub(crate) transmissive: bool,
+    /// Whether surfaces are shaded into the picture itself, over what is behind them.
+    pub(crate) direct: bool,
+}
+
+impl TargetLook {
+    /// The part of the whole picture that the model's surfaces are kept and shaded on.
+    pub(crate) const fn canvas(&self) -> Region {
+        if self.direct { self.region } else { self.model_region }
+    }
+
+    /// The first pixel of the model's part on that canvas.
+    pub(crate) const fn origin(&self) -> [u32; 2] {
+        let (canvas, model) = (self.canvas(), self.model_region);
+        [model.x - canvas.x, model.y - canvas.y]
+    }
 }
 
 impl Targets {
@@ -69,6 +84,7 @@ impl Targets {
         let finished = texture(gpu, look.region, 1, look.finished_format, readable | copied, 1);
         let finished_view = view(&finished);
         let part = |samples, format, usage| view(&texture(gpu, model, samples, format, usage, 1));
+        let canvas = |format, usage| view(&texture(gpu, look.canvas(), 1, format, usage, 1));
         let layered = look.layered.then(|| part(look.samples, look.color_format, readable));
         let behind = look.transmissive.then(|| {
             let mips = model.width.max(model.height).ilog2().clamp(1, 8);
@@ -82,9 +98,9 @@ impl Targets {
         Self {
             triangles: part(look.samples, TRIANGLE_FORMAT, readable),
             depth: part(look.samples, DEPTH_FORMAT, readable),
-            surfaces: [(); SURFACES].map(|()| part(1, SURFACE_FORMAT, readable)),
-            batches: [(); SURFACES].map(|()| part(1, BATCH_FORMAT, attachment)),
-            colors: [(); SURFACES].map(|()| part(1, look.color_format, readable)),
+            surfaces: [(); SURFACES].map(|()| canvas(SURFACE_FORMAT, readable)),
+            batches: [(); SURFACES].map(|()| canvas(BATCH_FORMAT, attachment)),
+            colors: (!look.direct).then(|| [(); SURFACES].map(|()| part(1, look.color_format, readable))),
             layered,
             finished,
             finished_view,

@@ -39,13 +39,15 @@ impl View {
         let targets = Targets::new(gpu, look);
         let classify =
             Classify::new(gpu, &layouts.frame, &layouts.batch, &targets, look.samples, (batches, triangles))?;
-        let spread = match &targets.layered {
-            Some(_) => Some(Spread::new(gpu, &layouts.frame, &targets, look.samples, look.color_format)?),
-            None => None,
+        let spread = match (&targets.layered, &targets.colors) {
+            (Some(_), Some(colors)) => {
+                Some(Spread::new(gpu, &layouts.frame, (&targets, colors), look.samples, look.color_format)?)
+            }
+            _ => None,
         };
-        let behind = match (&targets.behind, &targets.layered) {
-            (Some(target), Some(layered)) => {
-                let all = (&targets, target, layered);
+        let behind = match (&targets.behind, &targets.colors, &targets.layered) {
+            (Some(target), Some(colors), Some(layered)) => {
+                let all = (&targets, target, colors, layered);
                 Some(Behind::new(gpu, &layouts.frame, &layouts.scene, look.samples, all)?)
             }
             _ => None,

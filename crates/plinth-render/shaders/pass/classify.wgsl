@@ -1,12 +1,14 @@
 // From samples to surfaces: what a pixel shows becomes one surface, or two at an edge, so that each is shaded once.
 //
-// First draw: both surfaces, and the batch of the first as depth. Second draw (SECOND): the batch of the second.
+// First draw: the surface of pixels that have one, and the batch of every pixel's first surface as depth. Then the others
+// are marked in another depth (MARK), which lets only them through when both their surfaces are found (EDGE_PIXELS). Last,
+// that depth becomes the batch of the second surface (SECOND).
 #import types/frame.wgsl
 #import types/visibility.wgsl
 #import lib/full_screen.wgsl
 
-#ifdef SECOND
-@group(1) @binding(0) var second_surface: texture_2d<u32>;
+#ifdef ONE_SURFACE
+@group(1) @binding(0) var surface_map: texture_2d<u32>;
 #else
 #ifdef MULTISAMPLED
 @group(1) @binding(0) var samples_map: texture_multisampled_2d<u32>;
@@ -21,29 +23,65 @@
 
 @vertex
 fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
-    return vec4(full_screen_corner(i), 0.0, 1.0);
+    return vec4(full_screen_corner(i), 0.5, 1.0);
 }
 
 fn batch_of(triangle: u32) -> u32 {
     return triangles[triangle - 1u] & 0xffffu;
 }
 
-#ifdef SECOND
+#ifdef ONE_SURFACE
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> @builtin(frag_depth) f32 {
-    let surface = textureLoad(second_surface, vec2<i32>(at.xy), 0).r;
+    let surface = textureLoad(surface_map, vec2<i32>(at.xy), 0).r;
+#ifdef MARK
+    return select(0.0, 1.0, surface != 0u && surface_samples(surface) == 0u);
+#else
     if surface == 0u {
         return 0.0;
     }
     return batch_depth(batch_of(surface_triangle(surface)));
+#endif
 }
 #else
 struct Classified {
     @location(0) first: u32,
+#ifdef EDGE_PIXELS
     @location(1) second: u32,
+#else
     @builtin(frag_depth) batch: f32,
+#endif
 }
 
+#ifdef MULTISAMPLED
+fn triangle_at(pixel: vec2<i32>, i: i32) -> u32 {
+    let halves = textureLoad(samples_map, pixel, i).rg;
+    return halves.x | (halves.y << 16u);
+}
+
+fn triangles_at(pixel: vec2<i32>) -> vec4<u32> {
+    return vec4(triangle_at(pixel, 0), triangle_at(pixel, 1), triangle_at(pixel, 2), triangle_at(pixel, 3));
+}
+
+// The triangle that most samples show; none only where none shows any.
+fn most_seen(ids: vec4<u32>) -> u32 {
+    let one = vec4(1u);
+    let counts = select(vec4(0u), one, ids == vec4(ids.x)) + select(vec4(0u), one, ids == vec4(ids.y))
+        + select(vec4(0u), one, ids == vec4(ids.z)) + select(vec4(0u), one, ids == vec4(ids.w));
+    let votes = select(counts, vec4(0u), ids == vec4(0u));
+    var best = vec2(ids.x, votes.x);
+    best = select(best, vec2(ids.y, votes.y), votes.y > best.y);
+    best = select(best, vec2(ids.z, votes.z), votes.z > best.y);
+    best = select(best, vec2(ids.w, votes.w), votes.w > best.y);
+    return best.x;
+}
+#endif
+
+fn model_pixel(at: vec4<f32>) -> vec2<i32> {
+    return vec2<i32>(at.xy) - vec2<i32>(frame.counts.zw);
+}
+
+#ifdef EDGE_PIXELS
 // Surfaces of one batch are told apart by normals that differ by more than this cosine,
 const SAME_NORMAL: f32 = 0.85;
 // or by depths further apart than a plane spans in so many pixels.
@@ -56,21 +94,6 @@ fn triangle_normal(info: u32) -> vec3<f32> {
     n.x += select(fold, -fold, n.x >= 0.0);
     n.y += select(fold, -fold, n.y >= 0.0);
     return normalize(n);
-}
-
-fn whole(triangle: u32) -> Classified {
-    var out: Classified;
-    if triangle != 0u {
-        out.first = pack_surface(triangle, (1u << SAMPLES) - 1u);
-        out.batch = batch_depth(batch_of(triangle));
-    }
-    return out;
-}
-
-#ifdef MULTISAMPLED
-fn triangle_at(pixel: vec2<i32>, i: i32) -> u32 {
-    let halves = textureLoad(samples_map, pixel, i).rg;
-    return halves.x | (halves.y << 16u);
 }
 
 fn info_of(triangle: u32) -> u32 {
@@ -91,11 +114,8 @@ fn largest(ids: vec4<u32>, same: vec4<u32>, among: u32) -> vec2<u32> {
 
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> Classified {
-    let pixel = vec2<i32>(at.xy);
-    let ids = vec4(triangle_at(pixel, 0), triangle_at(pixel, 1), triangle_at(pixel, 2), triangle_at(pixel, 3));
-    if all(ids == vec4(ids.x)) {
-        return whole(ids.x);
-    }
+    let pixel = model_pixel(at);
+    let ids = triangles_at(pixel);
     let infos = vec4(info_of(ids.x), info_of(ids.y), info_of(ids.z), info_of(ids.w));
     let depths = vec4(
         textureLoad(depth_map, pixel, 0), textureLoad(depth_map, pixel, 1),
@@ -116,21 +136,36 @@ fn fs(@builtin(position) at: vec4<f32>) -> Classified {
         let samples = select(vec4(0u), covered_vector, alike | (ids == vec4(ids[i])));
         same[i] = samples.x | samples.y | samples.z | samples.w;
     }
-    // The surface with the most samples comes first, then the one with the most of the rest; what is left joins it.
-    let first = largest(ids, same, covered);
-    let rest = covered & ~first.y;
+    // The surface of the triangle that most samples show comes first, then the one with the most of the rest; what is
+    // left joins it.
+    let triangle = most_seen(ids);
+    let of_triangle = select(vec4(0u), same, ids == vec4(triangle));
+    let first = of_triangle.x | of_triangle.y | of_triangle.z | of_triangle.w;
+    let rest = covered & ~first;
     let second = largest(ids, same, rest);
     var out: Classified;
-    out.first = pack_surface(first.x, first.y);
+    out.first = pack_surface(triangle, first);
     out.second = select(0u, pack_surface(second.x, rest), rest != 0u);
-    out.batch = batch_depth(info_of(first.x) & 0xffffu);
     return out;
 }
 #else
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> Classified {
-    let halves = textureLoad(samples_map, vec2<i32>(at.xy), 0).rg;
-    return whole(halves.x | (halves.y << 16u));
+#ifdef MULTISAMPLED
+    let ids = triangles_at(model_pixel(at));
+    let triangle = most_seen(ids);
+    let edge = any(ids != vec4(ids.x));
+#else
+    let halves = textureLoad(samples_map, model_pixel(at), 0).rg;
+    let triangle = halves.x | (halves.y << 16u);
+    let edge = false;
+#endif
+    var out: Classified;
+    if triangle != 0u {
+        out.first = pack_surface(triangle, select((1u << SAMPLES) - 1u, 0u, edge));
+        out.batch = batch_depth(batch_of(triangle));
+    }
+    return out;
 }
 #endif
 #endif

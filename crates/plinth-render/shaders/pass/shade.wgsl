@@ -13,6 +13,8 @@
 #endif
 
 @group(1) @binding(2) var surfaces: texture_2d<u32>;
+// The other surface of each pixel.
+@group(1) @binding(5) var other_surfaces: texture_2d<u32>;
 
 // Change of the texture coordinates from this pixel to the next: xy to the right, zw downward.
 var<private> uv0_steps: vec4<f32>;
@@ -44,14 +46,24 @@ fn tangent_of(corner: u32) -> vec4<f32> {
     return vec4(unpack2x16snorm(pose[at]), unpack2x16snorm(pose[at + 1u]));
 }
 
+#ifdef DIRECT
+// A surface's share of the picture, to be added to what is there. The first one also takes away what both hide.
+fn over_picture(color: vec4<f32>, surface: u32, pixel: vec2<i32>) -> vec4<f32> {
+    let share = surface_coverage(surface);
+    let hidden = share + surface_coverage(textureLoad(other_surfaces, pixel, 0).r);
+    return vec4(color.rgb * share, select(0.0, hidden, batch.surface == 0u));
+}
+#endif
+
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let surface = textureLoad(surfaces, vec2<i32>(at.xy), 0).r;
     let to_next = vec2(2.0, -2.0) / frame.target_size.xy;
-    let ndc = (at.xy + middle_of_samples(surface_samples(surface))) * to_next + vec2(-1.0, 1.0);
+    let place = at.xy - vec2<f32>(frame.counts.zw) + middle_of_samples(surface_samples(surface));
+    let ndc = place * to_next + vec2(-1.0, 1.0);
     let number = surface_triangle(surface) - batch.first_triangle;
 #ifdef SPRITE
-    let s = seen_sprite(number, at.xy + middle_of_samples(surface_samples(surface)));
+    let s = seen_sprite(number, place);
 #else
     let s = seen_triangle(number, ndc);
 #endif
@@ -110,5 +122,10 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
 #endif
     var base = base_color(v);
     base.a = 1.0;
-    return surface_color(v, base);
+    let color = surface_color(v, base);
+#ifdef DIRECT
+    return over_picture(color, surface, vec2<i32>(at.xy));
+#else
+    return color;
+#endif
 }

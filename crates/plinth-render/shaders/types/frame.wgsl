@@ -45,7 +45,7 @@ struct Frame {
     sun_irradiance: vec4<f32>,
     // x, y: texel size and normal offset of the key's shadow map; z, w: of the sun's.
     shadow: vec4<f32>,
-    // x: punctual lights in use; y: seed of the grain.
+    // x: punctual lights in use; y: seed of the grain; zw: the first pixel of the model's part on its canvas.
     counts: vec4<u32>,
     // xy: width and height of the target in pixels; z: see camera_axis; w: size of a pixel at distance 1.
     target_size: vec4<f32>,

@@ -1,6 +1,7 @@
 //! What glass shows: the picture so far as a texture with mip levels, its distance, and the far side of the body.
 
 use super::composite::{surface_entries, surface_resources};
+use super::visibility::SURFACES;
 use super::pyramid::Pyramid;
 use super::{cleared, depth_target};
 use crate::RenderError;
@@ -38,14 +39,16 @@ pub(crate) fn scene_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     )
 }
 
+/// All targets, those that are filled, the colours of opaque surfaces, and the samples of glass that is drawn already.
+type Sources<'a> = (&'a Targets, &'a targets::Behind, &'a [wgpu::TextureView; SURFACES], &'a wgpu::TextureView);
+
 impl Behind {
-    /// `layered` holds the samples of glass that is drawn already.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
         scene_layout: &wgpu::BindGroupLayout,
         samples: u32,
-        (targets, target, layered): (&Targets, &targets::Behind, &wgpu::TextureView),
+        (targets, target, colors, layered): Sources<'_>,
     ) -> Result<Self, RenderError> {
         let device = &gpu.device;
         let pyramid = Pyramid::new(gpu, frame_layout, [&target.color, &target.distance])?;
@@ -70,7 +73,7 @@ impl Behind {
         entries.push(bindings::multisampled(5, wgpu::TextureSampleType::Depth, samples));
         let layout = bindings::layout(device, "opaque behind", &entries);
         let pipeline = make("opaque behind", &["SURFACES", sampled], &layout, &formats)?;
-        let resources: Vec<_> = surface_resources(targets).chain([bindings::view(&targets.depth)]).collect();
+        let resources: Vec<_> = surface_resources(targets, colors).chain([bindings::view(&targets.depth)]).collect();
         let opaque = Capture { pipeline, group: bindings::group_from(device, "opaque behind", &layout, 1, &resources) };
 
         let layout =

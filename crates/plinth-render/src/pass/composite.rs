@@ -9,6 +9,7 @@ use crate::pass::floor::Floor;
 use crate::pass::post::PICTURE_FORMAT;
 use crate::pass::reflection::Reflection;
 use crate::pass::scenery::Scenery;
+use crate::pass::visibility::SURFACES;
 use crate::pass::{cleared, kept};
 use crate::pipelines::{FullScreen, FullScreenTarget, SurfaceOutput, full_screen};
 use crate::recorder::Recorder;
@@ -17,7 +18,8 @@ use crate::upload::geometry::filled;
 
 /// The pass that puts model, floor and backdrop together.
 pub(crate) struct Composite {
-    surfaces: Source,
+    /// The shaded surfaces, where they are not shaded into the picture itself.
+    surfaces: Option<Source>,
     /// Where layered surfaces were drawn.
     layered: Option<Source>,
     /// The model's part, relative to the drawn region.
@@ -27,7 +29,14 @@ pub(crate) struct Composite {
     radiance: Option<wgpu::TextureView>,
 }
 
-/// One of the places where the model's colours are.
+/// Where the model's colours are.
+#[derive(Clone, Copy)]
+enum From<'a> {
+    Surfaces(&'a [wgpu::TextureView; SURFACES]),
+    Samples(&'a wgpu::TextureView),
+}
+
+/// One of the places where the model's colours are, ready to be drawn from.
 struct Source {
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
@@ -53,17 +62,20 @@ impl Composite {
         };
         let origin = [part.x as f32, part.y as f32, 0.0, 0.0];
         let place = filled(gpu, "place", bytemuck::bytes_of(&origin), wgpu::BufferUsages::UNIFORM)?;
-        let source = |layered: Option<&wgpu::TextureView>| {
+        let source = |from: From<'_>| {
             let mut defines = Vec::new();
             let mut entries = vec![bindings::uniform(0)];
             let mut resources = vec![place.as_entire_binding()];
-            if let Some(samples) = layered {
-                defines.push("LAYERED");
-                entries.push(bindings::multisampled(1, bindings::UNFILTERED, look.samples));
-                resources.push(bindings::view(samples));
-            } else {
-                entries.extend(surface_entries());
-                resources.extend(surface_resources(targets));
+            match from {
+                From::Samples(samples) => {
+                    defines.push("LAYERED");
+                    entries.push(bindings::multisampled(1, bindings::UNFILTERED, look.samples));
+                    resources.push(bindings::view(samples));
+                }
+                From::Surfaces(colors) => {
+                    entries.extend(surface_entries());
+                    resources.extend(surface_resources(targets, colors));
+                }
             }
             if look.samples > 1 {
                 defines.push("MULTISAMPLED");
@@ -95,12 +107,12 @@ impl Composite {
                 group: bindings::group(&gpu.device, "composite", &layout, &resources),
             })
         };
-        let surfaces = source(None)?;
-        let layered = targets.layered.as_ref().map(|samples| source(Some(samples))).transpose()?;
+        let surfaces = targets.colors.as_ref().map(|colors| source(From::Surfaces(colors))).transpose()?;
+        let layered = targets.layered.as_ref().map(|samples| source(From::Samples(samples))).transpose()?;
         Ok(Self { surfaces, layered, part, backdrop, radiance })
     }
 
-    /// Writes every pixel of the picture. The floor is behind the model wherever it is seen at all. `layered`
+    /// Writes every pixel of the picture, the model only where it is not shaded into it afterwards. The floor is behind the model wherever it is seen at all. `layered`
     /// is the part of the model in which layered surfaces were drawn.
     pub(crate) fn run(
         &self,
@@ -139,14 +151,15 @@ impl Composite {
             }
         };
         let whole = Region::whole(self.part.width, self.part.height);
+        let Some(surfaces) = &self.surfaces else { return };
         match (&self.layered, layered) {
             (Some(source), Some(inner)) => {
                 for part in around(whole, inner) {
-                    draw(&self.surfaces, part);
+                    draw(surfaces, part);
                 }
                 draw(source, inner);
             }
-            _ => draw(&self.surfaces, whole),
+            _ => draw(surfaces, whole),
         }
     }
 }
@@ -169,8 +182,11 @@ pub(crate) fn surface_entries() -> impl Iterator<Item = wgpu::BindGroupLayoutEnt
 }
 
 /// The textures themselves, in the same order.
-pub(crate) fn surface_resources(targets: &Targets) -> impl Iterator<Item = wgpu::BindingResource<'_>> {
-    targets.surfaces.iter().chain(&targets.colors).map(bindings::view)
+pub(crate) fn surface_resources<'a>(
+    targets: &'a Targets,
+    colors: &'a [wgpu::TextureView; SURFACES],
+) -> impl Iterator<Item = wgpu::BindingResource<'a>> {
+    targets.surfaces.iter().chain(colors).map(bindings::view)
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ impl Reflection {
         let floor = base.scene.floor_height;
         let part = self.view.look.region;
         let mirrored = Shot { camera: mirrored_camera(&shot.camera, floor), ..shot.clone() };
-        let own = FrameBase { region: part, model_region: part, ..*base };
+        let own = FrameBase { region: part, model_region: part, origin: [0; 2], ..*base };
         let frame = frame_uniform(&own, &mirrored);
         self.view.update(gpu, &frame);
         let world_from_clip = self.view.clip_from_world.inverse();

@@ -17,7 +17,7 @@ impl Spread {
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
-        targets: &Targets,
+        (targets, colors): (&Targets, &[wgpu::TextureView; SURFACES]),
         samples: u32,
         format: wgpu::TextureFormat,
     ) -> Result<Self, RenderError> {
@@ -34,11 +34,11 @@ impl Spread {
                 defines: if samples > 1 { &["MULTISAMPLED"] } else { &[] },
                 constants: &[],
                 groups: &[frame_layout, &layout],
-                target: FullScreenTarget { colors: &[format], over: Some(DEPTH_FORMAT), samples, ..Default::default() },
+                target: FullScreenTarget { colors: &[format], over: Some((DEPTH_FORMAT, wgpu::CompareFunction::Always)), samples, ..Default::default() },
             },
         )?;
         let groups = [0, 1].map(|k| {
-            let resources = [bindings::view(&targets.surfaces[k]), bindings::view(&targets.colors[k])];
+            let resources = [bindings::view(&targets.surfaces[k]), bindings::view(&colors[k])];
             bindings::group(&gpu.device, "spread", &layout, &resources)
         });
         Ok(Self { pipeline, groups })

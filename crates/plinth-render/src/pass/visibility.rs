@@ -3,7 +3,7 @@
 
 use plinth_frame::Region;
 
-use super::{cleared, depth_target};
+use super::{cleared, depth_target, kept};
 use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
@@ -17,15 +17,32 @@ pub(crate) const SURFACES: usize = 2;
 
 /// Sorts samples into surfaces.
 pub(crate) struct Classify {
-    first: wgpu::RenderPipeline,
-    first_group: wgpu::BindGroup,
-    second: wgpu::RenderPipeline,
-    second_group: wgpu::BindGroup,
+    /// Pixels of one surface, and the batch of every first surface.
+    inner: Sorting,
+    /// Finds edges, then both their surfaces; none where a pixel has one sample.
+    edges: Option<[Sorting; 2]>,
+    /// The batches of second surfaces.
+    second: Sorting,
     /// For each batch and surface: what shading reads.
     shade_groups: Vec<[wgpu::BindGroup; SURFACES]>,
 }
 
-/// Group 1 of shading: corners, pose, surfaces, batch and attributes.
+/// One of the draws.
+struct Sorting {
+    pipeline: wgpu::RenderPipeline,
+    group: wgpu::BindGroup,
+}
+
+impl Sorting {
+    fn draw(&self, pass: &mut wgpu::RenderPass<'_>, part: Region) {
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(1, &self.group, &[]);
+        pass.set_scissor_rect(part.x, part.y, part.width, part.height);
+        pass.draw(0..3, 0..1);
+    }
+}
+
+/// Group 1 of shading: corners, pose, surfaces, batch, attributes, and the pixels' other surfaces.
 pub(crate) fn batch_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     bindings::layout(
         &gpu.device,
@@ -36,6 +53,7 @@ pub(crate) fn batch_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
             bindings::texture(2, wgpu::TextureSampleType::Uint),
             bindings::uniform(3),
             bindings::storage(4),
+            bindings::texture(5, wgpu::TextureSampleType::Uint),
         ],
     )
 }
@@ -50,7 +68,17 @@ impl Classify {
         (batches, triangles): (&[Batch], &wgpu::Buffer),
     ) -> Result<Self, RenderError> {
         let device = &gpu.device;
-        let first_layout = bindings::layout(
+        let constants = [("SAMPLES", f64::from(samples))];
+        let sampled: &[&str] = if samples > 1 { &["MULTISAMPLED"] } else { &[] };
+        let sorting = |label, defines, constants, layout: &wgpu::BindGroupLayout, target, resources: &[_]| {
+            let groups = [frame_layout, layout];
+            let pass = FullScreen { label, path: "pass/classify.wgsl", defines, constants, groups: &groups, target };
+            Ok::<_, RenderError>(Sorting {
+                pipeline: full_screen(gpu, &pass)?,
+                group: bindings::group(device, label, layout, resources),
+            })
+        };
+        let layout = bindings::layout(
             device,
             "classify",
             &[
@@ -59,55 +87,54 @@ impl Classify {
                 bindings::multisampled(2, wgpu::TextureSampleType::Depth, samples),
             ],
         );
-        let second_layout = bindings::layout(
+        let resources =
+            [bindings::view(&targets.triangles), triangles.as_entire_binding(), bindings::view(&targets.depth)];
+        let batch = FullScreenTarget { depth: Some(BATCH_FORMAT), ..Default::default() };
+        let target = FullScreenTarget { colors: &[SURFACE_FORMAT], ..batch };
+        let inner = sorting("classify", sampled, &constants[..], &layout, target, &resources)?;
+        let over = Some((BATCH_FORMAT, wgpu::CompareFunction::Less));
+        let target = FullScreenTarget { colors: &[SURFACE_FORMAT; SURFACES], over, ..Default::default() };
+        let one = bindings::layout(
             device,
-            "classify second",
+            "classify one surface",
             &[bindings::texture(0, wgpu::TextureSampleType::Uint), bindings::storage(1)],
         );
-        let constants = [("SAMPLES", f64::from(samples))];
-        let pass = |label, defines, constants, groups, colors| FullScreen {
-            label,
-            path: "pass/classify.wgsl",
-            defines,
-            constants,
-            groups,
-            target: FullScreenTarget { colors, depth: Some(BATCH_FORMAT), ..Default::default() },
+        let surface = |k: usize| [bindings::view(&targets.surfaces[k]), triangles.as_entire_binding()];
+        let edges = if samples > 1 {
+            let mark = sorting("mark edges", &["ONE_SURFACE", "MARK"], &[], &one, batch, &surface(0))?;
+            let edges = &["MULTISAMPLED", "EDGE_PIXELS"];
+            Some([mark, sorting("classify edges", edges, &constants, &layout, target, &resources)?])
+        } else {
+            None
         };
-        let defines: &[&str] = if samples > 1 { &["MULTISAMPLED"] } else { &[] };
-        let groups = [frame_layout, &first_layout];
-        let first = full_screen(gpu, &pass("classify", defines, &constants, &groups, &[SURFACE_FORMAT; SURFACES]))?;
-        let groups = [frame_layout, &second_layout];
-        let second = full_screen(gpu, &pass("classify second", &["SECOND"], &[], &groups, &[]))?;
-        let first_group = bindings::group(
-            device,
-            "classify",
-            &first_layout,
-            &[bindings::view(&targets.triangles), triangles.as_entire_binding(), bindings::view(&targets.depth)],
-        );
-        let second_group = bindings::group(
-            device,
-            "classify second",
-            &second_layout,
-            &[bindings::view(&targets.surfaces[1]), triangles.as_entire_binding()],
-        );
+        let second = sorting("classify second", &["ONE_SURFACE"], &[], &one, batch, &surface(1))?;
         let shade_groups = shade_groups(gpu, batch_layout, targets, batches)?;
-        Ok(Self { first, first_group, second, second_group, shade_groups })
+        Ok(Self { inner, edges, second, shade_groups })
     }
 
-    /// Fills the surfaces of every pixel and their batches.
-    pub(crate) fn run(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, targets: &Targets) {
+    /// Fills the surfaces of the pixels in a part of the canvas, and their batches; elsewhere there are none.
+    pub(crate) fn run(
+        &self,
+        recorder: &mut Recorder<'_>,
+        frame: &wgpu::BindGroup,
+        targets: &Targets,
+        part: Option<Region>,
+    ) {
         let [first, second] = &targets.surfaces;
-        let colors = [cleared(first), cleared(second)];
-        let draws = [
-            ("classify", &colors[..], &self.first, &self.first_group),
-            ("classify second", &[], &self.second, &self.second_group),
-        ];
-        for ((label, colors, pipeline, group), batch) in draws.into_iter().zip(&targets.batches) {
-            let mut pass = recorder.pass(label, frame, colors, Some(depth_target(batch, Some(0.0), true)));
-            pass.set_pipeline(pipeline);
-            pass.set_bind_group(1, group, &[]);
-            pass.draw(0..3, 0..1);
+        let [first_batch, second_batch] = &targets.batches;
+        let mut sort = |label, sorting: &Sorting, colors: &[_], depth| {
+            let mut pass = recorder.pass(label, frame, colors, Some(depth));
+            if let Some(part) = part {
+                sorting.draw(&mut pass, part);
+            }
+        };
+        sort("classify", &self.inner, &[cleared(first)], depth_target(first_batch, Some(0.0), true));
+        if let Some([mark, edges]) = &self.edges {
+            sort("mark edges", mark, &[], depth_target(second_batch, Some(0.0), true));
+            let surfaces = [kept(first), cleared(second)];
+            sort("classify edges", edges, &surfaces, depth_target(second_batch, None, true));
         }
+        sort("classify second", &self.second, &[], depth_target(second_batch, Some(0.0), true));
     }
 
     /// What shading reads of a batch for the k-th surface.
@@ -125,9 +152,10 @@ fn shade_groups(
     (0_u32..)
         .zip(batches)
         .map(|(number, batch)| {
-            let uniform = filled(gpu, "batch", bytemuck::bytes_of(&batch.twin(number)), wgpu::BufferUsages::UNIFORM)?;
-            Ok([0, 1].map(|k| {
-                bindings::group(
+            let group = |k: usize| {
+                let twin = batch.twin(number, k as u32);
+                let uniform = filled(gpu, "batch", bytemuck::bytes_of(&twin), wgpu::BufferUsages::UNIFORM)?;
+                Ok(bindings::group(
                     &gpu.device,
                     "batch",
                     layout,
@@ -137,9 +165,11 @@ fn shade_groups(
                         bindings::view(&targets.surfaces[k]),
                         uniform.as_entire_binding(),
                         batch.surface.as_entire_binding(),
+                        bindings::view(&targets.surfaces[1 - k]),
                     ],
-                )
-            }))
+                ))
+            };
+            Ok([group(0)?, group(1)?])
         })
         .collect()
 }

@@ -31,8 +31,8 @@ pub(crate) struct FullScreenTarget<'a> {
     pub(crate) blend: Option<wgpu::BlendState>,
     /// A depth target whose every value is written.
     pub(crate) depth: Option<wgpu::TextureFormat>,
-    /// A depth target of the same pass that is left as it is.
-    pub(crate) over: Option<wgpu::TextureFormat>,
+    /// A depth target of the same pass that is left as it is, and which of its values let the pass through.
+    pub(crate) over: Option<(wgpu::TextureFormat, wgpu::CompareFunction)>,
     /// Samples per pixel; 0 and 1 are the same.
     pub(crate) samples: u32,
 }
@@ -48,6 +48,7 @@ pub(crate) fn full_screen(gpu: &Gpu, pass: &FullScreen<'_>) -> Result<wgpu::Rend
         immediate_size: 0,
     });
     let target = pass.target;
+    let depth = target.depth.map(|format| (format, wgpu::CompareFunction::Always)).or(target.over);
     let colors: Vec<_> = target
         .colors
         .iter()
@@ -65,10 +66,10 @@ pub(crate) fn full_screen(gpu: &Gpu, pass: &FullScreen<'_>) -> Result<wgpu::Rend
             buffers: &[],
         },
         primitive: wgpu::PrimitiveState::default(),
-        depth_stencil: target.depth.or(target.over).map(|format| wgpu::DepthStencilState {
+        depth_stencil: depth.map(|(format, compare)| wgpu::DepthStencilState {
             format,
             depth_write_enabled: Some(target.depth.is_some()),
-            depth_compare: Some(wgpu::CompareFunction::Always),
+            depth_compare: Some(compare),
             stencil: wgpu::StencilState::default(),
             bias: wgpu::DepthBiasState::default(),
         }),

@@ -64,6 +64,8 @@ pub(crate) struct PipelineBase<'a> {
     pub(crate) color_format: wgpu::TextureFormat,
     pub(crate) picture_format: wgpu::TextureFormat,
     pub(crate) output: SurfaceOutput,
+    /// Whether surfaces are shaded into the picture itself.
+    pub(crate) direct: bool,
     pub(crate) lights: LightSwitches,
 }
 

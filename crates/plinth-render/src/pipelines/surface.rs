@@ -30,6 +30,9 @@ fn variant(
     if base.output == SurfaceOutput::Display {
         defines.insert("DISPLAY".to_owned());
     }
+    if base.direct {
+        defines.insert("DIRECT".to_owned());
+    }
     let textures = declarations(&material.key.slots, &[Slot::BaseColor], footprint);
     let source = compose(path, &defines, &[("material textures", &textures)])?;
     let module = shader(base.gpu, path, &source)?;
@@ -79,7 +82,11 @@ pub(super) fn create_shade(
             module: &module,
             entry_point: Some("fs"),
             compilation_options: wgpu::PipelineCompilationOptions { constants: &constants, ..Default::default() },
-            targets: &[Some(base.color_format.into())],
+            targets: &[Some(wgpu::ColorTargetState {
+                format: base.color_format,
+                blend: base.direct.then_some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+                write_mask: wgpu::ColorWrites::ALL,
+            })],
         }),
         multiview_mask: None,
         cache: None,
