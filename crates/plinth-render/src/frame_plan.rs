@@ -9,8 +9,9 @@ use plinth_frame::Region;
 
 use crate::RenderError;
 use crate::pass::behind::far_side_pass;
+use crate::pass::composite::ModelParts;
 use crate::pass::sprites::draw_sprites;
-use crate::pass::visibility::{SURFACES, joined, scissor};
+use crate::pass::visibility::{SURFACES, joined, overlap, scissor};
 use crate::pass::{cleared, depth_target, kept};
 use crate::pipelines::{DepthView, Side, SpritePass};
 use crate::recorder::Recorder;
@@ -77,13 +78,13 @@ impl Renderer<'_> {
             self.encode_reflection(recorder)?;
         }
         let direct = self.view.look.direct;
-        let layered = if direct { None } else { self.encode_surfaces(recorder)? };
+        let model = if direct { ModelParts::default() } else { self.encode_surfaces(recorder)? };
         let floor = self.floor.as_ref().filter(|_| self.floor_is_seen);
         let reflection = self.reflection.as_ref().filter(|_| self.floor_is_seen);
         let finished = &self.view.targets.finished_view;
         let picture = self.post.as_ref().map_or(finished, |post| &post.picture);
         let behind = (Some(&self.scenery), floor, reflection);
-        self.composite.run(recorder, &self.view.frame_group, behind, layered, picture);
+        self.composite.run(recorder, &self.view.frame_group, behind, model, picture);
         if direct {
             let picture = picture.clone();
             self.encode_visibility(recorder)?;
@@ -92,9 +93,9 @@ impl Renderer<'_> {
         self.encode_post(recorder)
     }
 
-    /// The model as the current view shows it: surfaces, and what is seen through. Returns the part with the latter.
-    fn encode_surfaces(&mut self, recorder: &mut Recorder<'_>) -> Result<Option<Region>, RenderError> {
-        self.encode_visibility(recorder)?;
+    /// The model as the current view shows it: surfaces, and what is seen through. Returns where they are.
+    fn encode_surfaces(&mut self, recorder: &mut Recorder<'_>) -> Result<ModelParts, RenderError> {
+        let solid = self.encode_visibility(recorder)?;
         if let Some([first, second]) = self.view.targets.colors.clone() {
             self.encode_shading(recorder, [cleared(&first), cleared(&second)])?;
         }
@@ -102,16 +103,16 @@ impl Renderer<'_> {
         if let Some(part) = layered {
             self.encode_layered(recorder, part)?;
         }
-        Ok(layered)
+        Ok(ModelParts { solid, layered })
     }
 
     /// The model as the floor mirrors it.
     fn encode_reflection(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
         let Some(mut reflection) = self.reflection.take() else { return Ok(()) };
         std::mem::swap(&mut self.view, &mut reflection.view);
-        let layered = self.encode_surfaces(recorder);
+        let model = self.encode_surfaces(recorder);
         std::mem::swap(&mut self.view, &mut reflection.view);
-        reflection.finish(recorder, layered?);
+        reflection.finish(recorder, model?);
         self.reflection = Some(reflection);
         Ok(())
     }
@@ -148,12 +149,12 @@ impl Renderer<'_> {
         Some(Region { x: part.x + x, y: part.y + y, ..part })
     }
 
-    /// Which surfaces are seen.
-    fn encode_visibility(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
+    /// Which surfaces are seen. Returns the part of the canvas that they are in.
+    fn encode_visibility(&mut self, recorder: &mut Recorder<'_>) -> Result<Option<Region>, RenderError> {
         self.encode_triangles(recorder)?;
         let part = self.solid().into_iter().filter_map(|i| self.part_of(&self.batches[i])).reduce(joined);
         self.view.classify.run(recorder, &self.view.frame_group, &self.view.targets, part);
-        Ok(())
+        Ok(part)
     }
 
     fn encode_triangles(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
@@ -215,7 +216,7 @@ impl Renderer<'_> {
     }
 
     /// Layered batches in the groups that are drawn between two looks at what is behind: a glass body that refracts
-    /// sees the glass behind it.
+    /// sees the glass behind it. Bodies that are apart in the picture share a look.
     fn layered_groups(&self) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = vec![Vec::new()];
         let class = |i: usize| self.materials[self.batches[i].material].key.class;
@@ -225,8 +226,12 @@ impl Renderer<'_> {
         for i in layered {
             if class(i) == DrawClass::Transmissive {
                 seen += 1;
+                let is_before = |j: &usize| match (self.part_of(&self.batches[i]), self.part_of(&self.batches[*j])) {
+                    (Some(own), Some(other)) => overlap(own, other),
+                    _ => false,
+                };
                 // The farthest of very many share one look.
-                if glass - seen < MAX_LOOKS_BEHIND && groups.last().is_some_and(|group| !group.is_empty()) {
+                if glass - seen < MAX_LOOKS_BEHIND && groups.last().is_some_and(|group| group.iter().any(is_before)) {
                     groups.push(Vec::new());
                 }
             }

@@ -38,10 +38,9 @@ impl Effort {
     /// equal SSIM it takes 0.33 to 0.45 of the time of `veryfast` for 1.13 to 1.21 of its bytes (`bench/encoders.sh`).
     const fn options(self) -> (&'static str, &'static str) {
         match self {
-            Self::Low => (
-                "ultrafast",
-                "cabac=1:8x8dct=1:deblock=0,0:aq-mode=1:partitions=i8x8,i4x4:mbtree=1:rc-lookahead=10:",
-            ),
+            Self::Low => {
+                ("ultrafast", "cabac=1:8x8dct=1:deblock=0,0:aq-mode=1:partitions=i8x8,i4x4:mbtree=1:rc-lookahead=10:")
+            }
             Self::Usual => ("veryfast", ""),
         }
     }

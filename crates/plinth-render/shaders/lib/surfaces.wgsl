@@ -7,22 +7,28 @@
 
 struct Shown {
     // Zero where there is none.
-    first: vec4<f32>,
-    second: vec4<f32>,
+    first: vec3<f32>,
+    second: vec3<f32>,
     // How much of the pixel each covers.
     coverage: vec2<f32>,
 }
 
+// The colour of a surface from its share of the picture.
+fn whole_color(share: vec4<f32>, coverage: f32) -> vec3<f32> {
+    return share.rgb / max(coverage, 1.0 / f32(SAMPLES));
+}
+
 fn shown_at(pixel: vec2<i32>) -> Shown {
-    let first = textureLoad(first_surface, pixel, 0).r;
-    let second = textureLoad(second_surface, pixel, 0).r;
+    let first = surface_coverage(textureLoad(first_surface, pixel, 0).r);
+    let second = surface_coverage(textureLoad(second_surface, pixel, 0).r);
     var out: Shown;
-    if first != 0u {
-        out.first = textureLoad(first_color, pixel, 0);
-    }
-    if second != 0u {
-        out.second = textureLoad(second_color, pixel, 0);
-    }
-    out.coverage = vec2(surface_coverage(first), surface_coverage(second));
+    out.first = whole_color(textureLoad(first_color, pixel, 0), first);
+    out.second = whole_color(textureLoad(second_color, pixel, 0), second);
+    out.coverage = vec2(first, second);
     return out;
+}
+
+// The share of both surfaces of the picture, with what they hide as alpha.
+fn both_at(pixel: vec2<i32>) -> vec4<f32> {
+    return textureLoad(first_color, pixel, 0) + textureLoad(second_color, pixel, 0);
 }

@@ -44,7 +44,8 @@ fn fs(v: CornerOut) -> Behind {
 #endif
     var out: Behind;
     let shown = shown_at(pixel);
-    out.color = calm(shown.first) * shown.coverage.x + calm(shown.second) * shown.coverage.y;
+    let first = calm(vec4(shown.first, 1.0)) * shown.coverage.x;
+    out.color = first + calm(vec4(shown.second, 1.0)) * shown.coverage.y;
     out.distance = out.color.a * frame.camera_axis.w / (frame.target_size.z - min(nearest, 0.9999));
     return out;
 }

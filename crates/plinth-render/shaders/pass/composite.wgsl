@@ -24,9 +24,12 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
 }
 
 #ifdef RADIANCE
+fn displayed(radiance: vec3<f32>) -> vec3<f32> {
+    return srgb_from_linear(tone_map_pbr_neutral(max(radiance, vec3(0.0))));
+}
+
 fn seen(radiance: vec4<f32>) -> vec4<f32> {
-    let color = srgb_from_linear(tone_map_pbr_neutral(max(radiance.rgb, vec3(0.0)) / max(radiance.a, 1e-4)));
-    return vec4(color * radiance.a, radiance.a);
+    return vec4(displayed(radiance.rgb / max(radiance.a, 1e-4)) * radiance.a, radiance.a);
 }
 #else
 fn seen(color: vec4<f32>) -> vec4<f32> {
@@ -55,10 +58,15 @@ fn fs(@builtin(position) at: vec4<f32>) -> Composed {
 #endif
     }
 #else
+#ifdef RADIANCE
     let shown = shown_at(pixel);
-    out.color = seen(shown.first) * shown.coverage.x + seen(shown.second) * shown.coverage.y;
+    let color = displayed(shown.first) * shown.coverage.x + displayed(shown.second) * shown.coverage.y;
+    out.color = vec4(color, shown.coverage.x + shown.coverage.y);
+#else
+    out.color = both_at(pixel);
+#endif
 #ifdef GLOW
-    out.radiance = shown.first * shown.coverage.x + shown.second * shown.coverage.y;
+    out.radiance = both_at(pixel);
 #endif
 #endif
     return out;

@@ -46,14 +46,24 @@ fn tangent_of(corner: u32) -> vec4<f32> {
     return vec4(unpack2x16snorm(pose[at]), unpack2x16snorm(pose[at + 1u]));
 }
 
-#ifdef DIRECT
-// A surface's share of the picture, to be added to what is there. The first one also takes away what both hide.
-fn over_picture(color: vec4<f32>, surface: u32, pixel: vec2<i32>) -> vec4<f32> {
+// Steps of a channel of the target; 0 where there are more than could be seen.
+override STEPS: f32 = 0.0;
+
+// A surface's share of the picture, to be added to what is there. Alpha is what both hide, and stands with the first.
+fn share_of_picture(color: vec3<f32>, surface: u32, pixel: vec2<i32>) -> vec4<f32> {
     let share = surface_coverage(surface);
     let hidden = share + surface_coverage(textureLoad(other_surfaces, pixel, 0).r);
-    return vec4(color.rgb * share, select(0.0, hidden, batch.surface == 0u));
+    let is_first = batch.surface == 0u;
+    var part = color * share;
+    if STEPS > 0.0 && share < 1.0 {
+        // In whole steps, so that two shares of one colour are this colour again; a little more, where steps are cut off.
+        let whole = floor(saturate(color) * STEPS + 0.5);
+        let first = floor(whole * share + 0.5);
+        let second = whole - floor(whole * (1.0 - share) + 0.5);
+        part = (select(second, first, is_first) + 0.25) / STEPS;
+    }
+    return vec4(part, select(0.0, hidden, is_first));
 }
-#endif
 
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
@@ -122,10 +132,5 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
 #endif
     var base = base_color(v);
     base.a = 1.0;
-    let color = surface_color(v, base);
-#ifdef DIRECT
-    return over_picture(color, surface, vec2<i32>(at.xy));
-#else
-    return color;
-#endif
+    return share_of_picture(surface_color(v, base).rgb, surface, vec2<i32>(at.xy));
 }

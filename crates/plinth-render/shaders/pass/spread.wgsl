@@ -21,12 +21,13 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> Spread {
     let pixel = vec2<i32>(at.xy);
-    let samples = surface_samples(textureLoad(surfaces, pixel, 0).r);
+    let surface = textureLoad(surfaces, pixel, 0).r;
+    let samples = surface_samples(surface);
     if samples == 0u {
         discard;
     }
     var out: Spread;
-    out.color = textureLoad(colors, pixel, 0);
+    out.color = vec4(textureLoad(colors, pixel, 0).rgb / surface_coverage(surface), 1.0);
 #ifdef MULTISAMPLED
     out.samples = samples;
 #endif

@@ -1,8 +1,8 @@
 //! What glass shows: the picture so far as a texture with mip levels, its distance, and the far side of the body.
 
 use super::composite::{surface_entries, surface_resources};
-use super::visibility::SURFACES;
 use super::pyramid::Pyramid;
+use super::visibility::SURFACES;
 use super::{cleared, depth_target};
 use crate::RenderError;
 use crate::bindings;

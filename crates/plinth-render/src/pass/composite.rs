@@ -9,7 +9,7 @@ use crate::pass::floor::Floor;
 use crate::pass::post::PICTURE_FORMAT;
 use crate::pass::reflection::Reflection;
 use crate::pass::scenery::Scenery;
-use crate::pass::visibility::SURFACES;
+use crate::pass::visibility::{SURFACES, joined};
 use crate::pass::{cleared, kept};
 use crate::pipelines::{FullScreen, FullScreenTarget, SurfaceOutput, full_screen};
 use crate::recorder::Recorder;
@@ -27,6 +27,15 @@ pub(crate) struct Composite {
     backdrop: wgpu::Color,
     /// The model's radiance, where what shines is to glow.
     radiance: Option<wgpu::TextureView>,
+}
+
+/// The parts of the model's picture in which something is seen in a frame.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct ModelParts {
+    /// Surfaces that nothing is seen through.
+    pub(crate) solid: Option<Region>,
+    /// Those that are drawn over them.
+    pub(crate) layered: Option<Region>,
 }
 
 /// Where the model's colours are.
@@ -112,14 +121,14 @@ impl Composite {
         Ok(Self { surfaces, layered, part, backdrop, radiance })
     }
 
-    /// Writes every pixel of the picture, the model only where it is not shaded into it afterwards. The floor is behind the model wherever it is seen at all. `layered`
-    /// is the part of the model in which layered surfaces were drawn.
+    /// Writes every pixel of the picture, the model only where it is not shaded into it afterwards. The floor is behind
+    /// the model wherever it is seen at all.
     pub(crate) fn run(
         &self,
         recorder: &mut Recorder<'_>,
         frame: &wgpu::BindGroup,
         (scenery, floor, reflection): (Option<&Scenery>, Option<&Floor>, Option<&Reflection>),
-        layered: Option<Region>,
+        model: ModelParts,
         target: &wgpu::TextureView,
     ) {
         let color = wgpu::RenderPassColorAttachment {
@@ -150,16 +159,19 @@ impl Composite {
                 pass.draw(0..3, 0..1);
             }
         };
-        let whole = Region::whole(self.part.width, self.part.height);
-        let Some(surfaces) = &self.surfaces else { return };
-        match (&self.layered, layered) {
+        let (Some(surfaces), Some(part)) =
+            (&self.surfaces, model.solid.into_iter().chain(model.layered).reduce(joined))
+        else {
+            return;
+        };
+        match (&self.layered, model.layered) {
             (Some(source), Some(inner)) => {
-                for part in around(whole, inner) {
+                for part in around(part, inner) {
                     draw(surfaces, part);
                 }
                 draw(source, inner);
             }
-            _ => draw(surfaces, whole),
+            _ => draw(surfaces, part),
         }
     }
 }
@@ -168,10 +180,10 @@ impl Composite {
 pub(crate) fn around(whole: Region, inner: Region) -> [Region; 4] {
     let (right, bottom) = (inner.x + inner.width, inner.y + inner.height);
     [
-        Region { height: inner.y, ..whole },
-        Region { y: bottom, height: whole.height - bottom, ..whole },
-        Region { x: 0, width: inner.x, ..inner },
-        Region { x: right, width: whole.width - right, ..inner },
+        Region { height: inner.y - whole.y, ..whole },
+        Region { y: bottom, height: whole.y + whole.height - bottom, ..whole },
+        Region { x: whole.x, width: inner.x - whole.x, ..inner },
+        Region { x: right, width: whole.x + whole.width - right, ..inner },
     ]
 }
 
@@ -195,13 +207,9 @@ mod tests {
 
     #[test]
     fn a_part_and_what_is_around_it_cover_every_pixel_once() {
-        let whole = Region::whole(20, 11);
-        for inner in [
-            Region { x: 3, y: 2, width: 5, height: 6 },
-            Region { x: 0, y: 0, width: 20, height: 11 },
-            Region { x: 15, y: 10, width: 5, height: 1 },
-        ] {
-            let mut count = [[0; 20]; 11];
+        let whole = Region { x: 3, y: 2, width: 20, height: 11 };
+        for inner in [Region { x: 6, y: 4, width: 5, height: 6 }, whole, Region { x: 18, y: 12, width: 5, height: 1 }] {
+            let mut count = [[0; 30]; 20];
             for part in around(whole, inner).into_iter().chain([inner]) {
                 for y in part.y..part.y + part.height {
                     for x in part.x..part.x + part.width {
@@ -209,7 +217,8 @@ mod tests {
                     }
                 }
             }
-            assert!(count.iter().flatten().all(|n| *n == 1), "{inner:?}");
+            let expected = |x: u32, y: u32| u32::from((3..23).contains(&x) && (2..13).contains(&y));
+            assert!((0..20).all(|y| (0..30).all(|x| count[y as usize][x as usize] == expected(x, y))), "{inner:?}");
         }
     }
 }

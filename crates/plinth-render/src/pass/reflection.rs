@@ -8,7 +8,7 @@ use plinth_frame::Region;
 use plinth_scene::{Camera, ReflectorLook, Shot};
 
 use super::cleared;
-use super::composite::Composite;
+use super::composite::{Composite, ModelParts};
 use super::pyramid::Pyramid;
 use crate::RenderError;
 use crate::bindings;
@@ -84,11 +84,10 @@ impl Reflection {
         gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(&uniform));
     }
 
-    /// From the surfaces that the mirrored camera sees to an image with its blurs. `layered` is the part in which
-    /// layered surfaces were drawn.
-    pub(crate) fn finish(&self, recorder: &mut Recorder<'_>, layered: Option<Region>) {
+    /// From the surfaces that the mirrored camera sees to an image with its blurs.
+    pub(crate) fn finish(&self, recorder: &mut Recorder<'_>, model: ModelParts) {
         let frame = &self.view.frame_group;
-        self.composite.run(recorder, frame, (None, None, None), layered, &self.view.targets.finished_view);
+        self.composite.run(recorder, frame, (None, None, None), model, &self.view.targets.finished_view);
         let colors = self.pyramid.levels[0].each_ref().map(cleared);
         {
             let mut pass = recorder.pass("reflection", frame, &colors, None);

@@ -34,7 +34,12 @@ impl Spread {
                 defines: if samples > 1 { &["MULTISAMPLED"] } else { &[] },
                 constants: &[],
                 groups: &[frame_layout, &layout],
-                target: FullScreenTarget { colors: &[format], over: Some((DEPTH_FORMAT, wgpu::CompareFunction::Always)), samples, ..Default::default() },
+                target: FullScreenTarget {
+                    colors: &[format],
+                    over: Some((DEPTH_FORMAT, wgpu::CompareFunction::Always)),
+                    samples,
+                    ..Default::default()
+                },
             },
         )?;
         let groups = [0, 1].map(|k| {

@@ -181,6 +181,11 @@ pub(crate) fn joined(a: Region, b: Region) -> Region {
     Region { x, y, width: right - x, height: bottom - y }
 }
 
+/// Whether a pixel is in both.
+pub(crate) const fn overlap(a: Region, b: Region) -> bool {
+    a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height
+}
+
 /// The part of the target in which a box can be seen, in whole pixels; nothing when it is outside.
 pub(crate) fn scissor(
     clip_from_world: &glam::Mat4,

@@ -30,9 +30,6 @@ fn variant(
     if base.output == SurfaceOutput::Display {
         defines.insert("DISPLAY".to_owned());
     }
-    if base.direct {
-        defines.insert("DIRECT".to_owned());
-    }
     let textures = declarations(&material.key.slots, &[Slot::BaseColor], footprint);
     let source = compose(path, &defines, &[("material textures", &textures)])?;
     let module = shader(base.gpu, path, &source)?;
@@ -62,7 +59,8 @@ pub(super) fn create_shade(
 ) -> Result<wgpu::RenderPipeline, RenderError> {
     let Variant { module, layout, mut constants, .. } =
         variant(base, material, "pass/shade.wgsl", Footprint::Steps, Some(base.batch_layout))?;
-    constants.push(("SAMPLES", f64::from(base.samples)));
+    let has_bytes = base.color_format == wgpu::TextureFormat::Rgba8Unorm;
+    constants.extend([("SAMPLES", f64::from(base.samples)), ("STEPS", if has_bytes { 255.0 } else { 0.0 })]);
     Ok(base.gpu.device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
         label: Some("shade"),
         layout: Some(&layout),
