@@ -243,12 +243,14 @@ impl Renderer<'_> {
     }
 
     fn encode_layered(&mut self, recorder: &mut Recorder<'_>, part: Region) -> Result<(), RenderError> {
+        // Where the group before was drawn.
+        let mut drawn = None;
         for (k, group) in self.layered_groups().into_iter().enumerate() {
             if let (Some(behind), Some(target)) = (&self.view.behind, &self.view.targets.behind) {
                 if k == 0 {
                     behind.capture_opaque(recorder, &self.view.frame_group);
-                } else {
-                    behind.capture_drawn(recorder, &self.view.frame_group);
+                } else if let Some(drawn) = drawn {
+                    behind.capture_drawn(recorder, &self.view.frame_group, drawn);
                 }
                 let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches);
                 let mut pass = far_side_pass(recorder, &self.view.frame_group, target);
@@ -261,6 +263,7 @@ impl Renderer<'_> {
                 }
             }
             self.encode_layered_group(recorder, part, &group, k == 0)?;
+            drawn = group.iter().filter_map(|i| self.part_of(&self.batches[*i])).reduce(joined);
         }
         Ok(())
     }

@@ -29,8 +29,8 @@ pub(crate) struct Targets {
 
 /// Format of the picture as refracted rays find it.
 pub(crate) const BEHIND_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
-/// Format of its distance.
-pub(crate) const DISTANCE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R16Float;
+/// Format of its distance times its coverage, and of that coverage.
+pub(crate) const DISTANCE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rg16Float;
 /// Format of unit vectors.
 pub(crate) const NORMAL_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 
@@ -38,7 +38,7 @@ pub(crate) const NORMAL_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba1
 pub(crate) struct Behind {
     /// The picture so far.
     pub(crate) color: wgpu::Texture,
-    /// Distance of its opaque part along the camera's axis.
+    /// Distance of its opaque part along the camera's axis times its coverage, and that coverage.
     pub(crate) distance: wgpu::Texture,
     /// Normal and distance of the far side of the body that is drawn next, and the depth that it is drawn with.
     pub(crate) far_side: wgpu::TextureView,

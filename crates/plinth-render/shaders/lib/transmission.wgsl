@@ -3,7 +3,7 @@
 // found by iteration. Needs types/frame.wgsl, layers, ibl.
 
 @group(1) @binding(0) var behind: texture_2d<f32>;
-// Distance of what is behind along the camera's axis, times its coverage.
+// Of what is opaque behind: its distance along the camera's axis times its coverage, and the coverage.
 @group(1) @binding(1) var behind_distance: texture_2d<f32>;
 // The body's far side as `pass/far_side.wgsl` draws it; 0 where it has none.
 @group(1) @binding(2) var far_side: texture_2d<f32>;
@@ -14,6 +14,7 @@ const EXIT_STEPS: i32 = 4;
 const REACH: f32 = 3.0;
 const HIT_STEPS: i32 = 16;
 const HALVINGS: i32 = 5;
+const MOST_TURNS: i32 = HIT_STEPS + 1 + 6 * HALVINGS;
 // A ray that is farther than this behind a surface, as soon as it is behind it, has not passed through it.
 const SLANT: f32 = 0.04;
 
@@ -41,14 +42,10 @@ fn fresnel_from_inside(cos_inside: f32, ior: f32) -> f32 {
 
 // Distance of what is behind along the camera's axis, blurred by a mip level; 0 where nothing is.
 fn distance_behind(uv: vec2<f32>, mip: f32) -> f32 {
-    if mip <= 0.0 {
-        // Between a surface and what is behind its edge there is none.
-        let pixel = vec2<i32>(clamp(uv * frame.target_size.xy, vec2(0.0), frame.target_size.xy - 1.0));
-        let covered = textureLoad(behind, pixel, 0).a;
-        return select(0.0, textureLoad(behind_distance, pixel, 0).r / covered, covered > 1e-3);
-    }
-    let coverage = textureSampleLevel(behind, linear_sampler, uv, mip).a;
-    return select(0.0, textureSampleLevel(behind_distance, linear_sampler, uv, mip).r / coverage, coverage > 1e-3);
+    // Between a surface and what is behind its edge there is no distance: without blur that of one pixel is taken.
+    let middle = (floor(uv * frame.target_size.xy) + 0.5) / frame.target_size.xy;
+    let found = textureSampleLevel(behind_distance, linear_sampler, select(uv, middle, mip <= 0.0), max(mip, 0.0)).rg;
+    return select(0.0, found.r / found.g, found.g > 1e-3);
 }
 
 // What comes through a surface.
@@ -96,42 +93,64 @@ struct Crossing {
 
 // Where the ray passes through a surface of the picture. If it passes behind a surface instead, what it meets there is
 // hidden; then the place beside that surface is taken at which the ray comes out.
+//
+// Each turn looks at one place: the next one along the ray or, after something was met, the middle of what is left of the
+// step. Shaders that run many pixels at a time pay for every look that any of them may take.
 fn crossing(ray: Beyond) -> Crossing {
     let step = REACH / f32(HIT_STEPS);
     var out = Crossing(false, 0.0);
     // What is in front of the ray at first cannot be met.
     var before = 1.0;
     var behind_edge = false;
-    for (var i = 0; i <= HIT_STEPS; i++) {
-        let gap = depth_behind(ray, step * f32(i));
-        let entered = gap > 0.0 && before <= 0.0;
-        let left = behind_edge && gap > 0.0 && gap < before - SLANT;
-        if entered || left {
-            // Through a surface the gap grows from 0; where the ray comes out from behind one it falls at once.
-            let limit = select(0.0, 0.5 * (before + gap), left);
-            var low = step * f32(i - 1);
-            var high = step * f32(i);
-            var gap_there = gap;
-            for (var k = 0; k < HALVINGS; k++) {
-                let middle = 0.5 * (low + high);
-                let gap_middle = depth_behind(ray, middle);
-                let passed = (gap_middle > limit) != left;
-                low = select(middle, low, passed);
-                high = select(high, middle, passed);
-                gap_there = select(gap_there, gap_middle, passed);
+    var steps = 0;
+    var halvings = 0;
+    var low = 0.0;
+    var high = 0.0;
+    var left = false;
+    var limit = 0.0;
+    var gap_stepped = 0.0;
+    var gap_high = 0.0;
+    for (var turn = 0; turn < MOST_TURNS && steps <= HIT_STEPS; turn++) {
+        let halves = halvings > 0;
+        let place = select(step * f32(steps), 0.5 * (low + high), halves);
+        let gap = depth_behind(ray, place);
+        if halves {
+            let passed = (gap > limit) != left;
+            low = select(place, low, passed);
+            high = select(high, place, passed);
+            gap_high = select(gap_high, gap, passed);
+            halvings -= 1;
+            if halvings == 0 {
+                out = Crossing(true, high);
+                // A blurred picture has no edges.
+                if left || gap_high < SLANT || blur_at(ray, high) > 0.0 {
+                    break;
+                }
+                behind_edge = true;
+                before = gap_stepped;
+                steps += 1;
             }
-            out = Crossing(true, high);
-            // A blurred picture has no edges.
-            if left || gap_there < SLANT || blur_at(ray, high) > 0.0 {
-                break;
+        } else {
+            let entered = gap > 0.0 && before <= 0.0;
+            left = behind_edge && gap > 0.0 && gap < before - SLANT;
+            if entered || left {
+                // Through a surface the gap grows from 0; where the ray comes out from behind one it falls at once.
+                limit = select(0.0, 0.5 * (before + gap), left);
+                low = place - step;
+                high = place;
+                gap_stepped = gap;
+                gap_high = gap;
+                halvings = HALVINGS;
+            } else {
+                if behind_edge && gap <= 0.0 {
+                    // It has come out from behind the surface and met nothing there.
+                    behind_edge = false;
+                    out.met = false;
+                }
+                before = gap;
+                steps += 1;
             }
-            behind_edge = true;
-        } else if behind_edge && gap <= 0.0 {
-            // It has come out from behind the surface and met nothing there.
-            behind_edge = false;
-            out.met = false;
         }
-        before = gap;
     }
     return out;
 }

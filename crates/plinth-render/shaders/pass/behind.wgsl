@@ -28,8 +28,8 @@ fn calm(radiance: vec4<f32>) -> vec4<f32> {
 
 struct Behind {
     @location(0) color: vec4<f32>,
-    // Along the camera's axis, times the coverage.
-    @location(1) distance: f32,
+    // Along the camera's axis, times the coverage; and the coverage.
+    @location(1) distance: vec2<f32>,
 }
 
 #ifdef SURFACES
@@ -46,7 +46,8 @@ fn fs(v: CornerOut) -> Behind {
     let shown = shown_at(pixel);
     let first = calm(vec4(shown.first, 1.0)) * shown.coverage.x;
     out.color = first + calm(vec4(shown.second, 1.0)) * shown.coverage.y;
-    out.distance = out.color.a * frame.camera_axis.w / (frame.target_size.z - min(nearest, 0.9999));
+    let distance = frame.camera_axis.w / (frame.target_size.z - min(nearest, 0.9999));
+    out.distance = vec2(distance, 1.0) * out.color.a;
     return out;
 }
 #endif

@@ -1,4 +1,4 @@
-// Half of a level of a pyramid, both textures at once.
+// Half of a level of a pyramid, both textures at once or the first alone (FIRST).
 #import types/frame.wgsl
 #import lib/full_screen.wgsl
 #import lib/halve.wgsl
@@ -8,7 +8,9 @@
 
 struct Halves {
     @location(0) first: vec4<f32>,
-    @location(1) second: f32,
+#ifndef FIRST
+    @location(1) second: vec4<f32>,
+#endif
 }
 
 @vertex
@@ -18,5 +20,10 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
 
 @fragment
 fn fs(v: CornerOut) -> Halves {
-    return Halves(halved(first_source, v.uv), halved(second_source, v.uv).r);
+    var out: Halves;
+    out.first = halved(first_source, v.uv);
+#ifndef FIRST
+    out.second = halved(second_source, v.uv);
+#endif
+    return out;
 }

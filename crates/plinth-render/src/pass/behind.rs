@@ -3,7 +3,9 @@
 use super::composite::{surface_entries, surface_resources};
 use super::pyramid::Pyramid;
 use super::visibility::SURFACES;
-use super::{cleared, depth_target};
+use plinth_frame::Region;
+
+use super::{cleared, depth_target, kept};
 use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
@@ -96,11 +98,14 @@ impl Behind {
         self.pyramid.fill(recorder, frame, "behind");
     }
 
-    /// Captures what is drawn so far, glass included; the distance stays that of what is opaque.
-    pub(crate) fn capture_drawn(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
-        let colors = [cleared(&self.pyramid.levels[0][0])];
-        draw(&mut recorder.pass("behind", frame, &colors, None), &self.drawn.pipeline, &self.drawn.group);
-        self.pyramid.fill(recorder, frame, "behind");
+    /// Captures what was drawn in a part since, glass included; the distance stays that of what is opaque.
+    pub(crate) fn capture_drawn(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, part: Region) {
+        {
+            let mut pass = recorder.pass("behind", frame, &[kept(&self.pyramid.levels[0][0])], None);
+            pass.set_scissor_rect(part.x, part.y, part.width, part.height);
+            draw(&mut pass, &self.drawn.pipeline, &self.drawn.group);
+        }
+        self.pyramid.fill_first(recorder, frame, "behind", part);
     }
 }
 

@@ -1,6 +1,8 @@
 //! Ever blurrier halves of a picture and of what goes with it.
 
-use super::cleared;
+use plinth_frame::Region;
+
+use super::{cleared, kept};
 use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
@@ -10,7 +12,10 @@ use crate::recorder::Recorder;
 /// Two textures with mip levels; the first level is drawn by others.
 pub(crate) struct Pyramid {
     halve: wgpu::RenderPipeline,
+    halve_first: wgpu::RenderPipeline,
     groups: Vec<wgpu::BindGroup>,
+    /// Width and height of the first level.
+    size: (u32, u32),
     /// Both textures of each level.
     pub(crate) levels: Vec<[wgpu::TextureView; 2]>,
     /// Both with all their levels.
@@ -41,22 +46,28 @@ impl Pyramid {
             "halved",
             &[bindings::texture(0, bindings::FILTERED), bindings::texture(1, bindings::FILTERED)],
         );
-        let halve = full_screen(
-            gpu,
-            &FullScreen {
-                label: "halved",
-                path: "pass/halve.wgsl",
-                defines: &[],
-                constants: &[],
-                groups: &[frame_layout, &layout],
-                target: FullScreenTarget { colors: &textures.map(wgpu::Texture::format), ..Default::default() },
-            },
-        )?;
+        let formats = textures.map(wgpu::Texture::format);
+        let pipeline = |defines: &[&str], colors: &[_]| {
+            full_screen(
+                gpu,
+                &FullScreen {
+                    label: "halved",
+                    path: "pass/halve.wgsl",
+                    defines,
+                    constants: &[],
+                    groups: &[frame_layout, &layout],
+                    target: FullScreenTarget { colors, ..Default::default() },
+                },
+            )
+        };
+        let halve = pipeline(&[], &formats)?;
+        let halve_first = pipeline(&["FIRST"], &formats[..1])?;
         let groups = levels
             .iter()
             .map(|views| bindings::group(device, "halved", &layout, &views.each_ref().map(bindings::view)))
             .collect();
-        Ok(Self { halve, groups, levels, all: level(0, mips) })
+        let size = (textures[0].width(), textures[0].height());
+        Ok(Self { halve, halve_first, groups, size, levels, all: level(0, mips) })
     }
 
     /// Fills all levels from the first.
@@ -69,4 +80,37 @@ impl Pyramid {
             pass.draw(0..3, 0..1);
         }
     }
+
+    /// Fills the levels of the first texture again where a part of its first level has changed.
+    pub(crate) fn fill_first(
+        &self,
+        recorder: &mut Recorder<'_>,
+        frame: &wgpu::BindGroup,
+        label: &'static str,
+        changed: Region,
+    ) {
+        let mut part = changed;
+        let (mut width, mut height) = self.size;
+        for (source, [target, _]) in self.groups.iter().zip(&self.levels[1..]) {
+            (width, height) = ((width / 2).max(1), (height / 2).max(1));
+            part = halved(part, width, height);
+            let mut pass = recorder.pass(label, frame, &[kept(target)], None);
+            pass.set_pipeline(&self.halve_first);
+            pass.set_bind_group(1, source, &[]);
+            pass.set_scissor_rect(part.x, part.y, part.width, part.height);
+            pass.draw(0..3, 0..1);
+        }
+    }
+}
+
+/// The part of a level of this size that a part of the level before is seen in: the filter takes two texels around.
+fn halved(part: Region, width: u32, height: u32) -> Region {
+    const REACH: u32 = 2;
+    let span = |start: u32, length: u32, size: u32| {
+        let from = (start / 2).saturating_sub(REACH).min(size - 1);
+        let to = ((start + length).div_ceil(2) + REACH).min(size);
+        (from, to - from)
+    };
+    let ((x, width), (y, height)) = (span(part.x, part.width, width), span(part.y, part.height, height));
+    Region { x, y, width, height }
 }
