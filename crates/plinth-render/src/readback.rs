@@ -51,9 +51,11 @@ impl PlaneView<'_> {
         self.padded.chunks_exact(self.padded_row_bytes).map(|row| &row[..self.row_bytes])
     }
 
-    /// All rows, one right after the other.
-    pub(crate) fn packed(&self) -> Vec<u8> {
-        let mut pixels = Vec::with_capacity(self.padded.len() / self.padded_row_bytes * self.row_bytes);
+    /// All rows, one right after the other, in the memory of `spare`.
+    pub(crate) fn packed(&self, spare: Vec<u8>) -> Vec<u8> {
+        let mut pixels = spare;
+        pixels.clear();
+        pixels.reserve(self.padded.len() / self.padded_row_bytes * self.row_bytes);
         self.rows().for_each(|row| pixels.extend_from_slice(row));
         pixels
     }

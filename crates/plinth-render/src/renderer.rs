@@ -231,14 +231,16 @@ impl<'g> Renderer<'g> {
         let plan = Repeats::of(&scene.shots);
         let mut delivery = Delivery::new(&plan);
         let mut clip_time = None;
+        let mut spare = Vec::new();
         for (i, shot) in scene.shots.iter().enumerate() {
             if plan.source[i] != i {
                 continue;
             }
+            let mut finished = |index, planes: &[PlaneView<'_>]| self.frame(index, planes, std::mem::take(&mut spare));
             if ring.is_full()
-                && let Some(frame) = ring.take(self.gpu, |index, planes| self.frame(index, planes))?
+                && let Some(frame) = ring.take(self.gpu, &mut finished)?
             {
-                delivery.deliver(frame, sink)?;
+                spare = delivery.deliver(frame, sink)?;
             }
             let pose_changed = i == 0 || clip_time != shot.clip_time;
             clip_time = shot.clip_time;
@@ -247,7 +249,8 @@ impl<'g> Renderer<'g> {
                 renderer.encode(recorder, scene, shot, i == 0, pose_changed)
             })?;
         }
-        while let Some(frame) = ring.take(self.gpu, |index, planes| self.frame(index, planes))? {
+        let mut finished = |index, planes: &[PlaneView<'_>]| self.frame(index, planes, std::mem::take(&mut spare));
+        while let Some(frame) = ring.take(self.gpu, &mut finished)? {
             delivery.deliver(frame, sink)?;
         }
         Ok(())
@@ -387,8 +390,8 @@ impl<'g> Renderer<'g> {
         (origin + (min - origin) * factor, origin + (max - origin) * factor)
     }
 
-    fn frame(&self, index: u32, planes: &[PlaneView<'_>]) -> Frame {
-        let pixels = planes.first().map(PlaneView::packed).unwrap_or_default();
+    fn frame(&self, index: u32, planes: &[PlaneView<'_>], spare: Vec<u8>) -> Frame {
+        let pixels = planes.first().map(|plane| plane.packed(spare)).unwrap_or_default();
         let transparent = self.backdrop == Backdrop::Transparent;
         let pixels = match self.picture.format {
             PixelFormat::Rgba8 if transparent => straight_bytes(pixels),
