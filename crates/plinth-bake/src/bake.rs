@@ -86,7 +86,7 @@ fn seen(scene: &Scene<'_>, coarse: &Coarse<'_>, parts: &[Part], eyes: &[Vec3]) -
 }
 
 /// Share of the comparisons that is saved where the vertices alone take all rays that they may.
-const DENSE: f32 = 0.75;
+const DENSE: f32 = 0.85;
 
 /// Casts the rays of all coarse places, `samples` from each vertex.
 fn gather(

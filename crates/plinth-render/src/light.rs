@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use crate::distance_field::{DistanceField, is_worthwhile};
 use crate::ibl::{OctahedralMap, irradiance_map, prefilter};
 use crate::pass::floor::{AMBIENT_SIDE, FloorArea};
+use crate::upload::at_vertex::{base_color, metallic_roughness, texel_rgb};
 use crate::upload::geometry::{Posed, primitive_of};
 use crate::upload::texture::linear_from_srgb;
 
@@ -131,15 +132,11 @@ fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) -> BakeMesh
     }
     let material = &scene.model.materials[primitive.material];
     let count = posed.positions.len();
-    let colors: Vec<[f32; 4]> = (0..count).map(|v| color_at(&scene.model, material, primitive, v)).collect();
+    let colors: Vec<[f32; 4]> = (0..count).map(|v| base_color(&scene.model, material, primitive, v)).collect();
     let rgb = |v: usize| Vec3::new(colors[v][0], colors[v][1], colors[v][2]);
     // Metallic and roughness.
-    let metal_rough: Vec<(f32, f32)> = (0..count)
-        .map(|v| {
-            let packed = texel(&scene.model, material.metallic_roughness_texture, primitive, v);
-            (material.metallic * packed[2], material.perceptual_roughness * packed[1])
-        })
-        .collect();
+    let metal_rough: Vec<(f32, f32)> =
+        (0..count).map(|v| metallic_roughness(&scene.model, material, primitive, v)).collect();
     let emissive = Vec3::from(material.emissive);
     let emission = if emissive == Vec3::ZERO {
         Vec::new()
@@ -254,38 +251,6 @@ fn reduced_image(image: &plinth_model::Image, has_holes: bool) -> BakeImage {
         })
         .collect();
     BakeImage { width: width as usize, height: height as usize, texels }
-}
-
-/// Linear base colour and alpha at a vertex.
-fn color_at(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> [f32; 4] {
-    let [r, g, b, a] = material.base_color;
-    let vertex = primitive.colors.get(v).copied().unwrap_or([1.0; 4]);
-    let texel = texel(model, material.base_color_texture, primitive, v);
-    [
-        r * vertex[0] * linear_from_srgb(texel[0]),
-        g * vertex[1] * linear_from_srgb(texel[1]),
-        b * vertex[2] * linear_from_srgb(texel[2]),
-        a * vertex[3] * texel[3],
-    ]
-}
-
-fn texel_rgb(model: &Model, reference: Option<plinth_model::TextureRef>, primitive: &Primitive, v: usize) -> Vec3 {
-    let [r, g, b, _] = texel(model, reference, primitive, v);
-    Vec3::new(linear_from_srgb(r), linear_from_srgb(g), linear_from_srgb(b))
-}
-
-/// The texture's nearest texel at a vertex, 0..=1 as stored; white without a texture.
-fn texel(model: &Model, reference: Option<plinth_model::TextureRef>, primitive: &Primitive, v: usize) -> [f32; 4] {
-    let white = [1.0; 4];
-    let Some(reference) = reference else { return white };
-    let Some(image) = model.textures.get(reference.texture).and_then(|t| model.images.get(t.image)) else {
-        return white;
-    };
-    let Some([s, t]) = primitive.uvs.get(reference.uv_set).and_then(|set| set.get(v)).copied() else { return white };
-    let (s, t) = reference.transform.map_or((s, t), |[a, b, c, d, e, f]| (a * s + b * t + c, d * s + e * t + f));
-    let wrap = |x: f32, size: u32| ((x.rem_euclid(1.0) * size as f32) as usize).min(size.max(1) as usize - 1);
-    let at = (wrap(t, image.height) * image.width as usize + wrap(s, image.width)) * 4;
-    image.pixels.get(at..at + 4).map_or(white, |p| [p[0], p[1], p[2], p[3]].map(|c| f32::from(c) / 255.0))
 }
 
 /// The floor as a grid that receives light and blocks none.

@@ -1,5 +1,6 @@
 //! From the scene's lists to buffers and textures of the device.
 
+pub(crate) mod at_vertex;
 pub(crate) mod gathered_light;
 pub(crate) mod geometry;
 pub(crate) mod light_maps;

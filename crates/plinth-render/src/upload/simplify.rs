@@ -6,17 +6,22 @@
 
 use glam::{Vec2, Vec3};
 use meshopt::{SimplifyOptions, VertexDataAdapter, simplify_with_attributes_and_locks};
-use plinth_model::{Primitive, Topology};
+use plinth_model::{Model, Primitive, Topology};
 use plinth_scene::{PosedPrimitive, Scene};
 use rayon::prelude::*;
 
+use super::at_vertex::least_roughness;
 use super::geometry::primitive_of;
 use crate::gpu::Gpu;
 
 /// Largest displacement, in pixels.
 const PIXEL_ERROR: f32 = 0.6;
 /// Change of a unit normal over the area of one pixel that weighs as much as the largest displacement.
-const NORMAL_STEP: f32 = 0.3;
+const NORMAL_STEP: f32 = 0.25;
+/// The same on matt surfaces, whose light turns with the normal and no faster.
+const MATT_NORMAL_STEP: f32 = 4.0;
+/// Perceptual roughness from which on a surface is matt.
+const MATT: f32 = 0.4;
 /// Change of texture coordinates that does, in units of what they change by over a pixel.
 const UV_STEP: f32 = 2.0;
 /// Smaller primitives are left as they are.
@@ -44,7 +49,7 @@ pub(crate) fn drawn_indices(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], 
                 // What lies on another surface would sink into it.
                 && !scene.model.materials[primitive.material].overlay;
             match pixel.filter(|_| worthwhile) {
-                Some(pixel) => simplified(one, primitive, pixel),
+                Some(pixel) => simplified(&scene.model, one, primitive, pixel),
                 None => primitive.indices.clone(),
             }
         })
@@ -66,7 +71,7 @@ fn pixel_size(scene: &Scene, height: u32) -> f32 {
 }
 
 /// The indices without the triangles that make no difference where a pixel is so large, in world units.
-fn simplified(posed: &PosedPrimitive, primitive: &Primitive, pixel: f32) -> Vec<u32> {
+fn simplified(model: &Model, posed: &PosedPrimitive, primitive: &Primitive, pixel: f32) -> Vec<u32> {
     let positions: &[u8] = bytemuck::cast_slice(&posed.positions);
     let Ok(vertices) = VertexDataAdapter::new(positions, size_of::<Vec3>(), 0) else {
         return primitive.indices.clone();
@@ -82,19 +87,30 @@ fn simplified(posed: &PosedPrimitive, primitive: &Primitive, pixel: f32) -> Vec<
     // The change of an attribute, times its weight, is an error of so many square roots of the area that it is seen on.
     let uv_per_pixel = uvs.map_or(0.0, |uvs| uv_density(posed, &primitive.indices, uvs)) * pixel;
     let uv_weight = if uv_per_pixel > 0.0 { PIXEL_ERROR / (UV_STEP * uv_per_pixel) } else { 0.0 };
-    let normal_weight = PIXEL_ERROR / NORMAL_STEP;
-    simplify_with_attributes_and_locks(
-        &primitive.indices,
-        &vertices,
-        attributes.as_flattened(),
-        &[normal_weight, normal_weight, normal_weight, uv_weight, uv_weight],
-        size_of::<[f32; 5]>(),
-        &vec![false; posed.positions.len()],
-        0,
-        PIXEL_ERROR * pixel,
-        SimplifyOptions::ErrorAbsolute,
-        None,
-    )
+    let simplify = |indices: &[u32], normal_step: f32, locks: &[bool]| {
+        let normal_weight = PIXEL_ERROR / normal_step;
+        simplify_with_attributes_and_locks(
+            indices,
+            &vertices,
+            attributes.as_flattened(),
+            &[normal_weight, normal_weight, normal_weight, uv_weight, uv_weight],
+            size_of::<[f32; 5]>(),
+            locks,
+            0,
+            PIXEL_ERROR * pixel,
+            SimplifyOptions::ErrorAbsolute,
+            None,
+        )
+    };
+    let material = &model.materials[primitive.material];
+    let polished: Vec<bool> =
+        (0..posed.positions.len()).map(|v| least_roughness(model, material, primitive, v) < MATT).collect();
+    let matt = if polished.iter().all(|p| *p) {
+        primitive.indices.clone()
+    } else {
+        simplify(&primitive.indices, MATT_NORMAL_STEP, &polished)
+    };
+    if polished.contains(&true) { simplify(&matt, NORMAL_STEP, &vec![false; polished.len()]) } else { matt }
 }
 
 /// Change of texture coordinates over one world unit: the root of the ratio of areas, over all triangles.
