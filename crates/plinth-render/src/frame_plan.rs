@@ -1,9 +1,10 @@
 //! The passes of one frame, in order, readable as a list.
 //!
 //! Once per pose: shadow maps, the floor's shadow.
-//! Every frame (and before it what a mirroring floor shows, in the same way): which triangle each sample shows → surfaces of each pixel → their colours → (what is behind glass) →
-//! transmissive and blended surfaces, farthest first → resolve → backdrop, floor, model → (blur of the lens, glow) →
-//! filter, vignette, grain.
+//! Every frame (and before it what a mirroring floor shows, in the same way): which triangle each sample shows → surfaces
+//! of each pixel → backdrop, floor → their colours → (blur of the lens) → filter, vignette, grain. Where something is seen
+//! through, glows, or is mirrored by the floor: … → surfaces of each pixel → their colours → (what is behind glass) →
+//! transmissive and blended surfaces, farthest first → resolve → backdrop, floor, model → (blur, glow) → filter, ….
 
 use plinth_frame::Region;
 
