@@ -32,7 +32,7 @@ impl Spread {
                 label: "spread",
                 path: "pass/spread.wgsl",
                 defines: if samples > 1 { &["MULTISAMPLED"] } else { &[] },
-                constants: &[],
+                constants: &[("SAMPLES", f64::from(samples))],
                 groups: &[frame_layout, &layout],
                 target: FullScreenTarget {
                     colors: &[format],
