@@ -17,7 +17,8 @@ export PLINTH_FFMPEG
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 raw=(-f rawvideo -pixel_format yuv420p -video_size 1920x1080 -framerate 30)
-low=cabac=1:8x8dct=1:deblock=0,0:aq-mode=1:partitions=i8x8,i4x4:mbtree=1:rc-lookahead=10
+low=$(sed -n 's/.*("ultrafast", "\(.*\):").*/\1/p' "$root/crates/plinth-media/src/ffmpeg/command.rs")
+[[ -n $low ]] || { echo "encoders: Effort::Low is not found" >&2; exit 1; }
 printf '%-28s %-10s %8s %10s  %s\n' model encoder seconds bytes SSIM
 for model; do
     "$plinth" render "$model" -o "$work/film.mov" --length 1 --quiet >/dev/null

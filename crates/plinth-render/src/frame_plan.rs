@@ -227,12 +227,12 @@ impl Renderer<'_> {
         for i in layered {
             if class(i) == DrawClass::Transmissive {
                 seen += 1;
-                let is_before = |j: &usize| match (self.part_of(&self.batches[i]), self.part_of(&self.batches[*j])) {
+                let overlaps = |j: &usize| match (self.part_of(&self.batches[i]), self.part_of(&self.batches[*j])) {
                     (Some(own), Some(other)) => overlap(own, other),
                     _ => false,
                 };
                 // The farthest of very many share one look.
-                if glass - seen < MAX_LOOKS_BEHIND && groups.last().is_some_and(|group| group.iter().any(is_before)) {
+                if glass - seen < MAX_LOOKS_BEHIND && groups.last().is_some_and(|group| group.iter().any(overlaps)) {
                     groups.push(Vec::new());
                 }
             }

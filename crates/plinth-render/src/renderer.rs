@@ -504,15 +504,18 @@ fn target_look(
     let direct = !layered && !radiance && scene.reflector.is_none();
     // Changed colours would show the steps of 8 bits.
     let picture_format = if scene.post.changes_colors() { PICTURE_FORMAT } else { finished_format };
+    let color_format = if radiance {
+        wgpu::TextureFormat::Rgba16Float
+    } else if direct {
+        picture_format
+    } else {
+        finished_format
+    };
     TargetLook {
         region,
         model_region,
         samples: if gpu.report().max_samples >= SAMPLES { SAMPLES } else { 1 },
-        color_format: match () {
-            () if radiance => wgpu::TextureFormat::Rgba16Float,
-            () if direct => picture_format,
-            () => finished_format,
-        },
+        color_format,
         picture_format,
         finished_format,
         output,

@@ -94,8 +94,8 @@ struct Crossing {
 // Where the ray passes through a surface of the picture. If it passes behind a surface instead, what it meets there is
 // hidden; then the place beside that surface is taken at which the ray comes out.
 //
-// Each turn looks at one place: the next one along the ray or, after something was met, the middle of what is left of the
-// step. Shaders that run many pixels at a time pay for every look that any of them may take.
+// Each turn of the loop reads one place: the next one along the ray or, after something was met, the middle of what is left
+// of the step. One reading for both, because drivers run all branches for all pixels.
 fn crossing(ray: Beyond) -> Crossing {
     let step = REACH / f32(HIT_STEPS);
     var out = Crossing(false, 0.0);

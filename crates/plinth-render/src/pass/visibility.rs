@@ -27,7 +27,7 @@ pub(crate) struct Classify {
     shade_groups: Vec<[wgpu::BindGroup; SURFACES]>,
 }
 
-/// One of the draws.
+/// A draw that sorts, over a part of the canvas.
 struct Sorting {
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,

@@ -1,4 +1,4 @@
-//! What a material is at vertices: gathering light and simplifying know no pixels.
+//! Values of materials at vertices, for what is done before there are pixels: gathering light and simplifying.
 
 use glam::Vec3;
 use plinth_model::{Material, Model, Primitive, TextureRef};

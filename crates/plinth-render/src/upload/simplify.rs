@@ -18,7 +18,7 @@ use crate::gpu::Gpu;
 const PIXEL_ERROR: f32 = 0.6;
 /// Change of a unit normal over the area of one pixel that weighs as much as the largest displacement.
 const NORMAL_STEP: f32 = 0.25;
-/// The same on matt surfaces, whose light turns with the normal and no faster.
+/// The same on matt surfaces, whose light changes little with the normal; reflections in polished ones change at once.
 const MATT_NORMAL_STEP: f32 = 4.0;
 /// Perceptual roughness from which on a surface is matt.
 const MATT: f32 = 0.4;
