@@ -40,7 +40,9 @@ for argument in "$@"; do
 done
 if ((${#models[@]} == 0)); then models=("$root/fixtures/models/flight_helmet.glb"); fi
 PLINTH_FFMPEG=$("$root/scripts/find.sh" ffmpeg libx264)
-export PLINTH_FFMPEG
+# Each run is the first of its model.
+PLINTH_CACHE_MB=0
+export PLINTH_FFMPEG PLINTH_CACHE_MB
 if ! command -v "$plinth" >/dev/null; then
     echo "bench: $plinth is missing; run cargo build -p plinth" >&2
     exit 1

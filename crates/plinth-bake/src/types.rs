@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytemuck::{Pod, Zeroable};
 use glam::{Vec2, Vec3};
 
 use crate::lattice::Lattice;
@@ -85,7 +86,8 @@ impl BakeImage {
 }
 
 /// Light that arrives at one place of a surface.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct GatheredLight {
     /// Per channel: irradiance that arrives directly from the environment (shadowed by geometry), divided by what
     /// would arrive without any geometry. 0..=1 up to noise.

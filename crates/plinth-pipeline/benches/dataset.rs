@@ -76,7 +76,7 @@ fn rendered(model: &[u8], settings: &RenderSettings) -> (Vec<Layers>, ViewSet) {
     let picture = Picture { width: side, height: side, format: PixelFormat::Rgba8 };
     let wanted: Vec<u32> = (0..quality.views()).collect();
     let mut sink = Keep::default();
-    Renderer::new(&gpu, &scene, picture).unwrap().render_layers(&scene, &wanted, &mut sink).unwrap();
+    Renderer::new(&gpu, &scene, picture, None).unwrap().render_layers(&scene, &wanted, &mut sink).unwrap();
     (sink.kept, set)
 }
 

@@ -33,7 +33,8 @@ pub(crate) fn run(
     let ((scene, set), gpu) = load(job, width.max(height), build, cancel)?;
     let loaded = Instant::now();
     report(stage(Stage::Preparing, 0, 0));
-    let mut renderer = Renderer::new(&gpu, &scene, Picture { width, height, format: PixelFormat::Rgba8 })?;
+    let mut renderer =
+        Renderer::new(&gpu, &scene, Picture { width, height, format: PixelFormat::Rgba8 }, job.cache.as_ref())?;
     if job.time_passes {
         renderer.time_passes();
     }

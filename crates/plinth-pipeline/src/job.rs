@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use plinth_frame::PixelFormat;
 use plinth_media::{MediaError, MediaPlan, MediaWriter};
-use plinth_render::{Gpu, Picture, RenderError, Renderer, backdrop};
+use plinth_render::{Cache, Gpu, Picture, RenderError, Renderer, backdrop};
 use plinth_scene::{DatasetViews, EnvironmentMap, Scene, SceneAssets, build_scene};
 use plinth_spec::RenderSettings;
 use plinth_spec::quality::FRAMES_PER_SECOND;
@@ -76,6 +76,8 @@ pub struct Job {
     pub adapter: Option<String>,
     /// The ffmpeg to call.
     pub ffmpeg: PathBuf,
+    /// Where what was worked out for a model is kept.
+    pub cache: Option<Cache>,
     /// Posters appear as soon as they are drawn; everything else when all is complete.
     pub posters_early: bool,
     /// Whether the manifest carries a hash of all frames.
@@ -96,6 +98,7 @@ impl Job {
             watermark: false,
             adapter: None,
             ffmpeg: PathBuf::from("ffmpeg"),
+            cache: None,
             posters_early: false,
             hash_frames: false,
             time_passes: false,
@@ -129,7 +132,7 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     report(stage(Stage::Preparing));
     let transparent = job.settings.video().quality.has_alpha() && job.outputs.video.is_some();
     let format = if transparent { PixelFormat::Rgba16 } else { PixelFormat::Rgba8 };
-    let mut renderer = Renderer::new(&gpu, &scene, Picture { width, height, format })?;
+    let mut renderer = Renderer::new(&gpu, &scene, Picture { width, height, format }, job.cache.as_ref())?;
     if job.time_passes {
         renderer.time_passes();
     }

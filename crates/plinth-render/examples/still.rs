@@ -76,6 +76,7 @@ fn main() {
         &gpu,
         &scene,
         plinth_render::Picture { width, height, format: PixelFormat::Rgba8 },
+        std::env::var_os("CACHE").map(|folder| plinth_render::Cache::open(folder.into(), 1 << 30).unwrap()).as_ref(),
     )
     .unwrap();
     println!("renderer {:?} region {:?}", begin.elapsed(), renderer.region());

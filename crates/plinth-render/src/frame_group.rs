@@ -2,7 +2,7 @@
 
 use crate::bindings;
 use crate::gpu::Gpu;
-use crate::light::PreparedLight;
+use crate::prepare::Prepared;
 use crate::upload::light_maps::{upload_distances, upload_octahedral, upload_radiance};
 
 /// What was worked out about light before the first frame, on the device.
@@ -14,12 +14,12 @@ pub(crate) struct LightMaps {
 }
 
 impl LightMaps {
-    pub(crate) fn new(gpu: &Gpu, light: &PreparedLight) -> Self {
+    pub(crate) fn new(gpu: &Gpu, light: &Prepared) -> Self {
         Self {
-            specular: upload_octahedral(gpu, &light.specular),
-            irradiance: upload_octahedral(gpu, &light.irradiance),
-            distances: upload_distances(gpu, &light.field),
-            radiance: upload_radiance(gpu, &light.field),
+            specular: upload_octahedral(gpu, &light.environment.specular),
+            irradiance: upload_octahedral(gpu, &light.environment.irradiance),
+            distances: upload_distances(gpu, &light.model.field),
+            radiance: upload_radiance(gpu, &light.model.field),
         }
     }
 }

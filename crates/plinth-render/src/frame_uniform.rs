@@ -1,12 +1,14 @@
 //! Fills the uniform that all draws of a frame share.
 
+use std::f32::consts::PI;
+
 use glam::Vec3;
 use plinth_frame::Region;
 use plinth_scene::{Background, Camera, PointLikeLight, Scene, Shot};
 
 use crate::gpu_types::{Frame, MAX_PUNCTUAL_LIGHTS, PunctualLight};
-use crate::light::{PreparedLight, irradiance_of_uniform};
 use crate::pass::shadow_map::ShadowMap;
+use crate::prepare::Prepared;
 use crate::region::{clip_from_view, crop};
 use crate::upload::texture::linear_from_srgb;
 
@@ -14,7 +16,7 @@ use crate::upload::texture::linear_from_srgb;
 #[derive(Clone, Copy)]
 pub(crate) struct FrameBase<'a> {
     pub(crate) scene: &'a Scene,
-    pub(crate) light: &'a PreparedLight,
+    pub(crate) light: &'a Prepared,
     pub(crate) key_map: &'a ShadowMap,
     pub(crate) sun_map: &'a ShadowMap,
     /// The part of the picture that is drawn, and the part of it that the model covers.
@@ -40,8 +42,8 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
     let forward = -shot.camera.view_from_world.row(2).truncate();
     let depth_range = shot.camera.far / (shot.camera.far - shot.camera.near);
     let pixel = 1.0 / pixels_per_unit(&shot.camera, base.height);
-    let last_mip = (base.light.specular.mips.len() - 1) as f32;
-    let field = &base.light.field;
+    let last_mip = (base.light.environment.specular.mips.len() - 1) as f32;
+    let field = &base.light.model.field;
     let extent = field.size.as_vec3() * field.cell;
     let mut out = Frame {
         clip_from_world: cropped(base.model_region),
@@ -51,7 +53,7 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
         camera_axis: forward.extend(shot.camera.near * depth_range).to_array(),
         camera: shot.camera.position.extend(shot.grow).to_array(),
         grow_origin: shot.grow_origin.extend(scene.gloss).to_array(),
-        ambient: irradiance_of_uniform(scene.ambient).extend(last_mip).to_array(),
+        ambient: (scene.ambient * PI).extend(last_mip).to_array(),
         backdrop: backdrop(scene),
         field_origin: field.origin.extend(field.cell).to_array(),
         field_extent: extent.extend(f32::from(u8::from(!field.distances.is_empty()))).to_array(),
@@ -69,7 +71,7 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
         out.key_axis = axis.normalize_or(Vec3::NEG_Y).extend(inner.cos()).to_array();
         out.key_intensity = (key.irradiance * distance2).extend(darkness).to_array();
     }
-    if let Some(sun) = &base.light.sun {
+    if let Some(sun) = &base.light.environment.sun {
         out.sun_to_light = sun.to_light.extend(sun.angular_radius).to_array();
         out.sun_irradiance = sun.irradiance.extend(0.0).to_array();
     }

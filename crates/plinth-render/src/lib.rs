@@ -10,8 +10,8 @@
 )]
 
 mod bindings;
+mod cache;
 mod delivery;
-mod distance_field;
 mod error;
 mod frame_group;
 mod frame_plan;
@@ -20,9 +20,9 @@ mod gpu;
 mod gpu_types;
 mod ibl;
 mod layers;
-mod light;
 mod pass;
 mod pipelines;
+mod prepare;
 mod readback;
 mod recorder;
 mod region;
@@ -32,6 +32,7 @@ mod targets;
 mod upload;
 mod view;
 
+pub use cache::Cache;
 pub use error::RenderError;
 pub use gpu::{AdapterKind, AdapterReport, Gpu, GpuError, GpuOptions, adapters};
 pub use recorder::PassTimes;

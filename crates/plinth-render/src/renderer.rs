@@ -9,11 +9,11 @@ use plinth_model::Model;
 use plinth_scene::{Background, PosedPrimitive, Scene, Shot};
 
 use crate::RenderError;
+use crate::cache::Cache;
 use crate::delivery::{Delivery, Repeats, straight_bytes, words_from_halves};
 use crate::frame_group::{LightMaps, frame_group, frame_layout};
 use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
 use crate::gpu::Gpu;
-use crate::light::{PreparedLight, prepare};
 use crate::pass::behind::scene_layout;
 use crate::pass::composite::Composite;
 use crate::pass::floor::{Floor, FloorArea};
@@ -25,6 +25,7 @@ use crate::pass::shadow_map::ShadowMap;
 use crate::pass::sprites;
 use crate::pass::visibility::{batch_layout, joined};
 use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
+use crate::prepare::{Prepared, Setting, prepare, smallest_shown};
 use crate::readback::{PlaneView, Readback};
 use crate::recorder::{PassTimes, Profile, Recorder};
 use crate::region::widened;
@@ -32,7 +33,6 @@ use crate::targets::{TargetLook, texture};
 use crate::upload::gathered_light::light_layout;
 use crate::upload::geometry::{self, Batch, Geometry, Posed, primitive_of};
 use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
-use crate::upload::simplify::{drawn_indices, smallest_shown};
 use crate::upload::sprite_material::upload_sprite_materials;
 use crate::upload::sprites::{SpriteSetting, sprites_layout};
 use crate::upload::texture::Textures;
@@ -66,7 +66,7 @@ pub(crate) struct Layouts {
 pub struct Renderer<'g> {
     pub(crate) gpu: &'g Gpu,
     pub(crate) picture: Picture,
-    light: PreparedLight,
+    light: Prepared,
     pub(crate) layouts: Layouts,
     pub(crate) view: View,
     pub(crate) switches: LightSwitches,
@@ -96,35 +96,37 @@ pub struct Renderer<'g> {
 }
 
 impl<'g> Renderer<'g> {
-    /// Prepares everything that all frames share: light, geometry, textures, pipelines and targets.
+    /// Prepares everything that all frames share: light, geometry, textures, pipelines and targets. What a cache has of it
+    /// is read, and the rest is stored there.
     /// Errors: a picture or model that the adapter cannot hold, or a device that fails.
-    pub fn new(gpu: &'g Gpu, scene: &Scene, picture: Picture) -> Result<Self, RenderError> {
+    pub fn new(gpu: &'g Gpu, scene: &Scene, picture: Picture, cache: Option<&Cache>) -> Result<Self, RenderError> {
         let limit = gpu.report().max_texture_side;
         if picture.width > limit || picture.height > limit {
             return Err(RenderError::PictureTooLarge { width: picture.width, height: picture.height, limit });
         }
         let posed = scene.pose(scene.shots.first().and_then(|shot| shot.clip_time));
         let area = scene.shadow.filter(|_| !scene.is_dataset).map(|_| FloorArea::of(scene));
-        let indices = drawn_indices(gpu, scene, &posed, picture.height);
         let moving = scene.moving(&posed);
-        let posed = Posed { primitives: &posed, indices: &indices, moving: &moving };
-        let (light, textures) = rayon::join(
-            || prepare(scene, &posed, area),
-            || Textures::upload(gpu, &scene.model, wanted_images(scene, posed.primitives)),
+        let smallest = smallest_shown(gpu, scene, picture.height);
+        let setting = Setting { scene, posed: &posed, moving: &moving, floor: area, smallest };
+        let ((prepared, fresh), textures) = rayon::join(
+            || prepare(&setting, cache),
+            || Textures::upload(gpu, &scene.model, wanted_images(scene, &posed)),
         );
-        Self::assemble(gpu, scene, picture, &posed, area, light, textures)
+        let store = || cache.map(|cache| fresh.store(cache));
+        rayon::join(|| Self::assemble(gpu, picture, &setting, prepared, textures), store).0
     }
 
     #[expect(clippy::too_many_lines, reason = "the parts in the order in which they need each other")]
     fn assemble(
         gpu: &'g Gpu,
-        scene: &Scene,
         picture: Picture,
-        posed: &Posed<'_>,
-        area: Option<FloorArea>,
-        light: PreparedLight,
+        setting: &Setting<'_>,
+        light: Prepared,
         mut textures: Textures,
     ) -> Result<Self, RenderError> {
+        let Setting { scene, floor: area, smallest, .. } = *setting;
+        let posed = Posed { primitives: setting.posed, indices: &light.model.indices, moving: setting.moving };
         let layouts = Layouts {
             frame: frame_layout(gpu),
             scene: scene_layout(gpu),
@@ -141,10 +143,10 @@ impl<'g> Renderer<'g> {
             light_layout: &layouts.light,
             materials: &sprite_materials,
             short_side: picture.width.min(picture.height),
-            pixel: smallest_shown(gpu, scene, picture.height),
+            pixel: smallest,
         };
         let Geometry { batches, triangles } =
-            geometry::build(gpu, &layouts.light, scene, posed, &light.baked, &sorted, &setting)?;
+            geometry::build(gpu, &layouts.light, scene, &posed, &light.model.baked, &sorted, &setting)?;
         let sprite_reach = sprites::reach(scene, picture.height, &batches);
         let closed = batches.iter().map(|batch| batch.sortable.as_ref().is_some_and(geometry::is_closed)).collect();
         let model_region = with_reach(region_of(scene, picture, None, false), sprite_reach, picture);
@@ -160,7 +162,7 @@ impl<'g> Renderer<'g> {
         let switches = LightSwitches {
             key: scene.key_light.is_some(),
             key_shadow: scene.key_light.is_some() && scene.shadow.is_some(),
-            sun: light.sun.is_some(),
+            sun: light.environment.sun.is_some(),
             punctual: punctual_lights(scene).next().is_some(),
         };
         let base = pipeline_base(gpu, &layouts, look, switches);
@@ -175,7 +177,7 @@ impl<'g> Renderer<'g> {
             (Some(area), Some(shadow)) => {
                 let key = scene.key_light.as_ref().map(|key| (key, &key_map));
                 let all = (scene, area);
-                Some(Floor::new(&base, all, shadow, key, &light.floor_ambient, &group_without_maps)?)
+                Some(Floor::new(&base, all, shadow, key, &light.model.floor_ambient, &group_without_maps)?)
             }
             _ => None,
         };
@@ -552,7 +554,7 @@ fn clear_color(background: &Background) -> wgpu::Color {
     }
 }
 
-fn shadow_maps(gpu: &Gpu, scene: &Scene, light: &PreparedLight) -> (ShadowMap, ShadowMap) {
+fn shadow_maps(gpu: &Gpu, scene: &Scene, light: &Prepared) -> (ShadowMap, ShadowMap) {
     let (min, max) = scene.bounds;
     let center = (min + max) * 0.5;
     let radius = ((max - min) * 0.5).length().max(1e-3) * 1.02;
@@ -560,7 +562,7 @@ fn shadow_maps(gpu: &Gpu, scene: &Scene, light: &PreparedLight) -> (ShadowMap, S
         (Some(key), Some(shadow)) => ShadowMap::for_key(gpu, key, center, radius, shadow.softness),
         _ => ShadowMap::none(gpu),
     };
-    let sun = light.sun.as_ref().map_or_else(
+    let sun = light.environment.sun.as_ref().map_or_else(
         || ShadowMap::none(gpu),
         |sun| ShadowMap::for_direction(gpu, sun.to_light, center, radius, sun.angular_radius),
     );

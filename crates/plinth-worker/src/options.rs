@@ -26,7 +26,7 @@ pub struct WorkerOptions {
     pub timeout: Duration,
     /// A job that takes more memory is ended, in bytes.
     pub memory_bytes: u64,
-    /// Models that are kept for further renders, in bytes.
+    /// Models that are kept for further renders, with the light worked out for them, in bytes.
     pub cache_bytes: u64,
     /// Time between two looks for waiting renders.
     pub poll: Duration,

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::child::Ended;
 use crate::fetch::download;
 use crate::hold::Hold;
-use crate::models::fetch_model;
+use crate::models::{cache_folder, fetch_model};
 use crate::node::Node;
 use crate::outputs::{OUT, POSTERS, files, outputs};
 use crate::report::{report, took};
@@ -130,6 +130,7 @@ impl Group<'_> {
             outputs: outputs(self.files),
             adapter: options.adapter.clone(),
             ffmpeg: options.ffmpeg.clone(),
+            cache: Some(cache_folder(scratch, &claim.render.model_id)),
             watermark: claim.is_marked(),
         };
         Ok((task, warnings))

@@ -82,7 +82,7 @@ impl<'a> Plain<'a> {
         let size = count.checked_mul(self.channels)?;
         let unpacked;
         let texels = if self.zstd {
-            let mut reader = ruzstd::StreamingDecoder::new(self.level).ok()?;
+            let mut reader = ruzstd::decoding::StreamingDecoder::new(self.level).ok()?;
             let mut out = Vec::new();
             reader.by_ref().take(size as u64).read_to_end(&mut out).ok()?;
             unpacked = out;

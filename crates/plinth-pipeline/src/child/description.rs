@@ -55,8 +55,20 @@ pub struct RenderTask {
     pub adapter: Option<String>,
     /// The ffmpeg to call.
     pub ffmpeg: PathBuf,
+    /// Where what is worked out for this model is kept; `None`: it is not kept.
+    pub cache: Option<CacheFolder>,
     /// Whether every output carries the mark of a preview.
     pub watermark: bool,
+}
+
+/// A folder for what is worked out for one model. No other model's job may write there: what it holds is believed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CacheFolder {
+    /// The folder, which need not be there yet; not relative to the job's, which goes.
+    pub folder: PathBuf,
+    /// Bytes that it may hold.
+    pub most_bytes: u64,
 }
 
 /// What a render writes, and where.

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::AtomicBool;
 
 use plinth_media::hls::{HlsPlan, package};
-use plinth_render::{AdapterKind, Gpu, GpuOptions};
+use plinth_render::{AdapterKind, Cache, Gpu, GpuOptions};
 use plinth_spec::settings::ParseOptions;
 use plinth_spec::{FailureCode, RenderSettings};
 
@@ -73,6 +73,8 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
     let environment = task.environment.as_ref().map(EnvironmentFiles::read).transpose()?;
     let assets: io::Result<_> = task.images.iter().map(|(id, file)| Ok((id.clone(), std::fs::read(file)?))).collect();
     let assets = assets.map_err(|error| Ended::failed(FailureCode::OverlayDownloadFailed, &error))?;
+    // Without it the render takes longer.
+    let cache = task.cache.as_ref().and_then(|cache| Cache::open(cache.folder.clone(), cache.most_bytes).ok());
     let job = Job {
         model,
         settings,
@@ -81,6 +83,7 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
         outputs: outputs(&task.outputs),
         adapter: task.adapter.clone(),
         ffmpeg: task.ffmpeg.clone(),
+        cache,
         watermark: task.watermark,
         posters_early: true,
         hash_frames: false,

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use half::f16;
 
-use crate::distance_field::DistanceField;
 use crate::gpu::Gpu;
 use crate::ibl::OctahedralMap;
+use crate::prepare::distance_field::DistanceField;
 
 /// Uploads all mips: as floats where they can be filtered and are read by the processor, which need no unpacking
 /// there; as half floats otherwise.

@@ -1,11 +1,9 @@
 //! From the scene's lists to buffers and textures of the device.
 
-pub(crate) mod at_vertex;
 pub(crate) mod gathered_light;
 pub(crate) mod geometry;
 pub(crate) mod light_maps;
 pub(crate) mod material;
-pub(crate) mod simplify;
 pub(crate) mod spacing;
 pub(crate) mod sprite_material;
 pub(crate) mod sprites;

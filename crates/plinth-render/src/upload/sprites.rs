@@ -67,7 +67,7 @@ pub(crate) struct SpriteSetting<'a> {
     pub(crate) materials: &'a BTreeMap<SpriteUse, usize>,
     /// The picture's shorter side in pixels.
     pub(crate) short_side: u32,
-    /// See [`super::simplify::smallest_shown`].
+    /// See [`crate::prepare::smallest_shown`].
     pub(crate) pixel: Option<f32>,
 }
 

@@ -1,6 +1,7 @@
 //! Images with their mip levels.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use plinth_model::{Image, Model, Sampler, Wrap};
 use rayon::prelude::*;
@@ -145,7 +146,7 @@ struct SrgbTables {
     encode: Vec<u8>,
 }
 
-static SRGB: std::sync::LazyLock<SrgbTables> = std::sync::LazyLock::new(|| {
+static SRGB: LazyLock<SrgbTables> = LazyLock::new(|| {
     let decode = std::array::from_fn(|i| (linear_from_srgb(i as f32 / 255.0) * 65535.0).round() as u16);
     let encode = (0..4096)
         .map(|i| {
@@ -160,6 +161,14 @@ static SRGB: std::sync::LazyLock<SrgbTables> = std::sync::LazyLock::new(|| {
 /// IEC 61966-2-1, decoding.
 pub(crate) fn linear_from_srgb(encoded: f32) -> f32 {
     if encoded <= 0.040_45 { encoded / 12.92 } else { ((encoded + 0.055) / 1.055).powf(2.4) }
+}
+
+/// The same for each byte.
+static LINEAR: LazyLock<[f32; 256]> = LazyLock::new(|| std::array::from_fn(|i| linear_from_srgb(i as f32 / 255.0)));
+
+/// Decodes a byte in sRGB.
+pub(crate) fn linear_from_byte(encoded: u8) -> f32 {
+    LINEAR[usize::from(encoded)]
 }
 
 fn upload_levels(gpu: &Gpu, levels: &[Level]) -> wgpu::TextureView {

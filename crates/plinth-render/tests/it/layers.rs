@@ -91,6 +91,6 @@ fn layers_with_a_background_are_refused() {
     let scene = scene(square, &straight_on());
     let gpu = plinth_render::Gpu::open(&plinth_render::GpuOptions::default()).unwrap();
     let picture = plinth_render::Picture { width: 32, height: 32, format: plinth_frame::PixelFormat::Rgba8 };
-    let mut renderer = plinth_render::Renderer::new(&gpu, &scene, picture).unwrap();
+    let mut renderer = plinth_render::Renderer::new(&gpu, &scene, picture, None).unwrap();
     assert!(renderer.render_layers(&scene, &[0], &mut crate::models::Kept::default()).is_err());
 }

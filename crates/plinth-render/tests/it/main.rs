@@ -9,6 +9,7 @@
 )]
 
 mod bumps;
+mod cache;
 mod lamps;
 mod layers;
 mod looks;

@@ -137,7 +137,7 @@ pub(crate) fn layers(mut scene: Scene, side: u32) -> Layers {
     scene.background = Background::Transparent;
     let picture = Picture { width: side, height: side, format: PixelFormat::Rgba8 };
     let mut kept = Kept::default();
-    Renderer::new(gpu(), &scene, picture).unwrap().render_layers(&scene, &[0], &mut kept).unwrap();
+    Renderer::new(gpu(), &scene, picture, None).unwrap().render_layers(&scene, &[0], &mut kept).unwrap();
     kept.layers.remove(0)
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn layers(mut scene: Scene, side: u32) -> Layers {
 pub(crate) fn frames(scene: &Scene, width: u32, height: u32, format: PixelFormat) -> Vec<Frame> {
     let picture = Picture { width, height, format };
     let mut kept = Kept::default();
-    Renderer::new(gpu(), scene, picture).unwrap().render(scene, &mut kept).unwrap();
+    Renderer::new(gpu(), scene, picture, None).unwrap().render(scene, &mut kept).unwrap();
     kept.frames
 }
 

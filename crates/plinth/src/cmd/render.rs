@@ -46,7 +46,7 @@ pub(crate) fn command() -> Command {
         .arg(switch("profile").help("Say how long each pass takes; frames are drawn one after the other meanwhile"))
         .arg(switch("hash").help("Add a SHA-256 over all frames to that object"))
         .arg(switch("quiet").short('q').help("No progress"))
-        .args(config::args(&[Group::Machine]))
+        .args(config::args(&[Group::Machine, Group::Cache]))
         .args(flags::args())
 }
 
@@ -70,6 +70,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
         watermark: false,
         adapter: machine.adapter,
         ffmpeg: machine.ffmpeg,
+        cache: config::cache(args)?,
         posters_early: false,
         hash_frames: args.get_flag("hash"),
         time_passes: args.get_flag("profile"),

@@ -76,7 +76,7 @@ impl<'a> Lookup<'a> {
 
 /// A variable of the environment; an empty one counts as absent.
 #[expect(clippy::disallowed_methods, reason = "this is the binary's configuration")]
-fn variable(name: &str) -> Option<String> {
+pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.is_empty())
 }
 

@@ -1,5 +1,6 @@
 //! How the program is set: one table of values, each a flag, a variable and a key of `plinth.toml`.
 
+mod cache;
 mod file;
 mod lookup;
 mod open;
@@ -8,6 +9,7 @@ mod table;
 mod value;
 mod worker;
 
+pub(crate) use cache::cache;
 pub(crate) use open::{open_database, open_service, open_store};
 pub(crate) use settings::{Config, Machine};
 pub(crate) use table::{Group, args, config_arg, markdown_table};

@@ -41,7 +41,7 @@ pub(crate) struct Config {
     pub(crate) render_timeout: Duration,
     /// A render that takes more memory fails, in bytes.
     pub(crate) render_memory_bytes: u64,
-    /// Models that are kept for further renders, in bytes.
+    /// Models that are kept for further renders, with the light worked out for them, in bytes.
     pub(crate) model_cache_bytes: u64,
     /// Name of the worker; none: host and process.
     pub(crate) worker_name: Option<String>,

@@ -20,6 +20,8 @@ pub(crate) enum Group {
     Worker,
     /// What frames are drawn and encoded with.
     Machine,
+    /// What `plinth render` keeps.
+    Cache,
     /// Logs and metrics.
     Operation,
 }
@@ -138,7 +140,7 @@ rows! {
     RENDER_MEMORY_MB: Worker, "render_memory_mb", "render-memory-mb", "MB", Default::Number(8192),
         "A render that takes more memory, its encoders included, fails";
     MODEL_CACHE_MB: Worker, "model_cache_mb", "model-cache-mb", "MB", Default::Number(10_240),
-        "Models that are kept on this machine for further renders";
+        "Models, and the light worked out for them, that are kept on this machine for further renders";
     WORKER_NAME: Worker, "worker_name", "worker-name", "NAME", Default::Otherwise("host and process"),
         "Name of this worker in the database and the log";
     WORKER_DIR: Worker, "worker_dir", "worker-dir", "DIR", Default::Otherwise("`<data>/worker`"),
@@ -149,6 +151,12 @@ rows! {
         "Part of an adapter's name, or cpu for a software driver";
     FFMPEG: Machine, "ffmpeg", "ffmpeg", "PROGRAM", Default::Text("ffmpeg"),
         "The ffmpeg to call";
+    CACHE_DIR: Cache, "cache_dir", "cache-dir", "DIR",
+        Default::Otherwise("`$XDG_CACHE_HOME/plinth`, else `~/.cache/plinth`"),
+        "Folder for the light that `plinth render` works out for a model, so that its next render starts sooner; it may be \
+         deleted at any time";
+    CACHE_MB: Cache, "cache_mb", "cache-mb", "MB", Default::Number(2048),
+        "Size of that folder; 0: nothing is kept";
     METRICS_LISTEN: Operation, "metrics_listen", "metrics-listen", "ADDRESS", Default::Otherwise("no metrics"),
         "Address and port of GET /metrics for Prometheus; keep it away from the public";
     LOG_FORMAT: Operation, "log_format", "log-format", "text|json", Default::Text("text"),

@@ -18,10 +18,10 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// The program, with an ffmpeg that has all encoders.
+/// The program, with an ffmpeg that has all encoders, which keeps nothing.
 fn program() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_plinth"));
-    program.env("PLINTH_FFMPEG", plinth_testkit::ffmpeg());
+    program.env("PLINTH_FFMPEG", plinth_testkit::ffmpeg()).env("PLINTH_CACHE_MB", "0");
     program
 }
 

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use plinth_testkit::{assert_h264, probe};
 
-use crate::{glb, plinth, text};
+use crate::{glb, plinth, program, text};
 
 /// The first frame as R, G, B bytes.
 fn first_frame(file: &Path) -> Vec<u8> {
@@ -130,4 +130,34 @@ fn bad_models_end_in_one_clear_line_and_leave_nothing() {
         .unwrap()
         .filter(|e| e.as_ref().is_ok_and(|e| e.file_name().to_string_lossy().starts_with(".partial")));
     assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn what_was_worked_out_for_a_model_is_kept_where_and_as_long_as_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let (model, cache) = (folder.path().join("cube.glb"), folder.path().join("home/cache/plinth"));
+    std::fs::write(&model, glb::cube()).unwrap();
+    let render = |megabytes: &str, variables: &[(&str, &str)]| {
+        let mut render = program();
+        render.env_remove("XDG_CACHE_HOME").env("PLINTH_CACHE_MB", megabytes).envs(variables.iter().copied());
+        render.arg("render").arg(&model).arg("-o").arg(folder.path().join("cube.png"));
+        let done = render.args(["--quality", "share", "--json", "--hash"]).output().unwrap();
+        assert!(done.status.success(), "{}", text(&done.stderr));
+        let manifest: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        manifest["frameHash"].clone()
+    };
+    let files = |folder: &Path| std::fs::read_dir(folder).map_or(0, Iterator::count);
+    let caches = cache.parent().unwrap().to_str().unwrap();
+    let first = render("0", &[("XDG_CACHE_HOME", caches)]);
+    assert!(!cache.exists());
+    assert_eq!(render("100", &[("XDG_CACHE_HOME", caches)]), first);
+    assert_eq!(files(&cache), 2);
+    assert_eq!(render("100", &[("XDG_CACHE_HOME", caches)]), first);
+    assert_eq!(files(&cache), 2);
+    let home = folder.path().join("home");
+    assert_eq!(render("100", &[("HOME", home.to_str().unwrap())]), first);
+    assert_eq!(files(&home.join(".cache/plinth")), 2);
+    let named = folder.path().join("named");
+    render("100", &[("PLINTH_CACHE_DIR", named.to_str().unwrap())]);
+    assert_eq!(files(&named), 2);
 }

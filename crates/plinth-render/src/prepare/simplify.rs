@@ -11,8 +11,8 @@ use plinth_scene::{PosedPrimitive, Scene};
 use rayon::prelude::*;
 
 use super::at_vertex::least_roughness;
-use super::geometry::primitive_of;
 use crate::gpu::Gpu;
+use crate::upload::geometry::primitive_of;
 
 /// Largest displacement, in pixels.
 const PIXEL_ERROR: f32 = 0.6;
@@ -36,9 +36,8 @@ pub(crate) fn smallest_shown(gpu: &Gpu, scene: &Scene, height: u32) -> Option<f3
     worthwhile.then(|| pixel_size(scene, height))
 }
 
-/// The indices with which each posed primitive is drawn.
-pub(crate) fn drawn_indices(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], height: u32) -> Vec<Vec<u32>> {
-    let pixel = smallest_shown(gpu, scene, height);
+/// The indices with which each posed primitive is drawn where a pixel is so large.
+pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Option<f32>) -> Vec<Vec<u32>> {
     posed
         .par_iter()
         .map(|one| {

@@ -3,11 +3,11 @@
 use glam::Vec3;
 use plinth_model::{Material, Model, Primitive, TextureRef};
 
-use super::texture::linear_from_srgb;
+use crate::upload::texture::linear_from_byte;
 
-/// The texture's nearest texel at a vertex, 0..=1 as stored; white without a texture.
-pub(crate) fn texel(model: &Model, reference: Option<TextureRef>, primitive: &Primitive, v: usize) -> [f32; 4] {
-    let white = [1.0; 4];
+/// The texture's nearest texel at a vertex, as stored; white without a texture.
+fn texel(model: &Model, reference: Option<TextureRef>, primitive: &Primitive, v: usize) -> [u8; 4] {
+    let white = [255; 4];
     let Some(reference) = reference else { return white };
     let Some(image) = model.textures.get(reference.texture).and_then(|t| model.images.get(t.image)) else {
         return white;
@@ -16,40 +16,45 @@ pub(crate) fn texel(model: &Model, reference: Option<TextureRef>, primitive: &Pr
     let (s, t) = reference.transform.map_or((s, t), |[a, b, c, d, e, f]| (a * s + b * t + c, d * s + e * t + f));
     let wrap = |x: f32, size: u32| ((x.rem_euclid(1.0) * size as f32) as usize).min(size.max(1) as usize - 1);
     let at = (wrap(t, image.height) * image.width as usize + wrap(s, image.width)) * 4;
-    image.pixels.get(at..at + 4).map_or(white, |p| [p[0], p[1], p[2], p[3]].map(|c| f32::from(c) / 255.0))
+    image.pixels.get(at..).and_then(|rest| rest.first_chunk::<4>()).copied().unwrap_or(white)
+}
+
+/// A byte as a share of the most that it holds.
+fn share(byte: u8) -> f32 {
+    f32::from(byte) / 255.0
 }
 
 /// The linear colour of a texture in sRGB.
-pub(crate) fn texel_rgb(model: &Model, reference: Option<TextureRef>, primitive: &Primitive, v: usize) -> Vec3 {
+pub(super) fn texel_rgb(model: &Model, reference: Option<TextureRef>, primitive: &Primitive, v: usize) -> Vec3 {
     let [r, g, b, _] = texel(model, reference, primitive, v);
-    Vec3::new(linear_from_srgb(r), linear_from_srgb(g), linear_from_srgb(b))
+    Vec3::from([r, g, b].map(linear_from_byte))
 }
 
 /// Linear base colour and alpha.
-pub(crate) fn base_color(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> [f32; 4] {
+pub(super) fn base_color(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> [f32; 4] {
     let [r, g, b, a] = material.base_color;
     let vertex = primitive.colors.get(v).copied().unwrap_or([1.0; 4]);
     let texel = texel(model, material.base_color_texture, primitive, v);
     [
-        r * vertex[0] * linear_from_srgb(texel[0]),
-        g * vertex[1] * linear_from_srgb(texel[1]),
-        b * vertex[2] * linear_from_srgb(texel[2]),
-        a * vertex[3] * texel[3],
+        r * vertex[0] * linear_from_byte(texel[0]),
+        g * vertex[1] * linear_from_byte(texel[1]),
+        b * vertex[2] * linear_from_byte(texel[2]),
+        a * vertex[3] * share(texel[3]),
     ]
 }
 
 /// Metallic and perceptual roughness.
-pub(crate) fn metallic_roughness(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> (f32, f32) {
+pub(super) fn metallic_roughness(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> (f32, f32) {
     let [_, roughness, metallic, _] = texel(model, material.metallic_roughness_texture, primitive, v);
-    (material.metallic * metallic, material.perceptual_roughness * roughness)
+    (material.metallic * share(metallic), material.perceptual_roughness * share(roughness))
 }
 
 /// Perceptual roughness of the smoothest layer.
-pub(crate) fn least_roughness(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> f32 {
+pub(super) fn least_roughness(model: &Model, material: &Material, primitive: &Primitive, v: usize) -> f32 {
     let (_, base) = metallic_roughness(model, material, primitive, v);
     match material.clearcoat {
         Some(coat) if coat.factor > 0.0 => {
-            base.min(coat.roughness * texel(model, coat.roughness_texture, primitive, v)[1])
+            base.min(coat.roughness * share(texel(model, coat.roughness_texture, primitive, v)[1]))
         }
         _ => base,
     }

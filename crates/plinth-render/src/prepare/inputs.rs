@@ -1,131 +1,23 @@
-//! Everything about light that is worked out before the first frame.
+//! The model as the bake sees it: meshes with the values of their materials at vertices, and small images.
 
-use std::f32::consts::PI;
 use std::sync::Arc;
 
 use glam::{Vec2, Vec3};
-use plinth_bake::{BakeImage, BakeLight, BakeMesh, BakeOptions, BakeTexture, BakedMesh, Sun, bake, extract_sun};
+use plinth_bake::{BakeImage, BakeMesh, BakeTexture};
 use plinth_model::{AlphaMode, Material, Model, Primitive, Topology};
-use plinth_scene::{EnvironmentMap, PointLikeLight, PosedPrimitive, Scene};
+use plinth_scene::{PosedPrimitive, Scene};
 use rayon::prelude::*;
 
-use crate::distance_field::{DistanceField, is_worthwhile};
-use crate::ibl::{OctahedralMap, irradiance_map, prefilter};
+use super::at_vertex::{base_color, metallic_roughness, texel_rgb};
 use crate::pass::floor::{AMBIENT_SIDE, FloorArea};
-use crate::upload::at_vertex::{base_color, metallic_roughness, texel_rgb};
-use crate::upload::geometry::{Posed, primitive_of};
-use crate::upload::texture::linear_from_srgb;
-
-/// Side of the filtered environment at roughness 0, in texels.
-const MAP_SIDE: u32 = 512;
-/// Roughness steps of the filtered environment.
-const MAP_MIPS: u32 = 6;
-
-/// Positions of the camera that are asked what they see.
-const MAX_EYES: usize = 24;
-
-/// Light prepared for drawing.
-pub(crate) struct PreparedLight {
-    pub(crate) sun: Option<Sun>,
-    /// Radiance; each mip is filtered for a roughness.
-    pub(crate) specular: OctahedralMap,
-    pub(crate) irradiance: OctahedralMap,
-    /// Per posed primitive.
-    pub(crate) baked: Vec<BakedMesh>,
-    /// What polished surfaces reflect of the model.
-    pub(crate) field: DistanceField,
-    /// Per cell of the floor's grid: share of the environment's light that arrives.
-    pub(crate) floor_ambient: Vec<f32>,
-}
-
-/// Filters the environment and gathers its light on the model.
-pub(crate) fn prepare(scene: &Scene, posed: &Posed<'_>, floor: Option<FloorArea>) -> PreparedLight {
-    let (environment, sun) = extract_sun(&scene.environment);
-    let environment = with_soft_lights(environment, &scene.lights);
-    let mut meshes: Vec<BakeMesh> =
-        posed.primitives.iter().zip(posed.indices).map(|(one, indices)| bake_mesh(scene, one, indices)).collect();
-    let lights = bake_lights(scene, sun.as_ref());
-    let eyes = eyes(scene);
-    let options = if scene.fine_light { BakeOptions::default().finer() } else { BakeOptions::default() };
-    let options = BakeOptions { surfaces: is_worthwhile(scene, posed.primitives), ..options };
-    meshes.extend(floor.map(floor_grid));
-    let ((specular, irradiance), mut baked) = rayon::join(
-        || (prefilter(&environment, MAP_SIDE, MAP_MIPS), irradiance_map(&environment)),
-        || bake(&meshes, &environment, &lights, &eyes, &options),
-    );
-    let floor_ambient = if floor.is_some() {
-        let grid: Vec<f32> =
-            baked.meshes.pop().unwrap_or_default().front.iter().map(|v| v.direct.dot(Vec3::splat(1.0 / 3.0))).collect();
-        softened(&grid, AMBIENT_SIDE as usize)
-    } else {
-        Vec::new()
-    };
-    for light in baked.meshes.iter_mut().flat_map(BakedMesh::all_mut) {
-        *light = light.occluded(scene.occlusion);
-    }
-    let field = DistanceField::new(posed.moving, &baked.surfaces);
-    PreparedLight { sun, specular, irradiance, baked: baked.meshes, field, floor_ambient }
-}
-
-/// A square grid with each value mixed with its neighbours' by binomial weights.
-fn softened(grid: &[f32], side: usize) -> Vec<f32> {
-    let along = |grid: &[f32], step: usize, place: fn(usize, usize) -> usize| -> Vec<f32> {
-        (0..grid.len())
-            .map(|i| {
-                let at = place(i, side);
-                let before = if at == 0 { i } else { i - step };
-                let after = if at + 1 == side { i } else { i + step };
-                0.25 * grid[before] + 0.5 * grid[i] + 0.25 * grid[after]
-            })
-            .collect()
-    };
-    along(&along(grid, 1, |i, side| i % side), side, |i, side| i / side)
-}
-
-/// Angular radius of lights that are drawn into the environment, in radians.
-const SOFT_LIGHT_RADIUS: f32 = 0.3;
-
-/// Parallel lights cast no shadow of their own: as soft discs of the environment they cost nothing per pixel, are
-/// dimmed where the model is in their way, and leave soft highlights.
-fn with_soft_lights(mut environment: EnvironmentMap, lights: &[PointLikeLight]) -> EnvironmentMap {
-    for light in lights {
-        let PointLikeLight::Directional { to_light, irradiance } = *light else { continue };
-        let edge = SOFT_LIGHT_RADIUS.cos();
-        // A cosine-shaped disc: its irradiance is that of even radiance over the solid angle, times one half.
-        let radiance = irradiance / (0.5 * PI * SOFT_LIGHT_RADIUS.sin().powi(2));
-        for i in 0..environment.width * environment.height {
-            let facing = environment.direction(i % environment.width, i / environment.width).dot(to_light);
-            if facing > edge {
-                let shape = (facing - edge) / (1.0 - edge);
-                let pixel = &mut environment.pixels[i as usize];
-                *pixel = (Vec3::from(*pixel) + radiance * shape).to_array();
-            }
-        }
-    }
-    environment
-}
-
-/// Positions of the camera that stand for all of them.
-fn eyes(scene: &Scene) -> Vec<Vec3> {
-    let step = scene.shots.len().div_ceil(MAX_EYES).max(1);
-    scene.shots.iter().step_by(step).map(|shot| shot.camera.position).collect()
-}
-
-/// Lights whose bounces are gathered: the sun and the key.
-fn bake_lights(scene: &Scene, sun: Option<&Sun>) -> Vec<BakeLight> {
-    let sun = sun.map(|s| BakeLight::Directional { to_light: s.to_light, irradiance: s.irradiance });
-    let key = scene.key_light.map(|key| BakeLight::Point {
-        position: key.position,
-        intensity: key.irradiance * key.position.distance_squared(key.target),
-    });
-    sun.into_iter().chain(key).collect()
-}
+use crate::upload::geometry::primitive_of;
+use crate::upload::texture::linear_from_byte;
 
 /// Reflectance of what is no metal, at normal incidence (glTF 2.0, appendix B.3.4).
 const DIELECTRIC_F0: Vec3 = Vec3::splat(0.04);
 
 /// A posed primitive as the bake sees it.
-fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) -> BakeMesh {
+pub(super) fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) -> BakeMesh {
     let Some(primitive) = primitive_of(scene, posed) else { return BakeMesh::default() };
     if primitive.topology != Topology::Triangles || posed.normals.is_empty() {
         return BakeMesh::default();
@@ -240,7 +132,7 @@ fn reduced_image(image: &plinth_model::Image, has_holes: bool) -> BakeImage {
                     let at = (y as usize * image.width as usize + x as usize) * 4;
                     if let Some([r, g, b, a]) = image.pixels.get(at..at + 4).and_then(|p| p.first_chunk::<4>()) {
                         for (sum, c) in sum.iter_mut().zip([*r, *g, *b]) {
-                            *sum += linear_from_srgb(f32::from(c) / 255.0);
+                            *sum += linear_from_byte(c);
                         }
                         sum[3] += if has_holes { f32::from(*a) / 255.0 } else { 1.0 };
                         count += 1.0;
@@ -254,7 +146,7 @@ fn reduced_image(image: &plinth_model::Image, has_holes: bool) -> BakeImage {
 }
 
 /// The floor as a grid that receives light and blocks none.
-fn floor_grid(area: FloorArea) -> BakeMesh {
+pub(super) fn floor_grid(area: FloorArea) -> BakeMesh {
     let side = AMBIENT_SIDE;
     let at = |i: u32| (i as f32 + 0.5) / side as f32 * 2.0 - 1.0;
     let positions: Vec<Vec3> = (0..side * side)
@@ -276,9 +168,4 @@ fn floor_grid(area: FloorArea) -> BakeMesh {
         receives: true,
         ..BakeMesh::default()
     }
-}
-
-/// Irradiance of uniform radiance.
-pub(crate) fn irradiance_of_uniform(radiance: Vec3) -> Vec3 {
-    radiance * PI
 }

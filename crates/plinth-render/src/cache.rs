@@ -1,0 +1,196 @@
+//! A folder of what takes longer to work out than to read: a render of a model that was rendered before starts at once.
+//!
+//! Files are named by a hash of everything that they follow from, hold a checksum, and appear whole. Any of them may be
+//! missing, damaged or deleted at any time; several processes may share a folder.
+
+use std::fs::{File, Metadata};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytemuck::NoUninit;
+use twox_hash::XxHash3_128;
+
+/// First bytes of each file.
+const MAGIC: &[u8; 8] = b"plinth-1";
+/// Length of what precedes the content: the magic bytes, and a checksum.
+const HEAD: usize = MAGIC.len() + size_of::<u128>();
+
+/// A folder of what takes longer to work out than to read.
+#[derive(Clone, Debug)]
+pub struct Cache {
+    folder: PathBuf,
+    most_bytes: u64,
+    program: [u64; 2],
+}
+
+impl Cache {
+    /// Keeps at most `most_bytes` in a folder, which is made when it is first needed. What another build of the program
+    /// wrote is not read.
+    /// Errors: the program's own file cannot be looked at.
+    pub fn open(folder: PathBuf, most_bytes: u64) -> io::Result<Self> {
+        let program = std::fs::metadata(std::env::current_exe()?)?;
+        let changed = program.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Ok(Self { folder, most_bytes, program: [program.len(), changed.as_nanos() as u64] })
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// A key with nothing in it yet but the program that works things out.
+    pub(crate) fn key(&self, kind: &'static str) -> Key {
+        let mut key = Key { kind, hash: XxHash3_128::new() };
+        key.list(&self.program);
+        key
+    }
+
+    /// What was stored under a name, if it is there and whole.
+    pub(crate) fn load(&self, name: &str) -> Option<Vec<u8>> {
+        let path = self.folder.join(name);
+        let mut bytes = std::fs::read(&path).ok()?;
+        let is_whole = bytes.split_at_checked(HEAD).is_some_and(|(before, content)| before == head(content));
+        if !is_whole {
+            // Another process may have removed it already.
+            drop(std::fs::remove_file(&path));
+            return None;
+        }
+        // Without the new time the file only goes earlier.
+        drop(File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now())));
+        bytes.drain(..HEAD);
+        Some(bytes)
+    }
+
+    /// Stores what can be worked out again, and removes what was not used for longest until the rest fits.
+    /// Errors: the folder cannot be made or written.
+    pub(crate) fn store(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        if (content.len() + HEAD) as u64 > self.most_bytes {
+            return Ok(());
+        }
+        std::fs::create_dir_all(&self.folder)?;
+        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
+        file.write_all(&head(content))?;
+        file.write_all(content)?;
+        file.persist(self.folder.join(name))?;
+        self.trim()
+    }
+
+    fn trim(&self) -> io::Result<()> {
+        let about = |entry: io::Result<std::fs::DirEntry>| -> Option<(SystemTime, PathBuf, Metadata)> {
+            let entry = entry.ok()?;
+            // Another process may trim at the same time.
+            let metadata = entry.metadata().ok().filter(Metadata::is_file)?;
+            Some((metadata.modified().ok()?, entry.path(), metadata))
+        };
+        let mut files: Vec<_> = std::fs::read_dir(&self.folder)?.filter_map(about).collect();
+        files.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        let mut bytes: u64 = files.iter().map(|(_, _, metadata)| metadata.len()).sum();
+        for (_, path, metadata) in files {
+            if bytes <= self.most_bytes {
+                break;
+            }
+            drop(std::fs::remove_file(path));
+            bytes -= metadata.len();
+        }
+        Ok(())
+    }
+}
+
+/// What precedes a content.
+fn head(content: &[u8]) -> [u8; HEAD] {
+    let mut out = [0; HEAD];
+    let (magic, checksum) = out.split_at_mut(MAGIC.len());
+    magic.copy_from_slice(MAGIC);
+    checksum.copy_from_slice(&XxHash3_128::oneshot(content).to_le_bytes());
+    out
+}
+
+/// A hash of everything that something follows from.
+#[derive(Clone)]
+pub(crate) struct Key {
+    kind: &'static str,
+    hash: XxHash3_128,
+}
+
+impl Key {
+    /// Adds a list, and its length.
+    pub(crate) fn list<T: NoUninit>(&mut self, list: &[T]) {
+        self.hash.write(&(list.len() as u64).to_le_bytes());
+        self.hash.write(bytemuck::cast_slice(list));
+    }
+
+    /// Adds a value as its `Debug` form, which shows every bit of it that matters.
+    pub(crate) fn debug(&mut self, value: &impl std::fmt::Debug) {
+        self.list(format!("{value:?}").as_bytes());
+    }
+
+    /// The name of the file.
+    pub(crate) fn name(self) -> String {
+        format!("{}-{:032x}", self.kind, self.hash.finish_128())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache(folder: &tempfile::TempDir, most_bytes: u64) -> Cache {
+        Cache::open(folder.path().join("cache"), most_bytes).unwrap()
+    }
+
+    #[test]
+    fn what_was_stored_is_read_again_and_what_is_damaged_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = cache(&folder, 1 << 20);
+        assert_eq!(cache.load("a"), None);
+        cache.store("a", b"content").unwrap();
+        assert_eq!(cache.load("a").unwrap(), b"content");
+        let path = cache.folder().join("a");
+        let whole = std::fs::read(&path).unwrap();
+        let mut damaged: Vec<Vec<u8>> = (0..whole.len()).map(|end| whole[..end].to_vec()).collect();
+        damaged.extend((0..whole.len()).map(|at| {
+            let mut changed = whole.clone();
+            changed[at] ^= 1;
+            changed
+        }));
+        damaged.push([whole.as_slice(), b"x"].concat());
+        for bytes in damaged {
+            std::fs::write(&path, &bytes).unwrap();
+            assert_eq!(cache.load("a"), None, "{bytes:?}");
+            assert!(!path.exists(), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_goes_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = cache(&folder, 3 * (HEAD as u64 + 10));
+        let names = ["a", "b", "c"];
+        for (i, name) in names.iter().enumerate() {
+            cache.store(name, &[0; 10]).unwrap();
+            let file = File::options().append(true).open(cache.folder().join(name)).unwrap();
+            file.set_modified(UNIX_EPOCH + std::time::Duration::from_secs(i as u64)).unwrap();
+        }
+        cache.load("a").unwrap();
+        cache.store("d", &[0; 10]).unwrap();
+        let left: Vec<&str> = ["a", "b", "c", "d"].into_iter().filter(|name| cache.load(name).is_some()).collect();
+        assert_eq!(left, ["a", "c", "d"]);
+        cache.store("huge", &[0; 1000]).unwrap();
+        assert!(cache.load("huge").is_none() && cache.load("d").is_some());
+    }
+
+    #[test]
+    fn keys_tell_lists_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = |lists: [&[u8]; 2]| {
+            let mut key = cache(&folder, 1).key("k");
+            for list in lists {
+                key.list(list);
+            }
+            key.name()
+        };
+        assert_eq!(name([b"ab", b"c"]), name([b"ab", b"c"]));
+        assert_ne!(name([b"ab", b"c"]), name([b"a", b"bc"]));
+    }
+}

@@ -1,0 +1,68 @@
+//! What prepared light follows from, as names in the cache.
+
+use std::collections::BTreeSet;
+
+use plinth_bake::BakeOptions;
+use plinth_scene::{PointLikeLight, Scene};
+
+use super::Setting;
+use super::light::{bake_options, eyes};
+use crate::cache::{Cache, Key};
+use crate::upload::geometry::primitive_of;
+use crate::upload::material::used_slots;
+
+/// The names of the environment's light and of the model's.
+pub(super) fn names(cache: &Cache, setting: &Setting<'_>) -> [String; 2] {
+    let environment = add_environment(cache.key("environment"), setting.scene);
+    let mut model = add_environment(cache.key("model"), setting.scene);
+    add_scene(&mut model, setting);
+    for one in setting.posed {
+        model.list(&[u32::from(one.mirrored)]);
+        model.list(&one.positions);
+        model.list(&one.normals);
+    }
+    add_primitives(&mut model, setting);
+    [environment.name(), model.name()]
+}
+
+/// The panorama and the lights that are drawn into it.
+fn add_environment(mut key: Key, scene: &Scene) -> Key {
+    key.list(&[scene.environment.width, scene.environment.height]);
+    key.list(&scene.environment.pixels);
+    let soft = |light: &&PointLikeLight| matches!(light, PointLikeLight::Directional { .. });
+    key.debug(&scene.lights.iter().filter(soft).collect::<Vec<_>>());
+    key
+}
+
+/// Lights, cameras and the floor.
+fn add_scene(key: &mut Key, setting: &Setting<'_>) {
+    let Setting { scene, moving, floor, smallest, .. } = setting;
+    let options: BakeOptions = bake_options(setting);
+    key.debug(&(scene.key_light, scene.occlusion, options, floor, smallest, moving));
+    key.list(&eyes(scene));
+}
+
+/// The vertices and materials of what is drawn, and the images that these read.
+fn add_primitives(key: &mut Key, setting: &Setting<'_>) {
+    let model = &setting.scene.model;
+    let mut images = BTreeSet::new();
+    for primitive in setting.posed.iter().filter_map(|one| primitive_of(setting.scene, one)) {
+        key.list(&primitive.indices);
+        key.list(&primitive.colors);
+        primitive.uvs.iter().for_each(|set| key.list(set));
+        let material = &model.materials[primitive.material];
+        key.debug(&(primitive.topology, primitive.uvs.len(), primitive.morph_targets.len(), material));
+        for slot in used_slots(model, material) {
+            let Some(texture) = slot.slot.of(material).and_then(|reference| model.textures.get(reference.texture))
+            else {
+                continue;
+            };
+            key.debug(texture);
+            images.insert(texture.image);
+        }
+    }
+    for image in images.into_iter().filter_map(|index| model.images.get(index)) {
+        key.list(&[image.width, image.height]);
+        key.list(&image.pixels);
+    }
+}

@@ -1,0 +1,108 @@
+//! What the processor works out before anything is drawn: fewer triangles, and light that does not change during a film.
+//! It follows from the model, its first pose, the lights and the cameras alone, so a [`Cache`] can keep it.
+
+mod at_vertex;
+pub(crate) mod distance_field;
+mod inputs;
+mod key;
+mod light;
+mod simplify;
+mod stored;
+
+use plinth_bake::{BakedMesh, Sun, extract_sun};
+use plinth_scene::{PosedPrimitive, Scene};
+
+use crate::cache::Cache;
+use crate::ibl::OctahedralMap;
+use crate::pass::floor::FloorArea;
+use distance_field::DistanceField;
+
+pub(crate) use simplify::smallest_shown;
+
+/// What everything is worked out from.
+#[derive(Clone, Copy)]
+pub(crate) struct Setting<'a> {
+    pub(crate) scene: &'a Scene,
+    /// The model in its first pose.
+    pub(crate) posed: &'a [PosedPrimitive],
+    /// For each of them: it moves in this film.
+    pub(crate) moving: &'a [bool],
+    /// The part of the floor that receives light.
+    pub(crate) floor: Option<FloorArea>,
+    /// Size in world units of what may be left out, see [`smallest_shown`].
+    pub(crate) smallest: Option<f32>,
+}
+
+/// Everything that is worked out.
+pub(crate) struct Prepared {
+    pub(crate) environment: EnvironmentLight,
+    pub(crate) model: ModelLight,
+}
+
+/// Light from all around.
+pub(crate) struct EnvironmentLight {
+    pub(crate) sun: Option<Sun>,
+    /// Radiance; each mip is filtered for a roughness.
+    pub(crate) specular: OctahedralMap,
+    pub(crate) irradiance: OctahedralMap,
+}
+
+/// The triangles that are drawn, and the light on them.
+pub(crate) struct ModelLight {
+    /// For each posed primitive the indices with which it is drawn.
+    pub(crate) indices: Vec<Vec<u32>>,
+    /// Per posed primitive.
+    pub(crate) baked: Vec<BakedMesh>,
+    /// What polished surfaces reflect of the model.
+    pub(crate) field: DistanceField,
+    /// Per cell of the floor's grid: share of the environment's light that arrives.
+    pub(crate) floor_ambient: Vec<f32>,
+}
+
+/// What was worked out and has yet to be stored.
+#[derive(Default)]
+pub(crate) struct Fresh(Vec<(String, Vec<u8>)>);
+
+impl Fresh {
+    /// Stores everything. That it cannot be stored costs time later, and nothing now.
+    pub(crate) fn store(self, cache: &Cache) {
+        for (name, content) in self.0 {
+            drop(cache.store(&name, &content));
+        }
+    }
+}
+
+/// Reads what the cache has, and works out the rest.
+pub(crate) fn prepare(setting: &Setting<'_>, cache: Option<&Cache>) -> (Prepared, Fresh) {
+    let Some(cache) = cache else { return (work_out(setting, None, None), Fresh::default()) };
+    let [of_environment, of_model] = key::names(cache, setting);
+    let (environment, model) = rayon::join(
+        || cache.load(&of_environment).and_then(|bytes| EnvironmentLight::from_bytes(&bytes)),
+        || cache.load(&of_model).and_then(|bytes| ModelLight::from_bytes(&bytes)),
+    );
+    let missing = [environment.is_none(), model.is_none()];
+    let prepared = work_out(setting, environment, model);
+    let mut fresh = Fresh::default();
+    if missing[0] {
+        fresh.0.push((of_environment, prepared.environment.to_bytes()));
+    }
+    if missing[1] {
+        fresh.0.push((of_model, prepared.model.to_bytes()));
+    }
+    (prepared, fresh)
+}
+
+fn work_out(setting: &Setting<'_>, environment: Option<EnvironmentLight>, model: Option<ModelLight>) -> Prepared {
+    match (environment, model) {
+        (Some(environment), Some(model)) => Prepared { environment, model },
+        (environment, model) => {
+            let (map, sun) = extract_sun(&setting.scene.environment);
+            let map = light::with_soft_lights(map, &setting.scene.lights);
+            let (environment, model) = rayon::join(
+                || environment.unwrap_or_else(|| EnvironmentLight::new(&map, sun)),
+                || model.unwrap_or_else(|| ModelLight::new(setting, &map, sun.as_ref())),
+            );
+            Prepared { environment, model }
+        }
+    }
+}

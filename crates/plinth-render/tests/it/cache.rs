@@ -1,0 +1,133 @@
+//! Light that is kept from one render to the next: no picture shows whether it was.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use plinth_frame::{Frame, PixelFormat};
+use plinth_model::{Image, Material, Model, Primitive, Sampler, Texture, TextureRef};
+use plinth_render::{Cache, Picture, Renderer};
+use plinth_scene::{EnvironmentMap, Scene};
+use serde_json::{Value, json};
+
+use crate::models::{Kept, ball, even, gpu, model, scene_with, square};
+
+/// A ball on a painted board under a light sky.
+fn still_life() -> Model {
+    let texture = TextureRef { texture: 0, uv_set: 0, transform: None };
+    let board = Primitive { uvs: vec![vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]], ..square() };
+    let painted = Material { base_color_texture: Some(texture), double_sided: true, ..Material::default() };
+    let polished = Material { name: "Ball".to_owned(), perceptual_roughness: 0.2, ..Material::default() };
+    let mut out = model(vec![(board, painted, [0.0, 0.0, -0.5], 1.0), (ball(12, 24), polished, [0.3, -0.2, 0.3], 0.5)]);
+    out.textures.push(Texture { image: 0, sampler: Sampler::default() });
+    out.images.push(Image {
+        width: 2,
+        height: 1,
+        pixels: vec![220, 30, 30, 255, 30, 30, 220, 255],
+        source_width: 2,
+        source_height: 1,
+    });
+    out
+}
+
+fn sky(east: f32) -> EnvironmentMap {
+    EnvironmentMap {
+        width: 4,
+        height: 2,
+        pixels: (0..8).map(|i| [1.0, 1.0, if i % 4 < 2 { east } else { 0.2 }]).collect(),
+    }
+}
+
+/// Scenes that differ in something that light follows from.
+fn scenes() -> Vec<(&'static str, Scene)> {
+    let settings = |more: Value| {
+        let mut all = json!({"quality": "share", "aspect": "1:1", "length": 0.04});
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        all
+    };
+    let of = |model: Model, more: Value, sky: EnvironmentMap| scene_with(model, &settings(more), sky, &BTreeMap::new());
+    let plain = |more: Value| of(still_life(), more, even());
+    let changed = |change: &dyn Fn(&mut Model)| {
+        let mut model = still_life();
+        change(&mut model);
+        of(model, json!({}), even())
+    };
+    let mut out = vec![
+        ("as it is", plain(json!({}))),
+        ("without shadow", plain(json!({"shadows": false}))),
+        ("another key light", plain(json!({"spotlightIntensity": 4}))),
+        ("another camera", plain(json!({"zoom": 1.5}))),
+        ("darker crevices", plain(json!({"n8aoEnabled": true, "n8aoIntensity": 4}))),
+        ("turned", plain(json!({"rotateY": 30}))),
+        ("edited", plain(json!({"materialEdits": {"Ball": {"roughness": 0.9}}}))),
+        ("another sky", of(still_life(), json!({}), sky(3.0))),
+        ("that sky turned", of(still_life(), json!({"envRotation": 90}), sky(3.0))),
+        ("painted otherwise", changed(&|m| m.images[0].pixels[0] = 40)),
+        ("tiled", changed(&|m| m.textures[0].sampler.wrap_u = plinth_model::Wrap::Clamp)),
+        ("placed otherwise", changed(&|m| m.meshes[0].primitives[0].uvs[0][0] = [0.4, 0.0])),
+        ("vertex colours", changed(&|m| m.meshes[0].primitives[0].colors = vec![[1.0, 0.2, 0.2, 1.0]; 4])),
+        ("one-sided", changed(&|m| m.materials[0].double_sided = false)),
+        ("a hole", changed(&|m| m.meshes[1].primitives[0].indices.truncate(900))),
+        ("other normals", changed(&|m| m.meshes[0].primitives[0].normals = vec![[0.6, 0.0, 0.8]; 4])),
+    ];
+    let (_, mut film) = out[0].clone();
+    film.shots = vec![film.shots[0].clone(); 5];
+    out.push(("a film, which leaves out what is small", film));
+    out
+}
+
+fn frame(scene: &Scene, cache: Option<&Cache>) -> Frame {
+    let picture = Picture { width: 64, height: 64, format: PixelFormat::Rgba8 };
+    let mut kept = Kept::default();
+    Renderer::new(gpu(), scene, picture, cache).unwrap().render(scene, &mut kept).unwrap();
+    kept.frames.remove(0)
+}
+
+#[test]
+fn what_is_kept_changes_no_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::open(folder.path().to_owned(), 1 << 30).unwrap();
+    let files = || {
+        let entries = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+        entries.collect::<std::collections::BTreeSet<_>>()
+    };
+    let scenes = scenes();
+    let mut fresh = Vec::new();
+    for (name, scene) in &scenes {
+        let before = files().len();
+        fresh.push(frame(scene, Some(&cache)));
+        assert!(files().len() > before, "{name}: taken for one of those before");
+    }
+    let written = files();
+    for ((name, scene), fresh) in scenes.iter().zip(&fresh) {
+        assert_eq!(frame(scene, Some(&cache)).pixels, fresh.pixels, "{name}");
+    }
+    assert_eq!(files(), written);
+    // The same model read from another file, and another background.
+    let (_, mut same) = scenes[0].clone();
+    same.model = Arc::new((*same.model).clone());
+    same.background = plinth_scene::Background::Solid([200, 10, 10]);
+    frame(&same, Some(&cache));
+    assert_eq!(files(), written);
+}
+
+#[test]
+fn what_is_damaged_is_worked_out_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::open(folder.path().to_owned(), 1 << 30).unwrap();
+    let (_, scene) = scenes().remove(0);
+    let bare = frame(&scene, Some(&cache));
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        let mut bytes = std::fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+    }
+    assert_eq!(frame(&scene, Some(&cache)).pixels, bare.pixels);
+    std::fs::remove_dir_all(folder.path()).unwrap();
+    assert_eq!(frame(&scene, Some(&cache)).pixels, bare.pixels);
+    // Nowhere to write.
+    std::fs::remove_dir_all(folder.path()).unwrap();
+    std::fs::write(folder.path(), b"").unwrap();
+    assert_eq!(frame(&scene, Some(&cache)).pixels, bare.pixels);
+}

@@ -1,0 +1,32 @@
+//! Where `plinth render` keeps what it works out for a model.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+use clap::ArgMatches;
+use plinth_render::Cache;
+
+use super::lookup::{Lookup, variable};
+use super::table as row;
+
+/// The folder that is used; none: nothing is kept, because that was asked for or no place for it is known.
+/// Errors: a value that cannot be.
+pub(crate) fn cache(args: &ArgMatches) -> Result<Option<Cache>> {
+    let lookup = Lookup::new(args)?;
+    let size = lookup.get(&row::CACHE_MB)?;
+    let most_bytes: u64 = size.parse::<u32>("a whole number of megabytes")?.into();
+    let folder = match lookup.find(&row::CACHE_DIR)? {
+        Some(found) => Some(found.path()),
+        None => home_cache(),
+    };
+    // A program that cannot look at its own file renders all the same.
+    Ok(folder.filter(|_| most_bytes > 0).and_then(|folder| Cache::open(folder, most_bytes << 20).ok()))
+}
+
+/// The folder for this program in the user's cache (XDG Base Directory Specification 0.8).
+fn home_cache() -> Option<PathBuf> {
+    let is_absolute = |path: &PathBuf| path.is_absolute();
+    let caches = variable("XDG_CACHE_HOME").map(PathBuf::from).filter(is_absolute);
+    let caches = caches.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".cache")).filter(is_absolute));
+    Some(caches?.join("plinth"))
+}
