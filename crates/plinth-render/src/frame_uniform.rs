@@ -41,49 +41,68 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
     let cropped = |region| (crop(region, base.width, base.height) * whole).to_cols_array_2d();
     let forward = -shot.camera.view_from_world.row(2).truncate();
     let depth_range = shot.camera.far / (shot.camera.far - shot.camera.near);
-    let pixel = 1.0 / pixels_per_unit(&shot.camera, base.height);
     let last_mip = (base.light.environment.specular.mips.len() - 1) as f32;
     let field = &base.light.model.field;
-    let extent = field.size.as_vec3() * field.cell;
+    let (backdrop_color, is_shown) = backdrop(scene);
     let mut out = Frame {
         clip_from_world: cropped(base.model_region),
         picture_clip_from_world: cropped(base.region),
         key_clip_from_world: base.key_map.clip_from_world.to_cols_array_2d(),
         sun_clip_from_world: base.sun_map.clip_from_world.to_cols_array_2d(),
-        camera_axis: forward.extend(shot.camera.near * depth_range).to_array(),
-        camera: shot.camera.position.extend(shot.grow).to_array(),
-        grow_origin: shot.grow_origin.extend(scene.gloss).to_array(),
-        ambient: (scene.ambient * PI).extend(last_mip).to_array(),
-        backdrop: backdrop(scene),
-        field_origin: field.origin.extend(field.cell).to_array(),
-        field_extent: extent.extend(f32::from(u8::from(!field.distances.is_empty()))).to_array(),
-        shadow: [base.key_map.texel, base.key_map.normal_offset, base.sun_map.texel, base.sun_map.normal_offset],
-        target_size: [base.model_region.width as f32, base.model_region.height as f32, depth_range, pixel],
+        camera_position: shot.camera.position,
+        grow: shot.grow,
+        camera_axis: forward,
+        distance_numerator: shot.camera.near * depth_range,
+        grow_origin: shot.grow_origin,
+        gloss: scene.gloss,
+        ambient_irradiance: scene.ambient * PI,
+        last_specular_mip: last_mip,
+        backdrop_color,
+        glass_shows_backdrop: switch(is_shown),
+        field_origin: field.origin,
+        field_cell: field.cell,
+        field_extent: field.size.as_vec3() * field.cell,
+        has_field: switch(!field.distances.is_empty()),
+        key_texel: base.key_map.texel,
+        key_normal_offset: base.key_map.normal_offset,
+        sun_texel: base.sun_map.texel,
+        sun_normal_offset: base.sun_map.normal_offset,
+        target_size: [base.model_region.width as f32, base.model_region.height as f32],
+        depth_range,
+        pixel_size: 1.0 / pixels_per_unit(&shot.camera, base.height),
+        canvas_origin: base.origin,
+        grain_seed: shot.grain,
         ..Frame::default()
     };
-    out.counts = [0, shot.grain, base.origin[0], base.origin[1]];
     if let Some(key) = &scene.key_light {
         let axis = key.target - key.position;
         let distance2 = axis.length_squared().max(1e-4);
-        let inner = key.cone_half_angle * (1.0 - key.penumbra.clamp(0.01, 1.0));
-        let darkness = scene.shadow.map_or(0.0, |s| s.darkness.min(1.0));
-        out.key_position = key.position.extend(key.cone_half_angle.cos()).to_array();
-        out.key_axis = axis.normalize_or(Vec3::NEG_Y).extend(inner.cos()).to_array();
-        out.key_intensity = (key.irradiance * distance2).extend(darkness).to_array();
+        out.key_position = key.position;
+        out.key_axis = axis.normalize_or(Vec3::NEG_Y);
+        out.key_outer_cosine = key.cone_half_angle.cos();
+        out.key_inner_cosine = (key.cone_half_angle * (1.0 - key.penumbra.clamp(0.01, 1.0))).cos();
+        out.key_intensity = key.irradiance * distance2;
+        out.key_shadow_darkness = scene.shadow.map_or(0.0, |s| s.darkness.min(1.0));
     }
     if let Some(sun) = &base.light.environment.sun {
-        out.sun_to_light = sun.to_light.extend(sun.angular_radius).to_array();
-        out.sun_irradiance = sun.irradiance.extend(0.0).to_array();
+        out.sun_to_light = sun.to_light;
+        out.sun_angular_radius = sun.angular_radius;
+        out.sun_irradiance = sun.irradiance;
     }
     for (slot, light) in out.lights.iter_mut().zip(punctual_lights(scene)) {
         *slot = light;
-        out.counts[0] += 1;
+        out.light_count += 1;
     }
     out
 }
 
-/// Mean linear colour of what is behind the model, and 1 where clear glass shows it.
-fn backdrop(scene: &Scene) -> [f32; 4] {
+/// A switch as shaders read it.
+fn switch(on: bool) -> f32 {
+    f32::from(u8::from(on))
+}
+
+/// Mean linear colour of what is behind the model, and whether clear glass shows it.
+fn backdrop(scene: &Scene) -> (Vec3, bool) {
     let linear = |rgb: [u8; 3]| Vec3::from(rgb.map(|c| linear_from_srgb(f32::from(c) / 255.0)));
     let mean = match &scene.background {
         Background::Solid(rgb) => linear(*rgb),
@@ -97,7 +116,7 @@ fn backdrop(scene: &Scene) -> [f32; 4] {
     };
     // The mask of training data says where the model is, and glass is part of it.
     let is_shown = scene.surroundings.is_none() && !scene.is_dataset;
-    mean.extend(f32::from(u8::from(is_shown))).to_array()
+    (mean, is_shown)
 }
 
 /// Pixels of a backdrop whose mean is taken.
@@ -110,10 +129,14 @@ pub(crate) fn punctual_lights(scene: &Scene) -> impl Iterator<Item = PunctualLig
         PointLikeLight::Point { position, intensity, range, cone } => {
             let (axis, inner, outer) = cone.unwrap_or((Vec3::NEG_Z, 1.0, -1.0));
             Some(PunctualLight {
-                place: position.extend(1.0).to_array(),
-                color: intensity.extend(range.unwrap_or(0.0)).to_array(),
-                axis: axis.extend(f32::from(u8::from(cone.is_some()))).to_array(),
-                cone: [inner, outer, 0.0, 0.0],
+                position,
+                range: range.unwrap_or(0.0),
+                intensity,
+                is_spot: switch(cone.is_some()),
+                axis,
+                inner_cosine: inner,
+                outer_cosine: outer,
+                ..PunctualLight::default()
             })
         }
     });

@@ -1,6 +1,7 @@
 //! `#[repr(C)]` twins of the structs in `shaders/types`.
 
 use bytemuck::{Pod, Zeroable};
+use glam::{Vec2, Vec3};
 
 /// Most punctual lights that are drawn.
 pub(crate) const MAX_PUNCTUAL_LIGHTS: usize = 16;
@@ -11,10 +12,14 @@ pub(crate) const SLOT_COUNT: usize = crate::shader::material_source::Slot::ALL.l
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct PunctualLight {
-    pub(crate) place: [f32; 4],
-    pub(crate) color: [f32; 4],
-    pub(crate) axis: [f32; 4],
-    pub(crate) cone: [f32; 4],
+    pub(crate) position: Vec3,
+    pub(crate) range: f32,
+    pub(crate) intensity: Vec3,
+    pub(crate) is_spot: f32,
+    pub(crate) axis: Vec3,
+    pub(crate) inner_cosine: f32,
+    pub(crate) outer_cosine: f32,
+    pub(crate) unused: [u32; 3],
 }
 
 /// Twin of `Frame`.
@@ -25,21 +30,40 @@ pub(crate) struct Frame {
     pub(crate) picture_clip_from_world: [[f32; 4]; 4],
     pub(crate) key_clip_from_world: [[f32; 4]; 4],
     pub(crate) sun_clip_from_world: [[f32; 4]; 4],
-    pub(crate) camera: [f32; 4],
-    pub(crate) camera_axis: [f32; 4],
-    pub(crate) grow_origin: [f32; 4],
-    pub(crate) ambient: [f32; 4],
-    pub(crate) backdrop: [f32; 4],
-    pub(crate) field_origin: [f32; 4],
-    pub(crate) field_extent: [f32; 4],
-    pub(crate) key_position: [f32; 4],
-    pub(crate) key_axis: [f32; 4],
-    pub(crate) key_intensity: [f32; 4],
-    pub(crate) sun_to_light: [f32; 4],
-    pub(crate) sun_irradiance: [f32; 4],
-    pub(crate) shadow: [f32; 4],
-    pub(crate) counts: [u32; 4],
-    pub(crate) target_size: [f32; 4],
+    pub(crate) camera_position: Vec3,
+    pub(crate) grow: f32,
+    pub(crate) camera_axis: Vec3,
+    pub(crate) distance_numerator: f32,
+    pub(crate) grow_origin: Vec3,
+    pub(crate) gloss: f32,
+    pub(crate) ambient_irradiance: Vec3,
+    pub(crate) last_specular_mip: f32,
+    pub(crate) backdrop_color: Vec3,
+    pub(crate) glass_shows_backdrop: f32,
+    pub(crate) field_origin: Vec3,
+    pub(crate) field_cell: f32,
+    pub(crate) field_extent: Vec3,
+    pub(crate) has_field: f32,
+    pub(crate) key_position: Vec3,
+    pub(crate) key_outer_cosine: f32,
+    pub(crate) key_axis: Vec3,
+    pub(crate) key_inner_cosine: f32,
+    pub(crate) key_intensity: Vec3,
+    pub(crate) key_shadow_darkness: f32,
+    pub(crate) sun_to_light: Vec3,
+    pub(crate) sun_angular_radius: f32,
+    pub(crate) sun_irradiance: Vec3,
+    pub(crate) light_count: u32,
+    pub(crate) key_texel: f32,
+    pub(crate) key_normal_offset: f32,
+    pub(crate) sun_texel: f32,
+    pub(crate) sun_normal_offset: f32,
+    pub(crate) target_size: [f32; 2],
+    pub(crate) depth_range: f32,
+    pub(crate) pixel_size: f32,
+    pub(crate) canvas_origin: [u32; 2],
+    pub(crate) grain_seed: u32,
+    pub(crate) unused: u32,
     pub(crate) lights: [PunctualLight; MAX_PUNCTUAL_LIGHTS],
 }
 
@@ -48,16 +72,34 @@ pub(crate) struct Frame {
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct Material {
     pub(crate) base_color: [f32; 4],
-    pub(crate) emissive: [f32; 4],
-    pub(crate) surface: [f32; 4],
-    pub(crate) specular: [f32; 4],
-    pub(crate) coat: [f32; 4],
-    pub(crate) sheen: [f32; 4],
-    pub(crate) transmission: [f32; 4],
-    pub(crate) absorption: [f32; 4],
-    pub(crate) iridescence: [f32; 4],
-    pub(crate) anisotropy: [f32; 4],
-    pub(crate) diffuse_transmission: [f32; 4],
+    pub(crate) emissive: [f32; 3],
+    pub(crate) alpha_cutoff: f32,
+    pub(crate) metallic: f32,
+    pub(crate) roughness: f32,
+    pub(crate) normal_scale: f32,
+    pub(crate) occlusion_strength: f32,
+    pub(crate) specular_color: [f32; 3],
+    pub(crate) specular_factor: f32,
+    pub(crate) dielectric_f0: f32,
+    pub(crate) coat: f32,
+    pub(crate) coat_roughness: f32,
+    pub(crate) coat_normal_scale: f32,
+    pub(crate) sheen_color: [f32; 3],
+    pub(crate) sheen_roughness: f32,
+    pub(crate) transmission: f32,
+    pub(crate) thickness: f32,
+    pub(crate) ior: f32,
+    pub(crate) dispersion: f32,
+    pub(crate) absorption: [f32; 3],
+    pub(crate) iridescence: f32,
+    pub(crate) film_thickness: [f32; 2],
+    pub(crate) film_ior: f32,
+    pub(crate) anisotropy: f32,
+    pub(crate) anisotropy_turn: [f32; 2],
+    pub(crate) environment_factor: f32,
+    pub(crate) diffuse_transmission: f32,
+    pub(crate) diffuse_transmission_color: [f32; 3],
+    pub(crate) unused: u32,
     pub(crate) uv_rows: [[f32; 4]; 2 * SLOT_COUNT],
 }
 
@@ -65,17 +107,26 @@ pub(crate) struct Material {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct Floor {
-    pub(crate) place: [f32; 4],
-    pub(crate) extent: [f32; 4],
-    pub(crate) look: [f32; 4],
+    pub(crate) center: Vec3,
+    pub(crate) edge: f32,
+    pub(crate) half_extent: Vec2,
+    pub(crate) lamp_size: f32,
+    pub(crate) has_key_shadow: f32,
+    pub(crate) key_darkness: f32,
+    pub(crate) ambient_darkness: f32,
+    pub(crate) unused: [u32; 2],
 }
 
 /// Twin of `Lens`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct Lens {
-    pub(crate) look: [f32; 4],
-    pub(crate) part: [f32; 4],
+    pub(crate) aperture: f32,
+    pub(crate) focus: f32,
+    pub(crate) pixels_per_unit: f32,
+    pub(crate) widest_blur: f32,
+    pub(crate) part_origin: [f32; 2],
+    pub(crate) part_size: [f32; 2],
 }
 
 /// Twin of `Reflection`.
@@ -84,21 +135,45 @@ pub(crate) struct Lens {
 pub(crate) struct Reflection {
     pub(crate) height_from_clip: [f32; 4],
     pub(crate) divisor_from_clip: [f32; 4],
-    pub(crate) look: [f32; 4],
-    pub(crate) place: [f32; 4],
+    pub(crate) strength: f32,
+    pub(crate) fade_height: f32,
+    pub(crate) blur: f32,
+    pub(crate) floor_height: f32,
+    pub(crate) end: [f32; 2],
+    pub(crate) unused: [u32; 2],
 }
 
 /// Twin of `Surroundings`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct Surroundings {
-    pub(crate) corner: [f32; 4],
-    pub(crate) right: [f32; 4],
-    pub(crate) down: [f32; 4],
-    pub(crate) camera: [f32; 4],
-    pub(crate) gain: [f32; 4],
-    pub(crate) turn: [f32; 4],
-    pub(crate) eye: [f32; 4],
+    pub(crate) corner: Vec3,
+    pub(crate) opacity: f32,
+    pub(crate) right: Vec3,
+    pub(crate) has_dome: f32,
+    pub(crate) down: Vec3,
+    pub(crate) ground_height: f32,
+    pub(crate) camera_position: Vec3,
+    pub(crate) dome_radius: f32,
+    pub(crate) gain: Vec3,
+    pub(crate) noise: f32,
+    pub(crate) eye: Vec3,
+    pub(crate) unused: u32,
+    pub(crate) turn: Vec2,
+    pub(crate) unused_too: [u32; 2],
+}
+
+/// How points and lines look: the part of `Batch` that is theirs.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub(crate) struct SpriteLook {
+    /// 1 where vertices have normals.
+    pub(crate) has_normals: f32,
+    /// Radius in world units (lines: in shadows alone).
+    pub(crate) radius: f32,
+    /// Least and greatest radius in pixels.
+    pub(crate) least_pixels: f32,
+    pub(crate) most_pixels: f32,
 }
 
 /// Twin of `Batch`.
@@ -108,8 +183,8 @@ pub(crate) struct Batch {
     pub(crate) first_triangle: u32,
     pub(crate) number: u32,
     pub(crate) surface: u32,
+    pub(crate) sprites: SpriteLook,
     pub(crate) unused: u32,
-    pub(crate) sprite: [f32; 4],
 }
 
 /// Vertex stream 0: what changes with the pose.

@@ -14,45 +14,42 @@ override SUN: bool = false;
 override PUNCTUAL: bool = false;
 
 fn key_beam(s: Surface, world: vec3<f32>) -> Beam {
-    let offset = frame.key_position.xyz - world;
+    let offset = frame.key_position - world;
     let distance2 = max(dot(offset, offset), 1e-4);
     let to_light = offset * inverseSqrt(distance2);
-    let cone = smoothstep(frame.key_position.w, frame.key_axis.w, dot(-to_light, frame.key_axis.xyz));
+    let cone = smoothstep(frame.key_outer_cosine, frame.key_inner_cosine, dot(-to_light, frame.key_axis));
     var arriving = cone / distance2;
     if KEY_SHADOW && arriving > 0.0 && dot(s.geometric, to_light) > -0.2 {
-        let point = world + s.geometric * frame.shadow.y;
-        let visible = shadow_visibility(key_shadow_map, frame.key_clip_from_world, point, frame.shadow.x);
-        arriving *= mix(1.0, visible, frame.key_intensity.w);
+        let point = world + s.geometric * frame.key_normal_offset;
+        let visible = shadow_visibility(key_shadow_map, frame.key_clip_from_world, point, frame.key_texel);
+        arriving *= mix(1.0, visible, frame.key_shadow_darkness);
     }
-    return Beam(to_light, frame.key_intensity.rgb * arriving, 0.03);
+    return Beam(to_light, frame.key_intensity * arriving, 0.03);
 }
 
 fn sun_beam(s: Surface, world: vec3<f32>) -> Beam {
     var arriving = 1.0;
-    if dot(s.geometric, frame.sun_to_light.xyz) > -0.2 {
-        let point = world + s.geometric * frame.shadow.w;
-        arriving = shadow_visibility(sun_shadow_map, frame.sun_clip_from_world, point, frame.shadow.z);
+    if dot(s.geometric, frame.sun_to_light) > -0.2 {
+        let point = world + s.geometric * frame.sun_normal_offset;
+        arriving = shadow_visibility(sun_shadow_map, frame.sun_clip_from_world, point, frame.sun_texel);
     }
-    return Beam(frame.sun_to_light.xyz, frame.sun_irradiance.rgb * (arriving * environment_strength()), 0.5 * frame.sun_to_light.w);
+    return Beam(frame.sun_to_light, frame.sun_irradiance * (arriving * environment_strength()), 0.5 * frame.sun_angular_radius);
 }
 
 fn punctual_beam(light: PunctualLight, world: vec3<f32>) -> Beam {
-    if light.place.w == 0.0 {
-        return Beam(light.place.xyz, light.color.rgb, 0.02);
-    }
-    let offset = light.place.xyz - world;
+    let offset = light.position - world;
     let distance2 = max(dot(offset, offset), 1e-4);
     let to_light = offset * inverseSqrt(distance2);
     var fade = 1.0 / distance2;
-    if light.color.w > 0.0 {
-        let x = distance2 / (light.color.w * light.color.w);
+    if light.range > 0.0 {
+        let x = distance2 / (light.range * light.range);
         fade *= pow(clamp(1.0 - x * x, 0.0, 1.0), 2.0);
     }
-    if light.axis.w > 0.0 {
-        let cone = clamp((dot(-to_light, light.axis.xyz) - light.cone.y) / max(light.cone.x - light.cone.y, 1e-3), 0.0, 1.0);
+    if light.is_spot > 0.0 {
+        let cone = clamp((dot(-to_light, light.axis) - light.outer_cosine) / max(light.inner_cosine - light.outer_cosine, 1e-3), 0.0, 1.0);
         fade *= cone * cone;
     }
-    return Beam(to_light, light.color.rgb * fade, 0.0);
+    return Beam(to_light, light.intensity * fade, 0.0);
 }
 
 // Reflection of one beam, split by layer.
@@ -117,7 +114,7 @@ fn direct_layers(s: Surface, world: vec3<f32>, diffuse_weight: f32) -> Layered {
         sum.specular += one.specular;
     }
     if PUNCTUAL {
-        for (var i = 0u; i < frame.counts.x; i++) {
+        for (var i = 0u; i < frame.light_count; i++) {
             let one = beam_layers(s, punctual_beam(frame.lights[i], world), diffuse_weight, ab, below);
             sum.diffuse += one.diffuse;
             sum.specular += one.specular;
@@ -145,7 +142,7 @@ fn direct_coat(s: Surface, world: vec3<f32>, n: vec3<f32>, n_dot_v: f32, roughne
         sum += beam_coat(s, sun_beam(s, world), n, n_dot_v, alpha);
     }
     if PUNCTUAL {
-        for (var i = 0u; i < frame.counts.x; i++) {
+        for (var i = 0u; i < frame.light_count; i++) {
             sum += beam_coat(s, punctual_beam(frame.lights[i], world), n, n_dot_v, alpha);
         }
     }

@@ -3,7 +3,7 @@
 // How much of the environment's light a surface takes.
 fn environment_strength() -> f32 {
 #ifdef ENVIRONMENT_STRENGTH
-    return material.anisotropy.w;
+    return material.environment_factor;
 #else
     return 1.0;
 #endif
@@ -28,7 +28,7 @@ fn environment_irradiance(n: vec3<f32>) -> vec3<f32> {
 fn environment_radiance(direction: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
     // The inverse of the roughness that each mip is filtered for (`ibl/specular.rs`).
     let share = select(0.2 + 0.8 * perceptual_roughness, 0.8 * sqrt(perceptual_roughness), perceptual_roughness < 0.25);
-    let mip = share * frame.ambient.w;
+    let mip = share * frame.last_specular_mip;
     return textureSampleLevel(specular_map, linear_sampler, octahedral_uv(direction), mip).rgb
-        * (frame.grow_origin.w * environment_strength());
+        * (frame.gloss * environment_strength());
 }

@@ -142,13 +142,13 @@ fn environment_layers(s: Surface, diffuse_weight: f32) -> Layered {
     let lean = normalize(mix(s.n, r, toward_mirror(alpha, s.n_dot_v)));
     // The widest lobe is nearly the cosine around the normal, of which more is known.
     let lobe = reflected_radiance(s, lean, s.roughness, albedo);
-    let radiance = mix(lobe, s.irradiance / PI * frame.grow_origin.w, alpha * alpha);
+    let radiance = mix(lobe, s.irradiance / PI * frame.gloss, alpha * alpha);
 #endif
     var out: Layered;
     out.specular = radiance * albedo;
     var diffuse = s.irradiance / PI * s.base;
 #ifdef DIFFUSE_TRANSMISSION
-    let behind = (environment_irradiance(-s.n) + frame.ambient.rgb) / PI * s.diffuse_transmission_color;
+    let behind = (environment_irradiance(-s.n) + frame.ambient_irradiance) / PI * s.diffuse_transmission_color;
     diffuse = mix(diffuse, behind, s.diffuse_transmission);
 #endif
     out.diffuse = below * diffuse * ((1.0 - s.metallic) * diffuse_weight);

@@ -24,12 +24,12 @@ struct Neighbours {
 
 // What a lobe of this roughness around a direction meets.
 fn neighbours_within(s: Surface, direction: vec3<f32>, perceptual_roughness: f32) -> Neighbours {
-    let cell = frame.field_origin.w;
-    let start = frame.grow_origin.xyz + (s.world - frame.grow_origin.xyz) / frame.camera.w;
+    let cell = frame.field_cell;
+    let start = frame.grow_origin + (s.world - frame.grow_origin) / frame.grow;
     let slope = max(perceptual_roughness * perceptual_roughness, 0.01);
     let rise = max(dot(direction, s.geometric), 0.02);
-    let scale = 1.0 / frame.field_extent.xyz;
-    let first = (start - frame.field_origin.xyz) * scale;
+    let scale = 1.0 / frame.field_extent;
+    let first = (start - frame.field_origin) * scale;
     let step = direction * scale;
     var filled = 0.0;
     var met_at = 0.0;
@@ -64,5 +64,5 @@ fn neighbours_within(s: Surface, direction: vec3<f32>, perceptual_roughness: f32
 fn reflects_neighbours(s: Surface, direction: vec3<f32>, perceptual_roughness: f32, reflectance: vec3<f32>) -> bool {
     let closed = 1.0 - s.visibility.x + 0.3 * length(s.visibility.yzw) - 0.7 * dot(s.visibility.yzw, direction);
     let most = max(reflectance.r, max(reflectance.g, reflectance.b));
-    return frame.field_extent.w > 0.0 && most > LEAST_REFLECTED && perceptual_roughness < TOO_ROUGH && closed > LEAST_CLOSED;
+    return frame.has_field > 0.0 && most > LEAST_REFLECTED && perceptual_roughness < TOO_ROUGH && closed > LEAST_CLOSED;
 }

@@ -50,7 +50,7 @@ fn direct_sheen(s: Surface, world: vec3<f32>, lobe: SheenLobe) -> vec3<f32> {
         sum += sheen_of_beam(s, sun_beam(s, world), lobe);
     }
     if PUNCTUAL {
-        for (var i = 0u; i < frame.counts.x; i++) {
+        for (var i = 0u; i < frame.light_count; i++) {
             sum += sheen_of_beam(s, punctual_beam(frame.lights[i], world), lobe);
         }
     }

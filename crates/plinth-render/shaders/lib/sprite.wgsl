@@ -14,11 +14,11 @@ struct Sprite {
 }
 
 fn pixel_of(clip: vec4<f32>) -> vec2<f32> {
-    return (clip.xy / clip.w * vec2(0.5, -0.5) + 0.5) * frame.target_size.xy;
+    return (clip.xy / clip.w * vec2(0.5, -0.5) + 0.5) * frame.target_size;
 }
 
 fn near_distance() -> f32 {
-    return frame.camera_axis.w / frame.target_size.z;
+    return frame.distance_numerator / frame.depth_range;
 }
 
 // The point or line of this number within the batch.
@@ -40,15 +40,15 @@ fn sprite_of(number: u32) -> Sprite {
     }
     let a = mix(from_a, from_b, s.parts.x);
     let b = mix(from_a, from_b, s.parts.y);
-    s.radius = batch.sprite.y;
+    s.radius = batch.least_pixels;
 #else
     let a = frame.clip_from_world * vec4(grown(position_of(number)), 1.0);
     if a.w <= near {
         return s;
     }
     let b = a;
-    let projected = batch.sprite.x * frame.camera.w / (a.w * frame.target_size.w);
-    s.radius = clamp(projected, batch.sprite.y, batch.sprite.z);
+    let projected = batch.sprite_radius * frame.grow / (a.w * frame.pixel_size);
+    s.radius = clamp(projected, batch.least_pixels, batch.most_pixels);
 #endif
     s.a = pixel_of(a);
     s.b = pixel_of(b);

@@ -38,7 +38,7 @@ fn base_color(v: SurfacePoint) -> vec4<f32> {
 // through it.
 fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 #ifdef LIT
-    var emitted = material.emissive.rgb;
+    var emitted = material.emissive;
 #ifdef EMISSIVE_TEX
     emitted *= linear_from_srgb(tex_emissive(v.uv0, v.uv1).rgb);
 #endif
@@ -47,7 +47,7 @@ fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
     var seen = vec4(base.rgb * base.a, base.a);
 #ifdef EMITS
     // glTF 2.0, 3.9.7: points and lines without normals show the sum of both.
-    var emitted = material.emissive.rgb;
+    var emitted = material.emissive;
 #ifdef EMISSIVE_TEX
     emitted *= linear_from_srgb(tex_emissive(v.uv0, v.uv1).rgb);
 #endif
@@ -71,7 +71,7 @@ fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     let uv0 = v.uv0;
     let uv1 = v.uv1;
-    let to_camera = normalize(frame.camera.xyz - v.world);
+    let to_camera = normalize(frame.camera_position - v.world);
     let facing = select(-1.0, 1.0, v.front);
     let geometric = normalize(v.normal) * facing;
     var n = geometric;
@@ -84,24 +84,24 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     // Without a direction nothing leans.
     let leans = abs(v.tangent.w);
 #ifdef NORMAL_TEX
-    let bump_scale = material.surface.z * leans;
+    let bump_scale = material.normal_scale * leans;
     let bump = (tex_normal(uv0, uv1).xyz * 2.0 - 1.0) * vec3(bump_scale, bump_scale, 1.0);
     n = normalize(t * bump.x + b * bump.y + geometric * bump.z);
 #endif
 #endif
-    var metallic = material.surface.x;
-    var roughness = material.surface.y;
+    var metallic = material.metallic;
+    var roughness = material.roughness;
     var occlusion = 1.0;
 #ifdef METALLIC_ROUGHNESS_TEX
     let packed = tex_metallic_roughness(uv0, uv1);
     metallic *= packed.b;
     roughness *= packed.g;
 #ifdef OCCLUSION_PACKED
-    occlusion = 1.0 + material.surface.w * (packed.r - 1.0);
+    occlusion = 1.0 + material.occlusion_strength * (packed.r - 1.0);
 #endif
 #endif
 #ifdef OCCLUSION_TEX
-    occlusion = 1.0 + material.surface.w * (tex_occlusion(uv0, uv1).r - 1.0);
+    occlusion = 1.0 + material.occlusion_strength * (tex_occlusion(uv0, uv1).r - 1.0);
 #endif
     var s: Surface;
     s.v = to_camera;
@@ -118,7 +118,7 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     s.base = base.rgb;
     // Gathered light, on this pixel's normal. The occlusion map is finer, so the darker of the two holds.
     s.direct = min(v.light.direct, vec3(occlusion));
-    var from_around = v.light.indirect * occlusion + frame.ambient.rgb * occlusion;
+    var from_around = v.light.indirect * occlusion + frame.ambient_irradiance * occlusion;
     var from_environment = environment_irradiance(n);
 #ifdef NORMAL_TEX
     let bumpy = relief(n, geometric);
@@ -131,34 +131,34 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     s.blocked = v.light.blocked;
     s.blocked_color = v.light.indirect / max(luminance(v.light.indirect), 1e-4);
 
-    var specular_weight = material.specular.w;
-    var specular_color = material.specular.rgb;
+    var specular_weight = material.specular_factor;
+    var specular_color = material.specular_color;
 #ifdef SPECULAR_TEX
     specular_weight *= tex_specular(uv0, uv1).a;
 #endif
 #ifdef SPECULAR_COLOR_TEX
     specular_color *= linear_from_srgb(tex_specular_color(uv0, uv1).rgb);
 #endif
-    let dielectric_f0 = min(vec3(material.coat.x) * specular_color, vec3(1.0)) * specular_weight;
+    let dielectric_f0 = min(vec3(material.dielectric_f0) * specular_color, vec3(1.0)) * specular_weight;
     s.dielectric_f0 = dielectric_f0;
     s.dielectric_f90 = specular_weight;
     s.f0_dielectric = dielectric_f0;
     s.f0_metal = s.base;
 #ifdef IRIDESCENCE
-    var film = material.iridescence.x;
-    var film_thickness = material.iridescence.w;
+    var film = material.iridescence;
+    var film_thickness = material.film_thickness.y;
 #ifdef IRIDESCENCE_TEX
     film *= tex_iridescence(uv0, uv1).r;
 #endif
 #ifdef IRIDESCENCE_THICKNESS_TEX
-    film_thickness = mix(material.iridescence.z, material.iridescence.w, tex_iridescence_thickness(uv0, uv1).g);
+    film_thickness = mix(material.film_thickness.x, material.film_thickness.y, tex_iridescence_thickness(uv0, uv1).g);
 #endif
-    s.f0_dielectric = mix(s.f0_dielectric, f_iridescence(material.iridescence.y, s.n_dot_v, film_thickness, s.f0_dielectric), film);
-    s.f0_metal = mix(s.f0_metal, f_iridescence(material.iridescence.y, s.n_dot_v, film_thickness, s.f0_metal), film);
+    s.f0_dielectric = mix(s.f0_dielectric, f_iridescence(material.film_ior, s.n_dot_v, film_thickness, s.f0_dielectric), film);
+    s.f0_metal = mix(s.f0_metal, f_iridescence(material.film_ior, s.n_dot_v, film_thickness, s.f0_metal), film);
 #endif
 #ifdef ANISOTROPY
-    var direction = material.anisotropy.yz;
-    var strength = material.anisotropy.x;
+    var direction = material.anisotropy_turn;
+    var strength = material.anisotropy;
 #ifdef ANISOTROPY_TEX
     let flow = tex_anisotropy(uv0, uv1).xyz;
     let local = flow.xy * 2.0 - 1.0;
@@ -172,7 +172,7 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
 
     var transmitted_share = 0.0;
 #ifdef TRANSMISSION
-    transmitted_share = material.transmission.x;
+    transmitted_share = material.transmission;
 #ifdef TRANSMISSION_TEX
     transmitted_share *= tex_transmission(uv0, uv1).r;
 #endif
@@ -180,8 +180,8 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     var diffuse_weight = 1.0 - transmitted_share;
     var diffuse_in = s.irradiance;
 #ifdef DIFFUSE_TRANSMISSION
-    var through = material.diffuse_transmission.w;
-    var through_color = material.diffuse_transmission.rgb;
+    var through = material.diffuse_transmission;
+    var through_color = material.diffuse_transmission_color;
 #ifdef DIFFUSE_TRANSMISSION_TEX
     through *= tex_diffuse_transmission(uv0, uv1).a;
 #endif
@@ -200,7 +200,7 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     gloss += direct.specular;
 
 #ifdef TRANSMISSION
-    var thickness = material.transmission.y;
+    var thickness = material.thickness;
 #ifdef THICKNESS_TEX
     thickness *= tex_thickness(uv0, uv1).g;
 #endif
@@ -211,8 +211,8 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
 
     var total = body + gloss;
 #ifdef SHEEN
-    var sheen_color = material.sheen.rgb;
-    var sheen_roughness = material.sheen.w;
+    var sheen_color = material.sheen_color;
+    var sheen_roughness = material.sheen_roughness;
 #ifdef SHEEN_COLOR_TEX
     sheen_color *= linear_from_srgb(tex_sheen_color(uv0, uv1).rgb);
 #endif
@@ -222,8 +222,8 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     total = sheen_over(s, v.world, total, sheen_color, sheen_roughness);
 #endif
 #ifdef CLEARCOAT
-    var coat = material.coat.y;
-    var coat_roughness = material.coat.z;
+    var coat = material.coat;
+    var coat_roughness = material.coat_roughness;
 #ifdef CLEARCOAT_TEX
     coat *= tex_clearcoat(uv0, uv1).r;
 #endif
@@ -232,7 +232,7 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
 #endif
     var coat_n = geometric;
 #ifdef CLEARCOAT_NORMAL_TEX
-    let coat_scale = material.coat.w * leans;
+    let coat_scale = material.coat_normal_scale * leans;
     let coat_bump = (tex_clearcoat_normal(uv0, uv1).xyz * 2.0 - 1.0) * vec3(coat_scale, coat_scale, 1.0);
     coat_n = normalize(t * coat_bump.x + b * coat_bump.y + geometric * coat_bump.z);
 #endif

@@ -25,7 +25,7 @@ fn picture_uv(point: vec3<f32>) -> vec2<f32> {
 }
 
 fn distance_along_axis(point: vec3<f32>) -> f32 {
-    return dot(point - frame.camera.xyz, frame.camera_axis.xyz);
+    return dot(point - frame.camera_position, frame.camera_axis);
 }
 
 // Reflectance of a dielectric for unpolarised light, from inside; 1 at total reflection.
@@ -43,7 +43,7 @@ fn fresnel_from_inside(cos_inside: f32, ior: f32) -> f32 {
 // Distance of what is behind along the camera's axis, blurred by a mip level; 0 where nothing is.
 fn distance_behind(uv: vec2<f32>, mip: f32) -> f32 {
     // Between a surface and what is behind its edge there is no distance: without blur that of one pixel is taken.
-    let middle = (floor(uv * frame.target_size.xy) + 0.5) / frame.target_size.xy;
+    let middle = (floor(uv * frame.target_size) + 0.5) / frame.target_size;
     let found = textureSampleLevel(behind_distance, linear_sampler, select(uv, middle, mip <= 0.0), max(mip, 0.0)).rg;
     return select(0.0, found.r / found.g, found.g > 1e-3);
 }
@@ -159,10 +159,10 @@ fn crossing(ray: Beyond) -> Crossing {
 // backdrop or the environment elsewhere.
 fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> Transmitted {
     let around = environment_radiance(direction, roughness);
-    let forward = dot(direction, frame.camera_axis.xyz);
+    let forward = dot(direction, frame.camera_axis);
     let here = distance_along_axis(start);
     // Rough surfaces spread the ray to a cone, from where it entered the body; its width in pixels chooses the blur.
-    let ray = Beyond(start, direction, here, forward, path, 0.9 * roughness * roughness / frame.target_size.w);
+    let ray = Beyond(start, direction, here, forward, path, 0.9 * roughness * roughness / frame.pixel_size);
     var high = 0.0;
     var met = true;
     let wide = ray.widening * path > WIDE * here;
@@ -181,16 +181,16 @@ fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> 
     // What goes sideways leaves what is there.
     let ahead = select(1.0, smoothstep(0.0, 0.6, forward), wide);
     let share = select(0.0, clamp(found.a, 0.0, 1.0) * edge * ahead, met);
-    let open = frame.backdrop.w * (1.0 - smoothstep(CLEAR, FROSTED, roughness)) * (1.0 - share);
+    let open = frame.glass_shows_backdrop * (1.0 - smoothstep(CLEAR, FROSTED, roughness)) * (1.0 - share);
     return Transmitted(found.rgb / max(found.a, 1e-3) * share + around * (1.0 - share - open), vec3(open));
 }
 
 // What comes through a body with a far side, for one index of refraction.
 fn refracted(s: Surface, world: vec3<f32>, thickness: f32, roughness: f32, ior: f32) -> Transmitted {
     let inside = refract(-s.v, s.n, 1.0 / ior);
-    let forward = max(dot(inside, frame.camera_axis.xyz), 0.05);
+    let forward = max(dot(inside, frame.camera_axis), 0.05);
     let here = distance_along_axis(world);
-    let middle = distance_along_axis(frame.grow_origin.xyz);
+    let middle = distance_along_axis(frame.grow_origin);
     // A body without a far side is taken as a ball: its far normal mirrors the near one about the path.
     var path = thickness * max(dot(-s.n, inside), 0.0);
     var outward = normalize(2.0 * dot(s.n, inside) * inside - s.n);
@@ -204,7 +204,7 @@ fn refracted(s: Surface, world: vec3<f32>, thickness: f32, roughness: f32, ior: 
         outward = select(outward, far.xyz / max(share, 1e-3), found);
     }
     let exit = world + inside * path;
-    let through = exp(-material.absorption.rgb * path) * s.base;
+    let through = exp(-material.absorption * path) * s.base;
     let cos_inside = clamp(dot(inside, outward), 0.0, 1.0);
     let kept = fresnel_from_inside(cos_inside, ior);
     // What is reflected inside leaves the body somewhere: it is seen as if from here.
@@ -219,7 +219,7 @@ fn refracted(s: Surface, world: vec3<f32>, thickness: f32, roughness: f32, ior: 
 }
 
 fn transmitted(s: Surface, world: vec3<f32>, thickness: f32) -> Transmitted {
-    let ior = material.transmission.z;
+    let ior = material.ior;
     // The index of refraction blurs less the nearer it is to 1 (KHR_materials_transmission, implementation notes).
     let roughness = s.roughness * clamp(ior * 2.0 - 2.0, 0.0, 1.0);
     if thickness <= 0.0 {
@@ -228,7 +228,7 @@ fn transmitted(s: Surface, world: vec3<f32>, thickness: f32) -> Transmitted {
     }
 #ifdef DISPERSION
     // Red, green and blue are refracted apart (KHR_materials_dispersion, implementation notes).
-    let spread = (ior - 1.0) * 0.025 * material.transmission.w;
+    let spread = (ior - 1.0) * 0.025 * material.dispersion;
     let red = refracted(s, world, thickness, roughness, ior - spread);
     let green = refracted(s, world, thickness, roughness, ior);
     let blue = refracted(s, world, thickness, roughness, ior + spread);
@@ -251,7 +251,7 @@ fn over_backdrop(radiance: vec3<f32>, open: vec3<f32>) -> vec4<f32> {
     if all(open <= vec3(0.0)) {
         return vec4(radiance, 1.0);
     }
-    let tint = (left - least) * srgb_from_linear(frame.backdrop.rgb);
+    let tint = (left - least) * srgb_from_linear(frame.backdrop_color);
     let shown = min(srgb_from_linear(tone_map_pbr_neutral(radiance)) + tint, vec3(1.0));
     let coverage = max(1.0 - least, max(shown.r, max(shown.g, shown.b)));
     let linear = linear_from_srgb(shown / max(coverage, 1e-4));

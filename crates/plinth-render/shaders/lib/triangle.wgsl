@@ -53,8 +53,8 @@ fn seen_triangle(number: u32, ndc: vec2<f32>) -> Seen {
     s.p2 = position_of(s.corners.z);
     // Differences are taken before they are projected: slivers would lose their shape to rounding.
     s.c0 = (frame.clip_from_world * vec4(grown(s.p0), 1.0)).xyw;
-    s.e1 = (frame.clip_from_world * vec4((s.p1 - s.p0) * frame.camera.w, 0.0)).xyw;
-    s.e2 = (frame.clip_from_world * vec4((s.p2 - s.p0) * frame.camera.w, 0.0)).xyw;
+    s.e1 = (frame.clip_from_world * vec4((s.p1 - s.p0) * frame.grow, 0.0)).xyw;
+    s.e2 = (frame.clip_from_world * vec4((s.p2 - s.p0) * frame.grow, 0.0)).xyw;
     s.d0 = s.c0.xy - ndc * s.c0.z;
     s.g1 = s.e1.xy - ndc * s.e1.z;
     s.g2 = s.e2.xy - ndc * s.e2.z;
@@ -76,7 +76,7 @@ fn nearest_on_edge(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
 // Weights of the corners at the point of the triangle's edges that is nearest to the pixel on the screen. All corners
 // are in front of the camera.
 fn nearest_weights(s: Seen) -> vec3<f32> {
-    let pixels = frame.target_size.xy;
+    let pixels = frame.target_size;
     let w = vec3(s.c0.z, s.c0.z + s.e1.z, s.c0.z + s.e2.z);
     let q0 = s.d0 / w.x * pixels;
     let q1 = (s.d0 + s.g1) / w.y * pixels;

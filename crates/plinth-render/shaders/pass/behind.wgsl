@@ -46,7 +46,7 @@ fn fs(v: CornerOut) -> Behind {
     let shown = shown_at(pixel);
     let first = calm(vec4(shown.first, 1.0)) * shown.coverage.x;
     out.color = first + calm(vec4(shown.second, 1.0)) * shown.coverage.y;
-    let distance = frame.camera_axis.w / (frame.target_size.z - min(nearest, 0.9999));
+    let distance = frame.distance_numerator / (frame.depth_range - min(nearest, 0.9999));
     out.distance = vec2(distance, 1.0) * out.color.a;
     return out;
 }

@@ -78,7 +78,7 @@ fn most_seen(ids: vec4<u32>) -> u32 {
 #endif
 
 fn model_pixel(at: vec4<f32>) -> vec2<i32> {
-    return vec2<i32>(at.xy) - vec2<i32>(frame.counts.zw);
+    return vec2<i32>(at.xy) - vec2<i32>(frame.canvas_origin);
 }
 
 #ifdef EDGE_PIXELS
@@ -124,8 +124,8 @@ fn fs(@builtin(position) at: vec4<f32>) -> Classified {
     let normals = mat4x3(
         triangle_normal(infos.x), triangle_normal(infos.y), triangle_normal(infos.z), triangle_normal(infos.w),
     );
-    let distances = frame.camera_axis.w / (frame.target_size.z - depths);
-    let reach = distances * frame.target_size.w * SAME_DEPTH_PIXELS / max(abs(frame.camera_axis.xyz * normals), vec4(0.1));
+    let distances = frame.distance_numerator / (frame.depth_range - depths);
+    let reach = distances * frame.pixel_size * SAME_DEPTH_PIXELS / max(abs(frame.camera_axis * normals), vec4(0.1));
     // For each sample the others of the same batch whose normal and depth are alike.
     let covered_vector = select(vec4(0u), vec4(1u, 2u, 4u, 8u), ids != vec4(0u));
     let covered = covered_vector.x | covered_vector.y | covered_vector.z | covered_vector.w;

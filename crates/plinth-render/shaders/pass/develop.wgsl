@@ -59,7 +59,7 @@ fn banded(c: vec3<f32>) -> vec3<f32> {
 }
 
 fn surface_at(pixel: vec2<i32>) -> vec4<f32> {
-    let local = clamp(pixel - vec2<i32>(lens.part.xy), vec2(0), vec2<i32>(lens.part.zw) - 1);
+    let local = clamp(pixel - vec2<i32>(lens.part_origin), vec2(0), vec2<i32>(lens.part_size) - 1);
     return textureLoad(geometry, local, 0);
 }
 
@@ -76,8 +76,8 @@ fn ink(pixel: vec2<i32>) -> f32 {
             drawn += 1.0;
         } else if own.w > 0.0 {
             // A plane seen at a grazing angle has steep distances, but no edge.
-            let facing = max(abs(dot(own.xyz, frame.camera_axis.xyz)), 0.15);
-            let gap = abs(other.w - own.w) * facing / (own.w * frame.target_size.w * radius);
+            let facing = max(abs(dot(own.xyz, frame.camera_axis)), 0.15);
+            let gap = abs(other.w - own.w) * facing / (own.w * frame.pixel_size * radius);
             let fold = 1.0 - dot(own.xyz, other.xyz);
             drawn += max(smoothstep(6.0, 12.0, gap), smoothstep(0.35, 0.7, fold));
         }
@@ -102,7 +102,7 @@ fn pcg3d(seed: vec3<u32>) -> vec3<u32> {
 
 // Strongest in the middle tones; about normal, mean 0.
 fn grained(encoded: vec3<f32>, pixel: vec2<i32>) -> vec3<f32> {
-    let random = vec3<f32>(pcg3d(vec3(vec2<u32>(pixel), frame.counts.y)) >> vec3(8u)) / 16777216.0;
+    let random = vec3<f32>(pcg3d(vec3(vec2<u32>(pixel), frame.grain_seed)) >> vec3(8u)) / 16777216.0;
     let noise = (random.x + random.y + random.z - 1.5) * 0.14;
     let middle = 1.0 - pow(abs(2.0 * luminance(encoded) - 1.0), 2.0);
     return encoded + noise * (0.3 + 0.7 * middle);

@@ -63,7 +63,7 @@ fn fs(v: CornerOut) -> Gathered {
     let pixel = vec2<i32>(v.clip.xy);
     let last = vec2<i32>(textureDimensions(source)) - 1;
     let own = textureLoad(surfaces, pixel, 0).xy;
-    let reach = 0.5 * lens.look.w;
+    let reach = 0.5 * lens.widest_blur;
     let taps = floor(clamp(TAPS_PER_SQUARE * reach * reach, FEWEST, MOST));
     // Each tap stands for a share of the area within reach.
     let area = reach * reach / taps;

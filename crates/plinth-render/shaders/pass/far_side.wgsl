@@ -10,5 +10,5 @@ fn vs(in: PosedIn) -> PosedOut {
 // xyz: the unit normal, outward; w: distance along the camera's axis from the model's middle.
 @fragment
 fn fs(v: PosedOut) -> @location(0) vec4<f32> {
-    return vec4(normalize(v.normal), v.distance - dot(frame.grow_origin.xyz - frame.camera.xyz, frame.camera_axis.xyz));
+    return vec4(normalize(v.normal), v.distance - dot(frame.grow_origin - frame.camera_position, frame.camera_axis));
 }

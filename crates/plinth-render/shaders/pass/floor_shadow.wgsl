@@ -39,9 +39,9 @@ fn key_visibility(point: vec3<f32>) -> f32 {
     if clip.w <= 0.0 || any(uv <= vec2(0.0)) || any(uv >= vec2(1.0)) {
         return 1.0;
     }
-    let widest = floor_look.look.x * 0.5;
+    let widest = floor_look.lamp_size * 0.5;
 #ifdef FLAT
-    let width = max(widest * FLAT_WIDTH, frame.shadow.x * 1.5);
+    let width = max(widest * FLAT_WIDTH, frame.key_texel * 1.5);
 #else
     // Blockers within the cone toward the light.
     var blocked = 0.0;
@@ -58,7 +58,7 @@ fn key_visibility(point: vec3<f32>) -> f32 {
     }
     // With a far plane far away, (1 − z) is inversely proportional to the distance from the light.
     let ratio = clamp((1.0 - nearest_sum / blocked) / max(1.0 - ndc.z, 1e-4) - 1.0, 0.0, 1.0);
-    let width = max(widest * ratio, frame.shadow.x * 1.5);
+    let width = max(widest * ratio, frame.key_texel * 1.5);
 #endif
     var lit = 0.0;
     for (var i = 0u; i < TAPS; i++) {
@@ -72,8 +72,8 @@ fn key_visibility(point: vec3<f32>) -> f32 {
 // Share of the environment that reaches a point of the floor. It was gathered for the model in full size, and grows with
 // it.
 fn ambient_at(point: vec3<f32>) -> f32 {
-    let full = frame.grow_origin.xyz + (point - frame.grow_origin.xyz) / max(frame.camera.w, 1e-3);
-    let uv = (full - floor_look.place.xyz).xz / floor_look.extent.xy * 0.5 + 0.5;
+    let full = frame.grow_origin + (point - frame.grow_origin) / max(frame.grow, 1e-3);
+    let uv = (full - floor_look.center).xz / floor_look.half_extent * 0.5 + 0.5;
     let ambient = textureSampleLevel(ambient_map, linear_sampler, uv, 0.0).r;
     return select(ambient, 1.0, any(uv < vec2(0.0)) || any(uv > vec2(1.0)));
 }
@@ -83,18 +83,18 @@ fn ambient_at(point: vec3<f32>) -> f32 {
 fn fs(v: CornerOut) -> @location(0) vec4<f32> {
     let point = floor_point(v.uv);
     var light = 1.0;
-    if floor_look.look.w > 0.0 {
+    if floor_look.has_key_shadow > 0.0 {
 #ifdef ACCUMULATED
-        light -= floor_look.look.y * textureSampleLevel(accumulated_map, point_sampler, v.uv, 0.0).r;
+        light -= floor_look.key_darkness * textureSampleLevel(accumulated_map, point_sampler, v.uv, 0.0).r;
 #else
-        light -= floor_look.look.y * (1.0 - key_visibility(point));
+        light -= floor_look.key_darkness * (1.0 - key_visibility(point));
 #endif
     }
 #ifndef FLAT
-    light *= 1.0 - floor_look.look.z * (1.0 - clamp(ambient_at(point), 0.0, 1.0));
+    light *= 1.0 - floor_look.ambient_darkness * (1.0 - clamp(ambient_at(point), 0.0, 1.0));
 #endif
     // The floor has no edge: its shadow fades out before.
-    let room = (1.0 - abs(v.uv * 2.0 - 1.0)) * floor_look.extent.xy / floor_look.extent.z;
+    let room = (1.0 - abs(v.uv * 2.0 - 1.0)) * floor_look.half_extent / floor_look.edge;
     let fade = smoothstep(0.0, 1.0, room.x) * smoothstep(0.0, 1.0, room.y);
     return vec4(clamp(1.0 - light, 0.0, 0.95) * fade);
 }

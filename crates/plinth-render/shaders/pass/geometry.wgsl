@@ -30,7 +30,7 @@ fn fs(
     }
 #endif
 #ifdef EXACT
-    let s = seen_triangle(triangle, v.clip.xy * vec2(2.0, -2.0) / frame.target_size.xy + vec2(-1.0, 1.0));
+    let s = seen_triangle(triangle, v.clip.xy * vec2(2.0, -2.0) / frame.target_size + vec2(-1.0, 1.0));
     var b = s.weights;
     let in_front = s.c0.z + min(0.0, min(s.e1.z, s.e2.z)) > 0.0;
     if in_front && (s.inverse == 0.0 || any(b < vec3(0.0))) {

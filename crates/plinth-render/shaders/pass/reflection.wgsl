@@ -9,12 +9,15 @@ struct Reflection {
     // What height and its divisor are made of, from clip space.
     height_from_clip: vec4<f32>,
     divisor_from_clip: vec4<f32>,
-    // x: strength; y: height at which it has faded to 1/e; z: radius of blur in pixels per unit of height; w: height of
-    // the floor.
-    look: vec4<f32>,
-    // x: column of the picture, relative to what is drawn of it, at which the mirrored picture ends; y: the row at which
-    // it begins.
-    place: vec4<f32>,
+    strength: f32,
+    // Height at which it has faded to 1/e.
+    fade_height: f32,
+    // Radius of blur in pixels per unit of height.
+    blur: f32,
+    floor_height: f32,
+    // Column of the picture, relative to what is drawn of it, at which the mirrored picture ends, and the row at which it
+    // begins.
+    end: vec2<f32>,
 }
 
 @group(1) @binding(0) var<uniform> reflection: Reflection;
@@ -52,8 +55,8 @@ fn fs(v: CornerOut) -> Caught {
     let color = textureLoad(source, pixel, 0);
     let clip = vec4(v.uv * vec2(2.0, -2.0) + vec2(-1.0, 1.0), depth, 1.0);
     let world_y = dot(reflection.height_from_clip, clip) / dot(reflection.divisor_from_clip, clip);
-    let height = select(max(world_y - reflection.look.w, 0.0), 0.0, depth >= 1.0);
-    let kept = reflection.look.x * exp(-height / reflection.look.y);
+    let height = select(max(world_y - reflection.floor_height, 0.0), 0.0, depth >= 1.0);
+    let kept = reflection.strength * exp(-height / reflection.fade_height);
     return Caught(color * kept, height * color.a * kept);
 }
 #else
@@ -69,10 +72,10 @@ const AROUND: f32 = 2.0;
 
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
-    let uv = vec2(reflection.place.x - at.x, at.y - reflection.place.y) / vec2<f32>(textureDimensions(source));
+    let uv = vec2(reflection.end.x - at.x, at.y - reflection.end.y) / vec2<f32>(textureDimensions(source));
     let weight = textureSampleLevel(source, linear_sampler, uv, AROUND).a;
     let height = textureSampleLevel(heights, linear_sampler, uv, AROUND).r / max(weight, 1e-4);
-    let radius = reflection.look.z * height;
+    let radius = reflection.blur * height;
     let level = log2(max(radius, 1.0));
     // Four taps hide the squares of the levels.
     let texel = exp2(level) * 0.5 / vec2<f32>(textureDimensions(source));

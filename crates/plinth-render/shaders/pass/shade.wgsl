@@ -68,8 +68,8 @@ fn share_of_picture(color: vec3<f32>, surface: u32, pixel: vec2<i32>) -> vec4<f3
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let surface = textureLoad(surfaces, vec2<i32>(at.xy), 0).r;
-    let to_next = vec2(2.0, -2.0) / frame.target_size.xy;
-    let place = at.xy - vec2<f32>(frame.counts.zw) + middle_of_samples(surface_samples(surface));
+    let to_next = vec2(2.0, -2.0) / frame.target_size;
+    let place = at.xy - vec2<f32>(frame.canvas_origin) + middle_of_samples(surface_samples(surface));
     let ndc = place * to_next + vec2(-1.0, 1.0);
     let number = surface_triangle(surface) - batch.first_triangle;
 #ifdef SPRITE
@@ -115,7 +115,7 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     v.normal = n * b;
 #ifdef SPRITE
     // There is no back: what points away is turned round.
-    v.front = is_front(v.normal, frame.camera.xyz - v.world);
+    v.front = is_front(v.normal, frame.camera_position - v.world);
 #endif
     let turn_x = n * dx;
     let turn_y = n * dy;

@@ -74,10 +74,10 @@ fn corner_of(k: u32) -> Corner {
 // thin lines are not dotted. It stands behind by its radius: sprites on one surface do not shade each other.
 fn placed(number: u32, corner: Corner) -> vec4<f32> {
     var light = frame.key_clip_from_world;
-    var texel = frame.shadow.x;
+    var texel = frame.key_texel;
     if SUN_VIEW {
         light = frame.sun_clip_from_world;
-        texel = frame.shadow.z;
+        texel = frame.sun_texel;
     }
     let right = normalize(vec3(light[0].x, light[1].x, light[2].x));
     let up = normalize(vec3(light[0].y, light[1].y, light[2].y));
@@ -87,7 +87,7 @@ fn placed(number: u32, corner: Corner) -> vec4<f32> {
     let middle = mix(a, b, corner.end);
     // Half a texel in world units, at the middle's distance from the light.
     let half_texel = texel * (light * vec4(middle, 1.0)).w / length(vec3(light[0].x, light[1].x, light[2].x));
-    let radius = max(batch.sprite.x * frame.camera.w, half_texel);
+    let radius = max(batch.sprite_radius * frame.grow, half_texel);
 #ifdef LINES
     let side = cross(away, b - a);
     let size = length(side);
@@ -113,10 +113,10 @@ fn placed(s: Sprite, corner: Corner) -> vec4<f32> {
     let across = vec2(-along.y, along.x);
     let reach = s.radius + ROOM;
     let pixel = mix(s.a, s.b, corner.end) + (along * corner.along + across * corner.across) * reach;
-    let ndc = (pixel / frame.target_size.xy - 0.5) * vec2(2.0, -2.0);
+    let ndc = (pixel / frame.target_size - 0.5) * vec2(2.0, -2.0);
     let w = mix(s.distances.x, s.distances.y, corner.end);
-    let lifted = max(w * (1.0 - LIFT * s.radius * frame.target_size.w), near_distance());
-    return vec4(ndc * w, (frame.target_size.z - frame.camera_axis.w / lifted) * w, w);
+    let lifted = max(w * (1.0 - LIFT * s.radius * frame.pixel_size), near_distance());
+    return vec4(ndc * w, (frame.depth_range - frame.distance_numerator / lifted) * w, w);
 }
 #endif
 
@@ -203,7 +203,7 @@ fn fs(v: SpriteOut) -> VisibilityOut {
 #ifdef BLEND
     out.coverage &= blended_samples(alpha, v.number);
 #else
-    out.coverage = select(0u, out.coverage, alpha >= material.emissive.w);
+    out.coverage = select(0u, out.coverage, alpha >= material.alpha_cutoff);
 #endif
 #endif
     if out.coverage == 0u {
@@ -219,7 +219,7 @@ fn fs(v: SpriteOut) -> VisibilityOut {
 @fragment
 fn fs(v: SpriteOut) -> @location(0) vec4<f32> {
 #ifdef CUT
-    if cut_alpha(v) < material.emissive.w {
+    if cut_alpha(v) < material.alpha_cutoff {
         discard;
     }
 #endif
@@ -228,9 +228,9 @@ fn fs(v: SpriteOut) -> @location(0) vec4<f32> {
     if place.y > s.radius * s.radius {
         discard;
     }
-    let to_camera = frame.camera.xyz - v.world;
+    let to_camera = frame.camera_position - v.world;
     var normal = to_camera;
-    if batch.sprite.w > 0.0 {
+    if batch.has_normals > 0.0 {
         normal = v.normal * select(-1.0, 1.0, is_front(v.normal, to_camera));
     }
     return vec4(normalize(normal), distance_along(s, place.x));
@@ -241,7 +241,7 @@ fn fs(v: SpriteOut) -> @location(0) vec4<f32> {
 #ifdef CUT
 @fragment
 fn fs(v: SpriteOut) {
-    if cut_alpha(v) < material.emissive.w {
+    if cut_alpha(v) < material.alpha_cutoff {
         discard;
     }
 }

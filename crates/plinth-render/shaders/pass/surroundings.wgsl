@@ -4,18 +4,25 @@
 #import lib/full_screen.wgsl
 
 struct Surroundings {
-    // xyz: direction seen at the first pixel's corner, its steps to the right and downward per pixel.
-    corner: vec4<f32>,
-    right: vec4<f32>,
-    down: vec4<f32>,
-    // xyz: world position of the camera; w: how much is covered of the backdrop.
-    camera: vec4<f32>,
-    // rgb: factor on radiance; w: 1 for a dome over a ground.
-    gain: vec4<f32>,
-    // x, y: cosine and sine of the turn about +Y; z: height of the ground; w: radius of the dome.
-    turn: vec4<f32>,
-    // xyz: the point from which the panorama looks as it was taken; w: range of the noise on finished values.
-    eye: vec4<f32>,
+    // Direction seen at the first pixel's corner, and its steps to the right and downward per pixel.
+    corner: vec3<f32>,
+    // How much is covered of the backdrop.
+    opacity: f32,
+    right: vec3<f32>,
+    // 1 for a dome over a ground, the height of that ground, and the radius of the dome.
+    has_dome: f32,
+    down: vec3<f32>,
+    ground_height: f32,
+    camera_position: vec3<f32>,
+    dome_radius: f32,
+    // Factor on radiance.
+    gain: vec3<f32>,
+    // Range of the noise on finished values.
+    noise: f32,
+    // The point from which the panorama looks as it was taken.
+    eye: vec3<f32>,
+    // Cosine and sine of the turn about +Y.
+    turn: vec2<f32>,
 }
 
 @group(1) @binding(0) var<uniform> seen: Surroundings;
@@ -31,14 +38,14 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
 
 // Where a ray of the camera meets the ground or the dome, as a direction from the eye.
 fn from_eye(ray: vec3<f32>) -> vec3<f32> {
-    let origin = seen.camera.xyz - seen.eye.xyz;
-    let radius = seen.turn.w;
+    let origin = seen.camera_position - seen.eye;
+    let radius = seen.dome_radius;
     let b = dot(origin, ray);
     let c = dot(origin, origin) - radius * radius;
     let inside = b * b - c;
     // From outside of a small dome that is missed, it is as far as everything else.
     let to_dome = select(1e6, sqrt(max(inside, 0.0)) - b, inside > 0.0 && sqrt(max(inside, 0.0)) > b);
-    let above = seen.camera.y - seen.turn.z;
+    let above = seen.camera_position.y - seen.ground_height;
     let to_ground = select(1e6, above / max(-ray.y, 1e-6), ray.y < 0.0 && above > 0.0);
     let meeting = origin + ray * min(to_dome, to_ground);
     return normalize(meeting);
@@ -69,15 +76,15 @@ fn smooth_lookup(uv: vec2<f32>) -> vec3<f32> {
 
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
-    var d = normalize(seen.corner.xyz + seen.right.xyz * at.x + seen.down.xyz * at.y);
-    if seen.gain.w > 0.0 {
+    var d = normalize(seen.corner + seen.right * at.x + seen.down * at.y);
+    if seen.has_dome > 0.0 {
         d = from_eye(d);
     }
     // Back to where the panorama has it.
     let turned = vec3(d.x * seen.turn.x - d.z * seen.turn.y, d.y, d.x * seen.turn.y + d.z * seen.turn.x);
     let uv = vec2(atan2(turned.z, turned.x) / TURN + 0.5, acos(clamp(turned.y, -1.0, 1.0)) * 2.0 / TURN);
-    let radiance = max(smooth_lookup(uv), vec3(0.0)) * seen.gain.rgb;
-    let dither = (interleaved_noise(at.xy) - 0.5) * seen.eye.w;
+    let radiance = max(smooth_lookup(uv), vec3(0.0)) * seen.gain;
+    let dither = (interleaved_noise(at.xy) - 0.5) * seen.noise;
     let color = srgb_from_linear(tone_map_pbr_neutral(radiance)) + dither;
-    return vec4(clamp(color, vec3(0.0), vec3(1.0)), 1.0) * seen.camera.w;
+    return vec4(clamp(color, vec3(0.0), vec3(1.0)), 1.0) * seen.opacity;
 }

@@ -7,9 +7,13 @@ struct Batch {
     number: u32,
     // Which surface of a pixel is shaded: 0 or 1.
     surface: u32,
-    // Points and lines only. x: radius in world units (lines: in shadows alone); y, z: least and greatest radius in
-    // pixels; w: 1 where vertices have normals.
-    sprite: vec4<f32>,
+    // 1 where vertices have normals. This and the rest: points and lines only.
+    has_normals: f32,
+    // Radius in world units (lines: in shadows alone).
+    sprite_radius: f32,
+    // Least and greatest radius in pixels.
+    least_pixels: f32,
+    most_pixels: f32,
 }
 
 @group(1) @binding(3) var<uniform> batch: Batch;

@@ -1,13 +1,18 @@
 // The rectangle of the floor that shadow can fall on. Rust twin: `gpu_types.rs`.
 
 struct Floor {
-    // xyz: centre of the shadowed rectangle.
-    place: vec4<f32>,
-    // x, y: half of its extent along world x and z; z: width of the fading edge in world units.
-    extent: vec4<f32>,
-    // x: size of the light as a share of its distance, y: darkness of the key's shadow, z: of the ambient one,
-    // w: 1 when the key casts a shadow.
-    look: vec4<f32>,
+    // Centre of the shadowed rectangle.
+    center: vec3<f32>,
+    // Width of the fading edge in world units.
+    edge: f32,
+    // Half of the rectangle's extent along world x and z.
+    half_extent: vec2<f32>,
+    // Size of the light as a share of its distance.
+    lamp_size: f32,
+    // 1 when the key casts a shadow; how dark that is, and how dark the ambient one.
+    has_key_shadow: f32,
+    key_darkness: f32,
+    ambient_darkness: f32,
 }
 
 @group(1) @binding(0) var<uniform> floor_look: Floor;
@@ -15,5 +20,5 @@ struct Floor {
 // The point of the floor at a place of its shadow texture.
 fn floor_point(uv: vec2<f32>) -> vec3<f32> {
     let local = uv * 2.0 - 1.0;
-    return floor_look.place.xyz + vec3(local.x * floor_look.extent.x, 0.0, local.y * floor_look.extent.y);
+    return floor_look.center + vec3(local.x * floor_look.half_extent.x, 0.0, local.y * floor_look.half_extent.y);
 }

@@ -2,15 +2,21 @@
 
 const PI: f32 = 3.14159265358979;
 
+// A light with a place. Fields of three numbers are followed by one of one number, which fills their 16 bytes.
 struct PunctualLight {
-    // xyz: world position, or unit vector to the light; w: 1 for a position, 0 for a direction.
-    place: vec4<f32>,
-    // rgb: intensity (position) or irradiance (direction); w: range, 0 for none.
-    color: vec4<f32>,
-    // xyz: unit direction it shines in; w: 1 for a spot, 0 otherwise.
-    axis: vec4<f32>,
-    // x: cosine of the inner, y: of the outer half angle.
-    cone: vec4<f32>,
+    // World position.
+    position: vec3<f32>,
+    // Distance at which it has faded out, 0 for none.
+    range: f32,
+    // Radiant intensity.
+    intensity: vec3<f32>,
+    // 1 for a spot, 0 otherwise.
+    is_spot: f32,
+    // Unit direction that a spot shines in.
+    axis: vec3<f32>,
+    // Cosine of the half angle at which a spot begins to fade, and of that at which it has faded out.
+    inner_cosine: f32,
+    outer_cosine: f32,
 }
 
 struct Frame {
@@ -19,36 +25,60 @@ struct Frame {
     picture_clip_from_world: mat4x4<f32>,
     key_clip_from_world: mat4x4<f32>,
     sun_clip_from_world: mat4x4<f32>,
-    // xyz: world position of the camera; w: overall scale of the model.
-    camera: vec4<f32>,
-    // xyz: unit direction the camera looks in; w: numerator of the distance along it, `w / (target_size.z - depth)`.
-    camera_axis: vec4<f32>,
-    // xyz: fixed point of that scale; w: factor on specular reflections of the environment.
-    grow_origin: vec4<f32>,
-    // rgb: irradiance of the uniform ambient light; w: last mip of the specular map.
-    ambient: vec4<f32>,
-    // rgb: linear colour of the backdrop, w: 1 where clear glass shows it, 0 where it shows the environment.
-    backdrop: vec4<f32>,
-    // xyz: corner of the distance field; w: side of its cells in world units.
-    field_origin: vec4<f32>,
-    // xyz: size of the distance field in world units; w: 1 where there is one.
-    field_extent: vec4<f32>,
-    // xyz: world position of the key light; w: cosine of the cone's outer half angle.
-    key_position: vec4<f32>,
-    // xyz: unit direction it shines in; w: cosine of the half angle where the fall-off begins.
-    key_axis: vec4<f32>,
-    // rgb: radiant intensity; w: how dark its shadow is, 0..1.
-    key_intensity: vec4<f32>,
-    // xyz: unit vector to the environment's sun; w: its angular radius in radians.
-    sun_to_light: vec4<f32>,
-    // rgb: irradiance of the sun.
-    sun_irradiance: vec4<f32>,
-    // x, y: texel size and normal offset of the key's shadow map; z, w: of the sun's.
-    shadow: vec4<f32>,
-    // x: punctual lights in use; y: seed of the grain; zw: the first pixel of the model's part on its canvas.
-    counts: vec4<u32>,
-    // xy: width and height of the target in pixels; z: see camera_axis; w: size of a pixel at distance 1.
-    target_size: vec4<f32>,
+    // World position of the camera.
+    camera_position: vec3<f32>,
+    // Overall scale of the model, and the point that it leaves in place (below).
+    grow: f32,
+    // Unit direction the camera looks in.
+    camera_axis: vec3<f32>,
+    // The distance along it is `distance_numerator / (depth_range - depth)`.
+    distance_numerator: f32,
+    grow_origin: vec3<f32>,
+    // Factor on specular reflections of the environment.
+    gloss: f32,
+    // Irradiance of the uniform ambient light.
+    ambient_irradiance: vec3<f32>,
+    last_specular_mip: f32,
+    // Linear.
+    backdrop_color: vec3<f32>,
+    // 1 where clear glass shows the backdrop, 0 where it shows the environment.
+    glass_shows_backdrop: f32,
+    // Corner of the distance field, and the side of its cells in world units.
+    field_origin: vec3<f32>,
+    field_cell: f32,
+    // Size of the distance field in world units; 1 where there is one.
+    field_extent: vec3<f32>,
+    has_field: f32,
+    // World position of the key light; cosine of its cone's outer half angle.
+    key_position: vec3<f32>,
+    key_outer_cosine: f32,
+    // Unit direction it shines in; cosine of the half angle where the fall-off begins.
+    key_axis: vec3<f32>,
+    key_inner_cosine: f32,
+    // Radiant intensity; how dark its shadow is, 0..1.
+    key_intensity: vec3<f32>,
+    key_shadow_darkness: f32,
+    // Unit vector to the environment's sun; its angular radius in radians.
+    sun_to_light: vec3<f32>,
+    sun_angular_radius: f32,
+    sun_irradiance: vec3<f32>,
+    // Punctual lights in use.
+    light_count: u32,
+    // Of the shadow maps of key light and sun: the size of a texel as a share of the map, and how far a point is moved
+    // along its normal before it is compared, in world units.
+    key_texel: f32,
+    key_normal_offset: f32,
+    sun_texel: f32,
+    sun_normal_offset: f32,
+    // Width and height of the target in pixels.
+    target_size: vec2<f32>,
+    // See `distance_numerator`.
+    depth_range: f32,
+    // Size of a pixel at distance 1 in world units.
+    pixel_size: f32,
+    // The first pixel of the model's part on its canvas.
+    canvas_origin: vec2<u32>,
+    grain_seed: u32,
     lights: array<PunctualLight, 16>,
 }
 
@@ -64,5 +94,5 @@ struct Frame {
 
 // A point of the model as it is scaled in this frame.
 fn grown(point: vec3<f32>) -> vec3<f32> {
-    return frame.grow_origin.xyz + (point - frame.grow_origin.xyz) * frame.camera.w;
+    return frame.grow_origin + (point - frame.grow_origin) * frame.grow;
 }

@@ -2,28 +2,45 @@
 // `shader/material_source.rs`, so that a variant binds what it reads and nothing else.
 
 struct Material {
+    // Linear colour and alpha.
     base_color: vec4<f32>,
-    // rgb: emitted radiance; w: alpha cutoff.
-    emissive: vec4<f32>,
-    // x: metallic, y: perceptual roughness, z: normal scale, w: occlusion strength.
-    surface: vec4<f32>,
-    // rgb: specular colour, w: specular factor.
-    specular: vec4<f32>,
-    // x: reflectance at normal incidence from the index of refraction, y: clearcoat, z: its perceptual roughness,
-    // w: scale of its normal map.
-    coat: vec4<f32>,
-    // rgb: sheen colour, w: its perceptual roughness.
-    sheen: vec4<f32>,
-    // x: transmission, y: thickness in world units, z: index of refraction, w: dispersion.
-    transmission: vec4<f32>,
-    // rgb: absorption coefficients per world unit; w: 1 when the volume is bounded by a closed surface.
-    absorption: vec4<f32>,
-    // x: iridescence, y: index of refraction of the film, z, w: thickness in nm where the map is 0 and 1.
-    iridescence: vec4<f32>,
-    // x: anisotropy strength, y, z: cosine and sine of its rotation; w: factor on the environment's light.
-    anisotropy: vec4<f32>,
-    // rgb: diffuse transmission colour, w: its factor.
-    diffuse_transmission: vec4<f32>,
+    // Emitted radiance.
+    emissive: vec3<f32>,
+    alpha_cutoff: f32,
+    metallic: f32,
+    // Perceptual, as all roughnesses here.
+    roughness: f32,
+    normal_scale: f32,
+    occlusion_strength: f32,
+    specular_color: vec3<f32>,
+    specular_factor: f32,
+    // Reflectance at normal incidence from the index of refraction.
+    dielectric_f0: f32,
+    coat: f32,
+    coat_roughness: f32,
+    coat_normal_scale: f32,
+    sheen_color: vec3<f32>,
+    sheen_roughness: f32,
+    transmission: f32,
+    // In world units.
+    thickness: f32,
+    // Index of refraction.
+    ior: f32,
+    dispersion: f32,
+    // Absorption coefficients per world unit.
+    absorption: vec3<f32>,
+    iridescence: f32,
+    // Thickness of the iridescent film in nm where its map is 0 and 1.
+    film_thickness: vec2<f32>,
+    // Index of refraction of the film.
+    film_ior: f32,
+    // Strength of the anisotropy, and cosine and sine of its rotation.
+    anisotropy: f32,
+    anisotropy_turn: vec2<f32>,
+    // Factor on the environment's light.
+    environment_factor: f32,
+    diffuse_transmission: f32,
+    diffuse_transmission_color: vec3<f32>,
     // Two rows per texture slot: u' = dot(row0.xyz, (u, v, 1)), v' likewise.
     uv_rows: array<vec4<f32>, 38>,
 }

@@ -40,7 +40,7 @@ fn posed(in: PosedIn, clip_from_world: mat4x4<f32>) -> PosedOut {
     out.clip = clip_from_world * vec4(world, 1.0);
 #ifdef FACING
     out.normal = in.normal.xyz;
-    out.distance = dot(world - frame.camera.xyz, frame.camera_axis.xyz);
+    out.distance = dot(world - frame.camera_position, frame.camera_axis);
 #endif
 #ifdef CUT
     out.uv0 = in.uv0;
@@ -58,6 +58,6 @@ fn cut_alpha(v: PosedOut) -> f32 {
 }
 
 fn alpha_cutoff() -> f32 {
-    return material.emissive.w;
+    return material.alpha_cutoff;
 }
 #endif

@@ -98,14 +98,14 @@ impl Floor {
     ) -> Result<Self, RenderError> {
         let gpu = base.gpu;
         let uniform = gpu_types::Floor {
-            place: area.center.extend(0.0).to_array(),
-            extent: [area.half.x, area.half.y, EDGE, 0.0],
-            look: [
-                2.0 * lamp_size(look),
-                (0.34 * look.darkness).min(0.95),
-                (0.75 * look.darkness).min(0.95),
-                f32::from(u8::from(key.is_some())),
-            ],
+            center: area.center,
+            edge: EDGE,
+            half_extent: area.half,
+            lamp_size: 2.0 * lamp_size(look),
+            has_key_shadow: f32::from(u8::from(key.is_some())),
+            key_darkness: (0.34 * look.darkness).min(0.95),
+            ambient_darkness: (0.75 * look.darkness).min(0.95),
+            ..gpu_types::Floor::default()
         };
         let buffer = filled(gpu, "floor", bytemuck::bytes_of(&uniform), wgpu::BufferUsages::UNIFORM)?;
         let shadow = plane(gpu, SHADOW_SIDE, wgpu::TextureFormat::R8Unorm, wgpu::TextureUsages::RENDER_ATTACHMENT);

@@ -81,8 +81,12 @@ impl Reflection {
         let uniform = gpu_types::Reflection {
             height_from_clip: world_from_clip.row(1).to_array(),
             divisor_from_clip: world_from_clip.row(3).to_array(),
-            look: [self.look.mix, self.look.fade, blur, floor],
-            place: [width as f32 - part.x as f32 - drawn.x as f32, part.y as f32 - drawn.y as f32, 0.0, 0.0],
+            strength: self.look.mix,
+            fade_height: self.look.fade,
+            blur,
+            floor_height: floor,
+            end: [width as f32 - part.x as f32 - drawn.x as f32, part.y as f32 - drawn.y as f32],
+            ..gpu_types::Reflection::default()
         };
         gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(&uniform));
     }

@@ -1,6 +1,6 @@
 //! What is behind model and floor: a picture, or the environment as the camera sees it.
 
-use glam::Vec3;
+use glam::{Vec2, Vec3};
 use half::f16;
 use plinth_frame::{Backdrop, Region};
 use plinth_scene::{Camera, EnvironmentMap, Surroundings};
@@ -169,10 +169,14 @@ fn uniform(surroundings: &Surroundings, look: &TargetLook) -> gpu_types::Surroun
     // Bytes are dithered, so that a smooth sky has no steps, also behind a video's encoder.
     let step = if look.picture_format == wgpu::TextureFormat::Rgba8Unorm { 2.0 / 255.0 } else { 0.0 };
     gpu_types::Surroundings {
-        camera: Vec3::ZERO.extend(surroundings.opacity).to_array(),
-        gain: surroundings.gain.extend(f32::from(u8::from(dome.is_some()))).to_array(),
-        turn: [cosine, sine, dome.map_or(0.0, |d| d.ground), dome.map_or(0.0, |d| d.radius)],
-        eye: dome.map_or(Vec3::ZERO, |d| d.eye).extend(step).to_array(),
+        opacity: surroundings.opacity,
+        has_dome: f32::from(u8::from(dome.is_some())),
+        ground_height: dome.map_or(0.0, |d| d.ground),
+        dome_radius: dome.map_or(0.0, |d| d.radius),
+        gain: surroundings.gain,
+        noise: step,
+        eye: dome.map_or(Vec3::ZERO, |d| d.eye),
+        turn: Vec2::new(cosine, sine),
         ..gpu_types::Surroundings::default()
     }
 }
@@ -187,12 +191,6 @@ impl Panorama {
         let from_middle = |at: u32, size: u32| at as f32 - 0.5 * size as f32;
         let corner =
             middle + right * from_middle(self.region.x, self.width) + down * from_middle(self.region.y, self.height);
-        gpu_types::Surroundings {
-            corner: corner.extend(0.0).to_array(),
-            right: right.extend(0.0).to_array(),
-            down: down.extend(0.0).to_array(),
-            camera: camera.position.extend(self.look.camera[3]).to_array(),
-            ..self.look
-        }
+        gpu_types::Surroundings { corner, right, down, camera_position: camera.position, ..self.look }
     }
 }

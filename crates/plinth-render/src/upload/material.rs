@@ -197,29 +197,36 @@ fn uniform(m: &Material, world_from_object: f32) -> gpu_types::Material {
             [0.0; 3]
         }
     });
-    let thickness = volume.map_or(0.0, |v| v.thickness * world_from_object);
-    let [sr, sg, sb] = sheen.map_or([0.0; 3], |s| s.color);
-    let [er, eg, eb] = m.emissive;
-    let [pr, pg, pb] = m.specular_color;
-    let [tr, tg, tb] = through.map_or([1.0; 3], |d| d.color);
-    let [ar, ag, ab] = absorption;
     gpu_types::Material {
         base_color: m.base_color,
-        emissive: [er, eg, eb, cutoff],
-        surface: [m.metallic, m.perceptual_roughness, m.normal_scale, m.occlusion_strength],
-        specular: [pr, pg, pb, m.specular],
-        coat: [
-            f0,
-            coat.map_or(0.0, |c| c.factor),
-            coat.map_or(0.0, |c| c.roughness),
-            coat.map_or(1.0, |c| c.normal_scale),
-        ],
-        sheen: [sr, sg, sb, sheen.map_or(0.0, |s| s.roughness)],
-        transmission: [m.transmission.map_or(0.0, |t| t.factor), thickness, m.ior.max(1.0), m.dispersion],
-        absorption: [ar, ag, ab, f32::from(u8::from(thickness > 0.0))],
-        iridescence: film.map_or([0.0; 4], |i| [i.factor, i.ior, i.thickness_min, i.thickness_max]),
-        anisotropy: [m.anisotropy.map_or(0.0, |a| a.strength), turn.cos(), turn.sin(), m.environment_strength],
-        diffuse_transmission: [tr, tg, tb, through.map_or(0.0, |d| d.factor)],
+        emissive: m.emissive,
+        alpha_cutoff: cutoff,
+        metallic: m.metallic,
+        roughness: m.perceptual_roughness,
+        normal_scale: m.normal_scale,
+        occlusion_strength: m.occlusion_strength,
+        specular_color: m.specular_color,
+        specular_factor: m.specular,
+        dielectric_f0: f0,
+        coat: coat.map_or(0.0, |c| c.factor),
+        coat_roughness: coat.map_or(0.0, |c| c.roughness),
+        coat_normal_scale: coat.map_or(1.0, |c| c.normal_scale),
+        sheen_color: sheen.map_or([0.0; 3], |s| s.color),
+        sheen_roughness: sheen.map_or(0.0, |s| s.roughness),
+        transmission: m.transmission.map_or(0.0, |t| t.factor),
+        thickness: volume.map_or(0.0, |v| v.thickness * world_from_object),
+        ior: m.ior.max(1.0),
+        dispersion: m.dispersion,
+        absorption,
+        iridescence: film.map_or(0.0, |i| i.factor),
+        film_thickness: film.map_or([0.0; 2], |i| [i.thickness_min, i.thickness_max]),
+        film_ior: film.map_or(0.0, |i| i.ior),
+        anisotropy: m.anisotropy.map_or(0.0, |a| a.strength),
+        anisotropy_turn: [turn.cos(), turn.sin()],
+        environment_factor: m.environment_strength,
+        diffuse_transmission: through.map_or(0.0, |d| d.factor),
+        diffuse_transmission_color: through.map_or([1.0; 3], |d| d.color),
+        unused: 0,
         uv_rows: uv_rows(m),
     }
 }

@@ -15,7 +15,7 @@ use super::triangles::FIRST_TRIANGLE;
 use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
-use crate::gpu_types::{PoseVertex, SurfaceVertex};
+use crate::gpu_types::{PoseVertex, SpriteLook, SurfaceVertex};
 
 /// Width of lines, and the smallest diameter of points, as a share of the picture's shorter side: 2 pixels of 1080. In
 /// small pictures it is one pixel.
@@ -42,8 +42,7 @@ pub(crate) struct Sprites {
     pub(crate) kind: SpriteKind,
     /// How many there are.
     pub(crate) count: u32,
-    /// Radius in the world, least and greatest radius in pixels, and 1 where there are normals.
-    pub(crate) look: [f32; 4],
+    pub(crate) look: SpriteLook,
     /// Group 1 of the passes that ask where they are.
     pub(crate) group: wgpu::BindGroup,
 }
@@ -51,9 +50,9 @@ pub(crate) struct Sprites {
 impl Sprites {
     /// Radius in pixels at a distance along the camera's axis, where a world unit at distance 1 takes so many.
     pub(crate) fn radius(&self, pixels_per_unit: f32, distance: f32) -> f32 {
-        let [world, least, greatest, _] = self.look;
+        let SpriteLook { radius, least_pixels: least, most_pixels: most, .. } = self.look;
         match self.kind {
-            SpriteKind::Points => (world * pixels_per_unit / distance).clamp(least, greatest),
+            SpriteKind::Points => (radius * pixels_per_unit / distance).clamp(least, most),
             SpriteKind::Lines => least,
         }
     }
@@ -198,13 +197,18 @@ impl Draft {
         spacing(&points)
     }
 
-    /// See [`Sprites::look`].
-    fn look(&self, used: SpriteUse, short_side: u32) -> [f32; 4] {
+    /// How they look in a picture whose shorter side has so many pixels.
+    fn look(&self, used: SpriteUse, short_side: u32) -> SpriteLook {
         let pixels = |share: f32| 0.5 * (share * short_side as f32).max(1.0);
-        let lit = f32::from(u8::from(used.lit));
-        match used.kind {
-            SpriteKind::Points => [0.5 * diameter(self.spacing()), pixels(LEAST_SHARE), pixels(GREATEST_SHARE), lit],
-            SpriteKind::Lines => [0.5 * LINE_WIDTH, pixels(LEAST_SHARE), pixels(LEAST_SHARE), lit],
+        let (radius, most) = match used.kind {
+            SpriteKind::Points => (0.5 * diameter(self.spacing()), GREATEST_SHARE),
+            SpriteKind::Lines => (0.5 * LINE_WIDTH, LEAST_SHARE),
+        };
+        SpriteLook {
+            has_normals: f32::from(u8::from(used.lit)),
+            radius,
+            least_pixels: pixels(LEAST_SHARE),
+            most_pixels: pixels(most),
         }
     }
 
@@ -229,7 +233,7 @@ impl Draft {
         self,
         gpu: &Gpu,
         kind: SpriteKind,
-        look: [f32; 4],
+        look: SpriteLook,
         place: Place,
         setting: &SpriteSetting<'_>,
     ) -> Result<Batch, RenderError> {
@@ -238,8 +242,8 @@ impl Draft {
             first_triangle: place.first,
             number: place.number,
             surface: 0,
+            sprites: look,
             unused: 0,
-            sprite: look,
         };
         let uniform = filled(gpu, "sprites", bytemuck::bytes_of(&twin), wgpu::BufferUsages::UNIFORM)?;
         let pose = filled(gpu, "pose", bytemuck::cast_slice(&self.pose), storage)?;

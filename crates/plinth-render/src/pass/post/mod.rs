@@ -140,13 +140,12 @@ fn lens(scene: &Scene, shot: &Shot, look: &TargetLook, height: u32) -> Lens {
     let part = look.model_region;
     let (x, y) = (part.x - look.region.x, part.y - look.region.y);
     Lens {
-        look: [
-            scene.post.aperture,
-            shot.focus,
-            pixels_per_unit(&shot.camera, height),
-            widest_blur(scene, shot, height),
-        ],
-        part: [x as f32, y as f32, part.width as f32, part.height as f32],
+        aperture: scene.post.aperture,
+        focus: shot.focus,
+        pixels_per_unit: pixels_per_unit(&shot.camera, height),
+        widest_blur: widest_blur(scene, shot, height),
+        part_origin: [x as f32, y as f32],
+        part_size: [part.width as f32, part.height as f32],
     }
 }
 
