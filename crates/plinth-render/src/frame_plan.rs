@@ -8,299 +8,222 @@
 
 use plinth_frame::Region;
 
-use crate::RenderError;
 use crate::pass::behind::far_side_pass;
-use crate::pass::composite::ModelParts;
-use crate::pass::sprites::draw_sprites;
-use crate::pass::visibility::{SURFACES, joined, overlap, scissor};
+use crate::pass::composite::{Composite, ModelParts};
+use crate::pass::floor::Floor;
+use crate::pass::geometry::GeometryTargets;
+use crate::pass::post::Post;
+use crate::pass::reflection::Reflection;
+use crate::pass::scenery::Scenery;
+use crate::pass::visibility::{SURFACES, joined};
 use crate::pass::{cleared, depth_target, kept};
-use crate::pipelines::{DepthView, Side, SpritePass};
+use crate::pipelines::PerBatch;
 use crate::recorder::Recorder;
-use crate::region::widened;
-use crate::renderer::Renderer;
+use crate::stage::Stage;
 use crate::upload::geometry::Batch;
-use crate::upload::material::{DrawClass, MaterialOnGpu};
+use crate::upload::material::MaterialOnGpu;
+use crate::view::View;
 
-/// How often glass may look at what is behind it in one frame.
-const MAX_LOOKS_BEHIND: usize = 8;
+/// What a frame is made of besides the model as its camera sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct Parts<'a> {
+    pub(crate) view: &'a View,
+    pub(crate) composite: &'a Composite,
+    pub(crate) scenery: &'a Scenery,
+    /// Nothing where the camera is below it, from where it would hide the model.
+    pub(crate) floor: Option<&'a Floor>,
+    pub(crate) reflection: Option<&'a Reflection>,
+    pub(crate) post: Option<&'a Post>,
+}
 
-impl Renderer<'_> {
+/// Encodes passes that draw the model.
+pub(crate) struct FramePlan<'a, 'r> {
+    pub(crate) stage: &'a Stage,
+    pub(crate) recorder: &'a mut Recorder<'r>,
+}
+
+impl FramePlan<'_, '_> {
     /// Shadow maps and the floor's shadow.
-    pub(crate) fn encode_shadows(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
+    pub(crate) fn shadows(&mut self, view: &View, floor: Option<&Floor>) {
+        let stage = self.stage;
         // The maps being written must not be bound, so these passes bind the frame without them.
-        let frame = self.view.frame_group_without_maps.clone();
-        if self.switches.key_shadow {
-            let map = self.key_map.view.clone();
-            self.encode_shadow_map(recorder, &frame, &map, DepthView::Key)?;
+        let frame = &view.frame_group_without_maps;
+        for (map, pipelines) in
+            [(&stage.key_map, &stage.pipelines.key_shadow), (&stage.sun_map, &stage.pipelines.sun_shadow)]
+        {
+            if map.is_used {
+                self.shadow_map(frame, &map.view, pipelines);
+            }
         }
-        if self.switches.sun {
-            let map = self.sun_map.view.clone();
-            self.encode_shadow_map(recorder, &frame, &map, DepthView::Sun)?;
-        }
-        let Some(floor) = self.floor.take() else { return Ok(()) };
+        let Some(floor) = floor else { return };
         if let Some(accumulated) = &floor.accumulated {
             for (i, view) in accumulated.views().enumerate() {
-                self.encode_shadow_map(recorder, view, &accumulated.map, DepthView::Key)?;
-                accumulated.add(recorder, view, i == 0);
+                self.shadow_map(view, &accumulated.map, &stage.pipelines.key_shadow);
+                accumulated.add(self.recorder, view, i == 0);
             }
         }
-        floor.gather(recorder, &self.view.frame_group);
-        self.floor = Some(floor);
-        Ok(())
+        floor.gather(self.recorder, &view.frame_group);
     }
 
-    fn encode_shadow_map(
-        &mut self,
-        recorder: &mut Recorder<'_>,
-        frame: &wgpu::BindGroup,
-        map: &wgpu::TextureView,
-        view: DepthView,
-    ) -> Result<(), RenderError> {
-        let mut pass = recorder.pass("shadow map", frame, &[], Some(depth_target(map, Some(1.0), true)));
-        let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches);
-        for batch in &self.batches {
-            let material = &self.materials[batch.material];
-            if material.shadowless {
-                continue;
-            }
-            if draw_sprites(&mut pass, (&mut self.pipelines, &base), SpritePass::Shadow(view), batch, material)? {
-                continue;
-            }
-            pass.set_pipeline(self.pipelines.depth(&base, view, material.cut.as_ref())?);
-            draw(&mut pass, batch, material, 0);
+    fn shadow_map(&mut self, frame: &wgpu::BindGroup, map: &wgpu::TextureView, pipelines: &PerBatch) {
+        let mut pass = self.recorder.pass("shadow map", frame, &[], Some(depth_target(map, Some(1.0), true)));
+        for (i, batch) in self.stage.batches.iter().enumerate() {
+            draw_depth(&mut pass, pipelines, (i, batch), self.stage.material(i), 0);
         }
-        Ok(())
     }
 
     /// Everything of one frame up to the finished picture.
-    pub(crate) fn encode_frame(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
-        // Seen from below, the floor would hide the model.
-        if self.floor_is_seen {
-            self.encode_reflection(recorder)?;
+    pub(crate) fn frame(&mut self, parts: &Parts<'_>) {
+        let Parts { view, floor, reflection, post, .. } = *parts;
+        if let Some(reflection) = reflection {
+            let model = self.surfaces(&reflection.view);
+            reflection.finish(self.recorder, model);
         }
-        let direct = self.view.look.direct;
-        let model = if direct { ModelParts::default() } else { self.encode_surfaces(recorder)? };
-        let floor = self.floor.as_ref().filter(|_| self.floor_is_seen);
-        let reflection = self.reflection.as_ref().filter(|_| self.floor_is_seen);
-        let finished = &self.view.targets.finished_view;
-        let picture = self.post.as_ref().map_or(finished, |post| &post.picture);
-        let behind = (Some(&self.scenery), floor, reflection);
-        self.composite.run(recorder, &self.view.frame_group, behind, model, picture);
+        let direct = view.look.direct;
+        let model = if direct { ModelParts::default() } else { self.surfaces(view) };
+        let picture = post.map_or(&view.targets.finished_view, |post| &post.picture);
+        let behind = (Some(parts.scenery), floor, reflection);
+        parts.composite.run(self.recorder, &view.frame_group, behind, model, picture);
         if direct {
-            let picture = picture.clone();
-            self.encode_visibility(recorder)?;
-            self.encode_shading(recorder, [kept(&picture), kept(&picture)])?;
+            self.visibility(view);
+            self.shade(view, [kept(picture), kept(picture)]);
         }
-        self.encode_post(recorder)
-    }
-
-    /// The model as the current view shows it: surfaces, and what is seen through. Returns where they are.
-    fn encode_surfaces(&mut self, recorder: &mut Recorder<'_>) -> Result<ModelParts, RenderError> {
-        let solid = self.encode_visibility(recorder)?;
-        if let Some([first, second]) = self.view.targets.colors.clone() {
-            self.encode_shading(recorder, [cleared(&first), cleared(&second)])?;
-        }
-        let layered = self.layered_part();
-        if let Some(part) = layered {
-            self.encode_layered(recorder, part)?;
-        }
-        Ok(ModelParts { solid, layered })
-    }
-
-    /// The model as the floor mirrors it.
-    fn encode_reflection(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
-        let Some(mut reflection) = self.reflection.take() else { return Ok(()) };
-        std::mem::swap(&mut self.view, &mut reflection.view);
-        let model = self.encode_surfaces(recorder);
-        std::mem::swap(&mut self.view, &mut reflection.view);
-        reflection.finish(recorder, model?);
-        self.reflection = Some(reflection);
-        Ok(())
-    }
-
-    /// What happens to the picture after it is put together.
-    fn encode_post(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
-        let Some(post) = self.post.take() else { return Ok(()) };
+        let Some(post) = post else { return };
         if let Some(surfaces) = &post.surfaces {
-            self.encode_geometry(recorder, &surfaces.targets)?;
+            self.geometry(view, &surfaces.targets);
         }
-        post.run(recorder, &self.view.frame_group, &self.view.targets);
-        self.post = Some(post);
-        Ok(())
+        post.run(self.recorder, &view.frame_group, &view.targets);
     }
 
-    /// Batches that nothing is seen through, in drawing order.
-    fn solid(&self) -> Vec<usize> {
-        self.order
-            .iter()
-            .copied()
-            .filter(|i| !self.materials[self.batches[*i].material].key.class.is_layered())
-            .collect()
-    }
-
-    /// The part of the canvas in which a batch is seen.
-    fn part_of(&self, batch: &Batch) -> Option<Region> {
-        let look = &self.view.look;
-        let (width, height) = (look.model_region.width, look.model_region.height);
-        let mut part = scissor(&self.view.clip_from_world, self.grown(batch.bounds), width, height)?;
-        if batch.sprites.is_some() {
-            part = widened(part, self.sprite_reach, width, height);
+    /// The model as a view shows it: surfaces, and what is seen through. Returns where they are.
+    fn surfaces(&mut self, view: &View) -> ModelParts {
+        let solid = self.visibility(view);
+        if let Some([first, second]) = &view.targets.colors {
+            self.shade(view, [cleared(first), cleared(second)]);
         }
-        let [x, y] = look.origin();
-        Some(Region { x: part.x + x, y: part.y + y, ..part })
+        let layered = self.stage.layered_part(view);
+        if let Some(part) = layered {
+            self.layered(view, part);
+        }
+        ModelParts { solid, layered }
     }
 
     /// Which surfaces are seen. Returns the part of the canvas that they are in.
-    fn encode_visibility(&mut self, recorder: &mut Recorder<'_>) -> Result<Option<Region>, RenderError> {
-        self.encode_triangles(recorder)?;
-        let part = self.solid().into_iter().filter_map(|i| self.part_of(&self.batches[i])).reduce(joined);
-        self.view.classify.run(recorder, &self.view.frame_group, &self.view.targets, part);
-        Ok(part)
-    }
-
-    fn encode_triangles(&mut self, recorder: &mut Recorder<'_>) -> Result<(), RenderError> {
-        let mut pass = recorder.pass(
-            "visibility",
-            &self.view.frame_group,
-            &[cleared(&self.view.targets.triangles)],
-            Some(depth_target(&self.view.targets.depth, Some(1.0), true)),
-        );
-        let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches);
-        for i in self.solid() {
-            let (batch, material) = (&self.batches[i], &self.materials[self.batches[i].material]);
-            if draw_sprites(&mut pass, (&mut self.pipelines, &base), SpritePass::Visibility, batch, material)? {
-                continue;
-            }
-            pass.set_pipeline(self.pipelines.visibility(&base, material)?);
-            draw(&mut pass, batch, material, batch.first_triangle);
+    fn visibility(&mut self, view: &View) -> Option<Region> {
+        let stage = self.stage;
+        let targets = &view.targets;
+        let depth = depth_target(&targets.depth, Some(1.0), true);
+        let mut pass = self.recorder.pass("visibility", &view.frame_group, &[cleared(&targets.triangles)], Some(depth));
+        for i in stage.solid() {
+            let batch = &stage.batches[i];
+            draw_depth(&mut pass, &stage.pipelines.visibility, (i, batch), stage.material(i), batch.first_triangle);
         }
-        Ok(())
+        drop(pass);
+        let part = stage.solid().filter_map(|i| stage.part_of(view, i)).reduce(joined);
+        view.classify.run(self.recorder, &view.frame_group, targets, part);
+        part
     }
 
     /// Shades both surfaces of each pixel, each into its target.
-    fn encode_shading(
-        &mut self,
-        recorder: &mut Recorder<'_>,
-        colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES],
-    ) -> Result<(), RenderError> {
-        let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches);
+    fn shade(&mut self, view: &View, colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES]) {
+        let stage = self.stage;
         for (k, color) in colors.into_iter().enumerate() {
-            let mut pass = recorder.pass(
-                "shade",
-                &self.view.frame_group,
-                &[color],
-                Some(depth_target(&self.view.targets.batches[k], None, false)),
-            );
-            for i in self.solid() {
-                let (batch, material) = (&self.batches[i], &self.materials[self.batches[i].material]);
-                let Some(part) = self.part_of(batch) else { continue };
-                pass.set_pipeline(self.pipelines.shade(&base, material)?);
-                pass.set_bind_group(1, self.view.classify.shade_group(i, k), &[]);
-                pass.set_bind_group(2, &material.group, &[]);
-                pass.set_bind_group(3, &batch.light, &[]);
+            let depth = depth_target(&view.targets.batches[k], None, false);
+            let mut pass = self.recorder.pass("shade", &view.frame_group, &[color], Some(depth));
+            for i in stage.solid() {
+                let (Some(part), Some(pipeline)) = (stage.part_of(view, i), &stage.pipelines.shade[i]) else {
+                    continue;
+                };
+                pass.set_pipeline(pipeline);
+                pass.set_bind_group(1, view.classify.shade_group(i, k), &[]);
+                pass.set_bind_group(2, &stage.material(i).group, &[]);
+                pass.set_bind_group(3, &stage.batches[i].light, &[]);
                 pass.set_scissor_rect(part.x, part.y, part.width, part.height);
                 pass.draw(0..3, 0..1);
             }
         }
-        Ok(())
     }
 
-    /// The part of the model's picture in which something is seen through.
-    fn layered_part(&self) -> Option<Region> {
-        let size = self.view.look.model_region;
-        let layered = |batch: &&Batch| self.materials[batch.material].key.class.is_layered();
-        self.batches
-            .iter()
-            .filter(layered)
-            .filter_map(|batch| scissor(&self.view.clip_from_world, self.grown(batch.bounds), size.width, size.height))
-            .reduce(joined)
-    }
-
-    /// Layered batches in the groups that are drawn between two looks at what is behind: a glass body that refracts
-    /// sees the glass behind it. Bodies that are apart in the picture share a look.
-    fn layered_groups(&self) -> Vec<Vec<usize>> {
-        let mut groups: Vec<Vec<usize>> = vec![Vec::new()];
-        let class = |i: usize| self.materials[self.batches[i].material].key.class;
-        let layered: Vec<usize> = self.order.iter().copied().filter(|i| class(*i).is_layered()).collect();
-        let glass = layered.iter().filter(|i| class(**i) == DrawClass::Transmissive).count();
-        let mut seen = 0;
-        for i in layered {
-            if class(i) == DrawClass::Transmissive {
-                seen += 1;
-                let overlaps = |j: &usize| match (self.part_of(&self.batches[i]), self.part_of(&self.batches[*j])) {
-                    (Some(own), Some(other)) => overlap(own, other),
-                    _ => false,
-                };
-                // The farthest of very many share one look.
-                if glass - seen < MAX_LOOKS_BEHIND && groups.last().is_some_and(|group| group.iter().any(overlaps)) {
-                    groups.push(Vec::new());
-                }
-            }
-            if let Some(group) = groups.last_mut() {
-                group.push(i);
-            }
-        }
-        groups
-    }
-
-    fn encode_layered(&mut self, recorder: &mut Recorder<'_>, part: Region) -> Result<(), RenderError> {
+    /// What is seen through, over the surfaces behind it.
+    fn layered(&mut self, view: &View, part: Region) {
+        let stage = self.stage;
         // Where the group before was drawn.
         let mut drawn = None;
-        for (k, group) in self.layered_groups().into_iter().enumerate() {
-            if let (Some(behind), Some(target)) = (&self.view.behind, &self.view.targets.behind) {
+        for (k, group) in stage.layered_groups(view).into_iter().enumerate() {
+            if let (Some(behind), Some(target)) = (&view.behind, &view.targets.behind) {
                 if k == 0 {
-                    behind.capture_opaque(recorder, &self.view.frame_group);
+                    behind.capture_opaque(self.recorder, &view.frame_group);
                 } else if let Some(drawn) = drawn {
-                    behind.capture_drawn(recorder, &self.view.frame_group, drawn);
+                    behind.capture_drawn(self.recorder, &view.frame_group, drawn);
                 }
-                let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches);
-                let mut pass = far_side_pass(recorder, &self.view.frame_group, target);
-                pass.set_pipeline(self.pipelines.far_side(&base)?);
-                for i in group.iter().filter(|i| self.materials[self.batches[**i].material].refracts) {
-                    let batch = &self.batches[*i];
-                    pass.set_vertex_buffer(0, batch.pose.slice(..));
-                    pass.set_index_buffer(batch.indices.slice(..), wgpu::IndexFormat::Uint32);
-                    pass.draw_indexed(0..batch.index_count, 0, 0..1);
+                let mut pass = far_side_pass(self.recorder, &view.frame_group, target);
+                if let Some(pipeline) = &stage.pipelines.far_side {
+                    pass.set_pipeline(pipeline);
+                    for i in group.iter().filter(|i| stage.material(**i).refracts) {
+                        let batch = &stage.batches[*i];
+                        pass.set_vertex_buffer(0, batch.pose.slice(..));
+                        pass.set_index_buffer(batch.indices.slice(..), wgpu::IndexFormat::Uint32);
+                        pass.draw_indexed(0..batch.index_count, 0, 0..1);
+                    }
                 }
             }
-            self.encode_layered_group(recorder, part, &group, k == 0)?;
-            drawn = group.iter().filter_map(|i| self.part_of(&self.batches[*i])).reduce(joined);
+            self.layered_group(view, part, &group, k == 0);
+            drawn = group.iter().filter_map(|i| stage.part_of(view, *i)).reduce(joined);
         }
-        Ok(())
     }
 
-    fn encode_layered_group(
-        &mut self,
-        recorder: &mut Recorder<'_>,
-        part: Region,
-        group: &[usize],
-        first: bool,
-    ) -> Result<(), RenderError> {
-        let (Some(samples), Some(spread)) = (&self.view.targets.layered, &self.view.spread) else { return Ok(()) };
+    fn layered_group(&mut self, view: &View, part: Region, group: &[usize], first: bool) {
+        let (Some(samples), Some(spread)) = (&view.targets.layered, &view.spread) else { return };
+        let stage = self.stage;
         let color = if first { cleared(samples) } else { kept(samples) };
-        let depth = depth_target(&self.view.targets.depth, None, true);
-        let mut pass = recorder.pass("layered", &self.view.frame_group, &[color], Some(depth));
+        let depth = depth_target(&view.targets.depth, None, true);
+        let mut pass = self.recorder.pass("layered", &view.frame_group, &[color], Some(depth));
         pass.set_scissor_rect(part.x, part.y, part.width, part.height);
         if first {
             spread.draw(&mut pass);
         }
-        if let Some(behind) = &self.view.behind {
+        if let Some(behind) = &view.behind {
             pass.set_bind_group(1, &behind.group, &[]);
         }
-        let base = crate::renderer::pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches);
         for i in group {
-            let (batch, material) = (&self.batches[*i], &self.materials[self.batches[*i].material]);
-            let side =
-                if self.closed[*i] && material.key.class == DrawClass::Blended { Side::Both } else { Side::Material };
-            pass.set_pipeline(self.pipelines.layered(&base, material, side)?);
-            draw_surface(&mut pass, batch, material);
+            if let Some(pipeline) = &stage.pipelines.layered[*i] {
+                pass.set_pipeline(pipeline);
+                draw_surface(&mut pass, &stage.batches[*i], stage.material(*i));
+            }
         }
-        Ok(())
+    }
+
+    /// Normal and distance of the first surface of each pixel, at its middle.
+    pub(crate) fn geometry(&mut self, view: &View, targets: &GeometryTargets) {
+        let depth = depth_target(&targets.depth, Some(1.0), false);
+        let mut pass = self.recorder.pass("geometry", &view.frame_group, &[cleared(&targets.view)], Some(depth));
+        for (i, batch) in self.stage.batches.iter().enumerate() {
+            if let Some(triangles) = targets.triangles.as_ref().filter(|_| batch.sprites.is_none()) {
+                pass.set_bind_group(1, &triangles[i], &[]);
+            }
+            draw_depth(&mut pass, &targets.pipelines, (i, batch), self.stage.material(i), 0);
+        }
+    }
+}
+
+/// Draws where a batch is, if the pass has a pipeline for it; `instance` is what its triangles are numbered from.
+fn draw_depth(
+    pass: &mut wgpu::RenderPass<'_>,
+    pipelines: &PerBatch,
+    (i, batch): (usize, &Batch),
+    material: &MaterialOnGpu,
+    instance: u32,
+) {
+    let Some(pipeline) = &pipelines[i] else { return };
+    pass.set_pipeline(pipeline);
+    match &batch.sprites {
+        Some(sprites) => sprites.draw(pass, material),
+        None => draw(pass, batch, material, instance),
     }
 }
 
 /// Draws positions, and what a cut reads.
-pub(crate) fn draw(pass: &mut wgpu::RenderPass<'_>, batch: &Batch, material: &MaterialOnGpu, instance: u32) {
+fn draw(pass: &mut wgpu::RenderPass<'_>, batch: &Batch, material: &MaterialOnGpu, instance: u32) {
     if let Some(cut) = &material.cut {
         pass.set_bind_group(2, &cut.group, &[]);
         pass.set_vertex_buffer(1, batch.surface.slice(..));

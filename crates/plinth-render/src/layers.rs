@@ -5,7 +5,9 @@ use plinth_scene::{Background, Scene};
 
 use crate::RenderError;
 use crate::delivery::straight;
+use crate::frame_plan::FramePlan;
 use crate::pass::geometry::GeometryTargets;
+use crate::pipelines::Precision;
 use crate::readback::{PlaneView, Readback};
 use crate::renderer::Renderer;
 
@@ -24,7 +26,8 @@ impl Renderer<'_> {
             return Err(RenderError::LayersNeedTransparency);
         }
         let part = self.view.look.model_region;
-        let targets = GeometryTargets::exact(self.gpu, part, &self.layouts.triangles, &self.batches);
+        let model = (self.stage.batches.as_slice(), self.stage.materials.as_slice());
+        let targets = GeometryTargets::new(&self.pipeline_base(), part, model, Precision::Exact)?;
         let planes = [(self.view.look.region, self.color_bytes()), (part, 16)];
         let mut ring = Readback::new(self.gpu, &planes, self.frames_in_flight());
         let mut clip_time = None;
@@ -37,8 +40,8 @@ impl Renderer<'_> {
             clip_time = shot.clip_time;
             let finished = self.view.targets.finished.clone();
             self.submit(&mut ring, shot.index, &[&finished, &targets.surface], |renderer, recorder| {
-                renderer.encode(recorder, scene, shot, first, pose_changed)?;
-                renderer.encode_geometry(recorder, &targets)
+                renderer.encode(recorder, scene, shot, first, pose_changed);
+                FramePlan { stage: &renderer.stage, recorder }.geometry(&renderer.view, &targets);
             })?;
             first = false;
         }

@@ -28,6 +28,7 @@ mod recorder;
 mod region;
 mod renderer;
 mod shader;
+mod stage;
 mod targets;
 mod upload;
 mod view;

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use glam::Vec3;
 use plinth_frame::{Backdrop, Frame, FrameSink, PixelFormat, Region};
 use plinth_model::Model;
 use plinth_scene::{Background, PosedPrimitive, Scene, Shot};
@@ -12,8 +11,10 @@ use crate::RenderError;
 use crate::cache::Cache;
 use crate::delivery::{Delivery, Repeats, straight_bytes, words_from_halves};
 use crate::frame_group::{LightMaps, frame_group, frame_layout};
+use crate::frame_plan::{FramePlan, Parts};
 use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
 use crate::gpu::Gpu;
+use crate::gpu_types;
 use crate::pass::behind::scene_layout;
 use crate::pass::composite::Composite;
 use crate::pass::floor::{Floor, FloorArea};
@@ -29,6 +30,7 @@ use crate::prepare::{Prepared, Setting, prepare, smallest_shown};
 use crate::readback::{PlaneView, Readback};
 use crate::recorder::{PassTimes, Profile, Recorder};
 use crate::region::widened;
+use crate::stage::Stage;
 use crate::targets::{TargetLook, texture};
 use crate::upload::gathered_light::light_layout;
 use crate::upload::geometry::{self, Batch, Geometry, Posed, primitive_of};
@@ -67,30 +69,15 @@ pub struct Renderer<'g> {
     pub(crate) gpu: &'g Gpu,
     pub(crate) picture: Picture,
     light: Prepared,
-    pub(crate) layouts: Layouts,
+    layouts: Layouts,
+    switches: LightSwitches,
+    pub(crate) stage: Stage,
     pub(crate) view: View,
-    pub(crate) switches: LightSwitches,
-    pub(crate) pipelines: Pipelines,
-    pub(crate) materials: Vec<MaterialOnGpu>,
-    pub(crate) batches: Vec<Batch>,
-    /// How far points and lines reach beyond their vertices, in pixels.
-    pub(crate) sprite_reach: u32,
-    triangles: wgpu::Buffer,
-    /// For each batch: its triangles enclose a body.
-    pub(crate) closed: Vec<bool>,
-    /// Order in which batches are drawn.
-    pub(crate) order: Vec<usize>,
-    pub(crate) key_map: ShadowMap,
-    pub(crate) sun_map: ShadowMap,
-    pub(crate) floor: Option<Floor>,
-    /// The camera of the current frame is above the floor.
-    pub(crate) floor_is_seen: bool,
-    pub(crate) scenery: Scenery,
-    pub(crate) composite: Composite,
-    pub(crate) reflection: Option<Reflection>,
-    pub(crate) post: Option<Post>,
-    /// How the model is scaled in the current frame.
-    grow: (Vec3, f32),
+    floor: Option<Floor>,
+    scenery: Scenery,
+    composite: Composite,
+    reflection: Option<Reflection>,
+    post: Option<Post>,
     backdrop: Backdrop,
     profile: Option<Profile>,
 }
@@ -148,7 +135,6 @@ impl<'g> Renderer<'g> {
         let Geometry { batches, triangles } =
             geometry::build(gpu, &layouts.light, scene, &posed, &light.model.baked, &sorted, &setting)?;
         let sprite_reach = sprites::reach(scene, picture.height, &batches);
-        let closed = batches.iter().map(|batch| batch.sortable.as_ref().is_some_and(geometry::is_closed)).collect();
         let model_region = with_reach(region_of(scene, picture, None, false), sprite_reach, picture);
         // An environment that is seen is everywhere, and so is the look of the whole picture.
         let region = if scene.post.reaches_everywhere() || scene.surroundings.is_some() {
@@ -186,7 +172,8 @@ impl<'g> Renderer<'g> {
         let scenery = Scenery::new(gpu, &layouts.frame, &look, size, &backdrop, seen)?;
         let view = View::new(gpu, &layouts, look, (&batches, &triangles), &frame_groups)?;
         let radiance = (scene.post.bloom > 0.0).then(|| radiance_target(gpu, look.region));
-        let post = Post::new(gpu, &layouts.frame, scene, (&look, picture.height), radiance.as_ref())?;
+        let model = (batches.as_slice(), materials.as_slice());
+        let post = Post::new(&base, scene, (&look, picture.height), model, radiance.as_ref())?;
         let composite = Composite::new(gpu, &layouts.frame, &look, &view.targets, clear, radiance)?;
         let reflection = match scene.reflector {
             Some(reflector) => {
@@ -197,30 +184,21 @@ impl<'g> Renderer<'g> {
             None => None,
         };
         gpu.check()?;
-        let order = (0..batches.len()).collect();
+        let pipelines = Pipelines::new(&base, &batches, &materials)?;
+        let stage = Stage::new((materials, batches), pipelines, (key_map, sun_map), sprite_reach, triangles);
         Ok(Self {
             gpu,
             picture,
             light,
             layouts,
-            view,
             switches,
-            pipelines: Pipelines::default(),
-            materials,
-            batches,
-            sprite_reach,
-            triangles,
-            closed,
-            order,
-            key_map,
-            sun_map,
+            stage,
+            view,
             floor,
-            floor_is_seen: true,
             scenery,
             composite,
             reflection,
             post,
-            grow: (Vec3::ZERO, 1.0),
             backdrop,
             profile: None,
         })
@@ -248,7 +226,7 @@ impl<'g> Renderer<'g> {
             clip_time = shot.clip_time;
             let finished = self.view.targets.finished.clone();
             self.submit(&mut ring, i as u32, &[&finished], |renderer, recorder| {
-                renderer.encode(recorder, scene, shot, i == 0, pose_changed)
+                renderer.encode(recorder, scene, shot, i == 0, pose_changed);
             })?;
         }
         let mut finished = |index, planes: &[PlaneView<'_>]| self.frame(index, planes, std::mem::take(&mut spare));
@@ -264,11 +242,11 @@ impl<'g> Renderer<'g> {
         ring: &mut Readback,
         index: u32,
         textures: &[&wgpu::Texture],
-        record: impl FnOnce(&mut Self, &mut Recorder<'_>) -> Result<(), RenderError>,
+        record: impl FnOnce(&mut Self, &mut Recorder<'_>),
     ) -> Result<(), RenderError> {
         let profile = self.profile.take();
         let mut recorder = Recorder::new(self.gpu, profile.as_ref());
-        record(self, &mut recorder)?;
+        record(self, &mut recorder);
         let submission = ring.submit(self.gpu, recorder.finish(), textures, index);
         self.gpu.check()?;
         if let (Some(profile), Some(submission)) = (&profile, submission) {
@@ -304,6 +282,7 @@ impl<'g> Renderer<'g> {
         self.view.look.region
     }
 
+    /// Everything of one frame. The first one, and each in which the model has changed, begins with its shadows.
     pub(crate) fn encode(
         &mut self,
         recorder: &mut Recorder<'_>,
@@ -311,28 +290,45 @@ impl<'g> Renderer<'g> {
         shot: &Shot,
         first: bool,
         pose_changed: bool,
-    ) -> Result<(), RenderError> {
-        if pose_changed && !first && self.batches.iter().any(|b| b.moving) {
-            let posed = scene.pose(shot.clip_time);
-            for (i, batch) in self.batches.iter_mut().enumerate().filter(|(_, b)| b.moving) {
-                batch.update(self.gpu, scene, &posed, i, &self.triangles);
-            }
+    ) {
+        let moved = pose_changed && self.stage.moves();
+        if moved && !first {
+            self.stage.pose(self.gpu, scene, shot.clip_time);
         }
-        self.order_batches(shot);
+        self.stage.arrange(self.gpu, shot);
+        let uniform = self.update(scene, shot);
+        let mut plan = FramePlan { stage: &self.stage, recorder };
+        if first || moved || shot.grow < 1.0 || scene_grows(scene) {
+            if let Some(accumulated) = self.floor.as_ref().and_then(|floor| floor.accumulated.as_ref()) {
+                accumulated.update(self.gpu, &uniform);
+            }
+            plan.shadows(&self.view, self.floor.as_ref());
+        }
+        let floor_is_seen = shot.camera.position.y > scene.floor_height;
+        plan.frame(&Parts {
+            view: &self.view,
+            composite: &self.composite,
+            scenery: &self.scenery,
+            floor: self.floor.as_ref().filter(|_| floor_is_seen),
+            reflection: self.reflection.as_ref().filter(|_| floor_is_seen),
+            post: self.post.as_ref(),
+        });
+    }
+
+    /// Hands over the values of the next frame. Returns those of its camera.
+    fn update(&mut self, scene: &Scene, shot: &Shot) -> gpu_types::Frame {
         let base = FrameBase {
             scene,
             light: &self.light,
-            key_map: &self.key_map,
-            sun_map: &self.sun_map,
+            key_map: &self.stage.key_map,
+            sun_map: &self.stage.sun_map,
             region: self.view.look.region,
             model_region: self.view.look.model_region,
             origin: self.view.look.origin(),
             width: self.picture.width,
             height: self.picture.height,
         };
-        self.floor_is_seen = shot.camera.position.y > scene.floor_height;
         let uniform = frame_uniform(&base, shot);
-        self.grow = (shot.grow_origin, shot.grow);
         self.view.update(self.gpu, &uniform);
         if let Some(reflection) = &mut self.reflection {
             reflection.update(self.gpu, &base, shot);
@@ -341,55 +337,12 @@ impl<'g> Renderer<'g> {
             post.update(self.gpu, scene, shot, &self.view.look, self.picture.height);
         }
         self.scenery.look_from(self.gpu, &shot.camera);
-        if first || (pose_changed && self.batches.iter().any(|b| b.moving)) || shot.grow < 1.0 || scene_grows(scene) {
-            if let Some(accumulated) = self.floor.as_ref().and_then(|floor| floor.accumulated.as_ref()) {
-                accumulated.update(self.gpu, &uniform);
-            }
-            self.encode_shadows(recorder)?;
-        }
-        self.encode_frame(recorder)
+        uniform
     }
 
-    /// Opaque batches by material; what is layered by depth, the farthest first, its triangles sorted too. Decals that lie
-    /// on each other stay in their own order: depth says nothing about them.
-    fn order_batches(&mut self, shot: &Shot) {
-        let forward = -shot.camera.view_from_world.row(2).truncate();
-        let mut layered: Vec<(f32, usize)> = Vec::new();
-        let mut order: Vec<usize> = Vec::new();
-        for (i, batch) in self.batches.iter_mut().enumerate() {
-            if batch.sortable.is_some() {
-                batch.sort(self.gpu, forward);
-                layered.push((batch.mean_depth(forward), i));
-            } else {
-                order.push(i);
-            }
-        }
-        layered.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut layered: Vec<usize> = layered.into_iter().map(|(_, i)| i).collect();
-        let touches = |a: usize, b: usize| {
-            let ((a_min, a_max), (b_min, b_max)) = (self.batches[a].bounds, self.batches[b].bounds);
-            a_min.cmple(b_max).all() && b_min.cmple(a_max).all()
-        };
-        let decals: Vec<usize> = (0..self.batches.len())
-            .filter(|i| layered.contains(i) && self.materials[self.batches[*i].material].overlay)
-            .collect();
-        for (place, decal) in decals.iter().enumerate() {
-            let below = |i: &usize| decals[..place].contains(i) && touches(*i, *decal);
-            let own = layered.iter().position(|i| i == decal);
-            if let (Some(own), Some(last)) = (own, layered.iter().rposition(below))
-                && own < last
-            {
-                layered[own..=last].rotate_left(1);
-            }
-        }
-        order.extend(layered);
-        self.order = order;
-    }
-
-    /// A box of the model as it is scaled in the current frame.
-    pub(crate) fn grown(&self, (min, max): (Vec3, Vec3)) -> (Vec3, Vec3) {
-        let (origin, factor) = self.grow;
-        (origin + (min - origin) * factor, origin + (max - origin) * factor)
+    /// What pipelines are made with.
+    pub(crate) fn pipeline_base(&self) -> PipelineBase<'_> {
+        pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches)
     }
 
     fn frame(&self, index: u32, planes: &[PlaneView<'_>], spare: Vec<u8>) -> Frame {
@@ -570,12 +523,7 @@ fn shadow_maps(gpu: &Gpu, scene: &Scene, light: &Prepared) -> (ShadowMap, Shadow
 }
 
 /// What pipelines of one renderer have in common.
-pub(crate) fn pipeline_base<'a>(
-    gpu: &'a Gpu,
-    layouts: &'a Layouts,
-    look: TargetLook,
-    lights: LightSwitches,
-) -> PipelineBase<'a> {
+fn pipeline_base<'a>(gpu: &'a Gpu, layouts: &'a Layouts, look: TargetLook, lights: LightSwitches) -> PipelineBase<'a> {
     PipelineBase {
         gpu,
         frame_layout: &layouts.frame,

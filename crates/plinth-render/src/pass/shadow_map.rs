@@ -8,6 +8,8 @@ use crate::pipelines::DEPTH_FORMAT;
 
 /// A square depth map and the view it was taken with.
 pub(crate) struct ShadowMap {
+    /// A light casts its shadow by it.
+    pub(crate) is_used: bool,
     pub(crate) view: wgpu::TextureView,
     pub(crate) clip_from_world: Mat4,
     /// 1 / side in texels.
@@ -19,7 +21,8 @@ pub(crate) struct ShadowMap {
 impl ShadowMap {
     /// A map that shadows nothing, for scenes whose shaders do not read it.
     pub(crate) fn none(gpu: &Gpu) -> Self {
-        Self { view: depth_texture(gpu, 1), clip_from_world: Mat4::IDENTITY, texel: 1.0, normal_offset: 0.0 }
+        let view = depth_texture(gpu, 1);
+        Self { is_used: false, view, clip_from_world: Mat4::IDENTITY, texel: 1.0, normal_offset: 0.0 }
     }
 
     /// The map of the key light around a sphere. Softness 0..=1 sets the size of the texels.
@@ -27,6 +30,7 @@ impl ShadowMap {
         let side = (1536.0 * 0.125_f32.powf(softness.clamp(0.0, 1.0))).round().max(64.0);
         let KeyView { clip_from_world, width } = key_view(key, center, radius);
         Self {
+            is_used: true,
             view: depth_texture(gpu, side as u32),
             clip_from_world,
             texel: 1.0 / side,
@@ -49,6 +53,7 @@ impl ShadowMap {
             Vec4::new(0.0, 0.0, 0.0, 1.0),
         );
         Self {
+            is_used: true,
             view: depth_texture(gpu, side as u32),
             clip_from_world: clip_from_view * view_from_world,
             texel: 1.0 / side,

@@ -5,29 +5,20 @@
 
 use plinth_scene::Scene;
 
-use crate::RenderError;
 use crate::frame_uniform::pixels_per_unit;
-use crate::pipelines::{PipelineBase, Pipelines, SpritePass};
 use crate::upload::geometry::Batch;
 use crate::upload::material::MaterialOnGpu;
 use crate::upload::sprites::Sprites;
 
-/// Draws a batch of points or lines. Whether it is one.
-pub(crate) fn draw_sprites(
-    pass: &mut wgpu::RenderPass<'_>,
-    (pipelines, base): (&mut Pipelines, &PipelineBase<'_>),
-    kind: SpritePass,
-    batch: &Batch,
-    material: &MaterialOnGpu,
-) -> Result<bool, RenderError> {
-    let Some(sprites) = &batch.sprites else { return Ok(false) };
-    pass.set_pipeline(pipelines.sprites(base, kind, sprites.kind, material)?);
-    pass.set_bind_group(1, &sprites.group, &[]);
-    if let Some(cut) = &material.cut {
-        pass.set_bind_group(2, &cut.group, &[]);
+impl Sprites {
+    /// Draws them with the pipeline that is set.
+    pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>, material: &MaterialOnGpu) {
+        pass.set_bind_group(1, &self.group, &[]);
+        if let Some(cut) = &material.cut {
+            pass.set_bind_group(2, &cut.group, &[]);
+        }
+        pass.draw(0..self.count * self.kind.drawn_vertices(), 0..1);
     }
-    pass.draw(0..sprites.count * sprites.kind.drawn_vertices(), 0..1);
-    Ok(true)
 }
 
 /// How far beyond their vertices points and lines reach in any frame, in pixels of a picture of this height.

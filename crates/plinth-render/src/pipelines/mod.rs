@@ -1,4 +1,4 @@
-//! Render pipelines, made once per variant.
+//! Render pipelines, all made before the first frame, once per variant.
 
 mod depth;
 mod full_screen;
@@ -7,11 +7,14 @@ mod surface;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rayon::prelude::*;
+
 use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types::{PoseVertex, SurfaceVertex};
 use crate::shader::material_source::SlotUse;
-use crate::upload::material::{CutMaterial, MaterialOnGpu, VariantKey};
+use crate::upload::geometry::{Batch, is_closed};
+use crate::upload::material::{DrawClass, MaterialOnGpu};
 use crate::upload::sprite_material::SpriteKind;
 
 pub(crate) use full_screen::{ADDED, FullScreen, FullScreenTarget, full_screen};
@@ -107,107 +110,169 @@ pub(crate) enum Precision {
     Exact,
 }
 
-/// The slots a cut reads; nothing where a material has no holes.
-type CutKey = Option<Vec<SlotUse>>;
+/// The pipelines of all batches in one pass, by their places; nothing where the pass leaves a batch out.
+pub(crate) type PerBatch = Vec<Option<wgpu::RenderPipeline>>;
 
-/// Pipelines by variant.
-#[derive(Default)]
+/// What draws batches into the passes of every view.
 pub(crate) struct Pipelines {
-    geometries: BTreeMap<(CutKey, bool, Precision), wgpu::RenderPipeline>,
-    visibilities: BTreeMap<(CutKey, bool), wgpu::RenderPipeline>,
-    shades: BTreeMap<VariantKey, wgpu::RenderPipeline>,
-    layered: BTreeMap<(VariantKey, Side), wgpu::RenderPipeline>,
-    depths: BTreeMap<(DepthView, CutKey), wgpu::RenderPipeline>,
-    far_side: BTreeMap<(), wgpu::RenderPipeline>,
-    sprites: BTreeMap<(SpritePass, SpriteKind, CutKey, bool), wgpu::RenderPipeline>,
+    /// Notes which triangles, points and lines are seen.
+    pub(crate) visibility: PerBatch,
+    /// Shades the pixels in which a batch is seen.
+    pub(crate) shade: PerBatch,
+    /// Draws a batch over what is behind it.
+    pub(crate) layered: PerBatch,
+    /// Writes depth as the lights see it.
+    pub(crate) key_shadow: PerBatch,
+    pub(crate) sun_shadow: PerBatch,
+    /// Notes where light leaves glass bodies.
+    pub(crate) far_side: Option<wgpu::RenderPipeline>,
 }
 
 impl Pipelines {
-    /// The pipeline that notes which triangles are seen.
-    pub(crate) fn visibility(
-        &mut self,
+    /// Makes everything that the batches need, each variant once, on all cores.
+    /// Errors: a shader or pipeline that the driver refuses.
+    pub(crate) fn new(
         base: &PipelineBase<'_>,
-        material: &MaterialOnGpu,
-    ) -> Result<&wgpu::RenderPipeline, RenderError> {
-        let cut = material.cut.as_ref();
-        let key = (cut_key(cut), material.key.double_sided);
-        cached(&mut self.visibilities, &key, || depth::create_visibility(base, cut, key.1))
-    }
-
-    /// The pipeline that notes normal and distance.
-    pub(crate) fn geometry(
-        &mut self,
-        base: &PipelineBase<'_>,
-        material: &MaterialOnGpu,
-        precision: Precision,
-    ) -> Result<&wgpu::RenderPipeline, RenderError> {
-        let cut = material.cut.as_ref();
-        let key = (cut_key(cut), material.key.double_sided, precision);
-        cached(&mut self.geometries, &key, || depth::create_geometry(base, cut, key.1, precision))
-    }
-
-    /// The pipeline that shades the pixels in which a material is seen.
-    pub(crate) fn shade(
-        &mut self,
-        base: &PipelineBase<'_>,
-        material: &MaterialOnGpu,
-    ) -> Result<&wgpu::RenderPipeline, RenderError> {
-        cached(&mut self.shades, &material.key, || surface::create_shade(base, material))
-    }
-
-    /// The pipeline that draws a material over what is behind it.
-    pub(crate) fn layered(
-        &mut self,
-        base: &PipelineBase<'_>,
-        material: &MaterialOnGpu,
-        side: Side,
-    ) -> Result<&wgpu::RenderPipeline, RenderError> {
-        let key = (material.key.clone(), side);
-        cached(&mut self.layered, &key, || surface::create_layered(base, material, side))
-    }
-
-    /// The pipeline that notes where light leaves a glass body.
-    pub(crate) fn far_side(&mut self, base: &PipelineBase<'_>) -> Result<&wgpu::RenderPipeline, RenderError> {
-        cached(&mut self.far_side, &(), || depth::create_far_side(base))
-    }
-
-    /// The pipeline that notes where points or lines are.
-    pub(crate) fn sprites(
-        &mut self,
-        base: &PipelineBase<'_>,
-        pass: SpritePass,
-        kind: SpriteKind,
-        material: &MaterialOnGpu,
-    ) -> Result<&wgpu::RenderPipeline, RenderError> {
-        let key = (pass, kind, cut_key(material.cut.as_ref()), material.key.defines.contains("BLEND"));
-        cached(&mut self.sprites, &key, || sprite::create(base, pass, kind, material))
-    }
-
-    /// The pipeline that writes depth as a light sees it; `cut` where alpha makes holes.
-    pub(crate) fn depth(
-        &mut self,
-        base: &PipelineBase<'_>,
-        view: DepthView,
-        cut: Option<&CutMaterial>,
-    ) -> Result<&wgpu::RenderPipeline, RenderError> {
-        let key = (view, cut_key(cut));
-        cached(&mut self.depths, &key, || depth::create_depth(base, view, cut))
+        batches: &[Batch],
+        materials: &[MaterialOnGpu],
+    ) -> Result<Self, RenderError> {
+        let drawn = |batch: &Batch| &materials[batch.material];
+        let solid = |batch: &Batch| !drawn(batch).key.class.is_layered();
+        let visibility = || {
+            per_batch(
+                batches,
+                materials,
+                |batch, material| {
+                    solid(batch).then(|| match &batch.sprites {
+                        Some(sprites) => DepthKey::sprites(SpritePass::Visibility, sprites.kind, material),
+                        None => DepthKey::Visibility(cut_key(material), material.key.double_sided),
+                    })
+                },
+                |key, material| key.create(base, material),
+            )
+        };
+        let shade = || {
+            let key = |batch: &Batch, material: &MaterialOnGpu| solid(batch).then(|| material.key.clone());
+            per_batch(batches, materials, key, |_, material| surface::create_shade(base, material))
+        };
+        let layered = || {
+            let key = |batch: &Batch, material: &MaterialOnGpu| {
+                let is_closed = batch.sortable.as_ref().is_some_and(is_closed);
+                let both = is_closed && material.key.class == DrawClass::Blended;
+                (!solid(batch)).then(|| (material.key.clone(), if both { Side::Both } else { Side::Material }))
+            };
+            per_batch(batches, materials, key, |key, material| surface::create_layered(base, material, key.1))
+        };
+        let shadow = |view: DepthView, wanted: bool| {
+            let key = |batch: &Batch, material: &MaterialOnGpu| {
+                (wanted && !material.shadowless).then(|| match &batch.sprites {
+                    Some(sprites) => DepthKey::sprites(SpritePass::Shadow(view), sprites.kind, material),
+                    None => DepthKey::Shadow(cut_key(material), view),
+                })
+            };
+            per_batch(batches, materials, key, |key, material| key.create(base, material))
+        };
+        let refracts = materials.iter().any(|material| material.refracts);
+        let far_side = || refracts.then(|| depth::create_far_side(base)).transpose();
+        let ((visibility, shade), ((layered, far_side), (key_shadow, sun_shadow))) = rayon::join(
+            || rayon::join(visibility, shade),
+            || {
+                rayon::join(
+                    || rayon::join(layered, far_side),
+                    || {
+                        rayon::join(
+                            || shadow(DepthView::Key, base.lights.key_shadow),
+                            || shadow(DepthView::Sun, base.lights.sun),
+                        )
+                    },
+                )
+            },
+        );
+        Ok(Self {
+            visibility: visibility?,
+            shade: shade?,
+            layered: layered?,
+            key_shadow: key_shadow?,
+            sun_shadow: sun_shadow?,
+            far_side: far_side?,
+        })
     }
 }
 
-fn cut_key(cut: Option<&CutMaterial>) -> CutKey {
-    cut.map(|c| c.slots.clone())
+/// The pipelines that note normal and distance; nothing for what lies on another surface, which has both.
+/// Errors: a shader or pipeline that the driver refuses.
+pub(crate) fn geometry_pipelines(
+    base: &PipelineBase<'_>,
+    batches: &[Batch],
+    materials: &[MaterialOnGpu],
+    precision: Precision,
+) -> Result<PerBatch, RenderError> {
+    let key = |batch: &Batch, material: &MaterialOnGpu| {
+        (!material.overlay).then(|| match &batch.sprites {
+            Some(sprites) => DepthKey::sprites(SpritePass::Geometry, sprites.kind, material),
+            None => DepthKey::Geometry(cut_key(material), material.key.double_sided, precision),
+        })
+    };
+    per_batch(batches, materials, key, |key, material| key.create(base, material))
 }
 
-fn cached<'a, K: Ord + Clone>(
-    made: &'a mut BTreeMap<K, wgpu::RenderPipeline>,
-    key: &K,
-    create: impl FnOnce() -> Result<wgpu::RenderPipeline, RenderError>,
-) -> Result<&'a wgpu::RenderPipeline, RenderError> {
-    match made.entry(key.clone()) {
-        std::collections::btree_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
-        std::collections::btree_map::Entry::Vacant(entry) => Ok(entry.insert(create()?)),
+/// The slots a cut reads; nothing where a material has no holes.
+type CutKey = Option<Vec<SlotUse>>;
+
+fn cut_key(material: &MaterialOnGpu) -> CutKey {
+    material.cut.as_ref().map(|cut| cut.slots.clone())
+}
+
+/// What tells apart the pipelines that write where things are.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum DepthKey {
+    Visibility(CutKey, bool),
+    Geometry(CutKey, bool, Precision),
+    Shadow(CutKey, DepthView),
+    Sprites { pass: SpritePass, kind: SpriteKind, cut: CutKey, is_blended: bool },
+}
+
+impl DepthKey {
+    fn sprites(pass: SpritePass, kind: SpriteKind, material: &MaterialOnGpu) -> Self {
+        let is_blended = material.key.defines.contains("BLEND");
+        Self::Sprites { pass, kind, cut: cut_key(material), is_blended }
     }
+
+    fn create(&self, base: &PipelineBase<'_>, material: &MaterialOnGpu) -> Result<wgpu::RenderPipeline, RenderError> {
+        let cut = material.cut.as_ref();
+        match *self {
+            Self::Visibility(_, double_sided) => depth::create_visibility(base, cut, double_sided),
+            Self::Geometry(_, double_sided, precision) => depth::create_geometry(base, cut, double_sided, precision),
+            Self::Shadow(_, view) => depth::create_depth(base, view, cut),
+            Self::Sprites { pass, kind, .. } => sprite::create(base, pass, kind, material),
+        }
+    }
+}
+
+/// The pipeline of each batch that has a key: each is made once, from any material of that key.
+fn per_batch<K: Ord + Send + Sync>(
+    batches: &[Batch],
+    materials: &[MaterialOnGpu],
+    key: impl Fn(&Batch, &MaterialOnGpu) -> Option<K>,
+    create: impl Fn(&K, &MaterialOnGpu) -> Result<wgpu::RenderPipeline, RenderError> + Sync,
+) -> Result<PerBatch, RenderError> {
+    let mut uses: BTreeMap<K, Vec<usize>> = BTreeMap::new();
+    for (i, batch) in batches.iter().enumerate() {
+        if let Some(key) = key(batch, &materials[batch.material]) {
+            uses.entry(key).or_default().push(i);
+        }
+    }
+    let made: Vec<(wgpu::RenderPipeline, &Vec<usize>)> = uses
+        .par_iter()
+        .map(|(key, uses)| Ok((create(key, &materials[batches[uses[0]].material])?, uses)))
+        .collect::<Result<_, RenderError>>()?;
+    let mut out: PerBatch = vec![None; batches.len()];
+    for (pipeline, uses) in made {
+        for i in uses {
+            out[*i] = Some(pipeline.clone());
+        }
+    }
+    Ok(out)
 }
 
 /// Compiles a composed shader and turns the compiler's complaint into an error.

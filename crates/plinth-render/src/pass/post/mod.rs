@@ -13,9 +13,11 @@ use crate::frame_uniform::pixels_per_unit;
 use crate::gpu::Gpu;
 use crate::gpu_types::Lens;
 use crate::pass::geometry::GeometryTargets;
+use crate::pipelines::{PipelineBase, Precision};
 use crate::recorder::Recorder;
 use crate::targets::{TargetLook, Targets, texture};
-use crate::upload::geometry::filled;
+use crate::upload::geometry::{Batch, filled};
+use crate::upload::material::MaterialOnGpu;
 
 use bloom::Bloom;
 use develop::Develop;
@@ -46,13 +48,13 @@ impl Post {
     /// `None` where a picture is finished as it is. `radiance` is what the composite writes it to, where what shines is to
     /// glow.
     pub(crate) fn new(
-        gpu: &Gpu,
-        frame_layout: &wgpu::BindGroupLayout,
+        base: &PipelineBase<'_>,
         scene: &Scene,
         (look, height): (&TargetLook, u32),
+        model: (&[Batch], &[MaterialOnGpu]),
         radiance: Option<&wgpu::TextureView>,
     ) -> Result<Option<Self>, RenderError> {
-        let post = &scene.post;
+        let (post, gpu, frame_layout) = (&scene.post, base.gpu, base.frame_layout);
         if post.is_plain() {
             return Ok(None);
         }
@@ -64,7 +66,8 @@ impl Post {
         let surfaces = if post.needs_surfaces() {
             let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
             let lens = filled(gpu, "lens", bytemuck::bytes_of(&Lens::default()), usage)?;
-            Some(Surfaces { targets: GeometryTargets::new(gpu, look.model_region), lens })
+            let targets = GeometryTargets::new(base, look.model_region, model, Precision::Interpolated)?;
+            Some(Surfaces { targets, lens })
         } else {
             None
         };

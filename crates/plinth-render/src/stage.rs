@@ -1,0 +1,168 @@
+//! Everything on the device that all views of a render share, and how it changes from frame to frame.
+
+use glam::Vec3;
+use plinth_frame::Region;
+use plinth_scene::{Scene, Shot};
+
+use crate::gpu::Gpu;
+use crate::pass::shadow_map::ShadowMap;
+use crate::pass::visibility::{joined, overlap, scissor};
+use crate::pipelines::Pipelines;
+use crate::region::widened;
+use crate::upload::geometry::Batch;
+use crate::upload::material::{DrawClass, MaterialOnGpu};
+use crate::view::View;
+
+/// How often glass may look at what is behind it in one frame.
+const MAX_LOOKS_BEHIND: usize = 8;
+
+/// The model on the device, with its shadow maps.
+pub(crate) struct Stage {
+    pub(crate) materials: Vec<MaterialOnGpu>,
+    pub(crate) batches: Vec<Batch>,
+    pub(crate) pipelines: Pipelines,
+    pub(crate) key_map: ShadowMap,
+    pub(crate) sun_map: ShadowMap,
+    /// How far points and lines reach beyond their vertices, in pixels.
+    pub(crate) sprite_reach: u32,
+    /// The first triangles of samples, for moving batches to write.
+    pub(crate) triangles: wgpu::Buffer,
+    /// Order in which batches are drawn.
+    order: Vec<usize>,
+    /// How the model is scaled in the current frame.
+    grow: (Vec3, f32),
+}
+
+impl Stage {
+    pub(crate) fn new(
+        (materials, batches): (Vec<MaterialOnGpu>, Vec<Batch>),
+        pipelines: Pipelines,
+        (key_map, sun_map): (ShadowMap, ShadowMap),
+        sprite_reach: u32,
+        triangles: wgpu::Buffer,
+    ) -> Self {
+        let order = (0..batches.len()).collect();
+        let grow = (Vec3::ZERO, 1.0);
+        Self { materials, batches, pipelines, key_map, sun_map, sprite_reach, triangles, order, grow }
+    }
+
+    /// Whether any batch moves.
+    pub(crate) fn moves(&self) -> bool {
+        self.batches.iter().any(|batch| batch.moving)
+    }
+
+    /// Poses what moves as it is at a time of its clip.
+    pub(crate) fn pose(&mut self, gpu: &Gpu, scene: &Scene, clip_time: Option<f32>) {
+        let posed = scene.pose(clip_time);
+        for (i, batch) in self.batches.iter_mut().enumerate().filter(|(_, batch)| batch.moving) {
+            batch.update(gpu, scene, &posed, i, &self.triangles);
+        }
+    }
+
+    /// Scales the model and orders its batches as a shot wants it.
+    pub(crate) fn arrange(&mut self, gpu: &Gpu, shot: &Shot) {
+        self.grow = (shot.grow_origin, shot.grow);
+        self.order_batches(gpu, shot);
+    }
+
+    /// Opaque batches by material; what is layered by depth, the farthest first, its triangles sorted too. Decals that lie
+    /// on each other stay in their own order: depth says nothing about them.
+    fn order_batches(&mut self, gpu: &Gpu, shot: &Shot) {
+        let forward = -shot.camera.view_from_world.row(2).truncate();
+        let mut layered: Vec<(f32, usize)> = Vec::new();
+        let mut order: Vec<usize> = Vec::new();
+        for (i, batch) in self.batches.iter_mut().enumerate() {
+            if batch.sortable.is_some() {
+                batch.sort(gpu, forward);
+                layered.push((batch.mean_depth(forward), i));
+            } else {
+                order.push(i);
+            }
+        }
+        layered.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut layered: Vec<usize> = layered.into_iter().map(|(_, i)| i).collect();
+        let touches = |a: usize, b: usize| {
+            let ((a_min, a_max), (b_min, b_max)) = (self.batches[a].bounds, self.batches[b].bounds);
+            a_min.cmple(b_max).all() && b_min.cmple(a_max).all()
+        };
+        let decals: Vec<usize> = (0..self.batches.len())
+            .filter(|i| layered.contains(i) && self.materials[self.batches[*i].material].overlay)
+            .collect();
+        for (place, decal) in decals.iter().enumerate() {
+            let below = |i: &usize| decals[..place].contains(i) && touches(*i, *decal);
+            let own = layered.iter().position(|i| i == decal);
+            if let (Some(own), Some(last)) = (own, layered.iter().rposition(below))
+                && own < last
+            {
+                layered[own..=last].rotate_left(1);
+            }
+        }
+        order.extend(layered);
+        self.order = order;
+    }
+
+    /// A box of the model as it is scaled in the current frame.
+    fn grown(&self, (min, max): (Vec3, Vec3)) -> (Vec3, Vec3) {
+        let (origin, factor) = self.grow;
+        (origin + (min - origin) * factor, origin + (max - origin) * factor)
+    }
+
+    pub(crate) fn material(&self, batch: usize) -> &MaterialOnGpu {
+        &self.materials[self.batches[batch].material]
+    }
+
+    /// Batches that nothing is seen through, in drawing order.
+    pub(crate) fn solid(&self) -> impl Iterator<Item = usize> {
+        self.order.iter().copied().filter(|i| !self.material(*i).key.class.is_layered())
+    }
+
+    /// The part of a view's canvas in which a batch is seen.
+    pub(crate) fn part_of(&self, view: &View, batch: usize) -> Option<Region> {
+        let (width, height) = (view.look.model_region.width, view.look.model_region.height);
+        let batch = &self.batches[batch];
+        let mut part = scissor(&view.clip_from_world, self.grown(batch.bounds), width, height)?;
+        if batch.sprites.is_some() {
+            part = widened(part, self.sprite_reach, width, height);
+        }
+        let [x, y] = view.look.origin();
+        Some(Region { x: part.x + x, y: part.y + y, ..part })
+    }
+
+    /// The part of a view's picture of the model in which something is seen through.
+    pub(crate) fn layered_part(&self, view: &View) -> Option<Region> {
+        let size = view.look.model_region;
+        let layered = |batch: &&Batch| self.materials[batch.material].key.class.is_layered();
+        self.batches
+            .iter()
+            .filter(layered)
+            .filter_map(|batch| scissor(&view.clip_from_world, self.grown(batch.bounds), size.width, size.height))
+            .reduce(joined)
+    }
+
+    /// Layered batches in the groups that are drawn between two looks at what is behind: a glass body that refracts
+    /// sees the glass behind it. Bodies that are apart in the picture share a look.
+    pub(crate) fn layered_groups(&self, view: &View) -> Vec<Vec<usize>> {
+        let mut groups: Vec<Vec<usize>> = vec![Vec::new()];
+        let class = |i: usize| self.material(i).key.class;
+        let layered: Vec<usize> = self.order.iter().copied().filter(|i| class(*i).is_layered()).collect();
+        let glass = layered.iter().filter(|i| class(**i) == DrawClass::Transmissive).count();
+        let mut seen = 0;
+        for i in layered {
+            if class(i) == DrawClass::Transmissive {
+                seen += 1;
+                let overlaps = |j: &usize| match (self.part_of(view, i), self.part_of(view, *j)) {
+                    (Some(own), Some(other)) => overlap(own, other),
+                    _ => false,
+                };
+                // The farthest of very many share one look.
+                if glass - seen < MAX_LOOKS_BEHIND && groups.last().is_some_and(|group| group.iter().any(overlaps)) {
+                    groups.push(Vec::new());
+                }
+            }
+            if let Some(group) = groups.last_mut() {
+                group.push(i);
+            }
+        }
+        groups
+    }
+}
