@@ -184,7 +184,6 @@ pub(crate) struct Batch {
     pub(crate) number: u32,
     pub(crate) surface: u32,
     pub(crate) sprites: SpriteLook,
-    pub(crate) unused: u32,
 }
 
 /// Vertex stream 0: what changes with the pose.

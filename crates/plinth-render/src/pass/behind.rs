@@ -68,20 +68,20 @@ impl Behind {
                 },
             )
         };
-        let sampled = if samples > 1 { "MULTISAMPLED" } else { "ONE_SAMPLE" };
+        let with_samples = |what| if samples > 1 { vec![what, "MULTISAMPLED"] } else { vec![what] };
         let formats = [targets::BEHIND_FORMAT, targets::DISTANCE_FORMAT];
 
         let mut entries: Vec<_> = surface_entries().collect();
         entries.push(bindings::multisampled(5, wgpu::TextureSampleType::Depth, samples));
         let layout = bindings::layout(device, "opaque behind", &entries);
-        let pipeline = make("opaque behind", &["SURFACES", sampled], &layout, &formats)?;
+        let pipeline = make("opaque behind", &with_samples("SURFACES"), &layout, &formats)?;
         let resources: Vec<_> = surface_resources(targets, colors).chain([bindings::view(&targets.depth)]).collect();
         let opaque = Capture { pipeline, group: bindings::group_from(device, "opaque behind", &layout, 1, &resources) };
 
         let layout =
             bindings::layout(device, "drawn behind", &[bindings::multisampled(1, bindings::UNFILTERED, samples)]);
         let drawn = Capture {
-            pipeline: make("drawn behind", &["SAMPLES_DRAWN", sampled], &layout, &formats[..1])?,
+            pipeline: make("drawn behind", &with_samples("SAMPLES_DRAWN"), &layout, &formats[..1])?,
             group: bindings::group_from(device, "drawn behind", &layout, 1, &[bindings::view(layered)]),
         };
 

@@ -3,70 +3,83 @@
 
 use std::collections::BTreeSet;
 
+use super::variants::is_declared;
 use crate::RenderError;
 
-/// Every shader file, by the path that imports name.
-const FILES: &[(&str, &str)] = &[
-    ("types/batch.wgsl", include_str!("../../shaders/types/batch.wgsl")),
-    ("types/frame.wgsl", include_str!("../../shaders/types/frame.wgsl")),
-    ("types/material.wgsl", include_str!("../../shaders/types/material.wgsl")),
-    ("types/posed.wgsl", include_str!("../../shaders/types/posed.wgsl")),
-    ("types/surface_io.wgsl", include_str!("../../shaders/types/surface_io.wgsl")),
-    ("types/surface_point.wgsl", include_str!("../../shaders/types/surface_point.wgsl")),
-    ("types/visibility.wgsl", include_str!("../../shaders/types/visibility.wgsl")),
-    ("lib/color.wgsl", include_str!("../../shaders/lib/color.wgsl")),
-    ("lib/brdf.wgsl", include_str!("../../shaders/lib/brdf.wgsl")),
-    ("lib/iridescence.wgsl", include_str!("../../shaders/lib/iridescence.wgsl")),
-    ("lib/gathered_light.wgsl", include_str!("../../shaders/lib/gathered_light.wgsl")),
-    ("lib/ibl.wgsl", include_str!("../../shaders/lib/ibl.wgsl")),
-    ("lib/shadow.wgsl", include_str!("../../shaders/lib/shadow.wgsl")),
-    ("lib/layers.wgsl", include_str!("../../shaders/lib/layers.wgsl")),
-    ("lib/direct_light.wgsl", include_str!("../../shaders/lib/direct_light.wgsl")),
-    ("lib/neighbours.wgsl", include_str!("../../shaders/lib/neighbours.wgsl")),
-    ("lib/relief.wgsl", include_str!("../../shaders/lib/relief.wgsl")),
-    ("lib/sheen.wgsl", include_str!("../../shaders/lib/sheen.wgsl")),
-    ("lib/attributes.wgsl", include_str!("../../shaders/lib/attributes.wgsl")),
-    ("lib/sprite.wgsl", include_str!("../../shaders/lib/sprite.wgsl")),
-    ("lib/triangle.wgsl", include_str!("../../shaders/lib/triangle.wgsl")),
-    ("lib/transmission.wgsl", include_str!("../../shaders/lib/transmission.wgsl")),
-    ("lib/full_screen.wgsl", include_str!("../../shaders/lib/full_screen.wgsl")),
-    ("lib/samples.wgsl", include_str!("../../shaders/lib/samples.wgsl")),
-    ("lib/surfaces.wgsl", include_str!("../../shaders/lib/surfaces.wgsl")),
-    ("lib/surface.wgsl", include_str!("../../shaders/lib/surface.wgsl")),
-    ("pass/depth.wgsl", include_str!("../../shaders/pass/depth.wgsl")),
-    ("pass/visibility.wgsl", include_str!("../../shaders/pass/visibility.wgsl")),
-    ("pass/sprite.wgsl", include_str!("../../shaders/pass/sprite.wgsl")),
-    ("pass/classify.wgsl", include_str!("../../shaders/pass/classify.wgsl")),
-    ("pass/shade.wgsl", include_str!("../../shaders/pass/shade.wgsl")),
-    ("pass/spread.wgsl", include_str!("../../shaders/pass/spread.wgsl")),
-    ("pass/layered.wgsl", include_str!("../../shaders/pass/layered.wgsl")),
-    ("pass/floor_shadow.wgsl", include_str!("../../shaders/pass/floor_shadow.wgsl")),
-    ("pass/floor.wgsl", include_str!("../../shaders/pass/floor.wgsl")),
-    ("pass/behind.wgsl", include_str!("../../shaders/pass/behind.wgsl")),
-    ("pass/far_side.wgsl", include_str!("../../shaders/pass/far_side.wgsl")),
-    ("pass/geometry.wgsl", include_str!("../../shaders/pass/geometry.wgsl")),
-    ("pass/picture.wgsl", include_str!("../../shaders/pass/picture.wgsl")),
-    ("pass/surroundings.wgsl", include_str!("../../shaders/pass/surroundings.wgsl")),
-    ("pass/composite.wgsl", include_str!("../../shaders/pass/composite.wgsl")),
-    ("lib/filter.wgsl", include_str!("../../shaders/lib/filter.wgsl")),
-    ("lib/dither.wgsl", include_str!("../../shaders/lib/dither.wgsl")),
-    ("lib/halve.wgsl", include_str!("../../shaders/lib/halve.wgsl")),
-    ("types/floor.wgsl", include_str!("../../shaders/types/floor.wgsl")),
-    ("pass/accumulate.wgsl", include_str!("../../shaders/pass/accumulate.wgsl")),
-    ("pass/halve.wgsl", include_str!("../../shaders/pass/halve.wgsl")),
-    ("pass/reflection.wgsl", include_str!("../../shaders/pass/reflection.wgsl")),
-    ("types/lens.wgsl", include_str!("../../shaders/types/lens.wgsl")),
-    ("pass/bloom.wgsl", include_str!("../../shaders/pass/bloom.wgsl")),
-    ("pass/dof.wgsl", include_str!("../../shaders/pass/dof.wgsl")),
-    ("pass/develop.wgsl", include_str!("../../shaders/pass/develop.wgsl")),
-];
+/// Embeds shader files, by the path that imports name.
+macro_rules! files {
+    ($($path:literal)*) => {
+        &[$(($path, include_str!(concat!("../../shaders/", $path)))),*]
+    };
+}
+
+/// Every shader file.
+const FILES: &[(&str, &str)] = files! {
+    "lib/attributes.wgsl"
+    "lib/brdf.wgsl"
+    "lib/color.wgsl"
+    "lib/direct_light.wgsl"
+    "lib/dither.wgsl"
+    "lib/filter.wgsl"
+    "lib/full_screen.wgsl"
+    "lib/gathered_light.wgsl"
+    "lib/halve.wgsl"
+    "lib/ibl.wgsl"
+    "lib/iridescence.wgsl"
+    "lib/layers.wgsl"
+    "lib/neighbours.wgsl"
+    "lib/relief.wgsl"
+    "lib/samples.wgsl"
+    "lib/shadow.wgsl"
+    "lib/sheen.wgsl"
+    "lib/sprite.wgsl"
+    "lib/surface.wgsl"
+    "lib/surfaces.wgsl"
+    "lib/transmission.wgsl"
+    "lib/triangle.wgsl"
+    "pass/accumulate.wgsl"
+    "pass/behind.wgsl"
+    "pass/bloom.wgsl"
+    "pass/classify.wgsl"
+    "pass/composite.wgsl"
+    "pass/depth.wgsl"
+    "pass/develop.wgsl"
+    "pass/dof.wgsl"
+    "pass/far_side.wgsl"
+    "pass/floor.wgsl"
+    "pass/floor_shadow.wgsl"
+    "pass/geometry.wgsl"
+    "pass/halve.wgsl"
+    "pass/layered.wgsl"
+    "pass/picture.wgsl"
+    "pass/reflection.wgsl"
+    "pass/shade.wgsl"
+    "pass/spread.wgsl"
+    "pass/sprite.wgsl"
+    "pass/surroundings.wgsl"
+    "pass/visibility.wgsl"
+    "types/batch.wgsl"
+    "types/floor.wgsl"
+    "types/frame.wgsl"
+    "types/lens.wgsl"
+    "types/material.wgsl"
+    "types/posed.wgsl"
+    "types/surface_io.wgsl"
+    "types/surface_point.wgsl"
+    "types/visibility.wgsl"
+};
 
 /// Puts a pass together: imports in, conditions decided, generated text (`name`, text) in its place.
+/// Errors: a variant that `variants.rs` does not declare, a file that does not exist, conditions that do not match.
 pub(crate) fn compose(
     path: &str,
     defines: &BTreeSet<String>,
     generated: &[(&str, &str)],
 ) -> Result<String, RenderError> {
+    if !is_declared(path, defines) {
+        let words = format!("shader/variants.rs does not declare it with {defines:?}");
+        return Err(RenderError::Shader { name: path.to_owned(), words });
+    }
     let mut composer = Composer { defines, generated, seen: BTreeSet::new(), out: String::new() };
     composer.file(path)?;
     Ok(composer.out)
@@ -124,7 +137,9 @@ impl Composer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gpu_types;
     use crate::shader::material_source::{Footprint, Slot, SlotUse, declarations, define};
+    use crate::shader::variants::{PASSES, SURFACES};
     use wgpu::naga;
 
     fn validate(path: &str, defines: &BTreeSet<String>, textures: &str) -> naga::Module {
@@ -140,35 +155,34 @@ mod tests {
     /// Every material feature alone and all together, in every way a surface is drawn.
     #[test]
     fn every_surface_variant_is_valid() {
-        let features = [
-            "CLEARCOAT",
-            "SHEEN",
-            "IRIDESCENCE",
-            "ANISOTROPY",
-            "DIFFUSE_TRANSMISSION",
-            "TRANSMISSION",
-            "VERTEX_COLOR",
-            "ENVIRONMENT_STRENGTH",
-        ];
+        // What else there is follows from these, from the way of drawing, or from the textures.
+        let ways = ["BLEND", "DISPLAY", "EMITS", "LINES", "LIT", "SPRITE", "TANGENT", "UNLIT", "UV", "UV1"];
+        let all = SURFACES.iter().flat_map(|surface| surface.features).filter(|word| !ways.contains(word));
+        let features: BTreeSet<&str> = all.copied().collect();
         let all_slots: Vec<SlotUse> = Slot::ALL
             .into_iter()
             .map(|slot| SlotUse { slot, second_uv: slot == Slot::Occlusion, transformed: true })
             .collect();
         let mut sets: Vec<Vec<&str>> = features.iter().map(|f| vec![*f]).collect();
         sets.push(vec!["TRANSMISSION", "DISPERSION"]);
-        sets.push(features.to_vec());
+        sets.push(features.iter().copied().collect());
         sets.push(Vec::new());
         for set in sets {
             for (output, class) in [("DISPLAY", ""), ("DISPLAY", "BLEND"), ("", "BLEND"), ("", "")] {
                 for slots in [all_slots.as_slice(), &[]] {
+                    if slots.is_empty() && set.contains(&"OCCLUSION_PACKED") {
+                        continue;
+                    }
                     let mut defines: BTreeSet<String> = slots.iter().map(|used| define(used.slot)).collect();
-                    defines.extend(set.iter().chain(&["LIT", output, class]).map(|d| (*d).to_owned()));
+                    defines.extend(
+                        set.iter().chain(&["LIT", output, class]).filter(|d| !d.is_empty()).map(|d| (*d).to_owned()),
+                    );
                     if !slots.is_empty() || set.contains(&"ANISOTROPY") {
                         defines.extend(["TANGENT", "UV", "UV1"].map(str::to_owned));
                     }
                     let textures = |footprint| declarations(slots, &[Slot::BaseColor], footprint);
                     validate("pass/layered.wgsl", &defines, &textures(Footprint::Neighbors));
-                    if class.is_empty() && !set.contains(&"TRANSMISSION") {
+                    if class.is_empty() && !set.iter().any(|word| ["TRANSMISSION", "DISPERSION"].contains(word)) {
                         validate("pass/shade.wgsl", &defines, &textures(Footprint::Steps));
                     }
                 }
@@ -177,99 +191,76 @@ mod tests {
     }
 
     #[test]
-    fn every_other_pass_is_valid() {
+    fn every_variant_of_every_pass_is_valid() {
         let textures = declarations(&[], &[Slot::BaseColor], Footprint::Neighbors);
-        for (path, defines) in [
-            ("pass/depth.wgsl", vec![]),
-            ("pass/depth.wgsl", vec!["CUT"]),
-            ("pass/floor.wgsl", vec![]),
-            ("pass/floor_shadow.wgsl", vec![]),
-            ("pass/floor_shadow.wgsl", vec!["FLAT"]),
-            ("pass/floor_shadow.wgsl", vec!["ACCUMULATED"]),
-            ("pass/accumulate.wgsl", vec![]),
-            ("pass/halve.wgsl", vec![]),
-            ("pass/halve.wgsl", vec!["FIRST"]),
-            ("pass/reflection.wgsl", vec![]),
-            ("pass/reflection.wgsl", vec!["CATCH"]),
-            ("pass/reflection.wgsl", vec!["CATCH", "MULTISAMPLED"]),
-            ("pass/behind.wgsl", vec!["SURFACES"]),
-            ("pass/behind.wgsl", vec!["SURFACES", "MULTISAMPLED"]),
-            ("pass/behind.wgsl", vec!["SAMPLES_DRAWN"]),
-            ("pass/behind.wgsl", vec!["SAMPLES_DRAWN", "MULTISAMPLED"]),
-            ("pass/far_side.wgsl", vec!["FACING"]),
-            ("pass/geometry.wgsl", vec!["FACING"]),
-            ("pass/geometry.wgsl", vec!["FACING", "CUT"]),
-            ("pass/geometry.wgsl", vec!["FACING", "EXACT"]),
-            ("pass/geometry.wgsl", vec!["FACING", "EXACT", "CUT"]),
-            ("pass/visibility.wgsl", vec!["NUMBERED"]),
-            ("pass/visibility.wgsl", vec!["NUMBERED", "CUT"]),
-            ("pass/classify.wgsl", vec![]),
-            ("pass/classify.wgsl", vec!["MULTISAMPLED"]),
-            ("pass/classify.wgsl", vec!["MULTISAMPLED", "EDGE_PIXELS"]),
-            ("pass/classify.wgsl", vec!["ONE_SURFACE"]),
-            ("pass/classify.wgsl", vec!["ONE_SURFACE", "MARK"]),
-            ("pass/spread.wgsl", vec![]),
-            ("pass/spread.wgsl", vec!["MULTISAMPLED"]),
-            ("pass/bloom.wgsl", vec!["BRIGHT"]),
-            ("pass/bloom.wgsl", vec!["HALVE"]),
-            ("pass/bloom.wgsl", vec!["WIDEN"]),
-            ("pass/dof.wgsl", vec!["SHRINK"]),
-            ("pass/dof.wgsl", vec![]),
-            ("pass/develop.wgsl", vec![]),
-            ("pass/develop.wgsl", vec!["FILTERED", "SEPIA", "VIGNETTE"]),
-            ("pass/develop.wgsl", vec!["FILTERED", "BW"]),
-            ("pass/develop.wgsl", vec!["FILTERED", "VIVID"]),
-            ("pass/develop.wgsl", vec!["FILTERED", "WARM"]),
-            ("pass/develop.wgsl", vec!["FILTERED", "COOL"]),
-            ("pass/develop.wgsl", vec!["FILTERED", "FADED"]),
-            ("pass/develop.wgsl", vec!["FILTERED", "NOIR"]),
-            ("pass/develop.wgsl", vec!["GRAIN", "GLOW"]),
-            ("pass/develop.wgsl", vec!["GEOMETRY", "TOON"]),
-            ("pass/develop.wgsl", vec!["GEOMETRY", "FOCUS", "GLOW", "TOON"]),
-            ("pass/picture.wgsl", vec![]),
-            ("pass/surroundings.wgsl", vec![]),
-            ("pass/composite.wgsl", vec![]),
-            ("pass/composite.wgsl", vec!["RADIANCE"]),
-            ("pass/composite.wgsl", vec!["RADIANCE", "GLOW"]),
-            ("pass/composite.wgsl", vec!["LAYERED"]),
-            ("pass/composite.wgsl", vec!["LAYERED", "RADIANCE"]),
-            ("pass/composite.wgsl", vec!["LAYERED", "RADIANCE", "MULTISAMPLED"]),
-        ] {
-            validate(path, &defines.into_iter().map(str::to_owned).collect(), &textures);
+        for pass in PASSES {
+            for defines in pass.variants() {
+                validate(pass.path, &defines, &textures);
+            }
         }
     }
 
     #[test]
-    fn every_variant_of_points_and_lines_is_valid() {
-        let textures = |footprint| declarations(&[], &[Slot::BaseColor], footprint);
+    fn a_variant_that_is_not_declared_is_refused() {
+        let of = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        for (path, words) in [
+            ("pass/depth.wgsl", &["CUTS"][..]),
+            ("pass/bloom.wgsl", &[]),
+            ("pass/bloom.wgsl", &["BRIGHT", "HALVE"]),
+            ("pass/layered.wgsl", &["LIT", "GLITTER"]),
+            ("pass/layered.wgsl", &["LIT", "EMITS"]),
+            ("lib/color.wgsl", &[]),
+        ] {
+            assert!(compose(path, &of(words), &[("material textures", "")]).is_err(), "{path} {words:?}");
+        }
+    }
+
+    #[test]
+    fn every_file_is_embedded_and_used() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
+        let on_disk: BTreeSet<String> = ["lib", "pass", "types"]
+            .into_iter()
+            .flat_map(|part| {
+                let entries = std::fs::read_dir(folder.join(part)).unwrap();
+                entries.map(move |entry| format!("{part}/{}", entry.unwrap().file_name().to_str().unwrap()))
+            })
+            .collect();
+        assert_eq!(on_disk, FILES.iter().map(|(path, _)| (*path).to_owned()).collect());
+        let declared: BTreeSet<&str> =
+            PASSES.iter().map(|pass| pass.path).chain(SURFACES.iter().map(|surface| surface.path)).collect();
+        let imported = |path: &str| FILES.iter().any(|(_, text)| text.contains(&format!("#import {path}")));
+        for path in &on_disk {
+            assert!(declared.contains(path.as_str()) || imported(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn every_look_of_points_and_lines_is_valid() {
+        let textures = declarations(&[], &[Slot::BaseColor], Footprint::Steps);
         for lines in [&[][..], &["LINES"]] {
-            for pass in ["NUMBERED", "FACING", "CAST"] {
-                for cut in [&[][..], &["CUT"], &["CUT", "BLEND"]] {
-                    let defines = [&[pass], lines, cut].concat().into_iter().map(str::to_owned).collect();
-                    validate("pass/sprite.wgsl", &defines, &textures(Footprint::Neighbors));
-                }
-            }
             for look in [&["LIT"][..], &["UNLIT", "DISPLAY"], &["UNLIT", "EMITS"], &["LIT", "VERTEX_COLOR", "UV"]] {
                 let defines = [&["SPRITE"], lines, look].concat().into_iter().map(str::to_owned).collect();
-                validate("pass/shade.wgsl", &defines, &textures(Footprint::Steps));
+                validate("pass/shade.wgsl", &defines, &textures);
             }
         }
     }
 
     #[test]
     fn uniforms_have_the_size_of_their_twins() {
-        let module = validate(
-            "pass/depth.wgsl",
-            &BTreeSet::from(["CUT".to_owned()]),
-            &declarations(&[], &[Slot::BaseColor], Footprint::Neighbors),
-        );
-        let mut layouter = naga::proc::Layouter::default();
-        layouter.update(module.to_ctx()).unwrap();
-        for (name, size) in [
-            ("Frame", size_of::<crate::gpu_types::Frame>()),
-            ("Material", size_of::<crate::gpu_types::Material>()),
-            ("PunctualLight", size_of::<crate::gpu_types::PunctualLight>()),
+        let textures = declarations(&[], &[Slot::BaseColor], Footprint::Neighbors);
+        for (path, features, name, size) in [
+            ("pass/depth.wgsl", &["CUT"][..], "Frame", size_of::<gpu_types::Frame>()),
+            ("pass/depth.wgsl", &["CUT"], "Material", size_of::<gpu_types::Material>()),
+            ("pass/depth.wgsl", &["CUT"], "PunctualLight", size_of::<gpu_types::PunctualLight>()),
+            ("pass/floor.wgsl", &[], "Floor", size_of::<gpu_types::Floor>()),
+            ("pass/dof.wgsl", &["SHRINK"], "Lens", size_of::<gpu_types::Lens>()),
+            ("pass/reflection.wgsl", &[], "Reflection", size_of::<gpu_types::Reflection>()),
+            ("pass/surroundings.wgsl", &[], "Surroundings", size_of::<gpu_types::Surroundings>()),
+            ("pass/sprite.wgsl", &["NUMBERED"], "Batch", size_of::<gpu_types::Batch>()),
         ] {
+            let module = validate(path, &features.iter().map(|word| (*word).to_owned()).collect(), &textures);
+            let mut layouter = naga::proc::Layouter::default();
+            layouter.update(module.to_ctx()).unwrap();
             let (handle, _) = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(name)).unwrap();
             assert_eq!(layouter[handle].size as usize, size, "{name}");
         }

@@ -2,5 +2,6 @@
 
 mod compose;
 pub(crate) mod material_source;
+mod variants;
 
 pub(crate) use compose::compose;

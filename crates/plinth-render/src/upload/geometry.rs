@@ -261,7 +261,7 @@ impl Batch {
     /// What shaders know of it; `number` is its place among all, `surface` the pixels' surface that is shaded.
     pub(crate) fn twin(&self, number: u32, surface: u32) -> gpu_types::Batch {
         let sprites = self.sprites.as_ref().map(|sprites| sprites.look).unwrap_or_default();
-        gpu_types::Batch { first_triangle: self.first_triangle, number, surface, sprites, unused: 0 }
+        gpu_types::Batch { first_triangle: self.first_triangle, number, surface, sprites }
     }
 
     /// Writes the vertices of a new pose; `number` is this batch's place among all.

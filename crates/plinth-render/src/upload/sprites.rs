@@ -238,13 +238,8 @@ impl Draft {
         setting: &SpriteSetting<'_>,
     ) -> Result<Batch, RenderError> {
         let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
-        let twin = crate::gpu_types::Batch {
-            first_triangle: place.first,
-            number: place.number,
-            surface: 0,
-            sprites: look,
-            unused: 0,
-        };
+        let twin =
+            crate::gpu_types::Batch { first_triangle: place.first, number: place.number, surface: 0, sprites: look };
         let uniform = filled(gpu, "sprites", bytemuck::bytes_of(&twin), wgpu::BufferUsages::UNIFORM)?;
         let pose = filled(gpu, "pose", bytemuck::cast_slice(&self.pose), storage)?;
         let surface = filled(gpu, "surface", bytemuck::cast_slice(&self.surface), storage)?;
