@@ -4,6 +4,8 @@ mod description;
 mod event;
 mod run;
 
-pub use description::{ChildJob, ChildLimits, ChildTask, DESCRIPTION_FILE, PackageTask, RenderTask, TaskOutputs};
-pub use event::{AdapterFound, ChildEvent, ChildFailure};
+pub use description::{
+    ChildJob, ChildLimits, ChildTask, DESCRIPTION_FILE, PackageTask, ProbeTask, RenderTask, TaskOutputs,
+};
+pub use event::{ChildEvent, ChildFailure, MachineFound};
 pub use run::run_child;
