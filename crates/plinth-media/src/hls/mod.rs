@@ -24,6 +24,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::MediaError;
 use crate::container::{Movie, movie};
 use crate::ffmpeg::{DEVICE_STALL, H264Encoder, Process, Source, Tiles, Variant as Encoded, encode_variants};
+use cut::Pictures;
 use ladder::{Rung, ladder};
 use sprite::Grid;
 use thumbnails::Cues;
@@ -91,13 +92,14 @@ fn make(plan: &HlsPlan, movie: &Movie, aside: &Path, cancel: &AtomicBool) -> Res
         (ladder(movie.width, movie.height), Cues::new(movie), Grid::new(movie.width, movie.height));
     let tiles = aside.join("tiles");
     let encoded = encode(plan, movie, &rungs, (&cues, grid, &tiles), aside, cancel)?;
+    let pictures = Pictures { all: movie.pictures, in_group: pictures_a_second(movie) };
     let mut variants = Vec::new();
     for (rung, encoded) in rungs.into_iter().zip(encoded) {
         stop_if(cancel)?;
         let folder = aside.join(rung.name());
         let fault = |source| MediaError::File { file: folder.clone(), source };
         std::fs::create_dir(&folder).map_err(fault)?;
-        let variant = cut::cut(&encoded.file, &folder, movie.pictures)?;
+        let variant = cut::cut(&encoded.file, &folder, pictures)?;
         std::fs::remove_file(&encoded.file).map_err(fault)?;
         write(&folder.join(playlist::MEDIA), &playlist::media(&variant))?;
         write(&folder.join(playlist::I_FRAMES), &playlist::i_frames(&variant))?;
@@ -141,8 +143,7 @@ fn encode(
         .collect();
     let tiles =
         Tiles { width: grid.tile_width, height: grid.tile_height, select: cues.select(), file: tiles.to_owned() };
-    let fps = frame_rate(movie).round().max(1.0) as u32;
-    let source = Source { file: &plan.source, fps };
+    let source = Source { file: &plan.source, fps: pictures_a_second(movie) };
     let command = encode_variants(&plan.ffmpeg, plan.encoder, source, &encoded, &tiles);
     let mut process = Process::start(command, aside, &plan.out_dir)?;
     if plan.encoder.is_hardware() {
@@ -152,6 +153,11 @@ fn encode(
         process.wait(cancel)?;
     }
     Ok(encoded)
+}
+
+/// The frame rate, rounded.
+fn pictures_a_second(movie: &Movie) -> u32 {
+    frame_rate(movie).round().max(1.0) as u32
 }
 
 fn frame_rate(movie: &Movie) -> f64 {

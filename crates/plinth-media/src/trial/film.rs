@@ -1,4 +1,4 @@
-//! Pictures to try an encoder with: something round and lit that moves over a gradient, in colour.
+//! Pictures to try an encoder with: something round with a fine texture that moves over a gradient, in colour.
 
 /// Size of the pictures; hardware encoders refuse much smaller ones (NVENC below 145×49).
 pub(super) const SIZE: (u32, u32) = (640, 360);
@@ -20,7 +20,7 @@ pub(super) fn picture(index: u32) -> Vec<u8> {
         (at[0] * at[0] + at[1] * at[1] < 1.0).then_some(at)
     };
     let luma = |x: f32, y: f32| match inside(x, y) {
-        Some([u, v]) => 120.0 + 60.0 * (5.0 * u + 3.0 * v).sin() * (7.0 * v).cos(),
+        Some([u, v]) => 120.0 + 40.0 * (5.0 * u + 3.0 * v).sin() + 40.0 * (60.0 * u + 9.0 * v).sin() * (53.0 * v).sin(),
         None => 200.0 - 80.0 * y / height,
     };
     let blue = |x: f32, y: f32| inside(x, y).map_or(128.0, |[u, _]| 128.0 + 60.0 * u);

@@ -41,6 +41,16 @@ impl H264Encoder {
         }
     }
 
+    /// What it needs of a machine, in words.
+    pub(crate) const fn needs(self) -> &'static str {
+        match self {
+            Self::Libx264 => "nothing",
+            Self::Nvenc => "an NVIDIA card that encodes, and its driver with libcuda and libnvidia-encode",
+            Self::Vaapi => "a device /dev/dri/renderD* that this user may open, and its VA-API driver",
+            Self::VideoToolbox => "a Mac with Apple silicon",
+        }
+    }
+
     /// Whether it needs a device, which this machine may not have and which may fail.
     pub const fn is_hardware(self) -> bool {
         !matches!(self, Self::Libx264)
