@@ -27,8 +27,8 @@ pub(crate) fn check(file: &Path, fps: u32) -> Result<(), String> {
     if order.is_reordered {
         return Err("its pictures are shown in another order than they are decoded".to_owned());
     }
-    if !order.key_pictures.iter().copied().eq((0..movie.pictures).step_by(fps as usize)) {
-        let keys = order.key_pictures;
+    let keys = order.key_pictures.unwrap_or_else(|| (0..movie.pictures).collect());
+    if !keys.iter().copied().eq((0..movie.pictures).step_by(fps as usize)) {
         return Err(format!("the pictures that need no other are {keys:?}, not one at the begin of each second"));
     }
     Ok(())

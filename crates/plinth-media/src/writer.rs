@@ -303,7 +303,7 @@ fn verify(partial: &Partial, frames: u32) -> Result<(), MediaError> {
 /// Refuses a complete H.264 video that is not as all are.
 fn verify_properties(partial: &Partial, fps: u32) -> Result<(), MediaError> {
     properties::check(partial.path(), fps)
-        .map_err(|problem| MediaError::Incomplete { file: partial.target().to_owned(), problem })
+        .map_err(|words| MediaError::Encoder { file: partial.target().to_owned(), words })
 }
 
 /// Gives a complete file its name.

@@ -58,12 +58,14 @@ fn auto_takes_hardware_that_works_and_its_files_are_like_all_others() {
         let keys: Vec<usize> = (0..packets.len()).filter(|at| packets[*at].is_key).collect();
         assert_eq!(keys, [0, 30, 60], "{name}");
         assert!(packets.iter().all(|packet| packet.decoded_secs == packet.shown_secs), "{name}");
+        // A single picture, too, of which no table says that it needs no other.
+        write(plan_with(aside.path(), &ffmpeg, encoder, 1), |i| ball(SIZE, i, [90; 3])).unwrap();
         let out_dir = folder.path().join("hls");
         let made = package(&HlsPlan { ffmpeg, encoder, source: video, out_dir }, &AtomicBool::new(false)).unwrap();
         assert_eq!(made.hardware_failure, None);
         // The thumbnail is not worth a stream of the card; the web video is the video again.
         let used = std::fs::read_to_string(log).unwrap();
-        assert_eq!(used, format!("{name} of '1280x720'\n{name} of ''\n"));
+        assert_eq!(used, format!("{name} of '1280x720'\n{name} of '1280x720'\n{name} of ''\n"));
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use plinth_media::{EncoderChoice, H264Encoder, MediaError, choose_encoder};
-use plinth_pipeline::{EnvironmentFiles, Job, JobError, Stage, run as run_job};
+use plinth_pipeline::{EnvironmentFiles, Job, JobError, Manifest, Stage, run as run_job};
 use plinth_spec::RenderSettings;
 use plinth_spec::settings::ParseOptions;
 use serde_json::Value;
@@ -101,8 +101,14 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     };
     if args.get_flag("json") {
         writeln!(out, "{}", serde_json::to_string_pretty(&manifest)?)?;
-        return Ok(());
+    } else {
+        print(&manifest, out)?;
     }
+    Ok(())
+}
+
+/// Says what was made, and what was odd.
+fn print(manifest: &Manifest, out: &mut dyn Write) -> std::io::Result<()> {
     if let Some(failure) = &manifest.hardware_failure {
         eprintln!("plinth: warning: {}; libx264 encoded instead", plain(failure));
     }

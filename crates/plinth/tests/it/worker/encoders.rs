@@ -47,8 +47,13 @@ async fn encoders_are_tried_once_and_jobs_use_what_was_found() {
 async fn a_render_outlives_a_lost_card() {
     let house = House::new().await;
     let id = house.order("chair", json!({"quality": "share", "length": 1})).await;
-    let lost = "if [[ $SIZE == 960x540 ]]; then head -c 8000000 >/dev/null; echo 'device lost' >&2; exit 1; fi";
-    let render = house.outcome(&id, options(&house, "auto", lost)).await;
+    let log = house.folder.path().join("log");
+    let lost = format!(
+        "if [[ $SIZE == 960x540 ]]; then head -c 8000000 >/dev/null; echo lost >>{}; echo 'device lost' >&2; exit 1; fi",
+        log.display()
+    );
+    let render = house.outcome(&id, options(&house, "auto", &lost)).await;
+    assert_eq!(std::fs::read_to_string(log).unwrap(), "lost\n", "once in this job");
     assert_eq!((render.status, render.warnings.len()), (RenderStatus::Done, 0), "{render:?}");
     assert_video(&house, &id).await;
 }
