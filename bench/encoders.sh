@@ -1,37 +1,59 @@
 #!/usr/bin/env bash
-# What x264's presets cost and keep, and what Plinth sets (`low`, plinth-media's Effort::Low): processor seconds, bytes
-# and SSIM over the raw frames of one second of each model at 1920×1080.
+# What encoders cost and keep: x264's presets, and what Plinth calls, with libx264 and with each hardware encoder that works
+# here. Processor seconds, bytes and SSIM over the raw frames of one second of each model at 1920×1080.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-plinth=${PLINTH:-${CARGO_TARGET_DIR:-$root/target}/debug/plinth}
+plinth=$(realpath "${PLINTH:-${CARGO_TARGET_DIR:-$root/target}/debug/plinth}")
 
 if [[ ${1:-} == -h || ${1:-} == --help ]]; then
-    echo "usage: bench/encoders.sh [MODEL.glb …]      environment: CRF (17), PLINTH"
+    echo "usage: bench/encoders.sh [MODEL.glb …]      environment: CRF of the presets (17), PLINTH"
     exit 0
 fi
 [[ $# -gt 0 ]] || set -- "$root/fixtures/models/flight_helmet.glb"
 
-PLINTH_FFMPEG=$("$root/scripts/find.sh" ffmpeg libx264)
-export PLINTH_FFMPEG
+ffmpeg=$("$root/scripts/find.sh" ffmpeg libx264)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 raw=(-f rawvideo -pixel_format yuv420p -video_size 1920x1080 -framerate 30)
-low=$(sed -n 's/.*("ultrafast", "\(.*\):").*/\1/p' "$root/crates/plinth-media/src/ffmpeg/command.rs")
-[[ -n $low ]] || { echo "encoders: Effort::Low is not found" >&2; exit 1; }
-printf '%-28s %-10s %8s %10s  %s\n' model encoder seconds bytes SSIM
+
+# Options that Plinth gives an encoder: read from its call, so that they stand in one place.
+cat >"$work/recorder" <<EOF
+#!/usr/bin/env bash
+[[ "\$*" != *" 1920x1080 "* ]] || printf '%s\0' "\$@" >"$work/call"
+exec "$ffmpeg" "\$@"
+EOF
+chmod +x "$work/recorder"
+encoders=(libx264)
+while read -r encoder; do encoders+=("$encoder"); done < <(
+    "$plinth" doctor --json --ffmpeg "$ffmpeg" | sed -n 's/.*"\(h264_[a-z]*\)": "works".*/\1/p')
+for encoder in "${encoders[@]}"; do
+    "$plinth" render "$root/fixtures/models/flight_helmet.glb" -o "$work/call.mp4" --length 0.03 --quiet \
+        --ffmpeg "$work/recorder" --encoder "$encoder" >/dev/null
+    mv "$work/call" "$work/call.$encoder"
+done
+
+row() { # NAME, then ffmpeg's arguments
+    local name=$1 seconds ssim
+    shift
+    seconds=$("$ffmpeg" -hide_banner -benchmark -y "$@" "$work/out.mp4" 2>&1 | sed -n 's/.*utime=\([0-9.]*\)s.*/\1/p')
+    ssim=$("$ffmpeg" -hide_banner -i "$work/out.mp4" "${raw[@]}" -i "$work/film.yuv" -lavfi '[0][1]ssim' \
+        -f null - 2>&1 | sed -n 's/.*All:\([0-9.]*\).*/\1/p')
+    printf '%-28s %-17s %8s %10s  %s\n' "$(basename "$model" .glb)" "$name" "$seconds" "$(wc -c <"$work/out.mp4")" "$ssim"
+}
+
+printf '%-28s %-17s %8s %10s  %s\n' model encoder seconds bytes SSIM
 for model; do
-    "$plinth" render "$model" -o "$work/film.mov" --length 1 --quiet >/dev/null
-    "$PLINTH_FFMPEG" -loglevel error -y -i "$work/film.mov" -f lavfi -i color=white:s=3840x2160:r=30 \
+    "$plinth" render "$model" -o "$work/film.mov" --length 1 --quiet --ffmpeg "$ffmpeg" >/dev/null
+    "$ffmpeg" -loglevel error -y -i "$work/film.mov" -f lavfi -i color=white:s=3840x2160:r=30 \
         -filter_complex '[1][0]overlay=shortest=1,scale=1920:1080,format=yuv420p' -f rawvideo "$work/film.yuv"
-    for encoder in medium veryfast superfast ultrafast low; do
-        options=(-preset "$encoder")
-        [[ $encoder == low ]] && options=(-preset ultrafast -x264-params "$low")
-        seconds=$("$PLINTH_FFMPEG" -hide_banner -benchmark -y "${raw[@]}" -i "$work/film.yuv" -threads 4 -c:v libx264 \
-            -crf "${CRF:-17}" -g 30 "${options[@]}" "$work/out.mp4" 2>&1 | sed -n 's/.*utime=\([0-9.]*\)s.*/\1/p')
-        ssim=$("$PLINTH_FFMPEG" -hide_banner -i "$work/out.mp4" "${raw[@]}" -i "$work/film.yuv" -lavfi '[0][1]ssim' \
-            -f null - 2>&1 | sed -n 's/.*All:\([0-9.]*\).*/\1/p')
-        printf '%-28s %-10s %8s %10s  %s\n' "$(basename "$model" .glb)" "$encoder" "$seconds" \
-            "$(wc -c <"$work/out.mp4")" "$ssim"
+    for preset in medium veryfast superfast ultrafast; do
+        row "$preset" "${raw[@]}" -i "$work/film.yuv" -threads 4 -c:v libx264 -crf "${CRF:-17}" -g 30 -preset "$preset"
+    done
+    for encoder in "${encoders[@]}"; do
+        mapfile -d '' -t call <"$work/call.$encoder"
+        # Without what keeps it silent at the beginning, and the file at the end.
+        call=("${call[@]:3:${#call[@]}-4}")
+        row "plinth $encoder" "${call[@]/#pipe:0/$work/film.yuv}"
     done
 done

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::ffmpeg::H264Encoder;
+
 /// Why files could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum MediaError {
@@ -23,6 +25,22 @@ pub enum MediaError {
         file: PathBuf,
         /// The end of what ffmpeg said.
         words: String,
+    },
+    /// A hardware encoder failed over a file that libx264 may still write.
+    #[error("{encoder} failed: {source}")]
+    Hardware {
+        /// Which one.
+        encoder: H264Encoder,
+        /// How.
+        source: Box<Self>,
+    },
+    /// A hardware encoder that was asked for does not work on this machine.
+    #[error("{encoder} cannot be used on this machine: {problem}; choose another encoder, or auto")]
+    EncoderUnusable {
+        /// Which one.
+        encoder: H264Encoder,
+        /// What it did when it was tried.
+        problem: String,
     },
     /// An encoder ended well, but its file is not what it should be.
     #[error("{} is not complete: {problem}; is the disk full?", file.display())]
@@ -83,4 +101,16 @@ pub enum MediaError {
         /// What is wrong.
         problem: String,
     },
+}
+
+impl MediaError {
+    /// The same error, and that a device may be at fault where one encoded and the encoder or its file is what failed.
+    pub(crate) fn of_encoder(self, encoder: H264Encoder) -> Self {
+        match self {
+            Self::Encoder { .. } | Self::Incomplete { .. } if encoder.is_hardware() => {
+                Self::Hardware { encoder, source: Box::new(self) }
+            }
+            other => other,
+        }
+    }
 }

@@ -5,6 +5,8 @@
 //! [`DatasetWriter`] takes the layers of views in the same way. Files appear under their names only when all of them are
 //! complete.
 //!
+//! [`choose_encoder`] finds out, once in a process, which H.264 encoder works on this machine.
+//!
 //! [`hls::package`] makes a finished video streamable. [`Watermark`] marks what nobody paid for.
 
 #![expect(
@@ -22,12 +24,15 @@ mod ffmpeg;
 pub mod hls;
 mod partial;
 mod png;
+mod properties;
 mod resize;
+mod trial;
 mod watermark;
 mod writer;
 
 pub use dataset::{DatasetAbout, DatasetCameras, DatasetPlan, DatasetWriter};
 pub use error::MediaError;
-pub use ffmpeg::{Capabilities, ffmpeg_version, probe};
+pub use ffmpeg::{Capabilities, EncoderChoice, H264Encoder, UnknownEncoder, ffmpeg_version, probe};
+pub use trial::{EncoderFound, EncoderTrial, Outcome, choose_encoder, decide_encoder, try_encoders};
 pub use watermark::Watermark;
 pub use writer::{MediaPlan, MediaReport, MediaWriter, WrittenFile};

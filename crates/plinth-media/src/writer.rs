@@ -10,14 +10,15 @@ use crate::MediaError;
 use crate::canvas::Canvas;
 use crate::container;
 use crate::convert::{Yuva444p10, yuv420p};
-use crate::ffmpeg::{Encoder, Stream, VideoCodec};
+use crate::ffmpeg::{Encoder, H264Encoder, Stream, VideoCodec};
 use crate::partial::{Partial, sweep};
+use crate::properties;
 use crate::resize::{Reducer, quarter, within};
 use crate::watermark::Watermark;
 
-/// Rate factor of the video itself.
+/// Quality of the video itself, on the scale of x264's constant rate factor.
 const MAIN_CRF: u8 = 17;
-/// Rate factor of the web and thumbnail videos.
+/// Quality of the web and thumbnail videos, on the same scale.
 const SMALL_CRF: u8 = 22;
 /// Longest side of the web video.
 const WEB_SIDE: u32 = 1920;
@@ -29,6 +30,9 @@ const POSTER_SIDE: u32 = 480;
 pub struct MediaPlan {
     /// The ffmpeg to call.
     pub ffmpeg: PathBuf,
+    /// What encodes H.264, the thumbnail apart: libx264 does that in no time, and hardware has a least size and a number of
+    /// streams at a time.
+    pub encoder: H264Encoder,
     /// Width of the frames, even.
     pub width: u32,
     /// Height of the frames, even.
@@ -93,6 +97,7 @@ pub struct MediaReport {
 /// One video on its way.
 struct Track {
     kind: &'static str,
+    codec: H264Encoder,
     encoder: Encoder,
     partial: Partial,
     reducer: Option<Reducer>,
@@ -115,7 +120,8 @@ struct AlphaTrack {
     planes: Yuva444p10,
 }
 
-/// Takes frames and writes all planned files. Dropped before [`Self::finish`], it leaves none but early posters.
+/// Takes frames and writes all planned files. Where a hardware encoder fails, that is [`MediaError::Hardware`]: the same plan
+/// with [`H264Encoder::Libx264`] may still be carried out, from the first frame on. Dropped before [`Self::finish`], it leaves none but early posters.
 pub struct MediaWriter<'a> {
     plan: MediaPlan,
     stop: &'a AtomicBool,
@@ -143,18 +149,19 @@ impl<'a> MediaWriter<'a> {
         let mut tracks = Vec::new();
         let mut alpha = None;
         match &plan.video {
-            Some((path, Codec::H264)) => tracks.push(track(&plan, "video", path, whole, MAIN_CRF)?),
+            Some((path, Codec::H264)) => tracks.push(track(&plan, "video", path, whole, (plan.encoder, MAIN_CRF))?),
             Some((path, Codec::ProRes4444)) => alpha = Some(alpha_track(&plan, path)?),
             None => {}
         }
         let mut web_copy = None;
         match &plan.web {
             Some(path) if web_is_video => web_copy = Some(Partial::create(path)?),
-            Some(path) => tracks.push(track(&plan, "web", path, web_size, SMALL_CRF)?),
+            Some(path) => tracks.push(track(&plan, "web", path, web_size, (plan.encoder, SMALL_CRF))?),
             None => {}
         }
         if let Some(path) = &plan.thumb {
-            tracks.push(track(&plan, "thumb", path, quarter(plan.width, plan.height), SMALL_CRF)?);
+            let quality = (H264Encoder::Libx264, SMALL_CRF);
+            tracks.push(track(&plan, "thumb", path, quarter(plan.width, plan.height), quality)?);
         }
         let mut posters = Vec::new();
         if let Some(path) = &plan.poster {
@@ -197,7 +204,7 @@ impl<'a> MediaWriter<'a> {
             };
             let mut bytes = track.encoder.spare();
             yuv420p(canvas, &mut bytes)?;
-            track.encoder.picture(bytes, self.stop)?;
+            track.encoder.picture(bytes, self.stop).map_err(|error| error.of_encoder(track.codec))?;
         }
         if frame.index == self.plan.poster_frame {
             for poster in &self.posters {
@@ -232,10 +239,15 @@ impl<'a> MediaWriter<'a> {
             verify(&partial, self.plan.frames)?;
             done.push(("video", partial, whole));
         }
-        for track in self.tracks {
-            track.encoder.finish(self.stop)?;
-            verify(&track.partial, self.plan.frames)?;
-            done.push((track.kind, track.partial, (track.width, track.height)));
+        for Track { kind, codec, encoder, partial, width, height, .. } in self.tracks {
+            let finish = || {
+                encoder.finish(self.stop)?;
+                verify(&partial, self.plan.frames)?;
+                // Of libx264 tests know it; drivers are as they are.
+                if codec.is_hardware() { verify_properties(&partial, self.plan.fps) } else { Ok(()) }
+            };
+            finish().map_err(|error| error.of_encoder(codec))?;
+            done.push((kind, partial, (width, height)));
         }
         if let Some(partial) = self.web_copy {
             if let Some((_, video, _)) = done.iter().find(|(kind, _, _)| *kind == "video") {
@@ -288,6 +300,12 @@ fn verify(partial: &Partial, frames: u32) -> Result<(), MediaError> {
     }
 }
 
+/// Refuses a complete H.264 video that is not as all are.
+fn verify_properties(partial: &Partial, fps: u32) -> Result<(), MediaError> {
+    properties::check(partial.path(), fps)
+        .map_err(|words| MediaError::Encoder { file: partial.target().to_owned(), words })
+}
+
 /// Gives a complete file its name.
 fn keep(kind: &'static str, partial: Partial, (width, height): (u32, u32)) -> Result<WrittenFile, MediaError> {
     let (path, bytes) = partial.keep()?;
@@ -311,13 +329,13 @@ fn track(
     kind: &'static str,
     path: &Path,
     (width, height): (u32, u32),
-    crf: u8,
+    (codec, crf): (H264Encoder, u8),
 ) -> Result<Track, MediaError> {
     let partial = Partial::create(path)?;
-    let stream = Stream { width, height, fps: plan.fps, codec: VideoCodec::H264 { crf } };
+    let stream = Stream { width, height, fps: plan.fps, codec: VideoCodec::H264 { encoder: codec, crf } };
     let encoder = Encoder::start(&plan.ffmpeg, stream, partial.path(), path)?;
     let reducer = ((width, height) != (plan.width, plan.height)).then(|| Reducer::new(width, height));
-    Ok(Track { kind, encoder, partial, reducer, width, height })
+    Ok(Track { kind, codec, encoder, partial, reducer, width, height })
 }
 
 fn poster(kind: &'static str, path: &Path, (width, height): (u32, u32)) -> Result<Poster, MediaError> {

@@ -7,16 +7,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use plinth_frame::PixelFormat;
-use plinth_media::{MediaError, MediaPlan, MediaWriter};
+use plinth_media::{H264Encoder, MediaError, MediaPlan, MediaReport, MediaWriter};
 use plinth_render::{Cache, Gpu, Picture, RenderError, Renderer, backdrop};
 use plinth_scene::{DatasetViews, EnvironmentMap, Scene, SceneAssets, build_scene};
 use plinth_spec::RenderSettings;
-use plinth_spec::quality::FRAMES_PER_SECOND;
+use plinth_spec::quality::{Codec, FRAMES_PER_SECOND, Quality};
 use plinth_spec::settings::Effect;
 use sha2::{Digest, Sha256};
 
 use crate::dataset;
-use crate::failure::JobError;
+use crate::failure::{JobError, failure_message};
 use crate::load::{load, stop_if};
 use crate::manifest::{Manifest, Moments};
 use crate::progress::{Clock, Progress, Stage};
@@ -55,6 +55,11 @@ impl Outputs {
     fn is_still(&self) -> bool {
         self.video.is_none() && self.web.is_none() && self.thumb.is_none()
     }
+
+    /// Whether a video among them, other than the thumbnail, is H.264 in this quality.
+    pub fn needs_h264(&self, quality: Quality) -> bool {
+        self.dataset.is_none() && (self.web.is_some() || (self.video.is_some() && quality.codec() == Codec::H264))
+    }
 }
 
 /// One job.
@@ -78,6 +83,8 @@ pub struct Job {
     pub ffmpeg: PathBuf,
     /// Where what was worked out for a model is kept.
     pub cache: Option<Cache>,
+    /// What encodes H.264. Where it is hardware and fails, all frames are drawn again and libx264 encodes them.
+    pub encoder: H264Encoder,
     /// Posters appear as soon as they are drawn; everything else when all is complete.
     pub posters_early: bool,
     /// Whether the manifest carries a hash of all frames.
@@ -99,6 +106,7 @@ impl Job {
             adapter: None,
             ffmpeg: PathBuf::from("ffmpeg"),
             cache: None,
+            encoder: H264Encoder::default(),
             posters_early: false,
             hash_frames: false,
             time_passes: false,
@@ -137,10 +145,48 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
         renderer.time_passes();
     }
     let prepared = Instant::now();
-    let frames = scene.shots.len() as u32;
+    let plan = plan(job, &scene, (width, height), poster_frame);
+    let (drawn, hardware_failure) = match draw(job, &mut renderer, &scene, plan.clone(), report, cancel) {
+        // A render is not lost with a card. What was encoded of the video is.
+        Err(JobError::Media(failed @ MediaError::Hardware { .. })) => {
+            let software = MediaPlan { encoder: H264Encoder::Libx264, ..plan };
+            let drawn = draw(job, &mut renderer, &scene, software, report, cancel)?;
+            (drawn, Some(failure_message(&failed)))
+        }
+        other => (other?, None),
+    };
+    let Drawn { written, frame_hash, first_frame, writing, rendered } = drawn;
+    let moments = Moments { begin, loaded, prepared, first_frame, rendered, writing };
+    let manifest = Manifest::of(job, (&gpu, &renderer), scene, written.files, &moments);
+    let encoder = if hardware_failure.is_some() { H264Encoder::Libx264 } else { job.encoder };
+    let encoder = job.outputs.needs_h264(job.settings.video().quality).then_some(encoder);
+    Ok(Manifest { frame_hash, encoder, hardware_failure, ..manifest })
+}
+
+/// What came of one pass over all frames.
+struct Drawn {
+    written: MediaReport,
+    frame_hash: Option<String>,
+    first_frame: Option<Instant>,
+    /// Time spent in the writer before the last frame was drawn.
+    writing: Duration,
+    /// When that was.
+    rendered: Instant,
+}
+
+/// Draws all frames and writes all files.
+fn draw(
+    job: &Job,
+    renderer: &mut Renderer<'_>,
+    scene: &Scene,
+    plan: MediaPlan,
+    report: &mut dyn FnMut(Progress),
+    cancel: &AtomicBool,
+) -> Result<Drawn, JobError> {
+    let frames = plan.frames;
     report(Progress { stage: Stage::Rendering, frame: 0, frames, left: None });
     stop_if(cancel)?;
-    let writer = MediaWriter::start(plan(job, &scene, (width, height), poster_frame), cancel)?;
+    let writer = MediaWriter::start(plan, cancel)?;
     let mut sink = WatchedSink {
         writer,
         clock: Clock::new(frames, 0),
@@ -150,14 +196,12 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
         first_frame: None,
         writing: Duration::ZERO,
     };
-    renderer.render(&scene, &mut sink).map_err(from_render)?;
+    renderer.render(scene, &mut sink).map_err(from_render)?;
     let rendered = Instant::now();
     let WatchedSink { writer, hash, report, first_frame, writing, .. } = sink;
     report(Progress { stage: Stage::Finishing, frame: frames, frames, left: None });
     let written = writer.finish()?;
-    let moments = Moments { begin, loaded, prepared, first_frame, rendered, writing };
-    let manifest = Manifest::of(job, (&gpu, &renderer), scene, written.files, &moments);
-    Ok(Manifest { frame_hash: hash.map(hex), ..manifest })
+    Ok(Drawn { written, frame_hash: hash.map(hex), first_frame, writing, rendered })
 }
 
 /// A digest as hexadecimal digits.
@@ -190,6 +234,7 @@ fn plan(job: &Job, scene: &Scene, (width, height): (u32, u32), poster_frame: u32
     let outputs = &job.outputs;
     MediaPlan {
         ffmpeg: job.ffmpeg.clone(),
+        encoder: job.encoder,
         width,
         height,
         fps: FRAMES_PER_SECOND,

@@ -20,4 +20,5 @@ pub use environment::{EnvironmentError, EnvironmentFiles};
 pub use failure::{JobError, failure_code, failure_message};
 pub use job::{DatasetOutput, Job, Outputs, run};
 pub use manifest::{Manifest, ManifestFile, Timings};
+pub use plinth_media::{EncoderChoice, H264Encoder};
 pub use progress::{Progress, Stage};

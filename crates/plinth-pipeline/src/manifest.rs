@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use plinth_media::WrittenFile;
+use plinth_media::{H264Encoder, WrittenFile};
 use plinth_render::{Gpu, Renderer};
 use plinth_scene::Scene;
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,12 @@ pub struct Manifest {
     /// Milliseconds a frame by pass; only where it was asked for and the adapter has a clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pass_millis: Option<BTreeMap<String, f64>>,
+    /// The encoder of H.264 videos, the thumbnail apart; only where there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encoder: Option<H264Encoder>,
+    /// Why libx264 had to encode instead of the hardware encoder; only where it had to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hardware_failure: Option<String>,
     /// The files.
     pub files: Vec<ManifestFile>,
     /// Settings without effect and repairs of the model.
@@ -56,6 +62,8 @@ impl Manifest {
             frames: scene.shots.len() as u32,
             frame_hash: None,
             pass_millis,
+            encoder: None,
+            hardware_failure: None,
             files: files.into_iter().map(ManifestFile::from).collect(),
             warnings: scene.warnings,
             timings: moments.timings(),

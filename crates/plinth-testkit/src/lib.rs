@@ -6,6 +6,7 @@
 mod client;
 mod form;
 mod glb;
+mod hardware;
 mod hash;
 mod hosts;
 mod image;
@@ -18,6 +19,7 @@ mod web;
 pub use client::{Answer, Client, header};
 pub use form::Form;
 pub use glb::{glb_with_triangle, glb_without_meshes};
+pub use hardware::hardware_ffmpeg;
 pub use hash::sha256_hex;
 pub use hosts::HOSTS_INSIDE;
 pub use image::png;

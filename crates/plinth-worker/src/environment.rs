@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 
 /// Variables that a job sees by their names.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 13] = [
     "PATH",
     "LANG",
     "LC_ALL",
@@ -12,14 +12,17 @@ const NAMES: [&str; 12] = [
     "XDG_CONFIG_DIRS",
     "XDG_DATA_DIRS",
     "XDG_RUNTIME_DIR",
+    "CUDA_DEVICE_ORDER",
     "CUDA_VISIBLE_DEVICES",
     "NODEVICE_SELECT",
     "RAYON_NUM_THREADS",
     "RUST_BACKTRACE",
 ];
-/// Variables of Vulkan, its drivers and their makers, by how they begin.
-const PREFIXES: [&str; 12] =
-    ["VK_", "MESA_", "LP_", "GALLIUM_", "LIBGL_", "DRI_", "ZINK_", "RADV_", "ANV_", "NVIDIA_", "__NV_", "__GL_"];
+/// Variables of Vulkan, of VA-API, of their drivers and their makers, by how they begin.
+const PREFIXES: [&str; 13] = [
+    "VK_", "LIBVA_", "MESA_", "LP_", "GALLIUM_", "LIBGL_", "DRI_", "ZINK_", "RADV_", "ANV_", "NVIDIA_", "__NV_",
+    "__GL_",
+];
 
 /// Those variables of a program that its jobs see.
 pub fn child_environment(all: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
@@ -37,9 +40,18 @@ mod tests {
 
     #[test]
     fn drivers_get_theirs_and_secrets_stay() {
-        let all = ["PATH", "VK_DRIVER_FILES", "LP_NUM_THREADS", "AWS_SECRET_ACCESS_KEY", "PLINTH_DATABASE_URL", "HOME"];
+        let drivers = ["PATH", "VK_DRIVER_FILES", "LP_NUM_THREADS", "LIBVA_DRIVER_NAME"];
+        let all = [
+            "PATH",
+            "VK_DRIVER_FILES",
+            "LP_NUM_THREADS",
+            "LIBVA_DRIVER_NAME",
+            "AWS_SECRET_ACCESS_KEY",
+            "PLINTH_DATABASE_URL",
+            "HOME",
+        ];
         let passed = child_environment(all.iter().map(|name| (OsString::from(name), OsString::from("x"))));
         let names: Vec<_> = passed.iter().map(|(name, _value)| name.to_str().unwrap()).collect();
-        assert_eq!(names, ["PATH", "VK_DRIVER_FILES", "LP_NUM_THREADS"]);
+        assert_eq!(names, drivers);
     }
 }

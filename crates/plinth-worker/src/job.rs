@@ -4,7 +4,7 @@ use std::fs::create_dir;
 use std::path::Path;
 use std::time::Duration;
 
-use plinth_pipeline::child::{AdapterFound, ChildEvent, ChildFailure, ChildJob, ChildLimits, ChildTask};
+use plinth_pipeline::child::{ChildEvent, ChildFailure, ChildJob, ChildLimits, ChildTask, MachineFound, ProbeTask};
 use plinth_spec::FailureCode;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::child::{ChildPlan, Ended, run};
 use crate::error::WorkerError;
 use crate::node::Node;
+use crate::options::WorkerOptions;
 
 /// Least time for finding out what this machine renders with, however short renders may be.
 const PROBE_TIME: Duration = Duration::from_mins(1);
@@ -31,7 +32,7 @@ impl Node {
     ) -> Ended {
         let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
         let mut options = self.options.clone();
-        if matches!(task, ChildTask::Probe { .. }) {
+        if matches!(task, ChildTask::Probe(_)) {
             options.timeout = options.timeout.max(PROBE_TIME);
         }
         // The clock on the wall is watched here; the processors' is for a job whose worker hangs.
@@ -72,14 +73,15 @@ impl Node {
     }
 
     /// Finds out whether and with what this machine renders. None: the worker was stopped meanwhile.
-    pub(crate) async fn probe(&self, stop: &CancellationToken) -> Result<Option<AdapterFound>, WorkerError> {
+    pub(crate) async fn probe(&self, stop: &CancellationToken) -> Result<Option<MachineFound>, WorkerError> {
         let cannot = |message: String| WorkerError::CannotRender { message };
         let folder = self
             .scratch
             .job()
             .map_err(|source| WorkerError::Scratch { folder: self.options.scratch.clone(), source })?;
-        let task = ChildTask::Probe { adapter: self.options.adapter.clone() };
-        match self.run_child(task, folder.path(), stop, None).await {
+        let WorkerOptions { adapter, ffmpeg, encoder, .. } = self.options.clone();
+        let task = ProbeTask { adapter, ffmpeg, encoder };
+        match self.run_child(ChildTask::Probe(task), folder.path(), stop, None).await {
             Ended::Done(ChildEvent::Probed(found)) => Ok(Some(found)),
             Ended::Done(_other) => Err(cannot("the renderer made something else".to_owned())),
             Ended::Failed(failure) => Err(cannot(failure.message)),

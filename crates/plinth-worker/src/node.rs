@@ -5,6 +5,7 @@ use std::hash::BuildHasher as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use plinth_pipeline::H264Encoder;
 use plinth_service::Service;
 use plinth_service::jobs::Claim;
 use tokio::task::JoinSet;
@@ -31,6 +32,8 @@ pub(crate) struct Node {
     pub(crate) service: Service,
     pub(crate) options: WorkerOptions,
     pub(crate) scratch: Scratch,
+    /// What encodes H.264 here.
+    pub(crate) encoder: H264Encoder,
 }
 
 /// What a slot does.
@@ -51,11 +54,16 @@ pub async fn run(service: Service, options: WorkerOptions, stop: CancellationTok
     });
     let opened = opened.await.map_err(std::io::Error::from).and_then(|opened| opened);
     let scratch = opened.map_err(|source| WorkerError::Scratch { folder: options.scratch.clone(), source })?;
-    let node = Arc::new(Node { service, options, scratch });
-    let found = node.probe(&stop).await?;
-    let Some(found) = found else { return Ok(()) };
+    let mut node = Node { service, options, scratch, encoder: H264Encoder::default() };
+    let Some(found) = node.probe(&stop).await? else { return Ok(()) };
+    for (encoder, reason) in found.encoder.failures() {
+        tracing::info!(%encoder, reason, "a hardware encoder is not used: it does not work here");
+    }
+    node.encoder = found.encoder.encoder;
+    let node = Arc::new(node);
     let slots = node.options.slots.map_or(if found.is_software { SLOTS.0 } else { SLOTS.1 }, usize::from);
-    tracing::info!(worker = node.options.name, adapter = found.name, slots, "the worker waits for renders");
+    let (worker, adapter, encoder) = (&node.options.name, found.adapter, node.encoder);
+    tracing::info!(worker, adapter, %encoder, slots, "the worker waits for renders");
     let (mut running, kill) = (JoinSet::new(), CancellationToken::new());
     take_turns(&node, slots, &mut running, &stop, &kill).await;
     let grace = node.options.grace;

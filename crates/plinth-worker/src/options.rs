@@ -5,6 +5,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use plinth_pipeline::EncoderChoice;
+
 /// How a worker is set.
 #[derive(Clone, Debug)]
 pub struct WorkerOptions {
@@ -22,6 +24,8 @@ pub struct WorkerOptions {
     pub adapter: Option<String>,
     /// The ffmpeg to call.
     pub ffmpeg: PathBuf,
+    /// The H.264 encoder that is asked for; which one that is here is found out once, when the worker begins.
+    pub encoder: EncoderChoice,
     /// A job that takes longer is ended.
     pub timeout: Duration,
     /// A job that takes more memory is ended, in bytes.

@@ -14,7 +14,7 @@ use crate::fetch::download;
 use crate::hold::Hold;
 use crate::node::Node;
 use crate::outputs::OUT;
-use crate::report::{report, took};
+use crate::report::{encoded_in_software, report, took};
 use crate::stop::{Stop, or_cut};
 use crate::upload::upload_package;
 
@@ -42,9 +42,13 @@ async fn make(node: &Node, claim: &Claim, cut: &CancellationToken) -> Result<(),
     let begin = Instant::now();
     let folder = node.scratch.job().map_err(|error| Stop::preparing(&error))?;
     let source = or_cut(cut, fetch_video(node, claim, folder.path())).await?;
-    let task = PackageTask { source, out_dir: PathBuf::from(OUT), ffmpeg: node.options.ffmpeg.clone() };
+    let (ffmpeg, encoder) = (node.options.ffmpeg.clone(), node.encoder);
+    let task = PackageTask { source, out_dir: PathBuf::from(OUT), ffmpeg, encoder };
     let names = match node.run_child(ChildTask::Package(task), folder.path(), cut, None).await {
-        Ended::Done(ChildEvent::Packaged { files }) => files,
+        Ended::Done(ChildEvent::Packaged { files, hardware_failure }) => {
+            encoded_in_software(hardware_failure.as_deref());
+            files
+        }
         Ended::Done(_other) => return Err(Stop::failed(FailureCode::RendererCrash, "the job made something else")),
         Ended::Failed(failure) => return Err(Stop::Failed(failure)),
         Ended::Cut => return Err(Stop::Cut),

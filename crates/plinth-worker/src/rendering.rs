@@ -21,7 +21,7 @@ use crate::hold::Hold;
 use crate::models::{cache_folder, fetch_model};
 use crate::node::Node;
 use crate::outputs::{OUT, POSTERS, files, outputs};
-use crate::report::{report, took};
+use crate::report::{encoded_in_software, report, took};
 use crate::stop::{Stop, or_cut};
 use crate::upload::upload_render;
 
@@ -131,6 +131,7 @@ impl Group<'_> {
             adapter: options.adapter.clone(),
             ffmpeg: options.ffmpeg.clone(),
             cache: Some(cache_folder(scratch, &claim.render.model_id)),
+            encoder: self.node.encoder,
             watermark: claim.is_marked(),
         };
         Ok((task, warnings))
@@ -168,7 +169,10 @@ impl Group<'_> {
         let (ended, shown) = tokio::join!(child, posters);
         shown?;
         match ended {
-            Ended::Done(ChildEvent::Rendered { manifest }) => Ok(manifest.warnings),
+            Ended::Done(ChildEvent::Rendered { manifest }) => {
+                encoded_in_software(manifest.hardware_failure.as_deref());
+                Ok(manifest.warnings)
+            }
             Ended::Done(_other) => Err(Stop::failed(FailureCode::RendererCrash, "the renderer made something else")),
             Ended::Failed(failure) => Err(Stop::Failed(failure)),
             Ended::Cut => Err(Stop::Cut),

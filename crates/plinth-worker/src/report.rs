@@ -51,3 +51,11 @@ fn noted(what: &'static str, id: &RenderId, answer: Result<(), LeaseLost>) -> bo
 pub(crate) fn took(stage: &'static str, begin: Instant) {
     metrics::histogram!("plinth_worker_job_seconds", "stage" => stage).record(begin.elapsed());
 }
+
+/// Tells whoever runs the machine of a hardware encoder that failed over a job, which libx264 then did.
+pub(crate) fn encoded_in_software(failure: Option<&str>) {
+    if let Some(error) = failure {
+        metrics::counter!("plinth_worker_encoder_failures_total").increment(1);
+        tracing::warn!(error, "the hardware encoder failed; libx264 encoded this job");
+    }
+}

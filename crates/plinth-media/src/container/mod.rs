@@ -5,4 +5,4 @@ mod fragment;
 mod movie;
 
 pub(crate) use fragment::{Fragment, fragments};
-pub(crate) use movie::{AvcConfig, Movie, avc_config, movie, pictures};
+pub(crate) use movie::{AvcConfig, Movie, avc_config, movie, order, pictures};

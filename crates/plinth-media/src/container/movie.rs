@@ -82,6 +82,36 @@ pub(crate) fn avc_config(path: &Path) -> Result<Option<(AvcConfig, u32)>> {
     Ok(Some((AvcConfig { profile, compatibility, level }, timescale)))
 }
 
+/// In which order pictures stand in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Order {
+    /// Whether the index comes before the pictures, so that a player can begin before it has all of the file.
+    pub(crate) index_first: bool,
+    /// Pictures that need no other, counted from 0; `None`: all of them.
+    pub(crate) key_pictures: Option<Vec<u32>>,
+    /// Whether some are shown before others that are decoded before them.
+    pub(crate) is_reordered: bool,
+}
+
+/// The order of the pictures. `None`: the file is cut off or has no index.
+pub(crate) fn order(path: &Path) -> Result<Option<Order>> {
+    let mut file = File::open(path)?;
+    let whole = Part::file(&file)?;
+    let kinds: Vec<_> = whole.parts(&mut file)?.into_iter().map(|part| part.kind).collect();
+    let at = |kind: &[u8; 4]| kinds.iter().position(|found| found == kind);
+    let Some(table) = whole.find(&mut file, &SAMPLE_TABLE)? else { return Ok(None) };
+    let mut key_pictures = None;
+    if let Some(keys) = table.find(&mut file, &[b"stss"])? {
+        let mut fields = keys.fields(&mut file)?;
+        fields.skip(4);
+        let count = fields.u32()?;
+        let numbers = (0..count).map(|_| Ok(fields.u32()?.saturating_sub(1)));
+        key_pictures = Some(numbers.collect::<Result<_>>()?);
+    }
+    let is_reordered = table.find(&mut file, &[b"ctts"])?.is_some();
+    Ok(Some(Order { index_first: at(b"moov") < at(b"mdat"), key_pictures, is_reordered }))
+}
+
 /// The one sample entry of an H.264 track.
 fn sample_entry(file: &mut File, whole: Part) -> Result<Option<Part>> {
     let Some(table) = whole.find(file, &SAMPLE_TABLE)? else { return Ok(None) };

@@ -3,16 +3,27 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use super::h264::{Effort, H264, H264Encoder};
+
 /// How a stream is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VideoCodec {
-    /// H.264 High, 8-bit 4:2:0, in MP4; constant quality.
+    /// H.264 in MP4, in constant quality.
     H264 {
-        /// x264's constant rate factor.
+        /// What encodes it.
+        encoder: H264Encoder,
+        /// Quality on the scale of x264's constant rate factor.
         crf: u8,
     },
     /// ProRes 4444 with 16-bit alpha in MOV.
     ProRes4444,
+}
+
+impl VideoCodec {
+    /// Whether a device encodes it.
+    pub(crate) const fn is_hardware(self) -> bool {
+        matches!(self, Self::H264 { encoder, .. } if encoder.is_hardware())
+    }
 }
 
 /// A raw video stream and what becomes of it.
@@ -22,28 +33,6 @@ pub(crate) struct Stream {
     pub(crate) height: u32,
     pub(crate) fps: u32,
     pub(crate) codec: VideoCodec,
-}
-
-/// How much of the processor H.264 may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effort {
-    /// Beside a renderer that wants the same cores.
-    Low,
-    /// For files that are sent many times.
-    Usual,
-}
-
-impl Effort {
-    /// x264's preset, and what is different from it. Low is `ultrafast` with the tools that save more than they cost: at
-    /// equal SSIM it takes 0.33 to 0.45 of the time of `veryfast` for 1.13 to 1.21 of its bytes (`bench/encoders.sh`).
-    const fn options(self) -> (&'static str, &'static str) {
-        match self {
-            Self::Low => {
-                ("ultrafast", "cabac=1:8x8dct=1:deblock=0,0:aq-mode=1:partitions=i8x8,i4x4:mbtree=1:rc-lookahead=10:")
-            }
-            Self::Usual => ("veryfast", ""),
-        }
-    }
 }
 
 /// Pictures that an encoder works on at a time. Each costs it some 80 MB in 4K (ProRes: 130), so this is not left to the
@@ -61,13 +50,19 @@ pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
     let mut command = Command::new(program);
     // Without -xerror it ends well even where the end of a file could not be written.
     command.args(["-hide_banner", "-loglevel", "error", "-xerror", "-y"]);
+    if let VideoCodec::H264 { encoder, .. } = stream.codec {
+        encoder.device(&mut command);
+    }
     command.args(["-f", "rawvideo", "-pixel_format", pixels, "-video_size", &size, "-framerate", &fps]);
     command.args(["-color_range", "tv", "-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]);
     command.args(["-i", "pipe:0", "-an", "-r", &fps, "-threads", THREADS]);
     match stream.codec {
-        VideoCodec::H264 { crf } => {
-            command.args(["-crf", &crf.to_string()]);
-            h264(&mut command, stream.fps, Effort::Low);
+        VideoCodec::H264 { encoder, crf } => {
+            if let Some(filter) = encoder.upload_filter() {
+                command.args(["-vf", filter]);
+            }
+            let Stream { width, height, fps, .. } = stream;
+            H264 { encoder, width, height, fps, crf, peak_kbit: None, effort: Effort::Low }.output(&mut command);
             command.args(["-video_track_timescale", "30000", "-movflags", "+faststart", "-f", "mp4"]);
         }
         VideoCodec::ProRes4444 => {
@@ -83,19 +78,8 @@ pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
     command
 }
 
-/// H.264 High as all videos have it: a closed group of pictures each second, so that streams cut cleanly there.
-pub(super) fn h264(command: &mut Command, fps: u32, effort: Effort) {
-    let gop = fps.to_string();
-    let (preset, tools) = effort.options();
-    command.args(["-c:v", "libx264", "-profile:v", "high", "-preset", preset, "-pix_fmt", "yuv420p"]);
-    command.args(["-g", &gop, "-keyint_min", &gop, "-sc_threshold", "0"]);
-    let colour = "colorprim=bt709:transfer=bt709:colormatrix=bt709:range=tv";
-    command.args(["-x264-params", &format!("{tools}open-gop=0:force-cfr=1:{colour}")]);
-    command.args(["-color_range", "tv", "-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"]);
-}
-
 /// Words go to the parent, and so does the say over its end.
-pub(super) fn supervised(command: &mut Command) {
+pub(crate) fn supervised(command: &mut Command) {
     // Ctrl-C on a terminal goes to the whole group of processes; whether an encoder stops is for its parent to say.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);

@@ -1,18 +1,18 @@
 //! A running encoder of frames.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
 use super::command::{Stream, encode};
-use super::process::{PAUSE, Process};
+use super::process::{DEVICE_STALL, PAUSE, Process};
 use crate::MediaError;
 
 /// Pictures that may wait for the encoder.
 const QUEUE: usize = 3;
-/// An encoder that takes no picture for this long hangs.
+/// An encoder on the processor that takes no picture for this long hangs.
 const STALL: Duration = Duration::from_mins(2);
 
 /// A running encoder: pictures go in through a queue, a file comes out.
@@ -21,6 +21,9 @@ pub(crate) struct Encoder {
     queue: Option<SyncSender<Vec<u8>>>,
     spare: Receiver<Vec<u8>>,
     process: Process,
+    file: PathBuf,
+    stall: Duration,
+    is_hardware: bool,
 }
 
 impl Encoder {
@@ -41,7 +44,9 @@ impl Encoder {
                 drop(give_back.try_send(picture));
             }
         });
-        Ok(Self { queue: Some(queue), spare, process })
+        let is_hardware = stream.codec.is_hardware();
+        let stall = if is_hardware { DEVICE_STALL } else { STALL };
+        Ok(Self { queue: Some(queue), spare, process, file: file.to_owned(), stall, is_hardware })
     }
 
     /// A buffer that was used before, if one is free.
@@ -62,7 +67,7 @@ impl Encoder {
             if stop.load(Ordering::Relaxed) {
                 return Err(MediaError::Stopped);
             }
-            if begin.elapsed() > STALL {
+            if begin.elapsed() > self.stall {
                 break;
             }
             std::thread::sleep(PAUSE);
@@ -75,6 +80,50 @@ impl Encoder {
     /// Errors: the encoder failed, or `stop` became true.
     pub(crate) fn finish(mut self, stop: &AtomicBool) -> Result<(), MediaError> {
         self.queue = None;
+        if self.is_hardware {
+            return self.process.wait_while_writing(&[&self.file], self.stall, stop);
+        }
         self.process.wait(stop)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+    use crate::ffmpeg::{H264Encoder, VideoCodec};
+
+    /// An encoder on a device, which does these lines instead of encoding, and how long it may hang.
+    fn hung(folder: &Path, lines: &str) -> Encoder {
+        let (program, file) = (folder.join("ffmpeg.sh"), folder.join("a.mp4"));
+        std::fs::write(&program, format!("#!/bin/bash\n{lines}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let codec = VideoCodec::H264 { encoder: H264Encoder::Nvenc, crf: 17 };
+        let mut encoder =
+            Encoder::start(&program, Stream { width: 640, height: 360, fps: 30, codec }, &file, &file).unwrap();
+        assert_eq!((encoder.stall, encoder.is_hardware), (DEVICE_STALL, true));
+        encoder.stall = Duration::from_millis(300);
+        encoder
+    }
+
+    #[test]
+    fn a_device_that_takes_no_more_pictures_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let never = AtomicBool::new(false);
+        let mut encoder = hung(folder.path(), "head -c 400000 >/dev/null; exec sleep 100");
+        let error = (0..20).find_map(|_| encoder.picture(vec![0; 640 * 360 * 3 / 2], &never).err());
+        assert!(error.unwrap().to_string().contains("ffmpeg hangs"));
+    }
+
+    #[test]
+    fn a_device_that_hangs_at_the_end_is_waited_for_only_while_the_file_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let never = AtomicBool::new(false);
+        let writes = "cat >/dev/null; for i in {1..12}; do sleep 0.1; echo x >>\"${@: -1}\"; done";
+        hung(folder.path(), writes).finish(&never).unwrap();
+        let error = hung(folder.path(), &format!("{writes}; exec sleep 100")).finish(&never).unwrap_err();
+        assert!(error.to_string().contains("ffmpeg hangs"), "{error}");
+        assert_eq!(std::fs::read(folder.path().join("a.mp4")).unwrap().len(), 2 * 24);
     }
 }

@@ -2,12 +2,15 @@
 
 mod command;
 mod encoder;
+mod h264;
 mod probe;
 mod process;
 mod variants;
 
-pub(crate) use command::{Stream, VideoCodec};
+pub(crate) use command::{Stream, VideoCodec, supervised};
 pub(crate) use encoder::Encoder;
+pub use h264::{EncoderChoice, H264Encoder, UnknownEncoder};
+pub(crate) use probe::lists_encoders;
 pub use probe::{Capabilities, ffmpeg_version, probe};
-pub(crate) use process::Process;
-pub(crate) use variants::{Tiles, Variant, encode_variants};
+pub(crate) use process::{DEVICE_STALL, Process};
+pub(crate) use variants::{Source, Tiles, Variant, encode_variants};

@@ -1,12 +1,13 @@
 //! A running ffmpeg.
 
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, ExitStatus};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::MediaError;
 
@@ -18,6 +19,9 @@ const LAST_LINES: usize = 4;
 const LAST_WORDS: Duration = Duration::from_secs(2);
 /// Pause between two looks at a busy process.
 pub(super) const PAUSE: Duration = Duration::from_millis(2);
+
+/// A device that takes no picture and writes nothing for this long hangs: drivers wait for ever for one that was lost.
+pub(crate) const DEVICE_STALL: Duration = Duration::from_secs(30);
 
 /// A running ffmpeg; killed when it is dropped, and when the thread that started it ends.
 pub(crate) struct Process {
@@ -61,14 +65,37 @@ impl Process {
         }
     }
 
+    /// Waits for its end as long as it writes to its files, which may hang for `stall`.
+    /// Errors: it failed or hangs, or `stop` became true.
+    pub(crate) fn wait_while_writing(
+        &mut self,
+        files: &[&Path],
+        stall: Duration,
+        stop: &AtomicBool,
+    ) -> Result<(), MediaError> {
+        let (mut written, mut since) = (last_written(files), Instant::now());
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) if status.success() => return Ok(()),
+                Ok(None) if stop.load(Ordering::Relaxed) => return Err(MediaError::Stopped),
+                Ok(None) if since.elapsed() > stall => {
+                    let now = last_written(files);
+                    if now == written {
+                        return Err(self.failure());
+                    }
+                    (written, since) = (now, Instant::now());
+                }
+                Ok(None) => std::thread::sleep(PAUSE),
+                _ => return Err(self.failure()),
+            }
+        }
+    }
+
     /// Why it failed, in its own words.
     pub(super) fn failure(&mut self) -> MediaError {
         let deadline = Instant::now() + LAST_WORDS;
         let status = self.end_by(deadline);
-        while !self.listener.is_finished() && Instant::now() < deadline {
-            std::thread::sleep(PAUSE);
-        }
-        let said = String::from_utf8_lossy(&self.said.lock().unwrap_or_else(PoisonError::into_inner)).into_owned();
+        let said = self.said_by(deadline);
         let said = said.replace(&*self.file.to_string_lossy(), &self.target.to_string_lossy());
         let words = last_words(&said);
         let words = match (words.is_empty(), status) {
@@ -77,6 +104,18 @@ impl Process {
             (true, None) => "ffmpeg hangs".to_owned(),
         };
         MediaError::Encoder { file: self.target.clone(), words }
+    }
+
+    /// The end of what it said, once it has ended.
+    pub(crate) fn said(&self) -> String {
+        self.said_by(Instant::now() + LAST_WORDS)
+    }
+
+    fn said_by(&self, deadline: Instant) -> String {
+        while !self.listener.is_finished() && Instant::now() < deadline {
+            std::thread::sleep(PAUSE);
+        }
+        String::from_utf8_lossy(&self.said.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }
 
     /// How the process ended by itself; after the deadline it is made to.
@@ -104,6 +143,33 @@ impl Drop for Process {
             self.kill();
         }
     }
+}
+
+/// What a program that needs no input prints within a time limit, however it ends.
+/// Errors: it cannot be started, or does not end in time.
+pub(super) fn printed(mut command: Command, limit: Duration) -> std::io::Result<String> {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = spawn(command)?;
+    let (tell, told) = sync_channel(1);
+    if let Some(mut stdout) = child.stdout.take() {
+        std::thread::spawn(move || {
+            let mut bytes = Vec::new();
+            // What was printed before an error is all there is.
+            drop(stdout.read_to_end(&mut bytes));
+            drop(tell.send(bytes));
+        });
+    }
+    let bytes = told.recv_timeout(limit).map_err(|_late| ErrorKind::TimedOut.into());
+    // Both fail only where it is gone already.
+    drop(child.kill());
+    drop(child.wait());
+    bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// When and how far files were written: sizes and times of the last change.
+fn last_written(files: &[&Path]) -> Vec<Option<(u64, Option<SystemTime>)>> {
+    let state = |file: &&Path| std::fs::metadata(file).ok().map(|about| (about.len(), about.modified().ok()));
+    files.iter().map(state).collect()
 }
 
 /// Starts a process that the system ends with the thread that started it, however that ends: a killed parent kills nobody.

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use super::command::{Effort, THREADS, h264, supervised};
+use super::command::{THREADS, supervised};
+use super::h264::{Effort, H264, H264Encoder};
 
-/// x264's constant rate factor of every variant.
+/// Quality of every variant, on the scale of x264's constant rate factor.
 const CRF: u8 = 21;
 /// Threads that decode and that scale.
 const READERS: &str = "2";
@@ -33,17 +34,33 @@ pub(crate) struct Tiles {
     pub(crate) file: PathBuf,
 }
 
-/// The whole command. The source has `fps` frames a second (rounded where that is no whole number).
-pub(crate) fn encode_variants(program: &Path, source: &Path, fps: u32, variants: &[Variant], tiles: &Tiles) -> Command {
+/// A video that is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source<'a> {
+    pub(crate) file: &'a Path,
+    /// Frames a second, rounded where that is no whole number.
+    pub(crate) fps: u32,
+}
+
+/// The whole command.
+pub(crate) fn encode_variants(
+    program: &Path,
+    encoder: H264Encoder,
+    Source { file, fps }: Source<'_>,
+    variants: &[Variant],
+    tiles: &Tiles,
+) -> Command {
     let mut command = Command::new(program);
-    command.args(["-hide_banner", "-loglevel", "error", "-xerror", "-y", "-threads", READERS]);
-    command.arg("-i").arg(source).args(["-filter_complex_threads", READERS]);
-    command.arg("-filter_complex").arg(graph(variants, tiles, fps));
+    command.args(["-hide_banner", "-loglevel", "error", "-xerror", "-y"]);
+    encoder.device(&mut command);
+    command.args(["-threads", READERS]);
+    command.arg("-i").arg(file).args(["-filter_complex_threads", READERS]);
+    command.arg("-filter_complex").arg(graph(encoder, variants, tiles, fps));
     for (i, variant) in variants.iter().enumerate() {
-        let (peak, buffer) = (format!("{}k", variant.peak_kbit), format!("{}k", variant.peak_kbit * 3 / 2));
         command.args(["-map", &format!("[v{i}]"), "-threads", THREADS]);
-        command.args(["-crf", &CRF.to_string(), "-maxrate", &peak, "-bufsize", &buffer]);
-        h264(&mut command, fps, Effort::Usual);
+        let Variant { width, height, peak_kbit, .. } = *variant;
+        let (peak_kbit, effort) = (Some(peak_kbit), Effort::Usual);
+        H264 { encoder, width, height, fps, crf: CRF, peak_kbit, effort }.output(&mut command);
         // The first picture is shown at 0 although others were decoded before those that are shown before them.
         let flags = "+frag_keyframe+empty_moov+default_base_moof+negative_cts_offsets+skip_trailer";
         command.args(["-avoid_negative_ts", "disabled", "-movflags", flags, "-f", "mp4"]);
@@ -56,14 +73,15 @@ pub(crate) fn encode_variants(program: &Path, source: &Path, fps: u32, variants:
 }
 
 /// The graph of filters.
-fn graph(variants: &[Variant], tiles: &Tiles, fps: u32) -> String {
+fn graph(encoder: H264Encoder, variants: &[Variant], tiles: &Tiles, fps: u32) -> String {
     let mut graph = format!("[0:v:0]split={}", variants.len() + 1);
     for i in 0..variants.len() {
         let _written = write!(graph, "[s{i}]");
     }
     graph.push_str("[st]");
     for (i, Variant { width, height, .. }) in variants.iter().enumerate() {
-        let _written = write!(graph, ";[s{i}]scale={width}:{height}:flags=area[v{i}]");
+        let upload = encoder.upload_filter().map_or_else(String::new, |filter| format!(",{filter}"));
+        let _written = write!(graph, ";[s{i}]scale={width}:{height}:flags=area{upload}[v{i}]");
     }
     let Tiles { width, height, select, .. } = tiles;
     let colour = "in_color_matrix=bt709:in_range=tv:flags=area+accurate_rnd+full_chroma_int+full_chroma_inp";

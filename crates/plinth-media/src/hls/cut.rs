@@ -25,8 +25,15 @@ pub(super) fn segment_name(index: usize) -> String {
     format!("{index}.m4s")
 }
 
-/// Cuts `file` into `folder`, which is there. `pictures` is how many the variant must have.
-pub(super) fn cut(file: &Path, folder: &Path, pictures: u32) -> Result<Variant, MediaError> {
+/// How many pictures a variant must have: in all, and in each group but the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Pictures {
+    pub(super) all: u32,
+    pub(super) in_group: u32,
+}
+
+/// Cuts `file` into `folder`, which is there.
+pub(super) fn cut(file: &Path, folder: &Path, pictures: Pictures) -> Result<Variant, MediaError> {
     let broken = |problem: String| MediaError::Incomplete { file: folder.to_owned(), problem };
     let fault = |error: std::io::Error| broken(error.to_string());
     let (config, timescale) =
@@ -68,19 +75,22 @@ pub(super) fn cut(file: &Path, folder: &Path, pictures: u32) -> Result<Variant, 
 }
 
 /// Refuses what players would stumble over.
-fn check(groups: &[Fragment], config: AvcConfig, pictures: u32) -> Result<(), String> {
+fn check(groups: &[Fragment], config: AvcConfig, pictures: Pictures) -> Result<(), String> {
     if config.profile > HIGHEST_PROFILE || config.level > HIGHEST_LEVEL {
         return Err(format!("its profile {} or level {} is too high for players", config.profile, config.level));
     }
     let found: u32 = groups.iter().map(|group| group.pictures).sum();
-    if found != pictures {
-        return Err(format!("it has {found} of {pictures} frames"));
+    if found != pictures.all {
+        return Err(format!("it has {found} of {} frames", pictures.all));
     }
     let mut time = 0;
     for (i, group) in groups.iter().enumerate() {
         let starts_well = group.starts_with_sync && group.sync_pictures == 1 && group.first_offset == 0;
         if !starts_well || group.decode_time != time {
             return Err(format!("group of pictures {i} does not stand for itself"));
+        }
+        if group.pictures != pictures.in_group && i + 1 < groups.len() {
+            return Err(format!("group of pictures {i} has {} frames, not {}", group.pictures, pictures.in_group));
         }
         time += group.duration;
     }

@@ -23,7 +23,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::MediaError;
 use crate::container::{Movie, movie};
-use crate::ffmpeg::{Process, Tiles, Variant as Encoded, encode_variants};
+use crate::ffmpeg::{DEVICE_STALL, H264Encoder, Process, Source, Tiles, Variant as Encoded, encode_variants};
+use cut::Pictures;
 use ladder::{Rung, ladder};
 use sprite::Grid;
 use thumbnails::Cues;
@@ -41,6 +42,8 @@ const THUMBNAILS: &str = "thumbnails.vtt";
 pub struct HlsPlan {
     /// The ffmpeg to call.
     pub ffmpeg: PathBuf,
+    /// What encodes the variants; where it is hardware and fails, libx264 does.
+    pub encoder: H264Encoder,
     /// A finished H.264 MP4 with a constant frame rate.
     pub source: PathBuf,
     /// Folder for the files; made where it is missing.
@@ -52,11 +55,26 @@ pub struct HlsPlan {
 pub struct HlsPackage {
     /// Names of all files, relative to the folder, the master playlist last: `540p/init.mp4`, `540p/0.m4s` and so on.
     pub files: Vec<String>,
+    /// Why libx264 had to encode instead of the hardware encoder; `None`: it did not have to.
+    pub hardware_failure: Option<String>,
 }
 
 /// Packages a video. Setting `cancel` ends it with [`MediaError::Stopped`]. Files appear only when all are complete.
 /// Errors: ffmpeg is missing or fails, the source is no H.264 MP4, or a file cannot be written.
 pub fn package(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaError> {
+    match package_by(plan, cancel) {
+        Err(failed @ MediaError::Hardware { .. }) => {
+            let software = HlsPlan { encoder: H264Encoder::Libx264, ..plan.clone() };
+            let package = package_by(&software, cancel)?;
+            Ok(HlsPackage { hardware_failure: Some(failed.to_string()), ..package })
+        }
+        other => other,
+    }
+}
+
+/// Packages a video with the encoder of the plan and no other.
+/// Errors: those of [`package`], and [`MediaError::Hardware`].
+pub(crate) fn package_by(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaError> {
     let source = |problem: String| MediaError::Source { file: plan.source.clone(), problem };
     let movie = movie(&plan.source).map_err(|error| source(error.to_string()))?;
     let movie = movie.ok_or_else(|| source("it is no whole H.264 MP4 at a constant frame rate".to_owned()))?;
@@ -64,7 +82,8 @@ pub fn package(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaE
     std::fs::create_dir_all(&plan.out_dir).map_err(fault)?;
     // Beside the files that it becomes, so that they only change their names.
     let aside = tempfile::Builder::new().prefix(".plinth-").tempdir_in(&plan.out_dir).map_err(fault)?;
-    make(plan, &movie, aside.path(), cancel).map_err(|error| named(error, aside.path(), &plan.out_dir))
+    let made = make(plan, &movie, aside.path(), cancel).map_err(|error| named(error, aside.path(), &plan.out_dir));
+    made.map_err(|error| error.of_encoder(plan.encoder))
 }
 
 /// Makes all files in `aside`, then gives them their names.
@@ -73,13 +92,14 @@ fn make(plan: &HlsPlan, movie: &Movie, aside: &Path, cancel: &AtomicBool) -> Res
         (ladder(movie.width, movie.height), Cues::new(movie), Grid::new(movie.width, movie.height));
     let tiles = aside.join("tiles");
     let encoded = encode(plan, movie, &rungs, (&cues, grid, &tiles), aside, cancel)?;
+    let pictures = Pictures { all: movie.pictures, in_group: pictures_a_second(movie) };
     let mut variants = Vec::new();
     for (rung, encoded) in rungs.into_iter().zip(encoded) {
         stop_if(cancel)?;
         let folder = aside.join(rung.name());
         let fault = |source| MediaError::File { file: folder.clone(), source };
         std::fs::create_dir(&folder).map_err(fault)?;
-        let variant = cut::cut(&encoded.file, &folder, movie.pictures)?;
+        let variant = cut::cut(&encoded.file, &folder, pictures)?;
         std::fs::remove_file(&encoded.file).map_err(fault)?;
         write(&folder.join(playlist::MEDIA), &playlist::media(&variant))?;
         write(&folder.join(playlist::I_FRAMES), &playlist::i_frames(&variant))?;
@@ -123,10 +143,21 @@ fn encode(
         .collect();
     let tiles =
         Tiles { width: grid.tile_width, height: grid.tile_height, select: cues.select(), file: tiles.to_owned() };
-    let fps = frame_rate(movie).round().max(1.0) as u32;
-    let command = encode_variants(&plan.ffmpeg, &plan.source, fps, &encoded, &tiles);
-    Process::start(command, aside, &plan.out_dir)?.wait(cancel)?;
+    let source = Source { file: &plan.source, fps: pictures_a_second(movie) };
+    let command = encode_variants(&plan.ffmpeg, plan.encoder, source, &encoded, &tiles);
+    let mut process = Process::start(command, aside, &plan.out_dir)?;
+    if plan.encoder.is_hardware() {
+        let files: Vec<&Path> = encoded.iter().map(|variant| variant.file.as_path()).collect();
+        process.wait_while_writing(&files, DEVICE_STALL, cancel)?;
+    } else {
+        process.wait(cancel)?;
+    }
     Ok(encoded)
+}
+
+/// The frame rate, rounded.
+fn pictures_a_second(movie: &Movie) -> u32 {
+    frame_rate(movie).round().max(1.0) as u32
 }
 
 fn frame_rate(movie: &Movie) -> f64 {
@@ -166,7 +197,7 @@ fn keep(
         std::fs::rename(aside.join(name), &target).map_err(|source| MediaError::File { file: target, source })?;
     }
     files.extend(top);
-    Ok(HlsPackage { files })
+    Ok(HlsPackage { files, hardware_failure: None })
 }
 
 fn write(path: &Path, text: &str) -> Result<(), MediaError> {

@@ -30,7 +30,7 @@ fn index_comes_first(file: &Path) -> bool {
     at("moov") < at("mdat")
 }
 
-fn assert_h264(file: &Path, (width, height): (u32, u32), frames: u32) {
+pub(crate) fn assert_h264(file: &Path, (width, height): (u32, u32), frames: u32) {
     let (stream, format) = probe(file);
     let count = frames.to_string();
     for (key, value) in [

@@ -4,6 +4,7 @@
 
 mod alpha;
 mod colour;
+mod encoders;
 mod failure;
 mod files;
 mod hls;

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use plinth_frame::{Backdrop, Frame, FrameSink as _, PixelFormat, Region};
-use plinth_media::{MediaError, MediaPlan, MediaReport, MediaWriter};
+use plinth_media::{H264Encoder, MediaError, MediaPlan, MediaReport, MediaWriter};
 use plinth_spec::quality::{Codec, FRAMES_PER_SECOND};
 
 /// A plan with every output in `folder`.
@@ -13,6 +13,7 @@ pub(crate) fn plan(folder: &Path, (width, height): (u32, u32), codec: Codec, fra
     let extension = if codec == Codec::H264 { "mp4" } else { "mov" };
     MediaPlan {
         ffmpeg: plinth_testkit::ffmpeg().to_owned(),
+        encoder: H264Encoder::Libx264,
         width,
         height,
         fps: FRAMES_PER_SECOND,

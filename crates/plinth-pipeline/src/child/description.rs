@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use plinth_media::{EncoderChoice, H264Encoder};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -30,11 +31,20 @@ pub enum ChildTask {
     Render(Box<RenderTask>),
     /// A video becomes streamable.
     Package(PackageTask),
-    /// Which adapter a render would take is found out.
-    Probe {
-        /// Part of an adapter's name, or `cpu`; `None`: the best there is.
-        adapter: Option<String>,
-    },
+    /// Which adapter and which encoder a render would take is found out.
+    Probe(ProbeTask),
+}
+
+/// What a render would take is found out where renders run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProbeTask {
+    /// Part of an adapter's name, or `cpu`; `None`: the best there is.
+    pub adapter: Option<String>,
+    /// The ffmpeg to call.
+    pub ffmpeg: PathBuf,
+    /// The H.264 encoder that is asked for.
+    pub encoder: EncoderChoice,
 }
 
 /// A model becomes files.
@@ -57,6 +67,8 @@ pub struct RenderTask {
     pub ffmpeg: PathBuf,
     /// Where what is worked out for this model is kept; `None`: it is not kept.
     pub cache: Option<CacheFolder>,
+    /// What encodes H.264.
+    pub encoder: H264Encoder,
     /// Whether every output carries the mark of a preview.
     pub watermark: bool,
 }
@@ -99,6 +111,8 @@ pub struct PackageTask {
     pub out_dir: PathBuf,
     /// The ffmpeg to call.
     pub ffmpeg: PathBuf,
+    /// What encodes H.264.
+    pub encoder: H264Encoder,
 }
 
 /// What a child process may use.

@@ -1,5 +1,6 @@
 //! What a child process tells, one JSON object a line.
 
+use plinth_media::EncoderFound;
 use plinth_spec::FailureCode;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -30,21 +31,25 @@ pub enum ChildEvent {
     Packaged {
         /// Their names, relative to the folder that was asked for.
         files: Vec<String>,
+        /// Why libx264 had to encode instead of the hardware encoder; `None`: it did not have to.
+        hardware_failure: Option<String>,
     },
-    /// The adapter that a render would take. The last of its task.
-    Probed(AdapterFound),
+    /// What a render would take. The last of its task.
+    Probed(MachineFound),
     /// The task cannot be done. The last of any task.
     Failed(ChildFailure),
 }
 
-/// The adapter that a render would take.
+/// What a render would take.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AdapterFound {
-    /// Its name.
-    pub name: String,
+pub struct MachineFound {
+    /// The adapter's name.
+    pub adapter: String,
     /// Whether it draws on the processor.
     pub is_software: bool,
+    /// The H.264 encoder, and what was tried to find it.
+    pub encoder: EncoderFound,
 }
 
 /// Why a task cannot be done.

@@ -4,13 +4,14 @@ use std::error::Error;
 use std::io;
 use std::sync::atomic::AtomicBool;
 
+use plinth_media::choose_encoder;
 use plinth_media::hls::{HlsPlan, package};
 use plinth_render::{AdapterKind, Cache, Gpu, GpuOptions};
 use plinth_spec::settings::ParseOptions;
 use plinth_spec::{FailureCode, RenderSettings};
 
-use super::description::{ChildTask, PackageTask, RenderTask, TaskOutputs};
-use super::event::{AdapterFound, ChildEvent, ChildFailure};
+use super::description::{ChildTask, PackageTask, ProbeTask, RenderTask, TaskOutputs};
+use super::event::{ChildEvent, ChildFailure, MachineFound};
 use crate::environment::{EnvironmentError, EnvironmentFiles};
 use crate::failure::{JobError, failure_code, failure_message};
 use crate::job::{DatasetOutput, Job, Outputs, run};
@@ -25,7 +26,7 @@ pub fn run_child(task: &ChildTask, tell: &mut dyn FnMut(ChildEvent), cancel: &At
     let done = match task {
         ChildTask::Render(task) => render(task, tell, cancel),
         ChildTask::Package(task) => package_video(task, cancel),
-        ChildTask::Probe { adapter } => probe(adapter.as_deref()),
+        ChildTask::Probe(task) => probe(task, cancel),
     };
     match done {
         Ok(event) => tell(event),
@@ -84,6 +85,7 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
         adapter: task.adapter.clone(),
         ffmpeg: task.ffmpeg.clone(),
         cache,
+        encoder: task.encoder,
         watermark: task.watermark,
         posters_early: true,
         hash_frames: false,
@@ -122,17 +124,23 @@ fn outputs(task: &TaskOutputs) -> Outputs {
 }
 
 fn package_video(task: &PackageTask, cancel: &AtomicBool) -> Result<ChildEvent, Ended> {
-    let plan = HlsPlan { ffmpeg: task.ffmpeg.clone(), source: task.source.clone(), out_dir: task.out_dir.clone() };
+    let plan = HlsPlan {
+        ffmpeg: task.ffmpeg.clone(),
+        encoder: task.encoder,
+        source: task.source.clone(),
+        out_dir: task.out_dir.clone(),
+    };
     let package = package(&plan, cancel).map_err(JobError::from)?;
-    Ok(ChildEvent::Packaged { files: package.files })
+    Ok(ChildEvent::Packaged { files: package.files, hardware_failure: package.hardware_failure })
 }
 
-fn probe(adapter: Option<&str>) -> Result<ChildEvent, Ended> {
-    let options = GpuOptions { adapter: adapter.map(str::to_owned) };
-    let gpu = Gpu::open(&options).map_err(JobError::from)?;
+fn probe(task: &ProbeTask, cancel: &AtomicBool) -> Result<ChildEvent, Ended> {
+    let gpu = Gpu::open(&GpuOptions { adapter: task.adapter.clone() }).map_err(JobError::from)?;
+    let encoder = choose_encoder(&task.ffmpeg, task.encoder, cancel).map_err(JobError::from)?;
     let report = gpu.report();
-    Ok(ChildEvent::Probed(AdapterFound {
-        name: report.name.clone(),
+    Ok(ChildEvent::Probed(MachineFound {
+        adapter: report.name.clone(),
         is_software: report.kind == AdapterKind::Software,
+        encoder,
     }))
 }

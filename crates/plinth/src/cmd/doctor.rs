@@ -1,10 +1,14 @@
 //! `plinth doctor`: what this machine would render with, and where it keeps things.
 
 use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use anyhow::{Result, bail};
 use clap::{ArgMatches, Command};
-use plinth_media::{Capabilities, MediaError};
+use plinth_media::{
+    Capabilities, EncoderChoice, EncoderTrial, H264Encoder, MediaError, Outcome, decide_encoder, try_encoders,
+};
 use plinth_render::{AdapterKind, AdapterReport, Gpu, GpuError, GpuOptions, adapters};
 use serde_json::{Value, json};
 
@@ -23,15 +27,35 @@ struct Findings {
     /// The adapter that a render would take, opened as a render does.
     chosen: Result<AdapterReport, GpuError>,
     others: Vec<AdapterReport>,
-    ffmpeg: Result<Capabilities, MediaError>,
+    ffmpeg: Result<Encoders, MediaError>,
     /// The database and the store, as configured.
     kept: Kept,
 }
 
+/// What ffmpeg encodes with.
+struct Encoders {
+    /// Those that need no device.
+    found: Capabilities,
+    /// Those that do.
+    trials: Vec<EncoderTrial>,
+    choice: EncoderChoice,
+    /// The H.264 encoder that a render would take.
+    chosen: Result<H264Encoder, MediaError>,
+}
+
+impl Encoders {
+    fn look(program: &Path, choice: EncoderChoice) -> Result<Self, MediaError> {
+        let found = plinth_media::probe(program)?;
+        let trials = try_encoders(program, &AtomicBool::new(false))?;
+        let chosen = decide_encoder(choice, trials.clone()).map(|found| found.encoder);
+        Ok(Self { found, trials, choice, chosen })
+    }
+}
+
 impl Findings {
-    /// Everything but ProRes is needed by every video.
+    /// Everything but ProRes is needed by every video: libx264 also where hardware encodes, for thumbnails and if that fails.
     fn ready(&self) -> bool {
-        self.chosen.is_ok() && self.ffmpeg.as_ref().is_ok_and(|m| m.h264)
+        self.chosen.is_ok() && self.ffmpeg.as_ref().is_ok_and(|m| m.found.h264 && m.chosen.is_ok())
     }
 
     /// Whether the server would work here.
@@ -49,7 +73,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     if let Some(at) = chosen.as_ref().ok().and_then(|c| others.iter().position(|o| o == c)) {
         others.remove(at);
     }
-    let findings = Findings { chosen, others, ffmpeg: plinth_media::probe(&machine.ffmpeg), kept };
+    let findings = Findings { chosen, others, ffmpeg: Encoders::look(&machine.ffmpeg, machine.encoder), kept };
     if args.get_flag("json") {
         writeln!(out, "{:#}", report(&findings))?;
     } else {
@@ -70,12 +94,25 @@ fn report(findings: &Findings) -> Value {
         Err(error) => json!({"error": one_line(error)}),
     };
     let ffmpeg = match &findings.ffmpeg {
-        Ok(m) => json!({"version": m.version, "h264": m.h264, "prores": m.prores}),
+        Ok(encoders) => encoder_facts(encoders),
         Err(error) => json!({"error": one_line(error)}),
     };
     let others: Vec<_> = findings.others.iter().map(facts).collect();
     json!({"ready": findings.ready_to_serve(), "adapter": adapter, "otherAdapters": others, "ffmpeg": ffmpeg,
            "database": findings.kept.database.json(), "storage": findings.kept.storage.json()})
+}
+
+fn encoder_facts(encoders: &Encoders) -> Value {
+    let Encoders { found, trials, choice, chosen } = encoders;
+    let hardware: serde_json::Map<String, Value> =
+        trials.iter().map(|trial| (trial.encoder.to_string(), trial_words(&trial.outcome).into())).collect();
+    let mut facts = json!({"version": found.version, "h264": found.h264, "prores": found.prores,
+                           "encoderChoice": choice.to_string(), "hardware": hardware});
+    match chosen {
+        Ok(encoder) => facts["encoder"] = encoder.to_string().into(),
+        Err(error) => facts["encoderError"] = one_line(error).into(),
+    }
+    facts
 }
 
 fn facts(adapter: &AdapterReport) -> Value {
@@ -112,13 +149,29 @@ fn print(findings: &Findings, out: &mut dyn Write) -> std::io::Result<()> {
     writeln!(out, "storage   {}", findings.kept.storage.words())
 }
 
-fn print_encoders(found: &Capabilities, out: &mut dyn Write) -> std::io::Result<()> {
+fn print_encoders(encoders: &Encoders, out: &mut dyn Write) -> std::io::Result<()> {
+    let Encoders { found, trials, choice, chosen } = encoders;
     writeln!(out, "ffmpeg    {}", found.version)?;
     let line = |works, lacks: &'static str| if works { "works" } else { lacks };
     let h264 = line(found.h264, "missing: no video can be written; install an ffmpeg built with --enable-libx264");
     let prores = line(found.prores, "missing: only quality pro needs it; install an ffmpeg that has this encoder");
     writeln!(out, "H.264     libx264 {h264}")?;
+    for trial in trials {
+        writeln!(out, "          {} {}", trial.encoder, super::plain(&trial_words(&trial.outcome)))?;
+    }
+    match chosen {
+        Ok(encoder) => writeln!(out, "          {encoder} is used, by --encoder {choice}")?,
+        Err(error) => writeln!(out, "          no encoder is used: {}", one_line(error))?,
+    }
     writeln!(out, "ProRes    prores_ks {prores}")
+}
+
+fn trial_words(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Works => "works".to_owned(),
+        Outcome::NotBuiltIn => "is not in this ffmpeg".to_owned(),
+        Outcome::Fails(reason) => format!("does not work here: {reason}"),
+    }
 }
 
 fn words(adapter: &AdapterReport) -> String {

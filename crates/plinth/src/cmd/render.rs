@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use plinth_pipeline::{EnvironmentFiles, Job, JobError, Stage, run as run_job};
+use plinth_media::{EncoderChoice, H264Encoder, MediaError, choose_encoder};
+use plinth_pipeline::{EnvironmentFiles, Job, JobError, Manifest, Stage, run as run_job};
 use plinth_spec::RenderSettings;
 use plinth_spec::settings::ParseOptions;
 use serde_json::Value;
@@ -62,6 +63,12 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let stop = Stop::listen().context("signals cannot be caught")?;
     let path: &PathBuf = args.get_one("model").context("MODEL is missing")?;
     refuse_own_output(path, outputs::out(args)?)?;
+    let is_silent = args.get_flag("quiet") || args.get_flag("json");
+    let encoder = if outputs.needs_h264(settings.video().quality) {
+        encoder(&machine, &stop, is_silent)?
+    } else {
+        H264Encoder::default()
+    };
     let job = Job {
         model: read_model(path)?,
         environment: environment.as_ref().map(EnvironmentFiles::read).transpose()?,
@@ -71,12 +78,13 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
         adapter: machine.adapter,
         ffmpeg: machine.ffmpeg,
         cache: config::cache(args)?,
+        encoder,
         posters_early: false,
         hash_frames: args.get_flag("hash"),
         time_passes: args.get_flag("profile"),
         settings,
     };
-    let mut shown = Shown::new(args.get_flag("quiet") || args.get_flag("json"));
+    let mut shown = Shown::new(is_silent);
     let mut report = |progress: plinth_pipeline::Progress| {
         if progress.stage == Stage::Rendering {
             stop.files_begin();
@@ -94,7 +102,16 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     };
     if args.get_flag("json") {
         writeln!(out, "{}", serde_json::to_string_pretty(&manifest)?)?;
-        return Ok(());
+    } else {
+        print(&manifest, out)?;
+    }
+    Ok(())
+}
+
+/// Says what was made, and what was odd.
+fn print(manifest: &Manifest, out: &mut dyn Write) -> std::io::Result<()> {
+    if let Some(failure) = &manifest.hardware_failure {
+        eprintln!("plinth: warning: {}; libx264 encoded instead", plain(failure));
     }
     for warning in &manifest.warnings {
         eprintln!("plinth: warning: {}", plain(warning));
@@ -106,6 +123,23 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
         writeln!(out, "{} ({}×{}, {} kB)", file.path, file.width, file.height, file.bytes.div_ceil(1000))?;
     }
     Ok(())
+}
+
+/// Finds the H.264 encoder, and says why it is not a hardware encoder where the choice was left to the program.
+fn encoder(machine: &Machine, stop: &Stop, is_silent: bool) -> Result<H264Encoder> {
+    if machine.encoder == EncoderChoice::default() {
+        return Ok(H264Encoder::default());
+    }
+    // Trials have temporary files.
+    stop.files_begin();
+    let found = match choose_encoder(&machine.ffmpeg, machine.encoder, stop.wanted()) {
+        Err(MediaError::Stopped) => return Err(stop.stopped().into()),
+        other => other?,
+    };
+    for (encoder, reason) in found.failures().filter(|_| !is_silent) {
+        eprintln!("plinth: {encoder} is not used: {}", plain(reason));
+    }
+    Ok(found.encoder)
 }
 
 /// An archive in, an archive out: the model must not be replaced.

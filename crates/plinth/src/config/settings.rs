@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::ArgMatches;
+use plinth_media::EncoderChoice;
 use plinth_service::{Checker, FetchOptions, HostRule, ServiceOptions};
 use plinth_spec::wire::Product;
 use tracing_subscriber::filter::Targets;
@@ -70,6 +71,8 @@ pub(crate) struct Machine {
     pub(crate) adapter: Option<String>,
     /// The ffmpeg to call.
     pub(crate) ffmpeg: PathBuf,
+    /// The H.264 encoder that is asked for.
+    pub(crate) encoder: EncoderChoice,
 }
 
 impl Machine {
@@ -82,6 +85,9 @@ impl Machine {
         Ok(Self {
             adapter: lookup.find(&row::ADAPTER)?.map(|found| found.text),
             ffmpeg: PathBuf::from(lookup.get(&row::FFMPEG)?.text),
+            encoder: lookup
+                .get(&row::ENCODER)?
+                .parse(&format!("one of {}", EncoderChoice::names().collect::<Vec<_>>().join(", ")))?,
         })
     }
 }

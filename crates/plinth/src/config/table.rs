@@ -157,6 +157,9 @@ rows! {
          deleted at any time";
     CACHE_MB: Cache, "cache_mb", "cache-mb", "MB", Default::Number(2048),
         "Size of that folder; 0: nothing is kept";
+    ENCODER: Machine, "encoder", "encoder", "auto|libx264|h264_nvenc|h264_vaapi|h264_videotoolbox",
+        Default::Text("libx264"),
+        "What encodes H.264; auto takes hardware that works when it is tried at the start, else libx264";
     METRICS_LISTEN: Operation, "metrics_listen", "metrics-listen", "ADDRESS", Default::Otherwise("no metrics"),
         "Address and port of GET /metrics for Prometheus; keep it away from the public";
     LOG_FORMAT: Operation, "log_format", "log-format", "text|json", Default::Text("text"),
@@ -208,6 +211,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn the_encoders_are_those_that_there_are() {
+        let names: Vec<_> = plinth_media::EncoderChoice::names().collect();
+        assert_eq!(ENCODER.takes, names.join("|"));
+        let default = plinth_media::EncoderChoice::default().to_string();
+        assert!(matches!(ENCODER.default, Default::Text(text) if text == default));
+    }
 
     #[test]
     fn no_two_values_share_a_key_or_a_flag() {

@@ -22,6 +22,7 @@ pub(crate) fn worker_options(config: &Config) -> Result<WorkerOptions> {
         environment: child_environment(std::env::vars_os()),
         adapter: config.machine.adapter.clone(),
         ffmpeg: from_anywhere(&config.machine.ffmpeg)?,
+        encoder: config.machine.encoder,
         timeout: config.render_timeout,
         memory_bytes: config.render_memory_bytes,
         cache_bytes: config.model_cache_bytes,

@@ -3,6 +3,7 @@
 
 mod assets;
 mod dataset;
+mod encoder;
 mod gallery;
 mod glb;
 mod info;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use plinth_media::MediaError;
 use plinth_media::hls::{HlsPlan, package};
+use plinth_media::{H264Encoder, MediaError};
 use plinth_spec::quality::Codec;
 
 use super::{package_in, video};
@@ -24,8 +24,12 @@ fn with_ffmpeg(lines: &str, cancel: &AtomicBool) -> String {
     let folder = tempfile::tempdir().unwrap();
     video(folder.path(), (64, 36), 40);
     let hls = folder.path().join("hls");
-    let plan =
-        HlsPlan { ffmpeg: script(folder.path(), lines), source: folder.path().join("out.mp4"), out_dir: hls.clone() };
+    let plan = HlsPlan {
+        ffmpeg: script(folder.path(), lines),
+        encoder: H264Encoder::Libx264,
+        source: folder.path().join("out.mp4"),
+        out_dir: hls.clone(),
+    };
     let error = package(&plan, cancel).unwrap_err().to_string();
     assert!(names(&hls).is_empty(), "{:?}", names(&hls));
     assert!(!error.contains(".plinth-"), "a temporary name: {error}");

@@ -11,8 +11,8 @@ mod thumbnails;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use plinth_media::MediaError;
 use plinth_media::hls::{HlsPackage, HlsPlan, package};
+use plinth_media::{H264Encoder, MediaError};
 use plinth_spec::quality::Codec;
 
 use crate::support::{ball, plan, write};
@@ -87,6 +87,7 @@ fn video(folder: &Path, size: (u32, u32), frames: u32) {
 fn package_in(folder: &Path) -> Result<HlsPackage, MediaError> {
     let plan = HlsPlan {
         ffmpeg: plinth_testkit::ffmpeg().to_owned(),
+        encoder: H264Encoder::Libx264,
         source: folder.join("out.mp4"),
         out_dir: folder.join("hls"),
     };

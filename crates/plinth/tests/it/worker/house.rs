@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use plinth_db::{Db, DbOptions, ledger};
+use plinth_media::EncoderChoice;
 use plinth_service::access::{Caller, NewAccount, NewKey};
 use plinth_service::delivery::RenderOutput;
 use plinth_service::models::Upload;
@@ -169,6 +170,7 @@ impl House {
             environment: child_environment(std::env::vars_os()),
             adapter: Some("cpu".to_owned()),
             ffmpeg: ffmpeg().to_owned(),
+            encoder: EncoderChoice::default(),
             timeout: PATIENCE,
             memory_bytes: 4 << 30,
             cache_bytes: 1 << 30,

@@ -1,0 +1,149 @@
+//! Options of each encoder. Whatever encodes, files have the same properties: High, 8-bit 4:2:0, BT.709 in limited range, a
+//! closed group of pictures each second, and nothing that moves the times of pictures.
+
+use std::process::Command;
+
+use super::choice::H264Encoder;
+use super::level::level;
+
+/// How much of the processor libx264 may take. Hardware takes none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    /// Beside a renderer that wants the same cores.
+    Low,
+    /// For files that are sent many times.
+    Usual,
+}
+
+impl Effort {
+    /// x264's preset, and what is different from it. Low is `ultrafast` with the tools that save more than they cost: at
+    /// equal SSIM it takes 0.33 to 0.45 of the time of `veryfast` for 1.13 to 1.21 of its bytes (`bench/encoders.sh`).
+    const fn options(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Low => {
+                ("ultrafast", "cabac=1:8x8dct=1:deblock=0,0:aq-mode=1:partitions=i8x8,i4x4:mbtree=1:rc-lookahead=10:")
+            }
+            Self::Usual => ("veryfast", ""),
+        }
+    }
+}
+
+/// An H.264 stream that is to be encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct H264 {
+    pub(crate) encoder: H264Encoder,
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) fps: u32,
+    /// Quality on the scale of x264's constant rate factor; smaller is better.
+    pub(crate) crf: u8,
+    /// What the rate may rise to where pictures are hard, in thousand bits a second; `None`: as far as quality asks for.
+    pub(crate) peak_kbit: Option<u32>,
+    pub(crate) effort: Effort,
+}
+
+impl H264Encoder {
+    /// Options of the whole command, before its first input: the device.
+    pub(crate) fn device(self, command: &mut Command) {
+        if self == Self::Vaapi {
+            // Without a name ffmpeg takes the first render node that works.
+            command.args(["-init_hw_device", "vaapi=gpu", "-filter_hw_device", "gpu"]);
+        }
+    }
+
+    /// The last filter before the encoder: it brings pictures where the encoder reads them.
+    pub(crate) const fn upload_filter(self) -> Option<&'static str> {
+        match self {
+            Self::Vaapi => Some("format=nv12,hwupload"),
+            Self::Libx264 | Self::Nvenc | Self::VideoToolbox => None,
+        }
+    }
+}
+
+impl H264 {
+    /// Options of the output.
+    pub(crate) fn output(&self, command: &mut Command) {
+        match self.encoder {
+            H264Encoder::Libx264 => self.libx264(command),
+            H264Encoder::Nvenc => self.nvenc(command),
+            H264Encoder::Vaapi => self.vaapi(command),
+            H264Encoder::VideoToolbox => self.videotoolbox(command),
+        }
+        command.args([
+            "-color_range",
+            "tv",
+            "-colorspace",
+            "bt709",
+            "-color_primaries",
+            "bt709",
+            "-color_trc",
+            "bt709",
+        ]);
+    }
+
+    fn libx264(&self, command: &mut Command) {
+        let gop = self.fps.to_string();
+        let (preset, tools) = self.effort.options();
+        command.args(["-crf", &self.crf.to_string()]);
+        self.peak(command);
+        command.args(["-c:v", "libx264", "-profile:v", "high", "-preset", preset, "-pix_fmt", "yuv420p"]);
+        command.args(["-g", &gop, "-keyint_min", &gop, "-sc_threshold", "0"]);
+        let colour = "colorprim=bt709:transfer=bt709:colormatrix=bt709:range=tv";
+        command.args(["-x264-params", &format!("{tools}open-gop=0:force-cfr=1:{colour}")]);
+    }
+
+    /// `cq` is the quantiser that variable rate aims at, on x264's scale.
+    fn nvenc(&self, command: &mut Command) {
+        command.args(["-c:v", "h264_nvenc", "-preset", "p5", "-tune", "hq", "-pix_fmt", "yuv420p"]);
+        command.args(["-rc", "vbr", "-cq", &self.crf.to_string(), "-b:v", "0", "-spatial-aq", "1"]);
+        self.peak(command);
+        self.level(command);
+        // Groups are closed because they have no pictures that are shown before they are decoded.
+        command.args(["-no-scenecut", "1", "-forced-idr", "1"]);
+        self.groups(command);
+    }
+
+    /// Constant quantisers are what all drivers have; a rate that may not rise takes quality-defined variable rate.
+    fn vaapi(&self, command: &mut Command) {
+        let crf = self.crf.to_string();
+        command.args(["-c:v", "h264_vaapi"]);
+        match self.peak_kbit {
+            None => command.args(["-rc_mode", "CQP", "-qp", &crf]),
+            Some(kbit) => command.args(["-rc_mode", "QVBR", "-global_quality", &crf, "-b:v", &format!("{kbit}k")]),
+        };
+        self.peak(command);
+        self.level(command);
+        self.groups(command);
+    }
+
+    /// Its scale of quality goes from 1 to 100.
+    fn videotoolbox(&self, command: &mut Command) {
+        let quality = 100_u8.saturating_sub(self.crf.saturating_mul(2)).max(1);
+        command.args(["-c:v", "h264_videotoolbox", "-allow_sw", "0", "-realtime", "0", "-pix_fmt", "yuv420p"]);
+        command.args(["-q:v", &quality.to_string()]);
+        self.peak(command);
+        self.groups(command);
+    }
+
+    /// A bound of the rate, over one and a half seconds.
+    fn peak(&self, command: &mut Command) {
+        if let Some(kbit) = self.peak_kbit {
+            command.args(["-maxrate", &format!("{kbit}k"), "-bufsize", &format!("{}k", kbit * 3 / 2)]);
+        }
+    }
+
+    /// Drivers choose different levels; players are told the one that the pictures need.
+    fn level(&self, command: &mut Command) {
+        if let Some(level) = level(self.width, self.height, self.fps) {
+            command.args(["-level", &level.to_string()]);
+        }
+    }
+
+    /// High, and a group of pictures each second, whatever an encoder thinks of the pictures. Pictures are shown in the order
+    /// in which they are decoded: not all hardware knows another.
+    fn groups(&self, command: &mut Command) {
+        let gop = self.fps.to_string();
+        command.args(["-profile:v", "high", "-g", &gop, "-bf", "0"]);
+        command.args(["-force_key_frames", &format!("expr:not(mod(n,{gop}))")]);
+    }
+}

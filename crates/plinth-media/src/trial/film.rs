@@ -1,0 +1,42 @@
+//! Pictures to try an encoder with: something round with a fine texture that moves over a gradient, in colour.
+
+/// Size of the pictures; hardware encoders refuse much smaller ones (NVENC below 145×49).
+pub(super) const SIZE: (u32, u32) = (640, 360);
+/// Frames a second.
+pub(super) const FPS: u32 = 30;
+/// Number of pictures: more than a group of them, so that a second one begins.
+pub(super) const FRAMES: u32 = 36;
+/// Bytes of a picture in 8-bit 4:2:0.
+pub(super) const FRAME_BYTES: usize = (SIZE.0 * SIZE.1 * 3 / 2) as usize;
+
+/// Picture `index` as yuv420p in limited range: planes Y, U, V, row 0 at the top.
+pub(super) fn picture(index: u32) -> Vec<u8> {
+    let (width, height) = (SIZE.0 as f32, SIZE.1 as f32);
+    let center = [width * (0.25 + 0.5 * index as f32 / FRAMES as f32), height * 0.5];
+    let radius = height * 0.35;
+    // Offset from the middle of the disc in its radii; `None` outside.
+    let inside = |x: f32, y: f32| {
+        let at = [(x - center[0]) / radius, (y - center[1]) / radius];
+        (at[0] * at[0] + at[1] * at[1] < 1.0).then_some(at)
+    };
+    let luma = |x: f32, y: f32| match inside(x, y) {
+        Some([u, v]) => 120.0 + 40.0 * (5.0 * u + 3.0 * v).sin() + 40.0 * (60.0 * u + 9.0 * v).sin() * (53.0 * v).sin(),
+        None => 200.0 - 80.0 * y / height,
+    };
+    let blue = |x: f32, y: f32| inside(x, y).map_or(128.0, |[u, _]| 128.0 + 60.0 * u);
+    let red = |x: f32, y: f32| inside(x, y).map_or(110.0, |[_, v]| 128.0 + 60.0 * v);
+    let mut bytes = Vec::with_capacity(FRAME_BYTES);
+    plane(&mut bytes, 1, luma);
+    plane(&mut bytes, 2, blue);
+    plane(&mut bytes, 2, red);
+    bytes
+}
+
+/// One plane, of which each value stands for `step`×`step` pixels.
+fn plane(bytes: &mut Vec<u8>, step: u32, value: impl Fn(f32, f32) -> f32) {
+    for y in (0..SIZE.1).step_by(step as usize) {
+        for x in (0..SIZE.0).step_by(step as usize) {
+            bytes.push(value(x as f32, y as f32).clamp(16.0, 235.0) as u8);
+        }
+    }
+}

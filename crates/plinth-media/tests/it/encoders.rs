@@ -1,0 +1,211 @@
+//! Hardware encoders: which one is chosen, what its files are like, and what happens when it fails. There is none here: a
+//! script stands for an ffmpeg that has some.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use plinth_media::hls::{HlsPlan, package};
+use plinth_media::{EncoderChoice, EncoderFound, H264Encoder, MediaError, MediaPlan, Outcome, choose_encoder};
+use plinth_spec::quality::Codec;
+use plinth_testkit::hardware_ffmpeg;
+
+use crate::files::assert_h264;
+use crate::support::{ball, names, packets, plan, write};
+
+const SIZE: (u32, u32) = (1280, 720);
+const NVENC: &str = "h264_nvenc";
+
+fn choose(ffmpeg: &Path, choice: &str) -> Result<EncoderFound, MediaError> {
+    choose_encoder(ffmpeg, choice.parse().unwrap(), &AtomicBool::new(false))
+}
+
+/// Why the only hardware encoder of an ffmpeg is not taken.
+fn reason(lines: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let ffmpeg = hardware_ffmpeg(folder.path(), &[NVENC], lines);
+    let found = choose(&ffmpeg, "auto").unwrap();
+    assert_eq!(found.encoder, H264Encoder::Libx264);
+    let failures: Vec<_> = found.failures().map(|(encoder, reason)| (encoder, reason.to_owned())).collect();
+    let [(H264Encoder::Nvenc, reason)] = failures.as_slice() else { panic!("{failures:?}") };
+    reason.clone()
+}
+
+/// A plan of all outputs in `folder` with an encoder.
+fn plan_with(folder: &Path, ffmpeg: &Path, encoder: H264Encoder, frames: u32) -> MediaPlan {
+    MediaPlan { ffmpeg: ffmpeg.to_owned(), encoder, ..plan(folder, SIZE, Codec::H264, frames) }
+}
+
+#[test]
+fn auto_takes_hardware_that_works_and_its_files_are_like_all_others() {
+    for (name, encoder) in [
+        (NVENC, H264Encoder::Nvenc),
+        ("h264_vaapi", H264Encoder::Vaapi),
+        ("h264_videotoolbox", H264Encoder::VideoToolbox),
+    ] {
+        let (folder, aside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let log = aside.path().join("log");
+        let lines = format!("echo \"$ENCODER of '$SIZE'\" >>{}", log.display());
+        let ffmpeg = hardware_ffmpeg(aside.path(), &[name], &lines);
+        assert_eq!(choose(&ffmpeg, "auto").unwrap().encoder, encoder);
+        assert_eq!(choose(&ffmpeg, name).unwrap().encoder, encoder);
+        std::fs::remove_file(&log).unwrap();
+        write(plan_with(folder.path(), &ffmpeg, encoder, 61), |i| ball(SIZE, i, [90; 3])).unwrap();
+        let video = folder.path().join("out.mp4");
+        assert_h264(&video, SIZE, 61);
+        assert_h264(&folder.path().join("out.thumb.mp4"), (320, 180), 61);
+        let packets = packets(&video);
+        let keys: Vec<usize> = (0..packets.len()).filter(|at| packets[*at].is_key).collect();
+        assert_eq!(keys, [0, 30, 60], "{name}");
+        assert!(packets.iter().all(|packet| packet.decoded_secs == packet.shown_secs), "{name}");
+        // A single picture, too, of which no table says that it needs no other.
+        write(plan_with(aside.path(), &ffmpeg, encoder, 1), |i| ball(SIZE, i, [90; 3])).unwrap();
+        let out_dir = folder.path().join("hls");
+        let made = package(&HlsPlan { ffmpeg, encoder, source: video, out_dir }, &AtomicBool::new(false)).unwrap();
+        assert_eq!(made.hardware_failure, None);
+        // The thumbnail is not worth a stream of the card; the web video is the video again.
+        let used = std::fs::read_to_string(log).unwrap();
+        assert_eq!(used, format!("{name} of '1280x720'\n{name} of '1280x720'\n{name} of ''\n"));
+    }
+}
+
+#[test]
+fn a_card_comes_before_integrated_graphics_and_what_fails_before_what_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let both = hardware_ffmpeg(folder.path(), &["h264_vaapi", NVENC], "");
+    assert_eq!(choose(&both, "auto").unwrap().encoder, H264Encoder::Nvenc);
+    let broken = "if [[ $ENCODER == h264_nvenc ]]; then echo 'No capable devices found' >&2; exit 1; fi";
+    let one = hardware_ffmpeg(folder.path(), &["h264_vaapi", NVENC], broken);
+    let found = choose(&one, "auto").unwrap();
+    assert_eq!(found.encoder, H264Encoder::Vaapi);
+    assert_eq!(found.trials.len(), 3, "{found:?}");
+    assert_eq!(found.trials[1].outcome, Outcome::NotBuiltIn, "VideoToolbox");
+    let (failed, reason) = found.failures().next().unwrap();
+    assert!(failed == H264Encoder::Nvenc && reason.starts_with("No capable devices found"), "{reason}");
+}
+
+#[test]
+fn hardware_that_fails_or_makes_something_else_is_not_taken() {
+    let change =
+        |options: &str| format!("exec \"$FFMPEG\" \"${{ARGS[@]:0:${{#ARGS[@]}}-1}}\" {options} \"${{@: -1}}\"");
+    for (lines, said) in [
+        ("echo 'Cannot load libcuda.so.1' >&2; exit 1".to_owned(), "Cannot load libcuda.so.1 (it needs an NVIDIA card"),
+        ("head -c 3000000 >/dev/null; kill -KILL $$".to_owned(), "without a word"),
+        (format!("({}); cat >/dev/null; exit", change("-frames:v 20")), "its video has 20 of 36 frames"),
+        (change("-profile:v main"), "its profile is 77, not 100 (High)"),
+        (change("-pix_fmt yuv422p -profile:v high422"), "its profile is 122"),
+        (change("-bf 2"), "shown in another order"),
+        (change("-g 12"), "the pictures that need no other are [0, 12, 24, 30]"),
+        (change("-movflags -faststart"), "its index is behind its pictures"),
+        (change("-colorspace bt470bg -color_primaries bt470bg -color_trc gamma28"), "is not yuv420p(tv, bt709"),
+        (change("-vf format=yuv420p,negate"), "its video does not show what was encoded (PSNR"),
+        (change("-crf 45"), "its video does not show what was encoded (PSNR"),
+        ("if [[ -z $SIZE ]]; then echo 'QVBR is not supported' >&2; exit 1; fi".to_owned(), "QVBR is not supported"),
+        (
+            "if [[ -z $SIZE ]]; then ARGS=(\"${ARGS[@]//expr:not(mod(n,30))/0.5}\"); fi".to_owned(),
+            "its variants for streaming are not as all are: group of pictures 0 has 15 frames, not 30",
+        ),
+    ] {
+        let reason = reason(&lines);
+        assert!(reason.contains(said), "{reason}");
+    }
+}
+
+#[test]
+fn hardware_that_hangs_is_not_waited_for() {
+    let begin = Instant::now();
+    let reason = reason("exec sleep 100");
+    assert_eq!(reason, "it took longer than 10 seconds");
+    assert!(begin.elapsed() < Duration::from_secs(30), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn hardware_that_is_asked_for_and_does_not_work_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let ffmpeg = hardware_ffmpeg(folder.path(), &[NVENC], "echo 'No capable devices found' >&2; exit 1");
+    let error = choose(&ffmpeg, NVENC).unwrap_err().to_string();
+    assert!(error.starts_with("h264_nvenc cannot be used on this machine: No capable devices found"), "{error}");
+    let error = choose(&ffmpeg, "h264_vaapi").unwrap_err().to_string();
+    assert!(error.contains("this ffmpeg was built without it"), "{error}");
+    for choice in ["auto", NVENC] {
+        let error = choose(Path::new("/nowhere/ffmpeg"), choice).unwrap_err();
+        assert!(matches!(error, MediaError::FfmpegMissing { .. }), "{error}");
+    }
+}
+
+#[test]
+fn libx264_is_the_default_and_is_not_tried() {
+    let nowhere = Path::new("/nowhere/ffmpeg");
+    let found = choose_encoder(nowhere, EncoderChoice::default(), &AtomicBool::new(false)).unwrap();
+    assert_eq!((found.encoder, found.trials.len()), (H264Encoder::Libx264, 0));
+}
+
+#[test]
+fn a_wish_to_stop_ends_a_trial() {
+    let folder = tempfile::tempdir().unwrap();
+    let ffmpeg = hardware_ffmpeg(folder.path(), &[NVENC], "exec sleep 100");
+    let (stop, begin) = (AtomicBool::new(false), Instant::now());
+    let error = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            stop.store(true, Ordering::Relaxed);
+        });
+        choose_encoder(&ffmpeg, EncoderChoice::Auto, &stop).unwrap_err()
+    });
+    assert!(matches!(error, MediaError::Stopped), "{error}");
+    assert!(begin.elapsed() < Duration::from_secs(8), "{:?}", begin.elapsed());
+}
+
+#[test]
+fn what_this_machine_has_takes_the_options() {
+    // Options are read before a device is looked for: whatever is missing here, it is not one of them.
+    let found = choose(plinth_testkit::ffmpeg(), "auto").unwrap();
+    for (encoder, reason) in found.failures() {
+        let is_option = ["Unrecognized", "Undefined constant", "Error setting option", "not found", "Invalid argument"];
+        assert!(!is_option.iter().any(|words| reason.contains(words)), "{encoder}: {reason}");
+    }
+}
+
+#[test]
+fn a_card_that_is_lost_midway_is_told_apart_from_other_failures() {
+    for (lines, said) in [
+        ("head -c 20000000 >/dev/null; echo 'device lost' >&2; exit 1", "h264_nvenc failed: encoding"),
+        ("cat >/dev/null; echo 'device lost' >&2; exit 1", "device lost"),
+        ("ARGS=(\"${ARGS[@]/#high/main}\")", "its profile is 77"),
+    ] {
+        let (folder, aside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let ffmpeg = hardware_ffmpeg(aside.path(), &[NVENC], lines);
+        let error = write(plan_with(folder.path(), &ffmpeg, H264Encoder::Nvenc, 40), |i| ball(SIZE, i, [9; 3]));
+        let error = error.unwrap_err();
+        assert!(matches!(error, MediaError::Hardware { encoder: H264Encoder::Nvenc, .. }), "{error}");
+        assert!(error.to_string().contains(said), "{error}");
+        assert_eq!(names(folder.path()), [""; 0], "nothing is left");
+        // The same plan goes on without the card.
+        write(plan_with(folder.path(), &ffmpeg, H264Encoder::Libx264, 40), |i| ball(SIZE, i, [9; 3])).unwrap();
+        assert_h264(&folder.path().join("out.mp4"), SIZE, 40);
+    }
+}
+
+#[test]
+fn a_video_is_packaged_although_the_card_is_lost() {
+    for lines in ["sleep 0.2; echo 'device lost' >&2; exit 1", "ARGS=(\"${ARGS[@]//expr:not(mod(n,30))/0.5}\")"] {
+        let (folder, aside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let ffmpeg = hardware_ffmpeg(aside.path(), &[NVENC], lines);
+        write(plan_with(folder.path(), plinth_testkit::ffmpeg(), H264Encoder::Libx264, 40), |i| ball(SIZE, i, [9; 3]))
+            .unwrap();
+        let of = |encoder, name: &str| {
+            let (source, out_dir) = (folder.path().join("out.mp4"), folder.path().join(name));
+            let plan = HlsPlan { ffmpeg: ffmpeg.clone(), encoder, source, out_dir };
+            package(&plan, &AtomicBool::new(false)).unwrap()
+        };
+        let (lost, usual) = (of(H264Encoder::Nvenc, "lost"), of(H264Encoder::Libx264, "usual"));
+        assert!(lost.hardware_failure.is_some_and(|failure| failure.starts_with("h264_nvenc failed: ")));
+        assert_eq!(usual.hardware_failure, None);
+        assert_eq!(lost.files, usual.files);
+        for name in &usual.files {
+            let read = |home: &str| std::fs::read(folder.path().join(home).join(name)).unwrap();
+            assert!(read("lost") == read("usual"), "{name}");
+        }
+        assert_eq!(names(&folder.path().join("lost")), names(&folder.path().join("usual")), "nothing else is left");
+    }
+}

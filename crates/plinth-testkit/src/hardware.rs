@@ -1,0 +1,52 @@
+//! An ffmpeg with hardware encoders on a machine that has none.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::tools::ffmpeg_in_scripts;
+
+/// Bash that gives the real ffmpeg the options of libx264 in place of those of a hardware encoder. `encode` does it;
+/// `$ENCODER` is the one that was asked for, `$SIZE` the size of raw pictures that come in, and empty where files do.
+const TRANSLATION: &str = r#"
+ENCODER= SIZE= ARGS=()
+for ((i = 1; i <= $#; i++)); do
+    option=${!i} j=$((i + 1)) value=
+    if ((j <= $#)); then value=${!j}; fi
+    case $option in
+        -c:v)
+            if [[ $value == h264_* ]]; then
+                ENCODER=$value
+                ARGS+=(-c:v libx264 -sc_threshold 0 -x264-params open-gop=0)
+                i=$j
+                continue
+            fi ;;
+        -video_size) SIZE=$value ;;
+    esac
+    case $option in
+        -preset | -tune | -rc | -spatial-aq | -no-scenecut | -forced-idr | -rc_mode | -allow_sw | -realtime | -init_hw_device | \
+            -filter_hw_device) i=$j ;;
+        -b:v) i=$j ;;
+        -cq | -qp | -global_quality) ARGS+=(-crf "$value"); i=$j ;;
+        -q:v) if [[ $* == *videotoolbox* ]]; then ARGS+=(-crf 17); else ARGS+=("$option" "$value"); fi; i=$j ;;
+        *) ARGS+=("${option//,hwupload/}") ;;
+    esac
+done
+if [[ "$*" == *" -encoders" ]]; then
+    for name in $LISTED; do echo " V....D $name           an encoder (codec h264)"; done
+    exit
+fi
+if [[ -z $ENCODER ]]; then exec "$FFMPEG" "$@"; fi
+encode() { exec "$FFMPEG" "${ARGS[@]}"; }
+"#;
+
+/// A program in `folder` that stands for an ffmpeg with these hardware encoders, which do their work by libx264. Where one
+/// is asked for, `lines` of Bash come first: they may fail, hang, or go on with `encode`, which does not return. `$ENCODER`
+/// is the one that was asked for, `$SIZE` the size of the pictures that come in (empty where variants are made of a file).
+pub fn hardware_ffmpeg(folder: &Path, listed: &[&str], lines: &str) -> PathBuf {
+    let path = folder.join("hardware-ffmpeg");
+    let head = ffmpeg_in_scripts();
+    let text = format!("#!/bin/bash\n{head}LISTED='{}'\n{TRANSLATION}\n{lines}\nencode\n", listed.join(" "));
+    std::fs::write(&path, text).expect("the folder can be written");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("its own file");
+    path
+}
