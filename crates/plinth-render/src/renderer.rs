@@ -94,7 +94,7 @@ impl<'g> Renderer<'g> {
         let posed = scene.pose(scene.shots.first().and_then(|shot| shot.clip_time));
         let area = scene.shadow.filter(|_| !scene.is_dataset).map(|_| FloorArea::of(scene));
         let moving = scene.moving(&posed);
-        let smallest = smallest_shown(gpu, scene, picture.height);
+        let smallest = smallest_shown(gpu, scene, &posed, picture.height);
         let setting = Setting { scene, posed: &posed, moving: &moving, floor: area, smallest };
         let ((prepared, fresh), textures) = rayon::join(
             || prepare(&setting, cache),
