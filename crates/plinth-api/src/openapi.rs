@@ -1,7 +1,7 @@
 //! The description of the interface, made from its code.
 
-use plinth_spec::wire::ErrorBody;
-use plinth_spec::{ErrorCode, settings};
+use plinth_spec::wire::{ErrorBody, json_request_bytes};
+use plinth_spec::{ErrorCode, limits, settings};
 use serde_json::{Value, json};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
@@ -39,6 +39,7 @@ fn described() -> OpenApi {
             [&mut item.get, &mut item.post, &mut item.patch, &mut item.delete].into_iter().filter_map(Option::as_mut);
         for operation in operations {
             describe_errors(path, operation);
+            describe_body(operation);
             describe_parts(operation);
             operation.security = Some(vec![SecurityRequirement::new("key", Vec::<String>::new())]);
         }
@@ -60,6 +61,16 @@ fn described() -> OpenApi {
     let mut document = base.components(Some(components)).build();
     document.merge(guarded);
     document
+}
+
+/// Says how large a JSON body may be.
+fn describe_body(operation: &mut Operation) {
+    let Some(RefOr::T(body)) = &mut operation.request_body else { return };
+    let text = json!(body.content.get("application/json")).to_string();
+    let name = text.rsplit_once("schemas/").and_then(|(_, rest)| rest.split('"').next()).unwrap_or_default();
+    if let Some(bytes) = json_request_bytes(name) {
+        body.description = Some(format!("At most {bytes} bytes and {} values.", limits::JSON_VALUES));
+    }
 }
 
 /// Adds what every file may be answered with: a part of it, or nothing where the client has it.

@@ -7,13 +7,16 @@
 pub mod access;
 pub mod assets;
 pub mod billing;
+pub mod check;
 pub mod delivery;
 pub mod jobs;
 pub mod models;
 pub mod renders;
 
+mod body_memory;
 mod clock;
 mod error;
+mod fair_semaphore;
 mod fetch;
 mod hash;
 mod ids;
@@ -24,6 +27,7 @@ mod service;
 mod sweep;
 mod upkeep;
 
+pub use body_memory::{BodyMemory, parse_json};
 pub use clock::Clock;
 pub use error::{Result, ServiceError};
 pub use fetch::{FetchOptions, HostRule, Names};

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use plinth_db::Db;
 use plinth_spec::limits;
@@ -10,11 +11,16 @@ use plinth_store::Store;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::clock::Clock;
+use crate::fair_semaphore::FairSemaphore;
 use crate::fetch::FetchOptions;
 use crate::rate_limit::Windows;
 
 /// Passwords that are checked at a time.
 const PASSWORDS_AT_ONCE: usize = 2;
+/// Memory of the whole process that request bodies may take which are read into memory as a whole, small ones aside.
+const BODY_MEMORY_BYTES: u64 = 256 << 20;
+/// The part of it that one account may take.
+const BODY_MEMORY_BYTES_PER_ACCOUNT: u64 = BODY_MEMORY_BYTES / 4;
 
 /// How an installation is set.
 #[derive(Clone, Debug)]
@@ -33,7 +39,7 @@ pub struct ServiceOptions {
     pub free_uploads_per_day: u32,
     /// A claim that is not renewed for this long is lost, in seconds.
     pub lease_secs: u32,
-    /// Models that are checked at a time; each may take as much memory as it is large.
+    /// Models that are checked at a time, and as many images; each may take as much memory as it is large.
     pub checks_at_once: usize,
     /// Who checks models in a process of its own. None: this process checks them.
     pub checker: Option<Checker>,
@@ -48,10 +54,13 @@ pub struct ServiceOptions {
 /// A program that checks models.
 #[derive(Clone, Debug)]
 pub struct Checker {
-    /// Its `check-file --memory-bytes BYTES FILE [GLB]` prints a [`FileReport`](crate::models::FileReport) as JSON.
+    /// Its `check-file --memory-bytes BYTES --seconds SECONDS FILE [GLB]` prints a
+    /// [`FileReport`](crate::check::FileReport) as JSON; with `--image`, an [`ImageReport`](crate::check::ImageReport).
     pub program: PathBuf,
-    /// Memory that a check may take. A model that needs more is refused.
+    /// Memory that a check may take. A file that needs more is refused.
     pub memory_bytes: u64,
+    /// How long a check may take, in whole seconds. A file that needs longer is refused.
+    pub time: Duration,
 }
 
 impl Default for ServiceOptions {
@@ -79,7 +88,10 @@ pub struct Service {
     pub(crate) db: Db,
     pub(crate) store: Store,
     pub(crate) options: Arc<ServiceOptions>,
-    pub(crate) checks: Arc<Semaphore>,
+    pub(crate) model_checks: FairSemaphore,
+    pub(crate) image_checks: FairSemaphore,
+    /// In bytes.
+    pub(crate) body_memory: FairSemaphore,
     pub(crate) passwords: Arc<Semaphore>,
     pub(crate) placed: Arc<Notify>,
     pub(crate) windows: Windows,
@@ -88,10 +100,18 @@ pub struct Service {
 impl Service {
     /// A service on an open database and store.
     pub fn new(db: Db, store: Store, options: ServiceOptions) -> Self {
-        let checks = Arc::new(Semaphore::new(options.checks_at_once.max(1)));
-        let passwords = Arc::new(Semaphore::new(PASSWORDS_AT_ONCE));
-        let windows = Windows::of(&db);
-        Self { db, store, options: Arc::new(options), checks, passwords, placed: Arc::new(Notify::new()), windows }
+        let checks = options.checks_at_once.max(1) as u64;
+        Self {
+            model_checks: FairSemaphore::new(checks, checks),
+            image_checks: FairSemaphore::new(checks, checks),
+            body_memory: FairSemaphore::new(BODY_MEMORY_BYTES, BODY_MEMORY_BYTES_PER_ACCOUNT),
+            passwords: Arc::new(Semaphore::new(PASSWORDS_AT_ONCE)),
+            placed: Arc::new(Notify::new()),
+            windows: Windows::of(&db),
+            options: Arc::new(options),
+            db,
+            store,
+        }
     }
 
     /// Its database, for the commands of an operator.

@@ -45,8 +45,17 @@ pub const TITLE_CHARS: usize = 500;
 pub const ASSET_NAME_CHARS: usize = 100;
 /// Most characters of an overlay's description.
 pub const OVERLAY_DESCRIPTION_CHARS: usize = 500;
-/// Most bytes of a JSON body.
-pub const JSON_BODY_BYTES: usize = 16 << 20;
+/// Most bytes of a JSON body that names one thing: a file, a lifetime, a title.
+pub const JSON_SMALL_BYTES: usize = 64 << 10;
+/// Most bytes of a JSON body, or of a form field, with the settings of one render.
+pub const JSON_RENDER_BYTES: usize = 1 << 20;
+/// Most bytes of a JSON body with the settings of many renders.
+pub const JSON_BATCH_BYTES: usize = 4 << 20;
+/// Most values (numbers, texts, lists, objects, names of members) of a JSON body: a parsed one takes up to 100 times the
+/// memory of its text.
+pub const JSON_VALUES: usize = 65_536;
+/// Most bytes of a form field that is neither a file nor `renderSettings`.
+pub const FORM_FIELD_BYTES: usize = 16 << 10;
 
 /// Requests per token and minute.
 pub const REQUESTS_PER_MINUTE: u32 = 300;

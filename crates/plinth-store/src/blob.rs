@@ -20,6 +20,8 @@ use crate::stored::Stored;
 const PART_BYTES: usize = 8 << 20;
 /// Parts that are on their way at once.
 const PARTS_AT_ONCE: usize = 3;
+/// Files that are put at once: each has up to four parts in memory.
+pub(crate) const PUTS_AT_ONCE: usize = 6;
 /// Bytes read from a file at once.
 const READ_BYTES: usize = 256 << 10;
 
@@ -55,6 +57,7 @@ impl Store {
     }
 
     async fn put_file_at(&self, path: &Path, file: &FilePath) -> Result<Stored> {
+        let _place = self.puts.acquire().await.map_err(std::io::Error::other)?;
         let mut reader = tokio::fs::File::open(file).await?;
         if reader.metadata().await?.len() <= PART_BYTES as u64 {
             let mut bytes = Vec::new();

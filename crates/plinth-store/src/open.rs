@@ -7,8 +7,10 @@ use object_store::ObjectStore;
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
+use tokio::sync::Semaphore;
 
 use crate::Result;
+use crate::blob::PUTS_AT_ONCE;
 use crate::error::StoreError;
 use crate::key::ObjectKey;
 use crate::link::LinkSigner;
@@ -34,6 +36,8 @@ pub struct Store {
     /// The folder of local files.
     pub(crate) folder: Option<Arc<FilePath>>,
     prefix: Path,
+    /// Files that are put at once.
+    pub(crate) puts: Arc<Semaphore>,
 }
 
 /// Who signs links.
@@ -64,7 +68,8 @@ impl Store {
         let links = s3(bucket, &options.s3, options.s3_public_endpoint.as_deref())?;
         let prefix = Path::parse(prefix.trim_matches('/'))
             .map_err(|error| StoreError::Address { problem: error.to_string() })?;
-        Ok(Self { objects: Arc::new(objects), links: Links::S3(Arc::new(links)), folder: None, prefix })
+        let puts = Arc::new(Semaphore::new(PUTS_AT_ONCE));
+        Ok(Self { objects: Arc::new(objects), links: Links::S3(Arc::new(links)), folder: None, prefix, puts })
     }
 
     fn open_folder(folder: &FilePath, signer: LinkSigner) -> Result<Self> {
@@ -75,7 +80,8 @@ impl Store {
         // An object that was acknowledged survives a power failure, and no empty folders are left behind.
         let files = LocalFileSystem::new_with_prefix(folder)?.with_fsync(true).with_automatic_cleanup(true);
         let folder = Some(folder.into());
-        Ok(Self { objects: Arc::new(files), links: Links::Local(signer), folder, prefix: Path::default() })
+        let puts = Arc::new(Semaphore::new(PUTS_AT_ONCE));
+        Ok(Self { objects: Arc::new(files), links: Links::Local(signer), folder, prefix: Path::default(), puts })
     }
 
     /// The signer of local links; none: S3 signs its own.

@@ -3,9 +3,13 @@
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
 use bytes::{Bytes, BytesMut};
+use plinth_service::BodyMemory;
+use plinth_service::access::Caller;
+use plinth_service::models::Incoming;
 use plinth_spec::{ErrorCode, limits};
 
 use crate::error::{ApiError, Result};
+use crate::state::Api;
 
 /// A multipart form, read field by field.
 pub(crate) struct Form {
@@ -52,36 +56,54 @@ impl Part<'_> {
     }
 
     /// Its whole content.
-    pub(crate) async fn bytes(mut self, limit: u64) -> Result<Bytes> {
+    async fn bytes(mut self, limit: usize) -> Result<Bytes> {
         let mut all = BytesMut::new();
         while let Some(piece) = self.chunk().await? {
-            if (all.len() + piece.len()) as u64 > limit {
-                return Err(ApiError::new(ErrorCode::FileTooLarge, format!("a part has more than {limit} bytes")));
-            }
+            check_length(all.len() + piece.len(), limit)?;
             all.extend_from_slice(&piece);
         }
         Ok(all.freeze())
     }
 
-    /// The whole content of its file. None: a form in which no file was chosen has one without name and content.
-    pub(crate) async fn file_bytes(self, limit: u64) -> Result<Option<Bytes>> {
+    /// Its content as a file. None: a form in which no file was chosen has one without name and content.
+    pub(crate) async fn into_file(mut self, mut file: Incoming) -> Result<Option<Incoming>> {
         let is_named = !self.file_name().is_empty();
-        let bytes = self.bytes(limit).await?;
-        Ok((is_named || !bytes.is_empty()).then_some(bytes))
+        while let Some(piece) = self.chunk().await? {
+            file.write(&piece).await?;
+        }
+        Ok((is_named || file.size() > 0).then_some(file))
     }
 
     /// Its whole content as text.
     pub(crate) async fn text(self) -> Result<String> {
-        let malformed = self.malformed;
-        self.text_or(malformed).await
+        let (name, malformed) = (self.name(), self.malformed);
+        text_of(&name, self.bytes(limits::FORM_FIELD_BYTES).await?, malformed)
     }
 
-    /// Its whole content as text; what is none is answered with this code.
-    pub(crate) async fn text_or(self, malformed: ErrorCode) -> Result<String> {
-        let name = self.name();
-        let bytes = self.bytes(limits::JSON_BODY_BYTES as u64).await?;
-        String::from_utf8(bytes.into()).map_err(|_not_text| refused(malformed, &format!("'{name}' is not text")))
+    /// Settings of a render as JSON text, with the memory that they may take.
+    pub(crate) async fn render_settings(mut self, api: &Api, caller: &Caller) -> Result<(String, BodyMemory)> {
+        let (name, mut text, mut memory) = (self.name(), BytesMut::new(), BodyMemory::default());
+        while let Some(piece) = self.chunk().await? {
+            let (before, after) = (text.len(), text.len() + piece.len());
+            check_length(after, limits::JSON_RENDER_BYTES)?;
+            if (before..after).contains(&limits::JSON_SMALL_BYTES) {
+                memory = api.service.body_memory(caller, limits::JSON_RENDER_BYTES).await?;
+            }
+            text.extend_from_slice(&piece);
+        }
+        Ok((text_of(&name, text.freeze(), ErrorCode::InvalidSettings)?, memory))
     }
+}
+
+fn check_length(bytes: usize, most: usize) -> Result<()> {
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(ApiError::new(ErrorCode::FileTooLarge, format!("a part has more than {most} bytes")))
+}
+
+fn text_of(name: &str, bytes: Bytes, malformed: ErrorCode) -> Result<String> {
+    String::from_utf8(bytes.into()).map_err(|_not_text| refused(malformed, &format!("'{name}' is not text")))
 }
 
 fn broken(code: ErrorCode, error: &MultipartError) -> ApiError {

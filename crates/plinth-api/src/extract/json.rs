@@ -1,42 +1,60 @@
 //! JSON bodies.
 
+use std::time::Duration;
+
 use axum::body::to_bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
-use plinth_spec::limits;
-use serde::de::DeserializeOwned;
+use plinth_service::access::Caller;
+use plinth_service::{BodyMemory, ServiceError, parse_json};
+use plinth_spec::wire::JsonRequest;
 
 use crate::error::ApiError;
+use crate::state::Api;
 
-/// A JSON body. An empty one reads as an empty object, so that the field that is missing is named.
+/// A JSON body arrives as a whole within this time.
+const ARRIVAL: Duration = Duration::from_mins(1);
+
+/// A JSON body, with the memory that it may take while it is worked on. An empty one reads as an empty object, so that the
+/// field that is missing is named.
 #[derive(Debug)]
-pub(crate) struct JsonBody<T>(pub T);
+pub(crate) struct JsonBody<T>(pub T, pub BodyMemory);
 
-impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonBody<T> {
+impl<T: JsonRequest> FromRequest<Api> for JsonBody<T> {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
-        let kind = request.headers().get(header::CONTENT_TYPE).map(|v| v.to_str().unwrap_or_default().to_owned());
-        let bytes = to_bytes(request.into_body(), limits::JSON_BODY_BYTES).await.map_err(|_too_large| {
-            ApiError::bad_request(format!("the body breaks off or has more than {} bytes", limits::JSON_BODY_BYTES))
-        })?;
+    async fn from_request(request: Request, api: &Api) -> Result<Self, ApiError> {
+        let (parts, body) = request.into_parts();
+        let kind = parts.headers.get(header::CONTENT_TYPE).map(|v| v.to_str().unwrap_or_default().to_owned());
+        let stated = parts.headers.get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse().ok());
+        let too_large =
+            || ApiError::bad_request(format!("the body breaks off or has more than {} bytes", T::MAX_BYTES));
+        let bytes: usize = stated.unwrap_or(T::MAX_BYTES);
+        if bytes > T::MAX_BYTES {
+            return Err(too_large());
+        }
+        let caller = parts.extensions.get::<Caller>();
+        let caller = caller.ok_or_else(|| ServiceError::internal("a body of a caller whom nobody let in"))?;
+        let memory = api.service.body_memory(caller, bytes).await?;
+        let reading = tokio::time::timeout(ARRIVAL, to_bytes(body, bytes)).await;
+        let late = |_late| ApiError::bad_request(format!("the body takes longer than {} s", ARRIVAL.as_secs()));
+        let bytes = reading.map_err(late)?.map_err(|_too_large| too_large())?;
         if bytes.is_empty() {
-            return parse(b"{}");
+            return Ok(Self(parse(b"{}")?, memory));
         }
         let kind = kind.unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         if kind != "application/json" && !(kind.starts_with("application/") && kind.ends_with("+json")) {
             return Err(ApiError::bad_request("send the body with Content-Type: application/json"));
         }
-        parse(&bytes)
+        Ok(Self(parse(&bytes)?, memory))
     }
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<JsonBody<T>, ApiError> {
+fn parse<T: JsonRequest>(bytes: &[u8]) -> Result<T, ApiError> {
     // Read by position, a list would pass for an object.
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         return Err(ApiError::bad_request("the body must be a JSON object, not a list"));
     }
-    let value = serde_json::from_slice(bytes);
-    value.map(JsonBody).map_err(|error| ApiError::bad_request(format!("the body cannot be read: {error}")))
+    parse_json(bytes).map_err(|problem| ApiError::bad_request(format!("the body cannot be read: {problem}")))
 }

@@ -28,7 +28,7 @@ pub(crate) async fn get_account(State(api): State<Api>, Reader(caller): Reader) 
 pub(crate) async fn quote(
     State(api): State<Api>,
     Reader(caller): Reader,
-    JsonBody(request): JsonBody<QuoteRequest>,
+    JsonBody(request, _memory): JsonBody<QuoteRequest>,
 ) -> Result<Response> {
     Ok(ok(api.service.quote(&caller, request).await?))
 }

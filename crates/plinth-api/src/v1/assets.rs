@@ -64,7 +64,7 @@ pub(crate) async fn create_texture(
     let mut new = NewTexture::default();
     while let Some(part) = form.next().await? {
         match part.name().as_str() {
-            "file" => new.bytes = part.file_bytes(limits::IMAGE_BYTES).await?,
+            "file" => new.file = part.into_file(api.service.incoming_file(limits::IMAGE_BYTES)?).await?,
             "name" => new.name = Some(part.text().await?),
             _ => {}
         }
@@ -99,6 +99,7 @@ pub(crate) async fn delete_texture(
     (status = 201, description = "It is stored.", body = Data<AssetCreated>),
 ))]
 pub(crate) async fn create_env(State(api): State<Api>, Editor(caller): Editor, request: Request) -> Result<Response> {
+    api.service.check_env_count(&caller).await?;
     let mut form = Form::from(request, ErrorCode::BadRequest).await?;
     let mut new = NewEnv::default();
     while let Some(part) = form.next().await? {
@@ -112,9 +113,9 @@ pub(crate) async fn create_env(State(api): State<Api>, Editor(caller): Editor, r
         };
         match (file, name.as_str()) {
             (Some(kind), _) => {
-                let bytes = part.bytes(limits::ENV_PART_BYTES).await?;
                 new.files.retain(|file| file.part != kind);
-                new.files.push(EnvPartFile { part: kind, bytes });
+                let file = part.into_file(api.service.incoming_file(limits::ENV_PART_BYTES)?).await?;
+                new.files.extend(file.map(|file| EnvPartFile { part: kind, file }));
             }
             (None, "name") => new.name = Some(part.text().await?),
             (None, "width") => new.width = Some(part.text().await?),

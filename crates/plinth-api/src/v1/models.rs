@@ -8,8 +8,8 @@ use plinth_service::Meter;
 use plinth_service::models::{Incoming, ModelQuery, Upload, Uploaded};
 use plinth_spec::ErrorCode;
 use plinth_spec::wire::{
-    Archived, CheckHash, Data, FinalizeUpload, HashMatch, IngestModel, ModelDeleted, ModelDetail, ModelEdited,
-    ModelRow, Page, SignedUrl, StagedUpload, UpdateModel, UploadResult,
+    Archived, CheckHash, CreateUploadUrl, Data, FinalizeUpload, HashMatch, IngestModel, ModelDeleted, ModelDetail,
+    ModelEdited, ModelRow, Page, SignedUrl, StagedUpload, UpdateModel, UploadResult,
 };
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -57,12 +57,13 @@ pub(crate) async fn upload_model(State(api): State<Api>, Editor(caller): Editor,
                 }
                 file = Some((incoming, name));
             }
-            "renderSettings" => settings = Some(part.text_or(ErrorCode::InvalidSettings).await?),
+            "renderSettings" => settings = Some(part.render_settings(&api, &caller).await?),
             _ => {}
         }
     }
     let missing = || ApiError::new(ErrorCode::NoFile, "give 'file', a model");
     // A form in which no file was chosen sends one without name and content.
+    let (settings, _memory) = settings.unzip();
     let (file, name) = file.filter(|(file, name)| file.size() > 0 || !name.is_empty()).ok_or_else(missing)?;
     Ok(uploaded(api.service.upload_model(&caller, Upload { file, name, settings }).await?))
 }
@@ -75,7 +76,7 @@ pub(crate) async fn upload_model(State(api): State<Api>, Editor(caller): Editor,
 pub(crate) async fn ingest_model(
     State(api): State<Api>,
     Editor(caller): Editor,
-    JsonBody(request): JsonBody<IngestModel>,
+    JsonBody(request, _memory): JsonBody<IngestModel>,
 ) -> Result<Response> {
     api.service.count_request(&caller, Meter::Ingests).await?.check()?;
     Ok(uploaded(api.service.ingest_model(&caller, request).await?))
@@ -90,24 +91,16 @@ pub(crate) struct ExpiresQuery {
     expires: Option<String>,
 }
 
-/// How long a link works.
-#[derive(Debug, Deserialize, ToSchema)]
-pub(crate) struct ExpiresBody {
-    /// Seconds; clamped to 60 to 604800.
-    #[schema(default = 3600)]
-    expires: Option<i64>,
-}
-
 /// Answers with a link to put a file
 #[utoipa::path(post, path = "/models/create-upload-url", tag = "models", params(ExpiresQuery),
-    request_body = Option<ExpiresBody>, responses(
+    request_body = Option<CreateUploadUrl>, responses(
     (status = 201, description = "The link and its ticket.", body = Data<StagedUpload>),
 ))]
 pub(crate) async fn create_upload_url(
     State(api): State<Api>,
     Editor(caller): Editor,
     Query(query): Query<ExpiresQuery>,
-    JsonBody(body): JsonBody<ExpiresBody>,
+    JsonBody(body, _memory): JsonBody<CreateUploadUrl>,
 ) -> Result<Response> {
     let expires = whole_number("expires", query.expires.as_deref())?.or(body.expires);
     Ok(created(api.service.create_upload_url(&caller, expires).await?))
@@ -121,7 +114,7 @@ pub(crate) async fn create_upload_url(
 pub(crate) async fn finalize_upload(
     State(api): State<Api>,
     Editor(caller): Editor,
-    JsonBody(request): JsonBody<FinalizeUpload>,
+    JsonBody(request, _memory): JsonBody<FinalizeUpload>,
 ) -> Result<Response> {
     Ok(uploaded(api.service.finalize_upload(&caller, request).await?))
 }
@@ -133,7 +126,7 @@ pub(crate) async fn finalize_upload(
 pub(crate) async fn check_hash(
     State(api): State<Api>,
     Reader(caller): Reader,
-    JsonBody(request): JsonBody<CheckHash>,
+    JsonBody(request, _memory): JsonBody<CheckHash>,
 ) -> Result<Response> {
     Ok(ok(api.service.check_hash(&caller, &request).await?))
 }
@@ -196,7 +189,7 @@ pub(crate) async fn update_model(
     State(api): State<Api>,
     Editor(caller): Editor,
     Path(id): Path<String>,
-    JsonBody(edit): JsonBody<UpdateModel>,
+    JsonBody(edit, _memory): JsonBody<UpdateModel>,
 ) -> Result<Response> {
     Ok(ok(api.service.update_model(&caller, &id, edit).await?))
 }

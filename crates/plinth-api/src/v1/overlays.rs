@@ -46,13 +46,14 @@ pub(crate) async fn create_overlay(
     Editor(caller): Editor,
     request: Request,
 ) -> Result<Response> {
+    api.service.check_overlay_count(&caller).await?;
     let mut form = Form::from(request, ErrorCode::BadRequest).await?;
     let mut new = NewOverlay::default();
     while let Some(part) = form.next().await? {
         match part.name().as_str() {
             "file" => {
                 new.filename = part.file_name();
-                new.bytes = part.file_bytes(limits::IMAGE_BYTES).await?;
+                new.file = part.into_file(api.service.incoming_file(limits::IMAGE_BYTES)?).await?;
             }
             "layer" => new.layer = Some(part.text().await?),
             "name" => new.name = Some(part.text().await?),
@@ -93,7 +94,7 @@ pub(crate) async fn list_overlays(
 pub(crate) async fn resolve_overlay(
     State(api): State<Api>,
     Reader(caller): Reader,
-    JsonBody(request): JsonBody<ResolveOverlay>,
+    JsonBody(request, _memory): JsonBody<ResolveOverlay>,
 ) -> Result<Response> {
     Ok(ok(api.service.resolve_overlay(&caller, &request).await?))
 }

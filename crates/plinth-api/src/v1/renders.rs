@@ -33,7 +33,7 @@ pub(crate) async fn create_render(
     State(api): State<Api>,
     Editor(caller): Editor,
     IdempotencyKey(key): IdempotencyKey,
-    JsonBody(request): JsonBody<CreateRender>,
+    JsonBody(request, _memory): JsonBody<CreateRender>,
 ) -> Result<Response> {
     let render = api.service.create_render(&caller, request, key).await?;
     Ok(if render.deduped.is_some() { ok(render) } else { created(render) })
@@ -47,7 +47,7 @@ pub(crate) async fn create_batch(
     State(api): State<Api>,
     Editor(caller): Editor,
     IdempotencyKey(key): IdempotencyKey,
-    JsonBody(request): JsonBody<CreateBatch>,
+    JsonBody(request, _memory): JsonBody<CreateBatch>,
 ) -> Result<Response> {
     Ok(created(api.service.create_batch(&caller, request, key).await?))
 }

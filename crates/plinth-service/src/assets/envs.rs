@@ -1,33 +1,37 @@
 //! Environments: a picture for ordinary screens, a gain map, and how the two go together.
 
-use bytes::Bytes;
+use std::io::Read as _;
+use std::path::PathBuf;
+
 use plinth_db::envs::{self, Env};
 use plinth_db::{accounts, garbage};
 use plinth_spec::id::EnvId;
 use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Page, Timestamp};
 use plinth_spec::{ErrorCode, limits};
 use plinth_store::{EnvPart, ObjectKey, env_prefix};
+use serde::de::IgnoredAny;
 
 use super::{asset_name, limit_reached, not_found};
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
+use crate::models::{Arrived, Incoming};
 use crate::service::Service;
 
 /// Largest side that a caller may state.
 const MAX_SIDE: u32 = 65_536;
 
 /// A part as it was sent.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct EnvPartFile {
     /// Which one.
     pub part: EnvPart,
     /// Its content.
-    pub bytes: Bytes,
+    pub file: Incoming,
 }
 
 /// An environment as it was sent.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct NewEnv {
     /// Its parts.
     pub files: Vec<EnvPartFile>,
@@ -40,23 +44,34 @@ pub struct NewEnv {
 }
 
 impl Service {
+    /// Rejects an account that has all environments that it may have, before their parts are read.
+    pub async fn check_env_count(&self, caller: &Caller) -> Result<()> {
+        check_usage(envs::usage(&mut self.db.read().await?, &caller.workspace_id).await?, 0)
+    }
+
     /// Stores an environment.
     pub async fn create_env(&self, caller: &Caller, new: NewEnv) -> Result<AssetCreated> {
-        check_parts(&new.files)?;
+        check_names(&new.files)?;
         let env = Env {
             id: EnvId::new_random(),
             workspace_id: caller.workspace_id.clone(),
             name: asset_name(new.name.as_deref())?,
-            file_size: new.files.iter().map(|file| file.bytes.len() as u64).sum(),
+            file_size: new.files.iter().map(|part| part.file.size()).sum(),
             width: side("width", new.width.as_deref())?,
             height: side("height", new.height.as_deref())?,
             has_thumb: new.files.iter().any(|file| file.part == EnvPart::Thumb),
             created_at: 0,
         };
         check_usage(envs::usage(&mut self.db.read().await?, &env.workspace_id).await?, env.file_size)?;
+        let mut parts = Vec::new();
+        for EnvPartFile { part, file } in new.files {
+            let file = file.finish().await?;
+            self.check_part(caller, part, &file).await?;
+            parts.push((part, file));
+        }
         self.mark_unnamed(env_prefix(&env.id)).await?;
-        for file in new.files {
-            self.store.put(&ObjectKey::Env(&env.id, file.part), file.bytes).await?;
+        for (part, file) in &parts {
+            self.store.put_file(&ObjectKey::Env(&env.id, *part), file.path()).await?;
         }
         let (payer, clock) = (caller.payer_id.clone(), self.options.clock.clone());
         let created = self.db.write(move |tx| {
@@ -105,33 +120,47 @@ impl Service {
 }
 
 // Spec, Environment asset.
-fn check_parts(files: &[EnvPartFile]) -> Result<()> {
+fn check_names(files: &[EnvPartFile]) -> Result<()> {
     for (part, name) in [(EnvPart::Sdr, "sdr"), (EnvPart::GainMap, "gainmap"), (EnvPart::Metadata, "metadata")] {
-        if !files.iter().any(|file| file.part == part && !file.bytes.is_empty()) {
+        if !files.iter().any(|sent| sent.part == part && sent.file.size() > 0) {
             return Err(ServiceError::new(ErrorCode::NoFile, format!("give '{name}', a part of the environment")));
-        }
-    }
-    for file in files {
-        if file.bytes.len() as u64 > limits::ENV_PART_BYTES {
-            let words = format!("a part of an environment may have at most {} bytes", limits::ENV_PART_BYTES);
-            return Err(ServiceError::new(ErrorCode::FileTooLarge, words));
-        }
-        let is_right = match file.part {
-            EnvPart::Metadata => {
-                serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&file.bytes).is_ok()
-            }
-            EnvPart::Sdr | EnvPart::GainMap | EnvPart::Thumb => is_webp(&file.bytes),
-        };
-        if !is_right {
-            let words = "sdr, gainmap and thumb must be WebP files, metadata a JSON object";
-            return Err(ServiceError::bad_request(words));
         }
     }
     Ok(())
 }
 
-fn is_webp(bytes: &[u8]) -> bool {
-    bytes.get(..4) == Some(b"RIFF") && bytes.get(8..12) == Some(b"WEBP")
+impl Service {
+    // Spec, Environment asset.
+    async fn check_part(&self, caller: &Caller, part: EnvPart, file: &Arrived) -> Result<()> {
+        let path = file.path().to_owned();
+        // Metadata is read as a whole, though not into values.
+        let is_json = part == EnvPart::Metadata;
+        let bytes = if is_json { usize::try_from(file.size).unwrap_or(usize::MAX) } else { 0 };
+        let memory = self.body_memory(caller, bytes).await?;
+        let checking = tokio::task::spawn_blocking(move || {
+            let is_right = if is_json { is_json_object(path) } else { is_webp(path) };
+            drop(memory);
+            is_right
+        });
+        if checking.await.map_err(ServiceError::internal)?? {
+            return Ok(());
+        }
+        Err(ServiceError::bad_request("sdr, gainmap and thumb must be WebP files, metadata a JSON object"))
+    }
+}
+
+fn is_json_object(path: PathBuf) -> std::io::Result<bool> {
+    let text = std::fs::read(path)?;
+    let is_object = text.trim_ascii_start().first() == Some(&b'{');
+    // As text: what is skipped need be UTF-8, too.
+    let text = std::str::from_utf8(&text);
+    Ok(is_object && text.is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok()))
+}
+
+fn is_webp(path: PathBuf) -> std::io::Result<bool> {
+    let mut head = Vec::new();
+    std::fs::File::open(path)?.take(12).read_to_end(&mut head)?;
+    Ok(head.get(..4) == Some(b"RIFF") && head.get(8..12) == Some(b"WEBP"))
 }
 
 fn side(what: &str, text: Option<&str>) -> Result<Option<u32>> {

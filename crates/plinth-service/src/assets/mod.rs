@@ -1,8 +1,8 @@
 //! Images and environments that settings name.
 
 mod envs;
-mod image;
 mod overlays;
+mod picture;
 mod textures;
 
 pub use envs::{EnvPartFile, NewEnv};

@@ -1,6 +1,5 @@
 //! Overlay images.
 
-use bytes::Bytes;
 use plinth_db::overlays::{self, Overlay};
 use plinth_db::{accounts, garbage};
 use plinth_spec::id::{OverlayId, TextureId};
@@ -10,18 +9,20 @@ use plinth_spec::wire::{
 use plinth_spec::{ErrorCode, limits};
 use plinth_store::ObjectKey;
 
-use super::{asset_name, bounded, image, limit_reached, not_found};
+use super::picture::{Picture, arrived};
+use super::{asset_name, bounded, limit_reached, not_found};
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
-use crate::hash::{parse_sha256, sha256_hex};
+use crate::hash::parse_sha256;
 use crate::ids::New as _;
+use crate::models::{Arrived, Incoming};
 use crate::service::Service;
 
 /// An overlay as it was sent.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct NewOverlay {
     /// The image, if any was sent.
-    pub bytes: Option<Bytes>,
+    pub file: Option<Incoming>,
     /// Name of its file.
     pub filename: String,
     /// What it is for.
@@ -37,12 +38,17 @@ pub struct NewOverlay {
 }
 
 impl Service {
+    /// Rejects an account that has all overlays that it may have, before its image is read.
+    pub async fn check_overlay_count(&self, caller: &Caller) -> Result<()> {
+        check_count(overlays::count(&mut self.db.read().await?, &caller.workspace_id).await?)
+    }
+
     /// Stores an overlay.
     pub async fn create_overlay(&self, caller: &Caller, new: NewOverlay) -> Result<OverlayCreated> {
-        let (bytes, picture) = image::check(new.bytes).await?;
+        let file = arrived(new.file).await?;
         let filename: String = new.filename.chars().filter(|c| !c.is_control()).take(limits::TITLE_CHARS).collect();
         let name = asset_name(new.name.as_deref())?;
-        let overlay = Overlay {
+        let mut overlay = Overlay {
             id: OverlayId::new_random(),
             workspace_id: caller.workspace_id.clone(),
             layer: layer(new.layer.as_deref())?,
@@ -50,18 +56,20 @@ impl Service {
             description: bounded("description", new.description.as_deref(), limits::OVERLAY_DESCRIPTION_CHARS)?,
             alignment: alignment(new.alignment.as_deref())?,
             opacity: opacity(new.opacity.as_deref())?,
-            file_size: bytes.len() as u64,
-            width: picture.width,
-            height: picture.height,
+            file_size: file.size,
+            width: 0,
+            height: 0,
             filename,
-            content_type: picture.content_type.to_owned(),
-            sha256: sha256_hex(&bytes),
+            content_type: String::new(),
+            sha256: file.sha256.clone(),
             is_system: false,
             created_at: 0,
         };
-        check_count(overlays::count(&mut self.db.read().await?, &caller.workspace_id).await?)?;
+        self.check_overlay_count(caller).await?;
+        let Picture { width, height, content_type } = self.check_picture(&caller.payer_id, &file).await?;
+        overlay = Overlay { width, height, content_type, ..overlay };
         let key = ObjectKey::Overlay(&overlay.id);
-        self.store_unnamed(&key, bytes).await?;
+        self.store_unnamed(&key, &file).await?;
         let created = OverlayCreated {
             id: overlay.id.clone(),
             layer: overlay.layer,
@@ -136,10 +144,10 @@ impl Service {
         if published.await? { Ok(()) } else { Err(not_found("overlay")) }
     }
 
-    /// Stores bytes, marked for removal until a row names them.
-    pub(super) async fn store_unnamed(&self, key: &ObjectKey<'_>, bytes: Bytes) -> Result<()> {
+    /// Stores a file, marked for removal until a row names it.
+    pub(super) async fn store_unnamed(&self, key: &ObjectKey<'_>, file: &Arrived) -> Result<()> {
         self.mark_unnamed(key.path()).await?;
-        self.store.put(key, bytes).await?;
+        self.store.put_file(key, file.path()).await?;
         Ok(())
     }
 

@@ -1,6 +1,5 @@
 //! Texture images.
 
-use bytes::Bytes;
 use plinth_db::textures::{self, Texture};
 use plinth_db::{accounts, garbage};
 use plinth_spec::id::TextureId;
@@ -8,18 +7,19 @@ use plinth_spec::limits;
 use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Page, Timestamp};
 use plinth_store::ObjectKey;
 
-use super::{asset_name, image, limit_reached, not_found};
+use super::picture::{Picture, arrived};
+use super::{asset_name, limit_reached, not_found};
 use crate::access::Caller;
 use crate::error::Result;
-use crate::hash::sha256_hex;
 use crate::ids::New as _;
+use crate::models::Incoming;
 use crate::service::Service;
 
 /// A texture as it was sent.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct NewTexture {
     /// The image, if any was sent.
-    pub bytes: Option<Bytes>,
+    pub file: Option<Incoming>,
     /// Its name.
     pub name: Option<String>,
 }
@@ -27,16 +27,16 @@ pub struct NewTexture {
 impl Service {
     /// Stores a texture, or answers with the one of the same bytes.
     pub async fn create_texture(&self, caller: &Caller, new: NewTexture) -> Result<AssetCreated> {
-        let (bytes, picture) = image::check(new.bytes).await?;
-        let texture = Texture {
+        let file = arrived(new.file).await?;
+        let mut texture = Texture {
             id: TextureId::new_random(),
             workspace_id: caller.workspace_id.clone(),
             name: asset_name(new.name.as_deref())?,
-            file_size: bytes.len() as u64,
-            width: picture.width,
-            height: picture.height,
-            content_type: picture.content_type.to_owned(),
-            sha256: sha256_hex(&bytes),
+            file_size: file.size,
+            width: 0,
+            height: 0,
+            content_type: String::new(),
+            sha256: file.sha256.clone(),
             created_at: 0,
         };
         let mut conn = self.db.read().await?;
@@ -45,10 +45,11 @@ impl Service {
         }
         check_usage(textures::usage(&mut conn, &texture.workspace_id).await?, texture.file_size)?;
         drop(conn);
+        let Picture { width, height, content_type } = self.check_picture(&caller.payer_id, &file).await?;
+        texture = Texture { width, height, content_type, ..texture };
         let key = ObjectKey::Texture(&texture.id);
-        self.store_unnamed(&key, bytes).await?;
+        self.store_unnamed(&key, &file).await?;
         let (payer, path, clock) = (caller.payer_id.clone(), key.path(), self.options.clock.clone());
-        let texture = texture.clone();
         let created = self.db.write(move |tx| {
             Box::pin(async move {
                 accounts::lock(tx, &payer).await?;

@@ -16,7 +16,7 @@ use crate::access::Caller;
 use crate::clock::Clock;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
-use crate::renders::{Wanted, check_free_uploads, free_uploads_since, place, place_system_preview};
+use crate::renders::{Wanted, check_free_uploads, check_funds, free_uploads_since, place, place_system_preview};
 use crate::service::Service;
 
 /// A stored object that no row names after this long is removed.
@@ -40,36 +40,49 @@ impl Service {
     /// Makes a model and a render of a file. A file whose model is there already makes a render only.
     // Spec, Upload and finalize rules, 1 to 3.
     pub(super) async fn arrive(&self, caller: &Caller, arrival: Arrival) -> Result<Uploaded> {
-        if arrival.settings.is_none() && !self.may_have_preview(caller, &arrival).await? {
-            self.check_free_upload(caller).await?;
+        match &arrival.settings {
+            Some(settings) => {
+                let wanted = Wanted::of_upload(ModelId::new_random(), settings.clone());
+                check_funds(&mut self.db.read().await?, &caller.payer_id, &wanted).await?;
+            }
+            None if self.may_have_preview(caller, &arrival).await? => {}
+            None => self.check_free_upload(caller).await?,
         }
-        let checked = self.check_model(arrival.file, arrival.format, arrival.code).await?;
-        let model = new_model(caller, arrival.name, &checked)?;
-        let mut placing = Placing {
+        let placing = Placing {
             caller: caller.clone(),
-            model,
+            sha256: arrival.file.sha256.clone(),
+            new_model: None,
             settings: arrival.settings,
             staged: arrival.staged,
             free_per_day: self.options.free_uploads_per_day,
-            is_stored: false,
             clock: self.options.clock.clone(),
         };
-        let workspace = &caller.workspace_id;
-        let known = models::find_active_by_sha256(&mut self.db.read().await?, workspace, &placing.model.sha256).await?;
-        placing.is_stored = known.is_none();
-        if placing.is_stored {
-            self.store_model(&placing.model, &checked).await?;
+        // A file that is there already was checked when it came. Of a ZIP only its conversion tells.
+        if arrival.format == Format::Glb
+            && let Some(uploaded) = self.run(&placing).await?
+        {
+            return Ok(uploaded);
         }
-        loop {
-            let attempt = placing.clone();
-            if let Some(uploaded) = self.db.write(move |tx| Box::pin(attempt.run(tx))).await? {
-                self.placed.notify_one();
-                return Ok(uploaded);
-            }
-            // The model that had this file was archived or deleted meanwhile: its file is needed after all.
-            self.store_model(&placing.model, &checked).await?;
-            placing.is_stored = true;
+        let checked = self.check_model(&caller.payer_id, arrival.file, arrival.format, arrival.code).await?;
+        let model = new_model(caller, arrival.name, &checked)?;
+        let placing = Placing { sha256: model.sha256.clone(), ..placing };
+        if arrival.format == Format::Zip
+            && let Some(uploaded) = self.run(&placing).await?
+        {
+            return Ok(uploaded);
         }
+        self.store_model(&model, &checked).await?;
+        let placed = self.run(&Placing { new_model: Some(model), ..placing }).await?;
+        placed.ok_or_else(|| ServiceError::internal("a stored model was not placed"))
+    }
+
+    async fn run(&self, placing: &Placing) -> Result<Option<Uploaded>> {
+        let attempt = placing.clone();
+        let uploaded = self.db.write(move |tx| Box::pin(attempt.run(tx))).await?;
+        if uploaded.is_some() {
+            self.placed.notify_one();
+        }
+        Ok(uploaded)
     }
 
     /// Whether the free preview of a file may be there already. Of a ZIP only its conversion tells.
@@ -111,21 +124,23 @@ impl Service {
 #[derive(Clone, Debug)]
 struct Placing {
     caller: Caller,
-    model: Model,
+    /// Of the model's file.
+    sha256: String,
+    /// The model when no active one has the file; its file is stored.
+    new_model: Option<Model>,
     settings: Option<RenderSettings>,
     staged: Option<StagedId>,
     free_per_day: u32,
-    is_stored: bool,
     clock: Clock,
 }
 
 impl Placing {
-    /// None: the file is needed and not stored; nothing changed.
+    /// None: no model has the file, and no new one is given; nothing changed.
     async fn run(self, tx: &mut Tx) -> Result<Option<Uploaded>> {
         accounts::lock(tx, &self.caller.payer_id).await?;
         let now = self.clock.now_ms(tx).await?;
-        let known = models::find_active_by_sha256(tx, &self.caller.workspace_id, &self.model.sha256).await?;
-        if known.is_none() && !self.is_stored {
+        let known = models::find_active_by_sha256(tx, &self.caller.workspace_id, &self.sha256).await?;
+        if known.is_none() && self.new_model.is_none() {
             return Ok(None);
         }
         if let Some(staged) = &self.staged
@@ -134,12 +149,14 @@ impl Placing {
             return Err(ServiceError::new(ErrorCode::NotFound, "this upload was finalized before"));
         }
         // A file that was stored in vain keeps its mark and goes.
-        let (id, is_new) = if let Some(known) = known {
-            (known, false)
-        } else {
-            models::insert(tx, &Model { created_at: now, updated_at: now, ..self.model.clone() }).await?;
-            garbage::delete(tx, &ObjectKey::Model(&self.model.id).path()).await?;
-            (self.model.id.clone(), true)
+        let (id, is_new) = match (known, &self.new_model) {
+            (Some(known), _) => (known, false),
+            (None, Some(model)) => {
+                models::insert(tx, &Model { created_at: now, updated_at: now, ..model.clone() }).await?;
+                garbage::delete(tx, &ObjectKey::Model(&model.id).path()).await?;
+                (model.id.clone(), true)
+            }
+            (None, None) => return Ok(None),
         };
         let render_id = self.place_render(tx, &id, now).await?;
         let result = UploadResult { model_id: id, render_id, duplicate: (!is_new).then_some(true) };
@@ -150,8 +167,7 @@ impl Placing {
         let Some(settings) = self.settings else {
             return place_system_preview(tx, &self.caller, model, self.free_per_day, now).await;
         };
-        // Spec, Errors, no_credits: the free pool steps in for created renders, not for uploads.
-        let wanted = Wanted { model_id: model.clone(), settings, is_strict: true };
+        let wanted = Wanted::of_upload(model.clone(), settings);
         let placed = place(tx, &self.caller, vec![wanted], None, now).await?;
         let first = placed.into_iter().next().ok_or_else(|| ServiceError::internal("one render"))?;
         Ok(first.render.id)

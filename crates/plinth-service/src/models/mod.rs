@@ -3,14 +3,13 @@
 mod arrive;
 mod check;
 mod edit;
-mod file_report;
 mod incoming;
 mod ingest;
 mod list;
 mod staged;
 mod upload;
 
-pub use file_report::{FileReport, check_file};
+pub(crate) use incoming::Arrived;
 pub use incoming::Incoming;
 pub use list::ModelQuery;
 pub use upload::{Upload, Uploaded};

@@ -9,6 +9,7 @@ use super::arrive::Arrival;
 use super::check::Format;
 use super::incoming::Incoming;
 use crate::access::Caller;
+use crate::body_memory::parse_json;
 use crate::error::{Result, ServiceError};
 use crate::renders::parse_settings;
 use crate::service::Service;
@@ -36,7 +37,12 @@ pub struct Uploaded {
 impl Service {
     /// Begins to take a model's file.
     pub fn incoming_model(&self) -> Result<Incoming> {
-        Incoming::new(&self.options.incoming, limits::MODEL_FILE_BYTES)
+        self.incoming_file(limits::MODEL_FILE_BYTES)
+    }
+
+    /// Begins to take a file of at most `limit` bytes.
+    pub fn incoming_file(&self, limit: u64) -> Result<Incoming> {
+        Incoming::new(&self.options.incoming, limit)
     }
 
     /// Makes a model and a render of an uploaded file.
@@ -62,7 +68,7 @@ fn settings_from_text(text: &str) -> Result<Option<Value>> {
     if text.trim().is_empty() {
         return Ok(None);
     }
-    let value: Value = serde_json::from_str(text).map_err(|error| {
+    let value: Value = parse_json(text.as_bytes()).map_err(|error| {
         ServiceError::new(ErrorCode::InvalidSettings, format!("renderSettings are not valid JSON: {error}"))
     })?;
     Ok(Some(value).filter(|value| !value.is_null()))

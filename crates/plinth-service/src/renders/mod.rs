@@ -9,6 +9,6 @@ mod view;
 
 pub use list::RenderQuery;
 pub(crate) use list::instant;
-pub(crate) use place::{Wanted, check_free_uploads, free_uploads_since, place, place_system_preview};
+pub(crate) use place::{Wanted, check_free_uploads, check_funds, free_uploads_since, place, place_system_preview};
 pub(crate) use settings::parse_settings;
 pub(crate) use view::echoed_settings;

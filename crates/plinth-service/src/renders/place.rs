@@ -1,9 +1,9 @@
 //! Placing renders: replay, price, row and ledger, all within one transaction.
 
 use plinth_db::renders::{self, Render};
-use plinth_db::{Tx, accounts, models};
-use plinth_spec::funding::{self, Cost, Pool};
-use plinth_spec::id::{ModelId, RenderId};
+use plinth_db::{Conn, Tx, accounts, models};
+use plinth_spec::funding::{self, Balance, Cost, Pool};
+use plinth_spec::id::{AccountId, ModelId, RenderId};
 use plinth_spec::idempotency::{ReplayKey, resubmit_since};
 use plinth_spec::settings::{Output, ParseOptions};
 use plinth_spec::state::{HlsStatus, ModelStatus, RenderStatus};
@@ -29,6 +29,19 @@ pub(crate) struct Wanted {
     pub settings: RenderSettings,
     /// The free pool must not pay, whatever the settings say.
     pub is_strict: bool,
+}
+
+impl Wanted {
+    /// The render of an upload.
+    // Spec, Errors, no_credits: the free pool steps in for created renders, not for uploads.
+    pub(crate) const fn of_upload(model_id: ModelId, settings: RenderSettings) -> Self {
+        Self { model_id, settings, is_strict: true }
+    }
+
+    fn cost(&self) -> Cost {
+        let cost = pricing::cost(&self.settings);
+        Cost { strict: cost.strict || self.is_strict, ..cost }
+    }
 }
 
 /// A placed render.
@@ -83,19 +96,11 @@ pub(crate) async fn place(
         if let Some(earlier) = earlier {
             slots.push(Slot::Earlier(earlier));
         } else {
-            let cost = pricing::cost(&want.settings);
-            costs.push(Cost { strict: cost.strict || want.is_strict, ..cost });
+            costs.push(want.cost());
             slots.push(Slot::New(draft));
         }
     }
-    let pools = funding::decide(payer.balance, &costs).map_err(|short| {
-        let left = short.left;
-        let words = format!(
-            "the balance does not cover a render of {} credits: {} are left, and {} in the free pool",
-            short.credits, left.paid, left.free
-        );
-        ServiceError::new(ErrorCode::NoCredits, words)
-    })?;
+    let pools = decide_funding(payer.balance, &costs)?;
     let mut funding = costs.into_iter().zip(pools);
     let mut placed = Vec::new();
     for slot in slots {
@@ -108,6 +113,26 @@ pub(crate) async fn place(
         });
     }
     Ok(placed)
+}
+
+/// Which pools pay for renders.
+/// Errors: a balance that does not cover them.
+fn decide_funding(balance: Balance, costs: &[Cost]) -> Result<Vec<Pool>> {
+    funding::decide(balance, costs).map_err(|short| {
+        let left = short.left;
+        let words = format!(
+            "the balance does not cover a render of {} credits: {} are left, and {} in the free pool",
+            short.credits, left.paid, left.free
+        );
+        ServiceError::new(ErrorCode::NoCredits, words)
+    })
+}
+
+/// Rejects a render that the payer's balance does not cover, before any work. [`place`] decides.
+pub(crate) async fn check_funds(conn: &mut Conn, payer: &AccountId, wanted: &Wanted) -> Result<()> {
+    let payer = accounts::find(conn, payer).await?;
+    let payer = payer.ok_or_else(|| ServiceError::internal("the paying account is missing"))?;
+    decide_funding(payer.balance, &[wanted.cost()]).map(drop)
 }
 
 /// Only active models of the workspace are rendered.

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use plinth_service::assets::{EnvPartFile, NewEnv, NewOverlay, NewTexture};
+use plinth_service::models::Incoming;
 use plinth_spec::ErrorCode;
 use plinth_spec::limits;
 use plinth_spec::wire::{Layer, ResolveOverlay};
@@ -14,9 +15,19 @@ fn png(shade: u8) -> Bytes {
     plinth_testkit::png(shade).into()
 }
 
-fn overlay(shade: u8, layer: Option<&str>) -> NewOverlay {
+async fn file(house: &House, bytes: &[u8]) -> Incoming {
+    let mut file = house.service.incoming_file(limits::ENV_PART_BYTES).unwrap();
+    file.write(bytes).await.unwrap();
+    file
+}
+
+async fn new_texture(house: &House, shade: u8) -> NewTexture {
+    NewTexture { file: Some(file(house, &png(shade)).await), name: None }
+}
+
+async fn overlay(house: &House, shade: u8, layer: Option<&str>) -> NewOverlay {
     NewOverlay {
-        bytes: Some(png(shade)),
+        file: Some(file(house, &png(shade)).await),
         filename: "sky.png".to_owned(),
         layer: layer.map(str::to_owned),
         ..NewOverlay::default()
@@ -26,21 +37,25 @@ fn overlay(shade: u8, layer: Option<&str>) -> NewOverlay {
 async fn overlays_have_defaults_bounds_and_an_owner(address: &str) {
     let house = House::new(address).await;
     let (service, caller) = (&house.service, &house.caller);
-    let created = service.create_overlay(caller, overlay(1, None)).await.unwrap();
+    let created = service.create_overlay(caller, overlay(&house, 1, None).await).await.unwrap();
     assert_eq!(
         (created.layer, created.alignment.as_str(), created.name.as_str()),
         (Layer::Background, "left", "sky.png")
     );
     let bad = [
-        NewOverlay { layer: Some("sky".to_owned()), ..overlay(1, None) },
-        NewOverlay { alignment: Some("top".to_owned()), ..overlay(1, None) },
-        NewOverlay { opacity: Some("1.1".to_owned()), ..overlay(1, None) },
-        NewOverlay { opacity: Some("NaN".to_owned()), ..overlay(1, None) },
-        NewOverlay { name: Some("x".repeat(101)), ..overlay(1, None) },
-        NewOverlay { description: Some("x".repeat(501)), ..overlay(1, None) },
-        NewOverlay { bytes: Some(Bytes::from_static(b"GIF89a")), ..overlay(1, None) },
+        NewOverlay { layer: Some("sky".to_owned()), ..NewOverlay::default() },
+        NewOverlay { alignment: Some("top".to_owned()), ..NewOverlay::default() },
+        NewOverlay { opacity: Some("1.1".to_owned()), ..NewOverlay::default() },
+        NewOverlay { opacity: Some("NaN".to_owned()), ..NewOverlay::default() },
+        NewOverlay { name: Some("x".repeat(101)), ..NewOverlay::default() },
+        NewOverlay { description: Some("x".repeat(501)), ..NewOverlay::default() },
+        NewOverlay { file: Some(file(&house, b"GIF89a").await), ..NewOverlay::default() },
+        NewOverlay { file: Some(file(&house, b"").await), ..NewOverlay::default() },
     ];
-    for new in bad {
+    for mut new in bad {
+        if new.file.is_none() {
+            new.file = Some(file(&house, &png(1)).await);
+        }
         assert_eq!(code(service.create_overlay(caller, new).await), ErrorCode::BadRequest);
     }
     let rows = service.list_overlays(caller, None).await.unwrap().data;
@@ -56,7 +71,7 @@ async fn overlays_have_defaults_bounds_and_an_owner(address: &str) {
     service.publish_overlay(&id).await.unwrap();
     assert_eq!(service.list_overlays(&other, None).await.unwrap().data.len(), 1, "system overlays are for all");
     assert_eq!(code(service.delete_overlay(caller, &id).await), ErrorCode::Forbidden, "a system overlay stays");
-    let second = service.create_overlay(caller, overlay(2, Some("decal"))).await.unwrap();
+    let second = service.create_overlay(caller, overlay(&house, 2, Some("decal")).await).await.unwrap();
     assert!(service.delete_overlay(caller, second.id.as_str()).await.unwrap().deleted);
     assert_eq!(service.sweep().await.unwrap().objects, 1, "its image goes");
 }
@@ -64,10 +79,10 @@ async fn overlays_have_defaults_bounds_and_an_owner(address: &str) {
 async fn an_image_is_found_by_content_layer_and_workspace(address: &str) {
     let house = House::new(address).await;
     let (service, caller) = (&house.service, &house.caller);
-    let texture = service.create_texture(caller, NewTexture { bytes: Some(png(1)), name: None }).await.unwrap();
-    let again = service.create_texture(caller, NewTexture { bytes: Some(png(1)), name: None }).await.unwrap();
+    let texture = service.create_texture(caller, new_texture(&house, 1).await).await.unwrap();
+    let again = service.create_texture(caller, new_texture(&house, 1).await).await.unwrap();
     assert_eq!((again.id.as_str(), again.deduped), (texture.id.as_str(), Some(true)));
-    let overlay = service.create_overlay(caller, overlay(1, Some("decal"))).await.unwrap();
+    let overlay = service.create_overlay(caller, overlay(&house, 1, Some("decal")).await).await.unwrap();
     assert_eq!(service.list_textures(caller).await.unwrap().data.len(), 1);
     let digest: [u8; 32] = sha2::Digest::finalize(sha2::Digest::chain_update(sha2::Sha256::default(), png(1))).into();
     // Upper-case digits are the same hash.
@@ -86,9 +101,9 @@ async fn an_image_is_found_by_content_layer_and_workspace(address: &str) {
 async fn the_hundred_and_first_overlay_is_one_too_many(address: &str) {
     let house = House::new(address).await;
     for shade in 0..u8::try_from(limits::OVERLAYS).unwrap() {
-        house.service.create_overlay(&house.caller, overlay(shade, None)).await.unwrap();
+        house.service.create_overlay(&house.caller, overlay(&house, shade, None).await).await.unwrap();
     }
-    let error = house.service.create_overlay(&house.caller, overlay(200, None)).await.unwrap_err();
+    let error = house.service.create_overlay(&house.caller, overlay(&house, 200, None).await).await.unwrap_err();
     assert_eq!((error.code, error.status), (ErrorCode::LimitReached, 429));
 }
 
@@ -96,29 +111,29 @@ async fn an_environment_is_a_checked_triple(address: &str) {
     let house = House::new(address).await;
     let (service, caller) = (&house.service, &house.caller);
     let webp = Bytes::from_static(b"RIFF\x04\0\0\0WEBPVP8 ");
-    let part = |part, bytes: &Bytes| EnvPartFile { part, bytes: bytes.clone() };
+    let part = async |part, bytes: &[u8]| EnvPartFile { part, file: file(&house, bytes).await };
     let json = Bytes::from_static(b"{\"version\": 1}");
-    let triple = || NewEnv {
-        files: vec![part(EnvPart::Sdr, &webp), part(EnvPart::GainMap, &webp), part(EnvPart::Metadata, &json)],
+    let parts = async |sdr: &[u8], metadata: &[u8]| NewEnv {
+        files: vec![
+            part(EnvPart::Sdr, sdr).await,
+            part(EnvPart::GainMap, &webp).await,
+            part(EnvPart::Metadata, metadata).await,
+        ],
         width: Some("2048".to_owned()),
         ..NewEnv::default()
     };
-    let id = service.create_env(caller, triple()).await.unwrap().id;
+    let id = service.create_env(caller, parts(&webp, &json).await).await.unwrap().id;
     let rows = service.list_envs(caller).await.unwrap().data;
     assert_eq!((rows[0].id.as_str(), rows[0].width, rows[0].height), (id.as_str(), Some(2048), None));
-    let mut without = triple();
+    let mut without = parts(&webp, &json).await;
     without.files.pop();
     assert_eq!(code(service.create_env(caller, without).await), ErrorCode::NoFile);
     let wrong = [
-        NewEnv {
-            files: vec![part(EnvPart::Sdr, &json), part(EnvPart::GainMap, &webp), part(EnvPart::Metadata, &json)],
-            ..triple()
-        },
-        NewEnv {
-            files: vec![part(EnvPart::Sdr, &webp), part(EnvPart::GainMap, &webp), part(EnvPart::Metadata, &webp)],
-            ..triple()
-        },
-        NewEnv { width: Some("wide".to_owned()), ..triple() },
+        parts(&json, &json).await,
+        parts(&webp, &webp).await,
+        parts(&webp, b"[1]").await,
+        parts(&webp, b"{\"a\": \"\xff\"}").await,
+        NewEnv { width: Some("wide".to_owned()), ..parts(&webp, &json).await },
     ];
     for new in wrong {
         assert_eq!(code(service.create_env(caller, new).await), ErrorCode::BadRequest);
@@ -129,6 +144,25 @@ async fn an_environment_is_a_checked_triple(address: &str) {
     assert_eq!(service.sweep().await.unwrap().objects, 3);
 }
 
+async fn what_is_known_or_too_much_is_not_looked_at(address: &str) {
+    let house = House::new(address).await;
+    let caller = &house.caller;
+    let known = house.service.create_texture(caller, new_texture(&house, 1).await).await.unwrap();
+    let blind = house.without_checks(address).await;
+    let again = blind.create_texture(caller, new_texture(&house, 1).await).await.unwrap();
+    assert_eq!((again.id, again.deduped), (known.id, Some(true)));
+    assert_eq!(code(blind.create_texture(caller, new_texture(&house, 2).await).await), ErrorCode::BadRequest);
+    for shade in 0..u8::try_from(limits::OVERLAYS).unwrap() {
+        house.service.create_overlay(caller, overlay(&house, shade, None).await).await.unwrap();
+    }
+    assert_eq!(code(blind.check_overlay_count(caller).await), ErrorCode::LimitReached, "before the image is sent");
+    assert_eq!(
+        code(blind.create_overlay(caller, overlay(&house, 200, None).await).await),
+        ErrorCode::LimitReached,
+        "before the image is checked"
+    );
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
@@ -136,5 +170,6 @@ mod both {
         an_image_is_found_by_content_layer_and_workspace
         the_hundred_and_first_overlay_is_one_too_many
         an_environment_is_a_checked_triple
+        what_is_known_or_too_much_is_not_looked_at
     }
 }

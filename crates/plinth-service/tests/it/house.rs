@@ -1,13 +1,15 @@
 //! A house with one account, for tests.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use plinth_db::{Db, DbOptions, ledger};
 use plinth_service::access::{Caller, NewAccount, NewKey};
 use plinth_service::jobs::{Claim, RenderFiles, StoredFile};
 use plinth_service::models::{Upload, Uploaded};
-use plinth_service::{Clock, Result, Service, ServiceOptions};
+use plinth_service::{Checker, Clock, Result, Service, ServiceOptions};
 use plinth_spec::ErrorCode;
 use plinth_spec::funding::Pool;
 use plinth_spec::id::{AccountId, WorkspaceId};
@@ -51,6 +53,20 @@ impl House {
     /// The same service as another process has it, with connections of its own.
     pub(crate) async fn beside(&self, address: &str) -> Service {
         open(address, &self.folder, self.service.options().clone()).await
+    }
+
+    /// The same service with checks that fail, whatever they look at.
+    pub(crate) async fn without_checks(&self, address: &str) -> Service {
+        self.checked_by(address, "exit 1", Duration::from_mins(1)).await
+    }
+
+    /// The same service with this shell script in place of checks.
+    pub(crate) async fn checked_by(&self, address: &str, script: &str, time: Duration) -> Service {
+        let program = self.folder.path().join("checker");
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let checker = Some(Checker { program, memory_bytes: 1 << 30, time });
+        open(address, &self.folder, ServiceOptions { checker, ..self.service.options().clone() }).await
     }
 
     pub(crate) fn wait_ms(&self, ms: i64) {

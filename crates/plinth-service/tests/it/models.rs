@@ -1,5 +1,7 @@
 //! Models: arriving, changing, lists.
 
+use std::time::Duration;
+
 use plinth_db::{Db, renders};
 use plinth_service::models::ModelQuery;
 use plinth_spec::ErrorCode;
@@ -275,6 +277,59 @@ async fn exists(db: &Db, id: &RenderId) -> bool {
     renders::find_anywhere(&mut db.read().await.unwrap(), id).await.unwrap().is_some()
 }
 
+async fn a_known_file_is_not_checked_again_and_an_unpaid_one_not_at_all(address: &str) {
+    let house = House::new(address).await;
+    let known = house.upload("chair", None).await.unwrap().result.model_id;
+    let blind = house.without_checks(address).await;
+    let upload = async |name: &str, settings| {
+        let glb = glb_with_triangle(name);
+        upload(&blind, &house.caller, "a.glb", &glb, settings).await
+    };
+    let again = upload("chair", Some("{}")).await.unwrap();
+    assert_eq!((again.result.model_id, again.is_new), (known, false));
+    assert_eq!(code(upload("table", Some("{}")).await), ErrorCode::UploadFailed, "a new file is checked");
+    // 24 of 100 credits are spent.
+    let long = Some(r#"{"length": 60}"#);
+    let garbage = async || {
+        let mut conn = house.service.db().read().await.unwrap();
+        plinth_db::garbage::list_due(&mut conn, i64::MAX, 100).await.unwrap().len()
+    };
+    let before = garbage().await;
+    assert_eq!(code(upload("table", long).await), ErrorCode::NoCredits, "not checked");
+    assert_eq!(code(house.upload("table", long).await), ErrorCode::NoCredits);
+    assert_eq!(garbage().await, before, "nothing is stored before it is paid");
+}
+
+async fn a_check_that_takes_too_long_is_ended(address: &str) {
+    let house = House::new(address).await;
+    let slow = house.checked_by(address, "exec sleep 600", Duration::from_secs(1)).await;
+    let error = upload(&slow, &house.caller, "a.glb", &glb_with_triangle("a"), None).await.unwrap_err();
+    assert_eq!((error.code, error.status), (ErrorCode::UploadFailed, 422));
+    assert!(error.message.contains("needs more than 1 s"), "{}", error.message);
+}
+
+async fn a_check_ends_with_the_request_that_waits_for_it(address: &str) {
+    let house = House::new(address).await;
+    let pid = house.folder.path().join("pid");
+    let script = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 600", pid.display());
+    let slow = house.checked_by(address, &script, Duration::from_mins(10)).await;
+    let (caller, glb) = (house.caller.clone(), glb_with_triangle("a"));
+    let request = tokio::spawn(async move { upload(&slow, &caller, "a.glb", &glb, None).await.map(drop) });
+    let process = loop {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        if let Ok(text) = std::fs::read_to_string(&pid) {
+            break format!("/proc/{}", text.trim());
+        }
+    };
+    assert!(std::fs::exists(&process).unwrap());
+    request.abort();
+    let mut looks = 0..500;
+    while std::fs::exists(&process).unwrap() {
+        assert!(looks.next().is_some(), "the check still runs");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
@@ -290,5 +345,8 @@ mod both {
         another_workspaces_models_do_not_exist
         pages_go_by_offset_or_cursor
         a_failed_preview_is_made_anew
+        a_known_file_is_not_checked_again_and_an_unpaid_one_not_at_all
+        a_check_that_takes_too_long_is_ended
+        a_check_ends_with_the_request_that_waits_for_it
     }
 }

@@ -5,6 +5,7 @@ mod asset;
 mod change;
 mod envelope;
 mod health;
+mod json_limit;
 mod model;
 mod overlay;
 mod render;
@@ -16,9 +17,10 @@ pub use asset::{AssetCreated, AssetDeleted, AssetRow};
 pub use change::Change;
 pub use envelope::{Data, ErrorBody, ErrorFacts, Page};
 pub use health::Health;
+pub use json_limit::{JsonRequest, count_json_values, json_request_bytes};
 pub use model::{
-    Animation, Archived, CheckHash, EditError, FinalizeUpload, HashMatch, IngestModel, ModelDeleted, ModelDetail,
-    ModelEdited, ModelRow, RenderSummary, SignedUrl, StagedUpload, UpdateModel, UploadResult,
+    Animation, Archived, CheckHash, CreateUploadUrl, EditError, FinalizeUpload, HashMatch, IngestModel, ModelDeleted,
+    ModelDetail, ModelEdited, ModelRow, RenderSummary, SignedUrl, StagedUpload, UpdateModel, UploadResult,
 };
 pub use overlay::{Alignment, Layer, OverlayCreated, OverlayResolved, OverlayRow, ResolveOverlay};
 pub use render::{

@@ -114,6 +114,14 @@ pub struct IngestModel {
     pub render_settings: Option<Value>,
 }
 
+/// Body that asks for a link to put a file.
+#[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
+pub struct CreateUploadUrl {
+    /// Lifetime of the link in seconds; clamped to 60 to 604800.
+    #[schema(default = 3600)]
+    pub expires: Option<i64>,
+}
+
 /// Body that finishes a staged upload.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -20,3 +20,18 @@ pub(super) fn bound_memory(bytes: u64) -> Result<()> {
     bound(Resource::Core, 0, "the size of core files")?;
     bound(Resource::Data, bytes, "memory")
 }
+
+/// Ends this process when the one that started it ends, and offers it first where the system runs out of memory.
+/// Errors: the system refuses, in these words.
+#[cfg_attr(not(target_os = "linux"), expect(unused_variables, clippy::unnecessary_wraps, reason = "Linux only"))]
+pub(super) fn end_with_parent(words: &'static str) -> Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Signal, set_parent_process_death_signal};
+
+        set_parent_process_death_signal(Some(Signal::KILL)).context(words)?;
+        // Without /proc the system guesses.
+        drop(std::fs::write("/proc/self/oom_score_adj", b"1000"));
+    }
+    Ok(())
+}

@@ -9,9 +9,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgMatches, Command, value_parser};
 use plinth_pipeline::child::{ChildJob, ChildLimits, run_child};
-use rustix::process::{Resource, Signal, setsid};
+use rustix::process::{Resource, setsid};
 
-use super::confine::{bound, bound_memory};
+use super::confine::{bound, bound_memory, end_with_parent};
 
 /// How long the job may take to stop by itself once its worker is gone.
 const LEAVE: Duration = Duration::from_secs(5);
@@ -59,14 +59,7 @@ fn confine(limits: ChildLimits) -> Result<()> {
     bound_memory(limits.memory_bytes)?;
     bound(Resource::Fsize, limits.file_bytes, "the size of files")?;
     bound(Resource::Cpu, limits.cpu_secs, "processor time")?;
-    #[cfg(target_os = "linux")]
-    {
-        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
-            .context("the worker's end cannot be followed")?;
-        // Where memory runs out the system takes the job, not the worker or a database. Without /proc it guesses.
-        drop(std::fs::write("/proc/self/oom_score_adj", b"1000"));
-    }
-    Ok(())
+    end_with_parent("the worker's end cannot be followed")
 }
 
 /// Stops the job when standard input ends: the worker holds it open as long as it lives.

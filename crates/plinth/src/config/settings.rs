@@ -159,6 +159,7 @@ fn service_options(lookup: &Lookup<'_>, data_dir: &Path) -> Result<ServiceOption
         checker: Some(Checker {
             program: std::env::current_exe().context("this program does not know where it lies")?,
             memory_bytes: lookup.count::<u64>(&row::MODEL_CHECK_MEMORY_MB)? << 20,
+            time: Duration::from_secs(lookup.count(&row::MODEL_CHECK_SECONDS)?),
         }),
         incoming: data_dir.join("incoming"),
         fetch: FetchOptions { allowed_hosts: rules.collect::<std::result::Result<_, _>>()?, ..FetchOptions::default() },

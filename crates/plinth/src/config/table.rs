@@ -127,9 +127,11 @@ rows! {
         Default::Number(limits::FREE_UPLOADS_PER_DAY as u64),
         "Free previews per account in 24 hours";
     MODEL_CHECKS: Rules, "model_checks", "model-checks", "N", Default::Number(2),
-        "Models that are checked at a time";
+        "Models that are checked at a time, and as many images";
     MODEL_CHECK_MEMORY_MB: Rules, "model_check_memory_mb", "model-check-memory-mb", "MB", Default::Number(4096),
         "A model whose check takes more memory is refused";
+    MODEL_CHECK_SECONDS: Rules, "model_check_seconds", "model-check-seconds", "SECONDS", Default::Number(120),
+        "A model or image whose check takes longer is refused";
     LEASE_SECONDS: Worker, "lease_seconds", "lease-seconds", "SECONDS", Default::Number(60),
         "A render whose worker is not heard of for this long is given up";
     WORKER_SLOTS: Worker, "worker_slots", "worker-slots", "N", Default::Otherwise("by hardware"),

@@ -149,20 +149,105 @@ async fn archives_unpack_to_at_most_500_mb() {
     assert_eq!(upload(limits::ZIP_UNPACKED_BYTES + 1).await.refusal(), (400, "upload_failed"));
 }
 
+/// Every JSON body has the limit that the OpenAPI document states.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn json_and_fields_of_forms_are_bounded() {
+async fn json_bodies_have_the_limits_of_the_document() {
     let served = Served::alone();
     let client = &served.client;
-    let body = filled(b"{}".to_vec(), limits::JSON_BODY_BYTES as u64 + 1, b' ');
-    let post = async |body: Vec<u8>| {
-        let request = client.request(Method::POST, "/quote").header("content-type", "application/json");
-        Answer::to(request.body(body)).await
+    let document = client.get("/openapi.json").await.body;
+    let mut limited = Vec::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            let body = &operation["requestBody"];
+            if body["content"]["application/json"].is_null() {
+                continue;
+            }
+            let words = body["description"].as_str().unwrap_or_else(|| panic!("{method} {path} states no limit"));
+            let most: usize = words.strip_prefix("At most ").unwrap().split(' ').next().unwrap().parse().unwrap();
+            let send = async |bytes: usize| {
+                let body = filled(b"{}".to_vec(), bytes as u64, b' ');
+                let method = Method::from_bytes(method.to_uppercase().as_bytes()).unwrap();
+                let request = client.request(method, &path.replace("{modelId}", "k3Jd92LmQx7a"));
+                Answer::to(request.header("content-type", "application/json").body(body)).await
+            };
+            let too_large = |answer: &Answer| answer.body["error"]["message"].to_string().contains("has more than");
+            let (at, above) = (send(most).await, send(most + 1).await);
+            assert!(!too_large(&at), "{method} {path}: {at:?}");
+            assert_eq!(above.refusal(), (400, "bad_request"), "{method} {path}");
+            assert!(too_large(&above), "{method} {path}: {above:?}");
+            limited.push(most);
+        }
+    }
+    limited.sort_unstable();
+    let (small, render, batch) = (limits::JSON_SMALL_BYTES, limits::JSON_RENDER_BYTES, limits::JSON_BATCH_BYTES);
+    assert_eq!(limited, [small, small, small, small, render, render, render, batch, batch]);
+}
+
+/// A text of many small values takes many times its size when it is parsed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn json_has_so_many_values_at_most() {
+    let served = Served::alone();
+    let quote = async |values: usize| {
+        let body = json!({"renders": [{"hiddenMeshNames": vec![json!(""); values]}]});
+        served.client.post("/quote", body).await
     };
-    assert_eq!(post(body[..limits::JSON_BODY_BYTES].to_vec()).await.refusal(), (400, "renders_required"));
-    assert_eq!(post(body.clone()).await.refusal(), (400, "bad_request"));
-    let form = Form::default().file("file", "a.glb", &glb_with_triangle("a"));
-    let form = form.text("renderSettings", std::str::from_utf8(&body).unwrap());
-    assert_eq!(client.form("/models", form).await.refusal(), (400, "file_too_large"));
+    // Beside the texts: the object, its member, the list, its member, the list, and one.
+    assert_eq!(quote(limits::JSON_VALUES - 6).await.refusal(), (400, "invalid_settings"));
+    let refused = quote(limits::JSON_VALUES - 4).await;
+    assert_eq!(refused.refusal(), (400, "bad_request"));
+    assert!(refused.body["error"]["message"].as_str().unwrap().contains("more than 65536 values"), "{refused:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fields_of_forms_are_bounded() {
+    let served = Served::alone();
+    let client = &served.client;
+    let text = |bytes: usize| String::from_utf8(filled(b"{}".to_vec(), bytes as u64, b' ')).unwrap();
+    let upload = async |settings: usize| {
+        let form = Form::default().file("file", "a.glb", &glb_with_triangle("a"));
+        client.form("/models", form.text("renderSettings", &text(settings))).await
+    };
+    assert_eq!(upload(limits::JSON_RENDER_BYTES).await.status, 201);
+    assert_eq!(upload(limits::JSON_RENDER_BYTES + 1).await.refusal(), (400, "file_too_large"));
+    let texture = async |name: usize| {
+        let form = Form::default().file("file", "a.png", &png(1)).text("name", &" ".repeat(name));
+        client.form("/assets/textures", form).await
+    };
+    assert_eq!(texture(limits::FORM_FIELD_BYTES).await.status, 201);
+    assert_eq!(texture(limits::FORM_FIELD_BYTES + 1).await.refusal(), (400, "file_too_large"));
+}
+
+/// What a file decodes to is the affair of a process of its own.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pictures_that_decode_to_much_cost_the_server_no_memory() {
+    const MOST_MB: u64 = 300;
+    let served = Served::alone();
+    let mut picture = Cursor::new(Vec::new());
+    // 128 MB of grey each, in some 130 KB.
+    let grey = image::GrayImage::new(16_384, 8_192);
+    grey.write_to(&mut picture, image::ImageFormat::Png).unwrap();
+    drop(grey);
+    let picture = picture.into_inner();
+    let sent = (0..12_u8).map(|n| {
+        let (client, mut picture) = (served.client.clone(), picture.clone());
+        // Each is another file.
+        picture.push(n);
+        tokio::spawn(async move {
+            client.form("/assets/textures", Form::default().file("file", "a.png", &picture)).await.status
+        })
+    });
+    let sent: Vec<_> = sent.collect();
+    while !sent.iter().all(tokio::task::JoinHandle::is_finished) {
+        let asked = std::time::Instant::now();
+        assert_eq!(served.client.get("/health").await.status, 200);
+        assert!(asked.elapsed() < Duration::from_secs(1), "{:?}", asked.elapsed());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    for one in sent {
+        assert_eq!(one.await.unwrap(), 201, "they are pictures all the same");
+    }
+    let peak = served.server.peak_memory_mb();
+    assert!(peak < MOST_MB, "the server took {peak} MB");
 }
 
 on_both! { images_have_at_most_25_mb a_staged_file_that_is_too_large_is_removed }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use plinth_service::assets::{NewOverlay, NewTexture};
 use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::Render;
@@ -78,11 +77,13 @@ async fn what_belongs_to_others_is_missing() {
     let mut picture = std::io::Cursor::new(Vec::new());
     let wall_of = image::RgbImage::from_pixel(32, 18, image::Rgb(wall));
     wall_of.write_to(&mut picture, image::ImageFormat::Png).unwrap();
-    let bytes = Some(Bytes::from(picture.into_inner()));
-    let overlay = NewOverlay { bytes: bytes.clone(), filename: "a.png".to_owned(), ..NewOverlay::default() };
+    let picture = picture.into_inner();
+    let file = Some(house.file(&picture).await);
+    let overlay = NewOverlay { file, filename: "a.png".to_owned(), ..NewOverlay::default() };
     let overlay = house.service.create_overlay(&eve, overlay).await.unwrap().id;
-    let texture = house.service.create_texture(&eve, NewTexture { bytes, name: None }).await.unwrap().id;
-    let env = house.service.create_env(&eve, environment([250, 10, 10])).await.unwrap().id;
+    let file = Some(house.file(&picture).await);
+    let texture = house.service.create_texture(&eve, NewTexture { file, name: None }).await.unwrap().id;
+    let env = house.service.create_env(&eve, environment(&house, [250, 10, 10]).await).await.unwrap().id;
     let (model, _preview) = house.upload("chair", None).await;
     let decal = json!({"id": "d", "imageAssetId": overlay, "position": [0, 0, 1], "normal": [0, 0, 1],
                        "euler": [0, 0, 0], "size": 1});
@@ -114,8 +115,8 @@ async fn what_belongs_to_others_is_missing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_overlay_that_cannot_be_fetched_fails_and_a_wrong_texture_is_a_warning() {
     let house = House::new().await;
-    let overlay =
-        NewOverlay { bytes: Some(Bytes::from(png(0))), filename: "a.png".to_owned(), ..NewOverlay::default() };
+    let file = Some(house.file(&png(0)).await);
+    let overlay = NewOverlay { file, filename: "a.png".to_owned(), ..NewOverlay::default() };
     let overlay = house.service.create_overlay(&house.caller, overlay).await.unwrap().id;
     let settings = json!({"quality": "share", "length": 0.04, "bgImageId": overlay.as_str(),
                           "materialEdits": {"Wood": {"mapAssetId": "abcdefghijkl"}}});

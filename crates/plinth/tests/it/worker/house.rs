@@ -12,7 +12,7 @@ use plinth_db::{Db, DbOptions, ledger};
 use plinth_media::EncoderChoice;
 use plinth_service::access::{Caller, NewAccount, NewKey};
 use plinth_service::delivery::RenderOutput;
-use plinth_service::models::Upload;
+use plinth_service::models::{Incoming, Upload};
 use plinth_service::{Clock, Service, ServiceOptions};
 use plinth_spec::funding::Pool;
 use plinth_spec::idempotency::{RESUBMIT_MS, ReplayKey};
@@ -55,6 +55,13 @@ impl House {
     /// On PostgreSQL and S3.
     pub(crate) async fn for_many_machines() -> Self {
         Self::on(TestDatabase::postgres(), Some(S3Server::start().await), true).await
+    }
+
+    /// A file as it comes with a request.
+    pub(crate) async fn file(&self, bytes: &[u8]) -> Incoming {
+        let mut file = self.service.incoming_file(bytes.len() as u64).unwrap();
+        file.write(bytes).await.unwrap();
+        file
     }
 
     async fn on(database: TestDatabase, s3: Option<S3Server>, time_stands: bool) -> Self {

@@ -129,7 +129,7 @@ async fn an_environment_of_the_workspace_lights_the_model() {
     let mut colors = Vec::new();
     let worker = house.work(house.options());
     for color in [[250, 10, 10], [10, 10, 250]] {
-        let env = house.service.create_env(&house.caller, environment(color)).await.unwrap().id;
+        let env = house.service.create_env(&house.caller, environment(&house, color).await).await.unwrap().id;
         let settings = json!({"quality": "share", "length": 0.04, "envId": env, "shadows": false,
                               "spotlightIntensity": 0, "lightsIntensity": 0, "ambientIntensity": 0});
         let id = house.order_again(&model, settings, &env).await;
@@ -144,11 +144,11 @@ async fn an_environment_of_the_workspace_lights_the_model() {
 }
 
 /// A panorama of one colour as a gain map that changes nothing.
-pub(super) fn environment(color: [u8; 3]) -> NewEnv {
+pub(super) async fn environment(house: &House, color: [u8; 3]) -> NewEnv {
     let webp = |color| {
         let mut bytes = std::io::Cursor::new(Vec::new());
         image::RgbImage::from_pixel(16, 8, image::Rgb(color)).write_to(&mut bytes, image::ImageFormat::WebP).unwrap();
-        bytes.into_inner().into()
+        bytes.into_inner()
     };
     let [zero, one] = [[0.0; 3], [1.0; 3]];
     let metadata = json!({"gamma": one, "hdrCapacityMin": 0.0, "hdrCapacityMax": 1.0, "offsetSdr": zero,
@@ -156,9 +156,13 @@ pub(super) fn environment(color: [u8; 3]) -> NewEnv {
     let parts = [
         (EnvPart::Sdr, webp(color)),
         (EnvPart::GainMap, webp([0; 3])),
-        (EnvPart::Metadata, metadata.to_string().into_bytes().into()),
+        (EnvPart::Metadata, metadata.to_string().into_bytes()),
     ];
-    NewEnv { files: parts.into_iter().map(|(part, bytes)| EnvPartFile { part, bytes }).collect(), ..NewEnv::default() }
+    let mut new = NewEnv::default();
+    for (part, bytes) in parts {
+        new.files.push(EnvPartFile { part, file: house.file(&bytes).await });
+    }
+    new
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,0 +1,78 @@
+//! How large the JSON body of a request may be.
+
+use serde::de::DeserializeOwned;
+
+use super::{
+    CheckHash, CreateBatch, CreateRender, CreateUploadUrl, FinalizeUpload, IngestModel, QuoteRequest, ResolveOverlay,
+    UpdateModel,
+};
+use crate::limits::{JSON_BATCH_BYTES, JSON_RENDER_BYTES, JSON_SMALL_BYTES};
+
+/// A JSON body of a request.
+pub trait JsonRequest: DeserializeOwned {
+    /// Most bytes of its text.
+    const MAX_BYTES: usize;
+}
+
+macro_rules! json_requests {
+    ($($name:ident: $bytes:ident;)*) => {
+        $(impl JsonRequest for $name {
+            const MAX_BYTES: usize = $bytes;
+        })*
+
+        /// Most bytes of the JSON body with this schema in the OpenAPI document; `None` when there is no such body.
+        pub fn json_request_bytes(schema: &str) -> Option<usize> {
+            match schema {
+                $(stringify!($name) => Some($bytes),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+json_requests! {
+    CheckHash: JSON_SMALL_BYTES;
+    CreateUploadUrl: JSON_SMALL_BYTES;
+    ResolveOverlay: JSON_SMALL_BYTES;
+    UpdateModel: JSON_SMALL_BYTES;
+    CreateRender: JSON_RENDER_BYTES;
+    FinalizeUpload: JSON_RENDER_BYTES;
+    IngestModel: JSON_RENDER_BYTES;
+    CreateBatch: JSON_BATCH_BYTES;
+    QuoteRequest: JSON_BATCH_BYTES;
+}
+
+/// The number of values of a JSON text, found without parsing it: its separators and brackets outside of strings, and one.
+/// At least as many as a parser would make of it.
+pub fn count_json_values(text: &[u8]) -> usize {
+    let (mut count, mut in_string, mut is_escaped) = (1, false, false);
+    for byte in text {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b',' | b':' | b'[' | b'{' if !in_string => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_counted_outside_of_strings_only() {
+        let cases = [("1", 1), ("[1, 2]", 3), (r#"{"a": [1], "b,:[{": "\",\\", "c": {}}"#, 9), (r#""[[[["#, 1)];
+        for (text, count) in cases {
+            assert_eq!(count_json_values(text.as_bytes()), count, "{text}");
+        }
+    }
+
+    #[test]
+    fn only_bodies_of_requests_have_a_limit() {
+        assert_eq!(json_request_bytes("CreateBatch"), Some(CreateBatch::MAX_BYTES));
+        assert_eq!(json_request_bytes("Render"), None);
+    }
+}
