@@ -86,12 +86,14 @@ fn simplified(model: &Model, posed: &PosedPrimitive, primitive: &Primitive, pixe
     if blocks.len() == 1 {
         return all(&primitive.indices);
     }
-    // Blocks stay joined, as their borders are left as they are until these are looked at together.
+    // Blocks stay joined, as their borders are left as they are until these are looked at together. Both steps have an
+    // error, and are to have no more than one of them may have.
+    let finer = Whole { pixel: 0.5 * pixel, uv_per_pixel: 0.5 * uv_per_pixel, ..whole };
     let lists: Vec<Vec<u32>> = blocks
         .par_iter()
         .map_init(
             || vec![NONE; posed.positions.len()],
-            |places, block| whole.simplified(places, block, SimplifyOptions::LockBorder),
+            |places, block| finer.simplified(places, block, SimplifyOptions::LockBorder),
         )
         .collect();
     all(&lists.concat())
@@ -133,6 +135,7 @@ fn morton(cell: Vec3) -> u32 {
 }
 
 /// A primitive that is simplified, whole or in blocks.
+#[derive(Clone, Copy)]
 struct Whole<'a> {
     model: &'a Model,
     posed: &'a PosedPrimitive,
