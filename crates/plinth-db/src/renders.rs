@@ -307,7 +307,7 @@ pub(crate) fn render(row: &Row) -> Result<Render> {
         credits: row.count("credits")?,
         status: row.parsed("status", RenderStatus::from_name)?,
         hls_status: row.parsed("hls_status", HlsStatus::from_name)?,
-        failure_code: row.maybe_parsed("failure_code", FailureCode::from_text)?,
+        failure_code: row.maybe_parsed("failure_code", FailureCode::from_name)?,
         error_message: row.maybe_text("error_message")?,
         warnings: row.text("warnings")?,
         attempt: row.int("attempt")?,

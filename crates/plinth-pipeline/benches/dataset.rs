@@ -63,9 +63,9 @@ fn processor_secs() -> f64 {
 
 /// Everything up to the last view's layers, of which some are kept.
 fn rendered(model: &[u8], settings: &RenderSettings) -> (Vec<Layers>, ViewSet) {
-    let quality = settings.dataset().quality.unwrap_or_default();
+    let quality = settings.dataset().quality;
     let side = quality.side();
-    let views = DatasetViews::Spread { count: quality.views(), side, whole_sphere: false };
+    let views = DatasetViews::Spread { count: quality.views(), side, coverage: settings.dataset().coverage };
     let gpu = std::thread::spawn(|| Gpu::open(&GpuOptions::default()).unwrap());
     let options = LoadOptions { max_texture_side: side.next_power_of_two(), ..LoadOptions::default() };
     let model = Arc::new(load_glb(model, &options).unwrap());

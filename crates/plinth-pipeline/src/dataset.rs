@@ -69,8 +69,8 @@ pub(crate) fn run(
 /// The views that settings ask for.
 fn views_of(settings: &RenderSettings) -> DatasetViews {
     let dataset = settings.dataset();
-    let quality = dataset.quality.unwrap_or_default();
-    DatasetViews::Spread { count: quality.views(), side: quality.side(), whole_sphere: dataset.whole_sphere }
+    let quality = dataset.quality;
+    DatasetViews::Spread { count: quality.views(), side: quality.side(), coverage: dataset.coverage }
 }
 
 fn size(views: &DatasetViews) -> (u32, u32) {
@@ -82,8 +82,7 @@ fn size(views: &DatasetViews) -> (u32, u32) {
 
 fn coverage(views: &DatasetViews) -> &'static str {
     match views {
-        DatasetViews::Spread { whole_sphere: false, .. } => "hemisphere",
-        DatasetViews::Spread { whole_sphere: true, .. } => "sphere",
+        DatasetViews::Spread { coverage, .. } => coverage.as_str(),
         DatasetViews::Given { .. } => "given",
     }
 }

@@ -7,7 +7,8 @@ use fast_image_resize::pixels::U8x4;
 use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use glam::{DVec2, Vec3};
 use plinth_model::Image;
-use plinth_spec::settings::{Align, Background as Settings, Gradient, RenderSettings};
+use plinth_spec::settings::{Background as Settings, Gradient, RenderSettings};
+use plinth_spec::wire::Alignment;
 use rayon::prelude::*;
 
 use crate::assets::SceneAssets;
@@ -49,15 +50,15 @@ fn opaque(width: u32, height: u32, pixels: Vec<u8>) -> Image {
 
 /// An image scaled to cover a 16:9 box of the picture's height. What is wider than the picture is cut at the sides, as
 /// the alignment says; an image that is taller than the box shows its middle.
-fn placed(image: &Image, align: Align, width: u32, height: u32) -> Result<Image, String> {
+fn placed(image: &Image, align: Alignment, width: u32, height: u32) -> Result<Image, String> {
     let (from_width, from_height) = (f64::from(image.width), f64::from(image.height));
     let (to_width, to_height) = (f64::from(width), f64::from(height));
     let scale = (to_height * BOX_ASPECT / from_width).max(to_height / from_height);
     let (seen_width, seen_height) = ((to_width / scale).min(from_width), (to_height / scale).min(from_height));
     let left = match align {
-        Align::Left => 0.0,
-        Align::Center => (from_width - seen_width) * 0.5,
-        Align::Right => from_width - seen_width,
+        Alignment::Left => 0.0,
+        Alignment::Center => (from_width - seen_width) * 0.5,
+        Alignment::Right => from_width - seen_width,
     };
     let top = (from_height - seen_height) * 0.5;
     let source =
@@ -89,15 +90,16 @@ fn drawn(gradient: &Gradient, width: u32, height: u32) -> Image {
     let along = DVec2::new(sine, -cosine);
     let last = DVec2::new(f64::from(width - 1), f64::from(height - 1));
     let length = (last.x * sine).abs() + (last.y * cosine).abs();
-    let stops: Vec<Vec3> = gradient.stops.iter().map(|stop| oklab(*stop)).collect();
+    let colors: Vec<[u8; 3]> = gradient.stops.iter().map(|stop| stop.color).collect();
+    let stops: Vec<Vec3> = colors.iter().map(|color| oklab(*color)).collect();
     let pixels = (0..height)
         .into_par_iter()
         .flat_map_iter(|y| {
-            let stops = &stops;
+            let (stops, colors) = (&stops, &colors);
             (0..width).flat_map(move |x| {
                 let place = DVec2::new(f64::from(x), f64::from(y)) - last * 0.5;
                 let share = (place.dot(along) / length.max(1.0) + 0.5).clamp(0.0, 1.0);
-                let [r, g, b] = dithered(srgb(between(stops, share as f32)), x, y, &gradient.stops);
+                let [r, g, b] = dithered(srgb(between(stops, share as f32)), x, y, colors);
                 [r, g, b, 255]
             })
         })
@@ -160,10 +162,12 @@ fn srgb(lab: Vec3) -> Vec3 {
 
 #[cfg(test)]
 mod tests {
+    use plinth_spec::settings::GradientStop;
+
     use super::*;
 
     fn gradient(stops: &[[u8; 3]], angle_deg: f64) -> Gradient {
-        Gradient { stops: stops.to_vec(), angle_deg }
+        Gradient { stops: stops.iter().map(|color| GradientStop { color: *color }).collect(), angle_deg }
     }
 
     fn at(image: &Image, x: u32, y: u32) -> [u8; 3] {
@@ -226,7 +230,7 @@ mod tests {
     #[test]
     fn alignment_chooses_what_stays_of_a_wide_image() {
         // In a square picture nine sixteenths of the box's width are seen.
-        for (align, left, right) in [(Align::Left, 0, 1), (Align::Center, 0, 2), (Align::Right, 1, 2)] {
+        for (align, left, right) in [(Alignment::Left, 0, 1), (Alignment::Center, 0, 2), (Alignment::Right, 1, 2)] {
             let image = placed(&thirds(480, 270), align, 90, 90).unwrap();
             let strongest = |x| (0..3).max_by_key(|c| at(&image, x, 45)[*c]).unwrap();
             assert_eq!((strongest(1), strongest(88)), (left, right), "{align:?}");
@@ -237,7 +241,7 @@ mod tests {
     fn a_panorama_keeps_its_height_and_shape() {
         let mut wide = thirds(900, 90);
         wide.pixels[..900 * 4].fill(255);
-        let image = placed(&wide, Align::Left, 160, 90).unwrap();
+        let image = placed(&wide, Alignment::Left, 160, 90).unwrap();
         assert_eq!(at(&image, 80, 0), [255; 3], "the first row is seen");
         assert_eq!(at(&image, 159, 45), [255, 0, 0], "160 of 900 columns");
     }
@@ -245,7 +249,7 @@ mod tests {
     #[test]
     fn a_portrait_covers_the_box_and_shows_its_middle() {
         let tall = opaque(9, 90, (0..9 * 90_u32).flat_map(|i| [(i / 9 * 2) as u8, 0, 0, 255]).collect());
-        let image = placed(&tall, Align::Left, 160, 90).unwrap();
+        let image = placed(&tall, Alignment::Left, 160, 90).unwrap();
         assert!(at(&image, 80, 45)[0].abs_diff(89) <= 2, "{:?}", at(&image, 80, 45));
         assert_eq!((image.width, image.height), (160, 90));
     }

@@ -104,10 +104,10 @@ impl PlacedModel {
             ambient: lights::ambient(light),
             key_light: lights::key_light(light, bounds),
             lights: lights::other_lights(light, &model, &placement),
-            occlusion: settings.post().occlusion.map_or(1.0, |times| times as f32),
-            fine_light: settings.post().occlusion.is_some() || settings.video().quality.has_fine_light(),
+            occlusion: settings.post().occlusion().map_or(1.0, |times| times as f32),
+            fine_light: settings.post().occlusion().is_some() || settings.video().quality.has_fine_light(),
             shadow: shadow_look(settings.shadow()),
-            reflector: settings.shadow().reflector.map(|r| ReflectorLook {
+            reflector: settings.shadow().reflector().map(|r| ReflectorLook {
                 mix: r.mix as f32,
                 fade: r.fade as f32,
                 depth_blur: r.depth_blur as f32,
@@ -145,9 +145,9 @@ fn post_look(settings: &RenderSettings) -> PostLook {
     let post = settings.post();
     PostLook {
         filter: post.filter,
-        vignette: post.vignette as f32,
-        bloom: post.bloom as f32,
-        aperture: (post.depth_of_field * WIDEST_APERTURE) as f32,
+        vignette: settings.background().vignette.unwrap_or(0.0) as f32,
+        bloom: post.bloom() as f32,
+        aperture: (post.depth_of_field() * WIDEST_APERTURE) as f32,
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::{DMat4, DVec3, DVec4, Vec2, Vec3};
 use plinth_model::{Animation, Model};
-use plinth_spec::settings::RenderSettings;
+use plinth_spec::settings::{Coverage, RenderSettings};
 
 use crate::assets::SceneAssets;
 use crate::build::PlacedModel;
@@ -38,8 +38,8 @@ pub enum DatasetViews {
         count: u32,
         /// Width and height in pixels.
         side: u32,
-        /// From all sides, not only from above the horizon.
-        whole_sphere: bool,
+        /// Where they stand.
+        coverage: Coverage,
     },
     /// These.
     Given {
@@ -83,9 +83,9 @@ pub fn build_dataset<'a>(
     let placed = PlacedModel::new(model, settings, &assets, times)?;
     let clip_time = placed.clip_times.first().copied().flatten();
     let (intrinsics, world_from_camera) = match views {
-        DatasetViews::Spread { count, side, whole_sphere } => {
+        DatasetViews::Spread { count, side, coverage } => {
             let motion = settings.camera();
-            let toward = dataset_views(*count, *whole_sphere, motion.orbit_start_deg);
+            let toward = dataset_views(*count, *coverage, motion.orbit_start_deg);
             let intrinsics = Intrinsics::square(*side, ANGLE);
             let radius = framing_distance(&placed.placement, &toward) / motion.zoom;
             (intrinsics, toward.into_iter().map(|d| Z_UP_FROM_WORLD * looking_at_origin(d, radius)).collect())

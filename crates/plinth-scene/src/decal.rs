@@ -82,7 +82,7 @@ pub(crate) fn put_on(
     let posed = placed.pose(stage.clip.and_then(|c| model.animations.get(c)).zip(first_time));
     let video = settings.video();
     let lift = stage.lift(video.quality.size(video.aspect).1);
-    let scale = DVec3::from(settings.model().scale);
+    let scale = DVec3::from(settings.model().scale());
     let mut textures: BTreeMap<&str, (usize, Image)> = BTreeMap::new();
     for (i, decal) in settings.decals().iter().enumerate() {
         if !textures.contains_key(decal.image.as_str()) {

@@ -39,19 +39,19 @@ pub(crate) fn trapezoid(u: f64, rise: f64, fall: f64) -> f64 {
 }
 
 /// Time within a segment between two keyframes; `rests` tells whether the first and the second of them dwell.
-pub(crate) fn key(u: f64, easing: KeyEasing, rests: (bool, bool)) -> f64 {
+pub(crate) fn key(u: f64, easing: Option<KeyEasing>, rests: (bool, bool)) -> f64 {
     match easing {
-        KeyEasing::Unset => match rests {
+        None => match rests {
             (true, true) => smooth(u),
             // At rest on the one side, at even speed on the other.
             (true, false) => u * u * (2.0 - u),
             (false, true) => 1.0 - (1.0 - u) * (1.0 - u) * (1.0 + u),
             (false, false) => u,
         },
-        KeyEasing::Linear => u,
-        KeyEasing::In => u * u,
-        KeyEasing::Out => u * (2.0 - u),
-        KeyEasing::InOut => smooth(u),
+        Some(KeyEasing::Linear) => u,
+        Some(KeyEasing::In) => u * u,
+        Some(KeyEasing::Out) => u * (2.0 - u),
+        Some(KeyEasing::InOut) => smooth(u),
     }
 }
 
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn between_keyframes_dwells_are_left_and_reached_at_rest_and_others_at_even_speed() {
         for rests in [(true, true), (true, false), (false, true), (false, false)] {
-            let at = |u: f64| key(u, KeyEasing::Unset, rests);
+            let at = |u: f64| key(u, None, rests);
             let values: Vec<f64> = (0..=1000).map(|i| at(f64::from(i) / 1000.0)).collect();
             assert!(values[0].abs() < 1e-12 && (values[1000] - 1.0).abs() < 1e-12);
             assert!(values.windows(2).all(|w| w[1] >= w[0] - 1e-12));

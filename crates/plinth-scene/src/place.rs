@@ -48,8 +48,8 @@ impl Placement {
         let (min, max) = motion.bounds(true).ok_or(SceneError::NothingVisible)?;
         let (min, max) = (min.as_dvec3(), max.as_dvec3());
         let centered_from_measured =
-            DMat4::from_quat(turn(pose)) * upright_from_measured((min, max), DVec3::from(pose.scale));
-        let translation = DVec3::from(pose.translate);
+            DMat4::from_quat(turn(pose)) * upright_from_measured((min, max), DVec3::from(pose.scale()));
+        let translation = DVec3::from(pose.translate());
         let world_from_model = DMat4::from_translation(translation) * centered_from_measured * measured_from_model;
         if !world_from_model.is_finite() {
             return Err(SceneError::NothingVisible);

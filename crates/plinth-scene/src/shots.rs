@@ -1,7 +1,7 @@
 //! The plan of the frames: where the camera stands in each of them.
 
 use glam::{DVec3, Mat4, Vec2, Vec3};
-use plinth_spec::settings::{BasePose, CameraMotion, Effect, Filter, RenderSettings};
+use plinth_spec::settings::{BasePose, CameraMotion, DEFAULT_ZOOM_END, Effect, Filter, RenderSettings};
 
 use crate::camera::{orbit, path, sway};
 use crate::fit::distance;
@@ -17,7 +17,7 @@ pub(crate) const MARGIN: f32 = 0.12;
 /// Camera angles for which the fit is worked out, at most.
 const FIT_ANGLES: u32 = 120;
 /// Radius at which a zoom-orbit frames the model as other effects do: where it ends by default.
-const ZOOM_ORBIT_RADIUS: f64 = 0.7;
+const ZOOM_ORBIT_RADIUS: f64 = DEFAULT_ZOOM_END;
 /// How far beyond the model the floor may be seen, in world units.
 const FLOOR_REACH: f32 = 12.0;
 
@@ -52,8 +52,9 @@ fn focus(placement: &Placement, camera: &Camera) -> f32 {
 
 fn frame(settings: &RenderSettings, distance: f64, bounds: (Vec3, Vec3), index: u32, count: u32) -> (Camera, f32) {
     let motion = settings.camera();
-    let swayed =
-        |position, look_at| sway(position, look_at, settings.post().sway, settings.video().length_secs, (index, count));
+    let swayed = |position, look_at| {
+        sway(position, look_at, settings.post().sway(), settings.video().length_secs, (index, count))
+    };
     if motion.effect == Effect::Keyframes {
         let base = base_pose(motion, distance / motion.zoom);
         let pose = path(settings.path(), base, settings.video().length_secs, index, count);

@@ -1,6 +1,6 @@
 //! Who pays: the paid balance, the free pool, or nobody.
 
-use crate::state::named;
+use crate::named::named;
 
 named! {
     /// A pool of credits.

@@ -8,6 +8,7 @@ pub mod funding;
 pub mod id;
 pub mod idempotency;
 pub mod limits;
+pub mod named;
 pub mod page;
 pub mod pricing;
 pub mod quality;

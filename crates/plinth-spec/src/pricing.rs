@@ -20,7 +20,7 @@ pub fn render_credits(settings: &RenderSettings) -> u64 {
     let video = settings.video();
     match video.output {
         Output::Video => video_credits(video.quality, video.length_secs),
-        Output::Dataset => u64::from(settings.dataset().quality.unwrap_or_default().credits()),
+        Output::Dataset => u64::from(settings.dataset().quality.credits()),
     }
 }
 
@@ -76,10 +76,10 @@ pub fn quote(renders: &[RenderSettings], balance: Balance) -> Quote {
         let credits = render_credits(settings);
         let video = settings.video();
         match video.output {
-            Output::Video => QuoteLine::Video { quality: video.quality.name(), length: video.length_secs, credits },
+            Output::Video => QuoteLine::Video { quality: video.quality.as_str(), length: video.length_secs, credits },
             Output::Dataset => {
-                let set = settings.dataset().quality.unwrap_or_default();
-                QuoteLine::Dataset { dataset_quality: set.name(), credits }
+                let set = settings.dataset().quality;
+                QuoteLine::Dataset { dataset_quality: set.as_str(), credits }
             }
         }
     };

@@ -1,20 +1,22 @@
 //! Video tiers and dataset sets: sizes, codecs, prices.
 
+use crate::named::named;
+
 /// Frames per second of every video.
 pub const FRAMES_PER_SECOND: u32 = 30;
 
-/// A video tier.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Quality {
-    /// 960×540 H.264.
-    Share,
-    /// 1920×1080 H.264.
-    #[default]
-    Standard,
-    /// 3840×2160 H.264.
-    FourK,
-    /// 3840×2160 ProRes 4444 with alpha.
-    Pro,
+named! {
+    /// A video tier.
+    Quality, default Standard {
+        /// 960×540 H.264.
+        Share = "share",
+        /// 1920×1080 H.264.
+        Standard = "standard",
+        /// 3840×2160 H.264.
+        FourK = "4k",
+        /// 3840×2160 ProRes 4444 with alpha.
+        Pro = "pro",
+    }
 }
 
 /// How frames are encoded.
@@ -26,39 +28,19 @@ pub enum Codec {
     ProRes4444,
 }
 
-/// Shape of the picture.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Aspect {
-    /// 16:9.
-    #[default]
-    Wide,
-    /// 1:1.
-    Square,
-    /// 9:16.
-    Tall,
+named! {
+    /// Shape of the picture.
+    Aspect, default Wide {
+        /// 16:9.
+        Wide = "16:9",
+        /// 1:1.
+        Square = "1:1",
+        /// 9:16.
+        Tall = "9:16",
+    }
 }
 
 impl Quality {
-    /// All tiers.
-    pub const ALL: [Self; 4] = [Self::Share, Self::Standard, Self::FourK, Self::Pro];
-    /// Their names in the API, in the order of [`Self::ALL`].
-    pub const NAMES: [&str; 4] = ["share", "standard", "4k", "pro"];
-
-    /// The tier of a name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().position(|n| *n == name).map(|i| Self::ALL[i])
-    }
-
-    /// The name in the API.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Share => "share",
-            Self::Standard => "standard",
-            Self::FourK => "4k",
-            Self::Pro => "pro",
-        }
-    }
-
     /// Width and height in pixels: the tier's size for 16:9, its height squared for 1:1, turned for 9:16.
     pub const fn size(self, aspect: Aspect) -> (u32, u32) {
         let (width, height) = match self {
@@ -110,45 +92,19 @@ impl Quality {
     }
 }
 
-impl Aspect {
-    /// All shapes.
-    pub const ALL: [Self; 3] = [Self::Wide, Self::Square, Self::Tall];
-    /// Their names in the API, in the order of [`Self::ALL`].
-    pub const NAMES: [&str; 3] = ["16:9", "1:1", "9:16"];
-}
-
-/// A dataset set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum DatasetQuality {
-    /// 100 views of 800×800; where none is asked for.
-    #[default]
-    Small,
-    /// 196 views of 1024×1024.
-    Medium,
-    /// 400 views of 2048×2048.
-    Large,
+named! {
+    /// A dataset set.
+    DatasetQuality, default Small {
+        /// 100 views of 800×800.
+        Small = "100x800",
+        /// 196 views of 1024×1024.
+        Medium = "196x1024",
+        /// 400 views of 2048×2048.
+        Large = "400x2048",
+    }
 }
 
 impl DatasetQuality {
-    /// All sets.
-    pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
-    /// Their names in the API, in the order of [`Self::ALL`].
-    pub const NAMES: [&str; 3] = ["100x800", "196x1024", "400x2048"];
-
-    /// The set of a name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::NAMES.iter().position(|n| *n == name).map(|i| Self::ALL[i])
-    }
-
-    /// The name in the API.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Small => "100x800",
-            Self::Medium => "196x1024",
-            Self::Large => "400x2048",
-        }
-    }
-
     /// Number of views.
     pub const fn views(self) -> u32 {
         match self {
@@ -199,7 +155,7 @@ mod tests {
         ] {
             let tier = Quality::from_name(name).unwrap();
             assert_eq!(
-                (tier.name(), [Aspect::Wide, Aspect::Square, Aspect::Tall].map(|a| tier.size(a))),
+                (tier.as_str(), [Aspect::Wide, Aspect::Square, Aspect::Tall].map(|a| tier.size(a))),
                 (name, sizes)
             );
             assert_eq!(
@@ -209,16 +165,15 @@ mod tests {
             );
             assert!((tier.max_length_secs() - secs).abs() < f64::EPSILON, "{name}");
         }
-        assert_eq!((Quality::default().name(), Quality::NAMES), ("standard", ["share", "standard", "4k", "pro"]));
-        assert_eq!(Aspect::ALL.map(|a| Quality::Share.size(a)), [(960, 540), (540, 540), (540, 960)]);
-        assert_eq!((Aspect::default(), Aspect::NAMES), (Aspect::Wide, ["16:9", "1:1", "9:16"]));
+        assert_eq!((Quality::DEFAULT.as_str(), Quality::NAMES), ("standard", &["share", "standard", "4k", "pro"][..]));
+        assert_eq!((Aspect::DEFAULT, Aspect::NAMES), (Aspect::Wide, &["16:9", "1:1", "9:16"][..]));
     }
 
     #[test]
     fn each_set_is_the_contracts() {
         let of = |name: &str| {
             let set = DatasetQuality::from_name(name).unwrap();
-            (set.name() == name, set.views(), set.side(), set.credits())
+            (set.as_str() == name, set.views(), set.side(), set.credits())
         };
         assert_eq!(of("100x800"), (true, 100, 800, 40));
         assert_eq!(of("196x1024"), (true, 196, 1024, 160));

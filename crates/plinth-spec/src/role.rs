@@ -1,6 +1,6 @@
 //! What a member may do in a workspace.
 
-use crate::state::named;
+use crate::named::named;
 
 named! {
     /// What a member may do in a workspace.

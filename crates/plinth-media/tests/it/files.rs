@@ -71,7 +71,7 @@ fn at_most_1920((width, height): (u32, u32)) -> (u32, u32) {
 #[test]
 fn h264_tiers_are_high_profile_bt709_with_their_index_first_in_every_shape() {
     for quality in [Quality::Share, Quality::Standard, Quality::FourK] {
-        for aspect in Aspect::ALL {
+        for &aspect in Aspect::ALL {
             let folder = tempfile::tempdir().unwrap();
             let size = quality.size(aspect);
             // The larger a tier, the longer a frame takes; the codec is the same.
@@ -115,7 +115,7 @@ fn every_second_begins_with_a_frame_that_needs_no_other() {
 
 #[test]
 fn pro_is_prores_4444_with_alpha_in_every_shape() {
-    for aspect in Aspect::ALL {
+    for &aspect in Aspect::ALL {
         let folder = tempfile::tempdir().unwrap();
         let size = Quality::Pro.size(aspect);
         let report = write(plan(folder.path(), size, Codec::ProRes4444, 2), |i| {

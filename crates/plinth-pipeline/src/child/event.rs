@@ -2,7 +2,7 @@
 
 use plinth_media::EncoderFound;
 use plinth_spec::FailureCode;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::manifest::Manifest;
 use crate::progress::Stage;
@@ -56,20 +56,9 @@ pub struct MachineFound {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildFailure {
     /// What clients branch on.
-    #[serde(serialize_with = "write_code", deserialize_with = "read_code")]
     pub code: FailureCode,
     /// What people read.
     pub message: String,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn write_code<S: Serializer>(code: &FailureCode, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(code.as_str())
-}
-
-fn read_code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<FailureCode, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    FailureCode::from_text(&text).ok_or_else(|| serde::de::Error::custom("not a failure code"))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use plinth_pipeline::{DatasetOutput, Job, JobError, Outputs, Stage, read_cameras, run};
 use plinth_scene::DatasetViews;
 use plinth_spec::RenderSettings;
-use plinth_spec::settings::ParseOptions;
+use plinth_spec::settings::{Coverage, ParseOptions};
 use serde_json::json;
 
 use crate::shapes;
@@ -19,7 +19,8 @@ fn job(model: Vec<u8>, path: PathBuf, views: DatasetViews) -> Job {
 }
 
 fn spread(count: u32, side: u32, whole_sphere: bool) -> DatasetViews {
-    DatasetViews::Spread { count, side, whole_sphere }
+    let coverage = if whole_sphere { Coverage::Sphere } else { Coverage::Hemisphere };
+    DatasetViews::Spread { count, side, coverage }
 }
 
 /// Runs a script of this repository on a set; panics with its words where it finds a fault.

@@ -7,7 +7,7 @@ use plinth_frame::{Frame, PixelFormat};
 use plinth_model::{Material, Model};
 use plinth_scene::{Background, DatasetViews, SceneAssets, build_dataset};
 use plinth_spec::RenderSettings;
-use plinth_spec::settings::{Filter, ParseOptions};
+use plinth_spec::settings::{Coverage, Filter, ParseOptions};
 use serde_json::{Value, json};
 
 use crate::models::{ball, even, frames, layers, model, png, scene_with, square, whole};
@@ -173,7 +173,7 @@ fn tall_pictures_are_whole_in_every_effect() {
 
 #[test]
 fn views_of_a_dataset_are_whole_in_every_effect() {
-    let views = DatasetViews::Spread { count: 3, side: SIDE, whole_sphere: false };
+    let views = DatasetViews::Spread { count: 3, side: SIDE, coverage: Coverage::Hemisphere };
     let mut wrong = Vec::new();
     let view = |effect: &Value| {
         let mut settings = settings(effect, "1:1");

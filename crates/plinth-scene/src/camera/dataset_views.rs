@@ -3,13 +3,18 @@
 use std::f64::consts::PI;
 
 use glam::DVec3;
+use plinth_spec::settings::Coverage;
 
 /// Unit vectors from the model to `count` cameras, on a spherical Fibonacci lattice (Swinbank and Purser 2006): heights in
 /// equal steps, azimuths by the golden angle. No camera stands at a pole, and a hemisphere's are all above the horizon.
 /// `start_deg` is the azimuth of the first, from +Z toward +X.
-pub(crate) fn dataset_views(count: u32, whole_sphere: bool, start_deg: f64) -> Vec<DVec3> {
+pub(crate) fn dataset_views(count: u32, coverage: Coverage, start_deg: f64) -> Vec<DVec3> {
     let golden_angle = PI * (3.0 - 5.0_f64.sqrt());
-    let (span, n) = (if whole_sphere { 2.0 } else { 1.0 }, f64::from(count));
+    let span = match coverage {
+        Coverage::Hemisphere => 1.0,
+        Coverage::Sphere => 2.0,
+    };
+    let n = f64::from(count);
     (0..count)
         .map(|i| {
             let height = 1.0 - span * (f64::from(i) + 0.5) / n;
@@ -35,9 +40,18 @@ mod tests {
 
     #[test]
     fn views_are_spread_evenly_and_none_is_at_a_pole() {
-        for (count, whole) in [(1, false), (2, true), (24, false), (100, false), (100, true), (196, true), (400, false)]
-        {
-            let views = dataset_views(count, whole, 0.0);
+        use Coverage::{Hemisphere, Sphere};
+        for (count, coverage) in [
+            (1, Hemisphere),
+            (2, Sphere),
+            (24, Hemisphere),
+            (100, Hemisphere),
+            (100, Sphere),
+            (196, Sphere),
+            (400, Hemisphere),
+        ] {
+            let whole = coverage == Sphere;
+            let views = dataset_views(count, coverage, 0.0);
             assert_eq!(views.len(), count as usize);
             assert!(views.iter().all(|v| (v.length() - 1.0).abs() < 1e-12 && v.y.abs() < 0.9999), "{count} {whole}");
             assert!(whole || views.iter().all(|v| v.y > 0.0));
@@ -55,7 +69,7 @@ mod tests {
 
     #[test]
     fn the_start_angle_turns_all_views_about_the_vertical() {
-        let (plain, turned) = (dataset_views(10, true, 0.0), dataset_views(10, true, 90.0));
+        let (plain, turned) = (dataset_views(10, Coverage::Sphere, 0.0), dataset_views(10, Coverage::Sphere, 90.0));
         for (a, b) in plain.iter().zip(turned) {
             assert!(DVec3::new(a.z, a.y, -a.x).distance(b) < 1e-12);
         }

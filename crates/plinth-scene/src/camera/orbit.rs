@@ -28,13 +28,13 @@ pub(crate) fn orbit(motion: &CameraMotion, index: u32, count: u32) -> Orbit {
     let still = Orbit { azimuth_deg: start, radius: 1.0, grow: 1.0 };
     match motion.effect {
         // A whole turn has no ends that could be eased: every step is like any other.
-        Effect::Turntable if is_whole(motion.sweep_deg) => {
-            Orbit { azimuth_deg: start + motion.sweep_deg * looping, ..still }
+        Effect::Turntable if is_whole(motion.sweep_deg()) => {
+            Orbit { azimuth_deg: start + motion.sweep_deg() * looping, ..still }
         }
-        Effect::Turntable => Orbit { azimuth_deg: start + motion.sweep_deg * eased(ending), ..still },
+        Effect::Turntable => Orbit { azimuth_deg: start + motion.sweep_deg() * eased(ending), ..still },
         Effect::HeroSpin => {
             let u = if motion.easing { coast(ending, motion.ease_out_ratio) } else { ending };
-            Orbit { azimuth_deg: start + motion.sweep_deg * u, ..still }
+            Orbit { azimuth_deg: start + motion.sweep_deg() * u, ..still }
         }
         Effect::Showcase => {
             let u = swing(index, count);
@@ -42,7 +42,7 @@ pub(crate) fn orbit(motion: &CameraMotion, index: u32, count: u32) -> Orbit {
             Orbit { azimuth_deg: start + motion.amplitude_deg * u, ..still }
         }
         Effect::ZoomOrbit => Orbit {
-            azimuth_deg: start + motion.sweep_deg * eased(ending),
+            azimuth_deg: start + motion.sweep_deg() * eased(ending),
             radius: motion.zoom_start + (motion.zoom_end - motion.zoom_start) * eased(ending),
             ..still
         },
@@ -53,7 +53,7 @@ pub(crate) fn orbit(motion: &CameraMotion, index: u32, count: u32) -> Orbit {
             let size = if motion.easing { 1.0 - (1.0 - u).powi(3) } else { u };
             let travelled = if motion.easing { ending * (2.0 - ending) } else { ending };
             Orbit {
-                azimuth_deg: start - motion.sweep_deg * (1.0 - travelled),
+                azimuth_deg: start - motion.sweep_deg() * (1.0 - travelled),
                 radius: 1.0,
                 grow: motion.scale_from + (1.0 - motion.scale_from) * size,
             }

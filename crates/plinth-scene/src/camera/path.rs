@@ -1,4 +1,4 @@
-//! Camera paths of one's own: keyframes, or a base pose with start and end angles.
+//! Custom camera paths: keyframes, or a base pose with start and end angles.
 
 use glam::DVec3;
 use plinth_spec::settings::{BasePose, Keyframe, Path};
@@ -35,31 +35,32 @@ pub(crate) fn path(path: &Path, base: BasePose, length_secs: f64, index: u32, co
 
 fn by_angles(path: &Path, base: BasePose, u: f64) -> PathPose {
     let between = |(from, to): (f64, f64)| from + (to - from) * u;
-    let theta = (base.theta_deg + between(path.angle_deg)).to_radians();
-    let phi = (base.phi_deg - between(path.tilt_deg)).clamp(0.5, 179.5).to_radians();
-    let radius = base.radius / between(path.zoom).max(1e-3);
+    let theta = (base.theta_deg + between(path.angle_deg())).to_radians();
+    let phi = (base.phi_deg - between(path.tilt_deg())).clamp(0.5, 179.5).to_radians();
+    let radius = base.radius / between(path.zoom()).max(1e-3);
     let target = DVec3::from(base.target);
-    let fov = between((path.fov_deg.0.unwrap_or(base.fov_deg), path.fov_deg.1.unwrap_or(base.fov_deg)));
+    let fov = between(path.fov_deg(base.fov_deg));
     let direction = DVec3::new(phi.sin() * theta.sin(), phi.cos(), phi.sin() * theta.cos());
     PathPose { position: target + direction * radius, look_at: target, fov_deg: fov }
 }
 
 fn pose_of(frame: &Keyframe) -> PathPose {
-    PathPose { position: frame.position.into(), look_at: frame.look_at.into(), fov_deg: frame.fov_deg }
+    let pose = frame.pose;
+    PathPose { position: pose.position.into(), look_at: pose.look_at.into(), fov_deg: pose.fov_deg }
 }
 
 /// The pose at a share of the whole path: each keyframe holds for its dwell, then travels to the next.
 fn along(path: &Path, frames: &[Keyframe], u: f64) -> PathPose {
     let legs = if path.loops { frames.len() } else { frames.len() - 1 };
-    let total: f64 = frames.iter().map(|f| f.dwell_secs).sum::<f64>() + path.segment_secs * legs as f64;
+    let total: f64 = frames.iter().map(Keyframe::dwell_secs).sum::<f64>() + path.segment_secs * legs as f64;
     let mut time = u * total;
     for (i, frame) in frames.iter().enumerate() {
-        if time <= frame.dwell_secs || i >= legs {
+        if time <= frame.dwell_secs() || i >= legs {
             return pose_of(frame);
         }
-        time -= frame.dwell_secs;
+        time -= frame.dwell_secs();
         if time < path.segment_secs {
-            let rests = (frame.dwell_secs > 0.0, frames[(i + 1) % frames.len()].dwell_secs > 0.0);
+            let rests = (frame.dwell_secs() > 0.0, frames[(i + 1) % frames.len()].dwell_secs() > 0.0);
             return between(path, frames, i, key(time / path.segment_secs, frame.easing, rests));
         }
         time -= path.segment_secs;
@@ -76,7 +77,7 @@ fn between(path: &Path, frames: &[Keyframe], i: usize, u: f64) -> PathPose {
     let i = i.cast_signed();
     let mut p = [at(i - 1), at(i), at(i + 1), at(i + 2)];
     // Where the camera dwells it does not turn: the path ends there, and another one begins.
-    let dwells = |k: isize| frames[k.rem_euclid(n) as usize].dwell_secs > 0.0;
+    let dwells = |k: isize| frames[k.rem_euclid(n) as usize].dwell_secs() > 0.0;
     if dwells(i) {
         p[0] = p[1];
     }

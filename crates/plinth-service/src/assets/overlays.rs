@@ -169,14 +169,14 @@ fn check_count(count: u64) -> Result<()> {
 }
 
 fn layer(name: Option<&str>) -> Result<Layer> {
-    let words = || ServiceError::bad_request("layer must be one of background, foreground, decal, texture");
-    name.map_or(Ok(Layer::Background), |name| Layer::from_name(name).ok_or_else(words))
+    let error = || ServiceError::bad_request(format!("layer must be one of {}", Layer::NAMES.join(", ")));
+    name.map_or(Ok(Layer::DEFAULT), |name| Layer::from_name(name).ok_or_else(error))
 }
 
 fn alignment(name: Option<&str>) -> Result<Alignment> {
-    let words = || ServiceError::bad_request("alignment must be one of left, center, right");
+    let error = || ServiceError::bad_request(format!("alignment must be one of {}", Alignment::NAMES.join(", ")));
     name.filter(|name| !name.is_empty())
-        .map_or(Ok(Alignment::Left), |name| Alignment::from_name(name).ok_or_else(words))
+        .map_or(Ok(Alignment::DEFAULT), |name| Alignment::from_name(name).ok_or_else(error))
 }
 
 fn opacity(text: Option<&str>) -> Result<f64> {

@@ -184,7 +184,7 @@ async fn every_failure_but_the_models_own_is_refunded_once(address: &str) {
     let model = house.model("chair").await;
     house.service.fail_render(&house.claim().await, FailureCode::Timeout, "").await.unwrap().unwrap();
     assert_eq!(house.account().await.paid, 100, "a free preview has nothing to refund");
-    for code in FailureCode::ALL {
+    for &code in FailureCode::ALL {
         house.wait_ms(10_000);
         let before = house.account().await.paid;
         let render = house.render(&model, json!({"length": 1}), None).await.unwrap();

@@ -2,8 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::groups::RenderSettings;
-use super::table::row;
+use super::groups::{RenderSettings, field};
 
 /// Settings about money, not about pictures.
 const UNSEEN: [&str; 1] = ["strictCredits"];
@@ -24,8 +23,8 @@ impl RenderSettings {
 }
 
 fn is_default(key: &str, value: &Value) -> bool {
-    let default = row(key).and_then(|row| row.default).and_then(|text| serde_json::from_str::<Value>(text).ok());
-    default.is_some_and(|default| as_read(&default) == as_read(value))
+    let default = field(key).and_then(|field| field.default);
+    default.is_some_and(|default| as_read(&default.json()) == as_read(value))
 }
 
 /// Numbers are read as fractions: 6 and 6.0 are the same.

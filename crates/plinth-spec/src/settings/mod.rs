@@ -1,20 +1,20 @@
-//! Render settings: one table of fields, from which parsing, schema and documentation derive.
+//! Render settings. Each setting is declared once, in a group: its name in the API, its type, what it takes, its default,
+//! unit and description. The typed struct, the check, the reader, the JSON Schema, the reference and the command-line
+//! flags are made from that declaration.
 
-mod decals;
+mod declare;
 mod error;
+mod field;
 mod frames;
 mod groups;
-mod material_edits;
-mod nested;
 mod parse;
+mod read;
 mod reference;
 mod shape;
-mod table;
 
-pub use decals::Decal;
 pub use error::{SettingsError, SettingsErrorKind};
+pub use field::{Field, Literal};
 pub use groups::*;
-pub use material_edits::{AlphaChoice, Faces, MaterialEdit, material_edit_fields};
 pub use parse::ParseOptions;
 pub use reference::{echoed_schema, markdown_table, schema};
-pub use table::{Group, Kind, Row, TABLE, row};
+pub use shape::Shape;

@@ -1,176 +1,283 @@
-//! Fields with structure: what their parts may be. The reader and the JSON Schema are made from the same shapes.
+//! What a value may be: the check, the JSON Schema and the words of the reference are made from it.
 
 use serde_json::{Map, Value, json};
 
 use super::error::{SettingsError, shown};
-use super::parse::{hex_color, nearest};
+use super::field::Field;
 use crate::limits;
 
 type Result<T> = std::result::Result<T, SettingsError>;
 
 /// What a value may be.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Shape {
+pub enum Shape {
     /// A number within a closed range.
-    Number(f64, f64),
-    /// A number above 0 and up to a largest one.
-    Positive(f64),
+    Number {
+        /// Smallest value.
+        min: f64,
+        /// Largest value.
+        max: f64,
+    },
+    /// A number within a closed range, but not 0.
+    NonZero {
+        /// Smallest value.
+        min: f64,
+        /// Largest value.
+        max: f64,
+    },
+    /// A number above 0.
+    Positive {
+        /// Largest value.
+        max: f64,
+    },
     /// A number whose magnitude lies within a closed range.
-    Scale(f64, f64),
+    Scale {
+        /// Smallest magnitude.
+        min: f64,
+        /// Largest magnitude.
+        max: f64,
+    },
+    /// Seconds above 0. The largest value depends on the tier, so it is not checked here.
+    Length,
     /// `true` or `false`.
     Flag,
     /// `#rrggbb`.
     Color,
-    /// A text of bounded length.
-    Text,
-    /// One of these words.
-    Choice(&'static [&'static str]),
-    /// A list of so many values at least and at most.
-    List(&'static Self, usize, usize),
+    /// A text of at most [`limits::NAME_CHARS`] characters.
+    Text {
+        /// Whether it may be empty.
+        is_empty_allowed: bool,
+    },
+    /// A list of texts.
+    Texts {
+        /// Most texts.
+        max: usize,
+        /// Most characters of one text.
+        max_chars: usize,
+    },
+    /// One of these names.
+    Choice {
+        /// The names.
+        names: &'static [&'static str],
+        /// Names that are accepted as well, each with the name that it becomes.
+        legacy: &'static [(&'static str, &'static str)],
+    },
+    /// A list.
+    List {
+        /// What each entry may be.
+        of: &'static Self,
+        /// Fewest entries.
+        min: usize,
+        /// Most entries.
+        max: usize,
+    },
     /// An object with these members and no others.
-    Object(&'static [Member]),
-    /// An object with as many members as the number says, under any names.
-    Map(&'static Self, usize),
-}
-
-/// A member of an object.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Member {
-    pub(super) name: &'static str,
-    shape: Shape,
-    is_required: bool,
-}
-
-/// A member that has to be there.
-pub(super) const fn required(name: &'static str, shape: Shape) -> Member {
-    Member { name, shape, is_required: true }
-}
-
-/// A member that may be left out.
-pub(super) const fn optional(name: &'static str, shape: Shape) -> Member {
-    Member { name, shape, is_required: false }
+    Object(&'static [Field]),
+    /// An object with any keys.
+    Map {
+        /// What each member may be.
+        of: &'static Self,
+        /// Most members.
+        max: usize,
+        /// Most bytes of the whole as JSON, where it has a limit of its own.
+        max_bytes: Option<usize>,
+    },
 }
 
 impl Shape {
-    /// Checks a value completely.
-    /// Errors: the first part that is not what it must be; `at` says where the value stands.
-    pub(super) fn check(&self, at: &str, value: &Value) -> Result<()> {
-        let must = |fits: bool, wanted: &str| {
-            let refusal = || SettingsError::invalid(at, format!("{at} must be {wanted}, not {}", shown(value)));
-            if fits { Ok(()) } else { Err(refusal()) }
+    /// Checks a value completely. `at`: where it stands; `unit`: of a number.
+    /// Errors: the first part that is not what it must be.
+    pub(super) fn check(&self, at: &str, unit: &str, value: &Value) -> Result<()> {
+        let must = |fits: bool, wanted: &dyn Fn() -> String| {
+            let error = || SettingsError::invalid(at, format!("{at} must be {}, not {}", wanted(), shown(value)));
+            if fits { Ok(()) } else { Err(error()) }
         };
-        let number = value.as_f64();
+        let unit = spaced(unit);
+        let number = value.as_f64().filter(|n| n.is_finite());
         match self {
-            Self::Number(min, max) => {
-                must(number.is_some_and(|n| (*min..=*max).contains(&n)), &format!("a number from {min} to {max}"))
+            Self::Number { min, max } => {
+                let fits = number.is_some_and(|n| (*min..=*max).contains(&n));
+                must(fits, &|| format!("a number from {min} to {max}{unit}"))
             }
-            Self::Positive(max) => {
-                must(number.is_some_and(|n| n > 0.0 && n <= *max), &format!("a number above 0, up to {max}"))
+            Self::NonZero { min, max } => {
+                let fits = number.is_some_and(|n| (*min..=*max).contains(&n) && n != 0.0);
+                must(fits, &|| format!("a number from {min} to {max}{unit}, not 0"))
             }
-            Self::Scale(min, max) => {
+            Self::Positive { max } => {
+                let fits = number.is_some_and(|n| n > 0.0 && n <= *max);
+                must(fits, &|| format!("a number above 0, up to {max}{unit}"))
+            }
+            Self::Scale { min, max } => {
                 let fits = number.is_some_and(|n| (*min..=*max).contains(&n.abs()));
-                must(fits, &format!("a number of magnitude {min} to {max}"))
+                must(fits, &|| format!("a number of magnitude {min} to {max}{unit}"))
             }
-            Self::Flag => must(value.is_boolean(), "true or false"),
-            Self::Color => must(value.as_str().is_some_and(|t| hex_color(t).is_some()), "a colour such as #1a2b3c"),
-            Self::Text => {
-                let fits = value.as_str().is_some_and(|t| t.chars().count() <= limits::NAME_CHARS);
-                must(fits, &format!("a text of at most {} characters", limits::NAME_CHARS))
+            Self::Length => must(number.is_some(), &|| "a number of seconds".to_owned()),
+            Self::Flag => must(value.is_boolean(), &|| "true or false".to_owned()),
+            Self::Color => {
+                must(value.as_str().and_then(hex_color).is_some(), &|| "a colour such as #1a2b3c".to_owned())
             }
-            Self::Choice(words) => {
-                must(value.as_str().is_some_and(|w| words.contains(&w)), &format!("one of {}", words.join(", ")))
+            Self::Text { is_empty_allowed } => {
+                let least = usize::from(!is_empty_allowed);
+                let chars = value.as_str().map(|t| t.chars().count());
+                let range = if *is_empty_allowed { "at most".to_owned() } else { format!("{least} to") };
+                must(chars.is_some_and(|n| (least..=limits::NAME_CHARS).contains(&n)), &|| {
+                    format!("a text of {range} {} characters", limits::NAME_CHARS)
+                })
             }
-            Self::List(of, min, max) => check_list(at, value, of, *min, *max),
+            Self::Texts { max, max_chars } => check_texts(at, value, *max, *max_chars),
+            Self::Choice { names, .. } => {
+                must(value.as_str().is_some_and(|n| names.contains(&n)), &|| format!("one of {}", names.join(", ")))
+            }
+            Self::List { of, min, max } => check_list(at, value, of, *min, *max),
             Self::Object(members) => check_object(at, object(at, value)?, members),
-            Self::Map(of, max) => check_map(at, object(at, value)?, of, *max),
+            Self::Map { of, max, max_bytes } => check_map(at, value, of, *max, *max_bytes),
         }
     }
 
-    /// JSON Schema of the values that pass.
+    /// JSON Schema (2020-12) of the values that are accepted.
     pub(super) fn schema(&self) -> Value {
         match self {
-            Self::Number(min, max) => json!({"type": "number", "minimum": min, "maximum": max}),
-            Self::Positive(max) => json!({"type": "number", "exclusiveMinimum": 0, "maximum": max}),
-            Self::Scale(min, max) => json!({"type": "number", "anyOf": [
+            Self::Number { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),
+            Self::NonZero { min, max } => {
+                json!({"type": "number", "minimum": min, "maximum": max, "not": {"const": 0}})
+            }
+            Self::Positive { max } => json!({"type": "number", "exclusiveMinimum": 0, "maximum": max}),
+            Self::Scale { min, max } => json!({"type": "number", "anyOf": [
                 {"minimum": min, "maximum": max}, {"minimum": -max, "maximum": -min}
             ]}),
+            Self::Length => json!({"type": "number", "exclusiveMinimum": 0, "maximum": limits::VIDEO_LENGTH_SECS}),
             Self::Flag => json!({"type": "boolean"}),
             Self::Color => json!({"type": "string", "pattern": "^#[0-9a-fA-F]{6}$"}),
-            Self::Text => json!({"type": "string", "maxLength": limits::NAME_CHARS}),
-            Self::Choice(words) => json!({"type": "string", "enum": words}),
-            Self::List(of, min, max) => {
+            Self::Text { is_empty_allowed: true } => json!({"type": "string", "maxLength": limits::NAME_CHARS}),
+            Self::Text { is_empty_allowed: false } => {
+                json!({"type": "string", "minLength": 1, "maxLength": limits::NAME_CHARS})
+            }
+            Self::Texts { max, max_chars } => {
+                json!({"type": "array", "maxItems": max, "items": {"type": "string", "maxLength": max_chars}})
+            }
+            Self::Choice { names, legacy } => {
+                let all: Vec<&str> = names.iter().copied().chain(legacy.iter().map(|(old, _)| *old)).collect();
+                json!({"type": "string", "enum": all})
+            }
+            Self::List { of, min, max } => {
                 json!({"type": "array", "items": of.schema(), "minItems": min, "maxItems": max})
             }
             Self::Object(members) => {
-                let properties: Map<String, Value> =
-                    members.iter().map(|m| (m.name.to_owned(), m.shape.schema())).collect();
-                let needed: Vec<&str> = members.iter().filter(|m| m.is_required).map(|m| m.name).collect();
+                let properties: Map<String, Value> = members.iter().map(|m| (m.key.to_owned(), m.schema())).collect();
+                let needed: Vec<&str> = members.iter().filter(|m| m.is_required).map(|m| m.key).collect();
                 let mut out = json!({"type": "object", "additionalProperties": false, "properties": properties});
                 if !needed.is_empty() {
                     out["required"] = json!(needed);
                 }
                 out
             }
-            Self::Map(of, max) => {
+            Self::Map { of, max, .. } => {
                 json!({"type": "object", "additionalProperties": of.schema(), "maxProperties": max})
             }
         }
     }
+
+    /// What is accepted, in a few words of Markdown.
+    pub(super) fn takes(&self, unit: &str) -> String {
+        let unit = spaced(unit);
+        match self {
+            Self::Number { min, max } => format!("{min} to {max}{unit}"),
+            Self::NonZero { min, max } => format!("{min} to {max}{unit}, not 0"),
+            Self::Positive { max } => format!("above 0, up to {max}{unit}"),
+            Self::Scale { min, max } => format!("±{min} to ±{max}{unit}"),
+            Self::Length => format!("above 0{unit}"),
+            Self::Flag => "true, false".to_owned(),
+            Self::Color => "`#rrggbb`".to_owned(),
+            Self::Text { .. } => "text".to_owned(),
+            Self::Texts { max, .. } => format!("up to {max} texts"),
+            Self::Choice { names, .. } => names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "),
+            Self::List { min: 0, max, .. } => format!("up to {max} objects"),
+            Self::List { min, max, .. } => format!("{min} to {max} objects"),
+            Self::Object(_) | Self::Map { .. } => "object".to_owned(),
+        }
+    }
+
+    /// Whether a value is one number, text, name, colour or flag.
+    pub const fn is_scalar(&self) -> bool {
+        !matches!(self, Self::Texts { .. } | Self::List { .. } | Self::Object(_) | Self::Map { .. })
+    }
+
+    /// Whether a value is a JSON string.
+    pub const fn is_text(&self) -> bool {
+        matches!(self, Self::Choice { .. } | Self::Color | Self::Text { .. })
+    }
+
+    /// The current name for a legacy one.
+    pub(super) fn current_name(&self, name: &str) -> Option<&'static str> {
+        let Self::Choice { legacy, .. } = self else { return None };
+        legacy.iter().find(|(old, _)| *old == name).map(|(_, current)| *current)
+    }
+}
+
+fn spaced(unit: &str) -> String {
+    if unit.is_empty() { String::new() } else { format!(" {unit}") }
 }
 
 fn object<'a>(at: &str, value: &'a Value) -> Result<&'a Map<String, Value>> {
     value.as_object().ok_or_else(|| SettingsError::invalid(at, format!("{at} must be an object, not {}", shown(value))))
 }
 
-fn check_list(at: &str, value: &Value, of: &Shape, min: usize, max: usize) -> Result<()> {
-    let refusal = || SettingsError::invalid(at, format!("{at} must be a list, not {}", shown(value)));
-    let items = value.as_array().ok_or_else(refusal)?;
-    if !(min..=max).contains(&items.len()) {
-        let words = format!("{at} must have {min} to {max} entries, not {}", items.len());
-        return Err(SettingsError::invalid(at, words));
+fn check_texts(at: &str, value: &Value, max: usize, max_chars: usize) -> Result<()> {
+    let fits = |text: &Value| text.as_str().is_some_and(|t| t.chars().count() <= max_chars);
+    if value.as_array().is_some_and(|texts| texts.len() <= max && texts.iter().all(fits)) {
+        return Ok(());
     }
-    items.iter().enumerate().try_for_each(|(i, item)| of.check(&format!("{at}[{i}]"), item))
+    let message = format!("{at} must be a list of at most {max} texts of at most {max_chars} characters");
+    Err(SettingsError::invalid(at, message))
 }
 
-fn check_object(at: &str, sent: &Map<String, Value>, members: &[Member]) -> Result<()> {
-    for key in sent.keys() {
-        if !members.iter().any(|member| member.name == key) {
-            let hint = nearest(key, members.iter().map(|member| member.name));
-            let hint = hint.map_or_else(String::new, |n| format!("; the nearest is '{n}'"));
-            return Err(SettingsError::invalid(at, format!("{at} has no field '{key}'{hint}")));
-        }
+fn check_list(at: &str, value: &Value, of: &Shape, min: usize, max: usize) -> Result<()> {
+    let error = || SettingsError::invalid(at, format!("{at} must be a list, not {}", shown(value)));
+    let items = value.as_array().ok_or_else(error)?;
+    if !(min..=max).contains(&items.len()) {
+        let message = format!("{at} must have {min} to {max} entries, not {}", items.len());
+        return Err(SettingsError::invalid(at, message));
     }
-    members.iter().try_for_each(|Member { name, shape, is_required }| match sent.get(*name) {
-        Some(value) => shape.check(&format!("{at}.{name}"), value),
-        None if *is_required => Err(SettingsError::invalid(at, format!("{at} needs '{name}'"))),
+    items.iter().enumerate().try_for_each(|(i, item)| of.check(&format!("{at}[{i}]"), "", item))
+}
+
+fn check_object(at: &str, sent: &Map<String, Value>, members: &[Field]) -> Result<()> {
+    if let Some(key) = sent.keys().find(|key| !members.iter().any(|member| member.key == *key)) {
+        let hint = nearest_hint(key, members.iter());
+        return Err(SettingsError::invalid(at, format!("{at} has no field '{key}'{hint}")));
+    }
+    members.iter().try_for_each(|member| match sent.get(member.key) {
+        Some(value) => member.shape.check(&format!("{at}.{}", member.key), member.unit, value),
+        None if member.is_required => Err(SettingsError::invalid(at, format!("{at} needs '{}'", member.key))),
         None => Ok(()),
     })
 }
 
-fn check_map(at: &str, sent: &Map<String, Value>, of: &Shape, max: usize) -> Result<()> {
+fn check_map(at: &str, value: &Value, of: &Shape, max: usize, max_bytes: Option<usize>) -> Result<()> {
+    let sent = object(at, value)?;
     if sent.len() > max {
-        let words = format!("{at} may have at most {max} keys, not {}", sent.len());
-        return Err(SettingsError::invalid(at, words));
+        return Err(SettingsError::invalid(at, format!("{at} may have at most {max} keys, not {}", sent.len())));
     }
-    sent.iter().try_for_each(|(key, value)| of.check(&format!("{at}.{key}"), value))
+    sent.iter().try_for_each(|(key, value)| of.check(&format!("{at}.{key}"), "", value))?;
+    let Some(max_bytes) = max_bytes else { return Ok(()) };
+    let bytes = value.to_string().len();
+    if bytes <= max_bytes {
+        return Ok(());
+    }
+    Err(SettingsError::invalid(at, format!("{at} may take at most {max_bytes} bytes, not {bytes}")))
 }
 
-/// A number of a checked value.
-pub(super) fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or_default()
+/// Names the field that is most like an unknown key, for the end of a message.
+pub(super) fn nearest_hint<'a>(key: &str, known: impl Iterator<Item = &'a Field>) -> String {
+    let likeness = |field: &Field| strsim::jaro_winkler(&key.to_lowercase(), &field.key.to_lowercase());
+    let nearest = known.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    nearest.map_or_else(String::new, |field| format!("; the nearest is '{}'", field.key))
 }
 
-/// Three numbers of a checked value.
-pub(super) fn vector(value: &Value) -> [f64; 3] {
-    [0, 1, 2].map(|i| number(&value[i]))
-}
-
-/// A text of a checked value.
-pub(super) fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
-}
-
-/// A colour of a checked value.
-pub(super) fn color(value: &Value) -> Option<[u8; 3]> {
-    value.as_str().and_then(hex_color)
+/// `#rrggbb` as bytes.
+pub(super) fn hex_color(text: &str) -> Option<[u8; 3]> {
+    let digits = text.strip_prefix('#').filter(|d| d.len() == 6 && d.bytes().all(|b| b.is_ascii_hexdigit()))?;
+    let value = u32::from_str_radix(digits, 16).ok()?;
+    let [_, r, g, b] = value.to_be_bytes();
+    Some([r, g, b])
 }

@@ -1,6 +1,6 @@
 //! States of a render's HLS packaging.
 
-use super::named;
+use crate::named::named;
 
 named! {
     /// Where the HLS packaging of a render stands.

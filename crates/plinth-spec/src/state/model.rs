@@ -1,6 +1,6 @@
 //! States of a model.
 
-use super::named;
+use crate::named::named;
 
 named! {
     /// Where a model stands.

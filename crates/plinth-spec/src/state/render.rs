@@ -1,6 +1,6 @@
 //! States of a render.
 
-use super::named;
+use crate::named::named;
 
 named! {
     /// Where a render stands.

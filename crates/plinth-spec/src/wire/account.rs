@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::timestamp::Timestamp;
 use crate::id::{AccountId, EntryId, RenderId, WorkspaceId};
-use crate::state::named;
+use crate::named::named;
 
 named! {
     /// What a token may do.

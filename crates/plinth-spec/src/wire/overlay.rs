@@ -4,11 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::timestamp::Timestamp;
 use crate::id::OverlayId;
-use crate::state::named;
+use crate::named::named;
 
 named! {
     /// What an overlay is for.
-    Layer {
+    Layer, default Background {
         /// Behind the model.
         Background = "background",
         /// In front of it.
@@ -22,12 +22,12 @@ named! {
 
 named! {
     /// Which part of a wide image stays.
-    Alignment {
-        /// The left one.
+    Alignment, default Left {
+        /// The left part.
         Left = "left",
         /// The middle.
         Center = "center",
-        /// The right one.
+        /// The right part.
         Right = "right",
     }
 }

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use super::settings::{EchoedRenderSettings, RenderSettings};
 use super::timestamp::Timestamp;
 use crate::id::{ModelId, RenderId};
-use crate::state::{HlsStatus, RenderStatus, named};
+use crate::named::named;
+use crate::state::{HlsStatus, RenderStatus};
 
 /// A render.
 #[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]

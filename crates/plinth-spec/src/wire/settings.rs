@@ -1,4 +1,4 @@
-//! Names of render settings in the description of the interface. Their fields come from the settings table.
+//! Names of render settings in the description of the interface. Their fields come from the settings' own declarations.
 
 /// Stands for render settings as they are sent: [`crate::settings::schema`].
 #[derive(Debug, utoipa::ToSchema)]

@@ -90,7 +90,7 @@ pub(super) fn kind(render: &Render) -> String {
     let mut words = if is_dataset(render) {
         vec!["dataset", text("datasetQuality").unwrap_or_default()]
     } else {
-        vec![text("quality").unwrap_or(Quality::default().name()), text("effect").unwrap_or_default()]
+        vec![text("quality").unwrap_or(Quality::DEFAULT.as_str()), text("effect").unwrap_or_default()]
     };
     if render.is_system_preview {
         words = vec!["free preview"];

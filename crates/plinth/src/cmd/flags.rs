@@ -1,7 +1,7 @@
 //! Settings as flags, made from the settings table.
 
 use clap::{Arg, ArgMatches};
-use plinth_spec::settings::{Kind, Row, TABLE};
+use plinth_spec::settings::{Field, Shape, fields};
 use serde_json::{Map, Value};
 
 /// Settings that the short help shows, too.
@@ -19,34 +19,34 @@ fn flag_name(key: &str) -> String {
 }
 
 /// Settings that are given as flags: all that are one value.
-fn rows() -> impl Iterator<Item = &'static Row> {
-    TABLE.iter().filter(|row| !matches!(row.kind, Kind::Nested(_) | Kind::TextList))
+fn scalars() -> impl Iterator<Item = &'static Field> {
+    fields().filter(|field| field.shape.is_scalar())
 }
 
-fn help(row: &Row) -> String {
-    let unit = if row.unit.is_empty() { String::new() } else { format!(" {}", row.unit) };
-    let takes = match row.kind {
-        Kind::Number { min, max } | Kind::NonZero { min, max } => format!(" [{min} to {max}{unit}]"),
-        Kind::Scale { min, max } => format!(" [±{min} to ±{max}]"),
-        Kind::Choice(words) => format!(" [{}]", words.join(", ")),
-        Kind::Flag => " [true, false]".to_owned(),
-        Kind::Color => " [#rrggbb]".to_owned(),
+fn help(field: &Field) -> String {
+    let unit = if field.unit.is_empty() { String::new() } else { format!(" {}", field.unit) };
+    let takes = match field.shape {
+        Shape::Number { min, max } | Shape::NonZero { min, max } => format!(" [{min} to {max}{unit}]"),
+        Shape::Scale { min, max } => format!(" [±{min} to ±{max}]"),
+        Shape::Choice { names, .. } => format!(" [{}]", names.join(", ")),
+        Shape::Flag => " [true, false]".to_owned(),
+        Shape::Color => " [#rrggbb]".to_owned(),
         _ => String::new(),
     };
-    let default = row.default.map_or_else(String::new, |d| format!(" [default: {}]", d.trim_matches('"')));
-    format!("{}{takes}{default}", row.words)
+    let default = field.default.map_or_else(String::new, |default| format!(" [default: {default}]"));
+    format!("{}{takes}{default}", field.description)
 }
 
 /// A flag for each setting.
 pub(crate) fn args() -> Vec<Arg> {
-    rows()
-        .map(|row| {
-            Arg::new(row.key)
-                .long(flag_name(row.key))
+    scalars()
+        .map(|field| {
+            Arg::new(field.key)
+                .long(flag_name(field.key))
                 .value_name("VALUE")
-                .help(help(row))
+                .help(help(field))
                 .help_heading("Settings")
-                .hide_short_help(!COMMON.contains(&row.key))
+                .hide_short_help(!COMMON.contains(&field.key))
                 .allow_hyphen_values(true)
         })
         .collect()
@@ -54,13 +54,12 @@ pub(crate) fn args() -> Vec<Arg> {
 
 /// The given flags as settings; values are checked with all others later.
 pub(crate) fn sent(matches: &ArgMatches) -> Map<String, Value> {
-    rows()
-        .filter_map(|row| {
-            let text = matches.get_one::<String>(row.key)?;
+    scalars()
+        .filter_map(|field| {
+            let text = matches.get_one::<String>(field.key)?;
             let parsed = serde_json::from_str::<Value>(text).ok().filter(|v| v.is_number() || v.is_boolean());
-            let is_text = matches!(row.kind, Kind::Choice(_) | Kind::Color | Kind::Text);
-            let value = if is_text { None } else { parsed };
-            Some((row.key.to_owned(), value.unwrap_or_else(|| Value::from(text.as_str()))))
+            let value = if field.shape.is_text() { None } else { parsed };
+            Some((field.key.to_owned(), value.unwrap_or_else(|| Value::from(text.as_str()))))
         })
         .collect()
 }

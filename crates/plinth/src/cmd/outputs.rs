@@ -97,7 +97,7 @@ pub(crate) fn outputs(args: &ArgMatches, settings: &RenderSettings) -> Result<Ou
         ("png", _) => outputs.poster = Some(out.clone()),
         ("mov", true) | ("mp4", false) => outputs.video = Some(out.clone()),
         ("mov", false) => {
-            let words = format!("a .mov is quality pro, not {}; name the output .mp4", quality.name());
+            let words = format!("a .mov is quality pro, not {}; name the output .mp4", quality.as_str());
             return Err(Usage(words).into());
         }
         ("mp4", true) => return Err(Usage("quality pro is a .mov; name the output so".to_owned()).into()),
@@ -130,7 +130,7 @@ fn dataset(args: &ArgMatches, settings: &RenderSettings) -> Result<DatasetOutput
         Some(file) => {
             let shown = || file.display().to_string();
             let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
-            Some(read_cameras(&text, settings.dataset().quality.unwrap_or_default().side()).with_context(shown)?)
+            Some(read_cameras(&text, settings.dataset().quality.side()).with_context(shown)?)
         }
     };
     Ok(DatasetOutput { path, views, splits: args.get_flag("split") })

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use plinth_spec::RenderSettings;
-use plinth_spec::settings::{ParseOptions, TABLE, material_edit_fields};
+use plinth_spec::settings::{ParseOptions, fields, material_edit_fields};
 use serde_json::{Map, Value};
 
 fn root() -> &'static Path {
@@ -23,10 +23,10 @@ fn words(rows: &[Value], member: &str) -> BTreeSet<String> {
 #[test]
 fn every_setting_and_every_field_of_an_edit_has_a_row() {
     let rows = rows();
-    let keys: BTreeSet<String> = TABLE.iter().map(|row| row.key.to_owned()).collect();
+    let keys: BTreeSet<String> = fields().map(|field| field.key.to_owned()).collect();
     assert_eq!(words(&rows, "key"), keys);
     let edits: Vec<Value> = rows.into_iter().filter(|row| row["key"] == "materialEdits").collect();
-    assert_eq!(words(&edits, "part"), material_edit_fields().map(str::to_owned).collect());
+    assert_eq!(words(&edits, "part"), material_edit_fields().iter().map(|field| field.key.to_owned()).collect());
 }
 
 #[test]

@@ -1,7 +1,8 @@
 use serde_json::json;
 
 use super::*;
-use crate::settings::schema;
+use crate::settings::{EnvironmentMode, Field, Shape, schema};
+use crate::wire::Alignment;
 
 #[expect(clippy::needless_pass_by_value, reason = "tests hand over literals")]
 fn parse(value: Value) -> Result<RenderSettings> {
@@ -15,30 +16,30 @@ fn with(key: &str, value: Value) -> Result<RenderSettings> {
 }
 
 #[test]
-fn every_default_of_the_table_passes_its_own_check() {
-    for row in TABLE {
-        if let Some(default) = row.default {
-            let value = serde_json::from_str(default).unwrap();
-            with(row.key, value).unwrap_or_else(|e| panic!("{}: {e}", row.key));
+fn every_default_passes_its_own_check_and_is_of_its_settings_type() {
+    for field in fields() {
+        if let Some(default) = field.default {
+            with(field.key, default.json()).unwrap_or_else(|e| panic!("{}: {e}", field.key));
         }
     }
+    RenderSettings::default();
 }
 
 #[test]
 fn every_number_is_held_to_its_range_and_the_error_names_field_value_and_range() {
-    for row in TABLE {
-        let (Kind::Number { min, max } | Kind::NonZero { min, max }) = row.kind else { continue };
-        with(row.key, json!(min)).unwrap();
-        with(row.key, json!(max)).unwrap();
+    for Field { key, shape, .. } in fields() {
+        let (Shape::Number { min, max } | Shape::NonZero { min, max }) = shape else { continue };
+        with(key, json!(min)).unwrap();
+        with(key, json!(max)).unwrap();
         for beyond in [min - 0.001, max + 0.001] {
-            let error = with(row.key, json!(beyond)).unwrap_err();
+            let error = with(key, json!(beyond)).unwrap_err();
             assert_eq!(error.kind, SettingsErrorKind::InvalidSettings);
             let message = error.to_string();
-            assert!(message.contains(row.key) && message.contains(&max.to_string()), "{message}");
+            assert!(message.contains(key) && message.contains(&max.to_string()), "{message}");
             assert!(message.contains(&beyond.to_string()), "{message}");
         }
-        assert!(with(row.key, json!("1")).is_err(), "{} takes text", row.key);
-        assert!(with(row.key, json!(true)).is_err(), "{} takes a flag", row.key);
+        assert!(with(key, json!("1")).is_err(), "{key} takes text");
+        assert!(with(key, json!(true)).is_err(), "{key} takes a flag");
     }
 }
 
@@ -56,26 +57,87 @@ fn scales_mirror_but_never_vanish() {
 
 #[test]
 fn choices_flags_and_colours_refuse_everything_else() {
-    for row in TABLE {
-        match row.kind {
-            Kind::Choice(words) => {
-                for word in words {
-                    with(row.key, json!(word)).unwrap();
+    for Field { key, shape, .. } in fields() {
+        match shape {
+            Shape::Choice { names, legacy } => {
+                for name in names.iter().chain(legacy.iter().map(|(old, _)| old)) {
+                    with(key, json!(name)).unwrap();
                 }
-                with(row.key, json!("nonsense")).unwrap_err();
+                with(key, json!("nonsense")).unwrap_err();
             }
-            Kind::Flag => {
-                with(row.key, json!(false)).unwrap();
-                with(row.key, json!("true")).unwrap_err();
+            Shape::Flag => {
+                with(key, json!(false)).unwrap();
+                with(key, json!("true")).unwrap_err();
             }
-            Kind::Color => {
-                with(row.key, json!("#A1b2C3")).unwrap();
+            Shape::Color => {
+                with(key, json!("#A1b2C3")).unwrap();
                 for bad in ["A1b2C3", "#fff", "#12345g", "#1234567"] {
-                    with(row.key, json!(bad)).unwrap_err();
+                    with(key, json!(bad)).unwrap_err();
                 }
             }
             _ => {}
         }
+    }
+}
+
+#[test]
+fn descriptions_name_the_limits_that_hold() {
+    use crate::limits;
+    use crate::settings::Effect;
+    let sweeps = [Effect::Turntable, Effect::HeroSpin, Effect::Reveal].map(Effect::sweep_deg);
+    let names = |key: &str, numbers: &[f64]| {
+        let description = field(key).unwrap().description;
+        let words: Vec<&str> = description.split(|c: char| !c.is_ascii_digit()).collect();
+        for number in numbers {
+            assert!(words.contains(&number.to_string().as_str()), "{key} does not name {number}: {description}");
+        }
+    };
+    names("sweepAngle", &sweeps);
+    names("length", &[limits::VIDEO_LENGTH_SECS, limits::PRO_LENGTH_SECS]);
+    let Shape::List { min, max, .. } = field("keyframes").unwrap().shape else { panic!("not a list") };
+    names("keyframes", &[min, max].map(|n| f64::from(u32::try_from(n).unwrap())));
+    names("bgGradient", &[f64::from(u32::try_from(limits::GRADIENT_STOPS).unwrap())]);
+}
+
+#[test]
+fn every_choice_is_another_value_of_its_setting() {
+    for Field { key, shape, .. } in fields() {
+        let Shape::Choice { names, .. } = shape else { continue };
+        let read: std::collections::BTreeSet<String> = names
+            .iter()
+            .map(|name| {
+                let read = with(key, json!(name)).unwrap();
+                let groups = (read.video(), read.camera(), read.background(), read.environment());
+                format!("{groups:?} {:?} {:?} {:?}", read.shadow(), read.post(), read.dataset())
+            })
+            .collect();
+        assert_eq!(read.len(), names.len(), "{key}");
+    }
+}
+
+#[test]
+fn every_part_of_every_shape_is_read_as_its_type() {
+    for field in fields() {
+        let value = sample(&field.shape);
+        with(field.key, value.clone()).unwrap_or_else(|e| panic!("{} {value}: {e}", field.key));
+    }
+}
+
+/// A value with every member that its shape has.
+fn sample(shape: &Shape) -> Value {
+    match shape {
+        Shape::Number { max, .. } | Shape::NonZero { max, .. } | Shape::Positive { max } | Shape::Scale { max, .. } => {
+            json!(max)
+        }
+        Shape::Length => json!(2.5),
+        Shape::Flag => json!(true),
+        Shape::Color => json!("#102030"),
+        Shape::Text { .. } => json!("a"),
+        Shape::Texts { .. } => json!(["a", "b"]),
+        Shape::Choice { names, .. } => json!(names[names.len() - 1]),
+        Shape::List { of, min, .. } => json!(vec![sample(of); (*min).max(2)]),
+        Shape::Object(members) => members.iter().map(|m| (m.key.to_owned(), sample(&m.shape))).collect(),
+        Shape::Map { of, .. } => json!({"a": sample(of), "b": sample(of)}),
     }
 }
 
@@ -123,7 +185,7 @@ fn equal_settings_have_equal_canonical_texts_whatever_their_order() {
 fn unset_sweeps_follow_the_effect() {
     for (effect, sweep) in [("turntable", 360.0), ("hero-spin", 540.0), ("reveal", 180.0)] {
         let settings = parse(json!({"effect": effect})).unwrap();
-        assert!((settings.camera().sweep_deg - sweep).abs() < 1e-9, "{effect}");
+        assert!((settings.camera().sweep_deg() - sweep).abs() < 1e-9, "{effect}");
     }
 }
 
@@ -131,7 +193,7 @@ fn unset_sweeps_follow_the_effect() {
 fn keyframes_need_whole_poses() {
     let pose = json!({"position": [0, 0, 3], "lookAt": [0, 0, 0], "fov": 35});
     let settings = parse(json!({"effect": "keyframes", "keyframes": [{"pose": pose, "dwell": 1.5}]})).unwrap();
-    assert!((settings.path().keyframes[0].dwell_secs - 1.5).abs() < 1e-9);
+    assert!((settings.path().keyframes[0].dwell_secs() - 1.5).abs() < 1e-9);
     let error = parse(json!({"keyframes": [{"pose": {"position": [0, 0, 3], "fov": 35}}]})).unwrap_err();
     assert!(error.to_string().contains("keyframes[0].pose needs 'lookAt'"), "{error}");
     parse(json!({"keyframes": []})).unwrap_err();
@@ -157,7 +219,7 @@ fn material_edits_and_decals_are_held_to_their_limits() {
 
 #[test]
 fn looks_are_typed_as_they_are_sent() {
-    use crate::settings::{AlphaChoice, Faces, Gradient};
+    use crate::settings::{AlphaChoice, Faces, Gradient, GradientStop};
     let settings = parse(json!({
         "materialEdits": {"Wood": {
             "color": "#112233", "alphaMode": "MASK", "side": "back", "wireframe": true, "iridescenceIOR": 1.7,
@@ -177,8 +239,9 @@ fn looks_are_typed_as_they_are_sent() {
     assert_eq!((edit.wireframe, edit.iridescence_ior, edit.roughness), (Some(true), Some(1.7), None));
     assert_eq!((edit.texture_maps["map"], edit.map_asset_id.as_deref()), (false, Some("oak")));
     let look = settings.background();
-    assert_eq!(look.gradient, Some(Gradient { stops: vec![[0; 3], [255, 0, 0]], angle_deg: 45.0 }));
-    assert_eq!((look.image.as_deref(), look.align), (Some("wall"), Align::Center));
+    let stops = [[0; 3], [255, 0, 0]].map(|color| GradientStop { color });
+    assert_eq!(look.gradient, Some(Gradient { stops: stops.to_vec(), angle_deg: 45.0 }));
+    assert_eq!((look.image.as_deref(), look.align), (Some("wall"), Alignment::Center));
     assert_eq!(settings.environment().mode, EnvironmentMode::Grounded);
     let decal = &settings.decals()[0];
     assert_eq!((decal.position, decal.placement_scale, decal.aspect), ([1.0, 2.0, 3.0], Some([1.0, -2.0, 1.0]), None));
@@ -247,9 +310,10 @@ fn the_schema_is_as_strict_as_the_reader_with_fields_inside_of_fields() {
 }
 
 #[test]
-fn the_schema_has_every_field_with_its_words() {
+fn the_schema_has_every_field_with_its_description() {
     let schema = schema();
-    for row in TABLE {
-        assert_eq!(schema["properties"][row.key]["description"], row.words, "{}", row.key);
+    for field in fields() {
+        assert!(!field.description.is_empty(), "{}", field.key);
+        assert_eq!(schema["properties"][field.key]["description"], field.description, "{}", field.key);
     }
 }

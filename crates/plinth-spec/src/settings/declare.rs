@@ -1,0 +1,44 @@
+//! The declaration of objects with typed fields.
+
+/// Declares structs together with the descriptions of their fields and their readers. A field is
+/// `name: Type = "keyInTheApi", description of what it takes, "One sentence.";`, the sentence for settings only.
+macro_rules! objects {
+    ($(
+        $(#[$meta:meta])*
+        $name:ident {
+            $($(#[$doc:meta])* $field:ident: $type:ty = $key:literal, $takes:expr $(, $description:literal)?;)*
+        }
+    )*) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name {
+            $(
+                #[doc = concat!("`", $key, "`", $(": ", $description)?)]
+                $(#[$doc])*
+                pub $field: $type,
+            )*
+        }
+
+        impl $name {
+            /// The descriptions of all fields.
+            pub(in crate::settings) const FIELDS: &[$crate::settings::Field] =
+                &[$($takes.key($key)$(.description($description))?),*];
+
+            /// Reads checked members.
+            /// Errors: the first field whose value is not of its type.
+            pub(in crate::settings) fn from_members(
+                members: &serde_json::Map<String, serde_json::Value>,
+            ) -> Result<Self, $crate::settings::SettingsError> {
+                let mut fields = Self::FIELDS.iter();
+                Ok(Self { $($field: $crate::settings::read::next(&mut fields, members)?,)* })
+            }
+        }
+
+        impl $crate::settings::read::Read for $name {
+            fn read(value: &serde_json::Value) -> Option<Self> {
+                Self::from_members(value.as_object()?).ok()
+            }
+        }
+    )*};
+}
+pub(super) use objects;

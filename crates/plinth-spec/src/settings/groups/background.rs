@@ -1,0 +1,57 @@
+//! What is behind the model.
+
+use crate::limits;
+use crate::settings::declare::objects;
+use crate::settings::field::{Field, Literal, color, number, share, text};
+use crate::settings::shape::Shape;
+use crate::wire::Alignment;
+
+/// Nine-point alignments of earlier versions: only the horizontal part counts.
+const NINE_POINTS: &[(&str, &str)] = &[
+    ("top-left", "left"),
+    ("top", "center"),
+    ("top-center", "center"),
+    ("top-right", "right"),
+    ("center-left", "left"),
+    ("center-center", "center"),
+    ("center-right", "right"),
+    ("middle-left", "left"),
+    ("middle-center", "center"),
+    ("middle-right", "right"),
+    ("bottom-left", "left"),
+    ("bottom", "center"),
+    ("bottom-center", "center"),
+    ("bottom-right", "right"),
+];
+
+const ALIGN: Field = Field::of(Shape::Choice { names: Alignment::NAMES, legacy: NINE_POINTS })
+    .or_literal(Literal::Text(Alignment::DEFAULT.as_str()));
+const GRADIENT: Field = Field::of(Shape::Object(Gradient::FIELDS));
+const STOPS: Field =
+    Field::of(Shape::List { of: &Shape::Object(GradientStop::FIELDS), min: 2, max: limits::GRADIENT_STOPS });
+
+objects! {
+    /// One colour of a gradient.
+    #[derive(Copy)]
+    GradientStop {
+        /// sRGB.
+        color: [u8; 3] = "color", color().required();
+    }
+
+    /// A gradient of colours at even distances.
+    Gradient {
+        stops: Vec<GradientStop> = "stops", STOPS.required();
+        /// Direction in degrees: 0 upward, 90 to the right, as in CSS.
+        angle_deg: f64 = "angle", number(0.0, 359.0).required();
+    }
+
+    /// What is behind the model, and the vignette.
+    #[non_exhaustive]
+    Background {
+        color: [u8; 3] = "bgColor", color().or_literal(Literal::Text("#ffffff")), "Colour behind the model.";
+        image: Option<String> = "bgImageId", text(), "Overlay image behind the model; goes before bgGradient and bgColor.";
+        align: Alignment = "bgAlign", ALIGN, "Which part of a background image stays where it is wider than the picture.";
+        gradient: Option<Gradient> = "bgGradient", GRADIENT, "Gradient behind the model: 2 to 8 `stops` of one `color` each and an `angle` (0 upward, 90 to the right); goes before bgColor.";
+        vignette: Option<f64> = "vignette", share(), "Darkens the corners.";
+    }
+}

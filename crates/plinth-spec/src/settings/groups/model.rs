@@ -1,0 +1,63 @@
+//! How the model is placed and animated.
+
+use serde_json::Value;
+
+use crate::limits;
+use crate::settings::declare::objects;
+use crate::settings::field::{Field, number, scale, text};
+use crate::settings::read::Read;
+use crate::settings::shape::Shape;
+
+/// Which clip plays.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClipChoice {
+    /// The first one.
+    First,
+    /// The one of this name.
+    Named(String),
+}
+
+impl Read for ClipChoice {
+    fn read(value: &Value) -> Option<Self> {
+        let name = value.as_str()?;
+        Some(if name == "*" { Self::First } else { Self::Named(name.to_owned()) })
+    }
+}
+
+const TURN: Field = number(-180.0, 180.0).unit("°").or(0.0);
+const STRETCH: Field = scale(0.01, 20.0).unit("×").or(1.0);
+const SHIFT: Field = number(-20.0, 20.0).unit("units").or(0.0);
+const SPEED: Field = Field::of(Shape::NonZero { min: -10.0, max: 10.0 }).unit("×").or(1.0);
+const MESH_NAMES: Field =
+    Field::of(Shape::Texts { max: limits::HIDDEN_MESH_NAMES, max_chars: limits::HIDDEN_MESH_NAME_CHARS });
+
+objects! {
+    /// How the model is placed and animated.
+    #[non_exhaustive]
+    ModelPose {
+        yaw_deg: f64 = "panX", TURN, "Yaw of the model, applied first.";
+        pitch_deg: f64 = "tiltX", TURN, "Pitch of the model in the yawed frame.";
+        roll_deg: f64 = "rollZ", TURN, "Roll of the model, applied last.";
+        scale_x: f64 = "scaleX", STRETCH, "Stretches along x; negative mirrors.";
+        scale_y: f64 = "scaleY", STRETCH, "Stretches along y; negative mirrors.";
+        scale_z: f64 = "scaleZ", STRETCH, "Stretches along z; negative mirrors.";
+        translate_x: f64 = "translateX", SHIFT, "Moves the model; it spans 2 units.";
+        translate_y: f64 = "translateY", SHIFT, "Lifts the model.";
+        translate_z: f64 = "translateZ", SHIFT, "Moves the model toward the camera at angle 0.";
+        clip: Option<ClipChoice> = "animation", text(), "Name of the clip to play; `*` is the first.";
+        clip_speed: f64 = "animationSpeed", SPEED, "Speed of the clip; negative plays in reverse.";
+        hidden_mesh_names: Vec<String> = "hiddenMeshNames", MESH_NAMES, "Meshes to leave out, shadows included.";
+    }
+}
+
+impl ModelPose {
+    /// Scale along x, y and z.
+    pub const fn scale(&self) -> [f64; 3] {
+        [self.scale_x, self.scale_y, self.scale_z]
+    }
+
+    /// Translation along x, y and z in normalised units.
+    pub const fn translate(&self) -> [f64; 3] {
+        [self.translate_x, self.translate_y, self.translate_z]
+    }
+}

@@ -1,0 +1,104 @@
+//! From checked JSON to the types of settings.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::error::SettingsError;
+use super::field::Field;
+use super::shape::hex_color;
+use crate::named::Named;
+
+/// A type that checked values are read as.
+pub(super) trait Read: Sized {
+    /// The value as this type; `None` where the check let something else pass.
+    fn read(value: &Value) -> Option<Self>;
+
+    /// What a field of this type is when nothing is sent and it has no default.
+    fn absent() -> Option<Self> {
+        None
+    }
+}
+
+/// Reads the next described field. The description and the struct come from one declaration, in one order.
+/// Errors: a value that is not of the field's type, which the check should have rejected.
+pub(super) fn next<T: Read>(
+    fields: &mut std::slice::Iter<'_, Field>,
+    members: &Map<String, Value>,
+) -> Result<T, SettingsError> {
+    let Some(field) = fields.next() else { return Err(SettingsError::invalid("", "a field has no description")) };
+    let read = match (members.get(field.key), field.default) {
+        (Some(value), _) => T::read(value),
+        (None, Some(default)) => T::read(&default.json()),
+        (None, None) => T::absent(),
+    };
+    read.ok_or_else(|| SettingsError::invalid(field.key, format!("{} cannot be read as its type", field.key)))
+}
+
+impl Read for f64 {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_f64()
+    }
+}
+
+impl Read for bool {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_bool()
+    }
+}
+
+impl Read for String {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_str().map(str::to_owned)
+    }
+}
+
+/// An sRGB colour.
+impl Read for [u8; 3] {
+    fn read(value: &Value) -> Option<Self> {
+        hex_color(value.as_str()?)
+    }
+}
+
+/// A vector.
+impl Read for [f64; 3] {
+    fn read(value: &Value) -> Option<Self> {
+        Vec::read(value)?.try_into().ok()
+    }
+}
+
+impl<T: Named> Read for T {
+    fn read(value: &Value) -> Option<Self> {
+        Self::from_name(value.as_str()?)
+    }
+}
+
+impl<T: Read> Read for Option<T> {
+    fn read(value: &Value) -> Option<Self> {
+        T::read(value).map(Some)
+    }
+
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+impl<T: Read> Read for Vec<T> {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_array()?.iter().map(T::read).collect()
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::new())
+    }
+}
+
+impl<T: Read> Read for BTreeMap<String, T> {
+    fn read(value: &Value) -> Option<Self> {
+        value.as_object()?.iter().map(|(key, value)| Some((key.clone(), T::read(value)?))).collect()
+    }
+
+    fn absent() -> Option<Self> {
+        Some(Self::new())
+    }
+}
