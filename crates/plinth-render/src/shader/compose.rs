@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::variants::is_declared;
+use super::variants::{is_declared, text_of};
 use crate::RenderError;
 
 /// Embeds shader files, by the path that imports name.
@@ -13,7 +13,7 @@ macro_rules! files {
     };
 }
 
-/// Every shader file.
+/// Every file that passes import.
 const FILES: &[(&str, &str)] = files! {
     "lib/attributes.wgsl"
     "lib/brdf.wgsl"
@@ -37,27 +37,6 @@ const FILES: &[(&str, &str)] = files! {
     "lib/surfaces.wgsl"
     "lib/transmission.wgsl"
     "lib/triangle.wgsl"
-    "pass/accumulate.wgsl"
-    "pass/behind.wgsl"
-    "pass/bloom.wgsl"
-    "pass/classify.wgsl"
-    "pass/composite.wgsl"
-    "pass/depth.wgsl"
-    "pass/develop.wgsl"
-    "pass/dof.wgsl"
-    "pass/far_side.wgsl"
-    "pass/floor.wgsl"
-    "pass/floor_shadow.wgsl"
-    "pass/geometry.wgsl"
-    "pass/halve.wgsl"
-    "pass/layered.wgsl"
-    "pass/picture.wgsl"
-    "pass/reflection.wgsl"
-    "pass/shade.wgsl"
-    "pass/spread.wgsl"
-    "pass/sprite.wgsl"
-    "pass/surroundings.wgsl"
-    "pass/visibility.wgsl"
     "types/batch.wgsl"
     "types/floor.wgsl"
     "types/frame.wgsl"
@@ -102,6 +81,7 @@ impl Composer<'_> {
             .iter()
             .find(|(name, _)| *name == path)
             .map(|(_, text)| *text)
+            .or_else(|| text_of(path))
             .ok_or_else(|| fault("no such file".to_owned()))?;
         let mut branches: Vec<bool> = Vec::new();
         for line in text.lines() {
@@ -225,12 +205,12 @@ mod tests {
                 entries.map(move |entry| format!("{part}/{}", entry.unwrap().file_name().to_str().unwrap()))
             })
             .collect();
-        assert_eq!(on_disk, FILES.iter().map(|(path, _)| (*path).to_owned()).collect());
-        let declared: BTreeSet<&str> =
-            PASSES.iter().map(|pass| pass.path).chain(SURFACES.iter().map(|surface| surface.path)).collect();
-        let imported = |path: &str| FILES.iter().any(|(_, text)| text.contains(&format!("#import {path}")));
-        for path in &on_disk {
-            assert!(declared.contains(path.as_str()) || imported(path), "{path}");
+        let passes = PASSES.iter().map(|pass| (pass.path, pass.text));
+        let surfaces = SURFACES.iter().map(|surface| (surface.path, surface.text));
+        let all: Vec<(&str, &str)> = FILES.iter().copied().chain(passes).chain(surfaces).collect();
+        assert_eq!(on_disk, all.iter().map(|(path, _)| (*path).to_owned()).collect());
+        for (path, _) in FILES {
+            assert!(all.iter().any(|(_, text)| text.contains(&format!("#import {path}"))), "{path} is not imported");
         }
     }
 

@@ -9,6 +9,7 @@ use super::material_source::{Slot, define};
 pub(crate) struct PassShader {
     /// Its file.
     pub(crate) path: &'static str,
+    pub(crate) text: &'static str,
     /// One alternative of each list is chosen: features with spaces between them, or none.
     choices: &'static [&'static [&'static str]],
 }
@@ -17,8 +18,20 @@ pub(crate) struct PassShader {
 pub(crate) struct SurfaceShader {
     /// Its file.
     pub(crate) path: &'static str,
+    pub(crate) text: &'static str,
     /// Features of which any may be missing, besides those of the material's textures.
     pub(crate) features: &'static [&'static str],
+}
+
+/// A pass by its name, and its choices.
+macro_rules! pass {
+    ($name:literal, $choices:expr) => {
+        PassShader {
+            path: concat!("pass/", $name, ".wgsl"),
+            text: include_str!(concat!("../../shaders/pass/", $name, ".wgsl")),
+            choices: $choices,
+        }
+    };
 }
 
 const SAMPLED: &[&str] = &["", "MULTISAMPLED"];
@@ -26,21 +39,15 @@ const CUT: &[&str] = &["", "CUT"];
 
 /// The shaders of passes that read no material, or no more than the alpha of one.
 pub(crate) const PASSES: &[PassShader] = &[
-    PassShader { path: "pass/accumulate.wgsl", choices: &[] },
-    PassShader { path: "pass/behind.wgsl", choices: &[&["SURFACES", "SAMPLES_DRAWN"], SAMPLED] },
-    PassShader { path: "pass/bloom.wgsl", choices: &[&["BRIGHT", "HALVE", "WIDEN", "SHOWN"]] },
-    PassShader {
-        path: "pass/classify.wgsl",
-        choices: &[&["", "MULTISAMPLED", "MULTISAMPLED EDGE_PIXELS", "ONE_SURFACE", "ONE_SURFACE MARK"]],
-    },
-    PassShader {
-        path: "pass/composite.wgsl",
-        choices: &[&["", "LAYERED"], SAMPLED, &["", "RADIANCE", "RADIANCE GLOW"]],
-    },
-    PassShader { path: "pass/depth.wgsl", choices: &[CUT] },
-    PassShader {
-        path: "pass/develop.wgsl",
-        choices: &[
+    pass!("accumulate", &[]),
+    pass!("behind", &[&["SURFACES", "SAMPLES_DRAWN"], SAMPLED]),
+    pass!("bloom", &[&["BRIGHT", "HALVE", "WIDEN", "SHOWN"]]),
+    pass!("classify", &[&["", "MULTISAMPLED", "MULTISAMPLED EDGE_PIXELS", "ONE_SURFACE", "ONE_SURFACE MARK"]]),
+    pass!("composite", &[&["", "LAYERED"], SAMPLED, &["", "RADIANCE", "RADIANCE GLOW"]]),
+    pass!("depth", &[CUT]),
+    pass!(
+        "develop",
+        &[
             &[
                 "",
                 "GRAIN",
@@ -55,29 +62,27 @@ pub(crate) const PASSES: &[PassShader] = &[
             &["", "VIGNETTE TONED"],
             &["", "GLOW"],
             &["", "GEOMETRY", "GEOMETRY FOCUS", "GEOMETRY TOON TONED", "GEOMETRY FOCUS TOON TONED"],
-        ],
-    },
-    PassShader { path: "pass/dof.wgsl", choices: &[&["SHRINK", "GATHER", "SMOOTH"]] },
-    PassShader { path: "pass/far_side.wgsl", choices: &[&["FACING"]] },
-    PassShader { path: "pass/floor.wgsl", choices: &[] },
-    PassShader { path: "pass/floor_shadow.wgsl", choices: &[&["", "FLAT", "ACCUMULATED"]] },
-    PassShader { path: "pass/geometry.wgsl", choices: &[&["FACING", "FACING EXACT"], CUT] },
-    PassShader { path: "pass/halve.wgsl", choices: &[&["", "FIRST"]] },
-    PassShader { path: "pass/picture.wgsl", choices: &[] },
-    PassShader { path: "pass/reflection.wgsl", choices: &[&["", "CATCH", "CATCH MULTISAMPLED"]] },
-    PassShader { path: "pass/spread.wgsl", choices: &[SAMPLED] },
-    PassShader {
-        path: "pass/sprite.wgsl",
-        choices: &[&["NUMBERED", "FACING", "CAST"], &["", "LINES"], &["", "CUT", "CUT BLEND"]],
-    },
-    PassShader { path: "pass/surroundings.wgsl", choices: &[] },
-    PassShader { path: "pass/visibility.wgsl", choices: &[&["NUMBERED"], CUT] },
+        ]
+    ),
+    pass!("dof", &[&["SHRINK", "GATHER", "SMOOTH"]]),
+    pass!("far_side", &[&["FACING"]]),
+    pass!("floor", &[]),
+    pass!("floor_shadow", &[&["", "FLAT", "ACCUMULATED"]]),
+    pass!("geometry", &[&["FACING", "FACING EXACT"], CUT]),
+    pass!("halve", &[&["", "FIRST"]]),
+    pass!("picture", &[]),
+    pass!("reflection", &[&["", "CATCH", "CATCH MULTISAMPLED"]]),
+    pass!("spread", &[SAMPLED]),
+    pass!("sprite", &[&["NUMBERED", "FACING", "CAST"], &["", "LINES"], &["", "CUT", "CUT BLEND"]]),
+    pass!("surroundings", &[]),
+    pass!("visibility", &[&["NUMBERED"], CUT]),
 ];
 
 /// The shaders of surfaces.
 pub(crate) const SURFACES: &[SurfaceShader] = &[
     SurfaceShader {
         path: "pass/layered.wgsl",
+        text: include_str!("../../shaders/pass/layered.wgsl"),
         features: &[
             "ANISOTROPY",
             "BLEND",
@@ -100,6 +105,7 @@ pub(crate) const SURFACES: &[SurfaceShader] = &[
     },
     SurfaceShader {
         path: "pass/shade.wgsl",
+        text: include_str!("../../shaders/pass/shade.wgsl"),
         features: &[
             "ANISOTROPY",
             "BLEND",
@@ -142,4 +148,11 @@ pub(super) fn is_declared(path: &str, defines: &BTreeSet<String>) -> bool {
         return defines.iter().all(|word| surface.features.contains(&word.as_str()) || of_texture(word));
     }
     PASSES.iter().any(|pass| pass.path == path && pass.variants().contains(defines))
+}
+
+/// The text of a pass' own file.
+pub(super) fn text_of(path: &str) -> Option<&'static str> {
+    let passes = PASSES.iter().map(|pass| (pass.path, pass.text));
+    let mut all = passes.chain(SURFACES.iter().map(|surface| (surface.path, surface.text)));
+    all.find(|(known, _)| *known == path).map(|(_, text)| text)
 }
