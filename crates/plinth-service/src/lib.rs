@@ -16,6 +16,7 @@ mod clock;
 mod error;
 mod fetch;
 mod hash;
+mod health;
 mod ids;
 mod link_secret;
 mod memory;

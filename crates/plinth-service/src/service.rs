@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use plinth_db::Db;
 use plinth_spec::limits;
-use plinth_spec::wire::Health;
 use plinth_store::Store;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::clock::Clock;
 use crate::fetch::FetchOptions;
+use crate::health::StoreHealth;
 use crate::rate_limit::Windows;
 
 /// Passwords that are checked at a time.
@@ -83,6 +83,7 @@ pub struct Service {
     pub(crate) passwords: Arc<Semaphore>,
     pub(crate) placed: Arc<Notify>,
     pub(crate) windows: Windows,
+    pub(crate) store_health: Arc<StoreHealth>,
 }
 
 impl Service {
@@ -91,7 +92,16 @@ impl Service {
         let checks = Arc::new(Semaphore::new(options.checks_at_once.max(1)));
         let passwords = Arc::new(Semaphore::new(PASSWORDS_AT_ONCE));
         let windows = Windows::of(&db);
-        Self { db, store, options: Arc::new(options), checks, passwords, placed: Arc::new(Notify::new()), windows }
+        Self {
+            db,
+            store,
+            options: Arc::new(options),
+            checks,
+            passwords,
+            placed: Arc::new(Notify::new()),
+            windows,
+            store_health: Arc::default(),
+        }
     }
 
     /// Its database, for the commands of an operator.
@@ -112,23 +122,5 @@ impl Service {
     /// How it is set.
     pub fn options(&self) -> &ServiceOptions {
         &self.options
-    }
-
-    /// Whether it can work: whether database and store answer.
-    pub async fn health(&self) -> Health {
-        let (database, store) = tokio::join!(self.db.ping(), self.store.ping());
-        if let Err(error) = &database {
-            tracing::error!(error = %error, "the database does not answer");
-        }
-        if let Err(error) = &store {
-            tracing::error!(error = %error, "the store does not answer");
-        }
-        let word = |ok: bool| if ok { "ok" } else { "unreachable" };
-        Health {
-            status: if database.is_ok() && store.is_ok() { "ok" } else { "degraded" },
-            database: word(database.is_ok()),
-            store: word(store.is_ok()),
-            version: env!("CARGO_PKG_VERSION"),
-        }
     }
 }
