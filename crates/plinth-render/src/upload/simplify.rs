@@ -7,15 +7,13 @@
 use glam::{Vec2, Vec3};
 use meshopt::{SimplifyOptions, VertexDataAdapter, simplify_with_attributes_and_locks};
 use plinth_model::{Model, Primitive, Topology};
-use plinth_scene::{PosedPrimitive, Scene};
+use plinth_scene::{PosedPrimitive, SURFACE_ERROR_PIXELS, Scene, smallest_pixel};
 use rayon::prelude::*;
 
 use super::at_vertex::least_roughness;
 use super::geometry::primitive_of;
 use crate::gpu::Gpu;
 
-/// Largest displacement, in pixels.
-const PIXEL_ERROR: f32 = 0.6;
 /// Change of a unit normal over the area of one pixel that weighs as much as the largest displacement.
 const NORMAL_STEP: f32 = 0.25;
 /// The same on matt surfaces, whose light changes little with the normal; reflections in polished ones change at once.
@@ -33,7 +31,7 @@ const MIN_FRAMES: usize = 4;
 /// time: in films of a software driver. A dataset shows everything.
 pub(crate) fn smallest_shown(gpu: &Gpu, scene: &Scene, height: u32) -> Option<f32> {
     let worthwhile = gpu.is_software() && !scene.is_dataset && scene.shots.len() >= MIN_FRAMES;
-    worthwhile.then(|| pixel_size(scene, height))
+    worthwhile.then(|| smallest_pixel(scene.bounds, &scene.shots, height))
 }
 
 /// The indices with which each posed primitive is drawn.
@@ -56,20 +54,6 @@ pub(crate) fn drawn_indices(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], 
         .collect()
 }
 
-/// Size of a pixel at the model's nearest point over all frames, in world units.
-fn pixel_size(scene: &Scene, height: u32) -> f32 {
-    let center = (scene.bounds.0 + scene.bounds.1) * 0.5;
-    let radius = (scene.bounds.1 - center).length();
-    scene
-        .shots
-        .iter()
-        .map(|shot| {
-            let nearest = (shot.camera.position.distance(center) - radius).max(0.02);
-            2.0 * (0.5 * shot.camera.fov_y).tan() * nearest / height as f32
-        })
-        .fold(f32::MAX, f32::min)
-}
-
 /// The indices without the triangles that make no difference where a pixel is so large, in world units.
 fn simplified(model: &Model, posed: &PosedPrimitive, primitive: &Primitive, pixel: f32) -> Vec<u32> {
     let positions: &[u8] = bytemuck::cast_slice(&posed.positions);
@@ -86,9 +70,9 @@ fn simplified(model: &Model, posed: &PosedPrimitive, primitive: &Primitive, pixe
         .collect();
     // The change of an attribute, times its weight, is an error of so many square roots of the area that it is seen on.
     let uv_per_pixel = uvs.map_or(0.0, |uvs| uv_density(posed, &primitive.indices, uvs)) * pixel;
-    let uv_weight = if uv_per_pixel > 0.0 { PIXEL_ERROR / (UV_STEP * uv_per_pixel) } else { 0.0 };
+    let uv_weight = if uv_per_pixel > 0.0 { SURFACE_ERROR_PIXELS / (UV_STEP * uv_per_pixel) } else { 0.0 };
     let simplify = |indices: &[u32], normal_step: f32, locks: &[bool]| {
-        let normal_weight = PIXEL_ERROR / normal_step;
+        let normal_weight = SURFACE_ERROR_PIXELS / normal_step;
         simplify_with_attributes_and_locks(
             indices,
             &vertices,
@@ -97,7 +81,7 @@ fn simplified(model: &Model, posed: &PosedPrimitive, primitive: &Primitive, pixe
             size_of::<[f32; 5]>(),
             locks,
             0,
-            PIXEL_ERROR * pixel,
+            SURFACE_ERROR_PIXELS * pixel,
             SimplifyOptions::ErrorAbsolute,
             None,
         )
