@@ -12,6 +12,9 @@ use plinth_spec::ErrorCode;
 use crate::error::{ApiError, Result};
 use crate::state::Api;
 
+/// The media type of a file for clients that accept nothing else.
+pub(crate) const BYTES: &str = "application/octet-stream";
+
 /// What of a file a client wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Wanted {
@@ -46,7 +49,7 @@ pub(crate) async fn respond(api: &Api, headers: &HeaderMap, delivery: Delivery) 
             }
         }
     };
-    set(&mut response, header::CONTENT_TYPE, &delivery.content_type);
+    set_media_type(&mut response, headers, &delivery.content_type);
     set(&mut response, header::ACCEPT_RANGES, "bytes");
     guard(&mut response);
     set(&mut response, header::CACHE_CONTROL, "private, no-cache");
@@ -57,6 +60,13 @@ pub(crate) async fn respond(api: &Api, headers: &HeaderMap, delivery: Delivery) 
         set(&mut response, header::CONTENT_DISPOSITION, disposition);
     }
     Ok(response)
+}
+
+/// Says what a file is: its own media type, or plain bytes where the client accepts exactly that.
+pub(crate) fn set_media_type(response: &mut Response, request: &HeaderMap, own: &str) {
+    let wants_bytes = request.get(header::ACCEPT).is_some_and(|accepted| accepted == BYTES);
+    set(response, header::CONTENT_TYPE, if wants_bytes { BYTES } else { own });
+    set(response, header::VARY, "accept");
 }
 
 /// Files of users are never to be taken for pages of this address.

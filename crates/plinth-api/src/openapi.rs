@@ -6,12 +6,17 @@ use serde_json::{Value, json};
 use utoipa::openapi::path::Operation;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{
-    Components, ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, ResponseBuilder, ServerBuilder,
+    Components, Content, ContentBuilder, InfoBuilder, OpenApi, OpenApiBuilder, Ref, RefOr, ResponseBuilder,
+    ServerBuilder,
 };
 use utoipa::{PartialSchema as _, ToSchema as _};
 
+use crate::file::BYTES;
 use crate::refusals::refusals;
 use crate::v1;
+
+/// The media type of all bodies that are not files.
+const JSON: &str = "application/json";
 
 /// The OpenAPI 3.1 document.
 pub fn document() -> Value {
@@ -26,6 +31,8 @@ pub fn document() -> Value {
     {
         if let Some(members) = schema.as_object_mut() {
             members.remove("$schema");
+            // Generators of clients name types by titles: two schemas with one title would be one type.
+            members.remove("title");
         }
         document["components"]["schemas"][name] = schema;
     }
@@ -41,6 +48,7 @@ fn described() -> OpenApi {
             describe_errors(path, operation);
             describe_body(operation);
             describe_parts(operation);
+            describe_media_types(operation);
             operation.security = Some(vec![SecurityRequirement::new("key", Vec::<String>::new())]);
         }
     }
@@ -88,6 +96,25 @@ fn describe_parts(operation: &mut Operation) {
     responses.insert("304".to_owned(), ResponseBuilder::new().description(words).build().into());
 }
 
+/// Adds the other media types of files: those that depend on the file, and plain bytes, for clients whose generator knows
+/// no videos, images and models.
+fn describe_media_types(operation: &mut Operation) {
+    let others = match operation.operation_id.as_deref() {
+        Some("get_video") => &["video/quicktime"][..],
+        Some("get_hls_file") => {
+            &["application/vnd.apple.mpegurl", "image/jpeg", "text/vtt", "video/iso.segment", "video/mp4"]
+        }
+        _ => &[],
+    };
+    for response in operation.responses.responses.values_mut() {
+        let RefOr::T(response) = response else { continue };
+        if response.content.keys().any(|media_type| media_type != JSON) {
+            let all = others.iter().chain([&BYTES]).map(|media_type| (*media_type).to_owned());
+            response.content.extend(all.map(|media_type| (media_type, Content::default().into())));
+        }
+    }
+}
+
 /// Adds the refusals of an operation, one response for each status, its codes in words.
 fn describe_errors(path: &str, operation: &mut Operation) {
     let id = operation.operation_id.as_deref().unwrap_or_default();
@@ -101,7 +128,7 @@ fn describe_errors(path: &str, operation: &mut Operation) {
         let words: Vec<String> =
             group.iter().map(|(_, code)| format!("`{}`: {}", code.as_str(), code.meaning())).collect();
         let body = ContentBuilder::new().schema(Some(Ref::from_schema_name("ErrorBody"))).build();
-        let response = ResponseBuilder::new().description(words.join(" ")).content("application/json", body).build();
+        let response = ResponseBuilder::new().description(words.join(" ")).content(JSON, body).build();
         operation.responses.responses.insert(group[0].0.to_string(), response.into());
     }
 }

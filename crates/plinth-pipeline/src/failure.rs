@@ -54,10 +54,9 @@ impl From<MediaError> for JobError {
 /// The failure code of an error.
 pub fn failure_code(error: &JobError) -> FailureCode {
     match error {
-        JobError::Model(_)
-        | JobError::Scene(
-            SceneError::NoSuchAnimation { .. } | SceneError::NothingVisible | SceneError::NoCameraFacesTheModel,
-        ) => FailureCode::RendererError,
+        JobError::Model(_) | JobError::Scene(SceneError::NothingVisible | SceneError::NoCameraFacesTheModel) => {
+            FailureCode::RendererError
+        }
         JobError::Scene(SceneError::NoSuchAsset { .. }) => FailureCode::OverlayMissing,
         JobError::Scene(SceneError::Asset { .. }) => FailureCode::OverlayDownloadFailed,
         JobError::Scene(SceneError::Environment { .. }) => FailureCode::EnvDownloadFailed,

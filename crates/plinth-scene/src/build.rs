@@ -4,22 +4,24 @@ use std::sync::Arc;
 
 use plinth_model::{Animation, Model, Node};
 use plinth_spec::quality::{FRAMES_PER_SECOND, frame_count};
-use plinth_spec::settings::{ClipChoice, ModelPose, Output, RenderSettings, Shadow};
+use plinth_spec::settings::{ClipChoice, ModelPose, Output, RenderSettings};
 
 use crate::assets::SceneAssets;
 use crate::background::background;
 use crate::decal::{self, Stage};
 use crate::environment::studio;
 use crate::error::SceneError;
+use crate::floor::{ReflectorLook, ShadowLook};
 use crate::place::Placement;
-use crate::scene::{Background, PostLook, ReflectorLook, Scene, ShadowLook};
+use crate::post::PostLook;
+use crate::scene::{Background, Scene};
 use crate::shot::Shot;
 use crate::shots::shots;
 use crate::surroundings::{gain, surroundings};
 use crate::{clip, lights, material};
 
 /// Builds the scene of one video or still.
-/// Errors: an animation that the model does not have, nothing to draw, or an image that is missing or broken.
+/// Errors: nothing to draw, or an image that is missing or broken.
 pub fn build_scene<'a>(
     model: Arc<Model>,
     settings: &RenderSettings,
@@ -43,7 +45,7 @@ pub(crate) struct PlacedModel {
 
 impl PlacedModel {
     /// Places a model as the settings say. `times` gives for the clip that plays its time in each frame.
-    /// Errors: an animation that the model does not have, or nothing to draw.
+    /// Errors: nothing to draw.
     pub(crate) fn new(
         model: Arc<Model>,
         settings: &RenderSettings,
@@ -53,7 +55,7 @@ impl PlacedModel {
         let mut warnings = model.warnings.clone();
         let model = material::edited(model, settings, assets, &mut warnings);
         let hidden_nodes = hidden(&model, settings.model(), &mut warnings);
-        let clip = chosen_clip(&model, settings.model(), &mut warnings)?;
+        let clip = chosen_clip(&model, settings.model(), &mut warnings);
         let playing = clip.and_then(|c| model.animations.get(c));
         let clip_times = times(playing);
         let seen: Vec<f32> = clip_times.iter().flatten().copied().collect();
@@ -106,12 +108,8 @@ impl PlacedModel {
             lights: lights::other_lights(light, &model, &placement),
             occlusion: settings.post().occlusion().map_or(1.0, |times| times as f32),
             fine_light: settings.post().occlusion().is_some() || settings.video().quality.has_fine_light(),
-            shadow: shadow_look(settings.shadow()),
-            reflector: settings.shadow().reflector().map(|r| ReflectorLook {
-                mix: r.mix as f32,
-                fade: r.fade as f32,
-                depth_blur: r.depth_blur as f32,
-            }),
+            shadow: ShadowLook::of(settings.shadow()),
+            reflector: ReflectorLook::of(settings.shadow()),
             floor_height,
             is_dataset: false,
             background: if settings.video().quality.has_alpha() {
@@ -120,34 +118,13 @@ impl PlacedModel {
                 opaque_background.clone()
             },
             opaque_background,
-            post: post_look(settings),
+            post: PostLook::of(settings),
             bounds,
             shots,
             hidden_nodes,
             warnings,
             model,
         })
-    }
-}
-
-fn shadow_look(shadow: &Shadow) -> Option<ShadowLook> {
-    shadow.enabled.then_some(ShadowLook {
-        mode: shadow.mode,
-        darkness: shadow.darkness as f32,
-        softness: shadow.softness as f32,
-    })
-}
-
-/// Diameter of the aperture at `dofStrength` 1, in world units: the model spans 2.
-const WIDEST_APERTURE: f64 = 0.5;
-
-fn post_look(settings: &RenderSettings) -> PostLook {
-    let post = settings.post();
-    PostLook {
-        filter: post.filter,
-        vignette: settings.background().vignette.unwrap_or(0.0) as f32,
-        bloom: post.bloom() as f32,
-        aperture: (post.depth_of_field() * WIDEST_APERTURE) as f32,
     }
 }
 
@@ -176,22 +153,28 @@ fn hidden(model: &Model, pose: &ModelPose, warnings: &mut Vec<String>) -> Vec<bo
     model.nodes.iter().map(|n| pose.hidden_mesh_names.contains(&n.name)).collect()
 }
 
-fn chosen_clip(model: &Model, pose: &ModelPose, warnings: &mut Vec<String>) -> Result<Option<usize>, SceneError> {
-    let names = || model.animations.iter().map(|a| a.name.as_str()).collect::<Vec<_>>().join(", ");
-    match &pose.clip {
-        None => Ok(None),
-        Some(ClipChoice::First) => {
-            if model.animations.is_empty() {
-                warnings.push("animation: the model has none".to_owned());
-            }
-            Ok((!model.animations.is_empty()).then_some(0))
+/// Index of the clip that plays. Where the model lacks it, the model stays in its rest pose and a warning says so.
+fn chosen_clip(model: &Model, pose: &ModelPose, warnings: &mut Vec<String>) -> Option<usize> {
+    let clip = match pose.clip.as_ref()? {
+        ClipChoice::First => (!model.animations.is_empty()).then_some(0),
+        ClipChoice::Named(wanted) => model.animations.iter().position(|clip| clip.name == *wanted),
+    };
+    if clip.is_none() {
+        warnings.push(missing_clip(model, pose.clip.as_ref()));
+    }
+    clip
+}
+
+fn missing_clip(model: &Model, wanted: Option<&ClipChoice>) -> String {
+    let names: Vec<String> = model.animations.iter().map(|clip| format!("'{}'", clip.name)).collect();
+    match wanted {
+        Some(ClipChoice::Named(wanted)) if !names.is_empty() => {
+            format!(
+                "animation: the model has no clip '{wanted}', so it stays in its rest pose; it has {}",
+                names.join(", ")
+            )
         }
-        Some(ClipChoice::Named(wanted)) => {
-            model.animations.iter().position(|a| a.name == *wanted).map(Some).ok_or_else(|| {
-                let available = if model.animations.is_empty() { "none".to_owned() } else { names() };
-                SceneError::NoSuchAnimation { wanted: wanted.clone(), available }
-            })
-        }
+        _ => "animation: the model has no clips, so it stays in its rest pose".to_owned(),
     }
 }
 

@@ -70,7 +70,7 @@ pub struct ViewSet {
 
 /// Builds the scene of a dataset, one shot a view. With an animation the model holds its first pose. There is no floor,
 /// and what is around the model is transparent.
-/// Errors: an animation that the model does not have, nothing to draw, or no camera that looks toward the model.
+/// Errors: nothing to draw, or no camera that looks toward the model.
 pub fn build_dataset<'a>(
     model: Arc<Model>,
     settings: &RenderSettings,

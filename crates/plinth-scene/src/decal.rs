@@ -16,14 +16,15 @@ use plinth_spec::settings::{Decal, RenderSettings};
 use crate::assets::SceneAssets;
 use crate::error::SceneError;
 use crate::material::max_side;
+use crate::pixel::{SURFACE_ERROR_PIXELS, smallest_pixel};
 use crate::place::Placement;
 use crate::pose::Placed;
 use crate::shot::{PosedPrimitive, Shot};
 use crate::texture_maps::keep_first_set;
 use crate::{bleed, clip_polygon};
 
-/// A decal lies above its surface by this much of a pixel: more than the surface is ever simplified by.
-const LIFT_PIXELS: f32 = 0.8;
+/// A decal lies above its surface by this much of a pixel: more than the surface is ever displaced by.
+const LIFT_PIXELS: f32 = SURFACE_ERROR_PIXELS + 0.2;
 /// Least distance from the surface in world units.
 const MIN_LIFT: f32 = 5e-4;
 /// Largest one.
@@ -43,13 +44,7 @@ pub(crate) struct Stage<'a> {
 impl Stage<'_> {
     /// How far decals lie above the surface in world units.
     fn lift(&self, height: u32) -> f32 {
-        let (min, max) = self.placement.bounds();
-        let (middle, radius) = ((min + max) * 0.5, ((max - min) * 0.5).length());
-        let pixel = |shot: &Shot| {
-            let nearest = (shot.camera.position.distance(middle) - radius).max(0.02);
-            2.0 * (0.5 * shot.camera.fov_y).tan() * nearest / height as f32
-        };
-        (self.shots.iter().map(pixel).fold(f32::MAX, f32::min) * LIFT_PIXELS).clamp(MIN_LIFT, MAX_LIFT)
+        (smallest_pixel(self.placement.bounds(), self.shots, height) * LIFT_PIXELS).clamp(MIN_LIFT, MAX_LIFT)
     }
 }
 

@@ -3,14 +3,6 @@
 /// Why a scene cannot be built.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SceneError {
-    /// The model has no clip of that name.
-    #[error("the model has no animation '{wanted}'; it has {available}")]
-    NoSuchAnimation {
-        /// What was asked for.
-        wanted: String,
-        /// Names of those there are.
-        available: String,
-    },
     /// Nothing is left to draw.
     #[error("nothing can be drawn: the model has no meshes, or its size is not finite")]
     NothingVisible,

@@ -16,6 +16,16 @@ const KEY_DIRECTION: Vec3 = Vec3::new(-0.55, 1.0, 0.62);
 const KEY_DISTANCE: f32 = 9.0;
 /// Its irradiance at intensity 1.
 const KEY_IRRADIANCE: f32 = 1.8;
+/// The same as a multiple of the model's radius, for models that are stretched or moved far.
+const KEY_DISTANCE_RADII: f32 = 3.0;
+/// Half width of its cone at the model, as a multiple of the model's radius: the shadow's surroundings are lit, too.
+const KEY_CONE_RADII: f32 = 2.5;
+/// Widest half angle of its cone in radians.
+const KEY_WIDEST: f32 = 1.2;
+/// Share of its cone over which it fades out.
+const KEY_PENUMBRA: f32 = 0.4;
+/// Radius of a model that is a point.
+const LEAST_RADIUS: f32 = 1e-3;
 /// Fill and rim: direction and irradiance at intensity 1.
 const OTHERS: [(Vec3, f32); 2] = [(Vec3::new(1.0, 0.35, 0.8), 0.25), (Vec3::new(0.5, 0.7, -1.0), 0.45)];
 /// Radiance of the ambient light at intensity 1.
@@ -32,14 +42,14 @@ pub(crate) fn linear(color: [u8; 3]) -> Vec3 {
 /// The key spotlight on bounds; `None` when it is off.
 pub(crate) fn key_light(settings: &Light, bounds: (Vec3, Vec3)) -> Option<KeyLight> {
     let target = (bounds.0 + bounds.1) * 0.5;
-    let radius = ((bounds.1 - bounds.0) * 0.5).length().max(1e-3);
-    let distance = KEY_DISTANCE.max(radius * 3.0);
+    let radius = ((bounds.1 - bounds.0) * 0.5).length().max(LEAST_RADIUS);
+    let distance = KEY_DISTANCE.max(radius * KEY_DISTANCE_RADII);
     (settings.spot > 0.0).then(|| KeyLight {
         position: target + KEY_DIRECTION.normalize() * distance,
         target,
         irradiance: linear(settings.key_color) * (KEY_IRRADIANCE * settings.spot as f32),
-        cone_half_angle: (2.5 * radius / distance).atan().min(1.2),
-        penumbra: 0.4,
+        cone_half_angle: (KEY_CONE_RADII * radius / distance).atan().min(KEY_WIDEST),
+        penumbra: KEY_PENUMBRA,
     })
 }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use plinth_model::{
-    AlphaMode, Clearcoat, Iridescence, Material, Model, Sheen, Texture, TextureRef, Topology, Transmission, Volume,
+    AlphaMode, Clearcoat, Image, Iridescence, Material, Model, Sheen, Texture, TextureRef, Topology, Transmission,
+    Volume,
 };
 use plinth_spec::settings::{AlphaChoice, Faces, MaterialEdit, RenderSettings};
 
@@ -42,10 +43,14 @@ pub(crate) fn edited(
         if named.is_empty() {
             tell("the model has no such material");
         }
+        let image = edit.map_asset_id.as_ref().and_then(|id| {
+            let image = assets.image(id, max_side(settings));
+            image.map_err(|error| tell(&format!("the map stays: {error}"))).ok()
+        });
         for index in named {
             let mut work = Workpiece { model: &mut model, index, edit, tell: &mut tell };
             work.factors();
-            work.maps(assets, max_side(settings));
+            work.maps(image.as_ref());
             work.shape();
         }
     }
@@ -112,12 +117,9 @@ impl Workpiece<'_> {
     }
 
     /// Textures: another base colour map, and maps that are left out.
-    fn maps(&mut self, assets: &SceneAssets<'_>, max_side: u32) {
-        if let Some(id) = &self.edit.map_asset_id {
-            match assets.image(id, max_side) {
-                Ok(image) => self.replace_base_map(image),
-                Err(error) => (self.tell)(&format!("the map stays: {error}")),
-            }
+    fn maps(&mut self, base_color: Option<&Image>) {
+        if let Some(image) = base_color {
+            self.replace_base_map(image.clone());
         }
         for (name, used) in &self.edit.texture_maps {
             if !texture_maps::NAMES.contains(&name.as_str()) {
@@ -128,7 +130,7 @@ impl Workpiece<'_> {
         }
     }
 
-    fn replace_base_map(&mut self, image: plinth_model::Image) {
+    fn replace_base_map(&mut self, image: Image) {
         let has_coordinates = |p: &plinth_model::Primitive| p.uvs.iter().any(|set| !set.is_empty());
         let parts = self.model.meshes.iter().flat_map(|m| &m.primitives);
         if !parts.filter(|p| p.material == self.index).any(has_coordinates) {

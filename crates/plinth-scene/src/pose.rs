@@ -24,12 +24,6 @@ impl Scene {
         posed.iter().map(|one| moving[one.node]).collect()
     }
 
-    /// Whether the clip moves anything that is seen.
-    pub fn is_animated(&self) -> bool {
-        let moving = moving_nodes(&self.model, self.playing());
-        self.placed().draws().iter().any(|draw| moving[draw.node])
-    }
-
     fn playing(&self) -> Option<&Animation> {
         self.clip.and_then(|c| self.model.animations.get(c))
     }

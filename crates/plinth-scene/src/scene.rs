@@ -9,9 +9,8 @@ use std::sync::Arc;
 
 use glam::{DMat4, Mat4, Vec3};
 use plinth_model::{Image, Model};
-use plinth_spec::settings::{Filter, ShadowMode};
 
-use crate::{EnvironmentMap, Shot, Surroundings};
+use crate::{EnvironmentMap, PostLook, ReflectorLook, ShadowLook, Shot, Surroundings};
 
 /// Everything needed to draw every frame of one render.
 #[derive(Clone, Debug)]
@@ -52,63 +51,18 @@ pub struct Scene {
     pub floor_height: f32,
     /// The pictures are training data: nothing but the model is drawn, no floor, and its triangles as they are.
     pub is_dataset: bool,
-    /// What is behind the model.
+    /// What is behind the model in the video; transparent where the video has alpha.
     pub background: Background,
+    /// What is behind the model in files without alpha; never transparent.
+    pub opaque_background: Background,
     /// What happens to the finished picture.
     pub post: PostLook,
-    /// The same where nothing may be seen through: in files without alpha.
-    pub opaque_background: Background,
     /// The environment as it is seen before the background; `None` where it only gives light.
     pub surroundings: Option<Surroundings>,
     /// The model's world bounds over the whole shot, transforms included: (min, max).
     pub bounds: (Vec3, Vec3),
     /// One entry per frame, in order.
     pub shots: Vec<Shot>,
-}
-
-/// What happens to the finished picture. Nothing, by default.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PostLook {
-    /// `filter`.
-    pub filter: Filter,
-    /// `vignette`: share of light that the corners lose.
-    pub vignette: f32,
-    /// `bloomStrength`: share of the light of what shines that is spread around it; 0 is off.
-    pub bloom: f32,
-    /// Diameter of the lens' aperture in world units; 0: everything is sharp.
-    pub aperture: f32,
-}
-
-impl PostLook {
-    /// The picture is finished as it is.
-    pub fn is_plain(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// Every colour of the picture may become another.
-    pub fn changes_colors(&self) -> bool {
-        self.filter != Filter::None || self.vignette > 0.0
-    }
-
-    /// Pixels far from the model may change.
-    pub fn reaches_everywhere(&self) -> bool {
-        self.changes_colors() || self.bloom > 0.0
-    }
-
-    /// What of it changes a colour into another, alike in every view and at every pixel.
-    #[must_use]
-    pub fn of_colors_only(self) -> Self {
-        let filter = match self.filter {
-            Filter::Grain | Filter::Toon => Filter::None,
-            other => other,
-        };
-        Self { filter, ..Self::default() }
-    }
-
-    /// Where surfaces are has to be known.
-    pub fn needs_surfaces(&self) -> bool {
-        self.aperture > 0.0 || self.filter == Filter::Toon
-    }
 }
 
 /// What is behind the model.
@@ -158,26 +112,4 @@ pub enum PointLikeLight {
         /// Spot cone: unit direction it shines in, cosine of the inner and of the outer half angle.
         cone: Option<(Vec3, f32, f32)>,
     },
-}
-
-/// How a mirroring floor looks.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ReflectorLook {
-    /// `reflectorMix`: share of light that is mirrored where the model touches the floor.
-    pub mix: f32,
-    /// `reflectorFade`: height above the floor, in world units, of what is mirrored with 1/e of that.
-    pub fade: f32,
-    /// `reflectorDepthBlur`: how much it blurs with that height.
-    pub depth_blur: f32,
-}
-
-/// How the key light's shadow looks.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ShadowLook {
-    /// `shadowMode`.
-    pub mode: ShadowMode,
-    /// `shadowDarkness`: 0 none, 1 as lit, more is darker.
-    pub darkness: f32,
-    /// `shadowSoftness`, 0..=1: 0 hard, 1 very soft.
-    pub softness: f32,
 }

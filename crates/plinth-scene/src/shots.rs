@@ -20,6 +20,16 @@ const FIT_ANGLES: u32 = 120;
 const ZOOM_ORBIT_RADIUS: f64 = DEFAULT_ZOOM_END;
 /// How far beyond the model the floor may be seen, in world units.
 const FLOOR_REACH: f32 = 12.0;
+/// Room between the model's bounding sphere and the near and far planes, as a multiple of its radius.
+const DEPTH_ROOM: f32 = 1.1;
+/// Nearest near plane as a share of the distance to the model: depth has no precision for nearer ones.
+const LEAST_NEAR: f32 = 0.02;
+/// Nearest near plane and smallest radius of a model, in world units.
+const LEAST_LENGTH: f32 = 1e-3;
+/// Height of a unit vector from which on it is straight up or down: the picture's up is then another one.
+const STRAIGHT_UP: f64 = 0.9999;
+/// Least distance from which a model is framed, in world units.
+const LEAST_DISTANCE: f32 = 0.1;
 
 /// Plans all frames; `clip_times` has one entry for each.
 pub(crate) fn shots(settings: &RenderSettings, placement: &Placement, clip_times: &[Option<f32>]) -> Vec<Shot> {
@@ -80,7 +90,7 @@ fn framing_distance(settings: &RenderSettings, placement: &Placement, count: u32
             let toward = toward_camera(settings, index, count).as_vec3();
             distance(|d| placement.reach(d), toward, (tan_x, tan_y))
         })
-        .fold(0.1, f32::max);
+        .fold(LEAST_DISTANCE, f32::max);
     let framed = f64::from(framed * placement.room());
     if motion.effect == Effect::ZoomOrbit { framed / ZOOM_ORBIT_RADIUS } else { framed }
 }
@@ -115,7 +125,7 @@ fn direction(azimuth_deg: f64, elevation_deg: f64) -> DVec3 {
 
 fn camera_at(position: DVec3, look_at: DVec3, fov_deg: f64, bounds: (Vec3, Vec3)) -> Camera {
     let back = (position - look_at).normalize_or(DVec3::Z);
-    let up = if back.y.abs() > 0.9999 { DVec3::NEG_Z * back.y.signum() } else { DVec3::Y };
+    let up = if back.y.abs() > STRAIGHT_UP { DVec3::NEG_Z * back.y.signum() } else { DVec3::Y };
     let right = up.cross(back).normalize();
     let up = back.cross(right);
     let world_from_view = Mat4::from_cols(
@@ -125,7 +135,7 @@ fn camera_at(position: DVec3, look_at: DVec3, fov_deg: f64, bounds: (Vec3, Vec3)
         position.as_vec3().extend(1.0),
     );
     let center = (bounds.0 + bounds.1) * 0.5;
-    let radius = ((bounds.1 - bounds.0) * 0.5).length().max(1e-3);
+    let radius = ((bounds.1 - bounds.0) * 0.5).length().max(LEAST_LENGTH);
     let away = position.as_vec3().distance(center);
     Camera {
         view_from_world: world_from_view.inverse(),
@@ -133,7 +143,7 @@ fn camera_at(position: DVec3, look_at: DVec3, fov_deg: f64, bounds: (Vec3, Vec3)
         fov_y: (fov_deg as f32).to_radians(),
         pixel_aspect: 1.0,
         principal_point: Vec2::ZERO,
-        near: (away - radius * 1.1 - FLOOR_REACH * 0.5).max(away * 0.02).max(1e-3),
-        far: away + radius * 1.1 + FLOOR_REACH,
+        near: (away - radius * DEPTH_ROOM - FLOOR_REACH * 0.5).max(away * LEAST_NEAR).max(LEAST_LENGTH),
+        far: away + radius * DEPTH_ROOM + FLOOR_REACH,
     }
 }

@@ -4,14 +4,23 @@ use serde_json::{Value, json};
 
 /// A GLB with one triangle. Its node has this name, so that different names give different files.
 pub fn glb_with_triangle(name: &str) -> Vec<u8> {
+    triangle(&json!({"mesh": 0, "name": name}))
+}
+
+/// A GLB that is accepted but cannot be drawn: its size is more than a 32-bit float holds.
+pub fn glb_too_large_to_draw() -> Vec<u8> {
+    triangle(&json!({"mesh": 0, "name": "huge", "translation": [3e38, 0, 0], "scale": [3e38, 1, 1]}))
+}
+
+fn triangle(node: &Value) -> Vec<u8> {
     let positions: [f32; 9] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
     let buffer: Vec<u8> = positions.iter().flat_map(|v| v.to_le_bytes()).collect();
     let document = json!({
         "asset": {"version": "2.0"},
         "scene": 0,
         "scenes": [{"nodes": [0]}],
-        "nodes": [{"mesh": 0, "name": name}],
-        "meshes": [{"name": name, "primitives": [{"attributes": {"POSITION": 0}}]}],
+        "nodes": [node],
+        "meshes": [{"name": node["name"], "primitives": [{"attributes": {"POSITION": 0}}]}],
         "accessors": [{
             "bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3",
             "min": [0.0, 0.0, 0.0], "max": [1.0, 1.0, 0.0],

@@ -72,10 +72,10 @@ async fn make(node: &Node, claims: &[Claim], cut: &CancellationToken) -> Result<
         })
         .collect();
     let begin = Instant::now();
-    let (task, mut warnings) = or_cut(cut, group.prepare(first, &settings)).await?;
+    let task = or_cut(cut, group.prepare(first, &settings)).await?;
     took("fetch", begin);
     let begin = Instant::now();
-    warnings.extend(group.draw(task, &mut parts).await?);
+    let warnings = group.draw(task, &mut parts).await?;
     took("render", begin);
     let begin = Instant::now();
     or_cut(cut, group.store(&mut parts, &warnings)).await?;
@@ -98,16 +98,16 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// Brings everything that the job needs into its folder. Returns the job, and what is missing without harm.
-    async fn prepare(&self, claim: &Claim, settings: &RenderSettings) -> Result<(RenderTask, Vec<String>), Stop> {
+    /// Brings everything that the job needs into its folder.
+    async fn prepare(&self, claim: &Claim, settings: &RenderSettings) -> Result<RenderTask, Stop> {
         let Node { service, scratch, options, .. } = self.node;
         std::fs::create_dir(self.folder.join(OUT)).map_err(|error| Stop::preparing(&error))?;
         let model = PathBuf::from("model.glb");
         fetch_model(service.store(), scratch, options.cache_bytes, &claim.render.model_id, &self.folder.join(&model))
             .await
             .map_err(|error| Stop::fetching(FailureCode::ModelDownloadFailed, "the model", &error))?;
-        let RenderAssets { env, images, warnings } = service
-            .find_render_assets(claim)
+        let RenderAssets { env, images } = service
+            .find_render_assets(claim, settings)
             .await
             .map_err(|error| Stop::fetching(FailureCode::OverlayDownloadFailed, "what the settings name", &error))?
             .map_err(|missing| Stop::failed(missing.code, missing.message))?;
@@ -119,7 +119,7 @@ impl Group<'_> {
                 .map_err(|error| Stop::fetching(FailureCode::OverlayDownloadFailed, "an image", &error))?;
             image_files.insert(id, file);
         }
-        let task = RenderTask {
+        Ok(RenderTask {
             model,
             settings: settings.echoed(),
             environment: match env {
@@ -133,8 +133,7 @@ impl Group<'_> {
             cache: Some(cache_folder(scratch, &claim.render.model_id)),
             encoder: self.node.encoder,
             watermark: claim.is_marked(),
-        };
-        Ok((task, warnings))
+        })
     }
 
     async fn fetch_environment(&self, id: &EnvId) -> Result<EnvironmentFiles, Stop> {

@@ -19,7 +19,7 @@ use super::{created, ok};
 use crate::access::{Editor, Reader};
 use crate::error::Result;
 use crate::extract::{IdempotencyKey, JsonBody, Path, Query, whole_number};
-use crate::file::{guard, respond, set, sized};
+use crate::file::{guard, respond, set, set_media_type, sized};
 use crate::state::Api;
 
 /// Creates a render
@@ -209,11 +209,12 @@ pub(crate) async fn get_bundle(
     State(api): State<Api>,
     Reader(caller): Reader,
     Path(id): Path<String>,
+    headers: HeaderMap,
 ) -> Result<Response> {
     let bundle = api.service.render_bundle(&caller, &id).await?;
     let mut response = sized(StatusCode::OK, bundle.length, Body::from_stream(bundle.content));
     guard(&mut response);
-    set(&mut response, header::CONTENT_TYPE, "application/zip");
+    set_media_type(&mut response, &headers, "application/zip");
     set(&mut response, header::CONTENT_DISPOSITION, &attachment(&bundle.name));
     // A finished render's files never change.
     set(&mut response, header::CACHE_CONTROL, "private, max-age=31536000, immutable");

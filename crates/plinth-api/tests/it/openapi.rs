@@ -101,6 +101,35 @@ fn names_are_those_of_the_wire() {
     assert!(document["paths"]["/renders/{id}/hls/{path}"].is_object());
 }
 
+/// Generators of clients name a type by its title, and leave out operations whose types collide.
+#[test]
+fn no_title_is_another_schemas_name() {
+    let document = document();
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    let mut names: Vec<String> = schemas.keys().map(|name| name.to_lowercase()).collect();
+    names.extend(schemas.values().filter_map(|schema| schema["title"].as_str()).map(str::to_lowercase));
+    let unique: BTreeSet<&String> = names.iter().collect();
+    assert_eq!(unique.len(), names.len(), "{names:?}");
+}
+
+#[test]
+fn every_file_is_also_answered_as_plain_bytes() {
+    let document = document();
+    let mut files = 0;
+    for (name, operation) in operations(&document) {
+        for response in operation["responses"].as_object().unwrap().values() {
+            let Some(content) = response["content"].as_object() else { continue };
+            if content.keys().any(|media_type| media_type != "application/json") {
+                assert!(content.contains_key("application/octet-stream"), "{name}: {content:?}");
+                files += 1;
+            }
+        }
+    }
+    assert_eq!(files, 13, "seven endpoints answer with files, all but the bundle also in part");
+    let video = &document["paths"]["/renders/{id}/video"]["get"]["responses"]["200"]["content"];
+    assert!(video["video/quicktime"].is_object() && video["video/mp4"].is_object(), "{video}");
+}
+
 #[test]
 fn render_settings_have_their_fields() {
     let document = document();

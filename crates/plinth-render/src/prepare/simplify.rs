@@ -7,15 +7,13 @@
 use glam::{Vec2, Vec3};
 use meshopt::{SimplifyOptions, VertexDataAdapter, simplify_with_attributes_and_locks};
 use plinth_model::{Model, Primitive, Topology};
-use plinth_scene::{PosedPrimitive, Scene};
+use plinth_scene::{PosedPrimitive, SURFACE_ERROR_PIXELS, Scene, smallest_pixel};
 use rayon::prelude::*;
 
 use super::at_vertex::least_roughness;
 use crate::gpu::Gpu;
 use crate::upload::geometry::primitive_of;
 
-/// Largest displacement, in pixels.
-const PIXEL_ERROR: f32 = 0.6;
 /// Change of a unit normal over the area of one pixel that weighs as much as the largest displacement.
 const NORMAL_STEP: f32 = 0.25;
 /// The same on matt surfaces, whose light changes little with the normal; reflections in polished ones change at once.
@@ -39,7 +37,7 @@ pub(crate) fn smallest_shown(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive],
     };
     let is_long = || scene.shots.len() >= MIN_FRAMES || triangles() >= MANY_TRIANGLES;
     let worthwhile = gpu.is_software() && !scene.is_dataset && is_long();
-    worthwhile.then(|| pixel_size(scene, height))
+    worthwhile.then(|| smallest_pixel(scene.bounds, &scene.shots, height))
 }
 
 /// The indices with which each posed primitive is drawn where a pixel is so large.
@@ -59,20 +57,6 @@ pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Opti
             }
         })
         .collect()
-}
-
-/// Size of a pixel at the model's nearest point over all frames, in world units.
-fn pixel_size(scene: &Scene, height: u32) -> f32 {
-    let center = (scene.bounds.0 + scene.bounds.1) * 0.5;
-    let radius = (scene.bounds.1 - center).length();
-    scene
-        .shots
-        .iter()
-        .map(|shot| {
-            let nearest = (shot.camera.position.distance(center) - radius).max(0.02);
-            2.0 * (0.5 * shot.camera.fov_y).tan() * nearest / height as f32
-        })
-        .fold(f32::MAX, f32::min)
 }
 
 /// The indices without the triangles that make no difference where a pixel is so large, in world units.
@@ -185,9 +169,10 @@ impl Whole<'_> {
             })
             .collect();
         // The change of an attribute, times its weight, is an error of so many square roots of the area that it is seen on.
-        let uv_weight = if self.uv_per_pixel > 0.0 { PIXEL_ERROR / (UV_STEP * self.uv_per_pixel) } else { 0.0 };
+        let uv_weight =
+            if self.uv_per_pixel > 0.0 { SURFACE_ERROR_PIXELS / (UV_STEP * self.uv_per_pixel) } else { 0.0 };
         let simplify = |indices: &[u32], normal_step: f32, locks: &[bool]| {
-            let normal_weight = PIXEL_ERROR / normal_step;
+            let normal_weight = SURFACE_ERROR_PIXELS / normal_step;
             simplify_with_attributes_and_locks(
                 indices,
                 &adapter,
@@ -196,7 +181,7 @@ impl Whole<'_> {
                 size_of::<[f32; 5]>(),
                 locks,
                 0,
-                PIXEL_ERROR * self.pixel,
+                SURFACE_ERROR_PIXELS * self.pixel,
                 SimplifyOptions::ErrorAbsolute | options,
                 None,
             )

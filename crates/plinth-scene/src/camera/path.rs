@@ -5,6 +5,9 @@ use plinth_spec::settings::{BasePose, Keyframe, Path};
 
 use crate::easing::{key, trapezoid};
 
+/// Nearest polar angle to a pole in degrees: at the pole itself the camera has no azimuth.
+const LEAST_POLAR_DEG: f64 = 0.5;
+
 /// Where the camera is and looks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PathPose {
@@ -36,7 +39,7 @@ pub(crate) fn path(path: &Path, base: BasePose, length_secs: f64, index: u32, co
 fn by_angles(path: &Path, base: BasePose, u: f64) -> PathPose {
     let between = |(from, to): (f64, f64)| from + (to - from) * u;
     let theta = (base.theta_deg + between(path.angle_deg())).to_radians();
-    let phi = (base.phi_deg - between(path.tilt_deg())).clamp(0.5, 179.5).to_radians();
+    let phi = (base.phi_deg - between(path.tilt_deg())).clamp(LEAST_POLAR_DEG, 180.0 - LEAST_POLAR_DEG).to_radians();
     let radius = base.radius / between(path.zoom()).max(1e-3);
     let target = DVec3::from(base.target);
     let fov = between(path.fov_deg(base.fov_deg));

@@ -9,6 +9,10 @@ const PERIOD_SECS: f64 = 6.0;
 /// Degrees to each side and up and down at intensity 1.
 const SIDEWAYS_DEG: f64 = 1.6;
 const UPWARD_DEG: f64 = 0.9;
+/// Second harmonic of the sideways motion, as a share of the first: no two swings look alike.
+const SECOND_HARMONIC: f64 = 0.35;
+/// Radians by which the motion upward is ahead, so that the camera draws no straight line.
+const UPWARD_AHEAD: f64 = 1.0;
 /// Never nearer to straight up or down than this.
 const STEEPEST_DEG: f64 = 88.0;
 
@@ -28,8 +32,8 @@ pub(crate) fn sway(
     }
     let periods = (length_secs / PERIOD_SECS).round().max(1.0);
     let phase = TAU * periods * f64::from(index) / f64::from(count.max(1));
-    let sideways = (SIDEWAYS_DEG * intensity).to_radians() * (phase.sin() + 0.35 * (2.0 * phase).sin());
-    let upward = (UPWARD_DEG * intensity).to_radians() * (phase + 1.0).sin();
+    let sideways = (SIDEWAYS_DEG * intensity).to_radians() * (phase.sin() + SECOND_HARMONIC * (2.0 * phase).sin());
+    let upward = (UPWARD_DEG * intensity).to_radians() * (phase + UPWARD_AHEAD).sin();
     let azimuth = away.x.atan2(away.z) + sideways;
     let steepest = STEEPEST_DEG.to_radians();
     let elevation = (away.y / distance).clamp(-1.0, 1.0).asin();

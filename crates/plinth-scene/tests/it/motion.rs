@@ -82,10 +82,10 @@ fn the_whole_clip_is_framed_also_where_a_short_render_shows_its_start_only() {
     let model = || sliding(cuboid([-1.0; 3], [1.0; 3]), 0.0, 8.0, 60.0);
     let playing = scene(model(), &json!({"animation": "*", "length": 0.5}));
     assert!((playing.bounds.1.x - 1.0).abs() < 1e-5 && (playing.bounds.1.y - 0.2).abs() < 1e-5, "{:?}", playing.bounds);
-    assert!(playing.is_animated() && playing.moving(&playing.pose(None)) == [true]);
+    assert_eq!(playing.moving(&playing.pose(None)), [true]);
     let resting = scene(model(), &json!({"length": 0.5}));
     assert!((resting.bounds.1 - Vec3::ONE).length() < 1e-5);
-    assert!(!resting.is_animated() && resting.shots.iter().all(|s| s.clip_time.is_none()));
+    assert!(resting.moving(&resting.pose(None)) == [false] && resting.shots.iter().all(|s| s.clip_time.is_none()));
 }
 
 #[test]
@@ -102,9 +102,13 @@ fn clips_of_no_length_and_of_absurd_length_are_safe() {
 #[test]
 fn a_clip_that_is_not_there_is_named() {
     let model = sliding(cuboid([-1.0; 3], [1.0; 3]), 0.0, 1.0, 1.0);
-    let error = build_scene(model.into(), &settings(&json!({"animation": "run"})), None).unwrap_err();
-    assert_eq!(error, SceneError::NoSuchAnimation { wanted: "run".into(), available: "slide".into() });
-    let still = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({"animation": "*"}));
-    assert_eq!(still.clip, None);
-    assert_eq!(still.warnings, ["animation: the model has none"]);
+    let still = scene(model, &json!({"animation": "run"}));
+    assert!(still.clip.is_none() && still.shots.iter().all(|shot| shot.clip_time.is_none()), "the rest pose");
+    let warning = "animation: the model has no clip 'run', so it stays in its rest pose; it has 'slide'";
+    assert_eq!(still.warnings, [warning]);
+    for wanted in ["*", "run"] {
+        let still = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({"animation": wanted}));
+        assert_eq!(still.clip, None);
+        assert_eq!(still.warnings, ["animation: the model has no clips, so it stays in its rest pose"], "{wanted}");
+    }
 }

@@ -4,14 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use plinth_db::renders::Render;
 use plinth_db::{Conn, envs, overlays, textures};
-use plinth_spec::FailureCode;
 use plinth_spec::id::{EnvId, OverlayId, TextureId};
 use plinth_spec::wire::Layer;
+use plinth_spec::{FailureCode, RenderSettings};
 use plinth_store::ObjectKey;
-use serde_json::Value;
 
 use super::claim::Claim;
-use crate::error::{Result, ServiceError};
+use crate::error::Result;
 use crate::service::Service;
 
 /// What a render needs apart from its model.
@@ -21,8 +20,6 @@ pub struct RenderAssets {
     pub env: Option<EnvId>,
     /// Images by the identifiers that the settings name.
     pub images: BTreeMap<String, ImageAsset>,
-    /// What the settings name in vain, where that is no failure.
-    pub warnings: Vec<String>,
 }
 
 /// An image that settings name.
@@ -58,15 +55,18 @@ pub struct AssetMissing {
 struct Named {
     env: Option<String>,
     overlays: BTreeSet<String>,
-    /// With the material that they are for.
-    textures: BTreeMap<String, String>,
+    textures: BTreeSet<String>,
 }
 
 impl Service {
     /// What a render needs apart from its model: things of its own workspace, and overlays that everybody sees.
-    pub async fn find_render_assets(&self, claim: &Claim) -> Result<std::result::Result<RenderAssets, AssetMissing>> {
+    pub async fn find_render_assets(
+        &self,
+        claim: &Claim,
+        settings: &RenderSettings,
+    ) -> Result<std::result::Result<RenderAssets, AssetMissing>> {
         let render = &claim.render;
-        let named = named(&serde_json::from_str(&render.settings).map_err(ServiceError::internal)?);
+        let named = named(settings);
         let mut assets = RenderAssets::default();
         if named == Named::default() {
             return Ok(Ok(assets));
@@ -87,12 +87,10 @@ impl Service {
                 None => return Ok(Err(missing(FailureCode::OverlayMissing, "overlay", &id))),
             };
         }
-        for (id, material) in named.textures {
+        // The renderer says which material keeps its map for want of a texture.
+        for id in named.textures {
             if let Some(image) = find_texture(&mut conn, render, &id).await? {
                 assets.images.insert(id, image);
-            } else {
-                let words = format!("material '{material}' keeps its map: there is no texture '{id}'");
-                assets.warnings.push(words);
             }
         }
         Ok(Ok(assets))
@@ -123,35 +121,37 @@ async fn find_texture(conn: &mut Conn, render: &Render, id: &str) -> Result<Opti
     Ok(find_overlay(conn, render, id, Some(Layer::Texture)).await?.map(ImageAsset::Overlay))
 }
 
-fn named(settings: &Value) -> Named {
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    let decals = settings["decals"].as_array().into_iter().flatten();
-    let overlays = text(&settings["bgImageId"]).into_iter().chain(decals.filter_map(|d| text(&d["imageAssetId"])));
-    let edits = settings["materialEdits"].as_object().into_iter().flatten();
+fn named(settings: &RenderSettings) -> Named {
+    let edits = settings.material_edits().values();
     Named {
-        env: text(&settings["envId"]),
-        overlays: overlays.collect(),
-        textures: edits.filter_map(|(material, edit)| Some((text(&edit["mapAssetId"])?, material.clone()))).collect(),
+        env: settings.environment().id.clone(),
+        overlays: settings.overlay_ids().cloned().collect(),
+        textures: edits.filter_map(|edit| edit.map_asset_id.clone()).collect(),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use plinth_spec::settings::ParseOptions;
     use serde_json::json;
 
     use super::*;
 
     #[test]
     fn everything_that_settings_name_is_found() {
+        let decal = |image| {
+            json!({"id": "a", "imageAssetId": image, "position": [0, 0, 0], "normal": [0, 0, 1], "euler": [0, 0, 0],
+                "size": 1})
+        };
         let settings = json!({
             "bgImageId": "o1", "envId": "e1",
-            "decals": [{"imageAssetId": "o2"}, {"imageAssetId": "o1"}],
+            "decals": [decal("o2"), decal("o1")],
             "materialEdits": {"Wood": {"mapAssetId": "t1"}, "Steel": {"roughness": 0.5}},
         });
-        let named = named(&settings);
+        let named = named(&RenderSettings::from_json(&settings, ParseOptions::default()).unwrap());
         assert_eq!(named.env.as_deref(), Some("e1"));
         assert_eq!(named.overlays.into_iter().collect::<Vec<_>>(), ["o1", "o2"]);
-        assert_eq!(named.textures.into_iter().collect::<Vec<_>>(), [("t1".to_owned(), "Wood".to_owned())]);
-        assert_eq!(super::named(&json!({})), Named::default());
+        assert_eq!(named.textures.into_iter().collect::<Vec<_>>(), ["t1"]);
+        assert_eq!(super::named(&RenderSettings::default()), Named::default());
     }
 }

@@ -74,17 +74,24 @@ fn settings_from_text(text: &str) -> Result<Option<Value>> {
     Ok(Some(value).filter(|value| !value.is_null()))
 }
 
-/// A file's own name, without folders and control characters.
+/// The name of a file that has nothing but an extension.
+const UNNAMED: &str = "model";
+
+/// A file's own name, without folders and control characters: the last part that is not empty. A part that is only an
+/// extension belongs to the part before it.
 /// Errors: one that is empty or too long.
 pub(super) fn file_name(sent: &str) -> Result<String> {
-    let name = sent.rsplit(['/', '\\']).next().unwrap_or_default();
-    let name: String = name.chars().filter(|c| !c.is_control()).collect();
-    let name = name.trim();
+    let clean = |part: &str| part.chars().filter(|c| !c.is_control()).collect::<String>().trim().to_owned();
+    let mut parts = sent.rsplit(['/', '\\']).map(clean).filter(|part| !part.is_empty() && part != "." && part != "..");
+    let mut name = parts.next().unwrap_or_default();
+    if name.rfind('.') == Some(0) {
+        name = format!("{}{name}", parts.next().as_deref().unwrap_or(UNNAMED));
+    }
     if name.is_empty() || name.chars().count() > limits::TITLE_CHARS {
         let words = format!("the file needs a name of 1 to {} characters", limits::TITLE_CHARS);
         return Err(ServiceError::bad_request(words));
     }
-    Ok(name.to_owned())
+    Ok(name)
 }
 
 #[cfg(test)]
@@ -95,7 +102,20 @@ mod tests {
     fn folders_and_control_characters_leave_a_files_name() {
         assert_eq!(file_name("../../etc/a b.glb").unwrap(), "a b.glb");
         assert_eq!(file_name("C:\\models\\x\r\n.glb").unwrap(), "x.glb");
-        assert!(file_name("folder/").is_err() && file_name(&"x".repeat(501)).is_err());
+        assert!(file_name("/").is_err() && file_name("..").is_err() && file_name(&"x".repeat(501)).is_err());
+    }
+
+    #[test]
+    fn a_file_is_never_named_by_an_extension_alone() {
+        for (sent, name) in [
+            ("chair.glb/", "chair.glb"),
+            ("C:\\scans\\chair.zip\\", "chair.zip"),
+            ("scans\\.zip", "scans.zip"),
+            ("a/\r\n/.glb", "a.glb"),
+            (".glb", "model.glb"),
+        ] {
+            assert_eq!(file_name(sent).unwrap(), name, "{sent:?}");
+        }
     }
 
     #[test]

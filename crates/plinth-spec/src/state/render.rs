@@ -68,11 +68,6 @@ impl RenderStatus {
         matches!(self, Self::Done | Self::Error | Self::Failed)
     }
 
-    /// Whether a worker may take it.
-    pub const fn is_claimable(self) -> bool {
-        self.after(RenderEvent::Claim).is_some()
-    }
-
     /// Whether a worker holds it.
     pub const fn is_held(self) -> bool {
         matches!(self, Self::PosterProcessing | Self::VideoProcessing)
@@ -120,7 +115,7 @@ mod tests {
 
     #[test]
     fn only_waiting_renders_are_claimable() {
-        let claimable: Vec<_> = RenderStatus::ALL.iter().filter(|s| s.is_claimable()).collect();
+        let claimable: Vec<_> = RenderStatus::ALL.iter().filter(|s| s.after(RenderEvent::Claim).is_some()).collect();
         assert_eq!(claimable, [&RenderStatus::Pending, &RenderStatus::PosterDone]);
     }
 }

@@ -9,7 +9,7 @@ use plinth_spec::page::PageMeta;
 use plinth_spec::wire::{Account, Render};
 use serde::Deserialize;
 
-use super::render::{has_poster, kind};
+use super::render::{has_poster, kind, read_settings};
 use super::sign_in::page_for_strangers;
 use crate::answer::policy_with_files;
 use crate::frame::{Frame, page};
@@ -74,7 +74,7 @@ pub(crate) async fn show(
     let mut response = page(&OverviewPage {
         frame: Frame::new(&studio, "Renders", Some(&visitor)).at("renders"),
         account: service.account(caller).await?,
-        cards: renders.data.iter().zip(names).map(|(render, name)| card(render, name)).collect(),
+        cards: renders.data.iter().zip(names).map(|(render, name)| card(render, name)).collect::<Result<_>>()?,
         older,
         is_older: place.after.is_some(),
         api: format!("{}/v1", studio.site.url),
@@ -83,16 +83,17 @@ pub(crate) async fn show(
     Ok(response)
 }
 
-fn card(render: &Render, name: Option<String>) -> Card {
-    Card {
+fn card(render: &Render, name: Option<String>) -> Result<Card> {
+    let settings = read_settings(render)?;
+    Ok(Card {
         id: render.id.to_string(),
         name: name.unwrap_or_else(|| "a deleted model".to_owned()),
-        kind: kind(render),
+        kind: kind(render, &settings),
         status: words::status(render.status),
         status_name: render.status.as_str(),
-        has_poster: has_poster(render),
+        has_poster: has_poster(render, &settings),
         created: Moment::of(render.created_at.0),
-    }
+    })
 }
 
 /// Lets a page show files of renders.

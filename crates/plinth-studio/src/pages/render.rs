@@ -3,7 +3,9 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{Redirect, Response};
-use plinth_spec::quality::Quality;
+use plinth_service::ServiceError;
+use plinth_spec::RenderSettings;
+use plinth_spec::settings::Output;
 use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::{DownloadAsset, Render};
 use serde_json::Value;
@@ -45,18 +47,19 @@ struct File {
 
 pub(crate) async fn show(State(studio): State<Studio>, visitor: Visitor, Path(id): Path<String>) -> Result<Response> {
     let render = studio.service.render(visitor.caller(), &id).await?;
+    let read = read_settings(&render)?;
     let names = studio.service.model_names(visitor.caller(), std::slice::from_ref(&render.model_id)).await?;
     let name = names.into_iter().flatten().next().unwrap_or_else(|| "a deleted model".to_owned());
     let video =
         render.file_size.map(|_bytes| if render.has_web_variant { DownloadAsset::Web } else { DownloadAsset::Video });
     let mut response = page(&RenderPage {
         frame: Frame::new(&studio, &name, Some(&visitor)),
-        kind: kind(&render),
+        kind: kind(&render, &read),
         status: words::status(render.status),
         problem: render.error_message.as_deref().map(sentence),
         warnings: render.warnings.iter().map(|warning| sentence(warning)).collect(),
         video: video.map(DownloadAsset::as_str),
-        has_poster: has_poster(&render),
+        has_poster: has_poster(&render, &read),
         files: files(&render),
         settings: settings(&render),
         created: Moment::of(render.created_at.0),
@@ -79,30 +82,29 @@ pub(crate) async fn file(
 }
 
 /// Whether a render has a poster by now.
-pub(super) fn has_poster(render: &Render) -> bool {
+pub(super) fn has_poster(render: &Render, settings: &RenderSettings) -> bool {
     let is_drawn = matches!(render.status, RenderStatus::PosterDone | RenderStatus::VideoProcessing);
-    !is_dataset(render) && (is_drawn || render.status == RenderStatus::Done)
+    settings.video().output == Output::Video && (is_drawn || render.status == RenderStatus::Done)
+}
+
+/// The typed settings of a render.
+/// Errors: stored settings that this version does not accept.
+pub(super) fn read_settings(render: &Render) -> Result<RenderSettings> {
+    Ok(RenderSettings::from_echoed(&render.render_settings).map_err(ServiceError::internal)?)
 }
 
 /// What kind of render it is, in a few words.
-pub(super) fn kind(render: &Render) -> String {
-    let text = |key: &str| render.render_settings.get(key).and_then(Value::as_str);
-    let mut words = if is_dataset(render) {
-        vec!["dataset", text("datasetQuality").unwrap_or_default()]
-    } else {
-        vec![text("quality").unwrap_or(Quality::DEFAULT.as_str()), text("effect").unwrap_or_default()]
+pub(super) fn kind(render: &Render, settings: &RenderSettings) -> String {
+    let mut words = match settings.video().output {
+        Output::Dataset => vec!["dataset", settings.dataset().quality.as_str()],
+        Output::Video => vec![settings.video().quality.as_str(), settings.camera().effect.as_str()],
     };
     if render.is_system_preview {
         words = vec!["free preview"];
     } else if render.is_preview {
         words.push("watermarked");
     }
-    words.retain(|word| !word.is_empty());
     words.join(" · ")
-}
-
-fn is_dataset(render: &Render) -> bool {
-    render.render_settings.get("output").is_some_and(|output| output == "dataset")
 }
 
 fn files(render: &Render) -> Vec<File> {

@@ -95,8 +95,7 @@ pub(crate) fn read(args: &ArgMatches, settings: &RenderSettings) -> Result<BTree
     for (i, text) in args.get_many::<String>("decal").into_iter().flatten().enumerate() {
         files.push((decal_id(i), parts(text)?.0));
     }
-    let wanted = settings.background().image.iter().chain(settings.decals().iter().map(|d| &d.image));
-    for id in wanted {
+    for id in settings.overlay_ids() {
         if !files.iter().any(|(known, _)| known == id) {
             return Err(Usage(format!("the settings name the image '{id}'; give its file: --asset {id}=FILE")).into());
         }

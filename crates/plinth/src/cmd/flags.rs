@@ -24,14 +24,9 @@ fn scalars() -> impl Iterator<Item = &'static Field> {
 }
 
 fn help(field: &Field) -> String {
-    let unit = if field.unit.is_empty() { String::new() } else { format!(" {}", field.unit) };
     let takes = match field.shape {
-        Shape::Number { min, max } | Shape::NonZero { min, max } => format!(" [{min} to {max}{unit}]"),
-        Shape::Scale { min, max } => format!(" [±{min} to ±{max}]"),
-        Shape::Choice { names, .. } => format!(" [{}]", names.join(", ")),
-        Shape::Flag => " [true, false]".to_owned(),
-        Shape::Color => " [#rrggbb]".to_owned(),
-        _ => String::new(),
+        Shape::Text { .. } => String::new(),
+        _ => format!(" [{}]", field.takes().replace('`', "")),
     };
     let default = field.default.map_or_else(String::new, |default| format!(" [default: {default}]"));
     format!("{}{takes}{default}", field.description)

@@ -27,7 +27,7 @@ pub use material_edits::{AlphaChoice, Faces, MaterialEdit, material_edit_fields}
 pub use model::{ClipChoice, ModelPose};
 pub use path::{BasePose, KeyEasing, Keyframe, KeyframePose, Path};
 pub use post::{Filter, Post};
-pub use shadow::{Reflector, Shadow, ShadowMode};
+pub use shadow::{Shadow, ShadowMode};
 pub use surface::Surface;
 pub use video::{Output, Video};
 

@@ -30,25 +30,3 @@ objects! {
         reflector_depth_blur: f64 = "reflectorDepthBlur", number(0.0, 10.0).or(1.0), "How much it blurs with distance.";
     }
 }
-
-/// A mirroring floor.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reflector {
-    /// `reflectorMix`.
-    pub mix: f64,
-    /// `reflectorFade`.
-    pub fade: f64,
-    /// `reflectorDepthBlur`.
-    pub depth_blur: f64,
-}
-
-impl Shadow {
-    /// The mirroring floor, where there is one.
-    pub fn reflector(&self) -> Option<Reflector> {
-        self.has_reflector.then_some(Reflector {
-            mix: self.reflector_mix,
-            fade: self.reflector_fade,
-            depth_blur: self.reflector_depth_blur,
-        })
-    }
-}

@@ -36,4 +36,9 @@ impl RenderSettings {
     pub fn decals(&self) -> &[Decal] {
         &self.surface().decals
     }
+
+    /// The overlays that the background and the decals name, in this order.
+    pub fn overlay_ids(&self) -> impl Iterator<Item = &String> {
+        self.background().image.iter().chain(self.decals().iter().map(|decal| &decal.image))
+    }
 }

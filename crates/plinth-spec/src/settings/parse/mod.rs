@@ -49,6 +49,16 @@ impl RenderSettings {
         Self::from_json(&value, options)
     }
 
+    /// Reads settings as the server echoes them: with its stamps, and of any length.
+    /// Errors: as [`Self::from_json`].
+    pub fn from_echoed(value: &Value) -> Result<Self> {
+        let mut value = value.clone();
+        if let Value::Object(members) = &mut value {
+            members.retain(|key, _| !STAMPED.contains(&key.as_str()));
+        }
+        Self::from_json(&value, ParseOptions { uncapped_length: true })
+    }
+
     /// What was sent, aliases resolved; defaults are not filled in.
     pub fn echoed(&self) -> Value {
         Value::Object(self.sent.clone())
@@ -86,7 +96,11 @@ fn canonical(members: &Map<String, Value>) -> Result<Map<String, Value>> {
     }
     if out.get("effect").and_then(Value::as_str) == Some(DATASET_EFFECT) {
         out.remove("effect");
-        out.insert("output".to_owned(), Value::from(Output::Dataset.as_str()));
+        if out.get("output").and_then(Value::as_str) == Some(Output::Video.as_str()) {
+            let message = "effect 'dataset' makes a dataset, but output is 'video'; send one of them";
+            return Err(SettingsError::invalid("effect", message));
+        }
+        out.entry("output").or_insert_with(|| Value::from(Output::Dataset.as_str()));
     }
     for (key, value) in &mut out {
         if let Value::String(name) = value

@@ -168,10 +168,29 @@ fn server_stamps_cannot_be_sent() {
 }
 
 #[test]
+fn settings_are_read_back_as_the_server_echoes_them() {
+    let mut echoed = parse(json!({"effect": "reveal", "zoom": 1.5})).unwrap().echoed();
+    echoed["preview"] = json!(true);
+    let read = RenderSettings::from_echoed(&echoed).unwrap();
+    assert_eq!(read.echoed(), json!({"effect": "reveal", "zoom": 1.5}));
+    RenderSettings::from_echoed(&json!({"length": 1000})).unwrap();
+    RenderSettings::from_echoed(&json!({"effect": "nonsense"})).unwrap_err();
+}
+
+#[test]
 fn aliases_are_resolved_in_what_is_echoed() {
     let settings = parse(json!({"videoLength": 3, "effect": "dataset", "bgAlign": "top-right"})).unwrap();
     assert_eq!(settings.echoed(), json!({"length": 3, "output": "dataset", "bgAlign": "right"}));
     assert_eq!(settings.video().output, Output::Dataset);
+}
+
+#[test]
+fn a_dataset_effect_and_a_video_output_contradict_each_other() {
+    let error = parse(json!({"effect": "dataset", "output": "video"})).unwrap_err();
+    assert_eq!((error.kind, error.field.as_str()), (SettingsErrorKind::InvalidSettings, "effect"));
+    parse(json!({"effect": "dataset", "output": 7})).unwrap_err();
+    parse(json!({"effect": "dataset", "output": "dataset"})).unwrap();
+    parse(json!({"effect": "turntable", "output": "dataset"})).unwrap();
 }
 
 #[test]

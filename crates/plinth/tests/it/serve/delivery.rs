@@ -191,6 +191,10 @@ async fn other_kinds_of_renders_have_other_files(served: Served) {
     let mov = client.get_with(&format!("/renders/{pro}/video"), "accept", "*/*").await;
     assert_eq!((mov.status().as_u16(), header(mov.headers(), "content-type")), (200, "video/quicktime"));
     assert_eq!(mov.text().await.unwrap(), content("video.mov"));
+    let bytes = client.get_with(&format!("/renders/{pro}/video"), "accept", "application/octet-stream").await;
+    let media_type = |name| header(bytes.headers(), name).to_owned();
+    assert_eq!((media_type("content-type"), media_type("vary")), ("application/octet-stream".into(), "accept".into()));
+    assert_eq!(bytes.text().await.unwrap(), content("video.mov"));
     // Variants that were not produced.
     for (path, refusal) in [
         ("video?quality=web", "video_not_found"),

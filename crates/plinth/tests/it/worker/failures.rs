@@ -5,7 +5,7 @@ use std::time::Duration;
 use plinth_service::assets::{NewOverlay, NewTexture};
 use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::Render;
-use plinth_testkit::png;
+use plinth_testkit::{glb_too_large_to_draw, png};
 use plinth_worker::WorkerOptions;
 use serde_json::json;
 
@@ -25,11 +25,27 @@ async fn assert_failed(house: &House, render: &Render, code: &str, words: &str) 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_model_cannot_give_is_its_own_fault_and_not_refunded() {
     let house = House::new().await;
-    let id = house.order("chair", json!({"quality": "share", "animation": "walk", "length": 3})).await;
+    let settings = json!({"quality": "share", "length": 3});
+    let (_, id) = house.upload_file("huge", &glb_too_large_to_draw(), Some(settings)).await;
     let render = house.outcome(&id, house.options()).await;
     assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some("renderer_error")));
-    assert!(render.error_message.unwrap().starts_with("the model has no animation 'walk'"));
+    assert!(render.error_message.unwrap().starts_with("nothing can be drawn"));
     assert_eq!(house.credits().await, 97);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_clip_that_the_model_lacks_is_a_warning() {
+    let house = House::new().await;
+    let id = house.order("chair", json!({"quality": "share", "animation": "walk", "length": 0.04})).await;
+    let render = house.outcome(&id, house.options()).await;
+    assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+    assert!(render.warnings.iter().any(|warning| warning.starts_with("animation: ")), "{:?}", render.warnings);
+    assert_eq!(house.credits().await, 99);
+}
+
+/// What a render is told once whose material 'Wood' names a texture that is not there.
+fn missing_map(texture: &str) -> String {
+    format!("materialEdits.Wood: the map stays: the settings name the asset '{texture}', which is not there")
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -105,8 +121,8 @@ async fn what_belongs_to_others_is_missing() {
     let render = house.end_of(&id).await;
     worker.stop().await;
     assert_eq!(render.status, RenderStatus::Done, "{render:?}");
-    let warning = format!("material 'Wood' keeps its map: there is no texture '{texture}'");
-    assert!(render.warnings.contains(&warning), "{:?}", render.warnings);
+    let about: Vec<&String> = render.warnings.iter().filter(|warning| warning.contains(texture.as_str())).collect();
+    assert_eq!(about, [&missing_map(texture.as_str())]);
     let poster = house.poster(&id).await;
     assert_eq!((poster.get_pixel(2, 2).0, poster.get_pixel(957, 2).0), (wall, wall));
     assert_eq!(house.credits().await, 99);
@@ -123,8 +139,8 @@ async fn an_overlay_that_cannot_be_fetched_fails_and_a_wrong_texture_is_a_warnin
     let (model, id) = house.upload("chair", Some(settings.clone())).await;
     let render = house.outcome(&id, house.options()).await;
     assert_eq!(render.status, RenderStatus::Done, "{render:?}");
-    let warning = "material 'Wood' keeps its map: there is no texture 'abcdefghijkl'";
-    assert!(render.warnings.iter().any(|said| said == warning), "{:?}", render.warnings);
+    let about: Vec<&String> = render.warnings.iter().filter(|warning| warning.contains("abcdefghijkl")).collect();
+    assert_eq!(about, [&missing_map("abcdefghijkl")]);
     house.grant(plinth_spec::funding::Pool::Paid, 1).await;
     std::fs::remove_file(house.folder.path().join(format!("objects/overlays/{overlay}"))).unwrap();
     let id = house.order_again(&model, settings, "again").await;

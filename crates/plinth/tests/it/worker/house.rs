@@ -92,8 +92,12 @@ impl House {
 
     /// Uploads a model of one triangle; its render is billed where there are settings.
     pub(crate) async fn upload(&self, name: &str, settings: Option<Value>) -> (String, String) {
+        self.upload_file(name, &glb_with_triangle(name), settings).await
+    }
+
+    pub(crate) async fn upload_file(&self, name: &str, glb: &[u8], settings: Option<Value>) -> (String, String) {
         let mut file = self.service.incoming_model().unwrap();
-        file.write(&glb_with_triangle(name)).await.unwrap();
+        file.write(glb).await.unwrap();
         let settings = settings.map(|settings| settings.to_string());
         let upload = Upload { file, name: format!("{name}.glb"), settings };
         self.wait_ms(1);

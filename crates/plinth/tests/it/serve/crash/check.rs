@@ -11,7 +11,7 @@ use plinth_spec::state::HlsStatus;
 use serde_json::Value;
 
 use super::house::{CREDITS, House};
-use super::orders::{NO_CLIP, NO_OVERLAY, Told, picture};
+use super::orders::{BROKEN, NO_OVERLAY, Told, picture};
 
 /// What a round came to.
 #[derive(Debug, Default)]
@@ -139,7 +139,7 @@ fn must_refund(render: &Value) -> bool {
         }
         ("failed", _cancelled) => true,
         (_, Some("renderer_error")) => {
-            assert_eq!(settings["animation"], NO_CLIP, "{render}");
+            assert_eq!(settings["animation"], BROKEN, "{render}");
             false
         }
         (_, Some("overlay_missing")) => {

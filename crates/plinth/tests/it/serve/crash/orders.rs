@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::StreamExt as _;
-use plinth_testkit::{Answer, Client, Form, glb_with_triangle};
+use plinth_testkit::{Answer, Client, Form, glb_too_large_to_draw, glb_with_triangle};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -16,8 +16,8 @@ const BATCH: usize = 3;
 const MODELS: usize = 8;
 /// Orders in a row that want the same picture: what waits is drawn once for all of them.
 const LIKE: usize = 4;
-/// A clip that no model has.
-pub(super) const NO_CLIP: &str = "no such clip";
+/// How orders of a model that cannot be drawn are known: it is their `animation`.
+pub(super) const BROKEN: &str = "broken";
 /// An overlay that is not there.
 pub(super) const NO_OVERLAY: &str = "nooverlay001";
 
@@ -82,7 +82,7 @@ impl Order {
         let mut settings = json!({"quality": "share", "length": 0.04, "rotateY": turn, "strictCredits": strict});
         match self.kind {
             Kind::Missing => settings["bgImageId"] = NO_OVERLAY.into(),
-            Kind::Broken => settings["animation"] = NO_CLIP.into(),
+            Kind::Broken => settings["animation"] = BROKEN.into(),
             _ => {}
         }
         settings
@@ -118,14 +118,14 @@ pub(super) async fn place(house: &House, model: &str, orders: Vec<Order>, pace: 
 async fn one(house: &House, model: &str, order: Order) -> Told {
     let mut told = Told::default();
     match order.kind {
-        Kind::Upload => {
+        Kind::Upload | Kind::Broken => {
             let settings = order.settings();
             let (answer, sent) = upload(house, order, Some(&settings)).await;
             told.renders.insert(answer.text("renderId"));
             told.sent.insert(picture(&answer.text("modelId"), &settings), sent);
         }
         Kind::Preview => drop(told.renders.insert(upload(house, order, None).await.0.text("renderId"))),
-        Kind::Create | Kind::Missing | Kind::Broken => drop(told.renders.insert(create(house, model, order).await)),
+        Kind::Create | Kind::Missing => drop(told.renders.insert(create(house, model, order).await)),
         Kind::Batch => {
             let item = json!({"modelId": model, "renderSettings": order.settings()});
             let body = json!({"renders": vec![item; BATCH]});
@@ -166,7 +166,8 @@ async fn create(house: &House, model: &str, order: Order) -> String {
 /// The answer to an upload, and how often it was sent.
 async fn upload(house: &House, order: Order, settings: Option<&Value>) -> (Answer, usize) {
     let name = format!("model-{}", order.number % MODELS);
-    let form = Form::default().file("file", &format!("{name}.glb"), &glb_with_triangle(&name));
+    let glb = if order.kind == Kind::Broken { glb_too_large_to_draw() } else { glb_with_triangle(&name) };
+    let form = Form::default().file("file", &format!("{name}.glb"), &glb);
     let form = match settings {
         Some(settings) => form.text("renderSettings", &settings.to_string()),
         None => form,
