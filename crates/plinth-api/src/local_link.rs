@@ -1,5 +1,6 @@
 //! Signed links to local files. They need no token: the link is the capability.
 
+use axum::Extension;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -12,6 +13,7 @@ use serde::Deserialize;
 use crate::error::{ApiError, Result};
 use crate::extract::{Path, Query};
 use crate::file::respond;
+use crate::patience::Courtesy;
 use crate::state::Api;
 
 /// What a link says beside its path.
@@ -50,10 +52,12 @@ pub(crate) async fn put_file(
     State(api): State<Api>,
     Path(path): Path<String>,
     Query(query): Query<LinkQuery>,
+    Extension(courtesy): Extension<Courtesy>,
     body: Body,
 ) -> Result<Response> {
     let link = link(path, query);
     let mut file = api.service.begin_local_put(&link).await?;
+    courtesy.extend();
     let mut pieces = body.into_data_stream();
     while let Some(piece) = pieces.next().await {
         let broke = |_gone| ApiError::new(ErrorCode::BadRequest, "the upload broke off");

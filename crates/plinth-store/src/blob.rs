@@ -2,18 +2,20 @@
 
 use std::ops::Range;
 use std::path::Path as FilePath;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use object_store::path::Path;
-use object_store::{ObjectStore as _, ObjectStoreExt as _, PutPayload, WriteMultipart};
+use object_store::{GetOptions, ObjectStore, ObjectStoreExt as _, PutPayload, WriteMultipart};
 use tokio::io::AsyncReadExt as _;
 
 use crate::Result;
 use crate::error::StoreError;
 use crate::key::ObjectKey;
 use crate::open::Store;
+use crate::resume::{PAUSE, Pieces, Reopen, resuming};
 use crate::stored::Stored;
 
 /// Bytes of one part of an upload, of which four are in memory. S3 takes 10 000 parts, so objects of up to 78 GiB.
@@ -106,9 +108,16 @@ impl Store {
         if range.as_ref().is_some_and(Range::is_empty) {
             return Ok(stream::empty().boxed());
         }
-        let options = object_store::GetOptions { range: range.map(Into::into), ..Default::default() };
-        let found = self.objects.get_opts(&self.path_of(path)?, options).await?;
-        Ok(found.into_stream().map(|piece| piece.map_err(StoreError::from)).boxed())
+        let path = self.path_of(path)?;
+        let options = GetOptions { range: range.map(Into::into), ..GetOptions::default() };
+        let found = self.objects.get_opts(&path, options).await?;
+        let (range, etag) = (found.range.clone(), found.meta.e_tag.clone());
+        let mut pieces = found.into_stream();
+        // Files of this machine do not break off.
+        if self.folder.is_none() && etag.is_some() {
+            pieces = resuming(pieces, range, Object { objects: Arc::clone(&self.objects), path, etag }, PAUSE);
+        }
+        Ok(pieces.map(|piece| piece.map_err(StoreError::from)).boxed())
     }
 
     /// Puts a file under the path that a signed link names.
@@ -158,6 +167,21 @@ impl Store {
             Ok(_) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// An object that is being read.
+struct Object {
+    objects: Arc<dyn ObjectStore>,
+    path: Path,
+    /// Whatever is read later must be of the same object.
+    etag: Option<String>,
+}
+
+impl Reopen for Object {
+    async fn reopen(&self, rest: Range<u64>) -> object_store::Result<Pieces> {
+        let options = GetOptions { range: Some(rest.into()), if_match: self.etag.clone(), ..GetOptions::default() };
+        Ok(self.objects.get_opts(&self.path, options).await?.into_stream())
     }
 }
 

@@ -9,6 +9,7 @@ mod error;
 mod key;
 mod link;
 mod open;
+mod resume;
 mod stored;
 mod unfinished;
 

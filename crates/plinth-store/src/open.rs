@@ -2,11 +2,12 @@
 
 use std::path::Path as FilePath;
 use std::sync::Arc;
+use std::time::Duration;
 
-use object_store::ObjectStore;
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
+use object_store::{ClientOptions, ObjectStore};
 use tokio::sync::Semaphore;
 
 use crate::Result;
@@ -14,6 +15,9 @@ use crate::blob::PUTS_AT_ONCE;
 use crate::error::StoreError;
 use crate::key::ObjectKey;
 use crate::link::LinkSigner;
+
+/// S3 sends something within this time.
+const READ_TIME: Duration = Duration::from_mins(1);
 
 /// How a store is opened.
 #[derive(Clone, Debug)]
@@ -110,7 +114,9 @@ pub fn is_s3_setting(name: &str) -> bool {
 fn s3(bucket: &str, settings: &[(String, String)], endpoint: Option<&str>) -> Result<AmazonS3> {
     use_ring();
     let problem = |problem: String| StoreError::Address { problem };
-    let mut builder = AmazonS3Builder::new().with_bucket_name(bucket);
+    // No limit for the whole of an answer: a client may take a model of 1 GB as slowly as it likes.
+    let client = ClientOptions::new().with_timeout_disabled().with_read_timeout(READ_TIME);
+    let mut builder = AmazonS3Builder::new().with_client_options(client).with_bucket_name(bucket);
     for (name, value) in settings {
         let key: AmazonS3ConfigKey = name
             .to_ascii_lowercase()

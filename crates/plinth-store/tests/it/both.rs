@@ -189,3 +189,24 @@ fn addresses_that_cannot_be_opened_say_what_is_accepted() {
     }
     assert!(open("s3://bucket", &[("aws_nonsense", "1")]).contains("aws_nonsense"));
 }
+
+/// Longer than object_store would wait for a whole answer, its retries included.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "takes four minutes"]
+async fn a_slow_client_gets_the_whole_of_a_large_object() {
+    const SIZE: usize = 64 << 20;
+    let (store, _server) = s3().await;
+    let id = model();
+    let content: Bytes = (0..SIZE).map(|at| (at % 251) as u8).collect();
+    store.put(&ObjectKey::Model(&id), content.clone()).await.unwrap();
+    let mut pieces = store.read(&ObjectKey::Model(&id), None).await.unwrap();
+    let (begin, mut read) = (tokio::time::Instant::now(), 0);
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.unwrap();
+        assert_eq!(piece, content.slice(read..read + piece.len()));
+        read += piece.len();
+        // 240 s for the whole.
+        tokio::time::sleep_until(begin + std::time::Duration::from_secs(240).mul_f64(read as f64 / SIZE as f64)).await;
+    }
+    assert_eq!(read, SIZE);
+}

@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -44,4 +44,22 @@ pub(crate) fn get(base: &str, token: &str, path: &str, more: &str) -> RawAnswer 
     let head =
         format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n{more}\r\n");
     send(base, head.as_bytes())
+}
+
+/// Sends the head of a request, then its body a byte at a time, until the server ends the connection. Returns how long that
+/// took.
+pub(crate) fn trickle(base: &str, head: &str, most: Duration) -> Duration {
+    let mut socket = TcpStream::connect(base.trim_start_matches("http://")).unwrap();
+    let begin = Instant::now();
+    socket.write_all(head.as_bytes()).unwrap();
+    socket.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    let mut answer = [0; 1024];
+    while begin.elapsed() < most {
+        let is_broken = socket.write_all(b"x").is_err();
+        // Nothing to read yet is an error, too; the end is not.
+        if is_broken || socket.read(&mut answer).is_ok_and(|read| read == 0) {
+            break;
+        }
+    }
+    begin.elapsed()
 }

@@ -1,13 +1,14 @@
 //! The web as it is: other methods, other paths, browsers, odd heads.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use plinth_testkit::Answer;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::endpoints::{Endpoint, endpoints};
-use super::raw::{get, send};
+use super::raw::{get, send, trickle};
 use super::server::Served;
 
 const METHODS: [Method; 8] = [
@@ -172,4 +173,28 @@ async fn odd_heads_are_refused_and_hurt_nobody() {
     assert_eq!(account("").status, 200, "it is still there");
     let known: Vec<&str> = account("").head.leak().lines().collect();
     assert!(!known.iter().any(|line| line.starts_with("server:") || line.starts_with("x-powered-by:")), "{known:?}");
+}
+
+/// Each byte in time, and the whole never: whoever shows no key holds a connection for seconds only.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_body_that_trickles_is_given_up() {
+    const MOST: Duration = Duration::from_secs(40);
+    let served = Served::alone();
+    let head = |path: &str, kind: &str| {
+        format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: 10000\r\n\r\n")
+    };
+    let asked = [
+        head("/sign-in", "application/x-www-form-urlencoded"),
+        head("/v1/models", "multipart/form-data; boundary=x"),
+        head("/v1/quote", "application/json"),
+        head("/nowhere", "text/plain"),
+    ];
+    let asked = asked.map(|head| {
+        let base = served.server.base.clone();
+        tokio::task::spawn_blocking(move || trickle(&base, &head, MOST))
+    });
+    for took in asked {
+        let took = took.await.unwrap();
+        assert!(took < MOST / 2, "{took:?}");
+    }
 }
