@@ -19,6 +19,7 @@ mod error;
 mod fair_semaphore;
 mod fetch;
 mod hash;
+mod health;
 mod ids;
 mod link_secret;
 mod memory;

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use plinth_db::Db;
 use plinth_spec::limits;
-use plinth_spec::wire::Health;
 use plinth_store::Store;
 use tokio::sync::{Notify, Semaphore};
 
 use crate::clock::Clock;
 use crate::fair_semaphore::FairSemaphore;
 use crate::fetch::FetchOptions;
+use crate::health::StoreHealth;
 use crate::rate_limit::Windows;
 
 /// Passwords that are checked at a time.
@@ -95,6 +95,7 @@ pub struct Service {
     pub(crate) passwords: Arc<Semaphore>,
     pub(crate) placed: Arc<Notify>,
     pub(crate) windows: Windows,
+    pub(crate) store_health: StoreHealth,
 }
 
 impl Service {
@@ -108,6 +109,7 @@ impl Service {
             passwords: Arc::new(Semaphore::new(PASSWORDS_AT_ONCE)),
             placed: Arc::new(Notify::new()),
             windows: Windows::of(&db),
+            store_health: StoreHealth::default(),
             options: Arc::new(options),
             db,
             store,
@@ -132,23 +134,5 @@ impl Service {
     /// How it is set.
     pub fn options(&self) -> &ServiceOptions {
         &self.options
-    }
-
-    /// Whether it can work: whether database and store answer.
-    pub async fn health(&self) -> Health {
-        let (database, store) = tokio::join!(self.db.ping(), self.store.ping());
-        if let Err(error) = &database {
-            tracing::error!(error = %error, "the database does not answer");
-        }
-        if let Err(error) = &store {
-            tracing::error!(error = %error, "the store does not answer");
-        }
-        let word = |ok: bool| if ok { "ok" } else { "unreachable" };
-        Health {
-            status: if database.is_ok() && store.is_ok() { "ok" } else { "degraded" },
-            database: word(database.is_ok()),
-            store: word(store.is_ok()),
-            version: env!("CARGO_PKG_VERSION"),
-        }
     }
 }

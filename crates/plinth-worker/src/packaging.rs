@@ -43,7 +43,8 @@ async fn make(node: &Node, claim: &Claim, cut: &CancellationToken) -> Result<(),
     let folder = node.scratch.job().map_err(|error| Stop::preparing(&error))?;
     let source = or_cut(cut, fetch_video(node, claim, folder.path())).await?;
     let task = PackageTask { source, out_dir: PathBuf::from(OUT), ffmpeg: node.options.ffmpeg.clone() };
-    let names = match node.run_child(ChildTask::Package(task), folder.path(), cut, None).await {
+    let time = node.options.timeout;
+    let names = match node.run_child(ChildTask::Package(task), time, folder.path(), cut, None).await {
         Ended::Done(ChildEvent::Packaged { files }) => files,
         Ended::Done(_other) => return Err(Stop::failed(FailureCode::RendererCrash, "the job made something else")),
         Ended::Failed(failure) => return Err(Stop::Failed(failure)),

@@ -10,11 +10,11 @@ use crate::state::Api;
 
 /// Says whether the service can work
 #[utoipa::path(get, path = "/health", tag = "service", security(()), responses(
-    (status = 200, description = "It can.", body = Data<Health>),
-    (status = 503, description = "Database or store do not answer.", body = Data<Health>),
+    (status = 200, description = "It can; `degraded` when the store does not answer.", body = Data<Health>),
+    (status = 503, description = "The database does not answer.", body = Data<Health>),
 ))]
 pub(crate) async fn get_health(State(api): State<Api>) -> Response {
     let data = api.service.health().await;
-    let status = if data.status == "ok" { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let status = if data.database == "ok" { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(Data { data })).into_response()
 }

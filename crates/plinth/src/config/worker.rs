@@ -23,6 +23,7 @@ pub(crate) fn worker_options(config: &Config) -> Result<WorkerOptions> {
         adapter: config.machine.adapter.clone(),
         ffmpeg: from_anywhere(&config.machine.ffmpeg)?,
         timeout: config.render_timeout,
+        preview_timeout: config.preview_timeout,
         memory_bytes: config.render_memory_bytes,
         cache_bytes: config.model_cache_bytes,
         poll: POLL,

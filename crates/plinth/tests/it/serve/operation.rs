@@ -2,6 +2,8 @@
 
 use std::net::TcpListener;
 
+use std::time::Duration;
+
 use plinth_testkit::Client;
 use serde_json::{Value, json};
 
@@ -71,8 +73,10 @@ async fn health_says_when_the_database_is_gone() {
     let well = json!({"status": "ok", "database": "ok", "store": "ok", "version": env!("CARGO_PKG_VERSION")});
     assert_eq!(body, json!({"data": well}));
     drop(served.place.postgres.take());
+    let asked = std::time::Instant::now();
     let health = served.client.http.get(format!("{}/api/v1/health", served.server.base)).send().await.unwrap();
     assert_eq!(health.status(), 503);
+    assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
     let body: Value = serde_json::from_slice(&health.bytes().await.unwrap()).unwrap();
     assert_eq!((&body["data"]["status"], &body["data"]["database"]), (&json!("degraded"), &json!("unreachable")));
     assert_eq!(served.client.get("/account").await.refusal(), (500, "internal"));
@@ -97,8 +101,17 @@ async fn health_says_when_the_store_is_gone() {
     let objects = served.place.objects();
     std::fs::rename(&objects, served.place.folder.path().join("elsewhere")).unwrap();
     std::fs::write(&objects, b"where a folder should be").unwrap();
-    assert_eq!(health().await, (503, body("degraded", "unreachable")));
+    // The store is asked every few seconds only, and what it needs not is not refused.
+    assert_eq!(health().await, (200, body("ok", "ok")));
+    let mut looks = 0..100;
+    while health().await != (200, body("degraded", "unreachable")) {
+        assert!(looks.next().is_some(), "it does not notice");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
     std::fs::remove_file(&objects).unwrap();
     std::fs::rename(served.place.folder.path().join("elsewhere"), &objects).unwrap();
-    assert_eq!(health().await, (200, body("ok", "ok")));
+    while health().await != (200, body("ok", "ok")) {
+        assert!(looks.next().is_some(), "it does not notice");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
 }

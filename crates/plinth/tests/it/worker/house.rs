@@ -177,6 +177,7 @@ impl House {
             adapter: Some("cpu".to_owned()),
             ffmpeg: ffmpeg().to_owned(),
             timeout: PATIENCE,
+            preview_timeout: PATIENCE,
             memory_bytes: 4 << 30,
             cache_bytes: 1 << 30,
             poll: Duration::from_millis(50),
