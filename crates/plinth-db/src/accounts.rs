@@ -79,7 +79,8 @@ pub async fn lock(tx: &mut Tx, id: &AccountId) -> Result<Option<Account>> {
 
 /// As [`lock`], but without waiting. None: another transaction holds it, or there is no such account.
 pub async fn try_lock(tx: &mut Tx, id: &AccountId) -> Result<Option<Account>> {
-    let sql = Sql { sqlite: select!("WHERE id = $1"), postgres: select!("WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED") };
+    let sql =
+        Sql { sqlite: select!("WHERE id = $1"), postgres: select!("WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED") };
     tx.fetch_optional(sql, params![id]).await?.as_ref().map(account).transpose()
 }
 
