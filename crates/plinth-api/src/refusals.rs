@@ -40,7 +40,7 @@ const OWN: &[(&str, &[&[E]])] = &[
     ("upload_model", &[UPLOAD, &[E::NoFile, E::UploadFailed]]),
     ("finalize_upload", &[UPLOAD, &[E::NotFound, E::UploadFailed]]),
     ("ingest_model", &[UPLOAD, FETCH]),
-    ("create_upload_url", &[&[E::BadRequest, E::UploadLimit]]),
+    ("create_upload_url", &[&[E::BadRequest, E::UploadLimit, E::LimitReached]]),
     ("check_hash", &[&[E::BadRequest, E::Sha256Required]]),
     ("list_models", &[&[E::BadRequest]]),
     ("update_model", &[&[E::BadRequest]]),

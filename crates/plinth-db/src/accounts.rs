@@ -71,8 +71,16 @@ pub async fn count(conn: &mut Conn) -> Result<u64> {
 /// The account, held against every other transaction that moves its credits until this one ends. Whatever charges or
 /// refunds takes this lock before it touches a render, so that nobody waits in a circle.
 pub async fn lock(tx: &mut Tx, id: &AccountId) -> Result<Option<Account>> {
-    // SQLite has one writer at a time anyway.
-    let sql = Sql { sqlite: select!("WHERE id = $1"), postgres: select!("WHERE id = $1 FOR UPDATE") };
+    // SQLite has one writer at a time anyway. PostgreSQL looks at the account for the foreign key of a render that is written
+    // twice in a transaction, which must not wait for whoever holds the account: hence no lock of the key.
+    let sql = Sql { sqlite: select!("WHERE id = $1"), postgres: select!("WHERE id = $1 FOR NO KEY UPDATE") };
+    tx.fetch_optional(sql, params![id]).await?.as_ref().map(account).transpose()
+}
+
+/// As [`lock`], but without waiting. None: another transaction holds it, or there is no such account.
+pub async fn try_lock(tx: &mut Tx, id: &AccountId) -> Result<Option<Account>> {
+    let sql =
+        Sql { sqlite: select!("WHERE id = $1"), postgres: select!("WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED") };
     tx.fetch_optional(sql, params![id]).await?.as_ref().map(account).transpose()
 }
 

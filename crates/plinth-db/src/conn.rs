@@ -4,9 +4,12 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::sqlite::SqliteArguments;
-use sqlx::{PgConnection, Postgres, Sqlite, SqliteConnection, Transaction};
+use sqlx::{Executor as _, Postgres, Sqlite};
+use tokio::time::timeout;
 
 use crate::Result;
+use crate::error::DbError;
+use crate::pool::ANSWER_TIME;
 use crate::row::Row;
 use crate::sql::{Param, Sql, params};
 
@@ -14,45 +17,51 @@ use crate::sql::{Param, Sql, params};
 pub struct Conn(pub(crate) Inner);
 
 pub(crate) enum Inner {
-    SqliteReader(PoolConnection<Sqlite>),
-    SqliteWriter(Transaction<'static, Sqlite>),
-    PostgresReader(PoolConnection<Postgres>),
-    PostgresWriter(Transaction<'static, Postgres>),
-}
-
-/// What both databases are behind.
-enum Backend<'c> {
-    Sqlite(&'c mut SqliteConnection),
-    Postgres(&'c mut PgConnection),
+    Sqlite(PoolConnection<Sqlite>),
+    Postgres(PoolConnection<Postgres>),
 }
 
 impl Conn {
-    fn backend(&mut self) -> Backend<'_> {
+    /// Closes the connection instead of handing it back: nobody knows what state it is in.
+    pub(crate) fn discard(&mut self) {
         match &mut self.0 {
-            Inner::SqliteReader(conn) => Backend::Sqlite(conn),
-            Inner::SqliteWriter(conn) => Backend::Sqlite(conn),
-            Inner::PostgresReader(conn) => Backend::Postgres(conn),
-            Inner::PostgresWriter(conn) => Backend::Postgres(conn),
+            Inner::Sqlite(conn) => conn.close_on_drop(),
+            Inner::Postgres(conn) => conn.close_on_drop(),
         }
+    }
+
+    /// Executes a statement without parameters that is not prepared: `BEGIN` and its like.
+    pub(crate) async fn control(&mut self, sqlite: &'static str, postgres: &'static str) -> Result<()> {
+        match &mut self.0 {
+            Inner::Sqlite(conn) => conn.execute(sqlite).await.map(drop)?,
+            Inner::Postgres(conn) => {
+                answered(conn.execute(postgres)).await.inspect_err(|error| lost(conn, error)).map(drop)?;
+            }
+        }
+        Ok(())
     }
 
     pub(crate) async fn fetch_all(&mut self, sql: impl Into<Sql>, params: &[Param]) -> Result<Vec<Row>> {
         let sql = sql.into();
-        Ok(match self.backend() {
-            Backend::Sqlite(conn) => {
-                sqlite_query(sql, params).fetch_all(conn).await?.into_iter().map(Row::Sqlite).collect()
+        Ok(match &mut self.0 {
+            Inner::Sqlite(conn) => {
+                sqlite_query(sql, params).fetch_all(&mut **conn).await?.into_iter().map(Row::Sqlite).collect()
             }
-            Backend::Postgres(conn) => {
-                postgres_query(sql, params).fetch_all(conn).await?.into_iter().map(Row::Postgres).collect()
+            Inner::Postgres(conn) => {
+                let answer = answered(postgres_query(sql, params).fetch_all(&mut **conn)).await;
+                answer.inspect_err(|error| lost(conn, error))?.into_iter().map(Row::Postgres).collect()
             }
         })
     }
 
     pub(crate) async fn fetch_optional(&mut self, sql: impl Into<Sql>, params: &[Param]) -> Result<Option<Row>> {
         let sql = sql.into();
-        Ok(match self.backend() {
-            Backend::Sqlite(conn) => sqlite_query(sql, params).fetch_optional(conn).await?.map(Row::Sqlite),
-            Backend::Postgres(conn) => postgres_query(sql, params).fetch_optional(conn).await?.map(Row::Postgres),
+        Ok(match &mut self.0 {
+            Inner::Sqlite(conn) => sqlite_query(sql, params).fetch_optional(&mut **conn).await?.map(Row::Sqlite),
+            Inner::Postgres(conn) => {
+                let answer = answered(postgres_query(sql, params).fetch_optional(&mut **conn)).await;
+                answer.inspect_err(|error| lost(conn, error))?.map(Row::Postgres)
+            }
         })
     }
 
@@ -63,9 +72,12 @@ impl Conn {
     /// Changes rows and says how many. Only transactions reach this.
     pub(crate) async fn execute(&mut self, sql: impl Into<Sql>, params: &[Param]) -> Result<u64> {
         let sql = sql.into();
-        Ok(match self.backend() {
-            Backend::Sqlite(conn) => sqlite_query(sql, params).execute(conn).await?.rows_affected(),
-            Backend::Postgres(conn) => postgres_query(sql, params).execute(conn).await?.rows_affected(),
+        Ok(match &mut self.0 {
+            Inner::Sqlite(conn) => sqlite_query(sql, params).execute(&mut **conn).await?.rows_affected(),
+            Inner::Postgres(conn) => {
+                let answer = answered(postgres_query(sql, params).execute(&mut **conn)).await;
+                answer.inspect_err(|error| lost(conn, error))?.rows_affected()
+            }
         })
     }
 
@@ -76,6 +88,18 @@ impl Conn {
             postgres: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT) AS now",
         };
         self.fetch_one(sql, params![]).await?.int("now")
+    }
+}
+
+/// Waits for an answer of PostgreSQL, but not for ever: the machine may be gone without a word.
+async fn answered<T>(answer: impl Future<Output = sqlx::Result<T>>) -> Result<T> {
+    Ok(timeout(ANSWER_TIME, answer).await.map_err(|_late| DbError::NoAnswer)??)
+}
+
+/// A connection on which no answer came is not used again.
+fn lost(conn: &mut PoolConnection<Postgres>, error: &DbError) {
+    if matches!(error, DbError::NoAnswer) {
+        conn.close_on_drop();
     }
 }
 

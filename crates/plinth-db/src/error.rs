@@ -9,6 +9,12 @@ pub enum DbError {
         /// What is wrong with it.
         problem: String,
     },
+    /// PostgreSQL did not answer in time. Whether it did what it was asked for is not known.
+    #[error("the database did not answer in time")]
+    NoAnswer,
+    /// A transaction took too long and was rolled back.
+    #[error("a transaction took too long")]
+    TooLong,
     /// The tables could not be brought up to date.
     #[error("the database could not be brought up to date")]
     Migrate(#[from] sqlx::migrate::MigrateError),

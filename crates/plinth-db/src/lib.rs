@@ -20,6 +20,7 @@ pub mod ledger;
 pub mod models;
 pub mod overlays;
 pub mod products;
+pub mod queue;
 pub mod rate_windows;
 pub mod renders;
 pub mod sessions;

@@ -13,6 +13,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (6, "frames", include_str!("../migrations/0006_frames.sql")),
     (7, "lists", include_str!("../migrations/0007_lists.sql")),
     (8, "browsers", include_str!("../migrations/0008_browsers.sql")),
+    (9, "queue", include_str!("../migrations/0009_queue.sql")),
 ];
 
 /// All versions, in order.

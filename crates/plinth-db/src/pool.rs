@@ -6,17 +6,29 @@ use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{PgPool, SqlitePool};
+use sqlx::{Connection as _, PgConnection, PgPool, SqlitePool};
 
 use crate::Result;
 use crate::conn::{Conn, Inner};
 use crate::error::DbError;
 use crate::migrate::migrator;
 use crate::sql::params;
-use crate::tx::Tx;
 
 /// How long a caller waits for a connection, and a SQLite writer for the file.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// PostgreSQL gives up a statement that takes longer, and one that waits longer for a lock: its owner may be a machine that
+/// is paused. A transaction that asks for nothing for so long is ended, and with it its locks.
+const TIME_LIMITS: [(&str, &str); 6] = [
+    ("statement_timeout", "30s"),
+    ("lock_timeout", "10s"),
+    ("idle_in_transaction_session_timeout", "15s"),
+    // The same for a machine that is gone: two tries after half a minute of silence.
+    ("tcp_keepalives_idle", "30"),
+    ("tcp_keepalives_interval", "10"),
+    ("tcp_keepalives_count", "2"),
+];
+/// An answer of PostgreSQL comes within this time: a little more than a statement may take.
+pub(crate) const ANSWER_TIME: Duration = Duration::from_secs(35);
 /// Connections that read SQLite at a time.
 const SQLITE_READERS: u32 = 4;
 
@@ -58,12 +70,6 @@ impl Db {
             let scheme = address.split(':').next().unwrap_or_default();
             return Err(DbError::Address { problem: format!("'{scheme}' is not a known kind") });
         };
-        if options.may_change {
-            match &pools {
-                Pools::Sqlite { writer, .. } => migrator().run(writer).await?,
-                Pools::Postgres(pool) => migrator().run(pool).await?,
-            }
-        }
         Ok(Self(pools))
     }
 
@@ -75,8 +81,8 @@ impl Db {
     /// A connection that reads.
     pub async fn read(&self) -> Result<Conn> {
         Ok(Conn(match &self.0 {
-            Pools::Sqlite { readers, .. } => Inner::SqliteReader(readers.acquire().await?),
-            Pools::Postgres(pool) => Inner::PostgresReader(pool.acquire().await?),
+            Pools::Sqlite { readers, .. } => Inner::Sqlite(readers.acquire().await?),
+            Pools::Postgres(pool) => Inner::Postgres(pool.acquire().await?),
         }))
     }
 
@@ -96,12 +102,11 @@ impl Db {
         }
     }
 
-    pub(crate) async fn begin(&self) -> Result<Tx> {
-        Ok(Tx::new(Conn(match &self.0 {
-            // A deferred transaction that turns into a writing one is refused at once when another writes.
-            Pools::Sqlite { writer, .. } => Inner::SqliteWriter(writer.begin_with("BEGIN IMMEDIATE").await?),
-            Pools::Postgres(pool) => Inner::PostgresWriter(pool.begin().await?),
-        })))
+    pub(crate) async fn connection_to_write(&self) -> Result<Conn> {
+        Ok(Conn(match &self.0 {
+            Pools::Sqlite { writer, .. } => Inner::Sqlite(writer.acquire().await?),
+            Pools::Postgres(pool) => Inner::Postgres(pool.acquire().await?),
+        }))
     }
 }
 
@@ -118,6 +123,9 @@ async fn open_sqlite(path: &Path, options: DbOptions) -> Result<Pools> {
         .foreign_keys(true);
     let writer = SqlitePoolOptions::new().max_connections(1).acquire_timeout(PATIENCE).connect_with(connect.clone());
     let writer = writer.await?;
+    if options.may_change {
+        migrator().run(&writer).await?;
+    }
     let readers = SqlitePoolOptions::new().max_connections(SQLITE_READERS).acquire_timeout(PATIENCE);
     let readers = readers.connect_lazy_with(connect.pragma("query_only", "on"));
     Ok(Pools::Sqlite { writer, readers })
@@ -127,6 +135,13 @@ async fn open_postgres(address: &str, options: DbOptions) -> Result<Pools> {
     // The address may hold a password: the message says nothing of it.
     let connect = PgConnectOptions::from_str(address)
         .map_err(|_secret| DbError::Address { problem: "it is not a PostgreSQL address".to_owned() })?;
+    if options.may_change {
+        // Without time limits: a new index over many rows takes its time, and a second process waits for the first.
+        let mut conn = PgConnection::connect_with(&connect).await?;
+        migrator().run(&mut conn).await?;
+        conn.close().await?;
+    }
+    let connect = connect.options(TIME_LIMITS);
     let pool = PgPoolOptions::new().max_connections(options.postgres_connections).acquire_timeout(PATIENCE);
     Ok(Pools::Postgres(pool.connect_with(connect).await?))
 }

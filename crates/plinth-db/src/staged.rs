@@ -2,13 +2,22 @@
 
 use plinth_spec::id::{StagedId, WorkspaceId};
 
-use crate::sql::{Sql, params};
+use crate::sql::{Sql, of_owner, params};
 use crate::{Conn, Result, Tx};
 
 /// Expects a file.
 pub async fn insert(tx: &mut Tx, id: &StagedId, ticket_sha256: &str, workspace: &WorkspaceId, now: i64) -> Result<()> {
     let sql = "INSERT INTO staged_uploads (id, ticket_sha256, workspace_id, created_at) VALUES ($1, $2, $3, $4)";
     tx.execute(sql, params![id, ticket_sha256, workspace, now]).await.map(drop)
+}
+
+/// How many files the account that owns a workspace has asked for since an instant and not finalized.
+pub async fn count_open(conn: &mut Conn, workspace: &WorkspaceId, since: i64) -> Result<u64> {
+    let sql = concat!(
+        "SELECT count(*) AS n FROM staged_uploads WHERE created_at > $2 AND finalized_at IS NULL AND ",
+        of_owner!()
+    );
+    conn.fetch_one(sql, params![workspace, since]).await?.count("n")
 }
 
 /// The file of a ticket, in the workspace that asked for it, unless it was finalized.

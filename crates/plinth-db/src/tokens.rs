@@ -143,6 +143,13 @@ pub async fn list(conn: &mut Conn, account: &AccountId) -> Result<Vec<Token>> {
     conn.fetch_all(sql, params![account]).await?.iter().map(token).collect()
 }
 
+/// How many keys of an account are in force.
+pub async fn count_in_force(conn: &mut Conn, account: &AccountId, now: i64) -> Result<u64> {
+    let sql = "SELECT count(*) AS n FROM tokens WHERE account_id = $1 AND revoked_at IS NULL \
+               AND (expires_at IS NULL OR expires_at > $2)";
+    conn.fetch_one(sql, params![account, now]).await?.count("n")
+}
+
 /// Makes a key void. False: there is no such key in force.
 pub async fn revoke(tx: &mut Tx, id: &TokenId, now: i64) -> Result<bool> {
     let sql = "UPDATE tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";

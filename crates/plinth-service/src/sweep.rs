@@ -7,10 +7,13 @@ use plinth_spec::limits;
 
 use crate::access::IDLE_MS;
 use crate::error::{Result, ServiceError};
+use crate::models::remove_orphans;
 use crate::service::Service;
 
 /// Prefixes and uploads cleared in one go.
 const AT_ONCE: u32 = 100;
+/// Objects that could not be removed are tried again after this time.
+const AGAIN_MS: i64 = 10 * 60 * 1000;
 /// Staged uploads are known for this long after their link may have been used for the last time.
 const STAGED_MS: i64 = (limits::EXPIRES_MAX_SECS + limits::STAGING_LIFETIME_SECS) * 1000;
 
@@ -30,15 +33,22 @@ impl Service {
     /// Removes objects that no row names any more, uploads that were never finished, and what has run out. Every machine
     /// may do this; it is to be called again while it clears anything.
     pub async fn sweep(&self) -> Result<Swept> {
-        let mut conn = self.db.read().await?;
-        let now = self.options.clock.now_ms(&mut conn).await?;
-        let due = garbage::list_due(&mut conn, now, AT_ONCE).await?;
-        drop(conn);
+        let clock = self.options.clock.clone();
+        let taken = self.db.write(move |tx| {
+            Box::pin(async move {
+                let now = clock.now_ms(tx).await?;
+                Ok::<_, ServiceError>((now, garbage::take_due(tx, now, now + AGAIN_MS, AT_ONCE).await?))
+            })
+        });
+        let (now, due) = taken.await?;
         let mut swept = Swept::default();
         for prefix in due {
-            // First the objects: a crash in between leaves the mark, and the next sweep finds them gone.
-            swept.objects += self.store.delete_prefix(&prefix).await?;
-            self.db.write(move |tx| Box::pin(async move { garbage::delete(tx, &prefix).await })).await?;
+            match self.remove_prefix(&prefix, now + AGAIN_MS).await {
+                Ok(objects) => swept.objects += objects,
+                Err(error) => {
+                    tracing::warn!(prefix, error = %error, cause = ?error.cause, "objects cannot be removed now");
+                }
+            }
         }
         self.windows.forget_ended(now);
         let rows = self.db.write(move |tx| {
@@ -50,6 +60,23 @@ impl Service {
         });
         swept.rows = rows.await?;
         Ok(swept)
+    }
+
+    /// Removes what lies under a prefix, then its mark: a crash in between leaves the mark, and a later sweep finds nothing.
+    async fn remove_prefix(&self, prefix: &str, again_at: i64) -> Result<u64> {
+        let removed = self.store.delete_prefix(prefix).await?;
+        let prefix = prefix.to_owned();
+        let forgotten =
+            self.db.write(move |tx| Box::pin(async move { garbage::delete_taken(tx, &prefix, again_at).await }));
+        forgotten.await?;
+        Ok(removed)
+    }
+
+    /// Removes files that arrived at servers which were killed meanwhile. Returns how many.
+    pub async fn sweep_incoming(&self) -> Result<usize> {
+        let folder = self.options.incoming.clone();
+        let removing = tokio::task::spawn_blocking(move || remove_orphans(&folder));
+        Ok(removing.await.map_err(ServiceError::internal)??)
     }
 
     /// Removes what killed processes left of objects that they were storing. Returns how many files that were. Reads the

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::{Instant, MissedTickBehavior, interval, interval_at};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::service::Service;
 use crate::sweep::Swept;
@@ -15,18 +15,34 @@ const SWEEP_UNFINISHED_EVERY: Duration = Duration::from_hours(24);
 impl Service {
     /// Reaps lost leases and sweeps, at once and then again and again, for ever. It may be dropped at any moment.
     pub async fn upkeep(&self) {
-        let mut reap = interval(Duration::from_secs(u64::from(self.options.lease_secs)) / 4);
-        let mut sweep = interval(SWEEP_EVERY);
-        let mut sweep_unfinished = interval_at(Instant::now() + SWEEP_EVERY, SWEEP_UNFINISHED_EVERY);
-        for timer in [&mut reap, &mut sweep, &mut sweep_unfinished] {
-            timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        }
-        loop {
-            tokio::select! {
-                _at = reap.tick() => self.reap_lost().await,
-                _at = sweep.tick() => self.sweep_all().await,
-                _at = sweep_unfinished.tick() => self.sweep_all_unfinished().await,
+        let lease = Duration::from_secs(u64::from(self.options.lease_secs));
+        // Beside each other: none waits for a slow store.
+        let reaping = async {
+            let mut timer = timer(Duration::ZERO, lease / 4);
+            loop {
+                timer.tick().await;
+                self.reap_lost().await;
             }
+        };
+        let sweeping = async {
+            let mut timer = timer(Duration::ZERO, SWEEP_EVERY);
+            loop {
+                timer.tick().await;
+                self.sweep_all().await;
+            }
+        };
+        let sweeping_unfinished = async {
+            let mut timer = timer(SWEEP_EVERY, SWEEP_UNFINISHED_EVERY);
+            loop {
+                timer.tick().await;
+                self.sweep_all_unfinished().await;
+            }
+        };
+        // None of them ends.
+        tokio::select! {
+            () = reaping => {}
+            () = sweeping => {}
+            () = sweeping_unfinished => {}
         }
     }
 
@@ -39,6 +55,11 @@ impl Service {
     }
 
     async fn sweep_all(&self) {
+        match self.sweep_incoming().await {
+            Ok(0) => {}
+            Ok(files) => tracing::info!(files, "removed uploads of servers that were killed"),
+            Err(error) => tracing::error!(error = %causes(&error), "the folder of uploads could not be cleared"),
+        }
         loop {
             match self.sweep().await {
                 Ok(swept) if swept == Swept::default() => return,
@@ -55,6 +76,12 @@ impl Service {
             Err(error) => tracing::error!(error = %causes(&error), "the store could not be swept"),
         }
     }
+}
+
+fn timer(first: Duration, period: Duration) -> Interval {
+    let mut timer = interval_at(Instant::now() + first, period);
+    timer.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    timer
 }
 
 /// An error with its causes, for the log.

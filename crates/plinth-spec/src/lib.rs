@@ -4,6 +4,7 @@
 
 pub mod error_code;
 pub mod failure_code;
+pub mod fair_share;
 pub mod funding;
 pub mod id;
 pub mod idempotency;

@@ -69,12 +69,18 @@ pub const INGEST_STALL_SECS: u64 = 45;
 pub const INGEST_TOTAL_SECS: u64 = 10 * 60;
 /// Redirects that an ingest follows.
 pub const INGEST_REDIRECTS: usize = 5;
+/// Times that a render whose worker was lost goes back into the queue.
+pub const LOSSES: i64 = 2;
+/// Longest time that a free preview is rendered, in seconds.
+pub const PREVIEW_SECS: u64 = 300;
 /// Free system previews per account in 24 hours.
 pub const FREE_UPLOADS_PER_DAY: u32 = 100;
 /// Passwords that may be tried for one address in ten minutes.
 pub const PASSWORDS_PER_ADDRESS: u32 = 10;
 /// Passwords that may be tried in all in ten minutes.
 pub const PASSWORDS_IN_ALL: u32 = 600;
+/// API keys of an account that are in force: limits that hold per key hold per account, too.
+pub const KEYS: u64 = 50;
 /// Most characters of an API key's name.
 pub const KEY_NAME_CHARS: usize = 100;
 /// Credits of a new account.
@@ -109,6 +115,8 @@ pub const SIGN_IN_LINK_SECS: i64 = 24 * 3600;
 pub const SESSION_SECS: i64 = 14 * 24 * 3600;
 /// A browser that asks for nothing for this long is signed out, in seconds.
 pub const SESSION_IDLE_SECS: i64 = 3 * 24 * 3600;
+/// Links to put a file that an account may ask for within the lifetime of a staged file, without finalizing them.
+pub const STAGED_UPLOADS: u64 = 100;
 /// A staged file that is not finalized is removed after this long, in seconds.
 pub const STAGING_LIFETIME_SECS: i64 = 48 * 3600;
 

@@ -22,19 +22,18 @@ const CPU_LEEWAY: Duration = Duration::from_mins(1);
 const FILE_BYTES: u64 = 64 << 30;
 
 impl Node {
-    /// Runs a job in its folder, in a process of its own. `posters_written` hears when the posters are there.
+    /// Runs a job in its folder, in a process of its own, for at most `time`. `posters_written` hears when the posters are
+    /// there.
     pub(crate) async fn run_child(
         &self,
         task: ChildTask,
+        time: Duration,
         folder: &Path,
         cut: &CancellationToken,
         posters_written: Option<oneshot::Sender<()>>,
     ) -> Ended {
         let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-        let mut options = self.options.clone();
-        if matches!(task, ChildTask::Probe(_)) {
-            options.timeout = options.timeout.max(PROBE_TIME);
-        }
+        let options = WorkerOptions { timeout: time, ..self.options.clone() };
         // The clock on the wall is watched here; the processors' is for a job whose worker hangs.
         // So is the memory of all its processes together; the kernel holds each of them at once, not at the next look.
         let limits = ChildLimits {
@@ -81,7 +80,8 @@ impl Node {
             .map_err(|source| WorkerError::Scratch { folder: self.options.scratch.clone(), source })?;
         let WorkerOptions { adapter, ffmpeg, encoder, .. } = self.options.clone();
         let task = ProbeTask { adapter, ffmpeg, encoder };
-        match self.run_child(ChildTask::Probe(task), folder.path(), stop, None).await {
+        let time = self.options.timeout.max(PROBE_TIME);
+        match self.run_child(ChildTask::Probe(task), time, folder.path(), stop, None).await {
             Ended::Done(ChildEvent::Probed(found)) => Ok(Some(found)),
             Ended::Done(_other) => Err(cannot("the renderer made something else".to_owned())),
             Ended::Failed(failure) => Err(cannot(failure.message)),

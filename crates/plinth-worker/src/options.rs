@@ -28,6 +28,8 @@ pub struct WorkerOptions {
     pub encoder: EncoderChoice,
     /// A job that takes longer is ended.
     pub timeout: Duration,
+    /// A free preview that takes longer is ended.
+    pub preview_timeout: Duration,
     /// A job that takes more memory is ended, in bytes.
     pub memory_bytes: u64,
     /// Models that are kept for further renders, with the light worked out for them, in bytes.

@@ -44,7 +44,8 @@ async fn make(node: &Node, claim: &Claim, cut: &CancellationToken) -> Result<(),
     let source = or_cut(cut, fetch_video(node, claim, folder.path())).await?;
     let (ffmpeg, encoder) = (node.options.ffmpeg.clone(), node.encoder);
     let task = PackageTask { source, out_dir: PathBuf::from(OUT), ffmpeg, encoder };
-    let names = match node.run_child(ChildTask::Package(task), folder.path(), cut, None).await {
+    let time = node.options.timeout;
+    let names = match node.run_child(ChildTask::Package(task), time, folder.path(), cut, None).await {
         Ended::Done(ChildEvent::Packaged { files, hardware_failure }) => {
             encoded_in_software(hardware_failure.as_deref());
             files

@@ -155,7 +155,12 @@ impl Group<'_> {
     async fn draw(&self, task: RenderTask, parts: &mut [Part<'_>]) -> Result<Vec<String>, Stop> {
         let (tell, posters_written) = oneshot::channel();
         let child_cut = self.cut.child_token();
-        let child = self.node.run_child(ChildTask::Render(Box::new(task)), self.folder, &child_cut, Some(tell));
+        let options = &self.node.options;
+        // One that was paid for has its time, even where a preview has the same frames.
+        let are_previews = parts.iter().all(|part| part.claim.render.is_system_preview);
+        let time = if are_previews { options.preview_timeout.min(options.timeout) } else { options.timeout };
+        let task = ChildTask::Render(Box::new(task));
+        let child = self.node.run_child(task, time, self.folder, &child_cut, Some(tell));
         let posters = async {
             // A job that ends without posters drops the sender.
             let Ok(()) = posters_written.await else { return Ok(()) };

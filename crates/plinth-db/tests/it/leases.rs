@@ -1,8 +1,10 @@
 //! Claims, reports, lost leases.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use plinth_db::leases::{self, Lease, Report};
+use plinth_db::queue::{self, Kind};
 use plinth_db::renders::{self, Render};
 use plinth_db::{DbError, models};
 use plinth_spec::FailureCode;
@@ -39,7 +41,8 @@ async fn eight_claimers_take_each_render_once(address: &str) {
             let mut taken = Vec::new();
             for n in 0.. {
                 let lease = lease(&format!("{claimer}-{n}"));
-                let claim = db.write(move |tx| Box::pin(async move { leases::claim(tx, &lease, None, 300).await }));
+                let claim =
+                    db.write(move |tx| Box::pin(async move { leases::claim(tx, Kind::Render, &lease, 300).await }));
                 match claim.await.unwrap() {
                     Some(render) => taken.push(render.id),
                     None => break,
@@ -65,11 +68,12 @@ async fn the_oldest_waits_no_longer_and_one_with_equal_frames_can_be_asked_for(a
                 for (n, model) in [(5, 1), (3, 1), (4, 2)] {
                     renders::insert(tx, &make::render(n, model)).await?;
                 }
+                queue::enter(tx, Kind::Render, &make::account_id(1)).await?;
                 let like = make::render(9, 2);
-                let of_two = leases::claim(tx, &lease("a"), Some(&like), 10).await?;
+                let of_two = leases::claim_like(tx, &lease("a"), &like, 10).await?;
                 let other_frames = Render { frames_sha256: "g".to_owned(), ..make::render(9, 1) };
-                assert_eq!(leases::claim(tx, &lease("c"), Some(&other_frames), 10).await?, None);
-                let oldest = leases::claim(tx, &lease("b"), None, 10).await?;
+                assert_eq!(leases::claim_like(tx, &lease("c"), &other_frames, 10).await?, None);
+                let oldest = leases::claim(tx, Kind::Render, &lease("b"), 10).await?;
                 Ok::<_, DbError>((of_two, oldest))
             })
         })
@@ -88,7 +92,7 @@ async fn a_report_without_the_lease_changes_nothing(address: &str) {
         .write(|tx| {
             Box::pin(async move {
                 use RenderStatus as S;
-                leases::claim(tx, &lease("mine"), None, 10).await?;
+                leases::claim(tx, Kind::Render, &lease("mine"), 10).await?;
                 let id = make::render_id(1);
                 let forward = to(S::PosterProcessing, S::VideoProcessing, HlsStatus::Pending, false);
                 let forward = Report { poster_attempt: Some(1), ..forward };
@@ -128,19 +132,19 @@ async fn lost_leases_are_found_and_packaging_is_claimed_after_the_video(address:
         .write(|tx| {
             Box::pin(async move {
                 use RenderStatus as S;
-                let early = leases::claim_packaging(tx, &lease("p"), 10).await?;
-                leases::claim(tx, &lease("one"), None, 10).await?;
+                let early = leases::claim(tx, Kind::Package, &lease("p"), 10).await?;
+                leases::claim(tx, Kind::Render, &lease("one"), 10).await?;
                 let fail = to(S::PosterProcessing, S::Error, HlsStatus::Skipped, true);
                 let fail =
                     Report { failure_code: Some(FailureCode::Timeout), error_message: Some("slow".to_owned()), ..fail };
                 leases::report(tx, &make::render_id(1), "one", &fail, 11).await?;
-                leases::claim(tx, &lease("two"), None, 10).await?;
+                leases::claim(tx, Kind::Render, &lease("two"), 10).await?;
                 for (from, after) in [(S::PosterProcessing, S::VideoProcessing), (S::VideoProcessing, S::Done)] {
                     let last = after == S::Done;
                     leases::report(tx, &make::render_id(2), "two", &to(from, after, HlsStatus::Pending, last), 12)
                         .await?;
                 }
-                let packaged = leases::claim_packaging(tx, &lease("p"), 13).await?;
+                let packaged = leases::claim(tx, Kind::Package, &lease("p"), 13).await?;
                 let held = leases::find_held(tx, &make::render_id(2), "p").await?;
                 assert!(held.is_some());
                 let lost = (leases::list_lost(tx, 1_000, 9).await?, leases::list_lost(tx, 1_001, 9).await?);
@@ -159,10 +163,88 @@ async fn lost_leases_are_found_and_packaging_is_claimed_after_the_video(address:
     assert_eq!((lost.1.len(), lost.1[0].token.as_str()), (1, "p"));
 }
 
+/// Claims as a worker does, from a queue of so many renders of so many accounts. Returns the times, sorted.
+async fn claim_times(address: &str, accounts: u32, renders_each: u32, claims: usize) -> Vec<Duration> {
+    let db = make::open(address).await;
+    for n in 1..=accounts {
+        db.write(move |tx| {
+            Box::pin(async move {
+                if n > 1 {
+                    make::tenant(tx, n).await?;
+                }
+                for k in 0..renders_each {
+                    let number = n * renders_each + k;
+                    let render = Render {
+                        payer_id: make::account_id(n),
+                        workspace_id: make::workspace_id(n),
+                        frames_sha256: format!("{number:064}"),
+                        ..make::render(number, 1)
+                    };
+                    renders::insert(tx, &render).await?;
+                }
+                queue::enter(tx, Kind::Render, &make::account_id(n)).await
+            })
+        })
+        .await
+        .unwrap();
+    }
+    let (mut times, mut payers) = (Vec::new(), BTreeSet::new());
+    for n in 0..claims {
+        let begin = Instant::now();
+        let now = 2_000_000_000_000 + 1000 * i64::try_from(n).unwrap();
+        let claimed = db.write(move |tx| {
+            Box::pin(async move {
+                let first = leases::claim(tx, Kind::Render, &lease(&n.to_string()), now).await?.unwrap();
+                assert!(leases::claim_like(tx, &lease("like"), &first, now).await?.is_none());
+                queue::begin_slot(tx, &first.id, &first.payer_id, now, now + 1000).await?;
+                Ok::<_, DbError>(first.payer_id)
+            })
+        });
+        payers.insert(claimed.await.unwrap());
+        times.push(begin.elapsed());
+    }
+    assert_eq!(payers.len(), claims.min(accounts as usize), "each comes once before one comes twice");
+    times.sort_unstable();
+    times
+}
+
+async fn accounts_take_turns_however_much_each_has(address: &str) {
+    claim_times(address, 20, 50, 30).await;
+}
+
+/// `cargo nextest run --workspace --run-ignored only -E 'test(a_million)' --no-capture`
+async fn claiming_from_a_million_is_quick(address: &str) {
+    let (accounts, renders_each) = (1000, 1000);
+    let times = claim_times(address, accounts, renders_each, 2000).await;
+    let (p50, p99) = (times[times.len() / 2], times[times.len() * 99 / 100]);
+    #[expect(clippy::print_stdout, reason = "it measures")]
+    let () = println!("{accounts} accounts with {renders_each} renders each: p50 {p50:?}, p99 {p99:?}");
+    assert!(p99 < Duration::from_millis(5), "{p99:?}");
+}
+
+mod a_million {
+    use plinth_testkit::TestDatabase;
+
+    use super::claiming_from_a_million_is_quick;
+
+    #[tokio::test]
+    #[ignore = "takes minutes"]
+    async fn on_sqlite() {
+        claiming_from_a_million_is_quick(TestDatabase::sqlite().address()).await;
+    }
+
+    #[tokio::test]
+    #[ignore = "takes minutes"]
+    async fn on_postgres() {
+        claiming_from_a_million_is_quick(TestDatabase::postgres().address()).await;
+    }
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
         eight_claimers_take_each_render_once
+        accounts_take_turns_however_much_each_has
         the_oldest_waits_no_longer_and_one_with_equal_frames_can_be_asked_for
         a_report_without_the_lease_changes_nothing
         lost_leases_are_found_and_packaging_is_claimed_after_the_video

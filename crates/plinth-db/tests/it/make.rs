@@ -4,7 +4,7 @@ use plinth_db::accounts::Account;
 use plinth_db::models::Model;
 use plinth_db::renders::Render;
 use plinth_db::workspaces::Workspace;
-use plinth_db::{Db, DbError, DbOptions, Tx, accounts, models, renders, workspaces};
+use plinth_db::{Db, DbError, DbOptions, Tx, accounts, models, queue, renders, workspaces};
 use plinth_spec::funding::{Balance, Pool};
 use plinth_spec::id::{AccountId, EntryId, ModelId, RenderId, WorkspaceId};
 use plinth_spec::state::{HlsStatus, ModelStatus, RenderStatus};
@@ -127,6 +127,7 @@ pub(crate) async fn add_renders(db: &Db, numbers: std::ops::Range<u32>) {
             for n in numbers {
                 renders::insert(tx, &render(n, 1)).await?;
             }
+            queue::enter(tx, queue::Kind::Render, &account_id(1)).await?;
             Ok::<_, DbError>(())
         })
     })

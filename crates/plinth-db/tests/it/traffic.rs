@@ -46,23 +46,27 @@ async fn concurrent_requests_are_all_counted(address: &str) {
     assert_eq!(seen, (1..=60).collect::<Vec<_>>());
 }
 
-async fn garbage_is_due_in_order_and_forgotten(address: &str) {
+async fn garbage_is_taken_in_order_and_forgotten_when_it_is_removed(address: &str) {
     let db = make::open(address).await;
-    db.write(|tx| {
-        Box::pin(async move {
-            garbage::insert(tx, "b/", 20).await?;
-            garbage::insert(tx, "a/", 10).await?;
-            garbage::insert(tx, "c/", 30).await?;
-            garbage::insert(tx, "c/", 40).await
-        })
-    })
-    .await
-    .unwrap();
-    let conn = &mut db.read().await.unwrap();
-    assert_eq!(garbage::list_due(conn, 35, 10).await.unwrap(), ["a/", "b/"]);
-    assert_eq!(garbage::list_due(conn, 40, 1).await.unwrap(), ["a/"]);
-    db.write(|tx| Box::pin(garbage::delete(tx, "a/"))).await.unwrap();
-    assert_eq!(garbage::list_due(conn, 40, 9).await.unwrap(), ["b/", "c/"]);
+    let insert = async |prefix: &'static str, due| {
+        db.write(move |tx| Box::pin(garbage::insert(tx, prefix, due))).await.unwrap();
+    };
+    let take = async |now, again_at, limit| {
+        db.write(move |tx| Box::pin(garbage::take_due(tx, now, again_at, limit))).await.unwrap()
+    };
+    for (prefix, due) in [("b/", 20), ("a/", 10), ("c/", 40), ("c/", 30)] {
+        insert(prefix, due).await;
+    }
+    assert_eq!(take(35, 100, 1).await, ["a/"]);
+    assert_eq!(take(35, 100, 10).await, ["b/"], "the other one is taken; a mark never moves to an earlier time");
+    db.write(|tx| Box::pin(garbage::delete_taken(tx, "b/", 100))).await.unwrap();
+    assert_eq!(take(99, 200, 10).await, ["c/"]);
+    insert("c/", 300).await;
+    db.write(|tx| Box::pin(garbage::delete_taken(tx, "c/", 200))).await.unwrap();
+    assert_eq!(take(100, 200, 10).await, ["a/"], "it failed, and is due again");
+    assert_eq!(take(300, 400, 10).await, ["a/", "c/"], "what is scheduled anew stays");
+    db.write(|tx| Box::pin(garbage::delete(tx, "c/"))).await.unwrap();
+    assert_eq!(garbage::list(&mut db.read().await.unwrap()).await.unwrap(), ["a/"]);
 }
 
 async fn a_ticket_is_used_once_and_only_where_it_was_given(address: &str) {
@@ -100,7 +104,7 @@ mod both {
     on_both_databases! {
         a_window_counts_until_it_ends_and_then_begins_anew
         concurrent_requests_are_all_counted
-        garbage_is_due_in_order_and_forgotten
+        garbage_is_taken_in_order_and_forgotten_when_it_is_removed
         a_ticket_is_used_once_and_only_where_it_was_given
         the_first_value_of_an_installation_stays
     }

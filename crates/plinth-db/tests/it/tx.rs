@@ -5,7 +5,10 @@ use std::time::Duration;
 use plinth_db::ledger::{self, Posted};
 use plinth_db::{Db, DbError, DbOptions, accounts, instance};
 use plinth_spec::wire::LedgerType;
-use plinth_testkit::on_both_databases;
+use plinth_testkit::{TestDatabase, on_both_databases};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
 
 use crate::make;
 
@@ -47,7 +50,7 @@ async fn a_dropped_caller_does_not_cut_the_transaction(address: &str) {
         });
         // The caller goes away at a different moment each time.
         let patience = Duration::from_micros(u64::from(n) * 400);
-        if let Ok(finished) = tokio::time::timeout(patience, writing).await {
+        if let Ok(finished) = timeout(patience, writing).await {
             finished.unwrap();
         }
     }
@@ -82,6 +85,82 @@ async fn the_databases_clock_runs(address: &str) {
     assert!(before > 1_700_000_000_000, "milliseconds since 1970, not {before}");
 }
 
+/// Begins a transaction that locks account 1 and then does nothing more, as that of a machine that is paused.
+async fn pause_with_lock(db: &Db) -> JoinHandle<Result<(), DbError>> {
+    let (tell, locked) = oneshot::channel();
+    let db = db.clone();
+    let paused = tokio::spawn(async move {
+        let work = db.write(|tx| {
+            Box::pin(async move {
+                accounts::lock(tx, &make::account_id(1)).await?;
+                tell.send(()).unwrap();
+                std::future::pending::<()>().await;
+                Ok(())
+            })
+        });
+        work.await
+    });
+    locked.await.unwrap();
+    paused
+}
+
+/// Others fail soon instead of piling up behind it, and go on when the database has ended it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_locks_of_a_paused_machine_end() {
+    let database = TestDatabase::postgres();
+    let (db, other) = (make::open(database.address()).await, Db::open(database.address(), DbOptions::default()).await);
+    let other = other.unwrap();
+    let paused = pause_with_lock(&db).await;
+    let begin = Instant::now();
+    let lock = async || other.write(|tx| Box::pin(async move { accounts::lock(tx, &make::account_id(1)).await })).await;
+    let skip =
+        async || other.write(|tx| Box::pin(async move { accounts::try_lock(tx, &make::account_id(1)).await })).await;
+    assert!(skip().await.unwrap().is_none() && begin.elapsed() < Duration::from_secs(2));
+    let patience = Duration::from_secs(30);
+    assert!(timeout(patience, lock()).await.unwrap().is_err());
+    while timeout(patience, lock()).await.unwrap().is_err() {}
+    assert!(begin.elapsed() < Duration::from_secs(25), "{:?}", begin.elapsed());
+    assert!(skip().await.unwrap().is_some());
+    paused.abort();
+}
+
+async fn a_transaction_that_takes_too_long_is_rolled_back(address: &str) {
+    let db = make::open(address).await;
+    let begin = Instant::now();
+    let paused = pause_with_lock(&db).await;
+    assert!(timeout(Duration::from_mins(1), paused).await.unwrap().unwrap().is_err());
+    assert!(begin.elapsed() > Duration::from_secs(30));
+    // The connection that it had is not used again.
+    for n in 0..20 {
+        db.write(move |tx| {
+            Box::pin(async move { ledger::post(tx, &make::entry(n, LedgerType::Promo, 1, None)).await })
+        })
+        .await
+        .unwrap();
+    }
+}
+
+async fn a_transaction_that_panics_leaves_nothing_open(address: &str) {
+    let db = make::open(address).await;
+    let again = db.clone();
+    let panics = tokio::spawn(async move {
+        again
+            .write(|tx| {
+                Box::pin(async move {
+                    instance::insert_or_find(tx, "k", "v").await?;
+                    assert!(tx.now_ms().await? == 0, "on purpose");
+                    Ok::<_, DbError>(())
+                })
+            })
+            .await
+    });
+    assert!(panics.await.unwrap_err().is_panic());
+    for _n in 0..20 {
+        let kept = db.write(|tx| Box::pin(async move { instance::insert_or_find(tx, "k", "w").await })).await;
+        assert_eq!(kept.unwrap(), "w");
+    }
+}
+
 #[tokio::test]
 async fn an_unknown_address_names_what_is_accepted_and_no_password() {
     let error = Db::open("mysql://user:secret@host/db", DbOptions::default()).await.unwrap_err().to_string();
@@ -95,5 +174,7 @@ mod both {
         a_dropped_caller_does_not_cut_the_transaction
         opening_twice_keeps_what_is_there
         the_databases_clock_runs
+        a_transaction_that_takes_too_long_is_rolled_back
+        a_transaction_that_panics_leaves_nothing_open
     }
 }

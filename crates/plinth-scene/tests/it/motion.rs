@@ -1,10 +1,9 @@
 //! Clips and effects over a whole render.
 
 use glam::Vec3;
-use plinth_scene::{SceneError, build_scene};
 use serde_json::json;
 
-use crate::models::{cuboid, scene, settings, sliding};
+use crate::models::{cuboid, scene, sliding};
 
 #[test]
 fn a_render_has_30_frames_a_second_and_at_least_one() {

@@ -1,7 +1,7 @@
 //! API keys.
 
 use plinth_db::tokens::{self, NewToken, Token};
-use plinth_db::workspaces;
+use plinth_db::{accounts, workspaces};
 use plinth_spec::id::{AccountId, TokenId, WorkspaceId};
 use plinth_spec::role::Role;
 use plinth_spec::wire::Scope;
@@ -49,7 +49,7 @@ pub struct Key {
 
 impl Service {
     /// Creates a key.
-    /// Errors: a workspace that is gone, or in which the account may not edit.
+    /// Errors: too many keys; a workspace that is gone, or in which the account may not edit.
     // Spec, Authentication, 6.
     pub async fn create_key(&self, new: NewKey) -> Result<NewKeyMade> {
         if new.name.chars().count() > limits::KEY_NAME_CHARS {
@@ -65,6 +65,11 @@ impl Service {
         let inserted = self.db.write(move |tx| {
             Box::pin(async move {
                 let now = clock.now_ms(tx).await?;
+                accounts::lock(tx, &new.account_id).await?;
+                if tokens::count_in_force(tx, &new.account_id, now).await? >= limits::KEYS {
+                    let words = format!("an account has at most {} keys in force; revoke some first", limits::KEYS);
+                    return Err(ServiceError::new(ErrorCode::LimitReached, words));
+                }
                 let workspace = match &new.workspace_id {
                     Some(id) => workspaces::find(tx, id).await?.filter(|w| w.deleted_at.is_none()),
                     None => workspaces::find_personal(tx, &new.account_id).await?,

@@ -1,6 +1,7 @@
 //! Taking renders, and keeping them.
 
 use plinth_db::leases::{self, Lease};
+use plinth_db::queue::{self, Kind};
 use plinth_db::renders::Render;
 use plinth_spec::ErrorCode;
 use plinth_spec::funding::Pool;
@@ -11,6 +12,8 @@ use crate::ids::random_text;
 use crate::service::Service;
 
 const TOKEN_CHARS: usize = 24;
+/// Time of a slot that is counted as soon as it is taken, whatever it takes in the end.
+const FIRST_SLOT_MS: i64 = 1000;
 
 /// A render that a worker holds.
 #[derive(Clone, Debug)]
@@ -44,8 +47,8 @@ impl From<LeaseLost> for ServiceError {
 }
 
 impl Service {
-    /// Takes the render that has waited longest, and others with the same frames that wait, up to `most` in all: the
-    /// worker draws them once.
+    /// Takes the render that comes next, and others with the same frames, up to `most` in all: the worker draws them once, in
+    /// one slot, whose time the account of the first one has used.
     pub async fn claim_renders(&self, worker: &str, most: usize) -> Result<Vec<Claim>> {
         let (worker, clock, lease_ms) = (worker.to_owned(), self.options.clock.clone(), self.lease_ms());
         let claimed = self.db.write(move |tx| {
@@ -55,13 +58,17 @@ impl Service {
                 while claims.len() < most {
                     let lease =
                         Lease { token: random_text(TOKEN_CHARS), until: now + lease_ms, worker: worker.clone() };
-                    let like = claims.first().map(|claim| &claim.render);
-                    // One that was placed before frames were noted is alone.
-                    if like.is_some_and(|render| render.frames_sha256.is_empty()) {
-                        break;
-                    }
-                    let Some(render) = leases::claim(tx, &lease, like, now).await? else { break };
+                    let render = match claims.first().map(|claim| &claim.render) {
+                        None => leases::claim(tx, Kind::Render, &lease, now).await?,
+                        // One that was placed before frames were noted is alone.
+                        Some(first) if first.frames_sha256.is_empty() => None,
+                        Some(first) => leases::claim_like(tx, &lease, first, now).await?,
+                    };
+                    let Some(render) = render else { break };
                     claims.push(Claim { render, token: lease.token });
+                }
+                if let Some(Claim { render, .. }) = claims.first() {
+                    queue::begin_slot(tx, &render.id, &render.payer_id, now, now + FIRST_SLOT_MS).await?;
                 }
                 Ok::<_, ServiceError>(claims)
             })
@@ -69,14 +76,17 @@ impl Service {
         claimed.await
     }
 
-    /// Takes the finished render that has waited longest for its packaging.
+    /// Takes the finished render whose packaging comes next.
     pub async fn claim_packaging(&self, worker: &str) -> Result<Option<Claim>> {
         let (worker, clock, lease_ms) = (worker.to_owned(), self.options.clock.clone(), self.lease_ms());
         let claimed = self.db.write(move |tx| {
             Box::pin(async move {
                 let now = clock.now_ms(tx).await?;
                 let lease = Lease { token: random_text(TOKEN_CHARS), until: now + lease_ms, worker };
-                let render = leases::claim_packaging(tx, &lease, now).await?;
+                let render = leases::claim(tx, Kind::Package, &lease, now).await?;
+                if let Some(render) = &render {
+                    queue::begin_slot(tx, &render.id, &render.payer_id, now, now + FIRST_SLOT_MS).await?;
+                }
                 Ok::<_, ServiceError>(render.map(|render| Claim { render, token: lease.token }))
             })
         });
@@ -90,8 +100,10 @@ impl Service {
         let (clock, lease_ms) = (self.options.clock.clone(), self.lease_ms());
         let renewed = self.db.write(move |tx| {
             Box::pin(async move {
-                let until = clock.now_ms(tx).await? + lease_ms;
-                Ok::<_, ServiceError>(leases::renew(tx, &id, &token, until).await?)
+                let now = clock.now_ms(tx).await?;
+                let is_held = leases::renew(tx, &id, &token, now + lease_ms).await?;
+                queue::count_slot(tx, &id, &token, now, false).await?;
+                Ok::<_, ServiceError>(is_held)
             })
         });
         Ok(if renewed.await? { Ok(()) } else { Err(LeaseLost) })

@@ -2,7 +2,7 @@
 
 use plinth_db::leases::{self, Report};
 use plinth_db::renders::Render;
-use plinth_db::{Tx, garbage};
+use plinth_db::{Tx, garbage, queue};
 use plinth_spec::state::{HlsEvent, HlsStatus};
 use plinth_store::hls_prefix;
 
@@ -71,6 +71,7 @@ pub(super) async fn move_packaging(
         files: None,
         is_last: true,
     };
+    queue::count_slot(tx, &render.id, token, now, true).await?;
     if !leases::report(tx, &render.id, token, &report, now).await? {
         return Ok(Err(LeaseLost));
     }

@@ -2,7 +2,7 @@
 
 use plinth_db::leases::{self, Report};
 use plinth_db::renders::Render;
-use plinth_db::{Tx, accounts, garbage};
+use plinth_db::{Tx, accounts, garbage, queue};
 use plinth_spec::FailureCode;
 use plinth_spec::state::{HlsEvent, HlsStatus, RenderEvent, RenderStatus};
 use plinth_store::{attempt_prefix, render_prefix};
@@ -81,6 +81,7 @@ impl Service {
                     ServiceError::internal(format!("'{}' in the state '{}'", event.as_str(), render.status.as_str()))
                 })?;
                 let report = fill(&render, unchanged(&render, to))?;
+                queue::count_slot(tx, &render.id, &claim.token, now, report.is_last).await?;
                 let done = leases::report(tx, &render.id, &claim.token, &report, now).await?;
                 if done && event == RenderEvent::Finish {
                     for earlier in 1..render.attempt {
@@ -129,6 +130,7 @@ pub(super) async fn fail(
         is_last: true,
         ..unchanged(&render, to)
     };
+    queue::count_slot(tx, &render.id, token, now, true).await?;
     if !leases::report(tx, &render.id, token, &report, now).await? {
         return Ok(Err(LeaseLost));
     }

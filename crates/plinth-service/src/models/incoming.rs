@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
+use std::time::Duration;
 
 use plinth_spec::ErrorCode;
 use sha2::{Digest as _, Sha256};
@@ -12,6 +13,10 @@ use tokio::io::AsyncWriteExt as _;
 use crate::error::{Result, ServiceError};
 use crate::hash::hex;
 
+/// What the names of files that arrive begin with.
+const PREFIX: &str = "plinth-incoming-";
+/// A file is locked within this time after it is made.
+const LOCK_TIME: Duration = Duration::from_secs(10);
 /// Bytes that are hashed in one go.
 const PIECE: usize = 1 << 16;
 
@@ -86,7 +91,53 @@ impl Arrived {
     }
 }
 
-/// A file in the folder of those that arrive. It vanishes when dropped.
+/// A file in the folder of those that arrive. It vanishes when dropped, and is locked as long as this process lives.
 pub(crate) fn new_file(folder: &Path) -> Result<NamedTempFile> {
-    Ok(tempfile::Builder::new().prefix("plinth-incoming-").tempfile_in(folder)?)
+    let file = tempfile::Builder::new().prefix(PREFIX).tempfile_in(folder)?;
+    file.as_file().lock()?;
+    Ok(file)
+}
+
+/// Removes files of processes that were killed. Returns how many.
+pub(crate) fn remove_orphans(folder: &Path) -> std::io::Result<usize> {
+    let mut removed = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        // It may vanish at any moment. One that was made just now may not be locked yet.
+        let (true, Ok(file)) = (is_ours, File::open(entry.path())) else { continue };
+        let age = file.metadata().and_then(|about| about.modified()).ok().and_then(|at| at.elapsed().ok());
+        if age.is_some_and(|age| age > LOCK_TIME)
+            && file.try_lock().is_ok()
+            && std::fs::remove_file(entry.path()).is_ok()
+        {
+            removed += 1;
+        }
+    }
+    Ok(removed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn files_of_killed_processes_go_and_those_at_work_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let at_work = new_file(folder.path()).unwrap();
+        let orphan = folder.path().join(format!("{PREFIX}orphan"));
+        let fresh = folder.path().join(format!("{PREFIX}fresh"));
+        let other = folder.path().join("other");
+        for path in [&orphan, &fresh, &other] {
+            std::fs::write(path, "x").unwrap();
+        }
+        for path in [at_work.path(), &orphan, &other] {
+            let file = File::options().write(true).open(path).unwrap();
+            file.set_modified(SystemTime::now() - 2 * LOCK_TIME).unwrap();
+        }
+        assert_eq!(remove_orphans(folder.path()).unwrap(), 1);
+        assert!(!orphan.exists() && at_work.path().exists() && fresh.exists() && other.exists());
+    }
 }

@@ -9,7 +9,7 @@ mod list;
 mod staged;
 mod upload;
 
-pub(crate) use incoming::Arrived;
 pub use incoming::Incoming;
+pub(crate) use incoming::{Arrived, remove_orphans};
 pub use list::ModelQuery;
 pub use upload::{Upload, Uploaded};

@@ -1,7 +1,7 @@
 //! Uploads that go to the store directly: a link to put the file, then a call that makes a model of it.
 
 use futures_util::StreamExt as _;
-use plinth_db::{garbage, staged};
+use plinth_db::{accounts, garbage, staged};
 use plinth_spec::id::StagedId;
 use plinth_spec::wire::{FinalizeUpload, StagedUpload};
 use plinth_spec::{ErrorCode, limits};
@@ -28,10 +28,18 @@ impl Service {
         let (id, ticket) = (StagedId::new_random(), random_text(TICKET_CHARS));
         let key = ObjectKey::Staged(&id);
         let (row, path, sha256) = (id.clone(), key.path(), sha256_hex(&ticket));
-        let (workspace, clock) = (caller.workspace_id.clone(), self.options.clock.clone());
+        let (workspace, payer) = (caller.workspace_id.clone(), caller.payer_id.clone());
+        let clock = self.options.clock.clone();
         let created = self.db.write(move |tx| {
             Box::pin(async move {
+                accounts::lock(tx, &payer).await?;
                 let now = clock.now_ms(tx).await?;
+                let since = now - limits::STAGING_LIFETIME_SECS * 1000;
+                if staged::count_open(tx, &workspace, since).await? >= limits::STAGED_UPLOADS {
+                    let most = limits::STAGED_UPLOADS;
+                    let words = format!("{most} links to put a file are open; finalize some, or wait for two days");
+                    return Err(ServiceError::new(ErrorCode::LimitReached, words));
+                }
                 staged::insert(tx, &row, &sha256, &workspace, now).await?;
                 // Whatever is put there, whenever: it goes after the link has ended and its time is over.
                 let due = now + (expires_in + limits::STAGING_LIFETIME_SECS) * 1000;

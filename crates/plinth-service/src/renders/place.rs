@@ -1,5 +1,6 @@
 //! Placing renders: replay, price, row and ledger, all within one transaction.
 
+use plinth_db::queue::{self, Kind};
 use plinth_db::renders::{self, Render};
 use plinth_db::{Conn, Tx, accounts, models};
 use plinth_spec::funding::{self, Balance, Cost, Pool};
@@ -112,6 +113,7 @@ pub(crate) async fn place(
             }
         });
     }
+    queue::enter(tx, Kind::Render, &caller.payer_id).await?;
     Ok(placed)
 }
 
@@ -191,6 +193,7 @@ pub(crate) async fn place_system_preview(
         ..blank(caller, model.clone(), now)
     };
     renders::insert(tx, &render).await?;
+    queue::enter(tx, Kind::Render, &caller.payer_id).await?;
     Ok(render.id)
 }
 

@@ -236,9 +236,34 @@ async fn passwords_sign_in_and_are_counted(address: &str) {
     assert!(attempt("grace@example.org", "a long one").await.is_ok());
 }
 
+async fn an_account_has_so_many_keys_in_force(address: &str) {
+    let house = House::new(address).await;
+    let account = house::account(&house.service, "grace@example.org").await;
+    let new = |expires_in_secs| NewKey {
+        account_id: account.clone(),
+        workspace_id: None,
+        name: "test".to_owned(),
+        scopes: vec![Scope::Read],
+        expires_in_secs,
+        has_legacy_prefix: false,
+    };
+    let first = house.service.create_key(new(None)).await.unwrap();
+    for _n in 1..limits::KEYS {
+        house.service.create_key(new(Some(60))).await.unwrap();
+    }
+    let refused = house.service.create_key(new(None)).await.unwrap_err();
+    assert_eq!((refused.code, refused.status), (ErrorCode::LimitReached, 429));
+    house.service.revoke_key(&first.id, Some(&account)).await.unwrap();
+    house.service.create_key(new(None)).await.unwrap();
+    assert!(house.service.create_key(new(None)).await.is_err());
+    house.wait_ms(60_000);
+    house.service.create_key(new(None)).await.unwrap();
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
+        an_account_has_so_many_keys_in_force
         a_new_account_has_the_signup_bonus_and_its_own_workspace
         tokens_are_refused_with_the_reason
         a_member_works_in_the_workspace_and_its_owner_pays

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use plinth_service::delivery::RenderOutput;
 use plinth_service::jobs::LeaseLost;
-use plinth_spec::FailureCode;
 use plinth_spec::funding::Pool;
 use plinth_spec::idempotency::ReplayKey;
 use plinth_spec::state::{HlsStatus, RenderStatus};
 use plinth_spec::wire::{BatchItem, CreateBatch};
+use plinth_spec::{ErrorCode, FailureCode};
 use plinth_testkit::on_both_databases;
 use serde_json::json;
 use tokio::sync::Barrier;
@@ -126,13 +127,15 @@ async fn eight_workers_claim_each_of_1000_renders_once(address: &str) {
     assert_eq!((renders.len(), once.len(), tokens.len()), (1001, 1001, 1001), "with the preview of the upload");
 }
 
-async fn a_worker_that_is_not_heard_of_loses_its_render_and_the_price_goes_back_once(address: &str) {
+async fn a_render_whose_worker_is_lost_is_tried_twice_more_and_then_refunded(address: &str) {
     let house = House::new(address).await;
     let service = &house.service;
     let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
-    let claim = house.claim().await;
+    let render = async || service.render(&house.caller, &id).await.unwrap();
+    let first = house.claim().await;
     house.wait_ms(59_000);
-    assert_eq!(service.renew_claim(&claim).await.unwrap(), Ok(()));
+    assert_eq!(service.renew_claim(&first).await.unwrap(), Ok(()));
+    service.poster_stored(&first).await.unwrap().unwrap();
     house.wait_ms(59_000);
     assert_eq!(service.reap().await.unwrap(), 0, "the lease was renewed");
     house.wait_ms(2_000);
@@ -145,15 +148,34 @@ async fn a_worker_that_is_not_heard_of_loses_its_render_and_the_price_goes_back_
         reaped += reaper.await.unwrap();
     }
     assert_eq!(reaped, 1);
-    let render = service.render(&house.caller, &id).await.unwrap();
-    assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some("reaped")));
+    let waiting = render().await;
+    assert_eq!((waiting.status, waiting.failure_code), (RenderStatus::Pending, None));
+    let poster = service.render_file(&house.caller, &id, RenderOutput::Poster).await;
+    assert_eq!(poster.map(drop).unwrap_err().code, ErrorCode::PosterNotFound, "its files no longer count");
+    assert_eq!(house.account().await.paid, 76);
+    // A stopping worker that gives it back loses nothing.
+    service.release_render(&house.claim().await).await.unwrap().unwrap();
+    let mut last = house.claim().await;
+    for losses in 2..=3 {
+        house.wait_ms(61_000);
+        assert_eq!(service.reap().await.unwrap(), 1);
+        if losses == 2 {
+            assert_eq!(render().await.status, RenderStatus::Pending);
+            last = house.claim().await;
+            assert_eq!(last.render.attempt, 4);
+        }
+    }
+    let ended = render().await;
+    assert_eq!((ended.status, ended.failure_code), (RenderStatus::Error, Some("reaped")));
     assert_eq!(house.account().await.paid, 100);
-    // The worker was only slow: whatever it says now changes nothing.
-    assert_eq!(service.renew_claim(&claim).await.unwrap(), Err(LeaseLost));
-    assert_eq!(service.poster_stored(&claim).await.unwrap(), Err(LeaseLost));
-    assert_eq!(service.finish_render(&claim, some_files(), &[]).await.unwrap(), Err(LeaseLost));
-    assert_eq!(service.fail_render(&claim, FailureCode::Timeout, "").await.unwrap(), Err(LeaseLost));
-    assert_eq!(service.render(&house.caller, &id).await.unwrap().status, RenderStatus::Error);
+    // The workers were only slow: whatever they say now changes nothing.
+    for claim in [&first, &last] {
+        assert_eq!(service.renew_claim(claim).await.unwrap(), Err(LeaseLost));
+        assert_eq!(service.poster_stored(claim).await.unwrap(), Err(LeaseLost));
+        assert_eq!(service.finish_render(claim, some_files(), &[]).await.unwrap(), Err(LeaseLost));
+        assert_eq!(service.fail_render(claim, FailureCode::Timeout, "").await.unwrap(), Err(LeaseLost));
+    }
+    assert_eq!(render().await.status, RenderStatus::Error);
     assert_eq!(house.account().await.paid, 100);
     house.assert_balanced().await;
 }
@@ -243,7 +265,7 @@ mod both {
         a_render_goes_from_pending_to_done_and_its_packaging_follows
         equal_frames_are_claimed_together
         eight_workers_claim_each_of_1000_renders_once
-        a_worker_that_is_not_heard_of_loses_its_render_and_the_price_goes_back_once
+        a_render_whose_worker_is_lost_is_tried_twice_more_and_then_refunded
         a_stopping_worker_gives_back_and_another_goes_on
         every_failure_but_the_models_own_is_refunded_once
         a_packaging_whose_workers_die_fails_after_three_times_and_the_video_stays

@@ -10,4 +10,5 @@ mod house;
 mod jobs;
 mod models;
 mod money;
+mod queue;
 mod renders;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use plinth_db::{Db, renders};
 use plinth_service::models::ModelQuery;
-use plinth_spec::ErrorCode;
 use plinth_spec::id::RenderId;
 use plinth_spec::page::PageMeta;
 use plinth_spec::wire::{CheckHash, FinalizeUpload, UpdateModel};
+use plinth_spec::{ErrorCode, limits};
 use plinth_store::ObjectKey;
 use plinth_testkit::{glb_with_triangle, glb_without_meshes, on_both_databases};
 
@@ -292,12 +292,23 @@ async fn a_known_file_is_not_checked_again_and_an_unpaid_one_not_at_all(address:
     let long = Some(r#"{"length": 60}"#);
     let garbage = async || {
         let mut conn = house.service.db().read().await.unwrap();
-        plinth_db::garbage::list_due(&mut conn, i64::MAX, 100).await.unwrap().len()
+        plinth_db::garbage::list(&mut conn).await.unwrap()
     };
     let before = garbage().await;
     assert_eq!(code(upload("table", long).await), ErrorCode::NoCredits, "not checked");
     assert_eq!(code(house.upload("table", long).await), ErrorCode::NoCredits);
     assert_eq!(garbage().await, before, "nothing is stored before it is paid");
+}
+
+async fn an_account_has_so_many_staged_uploads(address: &str) {
+    let house = House::new(address).await;
+    let ask = async || house.service.create_upload_url(&house.caller, None).await;
+    for _n in 0..limits::STAGED_UPLOADS {
+        ask().await.unwrap();
+    }
+    assert_eq!(code(ask().await), ErrorCode::LimitReached);
+    house.wait_ms(limits::STAGING_LIFETIME_SECS * 1000);
+    ask().await.unwrap();
 }
 
 async fn a_check_that_takes_too_long_is_ended(address: &str) {
@@ -346,6 +357,7 @@ mod both {
         pages_go_by_offset_or_cursor
         a_failed_preview_is_made_anew
         a_known_file_is_not_checked_again_and_an_unpaid_one_not_at_all
+        an_account_has_so_many_staged_uploads
         a_check_that_takes_too_long_is_ended
         a_check_ends_with_the_request_that_waits_for_it
     }

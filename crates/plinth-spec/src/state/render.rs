@@ -31,6 +31,8 @@ named! {
         PosterStored = "poster stored",
         /// A worker gives it back before anything is stored.
         Release = "release",
+        /// Its worker was not heard of for too long: what it stored no longer counts.
+        Lose = "lose",
         /// Its files are stored.
         Finish = "finish",
         /// It cannot be made.
@@ -53,6 +55,7 @@ impl RenderStatus {
             (Self::PosterProcessing, E::PosterStored) => Some(Self::VideoProcessing),
             (Self::PosterProcessing, E::Release) => Some(Self::Pending),
             (Self::VideoProcessing, E::Release) => Some(Self::PosterDone),
+            (Self::PosterProcessing | Self::VideoProcessing, E::Lose) => Some(Self::Pending),
             (Self::VideoProcessing, E::Finish) => Some(Self::Done),
             (Self::Pending | Self::PosterProcessing | Self::PosterDone | Self::VideoProcessing, E::Fail) => {
                 Some(Self::Error)
@@ -92,10 +95,12 @@ mod tests {
                 ("pending", "cancel", "failed"),
                 ("poster-processing", "poster stored", "video-processing"),
                 ("poster-processing", "release", "pending"),
+                ("poster-processing", "lose", "pending"),
                 ("poster-processing", "fail", "error"),
                 ("poster-done", "claim", "video-processing"),
                 ("poster-done", "fail", "error"),
                 ("video-processing", "release", "poster-done"),
+                ("video-processing", "lose", "pending"),
                 ("video-processing", "finish", "done"),
                 ("video-processing", "fail", "error"),
                 ("error", "dismiss", "failed"),

@@ -40,6 +40,8 @@ pub(crate) struct Config {
     pub(crate) worker_slots: Option<usize>,
     /// A render that takes longer fails.
     pub(crate) render_timeout: Duration,
+    /// A free preview that takes longer fails.
+    pub(crate) preview_timeout: Duration,
     /// A render that takes more memory fails, in bytes.
     pub(crate) render_memory_bytes: u64,
     /// Models that are kept for further renders, with the light worked out for them, in bytes.
@@ -114,6 +116,7 @@ impl Config {
             shutdown: Duration::from_secs(lookup.count(&row::SHUTDOWN_SECONDS)?),
             worker_slots: slots.map(|_set| lookup.count(&row::WORKER_SLOTS)).transpose()?,
             render_timeout: Duration::from_secs(lookup.count(&row::RENDER_TIMEOUT_SECONDS)?),
+            preview_timeout: Duration::from_secs(lookup.count(&row::PREVIEW_TIMEOUT_SECONDS)?),
             render_memory_bytes: lookup.count::<u64>(&row::RENDER_MEMORY_MB)? << 20,
             model_cache_bytes: lookup.count::<u64>(&row::MODEL_CACHE_MB)? << 20,
             worker_name: text(&row::WORKER_NAME)?,

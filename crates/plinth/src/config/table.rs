@@ -133,12 +133,15 @@ rows! {
     MODEL_CHECK_SECONDS: Rules, "model_check_seconds", "model-check-seconds", "SECONDS", Default::Number(120),
         "A model or image whose check takes longer is refused";
     LEASE_SECONDS: Worker, "lease_seconds", "lease-seconds", "SECONDS", Default::Number(60),
-        "A render whose worker is not heard of for this long is given up";
+        "A render whose worker is not heard of for this long goes back into the queue, twice at most";
     WORKER_SLOTS: Worker, "worker_slots", "worker-slots", "N", Default::Otherwise("by hardware"),
         "Renders at a time on this machine";
     RENDER_TIMEOUT_SECONDS: Worker, "render_timeout_seconds", "render-timeout-seconds", "SECONDS",
         Default::Number(3600),
         "A render that takes longer fails";
+    PREVIEW_TIMEOUT_SECONDS: Worker, "preview_timeout_seconds", "preview-timeout-seconds", "SECONDS",
+        Default::Number(limits::PREVIEW_SECS),
+        "A free preview that takes longer fails";
     RENDER_MEMORY_MB: Worker, "render_memory_mb", "render-memory-mb", "MB", Default::Number(8192),
         "A render that takes more memory, its encoders included, fails";
     MODEL_CACHE_MB: Worker, "model_cache_mb", "model-cache-mb", "MB", Default::Number(10_240),

@@ -24,6 +24,7 @@ pub(crate) fn worker_options(config: &Config) -> Result<WorkerOptions> {
         ffmpeg: from_anywhere(&config.machine.ffmpeg)?,
         encoder: config.machine.encoder,
         timeout: config.render_timeout,
+        preview_timeout: config.preview_timeout,
         memory_bytes: config.render_memory_bytes,
         cache_bytes: config.model_cache_bytes,
         poll: POLL,

@@ -72,8 +72,10 @@ async fn health_says_when_the_database_is_gone() {
     let well = json!({"status": "ok", "database": "ok", "store": "ok", "version": env!("CARGO_PKG_VERSION")});
     assert_eq!(body, json!({"data": well}));
     drop(served.place.postgres.take());
+    let asked = Instant::now();
     let health = served.client.http.get(format!("{}/api/v1/health", served.server.base)).send().await.unwrap();
     assert_eq!(health.status(), 503);
+    assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
     let body: Value = serde_json::from_slice(&health.bytes().await.unwrap()).unwrap();
     assert_eq!((&body["data"]["status"], &body["data"]["database"]), (&json!("degraded"), &json!("unreachable")));
     assert_eq!(served.client.get("/account").await.refusal(), (500, "internal"));

@@ -197,6 +197,18 @@ async fn a_render_over_its_time_is_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_free_preview_has_less_time_than_a_render() {
+    let house = House::new().await;
+    let (_model, preview) = house.upload("chair", None).await;
+    let options = WorkerOptions { preview_timeout: Duration::ZERO, ..house.options() };
+    let render = house.outcome(&preview, options).await;
+    assert_failed(&house, &render, "timeout", "longer than 0 seconds").await;
+    let id = house.order("stool", tiny()).await;
+    let options = WorkerOptions { preview_timeout: Duration::ZERO, ..house.options() };
+    assert_eq!(house.outcome(&id, options).await.status, RenderStatus::Done);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_look_at_the_machine_may_take_longer_than_a_render() {
     let house = House::new().await;
     let id = house.order("chair", endless()).await;

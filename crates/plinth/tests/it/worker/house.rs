@@ -183,6 +183,7 @@ impl House {
             ffmpeg: ffmpeg().to_owned(),
             encoder: EncoderChoice::default(),
             timeout: PATIENCE,
+            preview_timeout: PATIENCE,
             memory_bytes: 4 << 30,
             cache_bytes: 1 << 30,
             poll: Duration::from_millis(50),

@@ -1,0 +1,134 @@
+//! The order in which accounts with queued work come next: whoever used the least slot time lately.
+
+use plinth_spec::fair_share::{UNUSED, score_after};
+use plinth_spec::id::{AccountId, RenderId};
+
+use crate::sql::{Sql, params};
+use crate::{Result, Tx};
+
+/// Accounts that are read at a time.
+const AT_ONCE: i64 = 16;
+
+/// What is queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Renders.
+    Render,
+    /// Finished renders without their packaging.
+    Package,
+}
+
+impl Kind {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Render => "render",
+            Self::Package => "package",
+        }
+    }
+}
+
+/// Notes that an account has something queued. To be called in each transaction that queues something, after it is written.
+pub async fn enter(tx: &mut Tx, kind: Kind, account: &AccountId) -> Result<()> {
+    // An update that changes nothing locks the row: a transaction that is about to remove it is waited for, and one that
+    // comes later sees what was queued.
+    let sql = "INSERT INTO queue (kind, account_id, score) \
+               VALUES ($1, $2, coalesce((SELECT score FROM shares WHERE account_id = $2), $3)) \
+               ON CONFLICT (kind, account_id) DO UPDATE SET account_id = excluded.account_id";
+    tx.execute(sql, params![kind.as_str(), account, UNUSED]).await.map(drop)
+}
+
+/// Where a walk through the queue stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Walk {
+    kind: Kind,
+    page: std::vec::IntoIter<AccountId>,
+    /// Score and account of the last one read; none: the walk begins.
+    last: Option<(f64, AccountId)>,
+}
+
+impl Walk {
+    pub(crate) fn new(kind: Kind) -> Self {
+        Self { kind, page: Vec::new().into_iter(), last: None }
+    }
+
+    /// The account that comes next.
+    pub(crate) async fn next(&mut self, tx: &mut Tx) -> Result<Option<AccountId>> {
+        if let Some(account) = self.page.next() {
+            return Ok(Some(account));
+        }
+        let sql = "SELECT account_id, score FROM queue WHERE kind = $1 AND (score, account_id) > ($2, $3) \
+                   ORDER BY score, account_id LIMIT $4";
+        let (score, id) = self.last.as_ref().map_or((f64::MIN, ""), |(score, id)| (*score, id.as_str()));
+        let rows = tx.fetch_all(sql, params![self.kind.as_str(), score, id, AT_ONCE]).await?;
+        let mut accounts = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let account = row.parsed("account_id", AccountId::parse)?;
+            self.last = Some((row.real("score")?, account.clone()));
+            accounts.push(account);
+        }
+        self.page = accounts.into_iter();
+        Ok(self.page.next())
+    }
+}
+
+/// Removes an account that has nothing queued any more, unless something is being queued for it at this moment.
+pub(crate) async fn leave_if_empty(tx: &mut Tx, kind: Kind, account: &AccountId) -> Result<()> {
+    macro_rules! held {
+        ($lock:literal) => {
+            concat!("SELECT account_id FROM queue WHERE kind = $1 AND account_id = $2", $lock)
+        };
+    }
+    let sql = Sql { sqlite: held!(""), postgres: held!(" FOR UPDATE SKIP LOCKED") };
+    if tx.fetch_optional(sql, params![kind.as_str(), account]).await?.is_none() {
+        return Ok(());
+    }
+    // Whatever was queued before the row was locked is seen by this statement, and what comes later waits for the row.
+    let sql = match kind {
+        Kind::Render => {
+            "DELETE FROM queue WHERE kind = $1 AND account_id = $2 AND NOT EXISTS (SELECT 1 FROM renders \
+             WHERE payer_id = $2 AND status IN ('pending', 'poster-done') AND deleted_at IS NULL)"
+        }
+        Kind::Package => {
+            "DELETE FROM queue WHERE kind = $1 AND account_id = $2 AND NOT EXISTS (SELECT 1 FROM renders \
+             WHERE payer_id = $2 AND status = 'done' AND hls_status = 'pending' AND deleted_at IS NULL)"
+        }
+    };
+    tx.execute(sql, params![kind.as_str(), account]).await.map(drop)
+}
+
+/// Begins to count the time of a slot with one of the renders that it holds, and counts the time until `from` at once: so an
+/// account that has just got a slot does not come next again.
+pub async fn begin_slot(tx: &mut Tx, id: &RenderId, account: &AccountId, now: i64, from: i64) -> Result<()> {
+    tx.execute("UPDATE renders SET slot_since = $2 WHERE id = $1", params![id, from]).await?;
+    charge(tx, account, from - now, now).await
+}
+
+/// Counts the time of a slot up to now for the account that pays for the render. Nothing is counted where the render's slot is
+/// counted with another one, or the lease is lost. `is_last`: the slot is free from now on.
+pub async fn count_slot(tx: &mut Tx, id: &RenderId, token: &str, now: i64, is_last: bool) -> Result<()> {
+    let sql = "SELECT payer_id, slot_since FROM renders WHERE id = $1 AND lease_token = $2 AND slot_since IS NOT NULL";
+    let Some(row) = tx.fetch_optional(sql, params![id, token]).await? else { return Ok(()) };
+    let (account, since) = (row.parsed("payer_id", AccountId::parse)?, row.int("slot_since")?);
+    let until = if is_last { None } else { Some(since.max(now)) };
+    tx.execute("UPDATE renders SET slot_since = $2 WHERE id = $1", params![id, until]).await?;
+    charge(tx, &account, now - since, now).await
+}
+
+async fn charge(tx: &mut Tx, account: &AccountId, used_ms: i64, now: i64) -> Result<()> {
+    if used_ms <= 0 {
+        return Ok(());
+    }
+    macro_rules! score {
+        ($lock:literal) => {
+            concat!("SELECT score FROM shares WHERE account_id = $1", $lock)
+        };
+    }
+    // So that there is a row to lock.
+    let sql = "INSERT INTO shares (account_id, score) VALUES ($1, $2) ON CONFLICT (account_id) DO NOTHING";
+    tx.execute(sql, params![account, UNUSED]).await?;
+    let sql = Sql { sqlite: score!(""), postgres: score!(" FOR UPDATE") };
+    let score = tx.fetch_one(sql, params![account]).await?.real("score")?;
+    let score = score_after(score, used_ms as f64 / 1000.0, now);
+    tx.execute("UPDATE shares SET score = $2 WHERE account_id = $1", params![account, score]).await?;
+    tx.execute("UPDATE queue SET score = $2 WHERE account_id = $1", params![account, score]).await.map(drop)
+}

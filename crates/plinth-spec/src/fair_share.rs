@@ -1,0 +1,57 @@
+//! How slot time that accounts have used is compared, while old use counts less and less.
+//!
+//! Use is weighted by when it was: a second now weighs twice as much as one that is a half-life old. Weights grow with time
+//! instead of shrinking, so that a sum need not be touched while nothing is used and two sums can be compared at any time
+//! (Cormode, Shkapenyuk, Srivastava and Xu, "Forward Decay", ICDE 2009). A score is the logarithm of that sum, because the
+//! sum itself would overflow within days.
+
+/// Use counts half as much after this time, in seconds.
+pub const HALF_LIFE_SECS: f64 = 600.0;
+/// The score of an account that has used nothing. Lower than that of any use since 1970.
+pub const UNUSED: f64 = 0.0;
+
+/// The score after `secs` of slot time that ended at `at_ms`, in milliseconds since 1970. Nothing changes for less than a
+/// millisecond.
+pub fn score_after(score: f64, secs: f64, at_ms: i64) -> f64 {
+    if secs < 0.001 {
+        return score;
+    }
+    let used = at_ms as f64 / (HALF_LIFE_SECS * 1000.0) + secs.log2();
+    let (more, less) = if used > score { (used, score) } else { (score, used) };
+    more + (1.0 + (less - more).exp2()).log2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_800_000_000_000;
+    const HALF_LIFE_MS: i64 = 600_000;
+
+    fn near(a: f64, b: f64) -> bool {
+        (a - b).abs() < 1e-6
+    }
+
+    #[test]
+    fn use_adds_up_and_fades_by_half() {
+        let twice = score_after(score_after(UNUSED, 30.0, NOW), 30.0, NOW);
+        assert!(near(twice, score_after(UNUSED, 60.0, NOW)));
+        let old = score_after(UNUSED, 60.0, NOW - HALF_LIFE_MS);
+        assert!(near(old, score_after(UNUSED, 30.0, NOW)));
+        // Half of 60 s and 30 s more.
+        assert!(near(score_after(old, 30.0, NOW), twice));
+    }
+
+    #[test]
+    fn whoever_used_nothing_comes_first_and_a_moment_is_nothing() {
+        assert!(score_after(UNUSED, 0.001, 1_000_000_000_000) > UNUSED);
+        assert!(near(score_after(7.0, 0.0, NOW), 7.0));
+    }
+
+    #[test]
+    fn old_use_is_forgotten_and_no_time_overflows() {
+        let years = 10 * 365 * 24 * 3_600_000;
+        let later = score_after(score_after(UNUSED, 1e6, NOW), 1.0, NOW + years);
+        assert!(near(later, score_after(UNUSED, 1.0, NOW + years)));
+    }
+}
