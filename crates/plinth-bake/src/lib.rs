@@ -11,6 +11,7 @@
 )]
 
 mod bake;
+mod blend;
 mod bvh;
 mod coarse;
 mod gather;
@@ -30,6 +31,7 @@ mod sun;
 mod types;
 
 pub use bake::bake;
+pub use blend::LightBetween;
 pub use grids::MAX_GRID_VALUES;
 pub use lattice::Lattice;
 pub use lit_surface::LitSurface;

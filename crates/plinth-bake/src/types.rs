@@ -218,6 +218,24 @@ pub struct BakeOptions {
 }
 
 impl BakeOptions {
+    /// A third of the rays, where light is worked out for one pose after the other: what is left of their noise does not
+    /// stand still.
+    #[must_use]
+    pub fn of_many_poses(self) -> Self {
+        Self {
+            ray_budget: self.ray_budget / 3,
+            max_samples: self.max_samples / 2,
+            max_places: self.max_places / 3,
+            place_samples: self.place_samples / 3,
+            unseen_samples: self.unseen_samples / 2,
+            probe_samples: self.probe_samples / 2,
+            probe_budget: self.probe_budget / 6,
+            finest: 2.0 * self.finest,
+            error: 1.5 * self.error,
+            ..self
+        }
+    }
+
     /// Three times the rays, where the shading of crevices and contacts is asked for or pictures are large.
     #[must_use]
     pub fn finer(self) -> Self {

@@ -137,7 +137,7 @@ impl FramePlan<'_, '_> {
                 pass.set_pipeline(pipeline);
                 pass.set_bind_group(1, view.classify.shade_group(i, k), &[]);
                 pass.set_bind_group(2, &stage.material(i).group, &[]);
-                pass.set_bind_group(3, &stage.batches[i].light, &[]);
+                pass.set_bind_group(3, &stage.batches[i].light.group, &[]);
                 pass.set_scissor_rect(part.x, part.y, part.width, part.height);
                 pass.draw(0..3, 0..1);
             }
@@ -236,7 +236,7 @@ fn draw(pass: &mut wgpu::RenderPass<'_>, batch: &Batch, material: &MaterialOnGpu
 /// Draws with everything a surface is shaded by.
 fn draw_surface(pass: &mut wgpu::RenderPass<'_>, batch: &Batch, material: &MaterialOnGpu) {
     pass.set_bind_group(2, &material.group, &[]);
-    pass.set_bind_group(3, &batch.light, &[]);
+    pass.set_bind_group(3, &batch.light.group, &[]);
     pass.set_vertex_buffer(0, batch.pose.slice(..));
     pass.set_vertex_buffer(1, batch.surface.slice(..));
     pass.set_index_buffer(batch.indices.slice(..), wgpu::IndexFormat::Uint32);

@@ -38,6 +38,9 @@ impl Renderer<'_> {
             }
             let pose_changed = first || clip_time != shot.clip_time;
             clip_time = shot.clip_time;
+            if pose_changed && !first {
+                self.pose(scene, clip_time)?;
+            }
             let finished = self.view.targets.finished.clone();
             self.submit(&mut ring, shot.index, &[&finished, &targets.surface], |renderer, recorder| {
                 renderer.encode(recorder, scene, shot, first, pose_changed);

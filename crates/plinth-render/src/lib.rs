@@ -22,6 +22,7 @@ mod ibl;
 mod layers;
 mod pass;
 mod pipelines;
+mod pose_light;
 mod prepare;
 mod readback;
 mod recorder;

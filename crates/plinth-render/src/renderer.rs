@@ -26,6 +26,7 @@ use crate::pass::shadow_map::ShadowMap;
 use crate::pass::sprites;
 use crate::pass::visibility::{batch_layout, joined};
 use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
+use crate::pose_light::PoseLight;
 use crate::prepare::{Prepared, Setting, prepare, smallest_shown};
 use crate::readback::{PlaneView, Readback};
 use crate::recorder::{PassTimes, Profile, Recorder};
@@ -69,6 +70,7 @@ pub struct Renderer<'g> {
     pub(crate) gpu: &'g Gpu,
     pub(crate) picture: Picture,
     light: Prepared,
+    pose_light: Option<PoseLight>,
     layouts: Layouts,
     switches: LightSwitches,
     pub(crate) stage: Stage,
@@ -101,7 +103,7 @@ impl<'g> Renderer<'g> {
             || Textures::upload(gpu, &scene.model, wanted_images(scene, &posed)),
         );
         let store = || cache.map(|cache| fresh.store(cache));
-        rayon::join(|| Self::assemble(gpu, picture, &setting, prepared, textures), store).0
+        rayon::join(|| Self::assemble(gpu, picture, &setting, (prepared, cache), textures), store).0
     }
 
     #[expect(clippy::too_many_lines, reason = "the parts in the order in which they need each other")]
@@ -109,7 +111,7 @@ impl<'g> Renderer<'g> {
         gpu: &'g Gpu,
         picture: Picture,
         setting: &Setting<'_>,
-        light: Prepared,
+        (mut light, cache): (Prepared, Option<&Cache>),
         mut textures: Textures,
     ) -> Result<Self, RenderError> {
         let Setting { scene, floor: area, smallest, .. } = *setting;
@@ -125,7 +127,7 @@ impl<'g> Renderer<'g> {
         let mut materials = upload_materials(gpu, scene, posed.primitives, &mut textures);
         let sprite_materials = upload_sprite_materials(gpu, scene, posed.primitives, &mut textures, &mut materials);
         let sorted: Vec<bool> = materials.iter().map(|m| m.key.class.is_layered()).collect();
-        let setting = SpriteSetting {
+        let sprites = SpriteSetting {
             layout: &layouts.sprites,
             light_layout: &layouts.light,
             materials: &sprite_materials,
@@ -133,7 +135,7 @@ impl<'g> Renderer<'g> {
             pixel: smallest,
         };
         let Geometry { batches, triangles } =
-            geometry::build(gpu, &layouts.light, scene, &posed, &light.model.baked, &sorted, &setting)?;
+            geometry::build(gpu, &layouts.light, scene, &posed, &light.model.light.baked, &sorted, &sprites)?;
         let sprite_reach = sprites::reach(scene, picture.height, &batches);
         let model_region = with_reach(region_of(scene, picture, None, false), sprite_reach, picture);
         // An environment that is seen is everywhere, and so is the look of the whole picture.
@@ -163,7 +165,7 @@ impl<'g> Renderer<'g> {
             (Some(area), Some(shadow)) => {
                 let key = scene.key_light.as_ref().map(|key| (key, &key_map));
                 let all = (scene, area);
-                Some(Floor::new(&base, all, shadow, key, &light.model.floor_ambient, &group_without_maps)?)
+                Some(Floor::new(&base, all, shadow, key, &light.model.light.floor_ambient, &group_without_maps)?)
             }
             _ => None,
         };
@@ -186,10 +188,12 @@ impl<'g> Renderer<'g> {
         gpu.check()?;
         let pipelines = Pipelines::new(&base, &batches, &materials)?;
         let stage = Stage::new((materials, batches), pipelines, (key_map, sun_map), sprite_reach, triangles);
+        let pose_light = PoseLight::new(setting, &mut light, cache);
         Ok(Self {
             gpu,
             picture,
             light,
+            pose_light,
             layouts,
             switches,
             stage,
@@ -224,6 +228,9 @@ impl<'g> Renderer<'g> {
             }
             let pose_changed = i == 0 || clip_time != shot.clip_time;
             clip_time = shot.clip_time;
+            if pose_changed && i > 0 {
+                self.pose(scene, clip_time)?;
+            }
             let finished = self.view.targets.finished.clone();
             self.submit(&mut ring, i as u32, &[&finished], |renderer, recorder| {
                 renderer.encode(recorder, scene, shot, i == 0, pose_changed);
@@ -282,6 +289,23 @@ impl<'g> Renderer<'g> {
         self.view.look.region
     }
 
+    /// Poses the model as it is at a time of its clip, and lights it so. The first shot's pose is there from the start.
+    /// Errors: the adapter cannot hold the light.
+    pub(crate) fn pose(&mut self, scene: &Scene, clip_time: Option<f32>) -> Result<(), RenderError> {
+        if !self.stage.moves() {
+            return Ok(());
+        }
+        self.stage.pose(self.gpu, scene, clip_time);
+        if let (Some(pose_light), Some(time)) = (&mut self.pose_light, clip_time) {
+            let light = pose_light.at(scene, time);
+            self.stage.relight(self.gpu, &self.layouts.light, &light.baked)?;
+            if let Some(floor) = &self.floor {
+                floor.relight(self.gpu, &light.floor_ambient);
+            }
+        }
+        Ok(())
+    }
+
     /// Everything of one frame. The first one, and each in which the model has changed, begins with its shadows.
     pub(crate) fn encode(
         &mut self,
@@ -292,9 +316,6 @@ impl<'g> Renderer<'g> {
         pose_changed: bool,
     ) {
         let moved = pose_changed && self.stage.moves();
-        if moved && !first {
-            self.stage.pose(self.gpu, scene, shot.clip_time);
-        }
         self.stage.arrange(self.gpu, shot);
         let uniform = self.update(scene, shot);
         let mut plan = FramePlan { stage: &self.stage, recorder };

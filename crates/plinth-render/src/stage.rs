@@ -1,9 +1,11 @@
 //! Everything on the device that all views of a render share, and how it changes from frame to frame.
 
 use glam::Vec3;
+use plinth_bake::BakedMesh;
 use plinth_frame::Region;
 use plinth_scene::{Scene, Shot};
 
+use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::pass::shadow_map::ShadowMap;
 use crate::pass::visibility::{joined, overlap, scissor};
@@ -57,6 +59,17 @@ impl Stage {
         for (i, batch) in self.batches.iter_mut().enumerate().filter(|(_, batch)| batch.moving) {
             batch.update(gpu, scene, &posed, i, &self.triangles);
         }
+    }
+
+    /// Replaces the light on the model by that of another pose, of which there is one entry for each posed primitive.
+    /// Errors: the adapter cannot hold it.
+    pub(crate) fn relight(
+        &mut self,
+        gpu: &Gpu,
+        layout: &wgpu::BindGroupLayout,
+        baked: &[BakedMesh],
+    ) -> Result<(), RenderError> {
+        self.batches.iter_mut().try_for_each(|batch| batch.relight(gpu, layout, baked))
     }
 
     /// Scales the model and orders its batches as a shot wants it.

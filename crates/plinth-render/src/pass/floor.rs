@@ -76,6 +76,7 @@ pub(crate) struct Floor {
     gather_group: wgpu::BindGroup,
     draw: wgpu::RenderPipeline,
     draw_group: wgpu::BindGroup,
+    ambient: wgpu::Texture,
     shadow: wgpu::TextureView,
     pub(crate) accumulated: Option<AccumulatedShadow>,
 }
@@ -129,9 +130,17 @@ impl Floor {
                 KeySource::Map(&none.view, look.mode)
             }
         };
-        let (gather, gather_group) = gather(base, &buffer, &ambient_texture(gpu, ambient), source)?;
+        let texture = plane(gpu, AMBIENT_SIDE, wgpu::TextureFormat::R16Float, wgpu::TextureUsages::COPY_DST);
+        write_ambient(gpu, &texture, ambient);
+        let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+        let (gather, gather_group) = gather(base, &buffer, &view, source)?;
         let (draw, draw_group) = draw(base, &buffer, &shadow_view)?;
-        Ok(Self { gather, gather_group, draw, draw_group, shadow: shadow_view, accumulated })
+        Ok(Self { gather, gather_group, draw, draw_group, ambient: texture, shadow: shadow_view, accumulated })
+    }
+
+    /// Takes the shares of the environment's light of another pose, as `new` does. The shadow is to be gathered again.
+    pub(crate) fn relight(&self, gpu: &Gpu, ambient: &[f32]) {
+        write_ambient(gpu, &self.ambient, ambient);
     }
 
     /// Gathers the shadow: once, or whenever the model has moved.
@@ -265,8 +274,7 @@ pub(super) fn plane(gpu: &Gpu, side: u32, format: wgpu::TextureFormat, usage: wg
     })
 }
 
-fn ambient_texture(gpu: &Gpu, ambient: &[f32]) -> wgpu::TextureView {
-    let texture = plane(gpu, AMBIENT_SIDE, wgpu::TextureFormat::R16Float, wgpu::TextureUsages::COPY_DST);
+fn write_ambient(gpu: &Gpu, texture: &wgpu::Texture, ambient: &[f32]) {
     let count = (AMBIENT_SIDE * AMBIENT_SIDE) as usize;
     let texels: Vec<half::f16> =
         (0..count).map(|i| half::f16::from_f32(ambient.get(i).copied().unwrap_or(1.0))).collect();
@@ -276,5 +284,4 @@ fn ambient_texture(gpu: &Gpu, ambient: &[f32]) -> wgpu::TextureView {
         wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(AMBIENT_SIDE * 2), rows_per_image: None },
         wgpu::Extent3d { width: AMBIENT_SIDE, height: AMBIENT_SIDE, depth_or_array_layers: 1 },
     );
-    texture.create_view(&wgpu::TextureViewDescriptor::default())
 }

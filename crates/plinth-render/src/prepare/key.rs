@@ -14,15 +14,27 @@ use crate::upload::material::used_slots;
 /// The names of the environment's light and of the model's.
 pub(super) fn names(cache: &Cache, setting: &Setting<'_>) -> [String; 2] {
     let environment = add_environment(cache.key("environment"), setting.scene);
-    let mut model = add_environment(cache.key("model"), setting.scene);
-    add_scene(&mut model, setting);
+    [environment.name(), of_model(cache.key("model"), setting).name()]
+}
+
+/// The name of the light of a pose on triangles that were chosen for another one.
+pub(super) fn pose_name(cache: &Cache, setting: &Setting<'_>, indices: &[Vec<u32>]) -> String {
+    let mut key = of_model(cache.key("pose"), setting);
+    indices.iter().for_each(|list| key.list(list));
+    key.name()
+}
+
+/// Everything that the light on a model follows from.
+fn of_model(key: Key, setting: &Setting<'_>) -> Key {
+    let mut key = add_environment(key, setting.scene);
+    add_scene(&mut key, setting);
     for one in setting.posed {
-        model.list(&[u32::from(one.mirrored)]);
-        model.list(&one.positions);
-        model.list(&one.normals);
+        key.list(&[u32::from(one.mirrored)]);
+        key.list(&one.positions);
+        key.list(&one.normals);
     }
-    add_primitives(&mut model, setting);
-    [environment.name(), model.name()]
+    add_primitives(&mut key, setting);
+    key
 }
 
 /// The panorama and the lights that are drawn into it.

@@ -3,16 +3,17 @@
 use std::f32::consts::PI;
 
 use glam::Vec3;
-use plinth_bake::{BakeLight, BakeMesh, BakeOptions, BakedMesh, Sun, bake};
+use plinth_bake::{BakeLight, BakeMesh, BakeOptions, BakedMesh, LitSurface, Sun, bake, extract_sun};
 use plinth_scene::{EnvironmentMap, PointLikeLight, Scene};
 use rayon::prelude::*;
 
 use super::distance_field::{DistanceField, is_worthwhile};
 use super::inputs::{bake_mesh, floor_grid};
 use super::simplify::drawn_indices;
-use super::{EnvironmentLight, ModelLight, Setting};
+use super::{EnvironmentLight, ModelLight, Setting, SurfaceLight};
 use crate::ibl::{irradiance_map, prefilter};
 use crate::pass::floor::AMBIENT_SIDE;
+use crate::pose_light::PoseTimes;
 
 /// Side of the filtered environment at roughness 0, in texels.
 const MAP_SIDE: u32 = 512;
@@ -23,33 +24,67 @@ const MAP_MIPS: u32 = 6;
 const MAX_EYES: usize = 24;
 
 impl EnvironmentLight {
-    /// Filters a panorama whose sun was taken out.
-    pub(super) fn new(map: &EnvironmentMap, sun: Option<Sun>) -> Self {
-        Self { sun, specular: prefilter(map, MAP_SIDE, MAP_MIPS), irradiance: irradiance_map(map) }
+    /// Filters a panorama.
+    pub(super) fn new(sky: &Sky) -> Self {
+        Self { sun: sky.sun, specular: prefilter(&sky.map, MAP_SIDE, MAP_MIPS), irradiance: irradiance_map(&sky.map) }
     }
 }
 
 impl ModelLight {
     /// Chooses the triangles that are drawn, and gathers the light of a panorama and of its sun on them.
-    pub(super) fn new(setting: &Setting<'_>, environment: &EnvironmentMap, sun: Option<&Sun>) -> Self {
-        let scene = setting.scene;
-        let indices = drawn_indices(scene, setting.posed, setting.smallest);
-        let meshes = setting.posed.par_iter().zip(&indices).map(|(one, indices)| bake_mesh(scene, one, indices));
-        let mut meshes: Vec<BakeMesh> = meshes.collect();
-        meshes.extend(setting.floor.map(floor_grid));
-        let mut baked = bake(&meshes, environment, &bake_lights(scene, sun), &eyes(scene), &bake_options(setting));
-        let floor_ambient = if setting.floor.is_some() {
-            let floor = baked.meshes.pop().unwrap_or_default();
-            let grid: Vec<f32> = floor.front.iter().map(|v| v.direct.dot(Vec3::splat(1.0 / 3.0))).collect();
-            softened(&grid, AMBIENT_SIDE as usize)
-        } else {
-            Vec::new()
-        };
-        for light in baked.meshes.iter_mut().flat_map(BakedMesh::all_mut) {
-            *light = light.occluded(scene.occlusion);
-        }
-        let field = DistanceField::new(setting.moving, &baked.surfaces);
-        Self { indices, baked: baked.meshes, field, floor_ambient }
+    pub(super) fn new(setting: &Setting<'_>, sky: &Sky) -> Self {
+        let indices = drawn_indices(setting.scene, setting.posed, setting.smallest);
+        let (light, surfaces) = gathered(setting, &indices, sky, bake_options(setting));
+        let field = DistanceField::new(setting.moving, &surfaces);
+        Self { indices, field, light }
+    }
+}
+
+impl SurfaceLight {
+    /// Gathers the light on triangles that were chosen for another pose.
+    pub(super) fn new(setting: &Setting<'_>, indices: &[Vec<u32>], sky: &Sky) -> Self {
+        let options = BakeOptions { surfaces: false, ..bake_options(setting) };
+        gathered(setting, indices, sky, options).0
+    }
+}
+
+/// The light on some triangles of the model, and what leaves its surfaces.
+fn gathered(
+    setting: &Setting<'_>,
+    indices: &[Vec<u32>],
+    sky: &Sky,
+    options: BakeOptions,
+) -> (SurfaceLight, Vec<LitSurface>) {
+    let scene = setting.scene;
+    let meshes = setting.posed.par_iter().zip(indices).map(|(one, indices)| bake_mesh(scene, one, indices));
+    let mut meshes: Vec<BakeMesh> = meshes.collect();
+    meshes.extend(setting.floor.map(floor_grid));
+    let lights = bake_lights(scene, sky.sun.as_ref());
+    let mut baked = bake(&meshes, &sky.map, &lights, &eyes(scene), &options);
+    let floor_ambient = if setting.floor.is_some() {
+        let floor = baked.meshes.pop().unwrap_or_default();
+        let grid: Vec<f32> = floor.front.iter().map(|v| v.direct.dot(Vec3::splat(1.0 / 3.0))).collect();
+        softened(&grid, AMBIENT_SIDE as usize)
+    } else {
+        Vec::new()
+    };
+    for light in baked.meshes.iter_mut().flat_map(BakedMesh::all_mut) {
+        *light = light.occluded(scene.occlusion);
+    }
+    (SurfaceLight { baked: baked.meshes, floor_ambient }, baked.surfaces)
+}
+
+/// The environment as surfaces are lit by it.
+pub(crate) struct Sky {
+    /// Without its sun, with the soft lights in it.
+    pub(super) map: EnvironmentMap,
+    pub(super) sun: Option<Sun>,
+}
+
+impl Sky {
+    pub(crate) fn of(scene: &Scene) -> Self {
+        let (map, sun) = extract_sun(&scene.environment);
+        Self { map: with_soft_lights(map, &scene.lights), sun }
     }
 }
 
@@ -57,6 +92,7 @@ impl ModelLight {
 pub(super) fn bake_options(setting: &Setting<'_>) -> BakeOptions {
     let options = BakeOptions::default();
     let options = if setting.scene.fine_light { options.finer() } else { options };
+    let options = if PoseTimes::of_setting(setting).is_some() { options.of_many_poses() } else { options };
     BakeOptions { surfaces: is_worthwhile(setting.scene, setting.posed), ..options }
 }
 
@@ -80,7 +116,7 @@ const SOFT_LIGHT_RADIUS: f32 = 0.3;
 
 /// Parallel lights cast no shadow of their own: as soft discs of the environment they cost nothing per pixel, are
 /// dimmed where the model is in their way, and leave soft highlights.
-pub(super) fn with_soft_lights(mut environment: EnvironmentMap, lights: &[PointLikeLight]) -> EnvironmentMap {
+fn with_soft_lights(mut environment: EnvironmentMap, lights: &[PointLikeLight]) -> EnvironmentMap {
     for light in lights {
         let PointLikeLight::Directional { to_light, irradiance } = *light else { continue };
         let edge = SOFT_LIGHT_RADIUS.cos();

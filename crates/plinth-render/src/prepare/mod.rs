@@ -9,13 +9,14 @@ mod light;
 mod simplify;
 mod stored;
 
-use plinth_bake::{BakedMesh, Sun, extract_sun};
+use plinth_bake::{BakedMesh, Sun};
 use plinth_scene::{PosedPrimitive, Scene};
 
 use crate::cache::Cache;
 use crate::ibl::OctahedralMap;
 use crate::pass::floor::FloorArea;
 use distance_field::DistanceField;
+pub(crate) use light::Sky;
 
 pub(crate) use simplify::smallest_shown;
 
@@ -51,10 +52,16 @@ pub(crate) struct EnvironmentLight {
 pub(crate) struct ModelLight {
     /// For each posed primitive the indices with which it is drawn.
     pub(crate) indices: Vec<Vec<u32>>,
-    /// Per posed primitive.
-    pub(crate) baked: Vec<BakedMesh>,
+    pub(crate) light: SurfaceLight,
     /// What polished surfaces reflect of the model.
     pub(crate) field: DistanceField,
+}
+
+/// The light on the model and below it in one pose.
+#[derive(Default)]
+pub(crate) struct SurfaceLight {
+    /// Per posed primitive.
+    pub(crate) baked: Vec<BakedMesh>,
     /// Per cell of the floor's grid: share of the environment's light that arrives.
     pub(crate) floor_ambient: Vec<f32>,
 }
@@ -92,15 +99,32 @@ pub(crate) fn prepare(setting: &Setting<'_>, cache: Option<&Cache>) -> (Prepared
     (prepared, fresh)
 }
 
+/// Reads from the cache, or works out, the light of a pose on triangles that were chosen for another one.
+pub(crate) fn light_of_pose(
+    setting: &Setting<'_>,
+    indices: &[Vec<u32>],
+    sky: &Sky,
+    cache: Option<&Cache>,
+) -> SurfaceLight {
+    let Some(cache) = cache else { return SurfaceLight::new(setting, indices, sky) };
+    let name = key::pose_name(cache, setting, indices);
+    let known = cache.load(&name).and_then(|bytes| SurfaceLight::from_bytes(&bytes));
+    known.unwrap_or_else(|| {
+        let light = SurfaceLight::new(setting, indices, sky);
+        // That it cannot be stored costs time later, and nothing now.
+        drop(cache.store(&name, &light.to_bytes()));
+        light
+    })
+}
+
 fn work_out(setting: &Setting<'_>, environment: Option<EnvironmentLight>, model: Option<ModelLight>) -> Prepared {
     match (environment, model) {
         (Some(environment), Some(model)) => Prepared { environment, model },
         (environment, model) => {
-            let (map, sun) = extract_sun(&setting.scene.environment);
-            let map = light::with_soft_lights(map, &setting.scene.lights);
+            let sky = Sky::of(setting.scene);
             let (environment, model) = rayon::join(
-                || environment.unwrap_or_else(|| EnvironmentLight::new(&map, sun)),
-                || model.unwrap_or_else(|| ModelLight::new(setting, &map, sun.as_ref())),
+                || environment.unwrap_or_else(|| EnvironmentLight::new(&sky)),
+                || model.unwrap_or_else(|| ModelLight::new(setting, &sky)),
             );
             Prepared { environment, model }
         }

@@ -5,7 +5,7 @@ use glam::{UVec3, Vec3};
 use plinth_bake::{BakedMesh, Lattice, LightGrid, Sun};
 
 use super::distance_field::DistanceField;
-use super::{EnvironmentLight, ModelLight};
+use super::{EnvironmentLight, ModelLight, SurfaceLight};
 use crate::ibl::OctahedralMap;
 
 /// Lists, each after its length, in the machine's byte order: files stay on the machine that wrote them.
@@ -73,8 +73,47 @@ impl EnvironmentLight {
 impl ModelLight {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut out = Writer::default();
-        out.list(&[self.indices.len() as u32, self.baked.len() as u32]);
+        out.list(&[self.indices.len() as u32]);
         self.indices.iter().for_each(|indices| out.list(indices));
+        self.light.write(&mut out);
+        out.list(&self.field.size.to_array());
+        out.list(&[self.field.origin.extend(self.field.cell)]);
+        out.list(&self.field.distances);
+        out.list(&self.field.radiance);
+        out.0
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut read = Reader(bytes);
+        let [primitives] = read.array::<u32, 1>()?;
+        let indices = (0..primitives).map(|_| read.list()).collect::<Option<_>>()?;
+        let light = SurfaceLight::read(&mut read)?;
+        let size = UVec3::from(read.array::<u32, 3>()?);
+        let [corner] = read.array::<glam::Vec4, 1>()?;
+        let (origin, cell) = (corner.truncate(), corner.w);
+        let field = DistanceField { size, origin, cell, distances: read.list()?, radiance: read.list()? };
+        let out = Self { indices, light, field };
+        read.end()?;
+        Some(out)
+    }
+}
+
+impl SurfaceLight {
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Writer::default();
+        self.write(&mut out);
+        out.0
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut read = Reader(bytes);
+        let out = Self::read(&mut read)?;
+        read.end()?;
+        Some(out)
+    }
+
+    fn write(&self, out: &mut Writer) {
+        out.list(&[self.baked.len() as u32]);
         for mesh in &self.baked {
             out.list(&mesh.front);
             out.list(&mesh.back);
@@ -85,26 +124,13 @@ impl ModelLight {
                 out.list(&grid.back);
             }
         }
-        out.list(&self.field.size.to_array());
-        out.list(&[self.field.origin.extend(self.field.cell)]);
-        out.list(&self.field.distances);
-        out.list(&self.field.radiance);
         out.list(&self.floor_ambient);
-        out.0
     }
 
-    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let mut read = Reader(bytes);
-        let [primitives, meshes] = read.array::<u32, 2>()?;
-        let indices = (0..primitives).map(|_| read.list()).collect::<Option<_>>()?;
-        let baked = (0..meshes).map(|_| baked_mesh(&mut read)).collect::<Option<_>>()?;
-        let size = UVec3::from(read.array::<u32, 3>()?);
-        let [corner] = read.array::<glam::Vec4, 1>()?;
-        let (origin, cell) = (corner.truncate(), corner.w);
-        let field = DistanceField { size, origin, cell, distances: read.list()?, radiance: read.list()? };
-        let out = Self { indices, baked, field, floor_ambient: read.list()? };
-        read.end()?;
-        Some(out)
+    fn read(read: &mut Reader<'_>) -> Option<Self> {
+        let [meshes] = read.array::<u32, 1>()?;
+        let baked = (0..meshes).map(|_| baked_mesh(read)).collect::<Option<_>>()?;
+        Some(Self { baked, floor_ambient: read.list()? })
     }
 }
 
@@ -143,10 +169,13 @@ mod tests {
         let grid = LightGrid { triangle: 3, lattice: Lattice { level: 1 }, front: vec![at(0.5)], back: vec![at(0.7)] };
         let light = ModelLight {
             indices: vec![vec![0, 1, 2], Vec::new()],
-            baked: vec![
-                BakedMesh { front: vec![at(0.1)], back: vec![at(0.2)], grids: vec![grid] },
-                BakedMesh::default(),
-            ],
+            light: SurfaceLight {
+                baked: vec![
+                    BakedMesh { front: vec![at(0.1)], back: vec![at(0.2)], grids: vec![grid] },
+                    BakedMesh::default(),
+                ],
+                floor_ambient: vec![0.9],
+            },
             field: DistanceField {
                 size: UVec3::new(1, 2, 1),
                 origin: Vec3::NEG_ONE,
@@ -154,14 +183,17 @@ mod tests {
                 distances: vec![0.25, -0.25],
                 radiance: vec![glam::Vec4::ONE; 2],
             },
-            floor_ambient: vec![0.9],
         };
         let bytes = light.to_bytes();
         let read = ModelLight::from_bytes(&bytes).unwrap();
-        assert_eq!((&read.indices, &read.baked), (&light.indices, &light.baked));
+        assert_eq!((&read.indices, &read.light.baked), (&light.indices, &light.light.baked));
         assert_eq!((read.field.size, read.field.origin, read.field.cell), (light.field.size, Vec3::NEG_ONE, 0.5));
         assert_eq!((read.field.distances, read.field.radiance), (light.field.distances, light.field.radiance));
-        assert_eq!((read.floor_ambient, bytes.len()), (vec![0.9], read_length(&bytes, ModelLight::from_bytes)));
+        assert_eq!((read.light.floor_ambient, bytes.len()), (vec![0.9], read_length(&bytes, ModelLight::from_bytes)));
+        let bytes = light.light.to_bytes();
+        let read = SurfaceLight::from_bytes(&bytes).unwrap();
+        assert_eq!((read.baked, read.floor_ambient), (light.light.baked, vec![0.9]));
+        assert_eq!(bytes.len(), read_length(&bytes, SurfaceLight::from_bytes));
     }
 
     /// The only length at which bytes can be read.

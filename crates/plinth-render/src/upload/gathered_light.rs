@@ -1,11 +1,13 @@
 //! Gathered light on the device: at vertices on both sides, and on lattices over single triangles. Read by
 //! `lib/gathered_light.wgsl`.
 
+use std::ops::Range;
+
 use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
-use plinth_bake::{BakedMesh, GatheredLight, LUMINANCE, LightGrid};
+use plinth_bake::{BakedMesh, GatheredLight, LUMINANCE};
 
-use super::geometry::filled;
+use super::geometry::{Piece, filled};
 use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
@@ -61,78 +63,112 @@ fn shared_exponent(color: Vec3) -> u32 {
     r | g << 9 | b << 18 | (exponent as u32) << 27
 }
 
-/// The light of a batch before it is uploaded.
-#[derive(Clone, Default)]
-pub(crate) struct LightDraft {
-    /// One for each vertex.
-    front: Vec<LightSample>,
-    /// One for each vertex where any mesh of the batch is lit on both sides.
-    back: Vec<LightSample>,
-    /// Triangles with a lattice, in order.
-    grids: Vec<LightGrid>,
+/// Where the light of a batch comes from.
+#[derive(Clone, Copy)]
+pub(crate) struct LightSource<'a> {
+    pub(crate) pieces: &'a [Piece],
+    /// The vertices among those of the pieces that the batch has; nothing where it has all of them.
+    pub(crate) chosen: Option<&'a [u32]>,
+    /// The triangles among those of the pieces that the batch has.
+    pub(crate) triangles: &'a Range<usize>,
 }
 
-impl LightDraft {
-    /// Adds a mesh of so many vertices, whose triangles begin at a number.
-    pub(crate) fn add(&mut self, baked: &BakedMesh, vertices: usize, first_triangle: usize) {
+/// The light of a batch as words.
+struct LightWords {
+    /// The first says where the light of back sides begins; then one for each triangle.
+    words: Vec<u32>,
+    samples: Vec<LightSample>,
+}
+
+impl LightSource<'_> {
+    /// Of what no light is gathered for.
+    pub(super) const NONE: Self = Self { pieces: &[], chosen: None, triangles: &(0..0) };
+
+    /// Chooses the batch's part of all light, which has one entry for each posed primitive.
+    fn words(&self, baked: &[BakedMesh]) -> LightWords {
         let open = LightSample::from(&GatheredLight::default());
-        let before = self.front.len();
-        self.front.extend(baked.front.iter().map(LightSample::from));
-        self.front.resize(before + vertices, open);
-        if !baked.back.is_empty() {
-            self.back.resize(before, open);
-            self.back.extend(baked.back.iter().map(LightSample::from));
-        }
-        if !self.back.is_empty() {
-            self.back.resize(before + vertices, open);
-        }
-        self.grids.extend(
-            baked
-                .grids
-                .iter()
-                .map(|grid| LightGrid { triangle: grid.triangle + first_triangle as u32, ..grid.clone() }),
-        );
-    }
-
-    /// The light of some of the vertices and of the triangles in a range.
-    pub(crate) fn part(&self, vertices: &[u32], triangles: std::ops::Range<usize>) -> Self {
-        let chosen = |all: &[LightSample]| {
-            if all.is_empty() { Vec::new() } else { vertices.iter().map(|v| all[*v as usize]).collect() }
+        let has_back = self.pieces.iter().any(|piece| !baked[piece.posed].back.is_empty());
+        // The light of back sides is open where a piece has none.
+        let side = |of: fn(&BakedMesh) -> &Vec<GatheredLight>| -> Vec<LightSample> {
+            let mut all = Vec::new();
+            for piece in self.pieces {
+                all.extend(of(&baked[piece.posed]).iter().map(LightSample::from));
+                all.resize(piece.first_vertex + piece.vertices, open);
+            }
+            match self.chosen {
+                None => all,
+                Some(chosen) => chosen.iter().map(|v| all[*v as usize]).collect(),
+            }
         };
-        let grids = self
-            .grids
-            .iter()
-            .filter(|grid| triangles.contains(&(grid.triangle as usize)))
-            .map(|grid| LightGrid { triangle: grid.triangle - triangles.start as u32, ..grid.clone() })
-            .collect();
-        Self { front: chosen(&self.front), back: chosen(&self.back), grids }
-    }
-
-    /// The bind group of the light of so many triangles.
-    pub(crate) fn upload(
-        self,
-        gpu: &Gpu,
-        layout: &wgpu::BindGroupLayout,
-        triangles: usize,
-    ) -> Result<wgpu::BindGroup, RenderError> {
-        // The first word says where the light of back sides begins; then one for each triangle.
-        let mut words = vec![0_u32; 1 + triangles];
-        let mut samples = self.front;
-        words[0] = if self.back.is_empty() { 0 } else { samples.len() as u32 };
-        samples.extend(&self.back);
-        for grid in &self.grids {
-            words[1 + grid.triangle as usize] = (samples.len() as u32) << LEVEL_BITS | grid.lattice.level;
-            samples.extend(grid.front.iter().map(LightSample::from));
-            if words[0] != 0 {
-                let back = if grid.back.is_empty() { &grid.front } else { &grid.back };
-                samples.extend(back.iter().map(LightSample::from));
+        let mut samples = side(|mesh| &mesh.front);
+        let mut words = vec![0_u32; 1 + self.triangles.len()];
+        if has_back {
+            words[0] = samples.len() as u32;
+            samples.extend(side(|mesh| &mesh.back));
+        }
+        for piece in self.pieces {
+            for grid in &baked[piece.posed].grids {
+                let triangle = piece.first_triangle + grid.triangle as usize;
+                if !self.triangles.contains(&triangle) {
+                    continue;
+                }
+                words[1 + triangle - self.triangles.start] = (samples.len() as u32) << LEVEL_BITS | grid.lattice.level;
+                samples.extend(grid.front.iter().map(LightSample::from));
+                if has_back {
+                    let back = if grid.back.is_empty() { &grid.front } else { &grid.back };
+                    samples.extend(back.iter().map(LightSample::from));
+                }
             }
         }
+        LightWords { words, samples }
+    }
+}
+
+/// The light of a batch on the device.
+pub(crate) struct BatchLight {
+    /// Group 3.
+    pub(crate) group: wgpu::BindGroup,
+    words: wgpu::Buffer,
+    samples: wgpu::Buffer,
+}
+
+impl BatchLight {
+    /// Errors: the adapter cannot hold it.
+    pub(crate) fn new(
+        gpu: &Gpu,
+        layout: &wgpu::BindGroupLayout,
+        source: LightSource<'_>,
+        baked: &[BakedMesh],
+    ) -> Result<Self, RenderError> {
+        Self::of_words(gpu, layout, &source.words(baked))
+    }
+
+    fn of_words(gpu: &Gpu, layout: &wgpu::BindGroupLayout, light: &LightWords) -> Result<Self, RenderError> {
         let storage = wgpu::BufferUsages::STORAGE;
-        let words = filled(gpu, "light words", bytemuck::cast_slice(&words), storage)?;
-        let samples = filled(gpu, "light samples", bytemuck::cast_slice(&samples), storage)?;
+        let words = filled(gpu, "light words", bytemuck::cast_slice(&light.words), storage)?;
+        let samples = filled(gpu, "light samples", bytemuck::cast_slice(&light.samples), storage)?;
         let entries = [words.as_entire_binding(), samples.as_entire_binding()];
-        Ok(bindings::group(&gpu.device, "gathered light", layout, &entries))
+        Ok(Self { group: bindings::group(&gpu.device, "gathered light", layout, &entries), words, samples })
+    }
+
+    /// Replaces it by the light of another pose.
+    /// Errors: the adapter cannot hold it.
+    pub(crate) fn update(
+        &mut self,
+        gpu: &Gpu,
+        layout: &wgpu::BindGroupLayout,
+        source: LightSource<'_>,
+        baked: &[BakedMesh],
+    ) -> Result<(), RenderError> {
+        let light = source.words(baked);
+        let samples: &[u8] = bytemuck::cast_slice(&light.samples);
+        if samples.len() as u64 > self.samples.size() {
+            *self = Self::of_words(gpu, layout, &light)?;
+        } else {
+            gpu.queue.write_buffer(&self.words, 0, bytemuck::cast_slice(&light.words));
+            gpu.queue.write_buffer(&self.samples, 0, samples);
+        }
+        Ok(())
     }
 }
 

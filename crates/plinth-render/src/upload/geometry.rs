@@ -4,6 +4,7 @@
 //! What does not move is merged by material; what moves is merged apart and written again each frame.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use bytemuck::Zeroable as _;
 use glam::Vec3;
@@ -14,16 +15,18 @@ use plinth_scene::{PosedPrimitive, Scene};
 use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types::{self, PoseVertex, SurfaceVertex};
-use crate::upload::gathered_light::{LightDraft, LightSample};
+use crate::upload::gathered_light::{BatchLight, LightSample, LightSource};
 use crate::upload::sprites;
 use crate::upload::sprites::{SpriteSetting, Sprites};
 use crate::upload::triangles::{FIRST_TRIANGLE, MAX_BATCHES, MAX_TRIANGLES, triangle_words};
 
 /// A run of vertices of one posed primitive inside a batch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Piece {
+pub(crate) struct Piece {
     pub(super) posed: usize,
     pub(super) first_vertex: usize,
+    pub(super) vertices: usize,
+    pub(super) first_triangle: usize,
 }
 
 /// Triangles, points or lines with one material, drawn by one call.
@@ -33,8 +36,7 @@ pub(crate) struct Batch {
     pub(crate) pose: wgpu::Buffer,
     pub(crate) surface: wgpu::Buffer,
     pub(crate) indices: wgpu::Buffer,
-    /// Group 3: its gathered light.
-    pub(crate) light: wgpu::BindGroup,
+    pub(crate) light: BatchLight,
     pub(crate) index_count: u32,
     /// Number of its first triangle in the visibility buffer.
     pub(crate) first_triangle: u32,
@@ -45,6 +47,8 @@ pub(crate) struct Batch {
     pub(super) mirrored: Vec<bool>,
     /// Where the vertices of a part stand among those of its pieces; nothing where they are the same.
     pub(super) chosen: Option<Vec<u32>>,
+    /// Which of the triangles of its pieces it has.
+    pub(super) triangles: Range<usize>,
     /// Corners, kept of a batch that moves.
     pub(super) corners: Vec<u32>,
     /// Kept where triangles are sorted by depth: corner indices and their world positions.
@@ -106,7 +110,7 @@ pub(crate) fn build(
         let mut draft = Draft::default();
         for i in members {
             if let Some(primitive) = primitive_of(scene, &posed[i]) {
-                draft.add(i, &posed[i], primitive, &indices[i], &baked[i]);
+                draft.add(i, &posed[i], primitive, &indices[i]);
             }
         }
         if sorted[material] {
@@ -117,7 +121,8 @@ pub(crate) fn build(
             if !sorted[material] {
                 words.extend(triangle_words(batches.len(), &part.pose, &part.indices));
             }
-            batches.push(part.upload(gpu, light_layout, (material, moving, sorted[material]), first_triangle)?);
+            let kind = (material, moving, sorted[material]);
+            batches.push(part.upload(gpu, (light_layout, baked), kind, first_triangle)?);
         }
     }
     sprites::build(gpu, scene, all, setting, (&mut batches, &mut words))?;
@@ -140,20 +145,25 @@ struct Draft {
     pose: Vec<PoseVertex>,
     surface: Vec<SurfaceVertex>,
     indices: Vec<u32>,
-    light: LightDraft,
     pieces: Vec<Piece>,
     mirrored: Vec<bool>,
     chosen: Option<Vec<u32>>,
+    triangles: Range<usize>,
 }
 
 impl Draft {
-    fn add(&mut self, index: usize, posed: &PosedPrimitive, primitive: &Primitive, indices: &[u32], baked: &BakedMesh) {
+    fn add(&mut self, index: usize, posed: &PosedPrimitive, primitive: &Primitive, indices: &[u32]) {
         let first = self.pose.len();
-        self.pieces.push(Piece { posed: index, first_vertex: first });
+        self.pieces.push(Piece {
+            posed: index,
+            first_vertex: first,
+            vertices: posed.positions.len(),
+            first_triangle: self.triangles.end,
+        });
         self.mirrored.push(posed.mirrored);
         write_pose(posed, primitive, &mut self.pose);
         self.surface.extend((0..posed.positions.len()).map(|v| surface_vertex(primitive, v)));
-        self.light.add(baked, posed.positions.len(), self.indices.len() / 3);
+        self.triangles.end += indices.len() / 3;
         let offset = first as u32;
         for corner in indices.chunks_exact(3) {
             let (a, b, c) = (corner[0] + offset, corner[1] + offset, corner[2] + offset);
@@ -164,17 +174,16 @@ impl Draft {
     /// With vertices of its own for each triangle, in the order of the triangles: a draw that sorts them still knows
     /// which one it draws.
     fn with_triangles_apart(self) -> Self {
-        let all = 0..self.indices.len() / 3;
-        self.chosen_only(&self.indices, (0..self.indices.len() as u32).collect(), all)
+        self.chosen_only(&self.indices, (0..self.indices.len() as u32).collect(), self.triangles.clone())
     }
 
-    /// The vertices of a list and the triangles in a range, whose corners are places in that list.
-    fn chosen_only(&self, vertices: &[u32], indices: Vec<u32>, triangles: std::ops::Range<usize>) -> Self {
+    /// The vertices of a list and the triangles in a range of those of the pieces; `indices` are places in that list.
+    fn chosen_only(&self, vertices: &[u32], indices: Vec<u32>, triangles: Range<usize>) -> Self {
         Self {
             pose: vertices.iter().map(|v| self.pose[*v as usize]).collect(),
             surface: vertices.iter().map(|v| self.surface[*v as usize]).collect(),
             indices,
-            light: self.light.part(vertices, triangles),
+            triangles,
             pieces: self.pieces.clone(),
             mirrored: self.mirrored.clone(),
             chosen: Some(match &self.chosen {
@@ -194,9 +203,9 @@ impl Draft {
         let mut vertices: Vec<u32> = Vec::new();
         let mut indices: Vec<u32> = Vec::new();
         let mut place: BTreeMap<u32, u32> = BTreeMap::new();
-        let mut first = 0;
+        let mut first = self.triangles.start;
         let triangles = self.indices.as_chunks::<3>().0;
-        for (number, triangle) in triangles.iter().enumerate() {
+        for (number, triangle) in (first..).zip(triangles) {
             if vertices.len() + 3 > most_vertices || indices.len() + 3 > most_corners {
                 parts.push(self.chosen_only(&vertices, std::mem::take(&mut indices), first..number));
                 vertices.clear();
@@ -212,14 +221,14 @@ impl Draft {
                 indices.push(at);
             }
         }
-        parts.push(self.chosen_only(&vertices, indices, first..triangles.len()));
+        parts.push(self.chosen_only(&vertices, indices, first..self.triangles.end));
         parts
     }
 
     fn upload(
         self,
         gpu: &Gpu,
-        light_layout: &wgpu::BindGroupLayout,
+        (light_layout, baked): (&wgpu::BindGroupLayout, &[BakedMesh]),
         (material, moving, sorted): (usize, bool, bool),
         first_triangle: u32,
     ) -> Result<Batch, RenderError> {
@@ -230,6 +239,8 @@ impl Draft {
         let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
         let vertex = wgpu::BufferUsages::VERTEX | storage;
         let index = wgpu::BufferUsages::INDEX | storage;
+        let source = LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles };
+        let light = BatchLight::new(gpu, light_layout, source, baked)?;
         Ok(Batch {
             material,
             moving,
@@ -237,12 +248,13 @@ impl Draft {
             surface: filled(gpu, "surface", bytemuck::cast_slice(&self.surface), vertex)?,
             indices: filled(gpu, "indices", bytemuck::cast_slice(&self.indices), index)?,
             index_count: self.indices.len() as u32,
-            light: self.light.upload(gpu, light_layout, self.indices.len() / 3)?,
+            light,
             first_triangle,
             bounds: bounds_of(&self.pose),
             pieces: self.pieces,
             mirrored: self.mirrored,
             chosen: self.chosen,
+            triangles: self.triangles,
             corners: if moving { self.indices } else { Vec::new() },
             sortable,
             sprites: None,
@@ -262,6 +274,21 @@ impl Batch {
     pub(crate) fn twin(&self, number: u32, surface: u32) -> gpu_types::Batch {
         let sprites = self.sprites.as_ref().map(|sprites| sprites.look).unwrap_or_default();
         gpu_types::Batch { first_triangle: self.first_triangle, number, surface, sprites }
+    }
+
+    /// Replaces its light by that of another pose, of which there is one entry for each posed primitive.
+    /// Errors: the adapter cannot hold it.
+    pub(crate) fn relight(
+        &mut self,
+        gpu: &Gpu,
+        layout: &wgpu::BindGroupLayout,
+        baked: &[BakedMesh],
+    ) -> Result<(), RenderError> {
+        if self.sprites.is_some() {
+            return Ok(());
+        }
+        let source = LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles };
+        self.light.update(gpu, layout, source, baked)
     }
 
     /// Writes the vertices of a new pose; `number` is this batch's place among all.

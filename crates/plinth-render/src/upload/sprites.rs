@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use glam::Vec3;
 use plinth_scene::Scene;
 
-use super::gathered_light::LightDraft;
+use super::gathered_light::{BatchLight, LightSource};
 use super::geometry::{Batch, Piece, Posed, bounds_of, filled, primitive_of, surface_vertex, write_pose};
 use super::spacing::spacing;
 use super::sprite_material::{SpriteKind, SpriteUse, sprite_use};
@@ -172,7 +172,7 @@ impl Draft {
         self.pose.extend(drawn.iter().map(|v| pose[*v as usize]));
         self.surface.extend(drawn.iter().map(|v| surface_vertex(primitive, *v as usize)));
         self.chosen.extend(drawn.iter().map(|v| self.available as u32 + v));
-        self.pieces.push(Piece { posed: index, first_vertex: self.available });
+        self.pieces.push(Piece { posed: index, first_vertex: self.available, vertices: pose.len(), first_triangle: 0 });
         self.available += pose.len();
     }
 
@@ -259,13 +259,14 @@ impl Draft {
             indices: filled(gpu, "indices", &[], wgpu::BufferUsages::INDEX | storage)?,
             index_count: 0,
             // No light is gathered for points and lines.
-            light: LightDraft::default().upload(gpu, setting.light_layout, 0)?,
+            light: BatchLight::new(gpu, setting.light_layout, LightSource::NONE, &[])?,
             first_triangle: place.first,
             bounds: bounds_of(&self.pose),
             // Points and lines have no winding.
             mirrored: vec![false; self.pieces.len()],
             pieces: self.pieces,
             chosen: place.moving.then_some(self.chosen),
+            triangles: 0..0,
             corners: Vec::new(),
             sortable: None,
             sprites: Some(Sprites { kind, count, look, group }),

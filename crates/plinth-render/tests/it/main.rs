@@ -16,6 +16,7 @@ mod looks;
 mod matrix;
 mod models;
 mod pictures;
+mod pose_light;
 mod post;
 mod sprites;
 mod surroundings;

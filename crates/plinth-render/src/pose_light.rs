@@ -1,0 +1,169 @@
+//! Light on a model that moves: worked out for poses that follow each other closely, each when it is first needed, and
+//! mixed in between.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use plinth_bake::{BakedMesh, LightBetween};
+use plinth_scene::Scene;
+use rayon::prelude::*;
+
+use crate::cache::Cache;
+use crate::pass::floor::FloorArea;
+use crate::prepare::{Prepared, Setting, Sky, SurfaceLight, light_of_pose};
+
+/// Time between the poses for which light is worked out, in seconds of the clip: at least this,
+const SHORTEST_STEP: f32 = 0.1;
+/// and so much that there are no more of them than this.
+const MOST_POSES: f32 = 16.0;
+
+/// Clip times at which light is worked out: the first shot's, and others at even steps from it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct PoseTimes {
+    first: f32,
+    step: f32,
+    /// The earliest and the latest of the clip that are seen.
+    seen: (f32, f32),
+}
+
+impl PoseTimes {
+    /// None: all frames show one pose.
+    pub(crate) fn of_setting(setting: &Setting<'_>) -> Option<Self> {
+        let times = setting.scene.shots.iter().filter_map(|shot| shot.clip_time);
+        setting.moving.contains(&true).then(|| Self::of(times)).flatten()
+    }
+
+    fn of(times: impl Iterator<Item = f32> + Clone) -> Option<Self> {
+        let first = times.clone().next()?;
+        let seen = times.fold((first, first), |(least, most), t| (least.min(t), most.max(t)));
+        let span = seen.1 - seen.0;
+        let steps = (span / SHORTEST_STEP).ceil().min(MOST_POSES - 1.0);
+        (span > 0.0).then(|| Self { first, step: span / steps.max(1.0), seen })
+    }
+
+    fn time(&self, number: i32) -> f32 {
+        (self.first + number as f32 * self.step).clamp(self.seen.0, self.seen.1)
+    }
+
+    /// The numbers of the poses before and after a time, and its share of the way between them.
+    fn around(&self, time: f32) -> (i32, i32, f32) {
+        /// Below this share of a step nothing would be seen of the other pose.
+        const NOTHING: f32 = 1e-3;
+        let place = (time - self.first) / self.step;
+        let before = (place + NOTHING).floor();
+        let share = place - before;
+        if share < NOTHING { (before as i32, before as i32, 0.0) } else { (before as i32, before as i32 + 1, share) }
+    }
+}
+
+/// The light of one pose.
+struct PoseKey {
+    light: SurfaceLight,
+    /// For each primitive, whether a mirroring node turns the corners of its triangles round.
+    mirrored: Vec<bool>,
+}
+
+/// The light of two poses, at the same places.
+struct Between {
+    numbers: (i32, i32),
+    meshes: Vec<LightBetween>,
+}
+
+/// Light on a model over its clip.
+pub(crate) struct PoseLight {
+    times: PoseTimes,
+    moving: Vec<bool>,
+    floor: Option<FloorArea>,
+    smallest: Option<f32>,
+    /// With which each primitive is drawn.
+    indices: Vec<Vec<u32>>,
+    cache: Option<Cache>,
+    sky: Option<Sky>,
+    keys: BTreeMap<i32, Arc<PoseKey>>,
+    between: Option<Between>,
+}
+
+impl PoseLight {
+    /// Takes the light that was worked out for the first pose. None: all frames show that one.
+    pub(crate) fn new(setting: &Setting<'_>, prepared: &mut Prepared, cache: Option<&Cache>) -> Option<Self> {
+        let Setting { posed, moving, floor, smallest, .. } = *setting;
+        let times = PoseTimes::of_setting(setting)?;
+        let light = std::mem::take(&mut prepared.model.light);
+        let mirrored = posed.iter().map(|one| one.mirrored).collect();
+        let indices = std::mem::take(&mut prepared.model.indices);
+        let keys = BTreeMap::from([(0, Arc::new(PoseKey { light, mirrored }))]);
+        let (moving, cache) = (moving.to_vec(), cache.cloned());
+        Some(Self { times, moving, floor, smallest, indices, cache, sky: None, keys, between: None })
+    }
+
+    /// The light at a time of the clip.
+    pub(crate) fn at(&mut self, scene: &Scene, time: f32) -> SurfaceLight {
+        let (before, after, share) = self.times.around(time);
+        let (from, to) = (self.key(scene, before), self.key(scene, after));
+        if self.between.as_ref().is_none_or(|between| between.numbers != (before, after)) {
+            let meshes = self.between(&from, &to);
+            self.between = Some(Between { numbers: (before, after), meshes });
+        }
+        let meshes = self.between.as_ref().map_or(&[][..], |between| &between.meshes);
+        let floor = from.light.floor_ambient.iter().zip(&to.light.floor_ambient);
+        SurfaceLight {
+            baked: meshes.par_iter().map(|mesh| mesh.at(share)).collect(),
+            floor_ambient: floor.map(|(from, to)| from + (to - from) * share).collect(),
+        }
+    }
+
+    fn key(&mut self, scene: &Scene, number: i32) -> Arc<PoseKey> {
+        if let Some(known) = self.keys.get(&number) {
+            return known.clone();
+        }
+        let posed = scene.pose(Some(self.times.time(number)));
+        let setting =
+            Setting { scene, posed: &posed, moving: &self.moving, floor: self.floor, smallest: self.smallest };
+        let sky = self.sky.get_or_insert_with(|| Sky::of(scene));
+        let light = light_of_pose(&setting, &self.indices, sky, self.cache.as_ref());
+        let key = Arc::new(PoseKey { light, mirrored: posed.iter().map(|one| one.mirrored).collect() });
+        self.keys.insert(number, key.clone());
+        key
+    }
+
+    fn between(&self, from: &PoseKey, to: &PoseKey) -> Vec<LightBetween> {
+        let mesh = |m: usize| {
+            let (before, after): (&BakedMesh, &BakedMesh) = (&from.light.baked[m], &to.light.baked[m]);
+            let mirrored = from.mirrored[m];
+            // Where a clip turns triangles round, their lattices lie otherwise.
+            let after = if to.mirrored[m] == mirrored { after } else { before };
+            let mut indices = self.indices[m].clone();
+            if mirrored {
+                indices.as_chunks_mut::<3>().0.iter_mut().for_each(|t| t.swap(1, 2));
+            }
+            LightBetween::new(before, after, &indices)
+        };
+        (0..self.indices.len()).into_par_iter().map(mesh).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn poses_are_close_to_each_other_and_not_too_many() {
+        let frames = |seconds: f32| (0..=(seconds * 60.0) as u32).map(|i| i as f32 / 60.0);
+        assert_eq!(PoseTimes::of(std::iter::repeat_n(0.5, 9)), None);
+        assert_eq!(PoseTimes::of(std::iter::empty()), None);
+        let short = PoseTimes::of(frames(1.0)).unwrap();
+        assert!((short.step - 0.1).abs() < 1e-6 && short.seen == (0.0, 1.0), "{short:?}");
+        let long = PoseTimes::of(frames(60.0)).unwrap();
+        assert!((long.step - 60.0 / 15.0).abs() < 1e-4, "{long:?}");
+    }
+
+    #[test]
+    fn a_time_lies_between_two_poses_or_is_one() {
+        let times = PoseTimes { first: 2.0, step: 0.5, seen: (0.0, 4.0) };
+        assert_eq!(times.around(2.0), (0, 0, 0.0));
+        assert_eq!(times.around(2.25), (0, 1, 0.5));
+        assert_eq!(times.around(0.25), (-4, -3, 0.5));
+        assert_eq!(times.around(3.5), (3, 3, 0.0));
+        assert_eq!((times.time(-4), times.time(5)), (0.0, 4.0));
+    }
+}

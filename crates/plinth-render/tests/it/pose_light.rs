@@ -1,0 +1,94 @@
+//! Light on a model that moves.
+
+use plinth_frame::PixelFormat;
+use plinth_model::{Animation, Channel, Interpolation, Material, Property};
+use plinth_render::{Cache, Picture, Renderer};
+use plinth_scene::Scene;
+use serde_json::json;
+
+use crate::models::{Kept, ball, frames, gpu, model, scene, square, straight_on, whole};
+
+const SIDE: u32 = 64;
+/// Seconds that the ball slides for.
+const DURATION: f32 = 0.25;
+
+/// A ball that slides along a wall, from the left to the right, at these times of its clip.
+fn sliding(times: &[f32]) -> Scene {
+    let grey = || Material {
+        base_color: [0.2, 0.2, 0.2, 1.0],
+        metallic: 0.0,
+        perceptual_roughness: 1.0,
+        ..Material::default()
+    };
+    let mut model = model(vec![(square(), grey(), [0.0; 3], 1.0), (ball(16, 24), grey(), [-0.5, 0.0, 0.3], 0.28)]);
+    model.animations.push(Animation {
+        name: "slide".to_owned(),
+        duration: DURATION,
+        channels: vec![Channel {
+            node: 1,
+            property: Property::Translation,
+            interpolation: Interpolation::Linear,
+            times: vec![0.0, DURATION],
+            values: vec![-0.5, 0.0, 0.3, 0.5, 0.0, 0.3],
+        }],
+    });
+    let mut settings = straight_on();
+    settings["animation"] = json!("slide");
+    settings["length"] = json!(DURATION);
+    let mut scene = scene(model, &settings);
+    scene.shots = times.iter().map(|t| plinth_scene::Shot { clip_time: Some(*t), ..scene.shots[0].clone() }).collect();
+    scene
+}
+
+fn pictures(times: &[f32]) -> Vec<Vec<[u8; 3]>> {
+    frames(&sliding(times), SIDE, SIDE, PixelFormat::Rgba8).iter().map(whole).collect()
+}
+
+/// The darkest spot of a vertical strip of the wall beside the middle, left (−1) or right (1) of it, above the ball.
+fn wall(picture: &[[u8; 3]], side: i32) -> u8 {
+    let x = (SIDE as i32 / 2 + side * 9) as usize;
+    let rows = SIDE as usize / 2 - 8..SIDE as usize / 2;
+    rows.map(|y| picture[y * SIDE as usize + x][1]).min().unwrap()
+}
+
+#[test]
+fn each_pose_is_lit_as_if_it_were_the_first() {
+    let [there, back] = [[0.0, DURATION], [DURATION, 0.0]].map(|times| pictures(&times));
+    assert_eq!(there[1], back[0]);
+    assert_eq!(there[0], back[1]);
+    assert_ne!(there[0], there[1]);
+}
+
+#[test]
+fn light_between_two_poses_lies_between_theirs() {
+    // Some of these times are those of poses that are worked out, the others lie between them.
+    let steps: Vec<f32> = (0..=10).map(|i| DURATION * i as f32 / 10.0).collect();
+    let pictures = pictures(&steps);
+    let left: Vec<i32> = pictures.iter().map(|picture| i32::from(wall(picture, -1))).collect();
+    let right: Vec<i32> = pictures.iter().map(|picture| i32::from(wall(picture, 1))).collect();
+    let (gone, came) = (left[10] - left[0], right[0] - right[10]);
+    assert!(gone > 10 && came > 10, "left {left:?}, right {right:?}");
+    let largest = |row: &[i32]| row.windows(2).map(|pair| (pair[1] - pair[0]).abs()).max().unwrap();
+    assert!(largest(&left) < gone && largest(&right) < came, "no jump: left {left:?}, right {right:?}");
+}
+
+#[test]
+fn poses_are_kept_and_change_no_picture() {
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::open(folder.path().to_owned(), 1 << 30).unwrap();
+    let scene = sliding(&[0.0, DURATION, 0.4 * DURATION]);
+    let draw = |cache| {
+        let mut kept = Kept::default();
+        let picture = Picture { width: SIDE, height: SIDE, format: PixelFormat::Rgba8 };
+        Renderer::new(gpu(), &scene, picture, cache).unwrap().render(&scene, &mut kept).unwrap();
+        kept.frames.into_iter().map(|frame| frame.pixels).collect::<Vec<_>>()
+    };
+    let bare = draw(None);
+    let files = || std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(draw(Some(&cache)), bare);
+    let written = files();
+    // The environment, the model in its first pose, the second shot's pose, and the two around the third shot's time.
+    assert_eq!(written, 5);
+    assert_eq!(draw(Some(&cache)), bare);
+    assert_eq!(files(), written);
+}
