@@ -32,8 +32,8 @@ impl Service {
     }
 
     /// All files are stored under the claim's attempt. They become visible now.
-    pub async fn finish_render(&self, claim: &Claim, files: RenderFiles, warnings: &[String]) -> Reported {
-        let files = serde_json::to_string(&files).map_err(ServiceError::internal)?;
+    pub async fn finish_render(&self, claim: &Claim, files: &RenderFiles, warnings: &[String]) -> Reported {
+        let files = files.to_column().map_err(ServiceError::internal)?;
         let warnings = serde_json::to_string(warnings).map_err(ServiceError::internal)?;
         self.report(claim, RenderEvent::Finish, move |render, report| {
             Ok(Report {
