@@ -4,7 +4,7 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use plinth_db::envs::{self, Env};
-use plinth_db::{accounts, garbage};
+use plinth_db::garbage;
 use plinth_spec::id::EnvId;
 use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Page, Timestamp};
 use plinth_spec::{ErrorCode, limits};
@@ -17,6 +17,7 @@ use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 use crate::models::{Arrived, Incoming};
 use crate::service::Service;
+use crate::write::Inserted;
 
 /// Largest side that a caller may state.
 const MAX_SIDE: u32 = 65_536;
@@ -69,22 +70,17 @@ impl Service {
             self.check_part(caller, part, &file).await?;
             parts.push((part, file));
         }
-        self.mark_unnamed(env_prefix(&env.id)).await?;
-        for (part, file) in &parts {
-            self.store.put_file(&ObjectKey::Env(&env.id, *part), file.path()).await?;
-        }
-        let (payer, clock) = (caller.payer_id.clone(), self.options.clock.clone());
-        let created = self.db.write(move |tx| {
+        let row = env.clone();
+        let files: Vec<_> = parts.iter().map(|(part, file)| (ObjectKey::Env(&env.id, *part), file.path())).collect();
+        let inserting = self.store_named(&caller.payer_id, env_prefix(&env.id), &files, move |tx, now| {
             Box::pin(async move {
-                accounts::lock(tx, &payer).await?;
-                check_usage(envs::usage(tx, &env.workspace_id).await?, env.file_size)?;
-                let now = clock.now_ms(tx).await?;
-                envs::insert(tx, &Env { created_at: now, ..env.clone() }).await?;
-                garbage::delete(tx, &env_prefix(&env.id)).await?;
-                Ok(AssetCreated { id: env.id.to_string(), deduped: None })
+                check_usage(envs::usage(tx, &row.workspace_id).await?, row.file_size)?;
+                let id = row.id.to_string();
+                envs::insert(tx, &Env { created_at: now, ..row }).await?;
+                Ok(Inserted::Named(AssetCreated { id, deduped: None }))
             })
         });
-        created.await
+        inserting.await
     }
 
     /// The workspace's environments.
@@ -104,10 +100,9 @@ impl Service {
     /// Removes an environment.
     pub async fn delete_env(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
         let id = EnvId::parse(id).ok_or_else(|| not_found("environment"))?;
-        let (workspace, clock) = (caller.workspace_id.clone(), self.options.clock.clone());
-        let deleted = self.db.write(move |tx| {
+        let workspace = caller.workspace_id.clone();
+        let deleted = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
                 if !envs::delete(tx, &workspace, &id).await? {
                     return Err(not_found("environment"));
                 }

@@ -1,7 +1,7 @@
 //! Texture images.
 
+use plinth_db::garbage;
 use plinth_db::textures::{self, Texture};
-use plinth_db::{accounts, garbage};
 use plinth_spec::id::TextureId;
 use plinth_spec::limits;
 use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Page, Timestamp};
@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::ids::New as _;
 use crate::models::Incoming;
 use crate::service::Service;
+use crate::write::Inserted;
 
 /// A texture as it was sent.
 #[derive(Debug, Default)]
@@ -47,25 +48,22 @@ impl Service {
         drop(conn);
         let Picture { width, height, content_type } = self.check_picture(&caller.payer_id, &file).await?;
         texture = Texture { width, height, content_type, ..texture };
+        let row = texture.clone();
         let key = ObjectKey::Texture(&texture.id);
-        self.store_unnamed(&key, &file).await?;
-        let (payer, path, clock) = (caller.payer_id.clone(), key.path(), self.options.clock.clone());
-        let created = self.db.write(move |tx| {
+        let (prefix, files) = (key.path(), [(key, file.path())]);
+        let inserting = self.store_named(&caller.payer_id, prefix, &files, move |tx, now| {
             Box::pin(async move {
-                accounts::lock(tx, &payer).await?;
-                // Another request may have brought the same bytes meanwhile; what was stored keeps its mark and goes.
-                if let Some(known) = textures::find_by_sha256(tx, &texture.workspace_id, &texture.sha256).await? {
-                    return Ok(AssetCreated { id: known.to_string(), deduped: Some(true) });
+                // Another request may have brought the same bytes meanwhile.
+                if let Some(known) = textures::find_by_sha256(tx, &row.workspace_id, &row.sha256).await? {
+                    return Ok(Inserted::Unneeded(AssetCreated { id: known.to_string(), deduped: Some(true) }));
                 }
-                check_usage(textures::usage(tx, &texture.workspace_id).await?, texture.file_size)?;
-                let now = clock.now_ms(tx).await?;
-                let id = texture.id.to_string();
-                textures::insert(tx, &Texture { created_at: now, ..texture }).await?;
-                garbage::delete(tx, &path).await?;
-                Ok(AssetCreated { id, deduped: None })
+                check_usage(textures::usage(tx, &row.workspace_id).await?, row.file_size)?;
+                let id = row.id.to_string();
+                textures::insert(tx, &Texture { created_at: now, ..row }).await?;
+                Ok(Inserted::Named(AssetCreated { id, deduped: None }))
             })
         });
-        created.await
+        inserting.await
     }
 
     /// The workspace's textures.
@@ -85,10 +83,9 @@ impl Service {
     /// Removes a texture.
     pub async fn delete_texture(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
         let id = TextureId::parse(id).ok_or_else(|| not_found("texture"))?;
-        let (workspace, clock) = (caller.workspace_id.clone(), self.options.clock.clone());
-        let deleted = self.db.write(move |tx| {
+        let workspace = caller.workspace_id.clone();
+        let deleted = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
                 if !textures::delete(tx, &workspace, &id).await? {
                     return Err(not_found("texture"));
                 }
