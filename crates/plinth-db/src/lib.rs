@@ -9,6 +9,8 @@ mod migrate;
 mod pool;
 mod row;
 mod sql;
+mod states;
+mod table;
 mod tx;
 
 pub mod accounts;

@@ -22,8 +22,11 @@ impl Service {
         let render = self.render_row(caller, id).await?;
         let cancelled = self.write_locked(render.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
-                let (from, to) = (RenderStatus::Pending, RenderStatus::Failed);
-                if !renders::set_status(tx, &render.id, from, to, Some(CANCELLED), now).await? {
+                let mut is_cancelled = false;
+                for (from, to) in RenderEvent::Cancel.moves() {
+                    is_cancelled |= renders::set_status(tx, &render.id, from, to, Some(CANCELLED), now).await?;
+                }
+                if !is_cancelled {
                     let found =
                         renders::find_anywhere(tx, &render.id).await?.ok_or_else(ServiceError::render_not_found)?;
                     let words = match found.status {
