@@ -7,6 +7,7 @@ use axum::response::Response;
 use plinth_service::Meter;
 use plinth_service::models::{Incoming, ModelQuery, Upload, Uploaded};
 use plinth_spec::ErrorCode;
+use plinth_spec::wire::parameter::{expires_schema, limit_schema};
 use plinth_spec::wire::{
     Archived, CheckHash, CreateUploadUrl, Data, FinalizeUpload, HashMatch, IngestModel, ModelDeleted, ModelDetail,
     ModelEdited, ModelRow, Page, SignedUrl, StagedUpload, UpdateModel, UploadResult,
@@ -87,7 +88,7 @@ pub(crate) async fn ingest_model(
 #[into_params(parameter_in = Query)]
 pub(crate) struct ExpiresQuery {
     /// Seconds; clamped to 60 to 604800.
-    #[param(value_type = Option<i64>, default = 3600)]
+    #[param(schema_with = expires_schema)]
     expires: Option<String>,
 }
 
@@ -137,7 +138,7 @@ pub(crate) async fn check_hash(
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
 pub(crate) struct ListQuery {
     /// Most rows.
-    #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 50)]
+    #[param(schema_with = limit_schema)]
     limit: Option<String>,
     /// Rows before the page; ignored with a cursor.
     #[param(value_type = Option<u64>, minimum = 0, default = 0)]

@@ -9,6 +9,7 @@ use plinth_service::delivery::attachment;
 use plinth_service::renders::RenderQuery;
 use plinth_spec::OutputFile;
 use plinth_spec::state::RenderStatus;
+use plinth_spec::wire::parameter::{expires_schema, limit_schema};
 use plinth_spec::wire::{
     AssetUrl, BatchRender, CreateBatch, CreateRender, CreatedRender, Data, DownloadAsset, HlsView, Page, Render,
     RenderCancelled, RenderDeleted, RenderDismissed,
@@ -64,7 +65,7 @@ pub(crate) struct ListQuery {
     #[param(value_type = Option<RenderStatus>)]
     status: Option<String>,
     /// Most rows.
-    #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 50)]
+    #[param(schema_with = limit_schema)]
     limit: Option<String>,
     /// Rows before the page; ignored with a cursor.
     #[param(value_type = Option<u64>, minimum = 0, default = 0)]
@@ -257,7 +258,7 @@ pub(crate) struct LinkQuery {
     #[param(value_type = Option<DownloadAsset>)]
     asset: Option<String>,
     /// Seconds; clamped to 60 to 604800.
-    #[param(value_type = Option<i64>, default = 3600)]
+    #[param(schema_with = expires_schema)]
     expires: Option<String>,
 }
 
