@@ -3,7 +3,6 @@
 use axum::extract::State;
 use axum::response::Response;
 use plinth_spec::pricing::Quote;
-use plinth_spec::wire::parameter::limit_schema;
 use plinth_spec::wire::{Account, Data, LedgerEntry, Page, Product, QuoteRequest};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -47,7 +46,7 @@ pub(crate) async fn list_products(State(api): State<Api>, Reader(_caller): Reade
 #[into_params(parameter_in = Query)]
 pub(crate) struct OffsetQuery {
     /// Most rows.
-    #[param(schema_with = limit_schema)]
+    #[param(value_type = Option<u32>)]
     limit: Option<String>,
     /// Rows before the page.
     #[param(value_type = Option<u64>, minimum = 0, default = 0)]

@@ -7,7 +7,6 @@ use axum::response::Response;
 use plinth_service::Meter;
 use plinth_service::models::{Incoming, ModelQuery, Upload, Uploaded};
 use plinth_spec::ErrorCode;
-use plinth_spec::wire::parameter::{expires_schema, limit_schema};
 use plinth_spec::wire::{
     Archived, CheckHash, CreateUploadUrl, Data, FinalizeUpload, HashMatch, IngestModel, ModelDeleted, ModelDetail,
     ModelEdited, ModelRow, Page, SignedUrl, StagedUpload, UpdateModel, UploadResult,
@@ -87,8 +86,8 @@ pub(crate) async fn ingest_model(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ExpiresQuery {
-    /// Seconds; clamped to 60 to 604800.
-    #[param(schema_with = expires_schema)]
+    /// Lifetime of the link in seconds.
+    #[param(value_type = Option<i64>)]
     expires: Option<String>,
 }
 
@@ -138,7 +137,7 @@ pub(crate) async fn check_hash(
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
 pub(crate) struct ListQuery {
     /// Most rows.
-    #[param(schema_with = limit_schema)]
+    #[param(value_type = Option<u32>)]
     limit: Option<String>,
     /// Rows before the page; ignored with a cursor.
     #[param(value_type = Option<u64>, minimum = 0, default = 0)]

@@ -9,7 +9,6 @@ use plinth_service::delivery::attachment;
 use plinth_service::renders::RenderQuery;
 use plinth_spec::OutputFile;
 use plinth_spec::state::RenderStatus;
-use plinth_spec::wire::parameter::{expires_schema, limit_schema};
 use plinth_spec::wire::{
     AssetUrl, BatchRender, CreateBatch, CreateRender, CreatedRender, Data, DownloadAsset, HlsView, Page, Render,
     RenderCancelled, RenderDeleted, RenderDismissed,
@@ -65,7 +64,7 @@ pub(crate) struct ListQuery {
     #[param(value_type = Option<RenderStatus>)]
     status: Option<String>,
     /// Most rows.
-    #[param(schema_with = limit_schema)]
+    #[param(value_type = Option<u32>)]
     limit: Option<String>,
     /// Rows before the page; ignored with a cursor.
     #[param(value_type = Option<u64>, minimum = 0, default = 0)]
@@ -257,8 +256,8 @@ pub(crate) struct LinkQuery {
     /// Which file.
     #[param(value_type = Option<DownloadAsset>)]
     asset: Option<String>,
-    /// Seconds; clamped to 60 to 604800.
-    #[param(schema_with = expires_schema)]
+    /// Lifetime of the link in seconds.
+    #[param(value_type = Option<i64>)]
     expires: Option<String>,
 }
 

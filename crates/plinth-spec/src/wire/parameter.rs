@@ -21,9 +21,13 @@ pub fn expires_schema() -> Object {
 
 /// Lifetime of a signed URL, as a member of a body.
 pub fn expires_member_schema() -> Object {
-    let bounds = format!("{} to {}", limits::EXPIRES_MIN_SECS, limits::EXPIRES_MAX_SECS);
-    let words = format!("Lifetime of the link in seconds; clamped to {bounds}.");
+    let words = format!("Lifetime of the link in seconds; {}.", expires_bounds());
     expires(SchemaType::from_iter([Type::Integer, Type::Null])).description(Some(words)).build()
+}
+
+/// What becomes of a lifetime that is out of bounds, in words.
+pub fn expires_bounds() -> String {
+    format!("clamped to {} to {}", limits::EXPIRES_MIN_SECS, limits::EXPIRES_MAX_SECS)
 }
 
 fn expires(kind: SchemaType) -> ObjectBuilder {
