@@ -2,9 +2,10 @@
 
 use plinth_spec::id::{EnvId, WorkspaceId};
 
-use crate::sql::{of_owner, params};
+use crate::assets::usage_of;
+use crate::sql::params;
 use crate::table::table;
-use crate::{Conn, Result, Tx};
+use crate::{Conn, Result, Tx, assets};
 
 /// An environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,12 +55,7 @@ pub async fn list(conn: &mut Conn, workspace: &WorkspaceId) -> Result<Vec<Env>> 
 
 /// How many the account that owns a workspace has in all its workspaces, and their bytes together.
 pub async fn usage(conn: &mut Conn, workspace: &WorkspaceId) -> Result<(u64, u64)> {
-    let sql = concat!(
-        "SELECT count(*) AS n, CAST(coalesce(sum(file_size), 0) AS BIGINT) AS bytes FROM envs WHERE ",
-        of_owner!()
-    );
-    let row = conn.fetch_one(sql, params![workspace]).await?;
-    Ok((row.count("n")?, row.count("bytes")?))
+    assets::usage(conn, usage_of!("envs"), workspace).await
 }
 
 /// Removes an environment of a workspace.

@@ -11,7 +11,7 @@ use plinth_spec::{ErrorCode, limits};
 use plinth_store::{EnvPart, ObjectKey, env_prefix};
 use serde::de::IgnoredAny;
 
-use super::{asset_name, limit_reached, not_found};
+use super::{asset_name, check_usage, not_found};
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
@@ -47,7 +47,7 @@ pub struct NewEnv {
 impl Service {
     /// Rejects an account that has all environments that it may have, before their parts are read.
     pub async fn check_env_count(&self, caller: &Caller) -> Result<()> {
-        check_usage(envs::usage(&mut self.db.read().await?, &caller.workspace_id).await?, 0)
+        check_quota(envs::usage(&mut self.db.read().await?, &caller.workspace_id).await?, 0)
     }
 
     /// Stores an environment.
@@ -63,7 +63,7 @@ impl Service {
             has_thumb: new.files.iter().any(|file| file.part == EnvPart::Thumb),
             created_at: 0,
         };
-        check_usage(envs::usage(&mut self.db.read().await?, &env.workspace_id).await?, env.file_size)?;
+        check_quota(envs::usage(&mut self.db.read().await?, &env.workspace_id).await?, env.file_size)?;
         let mut parts = Vec::new();
         for EnvPartFile { part, file } in new.files {
             let file = file.finish().await?;
@@ -74,7 +74,7 @@ impl Service {
         let files: Vec<_> = parts.iter().map(|(part, file)| (ObjectKey::Env(&env.id, *part), file.path())).collect();
         let inserting = self.store_named(&caller.payer_id, env_prefix(&env.id), &files, move |tx, now| {
             Box::pin(async move {
-                check_usage(envs::usage(tx, &row.workspace_id).await?, row.file_size)?;
+                check_quota(envs::usage(tx, &row.workspace_id).await?, row.file_size)?;
                 let id = row.id.to_string();
                 envs::insert(tx, &Env { created_at: now, ..row }).await?;
                 Ok(Inserted::Named(AssetCreated { id, deduped: None }))
@@ -166,12 +166,6 @@ fn side(what: &str, text: Option<&str>) -> Result<Option<u32>> {
         .ok_or_else(|| ServiceError::bad_request(format!("{what} must be a whole number from 1 to {MAX_SIDE}")))
 }
 
-fn check_usage((count, bytes): (u64, u64), more: u64) -> Result<()> {
-    if count >= limits::ENVS {
-        return Err(limit_reached("environments", limits::ENVS));
-    }
-    if bytes + more > limits::ENVS_BYTES {
-        return Err(limit_reached("bytes of environments", limits::ENVS_BYTES));
-    }
-    Ok(())
+fn check_quota(kept: (u64, u64), more: u64) -> Result<()> {
+    check_usage("environments", kept, more, (limits::ENVS, limits::ENVS_BYTES))
 }

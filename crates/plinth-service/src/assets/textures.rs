@@ -8,7 +8,7 @@ use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Page, Timestamp};
 use plinth_store::ObjectKey;
 
 use super::picture::{Picture, arrived};
-use super::{asset_name, limit_reached, not_found};
+use super::{asset_name, check_usage, not_found};
 use crate::access::Caller;
 use crate::error::Result;
 use crate::ids::New as _;
@@ -44,7 +44,7 @@ impl Service {
         if let Some(known) = textures::find_by_sha256(&mut conn, &texture.workspace_id, &texture.sha256).await? {
             return Ok(AssetCreated { id: known.to_string(), deduped: Some(true) });
         }
-        check_usage(textures::usage(&mut conn, &texture.workspace_id).await?, texture.file_size)?;
+        check_quota(textures::usage(&mut conn, &texture.workspace_id).await?, texture.file_size)?;
         drop(conn);
         let Picture { width, height, content_type } = self.check_picture(&caller.payer_id, &file).await?;
         texture = Texture { width, height, content_type, ..texture };
@@ -57,7 +57,7 @@ impl Service {
                 if let Some(known) = textures::find_by_sha256(tx, &row.workspace_id, &row.sha256).await? {
                     return Ok(Inserted::Unneeded(AssetCreated { id: known.to_string(), deduped: Some(true) }));
                 }
-                check_usage(textures::usage(tx, &row.workspace_id).await?, row.file_size)?;
+                check_quota(textures::usage(tx, &row.workspace_id).await?, row.file_size)?;
                 let id = row.id.to_string();
                 textures::insert(tx, &Texture { created_at: now, ..row }).await?;
                 Ok(Inserted::Named(AssetCreated { id, deduped: None }))
@@ -97,12 +97,6 @@ impl Service {
     }
 }
 
-fn check_usage((count, bytes): (u64, u64), more: u64) -> Result<()> {
-    if count >= limits::TEXTURES {
-        return Err(limit_reached("textures", limits::TEXTURES));
-    }
-    if bytes + more > limits::TEXTURES_BYTES {
-        return Err(limit_reached("bytes of textures", limits::TEXTURES_BYTES));
-    }
-    Ok(())
+fn check_quota(kept: (u64, u64), more: u64) -> Result<()> {
+    check_usage("textures", kept, more, (limits::TEXTURES, limits::TEXTURES_BYTES))
 }
