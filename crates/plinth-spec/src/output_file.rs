@@ -108,66 +108,71 @@ impl Format {
     }
 }
 
+const VIDEO: Declaration = Declaration {
+    content: Content::Video,
+    stem: "video",
+    local_name: "video",
+    flag_help: None,
+    label: "Video",
+    missing: (ErrorCode::VideoNotFound, "video"),
+    is_bundled: true,
+};
+const WEB: Declaration = Declaration {
+    content: Content::SmallVideo(Size::Within(1920)),
+    stem: "web",
+    local_name: "web",
+    flag_help: Some("Also write a video of at most 1920 on the long side, for web pages"),
+    label: "Video for the web",
+    missing: (ErrorCode::VideoNotFound, "video"),
+    is_bundled: true,
+};
+const POSTER: Declaration = Declaration {
+    content: Content::Still(Size::Within(480)),
+    stem: "poster.small",
+    local_name: "smallPoster",
+    flag_help: Some("Also write a still of at most 480 on the long side: the first frame, in a reveal the last"),
+    label: "Small picture",
+    missing: (ErrorCode::PosterNotFound, "poster"),
+    is_bundled: false,
+};
+const FULL_POSTER: Declaration = Declaration {
+    content: Content::Still(Size::Full),
+    stem: "poster",
+    local_name: "poster",
+    flag_help: Some("Also write that still in full size"),
+    label: "Picture in full size",
+    missing: (ErrorCode::PosterNotFound, "poster"),
+    is_bundled: true,
+};
+const THUMB: Declaration = Declaration {
+    content: Content::SmallVideo(Size::Quarter),
+    stem: "thumb",
+    local_name: "thumb",
+    flag_help: Some("Also write a video of a quarter of each side"),
+    label: "Small video",
+    missing: (ErrorCode::ThumbNotFound, "thumbnail video"),
+    is_bundled: true,
+};
+const DATASET: Declaration = Declaration {
+    content: Content::Dataset,
+    stem: "dataset",
+    local_name: "dataset",
+    flag_help: None,
+    label: "Dataset (ZIP)",
+    missing: (ErrorCode::DatasetNotFound, "dataset"),
+    is_bundled: false,
+};
+
 impl OutputFile {
     /// What is known of it.
     pub const fn declaration(self) -> Declaration {
         match self {
-            Self::Video => Declaration {
-                content: Content::Video,
-                stem: "video",
-                local_name: "video",
-                flag_help: None,
-                label: "Video",
-                missing: (ErrorCode::VideoNotFound, "video"),
-                is_bundled: true,
-            },
-            Self::Web => Declaration {
-                content: Content::SmallVideo(Size::Within(1920)),
-                stem: "web",
-                local_name: "web",
-                flag_help: Some("Also write a video of at most 1920 on the long side, for web pages"),
-                label: "Video for the web",
-                missing: (ErrorCode::VideoNotFound, "video"),
-                is_bundled: true,
-            },
-            Self::Poster => Declaration {
-                content: Content::Still(Size::Within(480)),
-                stem: "poster.small",
-                local_name: "smallPoster",
-                flag_help: Some(
-                    "Also write a still of at most 480 on the long side: the first frame, in a reveal the last",
-                ),
-                label: "Small picture",
-                missing: (ErrorCode::PosterNotFound, "poster"),
-                is_bundled: false,
-            },
-            Self::FullPoster => Declaration {
-                content: Content::Still(Size::Full),
-                stem: "poster",
-                local_name: "poster",
-                flag_help: Some("Also write that still in full size"),
-                label: "Picture in full size",
-                missing: (ErrorCode::PosterNotFound, "poster"),
-                is_bundled: true,
-            },
-            Self::Thumb => Declaration {
-                content: Content::SmallVideo(Size::Quarter),
-                stem: "thumb",
-                local_name: "thumb",
-                flag_help: Some("Also write a video of a quarter of each side"),
-                label: "Small video",
-                missing: (ErrorCode::ThumbNotFound, "thumbnail video"),
-                is_bundled: true,
-            },
-            Self::Dataset => Declaration {
-                content: Content::Dataset,
-                stem: "dataset",
-                local_name: "dataset",
-                flag_help: None,
-                label: "Dataset (ZIP)",
-                missing: (ErrorCode::DatasetNotFound, "dataset"),
-                is_bundled: false,
-            },
+            Self::Video => VIDEO,
+            Self::Web => WEB,
+            Self::Poster => POSTER,
+            Self::FullPoster => FULL_POSTER,
+            Self::Thumb => THUMB,
+            Self::Dataset => DATASET,
         }
     }
 
