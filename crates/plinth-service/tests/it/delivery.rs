@@ -46,6 +46,7 @@ async fn files_appear_when_they_are_stored_and_the_render_says_so(address: &str)
     store(&house, &claim, &some_files()).await;
     assert_eq!(code(get(OutputFile::Video).await), ErrorCode::VideoNotFound, "stored is not published");
     service.poster_stored(&claim).await.unwrap().unwrap();
+    assert_eq!(service.list_render_files(caller, &id).await.unwrap(), []);
     assert!(get(OutputFile::Poster).await.is_ok(), "the poster comes first");
     assert_eq!(code(get(OutputFile::Video).await), ErrorCode::VideoNotFound);
     service.finish_render(&claim, &some_files(), &[]).await.unwrap().unwrap();
@@ -54,6 +55,9 @@ async fn files_appear_when_they_are_stored_and_the_render_says_so(address: &str)
     assert_eq!(all(service.open_delivery(&video, Some(1..2)).await.unwrap()).await, b"b");
     assert_eq!(get(OutputFile::FullPoster).await.unwrap().content_type, "image/png");
     assert_eq!(code(get(OutputFile::Dataset).await), ErrorCode::DatasetNotFound, "it is a video");
+
+    let listed = service.list_render_files(caller, &id).await.unwrap();
+    assert_eq!(listed, OutputFile::all_of(Output::Video).map(|file| (file, 3)).collect::<Vec<_>>());
 
     let bundle = service.render_bundle(caller, &id).await.unwrap();
     let zip = all(bundle.content).await;
