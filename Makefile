@@ -37,11 +37,12 @@ test: ## run all tests to the end, and list what failed (also installs PostgreSQ
 	@scripts/setup.sh test
 	@scripts/tools.sh test scripts/test.sh
 
-lint: ## check format, lints, layers, and licences where cargo-deny is installed
+lint: ## check format, lints, layers, paths that pages name, and licences where cargo-deny is installed
 	@scripts/setup.sh lint
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	@scripts/layers.sh
+	@scripts/paths.sh
 	@if cargo deny --version >/dev/null 2>&1; then set -x; cargo deny check; \
 	else echo "not checked: licences and advisories, because cargo-deny is not installed (cargo install cargo-deny)"; fi
 
@@ -75,5 +76,5 @@ gallery: build ## draw every setting at several values to docs/gallery/ (ONLY="b
 	@scripts/setup.sh python
 	@scripts/tools.sh render "$$(scripts/find.sh python)" -B scripts/gallery/gallery.py $(MODEL) $(if $(ONLY),--only $(ONLY))
 
-generate: build ## rewrite the tables in README.md and docs/operations.md
+generate: build ## rewrite the tables in docs/settings.md and docs/operations.md
 	@scripts/generate.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Rewrites the tables that come from the program: settings in README.md, configuration in docs/operations.md.
+# Rewrites the tables that come from the program: settings in docs/settings.md, configuration in docs/operations.md.
 # usage: scripts/generate.sh [--check]    --check: change nothing, fail when a table is stale
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -34,8 +34,20 @@ rewrite() { # FILE MARK: what lies between <!-- MARK --> and <!-- /MARK --> beco
 
 check=no
 [[ ${1:-} == --check ]] && check=yes
-"$plinth" settings >"$table"
-rewrite README.md settings
+# Beside each setting, the gallery's picture of it.
+"$plinth" settings | awk -F '|' '
+    NR == 1 { print $0 " in pictures |"; next }
+    NR == 2 { print $0 "---|"; next }
+    {
+        key = $2; gsub(/[ `]/, "", key); picture = ""
+        for (model = split("flight_helmet still_life", models, " "); model > 0; model--) {
+            file = "gallery/" key "-" models[model] ".webp"
+            if (system("test -e docs/" file) == 0) picture = "<img src=\"" file "\" width=\"480\" alt=\"" key "\">"
+        }
+        if (picture == "" && (key == "decals" || key == "materialEdits")) picture = "[gallery](gallery/index.html#" key ")"
+        print $0 " " picture " |"
+    }' >"$table"
+rewrite docs/settings.md settings
 "$plinth" settings --configuration >"$table"
 rewrite docs/operations.md configuration
 exit "$stale"

@@ -1,5 +1,6 @@
 //! The description of the interface, made from its code.
 
+use plinth_spec::wire::parameter::{expires_bounds, expires_schema, limit_schema};
 use plinth_spec::wire::{ErrorBody, json_request_bytes};
 use plinth_spec::{ErrorCode, limits, settings};
 use serde_json::{Value, json};
@@ -46,6 +47,7 @@ fn described() -> OpenApi {
             [&mut item.get, &mut item.post, &mut item.patch, &mut item.delete].into_iter().filter_map(Option::as_mut);
         for operation in operations {
             describe_errors(path, operation);
+            describe_limits(operation);
             describe_body(operation);
             describe_parts(operation);
             describe_media_types(operation);
@@ -69,6 +71,20 @@ fn described() -> OpenApi {
     let mut document = base.components(Some(components)).build();
     document.merge(guarded);
     document
+}
+
+/// Describes parameters whose bounds and defaults are those of the limits: attributes cannot name constants.
+fn describe_limits(operation: &mut Operation) {
+    for parameter in operation.parameters.iter_mut().flatten() {
+        let RefOr::T(parameter) = parameter else { continue };
+        let (words, schema) = match parameter.name.as_str() {
+            "limit" => ("Most rows.".to_owned(), limit_schema()),
+            "expires" => (format!("Seconds; {}.", expires_bounds()), expires_schema()),
+            _ => continue,
+        };
+        parameter.description = Some(words);
+        parameter.schema = Some(schema.into());
+    }
 }
 
 /// Says how large a JSON body may be.

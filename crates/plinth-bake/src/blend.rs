@@ -102,9 +102,12 @@ mod tests {
         GatheredLight { direct: Vec3::splat(x), indirect: Vec3::ZERO, visibility: [x; 4], blocked: [0.0; 4] }
     }
 
+    /// Light by barycentric weights.
+    type OverTriangle<'a> = &'a dyn Fn([f32; 3]) -> f32;
+
     /// Two triangles over four vertices; the light at the vertices is `value`, and some triangles have lattices.
-    fn mesh(value: [f32; 4], grids: &[(u32, u32, &dyn Fn([f32; 3]) -> f32)]) -> BakedMesh {
-        let grid = |&(triangle, level, at): &(u32, u32, &dyn Fn([f32; 3]) -> f32)| {
+    fn mesh(value: [f32; 4], grids: &[(u32, u32, OverTriangle<'_>)]) -> BakedMesh {
+        let grid = |&(triangle, level, at): &(u32, u32, OverTriangle<'_>)| {
             let lattice = Lattice { level };
             let front = lattice.points().map(|p| light(at(lattice.weights(p)))).collect();
             LightGrid { triangle, lattice, front, back: Vec::new() }
@@ -116,7 +119,7 @@ mod tests {
 
     #[test]
     fn both_poses_get_the_finer_lattice_and_say_what_they_said() {
-        let linear = |w: [f32; 3]| 1.0 * w[0] + 2.0 * w[1] + 4.0 * w[2];
+        let linear = |w: [f32; 3]| w[0] + 2.0 * w[1] + 4.0 * w[2];
         let bent = |w: [f32; 3]| w[1] * w[1];
         let from = mesh([1.0, 2.0, 4.0, 8.0], &[(0, 1, &linear)]);
         let to = mesh([0.0; 4], &[(0, 2, &bent), (1, 1, &bent)]);

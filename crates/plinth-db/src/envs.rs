@@ -2,9 +2,10 @@
 
 use plinth_spec::id::{EnvId, WorkspaceId};
 
-use crate::row::Row;
-use crate::sql::{of_owner, params};
-use crate::{Conn, Result, Tx};
+use crate::assets::usage_of;
+use crate::sql::params;
+use crate::table::table;
+use crate::{Conn, Result, Tx, assets};
 
 /// An environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,67 +28,38 @@ pub struct Env {
     pub created_at: i64,
 }
 
+table!(Env in "envs", columns: id, workspace_id, name, file_size, width, height, has_thumb, created_at);
+
 macro_rules! select {
     ($rest:literal) => {
-        concat!("SELECT id, workspace_id, name, file_size, width, height, has_thumb, created_at FROM envs ", $rest)
+        concat!("SELECT ", columns!(), " FROM envs ", $rest)
     };
 }
 
 /// Adds an environment.
 pub async fn insert(tx: &mut Tx, env: &Env) -> Result<()> {
-    let e = env;
-    let sql = "INSERT INTO envs (id, workspace_id, name, file_size, width, height, has_thumb, created_at) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-    let params = params![
-        &e.id,
-        &e.workspace_id,
-        e.name.as_str(),
-        e.file_size.cast_signed(),
-        e.width.map(i64::from),
-        e.height.map(i64::from),
-        e.has_thumb,
-        e.created_at,
-    ];
-    tx.execute(sql, params).await.map(drop)
+    env.add(tx).await
 }
 
 /// An environment of a workspace.
 pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &EnvId) -> Result<Option<Env>> {
     let sql = select!("WHERE id = $1 AND workspace_id = $2");
-    conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(env).transpose()
+    conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(Env::of).transpose()
 }
 
 /// All environments of a workspace, newest first.
 pub async fn list(conn: &mut Conn, workspace: &WorkspaceId) -> Result<Vec<Env>> {
     let sql = select!("WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC");
-    conn.fetch_all(sql, params![workspace]).await?.iter().map(env).collect()
+    conn.fetch_all(sql, params![workspace]).await?.iter().map(Env::of).collect()
 }
 
 /// How many the account that owns a workspace has in all its workspaces, and their bytes together.
 pub async fn usage(conn: &mut Conn, workspace: &WorkspaceId) -> Result<(u64, u64)> {
-    let sql = concat!(
-        "SELECT count(*) AS n, CAST(coalesce(sum(file_size), 0) AS BIGINT) AS bytes FROM envs WHERE ",
-        of_owner!()
-    );
-    let row = conn.fetch_one(sql, params![workspace]).await?;
-    Ok((row.count("n")?, row.count("bytes")?))
+    assets::usage(conn, usage_of!("envs"), workspace).await
 }
 
 /// Removes an environment of a workspace.
 pub async fn delete(tx: &mut Tx, workspace: &WorkspaceId, id: &EnvId) -> Result<bool> {
     let sql = "DELETE FROM envs WHERE id = $1 AND workspace_id = $2";
     Ok(tx.execute(sql, params![id, workspace]).await? == 1)
-}
-
-fn env(row: &Row) -> Result<Env> {
-    Ok(Env {
-        id: row.parsed("id", EnvId::parse)?,
-        workspace_id: row.parsed("workspace_id", WorkspaceId::parse)?,
-        name: row.text("name")?,
-        file_size: row.count("file_size")?,
-        width: row.maybe_pixels("width")?,
-        height: row.maybe_pixels("height")?,
-        has_thumb: row.flag("has_thumb")?,
-        created_at: row.int("created_at")?,
-    })
 }

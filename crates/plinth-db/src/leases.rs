@@ -1,13 +1,16 @@
 //! Leases: which worker holds a render, and until when. Every write of a worker names its lease's token, so one that
 //! has lost its lease changes nothing any more.
 
+use std::sync::LazyLock;
+
 use plinth_spec::FailureCode;
 use plinth_spec::id::{AccountId, RenderId};
-use plinth_spec::state::{HlsStatus, RenderEvent, RenderStatus};
+use plinth_spec::state::{HlsEvent, HlsStatus, RenderEvent, RenderStatus};
 
 use crate::queue::{self, Kind, Walk};
-use crate::renders::{Render, columns, render};
-use crate::sql::{Sql, params};
+use crate::renders::{Render, columns};
+use crate::sql::{Sql, params, touched};
+use crate::states::{Made, after, after_packaging, may, may_package};
 use crate::{Conn, Result, Tx};
 
 /// A worker's hold on renders.
@@ -32,78 +35,48 @@ pub struct Lost {
     pub losses: i64,
 }
 
+/// Takes one of the renders that `pick` names, the first in this order.
 // Locking readers skip rows that another claims at this moment. The pick is materialized: as a bare subquery some plans
 // run it again and take more than the limit.
-macro_rules! claim {
-    ($pick:literal, $order:literal, $lock:literal, $set:literal) => {
-        concat!(
-            "WITH picked AS MATERIALIZED (SELECT id FROM renders WHERE ",
-            $pick,
-            " AND deleted_at IS NULL ORDER BY ",
-            $order,
-            " LIMIT 1",
-            $lock,
-            ") UPDATE renders SET ",
-            $set,
-            ", lease_token = $1, lease_until = $2, worker = $3, \
-             updated_at = CASE WHEN updated_at < $4 THEN $4 ELSE updated_at + 1 END \
-             WHERE id IN (SELECT id FROM picked) AND lease_token IS NULL RETURNING ",
+fn claiming(pick: &str, order: &str, set: &str) -> Made {
+    Made::locking(" FOR UPDATE SKIP LOCKED", |lock| {
+        format!(
+            "WITH picked AS MATERIALIZED (SELECT id FROM renders WHERE {pick} AND deleted_at IS NULL \
+             ORDER BY {order} LIMIT 1{lock}) \
+             UPDATE renders SET {set}, lease_token = $1, lease_until = $2, worker = $3, {} \
+             WHERE id IN (SELECT id FROM picked) AND lease_token IS NULL RETURNING {}",
+            touched!("$4"),
             columns!()
         )
-    };
+    })
 }
-macro_rules! claim_render {
-    ($pick:literal, $order:literal, $lock:literal) => {
-        claim!(
-            $pick,
-            $order,
-            $lock,
-            "attempt = attempt + 1, \
-             status = CASE WHEN status = 'pending' THEN 'poster-processing' ELSE 'video-processing' END"
-        )
-    };
+
+fn claiming_render(pick: &str, order: &str) -> Made {
+    let set = format!("attempt = attempt + 1, status = {}", after(RenderEvent::Claim));
+    claiming(&format!("{pick} AND {}", may(RenderEvent::Claim)), order, &set)
 }
-macro_rules! claim_next {
-    ($lock:literal) => {
-        claim_render!(
-            "payer_id = $5 AND status IN ('pending', 'poster-done')",
-            "is_system_preview, created_at, id",
-            $lock
-        )
-    };
-}
-macro_rules! claim_like {
-    ($lock:literal) => {
-        claim_render!(
-            "model_id = $5 AND frames_sha256 = $6 AND status IN ('pending', 'poster-done')",
-            "created_at, id",
-            $lock
-        )
-    };
-}
-macro_rules! claim_hls {
-    ($lock:literal) => {
-        claim!(
-            "payer_id = $5 AND status = 'done' AND hls_status = 'pending'",
-            "created_at, id",
-            $lock,
-            "hls_attempt = hls_attempt + 1, hls_status = 'processing'"
-        )
-    };
-}
+
+static CLAIM_NEXT: LazyLock<Made> =
+    LazyLock::new(|| claiming_render("payer_id = $5", "is_system_preview, created_at, id"));
+static CLAIM_LIKE: LazyLock<Made> =
+    LazyLock::new(|| claiming_render("model_id = $5 AND frames_sha256 = $6", "created_at, id"));
+static CLAIM_PACKAGING: LazyLock<Made> = LazyLock::new(|| {
+    let set = format!("hls_attempt = hls_attempt + 1, hls_status = {}", after_packaging(HlsEvent::Claim));
+    claiming(&format!("payer_id = $5 AND {}", may_package(HlsEvent::Claim)), "created_at, id", &set)
+});
 
 /// Takes what comes next: of the account that used the least slot time lately, the render that has waited longest, previews
 /// of uploads last; or its finished render that has waited longest for its packaging.
 pub async fn claim(tx: &mut Tx, kind: Kind, lease: &Lease, now: i64) -> Result<Option<Render>> {
     let sql = match kind {
-        Kind::Render => Sql { sqlite: claim_next!(""), postgres: claim_next!(" FOR UPDATE SKIP LOCKED") },
-        Kind::Package => Sql { sqlite: claim_hls!(""), postgres: claim_hls!(" FOR UPDATE SKIP LOCKED") },
+        Kind::Render => &CLAIM_NEXT,
+        Kind::Package => &CLAIM_PACKAGING,
     };
     let mut walk = Walk::new(kind);
     while let Some(account) = walk.next(tx).await? {
         let params = params![lease.token.as_str(), lease.until, lease.worker.as_str(), now, &account];
         if let Some(row) = tx.fetch_optional(sql, params).await? {
-            return render(&row).map(Some);
+            return Render::of(&row).map(Some);
         }
         queue::leave_if_empty(tx, kind, &account).await?;
     }
@@ -112,10 +85,9 @@ pub async fn claim(tx: &mut Tx, kind: Kind, lease: &Lease, now: i64) -> Result<O
 
 /// Takes the render that has waited longest of those with the frames of another.
 pub async fn claim_like(tx: &mut Tx, lease: &Lease, like: &Render, now: i64) -> Result<Option<Render>> {
-    let sql = Sql { sqlite: claim_like!(""), postgres: claim_like!(" FOR UPDATE SKIP LOCKED") };
     let (model, frames) = (&like.model_id, like.frames_sha256.as_str());
     let params = params![lease.token.as_str(), lease.until, lease.worker.as_str(), now, model, frames];
-    tx.fetch_optional(sql, params).await?.as_ref().map(render).transpose()
+    tx.fetch_optional(&CLAIM_LIKE, params).await?.as_ref().map(Render::of).transpose()
 }
 
 /// Prolongs a lease. False: it is lost.
@@ -127,7 +99,7 @@ pub async fn renew(tx: &mut Tx, id: &RenderId, token: &str, until: i64) -> Resul
 /// The render that a token holds.
 pub async fn find_held(conn: &mut Conn, id: &RenderId, token: &str) -> Result<Option<Render>> {
     let sql = concat!("SELECT ", columns!(), " FROM renders WHERE id = $1 AND lease_token = $2");
-    conn.fetch_optional(sql, params![id, token]).await?.as_ref().map(render).transpose()
+    conn.fetch_optional(sql, params![id, token]).await?.as_ref().map(Render::of).transpose()
 }
 
 /// What a worker's report changes in a render it holds.
@@ -157,15 +129,16 @@ pub struct Report {
 
 /// Writes a report. False: the lease is lost, or the state was another one; then nothing changed.
 pub async fn report(tx: &mut Tx, id: &RenderId, token: &str, report: &Report, now: i64) -> Result<bool> {
-    let sql = "UPDATE renders SET status = $4, hls_status = $5, failure_code = $6, \
-               error_message = coalesce($7, error_message), warnings = coalesce($8, warnings), \
-               poster_attempt = coalesce($9, poster_attempt), files_attempt = coalesce($10, files_attempt), \
-               files = coalesce($11, files), \
-               lease_until = CASE WHEN $12 THEN NULL ELSE lease_until END, \
-               worker = CASE WHEN $12 THEN NULL ELSE worker END, \
-               lease_token = CASE WHEN $12 THEN NULL ELSE lease_token END, \
-               updated_at = CASE WHEN updated_at < $13 THEN $13 ELSE updated_at + 1 END \
-               WHERE id = $1 AND lease_token = $2 AND status = $3 RETURNING payer_id";
+    let sql = concat!(
+        "UPDATE renders SET status = $4, hls_status = $5, failure_code = $6, \
+         error_message = coalesce($7, error_message), warnings = coalesce($8, warnings), \
+         poster_attempt = coalesce($9, poster_attempt), files_attempt = coalesce($10, files_attempt), \
+         files = coalesce($11, files), lease_until = CASE WHEN $12 THEN NULL ELSE lease_until END, \
+         worker = CASE WHEN $12 THEN NULL ELSE worker END, \
+         lease_token = CASE WHEN $12 THEN NULL ELSE lease_token END, ",
+        touched!("$13"),
+        " WHERE id = $1 AND lease_token = $2 AND status = $3 RETURNING payer_id"
+    );
     let r = report;
     let params = params![
         id,
@@ -187,7 +160,7 @@ pub async fn report(tx: &mut Tx, id: &RenderId, token: &str, report: &Report, no
         let payer = row.parsed("payer_id", AccountId::parse)?;
         if r.to.after(RenderEvent::Claim).is_some() {
             queue::enter(tx, Kind::Render, &payer).await?;
-        } else if r.to == RenderStatus::Done && r.hls == HlsStatus::Pending {
+        } else if r.to == RenderStatus::Done && r.hls.after(HlsEvent::Claim).is_some() {
             queue::enter(tx, Kind::Package, &payer).await?;
         }
     }
@@ -204,10 +177,12 @@ pub async fn requeue_lost(
     to: RenderStatus,
     now: i64,
 ) -> Result<bool> {
-    let sql = "UPDATE renders SET status = $4, losses = losses + 1, poster_attempt = NULL, \
-               lease_until = NULL, worker = NULL, lease_token = NULL, \
-               updated_at = CASE WHEN updated_at < $5 THEN $5 ELSE updated_at + 1 END \
-               WHERE id = $1 AND lease_token = $2 AND status = $3 RETURNING payer_id";
+    let sql = concat!(
+        "UPDATE renders SET status = $4, losses = losses + 1, poster_attempt = NULL, \
+         lease_until = NULL, worker = NULL, lease_token = NULL, ",
+        touched!("$5"),
+        " WHERE id = $1 AND lease_token = $2 AND status = $3 RETURNING payer_id"
+    );
     let params = params![id, token, from.as_str(), to.as_str(), now];
     let Some(row) = tx.fetch_optional(sql, params).await? else { return Ok(false) };
     queue::enter(tx, Kind::Render, &row.parsed("payer_id", AccountId::parse)?).await?;
@@ -223,7 +198,7 @@ pub async fn list_lost(conn: &mut Conn, now: i64, limit: u32) -> Result<Vec<Lost
     );
     let rows = conn.fetch_all(sql, params![now, i64::from(limit)]).await?;
     rows.iter()
-        .map(|row| Ok(Lost { token: row.text("lease_token")?, losses: row.int("losses")?, render: render(row)? }))
+        .map(|row| Ok(Lost { token: row.text("lease_token")?, losses: row.int("losses")?, render: Render::of(row)? }))
         .collect()
 }
 

@@ -3,12 +3,15 @@
 //! One SQL text serves both. Reading takes a [`Conn`]; writing takes a [`Tx`], which exists only inside [`Db::write`].
 //! Times are milliseconds since 1970 and come from the caller, who takes them from [`Conn::now_ms`].
 
+mod assets;
 mod conn;
 mod error;
 mod migrate;
 mod pool;
 mod row;
 mod sql;
+mod states;
+mod table;
 mod tx;
 
 pub mod accounts;

@@ -5,7 +5,8 @@ use plinth_spec::page::{PageRequest, Start};
 use plinth_spec::state::ModelStatus;
 
 use crate::row::Row;
-use crate::sql::params;
+use crate::sql::{params, touched};
+use crate::table::table;
 use crate::{Conn, Result, Tx};
 
 /// A model.
@@ -56,11 +57,16 @@ pub struct ModelFilter {
     pub updated_since: Option<i64>,
 }
 
-macro_rules! columns {
+table!(Model in "models", columns: id, workspace_id, original_name, title, sku, file_size, sha256, animations,
+    animation_count, mesh_names, material_names, status, created_at, updated_at; tags = tags);
+
+macro_rules! select {
     () => {
-        "m.id, m.workspace_id, m.original_name, m.title, m.sku, m.file_size, m.sha256, m.animations, \
-         m.animation_count, m.mesh_names, m.material_names, m.status, m.created_at, m.updated_at, \
-         (SELECT string_agg(t.tag, '\u{1f}' ORDER BY t.position) FROM model_tags t WHERE t.model_id = m.id) AS tags"
+        concat!(
+            "SELECT ",
+            columns!(),
+            ", (SELECT string_agg(t.tag, '\u{1f}' ORDER BY t.position) FROM model_tags t WHERE t.model_id = m.id) AS tags "
+        )
     };
 }
 // A tag is looked for between separators that no tag holds.
@@ -75,37 +81,13 @@ macro_rules! filter {
 
 /// Adds a model, without tags.
 pub async fn insert(tx: &mut Tx, model: &Model) -> Result<()> {
-    let m = model;
-    let sql = "INSERT INTO models (id, workspace_id, original_name, title, sku, file_size, sha256, animations, \
-               animation_count, mesh_names, material_names, status, created_at, updated_at) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
-    let params = params![
-        &m.id,
-        &m.workspace_id,
-        m.original_name.as_str(),
-        m.title.as_deref(),
-        m.sku.as_deref(),
-        m.file_size.cast_signed(),
-        m.sha256.as_str(),
-        m.animations.as_str(),
-        m.animation_count.cast_signed(),
-        m.mesh_names.as_deref(),
-        m.material_names.as_deref(),
-        m.status.as_str(),
-        m.created_at,
-        m.updated_at,
-    ];
-    tx.execute(sql, params).await.map(drop)
+    model.add(tx).await
 }
 
 /// A model of a workspace that is not deleted.
 pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &ModelId) -> Result<Option<Model>> {
-    let sql = concat!(
-        "SELECT ",
-        columns!(),
-        " FROM models m WHERE m.id = $1 AND m.workspace_id = $2 AND m.status <> 'deleted'"
-    );
-    conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(model).transpose()
+    let sql = concat!(select!(), "FROM models m WHERE m.id = $1 AND m.workspace_id = $2 AND m.status <> 'deleted'");
+    conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(Model::of).transpose()
 }
 
 /// The active model of a workspace that has this file; the newest when there are several.
@@ -120,13 +102,7 @@ pub async fn find_active_by_sha256(conn: &mut Conn, workspace: &WorkspaceId, sha
 pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> Result<Vec<Model>> {
     let rows = match &page.start {
         Start::Offset(offset) => {
-            let sql = concat!(
-                "SELECT ",
-                columns!(),
-                " ",
-                filter!(),
-                "ORDER BY m.created_at DESC, m.id DESC LIMIT $5 OFFSET $6"
-            );
+            let sql = concat!(select!(), filter!(), "ORDER BY m.created_at DESC, m.id DESC LIMIT $5 OFFSET $6");
             let tags = separated(&filter.tags);
             let params = params![
                 &filter.workspace_id,
@@ -140,9 +116,7 @@ pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> 
         }
         Start::After(position) => {
             let sql = concat!(
-                "SELECT ",
-                columns!(),
-                " ",
+                select!(),
                 filter!(),
                 "AND (m.created_at, m.id) < ($5, $6) ORDER BY m.created_at DESC, m.id DESC LIMIT $7"
             );
@@ -160,7 +134,7 @@ pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> 
             conn.fetch_all(sql, params).await?
         }
     };
-    rows.iter().map(model).collect()
+    rows.iter().map(Model::of).collect()
 }
 
 /// How many models a list has on all its pages.
@@ -173,8 +147,7 @@ pub async fn count(conn: &mut Conn, filter: &ModelFilter) -> Result<u64> {
 
 /// Moves a model from one state to another. False: it is not in that state.
 pub async fn set_status(tx: &mut Tx, id: &ModelId, from: ModelStatus, to: ModelStatus, now: i64) -> Result<bool> {
-    let sql = "UPDATE models SET status = $3, updated_at = CASE WHEN updated_at < $4 THEN $4 ELSE updated_at + 1 END \
-               WHERE id = $1 AND status = $2";
+    let sql = concat!("UPDATE models SET status = $3, ", touched!("$4"), " WHERE id = $1 AND status = $2");
     Ok(tx.execute(sql, params![id, from.as_str(), to.as_str(), now]).await? == 1)
 }
 
@@ -187,8 +160,7 @@ pub async fn update(
     tags: &[String],
     now: i64,
 ) -> Result<()> {
-    let sql = "UPDATE models SET title = $2, sku = $3, \
-               updated_at = CASE WHEN updated_at < $4 THEN $4 ELSE updated_at + 1 END WHERE id = $1";
+    let sql = concat!("UPDATE models SET title = $2, sku = $3, ", touched!("$4"), " WHERE id = $1");
     tx.execute(sql, params![id, title, sku, now]).await?;
     tx.execute("DELETE FROM model_tags WHERE model_id = $1", params![id]).await?;
     for (position, tag) in (0i64..).zip(tags) {
@@ -203,22 +175,6 @@ fn separated(tags: &[String]) -> Option<String> {
     (!tags.is_empty()).then(|| tags.iter().map(one).collect())
 }
 
-fn model(row: &Row) -> Result<Model> {
-    Ok(Model {
-        id: row.parsed("id", ModelId::parse)?,
-        workspace_id: row.parsed("workspace_id", WorkspaceId::parse)?,
-        original_name: row.text("original_name")?,
-        title: row.maybe_text("title")?,
-        sku: row.maybe_text("sku")?,
-        tags: row.maybe_text("tags")?.map_or_else(Vec::new, |t| t.split('\u{1f}').map(str::to_owned).collect()),
-        file_size: row.count("file_size")?,
-        sha256: row.text("sha256")?,
-        animations: row.text("animations")?,
-        animation_count: row.count("animation_count")?,
-        mesh_names: row.maybe_text("mesh_names")?,
-        material_names: row.maybe_text("material_names")?,
-        status: row.parsed("status", ModelStatus::from_name)?,
-        created_at: row.int("created_at")?,
-        updated_at: row.int("updated_at")?,
-    })
+fn tags(row: &Row) -> Result<Vec<String>> {
+    Ok(row.maybe_text("tags")?.map_or_else(Vec::new, |tags| tags.split('\u{1f}').map(str::to_owned).collect()))
 }

@@ -3,8 +3,8 @@
 use plinth_spec::id::{OverlayId, WorkspaceId};
 use plinth_spec::wire::{Alignment, Layer};
 
-use crate::row::Row;
 use crate::sql::{of_owner, params};
+use crate::table::table;
 use crate::{Conn, Result, Tx};
 
 /// An overlay image.
@@ -42,45 +42,23 @@ pub struct Overlay {
     pub created_at: i64,
 }
 
+table!(Overlay in "overlays", columns: id, workspace_id, layer, name, description, alignment, opacity, file_size, width, height, filename,
+    content_type, sha256, is_system, created_at);
+
 macro_rules! select {
     ($rest:literal) => {
-        concat!(
-            "SELECT id, workspace_id, layer, name, description, alignment, opacity, file_size, width, height, filename, \
-             content_type, sha256, is_system, created_at FROM overlays ",
-            $rest
-        )
+        concat!("SELECT ", columns!(), " FROM overlays ", $rest)
     };
 }
 
 /// Adds an overlay.
 pub async fn insert(tx: &mut Tx, overlay: &Overlay) -> Result<()> {
-    let o = overlay;
-    let sql = "INSERT INTO overlays (id, workspace_id, layer, name, description, alignment, opacity, file_size, width, \
-               height, filename, content_type, sha256, is_system, created_at) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
-    let params = params![
-        &o.id,
-        &o.workspace_id,
-        o.layer.as_str(),
-        o.name.as_str(),
-        o.description.as_str(),
-        o.alignment.as_str(),
-        o.opacity,
-        o.file_size.cast_signed(),
-        i64::from(o.width),
-        i64::from(o.height),
-        o.filename.as_str(),
-        o.content_type.as_str(),
-        o.sha256.as_str(),
-        o.is_system,
-        o.created_at,
-    ];
-    tx.execute(sql, params).await.map(drop)
+    overlay.add(tx).await
 }
 
 /// The overlay with an identifier, whose ever it is.
 pub async fn find_anywhere(conn: &mut Conn, id: &OverlayId) -> Result<Option<Overlay>> {
-    conn.fetch_optional(select!("WHERE id = $1"), params![id]).await?.as_ref().map(overlay).transpose()
+    conn.fetch_optional(select!("WHERE id = $1"), params![id]).await?.as_ref().map(Overlay::of).transpose()
 }
 
 /// The overlay of a workspace with this content.
@@ -101,7 +79,7 @@ pub async fn list(conn: &mut Conn, workspace: &WorkspaceId, layer: Option<Layer>
     let sql = select!(
         "WHERE (workspace_id = $1 OR is_system) AND ($2 IS NULL OR layer = $2) ORDER BY created_at DESC, id DESC"
     );
-    conn.fetch_all(sql, params![workspace, layer.map(Layer::as_str)]).await?.iter().map(overlay).collect()
+    conn.fetch_all(sql, params![workspace, layer.map(Layer::as_str)]).await?.iter().map(Overlay::of).collect()
 }
 
 /// How many the account that owns a workspace has in all its workspaces, without those everybody sees.
@@ -118,24 +96,4 @@ pub async fn publish(tx: &mut Tx, id: &OverlayId) -> Result<bool> {
 /// Removes an overlay.
 pub async fn delete(tx: &mut Tx, id: &OverlayId) -> Result<bool> {
     Ok(tx.execute("DELETE FROM overlays WHERE id = $1", params![id]).await? == 1)
-}
-
-fn overlay(row: &Row) -> Result<Overlay> {
-    Ok(Overlay {
-        id: row.parsed("id", OverlayId::parse)?,
-        workspace_id: row.parsed("workspace_id", WorkspaceId::parse)?,
-        layer: row.parsed("layer", Layer::from_name)?,
-        name: row.text("name")?,
-        description: row.text("description")?,
-        alignment: row.parsed("alignment", Alignment::from_name)?,
-        opacity: row.real("opacity")?,
-        file_size: row.count("file_size")?,
-        width: row.pixels("width")?,
-        height: row.pixels("height")?,
-        filename: row.text("filename")?,
-        content_type: row.text("content_type")?,
-        sha256: row.text("sha256")?,
-        is_system: row.flag("is_system")?,
-        created_at: row.int("created_at")?,
-    })
 }

@@ -41,9 +41,14 @@ pub struct DbOptions {
     pub may_change: bool,
 }
 
+impl DbOptions {
+    /// Connections to PostgreSQL when nothing is set.
+    pub const POSTGRES_CONNECTIONS: u32 = 16;
+}
+
 impl Default for DbOptions {
     fn default() -> Self {
-        Self { postgres_connections: 16, may_change: true }
+        Self { postgres_connections: Self::POSTGRES_CONNECTIONS, may_change: true }
     }
 }
 

@@ -1,9 +1,13 @@
 //! The order in which accounts with queued work come next: whoever used the least slot time lately.
 
+use std::sync::LazyLock;
+
 use plinth_spec::fair_share::{UNUSED, score_after};
 use plinth_spec::id::{AccountId, RenderId};
+use plinth_spec::state::{HlsEvent, RenderEvent};
 
 use crate::sql::{Sql, params};
+use crate::states::{Made, may, may_package};
 use crate::{Result, Tx};
 
 /// Accounts that are read at a time.
@@ -71,6 +75,16 @@ impl Walk {
     }
 }
 
+fn leaving(queued: &str) -> Made {
+    Made::same(format!(
+        "DELETE FROM queue WHERE kind = $1 AND account_id = $2 AND NOT EXISTS (SELECT 1 FROM renders \
+         WHERE payer_id = $2 AND {queued} AND deleted_at IS NULL)"
+    ))
+}
+
+static LEAVE_RENDERS: LazyLock<Made> = LazyLock::new(|| leaving(&may(RenderEvent::Claim)));
+static LEAVE_PACKAGING: LazyLock<Made> = LazyLock::new(|| leaving(&may_package(HlsEvent::Claim)));
+
 /// Removes an account that has nothing queued any more, unless something is being queued for it at this moment.
 pub(crate) async fn leave_if_empty(tx: &mut Tx, kind: Kind, account: &AccountId) -> Result<()> {
     macro_rules! held {
@@ -84,14 +98,8 @@ pub(crate) async fn leave_if_empty(tx: &mut Tx, kind: Kind, account: &AccountId)
     }
     // Whatever was queued before the row was locked is seen by this statement, and what comes later waits for the row.
     let sql = match kind {
-        Kind::Render => {
-            "DELETE FROM queue WHERE kind = $1 AND account_id = $2 AND NOT EXISTS (SELECT 1 FROM renders \
-             WHERE payer_id = $2 AND status IN ('pending', 'poster-done') AND deleted_at IS NULL)"
-        }
-        Kind::Package => {
-            "DELETE FROM queue WHERE kind = $1 AND account_id = $2 AND NOT EXISTS (SELECT 1 FROM renders \
-             WHERE payer_id = $2 AND status = 'done' AND hls_status = 'pending' AND deleted_at IS NULL)"
-        }
+        Kind::Render => &LEAVE_RENDERS,
+        Kind::Package => &LEAVE_PACKAGING,
     };
     tx.execute(sql, params![kind.as_str(), account]).await.map(drop)
 }

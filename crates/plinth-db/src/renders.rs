@@ -1,13 +1,16 @@
 //! Renders. The row is the job.
 
+use std::sync::LazyLock;
+
 use plinth_spec::FailureCode;
 use plinth_spec::funding::Pool;
 use plinth_spec::id::{AccountId, ModelId, RenderId, WorkspaceId};
 use plinth_spec::page::{PageRequest, Position, Start};
-use plinth_spec::state::{HlsStatus, RenderStatus};
+use plinth_spec::state::{HlsEvent, HlsStatus, RenderEvent, RenderStatus};
 
-use crate::row::Row;
-use crate::sql::params;
+use crate::sql::{params, touched};
+use crate::states::{Made, after_packaging, is_in, may, may_package};
+use crate::table::table;
 use crate::{Conn, Result, Tx, workspaces};
 
 /// A render.
@@ -76,13 +79,9 @@ pub struct RenderFilter {
     pub updated_since: Option<i64>,
 }
 
-macro_rules! columns {
-    () => {
-        "id, workspace_id, model_id, payer_id, settings, settings_sha256, frames_sha256, replay_key, replay_ordinal, \
-         is_system_preview, pool, credits, status, hls_status, failure_code, error_message, warnings, attempt, \
-         hls_attempt, poster_attempt, files_attempt, files, created_at, updated_at"
-    };
-}
+table!(Render in "renders", columns: id, workspace_id, model_id, payer_id, settings, settings_sha256, frames_sha256,
+    replay_key, replay_ordinal, is_system_preview, pool, credits, status, hls_status, failure_code, error_message, warnings,
+    attempt, hls_attempt, poster_attempt, files_attempt, files, created_at, updated_at);
 pub(crate) use columns;
 
 // One text for each index: a plan that must serve every filter reads the whole list for each.
@@ -112,58 +111,37 @@ macro_rules! over {
 
 /// Adds a render.
 pub async fn insert(tx: &mut Tx, render: &Render) -> Result<()> {
-    let r = render;
-    let sql = "INSERT INTO renders (id, workspace_id, model_id, payer_id, settings, settings_sha256, replay_key, \
-               replay_ordinal, is_system_preview, pool, credits, status, hls_status, warnings, attempt, hls_attempt, \
-               created_at, updated_at, frames_sha256) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, 0, 0, $15, $15, $16)";
-    let params = params![
-        &r.id,
-        &r.workspace_id,
-        &r.model_id,
-        &r.payer_id,
-        r.settings.as_str(),
-        r.settings_sha256.as_str(),
-        r.replay_key.as_str(),
-        r.replay_ordinal,
-        r.is_system_preview,
-        r.pool.map(Pool::as_str),
-        r.credits.cast_signed(),
-        r.status.as_str(),
-        r.hls_status.as_str(),
-        r.warnings.as_str(),
-        r.created_at,
-        r.frames_sha256.as_str(),
-    ];
-    tx.execute(sql, params).await?;
+    render.add(tx).await?;
     let sql = "UPDATE workspaces SET render_count = render_count + 1 WHERE id = $1";
-    tx.execute(sql, params![&r.workspace_id]).await.map(drop)
+    tx.execute(sql, params![&render.workspace_id]).await.map(drop)
 }
 
 /// A render of a workspace.
 pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &RenderId) -> Result<Option<Render>> {
     let sql =
         concat!("SELECT ", columns!(), " FROM renders WHERE id = $1 AND workspace_id = $2 AND deleted_at IS NULL");
-    conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(render).transpose()
+    conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(Render::of).transpose()
 }
 
 /// A render of any workspace, for workers.
 pub async fn find_anywhere(conn: &mut Conn, id: &RenderId) -> Result<Option<Render>> {
     let sql = concat!("SELECT ", columns!(), " FROM renders WHERE id = $1 AND deleted_at IS NULL");
-    conn.fetch_optional(sql, params![id]).await?.as_ref().map(render).transpose()
+    conn.fetch_optional(sql, params![id]).await?.as_ref().map(Render::of).transpose()
 }
 
 /// The newest render that has the facts of `draft` (workspace, model, settings, place among equal ones) and answers its
 /// request: one of its key made since `keyed_since`, or of any key since `any_since`, which is not before that.
 pub async fn find_earlier(conn: &mut Conn, draft: &Render, keyed_since: i64, any_since: i64) -> Result<Option<Render>> {
-    let sql = concat!(
-        "SELECT ",
-        columns!(),
-        " FROM renders WHERE workspace_id = $1 AND settings_sha256 = $3 AND created_at >= $6 AND model_id = $2 \
-         AND (replay_key = $4 OR created_at >= $7) AND replay_ordinal = $5 AND NOT is_system_preview \
-         AND deleted_at IS NULL AND status NOT IN ('error', 'failed') \
-         ORDER BY CASE WHEN replay_key = $4 THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT 1"
-    );
+    static SQL: LazyLock<Made> = LazyLock::new(|| {
+        Made::same(format!(
+            "SELECT {} FROM renders WHERE workspace_id = $1 AND settings_sha256 = $3 AND created_at >= $6 \
+             AND model_id = $2 AND (replay_key = $4 OR created_at >= $7) AND replay_ordinal = $5 \
+             AND NOT is_system_preview AND deleted_at IS NULL AND NOT ({}) \
+             ORDER BY CASE WHEN replay_key = $4 THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT 1",
+            columns!(),
+            is_in(RenderStatus::has_failed)
+        ))
+    });
     let values = params![
         &draft.workspace_id,
         &draft.model_id,
@@ -173,14 +151,19 @@ pub async fn find_earlier(conn: &mut Conn, draft: &Render, keyed_since: i64, any
         keyed_since,
         any_since
     ];
-    conn.fetch_optional(sql, values).await?.as_ref().map(render).transpose()
+    conn.fetch_optional(&SQL, values).await?.as_ref().map(Render::of).transpose()
 }
 
 /// The newest system preview of a model that has not failed.
 pub async fn find_system_preview(conn: &mut Conn, model: &ModelId) -> Result<Option<RenderId>> {
-    let sql = "SELECT id FROM renders WHERE model_id = $1 AND is_system_preview AND deleted_at IS NULL \
-               AND status NOT IN ('error', 'failed') ORDER BY created_at DESC, id DESC LIMIT 1";
-    let row = conn.fetch_optional(sql, params![model]).await?;
+    static SQL: LazyLock<Made> = LazyLock::new(|| {
+        Made::same(format!(
+            "SELECT id FROM renders WHERE model_id = $1 AND is_system_preview AND deleted_at IS NULL AND NOT ({}) \
+             ORDER BY created_at DESC, id DESC LIMIT 1",
+            is_in(RenderStatus::has_failed)
+        ))
+    });
+    let row = conn.fetch_optional(&SQL, params![model]).await?;
     row.map(|row| row.parsed("id", RenderId::parse)).transpose()
 }
 
@@ -197,7 +180,7 @@ pub async fn list_of_model(conn: &mut Conn, model: &ModelId) -> Result<Vec<Rende
         columns!(),
         " FROM renders WHERE model_id = $1 AND deleted_at IS NULL ORDER BY created_at DESC, id DESC"
     );
-    conn.fetch_all(sql, params![model]).await?.iter().map(render).collect()
+    conn.fetch_all(sql, params![model]).await?.iter().map(Render::of).collect()
 }
 
 /// One page, newest first. In cursor mode there is one row more than the limit when the list goes on.
@@ -219,7 +202,7 @@ pub async fn list(conn: &mut Conn, filter: &RenderFilter, page: &PageRequest) ->
     let status = f.status.map(RenderStatus::as_str);
     let (at, id) = after.as_ref().map_or((i64::MAX, ""), |p| (p.created_at_ms, p.id.as_str()));
     let params = params![&f.workspace_id, f.model_id.as_ref(), status, f.updated_since, at, id, i64::from(limit)];
-    conn.fetch_all(sql, params).await?.iter().map(render).collect()
+    conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
 }
 
 /// Where the row with this number stands. Rows that are only skipped are not read: the index has what this needs.
@@ -245,19 +228,25 @@ pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<u64> {
 /// How many renders are in each state before the last one: those that wait, and those that a worker holds.
 pub async fn count_unfinished(conn: &mut Conn) -> Result<Vec<(RenderStatus, u64)>> {
     // Two parts, because each has an index that holds nothing else.
-    let sql = "SELECT status, count(*) AS n FROM renders WHERE status IN ('pending', 'poster-done') \
-               AND deleted_at IS NULL GROUP BY status \
-               UNION ALL SELECT status, count(*) AS n FROM renders WHERE lease_token IS NOT NULL \
-               AND status <> 'done' GROUP BY status";
-    let rows = conn.fetch_all(sql, params![]).await?;
+    static SQL: LazyLock<Made> = LazyLock::new(|| {
+        Made::same(format!(
+            "SELECT status, count(*) AS n FROM renders WHERE {} AND deleted_at IS NULL GROUP BY status \
+             UNION ALL SELECT status, count(*) AS n FROM renders WHERE lease_token IS NOT NULL AND {} GROUP BY status",
+            may(RenderEvent::Claim),
+            is_in(RenderStatus::is_held)
+        ))
+    });
+    let rows = conn.fetch_all(&SQL, params![]).await?;
     rows.iter().map(|row| Ok((row.parsed("status", RenderStatus::from_name)?, row.count("n")?))).collect()
 }
 
 /// How many finished renders wait for their packaging.
 pub async fn count_unpackaged(conn: &mut Conn) -> Result<u64> {
-    let sql =
-        "SELECT count(*) AS n FROM renders WHERE status = 'done' AND hls_status = 'pending' AND deleted_at IS NULL";
-    conn.fetch_one(sql, params![]).await?.count("n")
+    static SQL: LazyLock<Made> = LazyLock::new(|| {
+        let queued = may_package(HlsEvent::Claim);
+        Made::same(format!("SELECT count(*) AS n FROM renders WHERE {queued} AND deleted_at IS NULL"))
+    });
+    conn.fetch_one(&SQL, params![]).await?.count("n")
 }
 
 /// Moves a render that no worker holds from one state to another. False: it is not in that state, or held.
@@ -269,53 +258,36 @@ pub async fn set_status(
     message: Option<&str>,
     now: i64,
 ) -> Result<bool> {
-    let sql = "UPDATE renders SET status = $3, error_message = coalesce($4, error_message), \
-               hls_status = CASE WHEN $3 = 'failed' AND hls_status = 'pending' THEN 'skipped' ELSE hls_status END, \
-               failure_code = CASE WHEN $3 = 'error' THEN failure_code END, \
-               updated_at = CASE WHEN updated_at < $5 THEN $5 ELSE updated_at + 1 END \
-               WHERE id = $1 AND status = $2 AND lease_token IS NULL AND deleted_at IS NULL";
-    Ok(tx.execute(sql, params![id, from.as_str(), to.as_str(), message, now]).await? == 1)
+    static SQL: LazyLock<Made> = LazyLock::new(|| {
+        Made::same(format!(
+            "UPDATE renders SET status = $3, error_message = coalesce($4, error_message), \
+             hls_status = CASE WHEN $3 = '{}' THEN {} ELSE hls_status END, \
+             failure_code = CASE WHEN $3 = '{}' THEN failure_code END, {} \
+             WHERE id = $1 AND status = $2 AND lease_token IS NULL AND deleted_at IS NULL",
+            RenderStatus::Failed.as_str(),
+            after_packaging(HlsEvent::Skip),
+            RenderStatus::Error.as_str(),
+            touched!("$5")
+        ))
+    });
+    Ok(tx.execute(&SQL, params![id, from.as_str(), to.as_str(), message, now]).await? == 1)
 }
 
 /// Removes a render that has ended and that no worker holds. False: it is not there, or not ended.
 pub async fn set_deleted(tx: &mut Tx, id: &RenderId, now: i64) -> Result<bool> {
-    let sql = "UPDATE renders SET deleted_at = $2, updated_at = CASE WHEN updated_at < $2 THEN $2 ELSE updated_at + 1 END, \
-               lease_token = NULL, lease_until = NULL, worker = NULL \
-               WHERE id = $1 AND deleted_at IS NULL AND status IN ('done', 'error', 'failed')";
-    let is_removed = tx.execute(sql, params![id, now]).await? == 1;
+    static SQL: LazyLock<Made> = LazyLock::new(|| {
+        Made::same(format!(
+            "UPDATE renders SET deleted_at = $2, lease_token = NULL, lease_until = NULL, worker = NULL, {} \
+             WHERE id = $1 AND deleted_at IS NULL AND {}",
+            touched!("$2"),
+            is_in(RenderStatus::is_final)
+        ))
+    });
+    let is_removed = tx.execute(&SQL, params![id, now]).await? == 1;
     if is_removed {
         let sql = "UPDATE workspaces SET render_count = render_count - 1 \
                    WHERE id = (SELECT workspace_id FROM renders WHERE id = $1)";
         tx.execute(sql, params![id]).await?;
     }
     Ok(is_removed)
-}
-
-pub(crate) fn render(row: &Row) -> Result<Render> {
-    Ok(Render {
-        id: row.parsed("id", RenderId::parse)?,
-        workspace_id: row.parsed("workspace_id", WorkspaceId::parse)?,
-        model_id: row.parsed("model_id", ModelId::parse)?,
-        payer_id: row.parsed("payer_id", AccountId::parse)?,
-        settings: row.text("settings")?,
-        settings_sha256: row.text("settings_sha256")?,
-        frames_sha256: row.text("frames_sha256")?,
-        replay_key: row.text("replay_key")?,
-        replay_ordinal: row.int("replay_ordinal")?,
-        is_system_preview: row.flag("is_system_preview")?,
-        pool: row.maybe_parsed("pool", Pool::from_name)?,
-        credits: row.count("credits")?,
-        status: row.parsed("status", RenderStatus::from_name)?,
-        hls_status: row.parsed("hls_status", HlsStatus::from_name)?,
-        failure_code: row.maybe_parsed("failure_code", FailureCode::from_name)?,
-        error_message: row.maybe_text("error_message")?,
-        warnings: row.text("warnings")?,
-        attempt: row.int("attempt")?,
-        hls_attempt: row.int("hls_attempt")?,
-        poster_attempt: row.maybe_int("poster_attempt")?,
-        files_attempt: row.maybe_int("files_attempt")?,
-        files: row.maybe_text("files")?,
-        created_at: row.int("created_at")?,
-        updated_at: row.int("updated_at")?,
-    })
 }

@@ -83,6 +83,14 @@ macro_rules! params {
 }
 pub(crate) use params;
 
+/// Sets `updated_at` to now. It grows with each change, even within a millisecond or when the clock goes back.
+macro_rules! touched {
+    ($now:literal) => {
+        concat!("updated_at = CASE WHEN updated_at < ", $now, " THEN ", $now, " ELSE updated_at + 1 END")
+    };
+}
+pub(crate) use touched;
+
 /// Where a row belongs to a workspace of the account that owns the workspace `$1`.
 macro_rules! of_owner {
     () => {

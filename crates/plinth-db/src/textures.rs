@@ -2,9 +2,10 @@
 
 use plinth_spec::id::{TextureId, WorkspaceId};
 
-use crate::row::Row;
-use crate::sql::{of_owner, params};
-use crate::{Conn, Result, Tx};
+use crate::assets::usage_of;
+use crate::sql::params;
+use crate::table::table;
+use crate::{Conn, Result, Tx, assets};
 
 /// A texture image.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,38 +30,23 @@ pub struct Texture {
     pub created_at: i64,
 }
 
+table!(Texture in "textures", columns: id, workspace_id, name, file_size, width, height, content_type, sha256, created_at);
+
 macro_rules! select {
     ($rest:literal) => {
-        concat!(
-            "SELECT id, workspace_id, name, file_size, width, height, content_type, sha256, created_at FROM textures ",
-            $rest
-        )
+        concat!("SELECT ", columns!(), " FROM textures ", $rest)
     };
 }
 
 /// Adds a texture.
 pub async fn insert(tx: &mut Tx, texture: &Texture) -> Result<()> {
-    let t = texture;
-    let sql = "INSERT INTO textures (id, workspace_id, name, file_size, width, height, content_type, sha256, \
-               created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
-    let params = params![
-        &t.id,
-        &t.workspace_id,
-        t.name.as_str(),
-        t.file_size.cast_signed(),
-        i64::from(t.width),
-        i64::from(t.height),
-        t.content_type.as_str(),
-        t.sha256.as_str(),
-        t.created_at,
-    ];
-    tx.execute(sql, params).await.map(drop)
+    texture.add(tx).await
 }
 
 /// A texture of a workspace.
 pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &TextureId) -> Result<Option<Texture>> {
     let sql = select!("WHERE id = $1 AND workspace_id = $2");
-    conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(texture).transpose()
+    conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(Texture::of).transpose()
 }
 
 /// The texture of a workspace with this content.
@@ -73,35 +59,16 @@ pub async fn find_by_sha256(conn: &mut Conn, workspace: &WorkspaceId, sha256: &s
 /// All textures of a workspace, newest first.
 pub async fn list(conn: &mut Conn, workspace: &WorkspaceId) -> Result<Vec<Texture>> {
     let sql = select!("WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC");
-    conn.fetch_all(sql, params![workspace]).await?.iter().map(texture).collect()
+    conn.fetch_all(sql, params![workspace]).await?.iter().map(Texture::of).collect()
 }
 
 /// How many the account that owns a workspace has in all its workspaces, and their bytes together.
 pub async fn usage(conn: &mut Conn, workspace: &WorkspaceId) -> Result<(u64, u64)> {
-    let sql = concat!(
-        "SELECT count(*) AS n, CAST(coalesce(sum(file_size), 0) AS BIGINT) AS bytes FROM textures WHERE ",
-        of_owner!()
-    );
-    let row = conn.fetch_one(sql, params![workspace]).await?;
-    Ok((row.count("n")?, row.count("bytes")?))
+    assets::usage(conn, usage_of!("textures"), workspace).await
 }
 
 /// Removes a texture of a workspace.
 pub async fn delete(tx: &mut Tx, workspace: &WorkspaceId, id: &TextureId) -> Result<bool> {
     let sql = "DELETE FROM textures WHERE id = $1 AND workspace_id = $2";
     Ok(tx.execute(sql, params![id, workspace]).await? == 1)
-}
-
-fn texture(row: &Row) -> Result<Texture> {
-    Ok(Texture {
-        id: row.parsed("id", TextureId::parse)?,
-        workspace_id: row.parsed("workspace_id", WorkspaceId::parse)?,
-        name: row.text("name")?,
-        file_size: row.count("file_size")?,
-        width: row.pixels("width")?,
-        height: row.pixels("height")?,
-        content_type: row.text("content_type")?,
-        sha256: row.text("sha256")?,
-        created_at: row.int("created_at")?,
-    })
 }

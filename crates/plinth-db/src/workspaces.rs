@@ -3,8 +3,8 @@
 use plinth_spec::id::{AccountId, WorkspaceId};
 use plinth_spec::role::Role;
 
-use crate::row::Row;
 use crate::sql::params;
+use crate::table::table;
 use crate::{Conn, Result, Tx};
 
 /// A workspace.
@@ -33,41 +33,30 @@ pub struct Membership {
     pub role: Role,
 }
 
+table!(Workspace in "workspaces", columns: id, name, owner_id, is_personal, created_at, deleted_at);
+
 macro_rules! select {
     ($rest:literal) => {
-        concat!("SELECT id, name, owner_id, is_personal, created_at, deleted_at FROM workspaces ", $rest)
+        concat!("SELECT ", columns!(), " FROM workspaces ", $rest)
     };
-}
-
-fn workspace(row: &Row) -> Result<Workspace> {
-    Ok(Workspace {
-        id: row.parsed("id", WorkspaceId::parse)?,
-        name: row.text("name")?,
-        owner_id: row.parsed("owner_id", AccountId::parse)?,
-        is_personal: row.flag("is_personal")?,
-        created_at: row.int("created_at")?,
-        deleted_at: row.maybe_int("deleted_at")?,
-    })
 }
 
 /// Adds a workspace. Its owner is a member of it.
 pub async fn insert(tx: &mut Tx, workspace: &Workspace) -> Result<()> {
+    workspace.add(tx).await?;
     let w = workspace;
-    let sql = "INSERT INTO workspaces (id, name, owner_id, is_personal, created_at, deleted_at) \
-               VALUES ($1, $2, $3, $4, $5, $6)";
-    tx.execute(sql, params![&w.id, w.name.as_str(), &w.owner_id, w.is_personal, w.created_at, w.deleted_at]).await?;
     set_member(tx, &w.id, &w.owner_id, Role::Owner, w.created_at).await
 }
 
 /// The workspace with an identifier.
 pub async fn find(conn: &mut Conn, id: &WorkspaceId) -> Result<Option<Workspace>> {
-    conn.fetch_optional(select!("WHERE id = $1"), params![id]).await?.as_ref().map(workspace).transpose()
+    conn.fetch_optional(select!("WHERE id = $1"), params![id]).await?.as_ref().map(Workspace::of).transpose()
 }
 
 /// An account's own workspace.
 pub async fn find_personal(conn: &mut Conn, owner: &AccountId) -> Result<Option<Workspace>> {
     let row = conn.fetch_optional(select!("WHERE owner_id = $1 AND is_personal"), params![owner]).await?;
-    row.as_ref().map(workspace).transpose()
+    row.as_ref().map(Workspace::of).transpose()
 }
 
 /// Where an account may work, its own workspace first. What is gone, or whose owner is shut out, is not listed.
@@ -79,7 +68,7 @@ pub async fn list_of_member(conn: &mut Conn, account: &AccountId) -> Result<Vec<
     let rows = conn.fetch_all(sql, params![account]).await?;
     let memberships = rows
         .iter()
-        .map(|row| Ok(Membership { workspace: workspace(row)?, role: row.parsed("role", Role::from_name)? }));
+        .map(|row| Ok(Membership { workspace: Workspace::of(row)?, role: row.parsed("role", Role::from_name)? }));
     memberships.collect()
 }
 

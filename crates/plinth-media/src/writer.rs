@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use plinth_frame::{Backdrop, Frame, FrameSink, SinkError};
+use plinth_spec::output_file::{Content, Size};
 use plinth_spec::quality::Codec;
+use plinth_spec::{OutputFile, OutputPaths};
 
 use crate::MediaError;
 use crate::canvas::Canvas;
@@ -20,10 +22,6 @@ use crate::watermark::Watermark;
 const MAIN_CRF: u8 = 17;
 /// Quality of the web and thumbnail videos, on the same scale.
 const SMALL_CRF: u8 = 22;
-/// Longest side of the web video.
-const WEB_SIDE: u32 = 1920;
-/// Longest side of the small poster.
-const POSTER_SIDE: u32 = 480;
 
 /// What is to be written.
 #[derive(Clone, Debug)]
@@ -41,16 +39,10 @@ pub struct MediaPlan {
     pub fps: u32,
     /// Frames that will come.
     pub frames: u32,
-    /// The video in full size.
-    pub video: Option<(PathBuf, Codec)>,
-    /// H.264, at most 1920 on the long side. Where the video is that already, it is the same file again.
-    pub web: Option<PathBuf>,
-    /// H.264, a quarter of each side.
-    pub thumb: Option<PathBuf>,
-    /// PNG in full size.
-    pub poster: Option<PathBuf>,
-    /// PNG, 480 on the long side.
-    pub small_poster: Option<PathBuf>,
+    /// Codec of the video in full size.
+    pub codec: Codec,
+    /// The files, none of them a dataset. Where the video is as the web video has to be, the two are the same.
+    pub files: OutputPaths,
     /// The frame that posters show.
     pub poster_frame: u32,
     /// Posters get their names as soon as they are drawn, not when everything is complete; they stay if the rest fails.
@@ -62,21 +54,21 @@ pub struct MediaPlan {
 }
 
 impl MediaPlan {
-    /// Every file that is to be written.
-    fn targets(&self) -> impl Iterator<Item = &Path> {
-        let video = self.video.as_ref().map(|(path, _)| path);
-        [video, self.web.as_ref(), self.thumb.as_ref(), self.poster.as_ref(), self.small_poster.as_ref()]
-            .into_iter()
-            .flatten()
-            .map(PathBuf::as_path)
+    /// Width and height of an output in pixels.
+    fn size(&self, size: Size) -> (u32, u32) {
+        match size {
+            Size::Full => (self.width, self.height),
+            Size::Within(side) => within(self.width, self.height, side),
+            Size::Quarter => quarter(self.width, self.height),
+        }
     }
 }
 
 /// A finished file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenFile {
-    /// `video`, `web`, `thumb`, `poster` or `smallPoster`.
-    pub kind: &'static str,
+    /// Which one it is.
+    pub file: OutputFile,
     /// Where it is.
     pub path: PathBuf,
     /// Its size.
@@ -96,7 +88,7 @@ pub struct MediaReport {
 
 /// One video on its way.
 struct Track {
-    kind: &'static str,
+    file: OutputFile,
     codec: H264Encoder,
     encoder: Encoder,
     partial: Partial,
@@ -107,7 +99,7 @@ struct Track {
 
 /// A poster, written when its frame comes.
 struct Poster {
-    kind: &'static str,
+    file: OutputFile,
     partial: Partial,
     width: u32,
     height: u32,
@@ -132,8 +124,8 @@ pub struct MediaWriter<'a> {
     posters: Vec<Poster>,
     /// Posters that have their names already.
     kept: Vec<WrittenFile>,
-    /// Where the video goes a second time, when it is a web video already.
-    web_copy: Option<Partial>,
+    /// Where the video goes again, because these are the same.
+    copies: Vec<(OutputFile, Partial)>,
     next: u32,
 }
 
@@ -142,37 +134,34 @@ impl<'a> MediaWriter<'a> {
     /// Errors: ffmpeg is missing, a file cannot be written where it shall be, or the plan makes no sense.
     pub fn start(plan: MediaPlan, stop: &'a AtomicBool) -> Result<Self, MediaError> {
         check(&plan)?;
-        plan.targets().for_each(sweep);
-        let whole = (plan.width, plan.height);
-        let web_size = within(plan.width, plan.height, WEB_SIDE);
-        let web_is_video = matches!(plan.video, Some((_, Codec::H264))) && web_size == whole;
-        let mut tracks = Vec::new();
-        let mut alpha = None;
-        match &plan.video {
-            Some((path, Codec::H264)) => tracks.push(track(&plan, "video", path, whole, (plan.encoder, MAIN_CRF))?),
-            Some((path, Codec::ProRes4444)) => alpha = Some(alpha_track(&plan, path)?),
-            None => {}
-        }
-        let mut web_copy = None;
-        match &plan.web {
-            Some(path) if web_is_video => web_copy = Some(Partial::create(path)?),
-            Some(path) => tracks.push(track(&plan, "web", path, web_size, (plan.encoder, SMALL_CRF))?),
-            None => {}
-        }
-        if let Some(path) = &plan.thumb {
-            let quality = (H264Encoder::Libx264, SMALL_CRF);
-            tracks.push(track(&plan, "thumb", path, quarter(plan.width, plan.height), quality)?);
-        }
-        let mut posters = Vec::new();
-        if let Some(path) = &plan.poster {
-            posters.push(poster("poster", path, whole)?);
-        }
-        if let Some(path) = &plan.small_poster {
-            posters.push(poster("smallPoster", path, within(plan.width, plan.height, POSTER_SIDE))?);
+        plan.files.values().for_each(|path| sweep(path));
+        let whole = plan.size(Size::Full);
+        let is_h264 = plan.codec == Codec::H264 && plan.files.contains_key(&OutputFile::Video);
+        let (mut alpha, mut tracks, mut copies, mut posters) = (None, Vec::new(), Vec::new(), Vec::new());
+        for (&file, path) in &plan.files {
+            let encoder = if file.may_use_hardware(plan.codec) { plan.encoder } else { H264Encoder::Libx264 };
+            match file.declaration().content {
+                Content::Video if plan.codec == Codec::ProRes4444 => alpha = Some(alpha_track(&plan, path)?),
+                Content::Video => tracks.push(track(&plan, (file, path), whole, (encoder, MAIN_CRF))?),
+                Content::SmallVideo(size) if is_h264 && plan.size(size) == whole => {
+                    copies.push((file, Partial::create(path)?));
+                }
+                Content::SmallVideo(size) => {
+                    tracks.push(track(&plan, (file, path), plan.size(size), (encoder, SMALL_CRF))?);
+                }
+                Content::Still(size) => {
+                    let (width, height) = plan.size(size);
+                    posters.push(Poster { file, partial: Partial::create(path)?, width, height });
+                }
+                Content::Dataset => {
+                    let problem = "a dataset is not written with videos and stills".to_owned();
+                    return Err(MediaError::Frames { problem });
+                }
+            }
         }
         let canvas = Canvas::new(plan.width, plan.height);
         let mark = plan.watermark.then(|| Watermark::new(plan.width, plan.height));
-        Ok(Self { stop, canvas, mark, alpha, tracks, posters, kept: Vec::new(), web_copy, next: 0, plan })
+        Ok(Self { stop, canvas, mark, alpha, tracks, posters, kept: Vec::new(), copies, next: 0, plan })
     }
 
     fn take(&mut self, frame: &Frame) -> Result<(), MediaError> {
@@ -217,8 +206,8 @@ impl<'a> MediaWriter<'a> {
                 }
             }
             if self.plan.posters_early {
-                for Poster { kind, partial, width, height } in self.posters.drain(..) {
-                    self.kept.push(keep(kind, partial, (width, height))?);
+                for Poster { file, partial, width, height } in self.posters.drain(..) {
+                    self.kept.push(keep(file, partial, (width, height))?);
                 }
             }
         }
@@ -233,13 +222,13 @@ impl<'a> MediaWriter<'a> {
             return Err(MediaError::Frames { problem });
         }
         let whole = (self.plan.width, self.plan.height);
-        let mut done: Vec<(&'static str, Partial, (u32, u32))> = Vec::new();
+        let mut done: Vec<(OutputFile, Partial, (u32, u32))> = Vec::new();
         if let Some(AlphaTrack { encoder, partial, .. }) = self.alpha {
             encoder.finish(self.stop)?;
             verify(&partial, self.plan.frames)?;
-            done.push(("video", partial, whole));
+            done.push((OutputFile::Video, partial, whole));
         }
-        for Track { kind, codec, encoder, partial, width, height, .. } in self.tracks {
+        for Track { file, codec, encoder, partial, width, height, .. } in self.tracks {
             let finish = || {
                 encoder.finish(self.stop)?;
                 verify(&partial, self.plan.frames)?;
@@ -247,20 +236,21 @@ impl<'a> MediaWriter<'a> {
                 if codec.is_hardware() { verify_properties(&partial, self.plan.fps) } else { Ok(()) }
             };
             finish().map_err(|error| error.of_encoder(codec))?;
-            done.push((kind, partial, (width, height)));
+            done.push((file, partial, (width, height)));
         }
-        if let Some(partial) = self.web_copy {
-            if let Some((_, video, _)) = done.iter().find(|(kind, _, _)| *kind == "video") {
+        for (file, partial) in self.copies {
+            if let Some((_, video, _)) = done.iter().find(|(file, _, _)| *file == OutputFile::Video) {
                 copy(video.path(), &partial)?;
             }
-            done.push(("web", partial, whole));
+            done.push((file, partial, whole));
         }
-        done.extend(self.posters.into_iter().map(|p| (p.kind, p.partial, (p.width, p.height))));
+        done.extend(self.posters.into_iter().map(|p| (p.file, p.partial, (p.width, p.height))));
         let mut files = done
             .into_iter()
-            .map(|(kind, partial, size)| keep(kind, partial, size))
+            .map(|(file, partial, size)| keep(file, partial, size))
             .collect::<Result<Vec<_>, MediaError>>()?;
         files.extend(self.kept);
+        files.sort_by_key(|written| written.file);
         Ok(MediaReport { files })
     }
 }
@@ -282,9 +272,9 @@ fn check(plan: &MediaPlan) -> Result<(), MediaError> {
         let problem = "what is under transparent frames is not an opaque picture of their size".to_owned();
         return Err(MediaError::Frames { problem });
     }
-    let targets: Vec<&Path> = plan.targets().collect();
+    let targets: Vec<&PathBuf> = plan.files.values().collect();
     match targets.iter().enumerate().find(|(i, target)| targets[..*i].contains(target)) {
-        Some((_, twice)) => Err(MediaError::SameFile { file: twice.to_path_buf() }),
+        Some((_, twice)) => Err(MediaError::SameFile { file: (*twice).clone() }),
         None => Ok(()),
     }
 }
@@ -307,9 +297,9 @@ fn verify_properties(partial: &Partial, fps: u32) -> Result<(), MediaError> {
 }
 
 /// Gives a complete file its name.
-fn keep(kind: &'static str, partial: Partial, (width, height): (u32, u32)) -> Result<WrittenFile, MediaError> {
+fn keep(file: OutputFile, partial: Partial, (width, height): (u32, u32)) -> Result<WrittenFile, MediaError> {
     let (path, bytes) = partial.keep()?;
-    Ok(WrittenFile { kind, path, bytes, width, height })
+    Ok(WrittenFile { file, path, bytes, width, height })
 }
 
 fn copy(from: &Path, to: &Partial) -> Result<(), MediaError> {
@@ -326,8 +316,7 @@ fn alpha_track(plan: &MediaPlan, path: &Path) -> Result<AlphaTrack, MediaError> 
 
 fn track(
     plan: &MediaPlan,
-    kind: &'static str,
-    path: &Path,
+    (file, path): (OutputFile, &Path),
     (width, height): (u32, u32),
     (codec, crf): (H264Encoder, u8),
 ) -> Result<Track, MediaError> {
@@ -335,9 +324,5 @@ fn track(
     let stream = Stream { width, height, fps: plan.fps, codec: VideoCodec::H264 { encoder: codec, crf } };
     let encoder = Encoder::start(&plan.ffmpeg, stream, partial.path(), path)?;
     let reducer = ((width, height) != (plan.width, plan.height)).then(|| Reducer::new(width, height));
-    Ok(Track { kind, codec, encoder, partial, reducer, width, height })
-}
-
-fn poster(kind: &'static str, path: &Path, (width, height): (u32, u32)) -> Result<Poster, MediaError> {
-    Ok(Poster { kind, partial: Partial::create(path)?, width, height })
+    Ok(Track { file, codec, encoder, partial, reducer, width, height })
 }

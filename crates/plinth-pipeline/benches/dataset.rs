@@ -10,11 +10,11 @@ use std::time::Instant;
 use plinth_frame::{Layers, LayersSink, PixelFormat, SinkError};
 use plinth_media::{DatasetAbout, DatasetPlan, DatasetWriter};
 use plinth_model::{LoadOptions, load_glb};
-use plinth_pipeline::{DatasetOutput, Job, Outputs, dataset_cameras, run};
+use plinth_pipeline::{Job, dataset_cameras, run};
 use plinth_render::{Gpu, GpuOptions, Picture, Renderer};
 use plinth_scene::{DatasetViews, SceneAssets, ViewSet, build_dataset};
-use plinth_spec::RenderSettings;
 use plinth_spec::settings::ParseOptions;
+use plinth_spec::{OutputFile, RenderSettings};
 
 /// One of so many views stays in memory to be encoded.
 const KEPT: u32 = 10;
@@ -131,7 +131,6 @@ fn encoded(kept: &[Layers], set: ViewSet, target: PathBuf) {
 
 /// The same as `plinth render`.
 fn made(model: Vec<u8>, settings: RenderSettings, target: &Path) {
-    let dataset = DatasetOutput { path: target.to_owned(), views: None, splits: false };
-    let job = Job::new(model, settings, Outputs { dataset: Some(dataset), ..Outputs::default() });
+    let job = Job::new(model, settings, [(OutputFile::Dataset, target.to_owned())].into());
     run(&job, &mut |_| {}, &AtomicBool::new(false)).unwrap();
 }

@@ -1,5 +1,6 @@
 //! A dataset from start to end.
 
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use plinth_spec::RenderSettings;
 use sha2::{Digest, Sha256};
 
 use crate::failure::JobError;
-use crate::job::{DatasetOutput, Job, adapter_name, from_render, hex};
+use crate::job::{Job, adapter_name, from_render, hex};
 use crate::load::{load, stop_if};
 use crate::manifest::{Manifest, Moments};
 use crate::progress::{Clock, Progress, Stage};
@@ -20,14 +21,14 @@ use crate::sink::Cancelled;
 /// Runs a job that makes a dataset.
 pub(crate) fn run(
     job: &Job,
-    output: &DatasetOutput,
+    target: &Path,
     report: &mut dyn FnMut(Progress),
     cancel: &AtomicBool,
 ) -> Result<Manifest, JobError> {
     let begin = Instant::now();
     let stage = |stage, frame, frames| Progress { stage, frame, frames, left: None };
     report(stage(Stage::Loading, 0, 0));
-    let views = output.views.clone().unwrap_or_else(|| views_of(&job.settings));
+    let views = job.dataset.views.clone().unwrap_or_else(|| views_of(&job.settings));
     let (width, height) = size(&views);
     let build = |model| build_dataset(model, &job.settings, job.scene_assets(), &views);
     let ((scene, set), gpu) = load(job, width.max(height), build, cancel)?;
@@ -49,8 +50,8 @@ pub(crate) fn run(
         coverage: coverage(&views),
         warnings: scene.warnings.clone(),
     };
-    let (target, key) = (output.path.clone(), key(job, &about, &views));
-    let (cameras, watermark, splits) = (dataset_cameras(set), job.watermark, output.splits);
+    let (target, key) = (target.to_owned(), key(job, &about, &views));
+    let (cameras, watermark, splits) = (dataset_cameras(set), job.watermark, job.dataset.splits);
     let plan = DatasetPlan { target, key, cameras, watermark, splits, about };
     let writer = DatasetWriter::start(plan, cancel)?;
     let missing = writer.missing().to_vec();

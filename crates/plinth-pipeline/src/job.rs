@@ -10,9 +10,9 @@ use plinth_frame::PixelFormat;
 use plinth_media::{H264Encoder, MediaError, MediaPlan, MediaReport, MediaWriter};
 use plinth_render::{Cache, Gpu, Picture, RenderError, Renderer, backdrop};
 use plinth_scene::{DatasetViews, EnvironmentMap, Scene, SceneAssets, build_scene};
-use plinth_spec::RenderSettings;
-use plinth_spec::quality::{Codec, FRAMES_PER_SECOND, Quality};
+use plinth_spec::quality::{FRAMES_PER_SECOND, Quality};
 use plinth_spec::settings::Effect;
+use plinth_spec::{OutputFile, OutputPaths, RenderSettings};
 use sha2::{Digest, Sha256};
 
 use crate::dataset;
@@ -22,44 +22,13 @@ use crate::manifest::{Manifest, Moments};
 use crate::progress::{Clock, Progress, Stage};
 use crate::sink::{Cancelled, WatchedSink};
 
-/// What is to be written, and where.
+/// How a dataset is made.
 #[derive(Clone, Debug, Default)]
-pub struct Outputs {
-    /// The video in full size.
-    pub video: Option<PathBuf>,
-    /// The web video.
-    pub web: Option<PathBuf>,
-    /// The thumbnail video.
-    pub thumb: Option<PathBuf>,
-    /// The poster in full size.
-    pub poster: Option<PathBuf>,
-    /// The small poster.
-    pub small_poster: Option<PathBuf>,
-    /// A multi-view dataset, instead of all of these.
-    pub dataset: Option<DatasetOutput>,
-}
-
-/// A multi-view dataset.
-#[derive(Clone, Debug)]
-pub struct DatasetOutput {
-    /// A `.zip`, or else a folder that is not there yet or empty.
-    pub path: PathBuf,
+pub struct DatasetOptions {
     /// Its views; `None`: those of the settings' `datasetQuality` and `coverage`.
     pub views: Option<DatasetViews>,
     /// Whether the split files for readers of the NeRF-synthetic layout are written too.
     pub splits: bool,
-}
-
-impl Outputs {
-    /// Nothing but stills: only their frame needs to be drawn.
-    fn is_still(&self) -> bool {
-        self.video.is_none() && self.web.is_none() && self.thumb.is_none()
-    }
-
-    /// Whether a video among them, other than the thumbnail, is H.264 in this quality.
-    pub fn needs_h264(&self, quality: Quality) -> bool {
-        self.dataset.is_none() && (self.web.is_some() || (self.video.is_some() && quality.codec() == Codec::H264))
-    }
 }
 
 /// One job.
@@ -73,8 +42,11 @@ pub struct Job {
     pub environment: Option<EnvironmentMap>,
     /// Files of the images that the settings name, by asset id.
     pub assets: BTreeMap<String, Vec<u8>>,
-    /// What is to be written.
-    pub outputs: Outputs,
+    /// What is to be written, and where. A dataset is written alone: to a `.zip`, or else to a folder that is not there yet
+    /// or empty.
+    pub outputs: OutputPaths,
+    /// How a dataset is made, where one is.
+    pub dataset: DatasetOptions,
     /// Whether every output is marked as not paid for.
     pub watermark: bool,
     /// Part of an adapter's name, or `cpu`; `None`: the best there is.
@@ -95,13 +67,14 @@ pub struct Job {
 
 impl Job {
     /// Without an environment or images of one's own, unmarked, on the best adapter, with the `ffmpeg` of the search path.
-    pub fn new(model: Vec<u8>, settings: RenderSettings, outputs: Outputs) -> Self {
+    pub fn new(model: Vec<u8>, settings: RenderSettings, outputs: OutputPaths) -> Self {
         Self {
             model,
             settings,
             environment: None,
             assets: BTreeMap::new(),
             outputs,
+            dataset: DatasetOptions::default(),
             watermark: false,
             adapter: None,
             ffmpeg: PathBuf::from("ffmpeg"),
@@ -113,6 +86,11 @@ impl Job {
         }
     }
 
+    /// Nothing but stills: only their frame needs to be drawn.
+    fn is_still(&self) -> bool {
+        self.outputs.keys().all(|file| file.is_still())
+    }
+
     /// What its settings refer to.
     pub(crate) fn scene_assets(&self) -> SceneAssets<'_> {
         SceneAssets { environment: self.environment.clone(), images: &self.assets }
@@ -122,13 +100,13 @@ impl Job {
 /// Runs a job. `report` hears how far it is; setting `cancel` ends it. Files appear only when all are complete.
 /// Errors: everything that can go wrong, see [`JobError`].
 pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> Result<Manifest, JobError> {
-    if let Some(output) = &job.outputs.dataset {
-        return dataset::run(job, output, report, cancel);
+    if let Some(target) = job.outputs.get(&OutputFile::Dataset) {
+        return dataset::run(job, target, report, cancel);
     }
     let begin = Instant::now();
     let stage = |stage| Progress { stage, frame: 0, frames: 0, left: None };
     report(stage(Stage::Loading));
-    if !job.outputs.is_still() {
+    if !job.is_still() {
         // Better known now than after the work.
         plinth_media::ffmpeg_version(&job.ffmpeg)?;
     }
@@ -138,7 +116,7 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let poster_frame = poster_frame(&mut scene, job);
     let loaded = Instant::now();
     report(stage(Stage::Preparing));
-    let transparent = job.settings.video().quality.has_alpha() && job.outputs.video.is_some();
+    let transparent = job.settings.video().quality.has_alpha() && job.outputs.contains_key(&OutputFile::Video);
     let format = if transparent { PixelFormat::Rgba16 } else { PixelFormat::Rgba8 };
     let mut renderer = Renderer::new(&gpu, &scene, Picture { width, height, format }, job.cache.as_ref())?;
     if job.time_passes {
@@ -159,8 +137,13 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let moments = Moments { begin, loaded, prepared, first_frame, rendered, writing };
     let manifest = Manifest::of(job, (&gpu, &renderer), scene, written.files, &moments);
     let encoder = if hardware_failure.is_some() { H264Encoder::Libx264 } else { job.encoder };
-    let encoder = job.outputs.needs_h264(job.settings.video().quality).then_some(encoder);
+    let encoder = may_use_hardware(&job.outputs, job.settings.video().quality).then_some(encoder);
     Ok(Manifest { frame_hash, encoder, hardware_failure, ..manifest })
+}
+
+/// Whether an output, the thumbnail video apart, is H.264 in this quality: then it matters which encoder there is.
+pub fn may_use_hardware(outputs: &OutputPaths, quality: Quality) -> bool {
+    outputs.keys().any(|file| file.may_use_hardware(quality.codec()))
 }
 
 /// What came of one pass over all frames.
@@ -221,7 +204,7 @@ pub(crate) fn adapter_name(gpu: &Gpu) -> String {
 fn poster_frame(scene: &mut Scene, job: &Job) -> u32 {
     let last = scene.shots.len() - 1;
     let index = if job.settings.camera().effect == Effect::Reveal { last } else { 0 };
-    if !job.outputs.is_still() {
+    if !job.is_still() {
         return index as u32;
     }
     scene.shots.swap(0, index);
@@ -231,7 +214,6 @@ fn poster_frame(scene: &mut Scene, job: &Job) -> u32 {
 }
 
 fn plan(job: &Job, scene: &Scene, (width, height): (u32, u32), poster_frame: u32) -> MediaPlan {
-    let outputs = &job.outputs;
     MediaPlan {
         ffmpeg: job.ffmpeg.clone(),
         encoder: job.encoder,
@@ -239,11 +221,8 @@ fn plan(job: &Job, scene: &Scene, (width, height): (u32, u32), poster_frame: u32
         height,
         fps: FRAMES_PER_SECOND,
         frames: scene.shots.len() as u32,
-        video: outputs.video.clone().map(|path| (path, job.settings.video().quality.codec())),
-        web: outputs.web.clone(),
-        thumb: outputs.thumb.clone(),
-        poster: outputs.poster.clone(),
-        small_poster: outputs.small_poster.clone(),
+        codec: job.settings.video().quality.codec(),
+        files: job.outputs.clone(),
         poster_frame,
         posters_early: job.posters_early,
         background: backdrop(&scene.opaque_background),

@@ -18,7 +18,7 @@ pub use cameras::{CamerasError, read_cameras};
 pub use dataset::dataset_cameras;
 pub use environment::{EnvironmentError, EnvironmentFiles};
 pub use failure::{JobError, failure_code, failure_message};
-pub use job::{DatasetOutput, Job, Outputs, run};
+pub use job::{DatasetOptions, Job, may_use_hardware, run};
 pub use manifest::{Manifest, ManifestFile, Timings};
 pub use plinth_media::{EncoderChoice, H264Encoder};
 pub use progress::{Progress, Stage};

@@ -74,7 +74,7 @@ impl Manifest {
 /// One file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ManifestFile {
-    /// `video`, `web`, `thumb`, `poster`, `smallPoster` or `dataset`.
+    /// [`plinth_spec::output_file::Declaration::local_name`].
     pub kind: String,
     /// Where it is.
     pub path: String,
@@ -89,7 +89,7 @@ pub struct ManifestFile {
 impl From<WrittenFile> for ManifestFile {
     fn from(file: WrittenFile) -> Self {
         Self {
-            kind: file.kind.to_owned(),
+            kind: file.file.declaration().local_name.to_owned(),
             path: file.path.display().to_string(),
             bytes: file.bytes,
             width: file.width,

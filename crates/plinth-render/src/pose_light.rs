@@ -114,7 +114,7 @@ impl PoseLight {
 
     fn key(&mut self, scene: &Scene, number: i32) -> Arc<PoseKey> {
         if let Some(known) = self.keys.get(&number) {
-            return known.clone();
+            return Arc::clone(known);
         }
         let posed = scene.pose(Some(self.times.time(number)));
         let setting =
@@ -122,7 +122,7 @@ impl PoseLight {
         let sky = self.sky.get_or_insert_with(|| Sky::of(scene));
         let light = light_of_pose(&setting, &self.indices, sky, self.cache.as_ref());
         let key = Arc::new(PoseKey { light, mirrored: posed.iter().map(|one| one.mirrored).collect() });
-        self.keys.insert(number, key.clone());
+        self.keys.insert(number, Arc::clone(&key));
         key
     }
 

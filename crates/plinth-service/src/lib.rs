@@ -27,6 +27,7 @@ mod rate_limit;
 mod service;
 mod sweep;
 mod upkeep;
+mod write;
 
 pub use body_memory::{BodyMemory, parse_json};
 pub use clock::Clock;

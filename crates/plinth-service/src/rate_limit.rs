@@ -95,10 +95,8 @@ impl Service {
     }
 
     async fn count_in_database(&self, key: String, window_ms: i64) -> Result<(Window, i64)> {
-        let clock = self.options.clock.clone();
-        let counted = self.db.write(move |tx| {
+        let counted = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
                 let window = rate_windows::count(tx, &key, window_ms, now).await?;
                 Ok::<_, ServiceError>((window, now))
             })

@@ -63,17 +63,28 @@ pub struct Checker {
     pub time: Duration,
 }
 
+impl ServiceOptions {
+    /// Prefix of new tokens when nothing is set.
+    pub const TOKEN_PREFIX: &str = "plinth";
+    /// Prefix of older tokens when nothing is set.
+    pub const LEGACY_TOKEN_PREFIX: &str = "turntable";
+    /// Seconds without renewal until a claim is lost, when nothing is set.
+    pub const LEASE_SECS: u32 = 60;
+    /// Checks of models at a time, and of images, when nothing is set.
+    pub const CHECKS_AT_ONCE: u8 = 2;
+}
+
 impl Default for ServiceOptions {
     fn default() -> Self {
         Self {
-            token_prefix: "plinth".to_owned(),
-            legacy_token_prefix: "turntable".to_owned(),
+            token_prefix: Self::TOKEN_PREFIX.to_owned(),
+            legacy_token_prefix: Self::LEGACY_TOKEN_PREFIX.to_owned(),
             zip_conversion: true,
             requests_per_minute: limits::REQUESTS_PER_MINUTE,
             ingests_per_10_minutes: limits::INGESTS_PER_10_MINUTES,
             free_uploads_per_day: limits::FREE_UPLOADS_PER_DAY,
-            lease_secs: 60,
-            checks_at_once: 2,
+            lease_secs: Self::LEASE_SECS,
+            checks_at_once: Self::CHECKS_AT_ONCE.into(),
             checker: None,
             incoming: std::env::temp_dir(),
             fetch: FetchOptions::default(),

@@ -33,12 +33,10 @@ impl Service {
     /// Removes objects that no row names any more, uploads that were never finished, and what has run out. Every machine
     /// may do this; it is to be called again while it clears anything.
     pub async fn sweep(&self) -> Result<Swept> {
-        let clock = self.options.clock.clone();
-        let taken = self.db.write(move |tx| {
-            Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
-                Ok::<_, ServiceError>((now, garbage::take_due(tx, now, now + AGAIN_MS, AT_ONCE).await?))
-            })
+        let taken = self.write_at(move |tx, now| {
+            Box::pin(
+                async move { Ok::<_, ServiceError>((now, garbage::take_due(tx, now, now + AGAIN_MS, AT_ONCE).await?)) },
+            )
         });
         let (now, due) = taken.await?;
         let mut swept = Swept::default();

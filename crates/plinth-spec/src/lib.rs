@@ -10,6 +10,7 @@ pub mod id;
 pub mod idempotency;
 pub mod limits;
 pub mod named;
+pub mod output_file;
 pub mod page;
 pub mod pricing;
 pub mod quality;
@@ -20,5 +21,6 @@ pub mod wire;
 
 pub use error_code::ErrorCode;
 pub use failure_code::FailureCode;
+pub use output_file::{OutputFile, OutputPaths};
 pub use quality::{Aspect, DatasetQuality, Quality};
 pub use settings::{RenderSettings, SettingsError};

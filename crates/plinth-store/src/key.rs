@@ -1,5 +1,6 @@
 //! The list of object keys: where everything lies and what it is served as.
 
+use plinth_spec::OutputFile;
 use plinth_spec::id::{EnvId, ModelId, OverlayId, RenderId, StagedId, TextureId};
 use plinth_spec::quality::Codec;
 
@@ -16,8 +17,9 @@ pub enum ObjectKey<'a> {
     Texture(&'a TextureId),
     /// A part of an environment.
     Env(&'a EnvId, EnvPart),
-    /// A file of a render. Each attempt has its own, so that a worker that lost its lease overwrites nothing.
-    Render(&'a RenderId, i64, RenderFile),
+    /// A file of a render: render, attempt, file, codec of the render's quality. Each attempt has its own, so that a worker
+    /// that lost its lease overwrites nothing.
+    Render(&'a RenderId, i64, OutputFile, Codec),
     /// A file of a render's HLS packaging: render, attempt of the render, attempt of the packaging, name.
     Hls(&'a RenderId, i64, i64, &'a str),
 }
@@ -35,38 +37,6 @@ pub enum EnvPart {
     Thumb,
 }
 
-/// A file of a render.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RenderFile {
-    /// The video.
-    Video(Codec),
-    /// The web video.
-    Web,
-    /// The thumbnail video.
-    Thumb,
-    /// The poster in full size.
-    FullPoster,
-    /// The small poster.
-    Poster,
-    /// The dataset.
-    Dataset,
-}
-
-impl RenderFile {
-    /// The name in bundles and downloads.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Video(Codec::H264) => "video.mp4",
-            Self::Video(Codec::ProRes4444) => "video.mov",
-            Self::Web => "web.mp4",
-            Self::Thumb => "thumb.mp4",
-            Self::FullPoster => "poster.png",
-            Self::Poster => "poster.small.png",
-            Self::Dataset => "dataset.zip",
-        }
-    }
-}
-
 impl ObjectKey<'_> {
     /// Where it lies.
     pub fn path(&self) -> String {
@@ -76,7 +46,9 @@ impl ObjectKey<'_> {
             Self::Overlay(id) => format!("overlays/{id}"),
             Self::Texture(id) => format!("textures/{id}"),
             Self::Env(id, part) => format!("{}{}", env_prefix(id), part.name()),
-            Self::Render(id, attempt, file) => format!("{}{}", attempt_prefix(id, *attempt), file.name()),
+            Self::Render(id, attempt, file, codec) => {
+                format!("{}{}", attempt_prefix(id, *attempt), file.file_name(*codec))
+            }
             Self::Hls(id, attempt, hls_attempt, name) => {
                 format!("{}{name}", hls_prefix(id, *attempt, *hls_attempt))
             }
@@ -90,10 +62,7 @@ impl ObjectKey<'_> {
             Self::Overlay(_) | Self::Texture(_) => "application/octet-stream",
             Self::Env(_, EnvPart::Metadata) => "application/json",
             Self::Env(..) => "image/webp",
-            Self::Render(_, _, RenderFile::Video(Codec::ProRes4444)) => "video/quicktime",
-            Self::Render(_, _, RenderFile::Video(_) | RenderFile::Web | RenderFile::Thumb) => "video/mp4",
-            Self::Render(_, _, RenderFile::FullPoster | RenderFile::Poster) => "image/png",
-            Self::Render(_, _, RenderFile::Dataset) => "application/zip",
+            Self::Render(_, _, file, codec) => file.format(*codec).content_type(),
             Self::Hls(_, _, _, name) => hls_content_type(name),
         }
     }
@@ -148,7 +117,7 @@ mod tests {
     #[test]
     fn attempts_never_share_a_file() {
         let id = RenderId::parse("r00000000001").unwrap();
-        let video = |attempt| ObjectKey::Render(&id, attempt, RenderFile::Video(Codec::H264)).path();
+        let video = |attempt| ObjectKey::Render(&id, attempt, OutputFile::Video, Codec::H264).path();
         assert_eq!(video(1), "renders/r00000000001/1/video.mp4");
         assert_ne!(video(1), video(2));
         let hls = |attempt| ObjectKey::Hls(&id, 1, attempt, "master.m3u8").path();

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use plinth_pipeline::child::{ChildEvent, ChildTask, PackageTask};
 use plinth_service::jobs::Claim;
-use plinth_spec::FailureCode;
-use plinth_store::{ObjectKey, RenderFile};
+use plinth_spec::{FailureCode, OutputFile};
+use plinth_store::ObjectKey;
 use tokio_util::sync::CancellationToken;
 
 use crate::child::Ended;
@@ -70,13 +70,11 @@ async fn fetch_video(node: &Node, claim: &Claim, folder: &Path) -> Result<PathBu
     let lost = |error: &(dyn std::error::Error + 'static)| {
         Stop::fetching(FailureCode::ModelDownloadFailed, "the finished video", error)
     };
-    let file = match claim.files().map_err(|error| lost(&error))? {
-        files if files.web.is_some() => RenderFile::Web,
-        files => RenderFile::Video(files.codec()),
-    };
-    let source = PathBuf::from(file.name());
+    let files = claim.files().map_err(|error| lost(&error))?;
+    let file = if files.get(OutputFile::Web).is_some() { OutputFile::Web } else { OutputFile::Video };
+    let source = PathBuf::from(file.file_name(files.codec));
     let attempt = claim.render.files_attempt.unwrap_or(claim.render.attempt);
-    let key = ObjectKey::Render(&claim.render.id, attempt, file);
+    let key = ObjectKey::Render(&claim.render.id, attempt, file, files.codec);
     download(node.service.store(), &key, &folder.join(&source)).await.map_err(|error| lost(&error))?;
     Ok(source)
 }

@@ -10,8 +10,8 @@ use plinth_service::jobs::{Claim, RenderAssets, RenderFiles};
 use plinth_spec::id::EnvId;
 use plinth_spec::settings::ParseOptions;
 use plinth_spec::state::RenderStatus;
-use plinth_spec::{FailureCode, RenderSettings};
-use plinth_store::{EnvPart, ObjectKey, RenderFile};
+use plinth_spec::{FailureCode, OutputPaths, RenderSettings};
+use plinth_store::{EnvPart, ObjectKey};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +20,7 @@ use crate::fetch::download;
 use crate::hold::Hold;
 use crate::models::{cache_folder, fetch_model};
 use crate::node::Node;
-use crate::outputs::{OUT, POSTERS, files, outputs};
+use crate::outputs::{OUT, outputs};
 use crate::report::{encoded_in_software, report, took};
 use crate::stop::{Stop, or_cut};
 use crate::upload::upload_render;
@@ -60,7 +60,7 @@ struct Part<'a> {
 async fn make(node: &Node, claims: &[Claim], cut: &CancellationToken) -> Result<(), Stop> {
     let Some(first) = claims.first() else { return Ok(()) };
     let settings = read_settings(first)?;
-    let files = files(&settings);
+    let files = outputs(&settings);
     let folder = node.scratch.job().map_err(|error| Stop::preparing(&error))?;
     let group = Group { node, cut, folder: folder.path(), files: &files };
     let mut parts: Vec<Part<'_>> = claims
@@ -68,7 +68,7 @@ async fn make(node: &Node, claims: &[Claim], cut: &CancellationToken) -> Result<
         // One that another worker gave back after its poster goes on as if it were there: it comes again with the rest.
         .map(|claim| {
             let has_poster = claim.render.status == RenderStatus::VideoProcessing;
-            Part { claim, has_poster, stored: RenderFiles::default() }
+            Part { claim, has_poster, stored: RenderFiles::none(settings.video().quality.codec()) }
         })
         .collect();
     let begin = Instant::now();
@@ -94,7 +94,7 @@ struct Group<'a> {
     node: &'a Node,
     cut: &'a CancellationToken,
     folder: &'a Path,
-    files: &'a [RenderFile],
+    files: &'a OutputPaths,
 }
 
 impl Group<'_> {
@@ -127,7 +127,7 @@ impl Group<'_> {
                 None => None,
             },
             images: image_files,
-            outputs: outputs(self.files),
+            outputs: self.files.clone(),
             adapter: options.adapter.clone(),
             ffmpeg: options.ffmpeg.clone(),
             cache: Some(cache_folder(scratch, &claim.render.model_id)),
@@ -186,9 +186,10 @@ impl Group<'_> {
     /// Stores the posters of those renders that have none yet, and says so.
     async fn show_posters(&self, parts: &mut [Part<'_>]) -> Result<(), Stop> {
         let service = &self.node.service;
+        let stills = self.files.iter().filter(|(file, _place)| file.is_still());
+        let stills = stills.map(|(file, place)| (*file, place.clone())).collect();
         for part in parts.iter_mut().filter(|part| !part.has_poster) {
-            let posters: Vec<RenderFile> = self.files.iter().copied().filter(|file| POSTERS.contains(file)).collect();
-            self.upload(part, &posters).await?;
+            self.upload(part, &stills).await?;
             let id = &part.claim.render.id;
             part.has_poster = report("poster stored", id, || service.poster_stored(part.claim)).await;
         }
@@ -201,13 +202,13 @@ impl Group<'_> {
         let service = &self.node.service;
         for part in parts {
             self.upload(part, self.files).await?;
-            let tell = || service.finish_render(part.claim, part.stored, warnings);
+            let tell = || service.finish_render(part.claim, &part.stored, warnings);
             report("finished", &part.claim.render.id, tell).await;
         }
         Ok(())
     }
 
-    async fn upload(&self, part: &mut Part<'_>, files: &[RenderFile]) -> Result<(), Stop> {
+    async fn upload(&self, part: &mut Part<'_>, files: &OutputPaths) -> Result<(), Stop> {
         let uploaded = upload_render(self.node.service.store(), self.folder, part.claim, files, &mut part.stored).await;
         uploaded.map_err(|error| Stop::storing(&error))
     }

@@ -4,9 +4,8 @@ use std::path::{Component, Path, PathBuf};
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use plinth_service::jobs::{Claim, RenderFiles};
-use plinth_store::{ObjectKey, RenderFile, Store, StoreError};
-
-use crate::outputs::{note, place};
+use plinth_spec::OutputPaths;
+use plinth_store::{ObjectKey, Store, StoreError};
 
 /// Small files that are on their way at once.
 const AT_ONCE: usize = 8;
@@ -16,13 +15,14 @@ pub(crate) async fn upload_render(
     store: &Store,
     folder: &Path,
     claim: &Claim,
-    files: &[RenderFile],
+    files: &OutputPaths,
     stored: &mut RenderFiles,
 ) -> Result<(), StoreError> {
-    for file in files {
+    for (file, place) in files {
         if stored.get(*file).is_none() {
-            let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, *file);
-            note(stored, *file, store.put_file(&key, &folder.join(place(*file))).await?.into());
+            let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, *file, stored.codec);
+            let put = store.put_file(&key, &folder.join(place)).await?;
+            stored.stored.insert(*file, put.into());
         }
     }
     Ok(())

@@ -46,7 +46,7 @@ pub(crate) async fn list_products(State(api): State<Api>, Reader(_caller): Reade
 #[into_params(parameter_in = Query)]
 pub(crate) struct OffsetQuery {
     /// Most rows.
-    #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 50)]
+    #[param(value_type = Option<u32>)]
     limit: Option<String>,
     /// Rows before the page.
     #[param(value_type = Option<u64>, minimum = 0, default = 0)]

@@ -86,8 +86,8 @@ pub(crate) async fn ingest_model(
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct ExpiresQuery {
-    /// Seconds; clamped to 60 to 604800.
-    #[param(value_type = Option<i64>, default = 3600)]
+    /// Lifetime of the link in seconds.
+    #[param(value_type = Option<i64>)]
     expires: Option<String>,
 }
 
@@ -137,7 +137,7 @@ pub(crate) async fn check_hash(
 #[into_params(parameter_in = Query, rename_all = "camelCase")]
 pub(crate) struct ListQuery {
     /// Most rows.
-    #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 50)]
+    #[param(value_type = Option<u32>)]
     limit: Option<String>,
     /// Rows before the page; ignored with a cursor.
     #[param(value_type = Option<u64>, minimum = 0, default = 0)]

@@ -5,8 +5,9 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::Response;
-use plinth_service::delivery::{RenderOutput, attachment};
+use plinth_service::delivery::attachment;
 use plinth_service::renders::RenderQuery;
+use plinth_spec::OutputFile;
 use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::{
     AssetUrl, BatchRender, CreateBatch, CreateRender, CreatedRender, Data, DownloadAsset, HlsView, Page, Render,
@@ -63,7 +64,7 @@ pub(crate) struct ListQuery {
     #[param(value_type = Option<RenderStatus>)]
     status: Option<String>,
     /// Most rows.
-    #[param(value_type = Option<u32>, minimum = 1, maximum = 100, default = 50)]
+    #[param(value_type = Option<u32>)]
     limit: Option<String>,
     /// Rows before the page; ignored with a cursor.
     #[param(value_type = Option<u64>, minimum = 0, default = 0)]
@@ -157,7 +158,7 @@ pub(crate) async fn get_video(
     Query(query): Query<QualityQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let output = if query.quality.as_deref() == Some("web") { RenderOutput::Web } else { RenderOutput::Video };
+    let output = if query.quality.as_deref() == Some("web") { OutputFile::Web } else { OutputFile::Video };
     respond(&api, &headers, api.service.render_file(&caller, &id, output).await?).await
 }
 
@@ -171,7 +172,7 @@ pub(crate) async fn get_poster(
     Query(query): Query<QualityQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let output = if query.quality.as_deref() == Some("full") { RenderOutput::FullPoster } else { RenderOutput::Poster };
+    let output = if query.quality.as_deref() == Some("full") { OutputFile::FullPoster } else { OutputFile::Poster };
     respond(&api, &headers, api.service.render_file(&caller, &id, output).await?).await
 }
 
@@ -185,7 +186,7 @@ pub(crate) async fn get_thumb(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    respond(&api, &headers, api.service.render_file(&caller, &id, RenderOutput::Thumb).await?).await
+    respond(&api, &headers, api.service.render_file(&caller, &id, OutputFile::Thumb).await?).await
 }
 
 /// Downloads the dataset
@@ -198,7 +199,7 @@ pub(crate) async fn get_dataset(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    respond(&api, &headers, api.service.render_file(&caller, &id, RenderOutput::Dataset).await?).await
+    respond(&api, &headers, api.service.render_file(&caller, &id, OutputFile::Dataset).await?).await
 }
 
 /// Downloads video, web video, poster and thumbnail video in one ZIP
@@ -255,8 +256,8 @@ pub(crate) struct LinkQuery {
     /// Which file.
     #[param(value_type = Option<DownloadAsset>)]
     asset: Option<String>,
-    /// Seconds; clamped to 60 to 604800.
-    #[param(value_type = Option<i64>, default = 3600)]
+    /// Lifetime of the link in seconds.
+    #[param(value_type = Option<i64>)]
     expires: Option<String>,
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use plinth_spec::ErrorCode;
-use serde_json::Value;
+use plinth_spec::{ErrorCode, limits};
+use serde_json::{Value, json};
 
 fn document() -> Value {
     plinth_api::document()
@@ -162,4 +162,31 @@ fn operations_need_the_key_except_health() {
         assert_eq!(needs_key, name != "get /health", "{name}");
         assert_eq!(operation["responses"].get("401").is_some(), needs_key, "{name}");
     }
+}
+
+/// Some of these stand in attributes and sentences that cannot name a constant.
+#[test]
+fn bounds_and_defaults_are_those_of_the_limits() {
+    let document = document();
+    let operations =
+        document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values());
+    let parameters: Vec<&Value> =
+        operations.filter_map(|operation| operation["parameters"].as_array()).flatten().collect();
+    let named = |name: &str| -> Vec<&Value> {
+        let found: Vec<_> = parameters.iter().copied().filter(|parameter| parameter["name"] == name).collect();
+        assert!(found.len() > 1, "{name}");
+        found
+    };
+    for limit in named("limit") {
+        let schema = &limit["schema"];
+        assert_eq!((&schema["default"], &schema["maximum"]), (&json!(limits::PAGE_DEFAULT), &json!(limits::PAGE_MAX)));
+    }
+    let bounds = format!("clamped to {} to {}", limits::EXPIRES_MIN_SECS, limits::EXPIRES_MAX_SECS);
+    for expires in named("expires") {
+        assert_eq!(expires["schema"]["default"], limits::EXPIRES_DEFAULT_SECS);
+        assert!(expires["description"].as_str().unwrap().contains(&bounds), "{expires}");
+    }
+    let schemas = &document["components"]["schemas"];
+    assert_eq!(schemas["CreateBatch"]["properties"]["renders"]["maxItems"], limits::BATCH_ITEMS);
+    assert_eq!(schemas["QuoteRequest"]["properties"]["renders"]["maxItems"], limits::QUOTE_ITEMS);
 }

@@ -148,7 +148,8 @@ async fn pages_by_offset_are_those_of_a_cursor_and_the_total_is_kept(address: &s
             // Among them some of another model, some that have ended, and some that are removed.
             for n in 31..41 {
                 let status = if n % 2 == 0 { RenderStatus::Failed } else { RenderStatus::Pending };
-                renders::insert(tx, &renders::Render { status, created_at: 12, ..make::render(n, 3) }).await?;
+                renders::insert(tx, &renders::Render { status, created_at: 12, updated_at: 12, ..make::render(n, 3) })
+                    .await?;
             }
             for n in [32, 36] {
                 assert!(renders::set_deleted(tx, &make::render_id(n), 60).await?);

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use plinth_frame::{Layers, LayersSink, SinkError};
+use plinth_spec::OutputFile;
 
 use super::about::{DatasetAbout, Manifest};
 use super::archive::write_zip;
@@ -134,7 +135,7 @@ impl<'a> DatasetWriter<'a> {
             files.iter().map(|file| file.bytes).sum()
         };
         let (width, height) = (self.plan.cameras.width, self.plan.cameras.height);
-        Ok(WrittenFile { kind: "dataset", path: target.clone(), bytes, width, height })
+        Ok(WrittenFile { file: OutputFile::Dataset, path: target.clone(), bytes, width, height })
     }
 
     /// Writes the files of the set as a whole. Returns all files: first what describes the set, then its pictures.

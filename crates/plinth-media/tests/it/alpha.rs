@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use plinth_spec::OutputFile;
 use plinth_spec::quality::Codec;
 
 use crate::support::{decode, plan, straight, write};
@@ -19,7 +20,7 @@ fn rgba(file: &Path) -> Vec<[f32; 4]> {
 
 fn written(folder: &Path, size: (u32, u32), pixel: impl Fn(u32, u32) -> [f32; 4]) -> Vec<[f32; 4]> {
     let mut plan = plan(folder, size, Codec::ProRes4444, 1);
-    (plan.web, plan.thumb, plan.poster, plan.small_poster) = (None, None, None, None);
+    plan.files.retain(|file, _path| *file == OutputFile::Video);
     write(plan, |i| straight(size, i, &pixel)).unwrap();
     rgba(&folder.join("out.mov"))
 }

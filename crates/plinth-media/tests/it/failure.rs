@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use plinth_frame::{Frame, FrameSink as _};
 use plinth_media::{MediaError, MediaPlan, MediaWriter};
+use plinth_spec::OutputFile;
 use plinth_spec::quality::Codec;
 
 use crate::support::{ball, names, plan, straight, write};
@@ -201,11 +202,12 @@ fn outputs_that_cannot_be_are_refused_before_a_frame_is_drawn() {
         place.assert_untouched();
         error
     };
-    let twice = refused(&|plan| plan.web = Some(place.out.path().join("out.mp4")));
+    let named = |plan: &mut MediaPlan, file, name| drop(plan.files.insert(file, place.out.path().join(name)));
+    let twice = refused(&|plan| named(plan, OutputFile::Web, "out.mp4"));
     assert!(twice.contains("out.mp4 is named for two outputs"), "{twice}");
-    let folder = refused(&|plan| plan.poster = Some(place.out.path().to_owned()));
+    let folder = refused(&|plan| named(plan, OutputFile::FullPoster, ""));
     assert!(folder.contains("is a directory"), "{folder}");
-    let nowhere = refused(&|plan| plan.thumb = Some(place.out.path().join("no/such/t.mp4")));
+    let nowhere = refused(&|plan| named(plan, OutputFile::Thumb, "no/such/t.mp4"));
     assert!(nowhere.contains("no/such/t.mp4 cannot be written"), "{nowhere}");
     assert!(!nowhere.contains(".partial"), "a temporary name: {nowhere}");
 }

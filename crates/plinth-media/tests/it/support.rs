@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use plinth_frame::{Backdrop, Frame, FrameSink as _, PixelFormat, Region};
 use plinth_media::{H264Encoder, MediaError, MediaPlan, MediaReport, MediaWriter};
+use plinth_spec::OutputFile;
 use plinth_spec::quality::{Codec, FRAMES_PER_SECOND};
 
 /// A plan with every output in `folder`.
@@ -18,11 +19,15 @@ pub(crate) fn plan(folder: &Path, (width, height): (u32, u32), codec: Codec, fra
         height,
         fps: FRAMES_PER_SECOND,
         frames,
-        video: Some((folder.join("out").with_extension(extension), codec)),
-        web: Some(folder.join("out.web.mp4")),
-        thumb: Some(folder.join("out.thumb.mp4")),
-        poster: Some(folder.join("out.poster.png")),
-        small_poster: Some(folder.join("out.small.png")),
+        codec,
+        files: [
+            (OutputFile::Video, folder.join("out").with_extension(extension)),
+            (OutputFile::Web, folder.join("out.web.mp4")),
+            (OutputFile::Thumb, folder.join("out.thumb.mp4")),
+            (OutputFile::FullPoster, folder.join("out.poster.png")),
+            (OutputFile::Poster, folder.join("out.small.png")),
+        ]
+        .into(),
         poster_frame: 0,
         posters_early: false,
         background: Backdrop::Solid([255; 3]),

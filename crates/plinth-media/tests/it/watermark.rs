@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use plinth_media::{MediaPlan, Watermark};
+use plinth_spec::OutputFile;
 use plinth_spec::quality::Codec;
 
 use crate::support::{ball, decode, plan, png, rgb, straight, write};
@@ -80,7 +81,8 @@ fn a_region_that_moves_is_marked_once() {
 #[test]
 fn the_mark_raises_alpha_in_prores() {
     let marked = written(Codec::ProRes4444, |plan| {
-        (plan.watermark, plan.web, plan.thumb, plan.poster, plan.small_poster) = (true, None, None, None, None);
+        plan.watermark = true;
+        plan.files.retain(|file, _path| *file == OutputFile::Video);
     });
     let filter = "scale=flags=accurate_rnd+full_chroma_int+full_chroma_inp,format=rgba";
     let shown = decode(&marked.path().join("out.mov"), &["-vf", filter, "-frames:v", "1"]);

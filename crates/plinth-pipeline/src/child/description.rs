@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use plinth_media::{EncoderChoice, H264Encoder};
+use plinth_spec::OutputPaths;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -59,8 +60,8 @@ pub struct RenderTask {
     pub environment: Option<EnvironmentFiles>,
     /// Images that the settings name: identifier and file.
     pub images: BTreeMap<String, PathBuf>,
-    /// What is to be written.
-    pub outputs: TaskOutputs,
+    /// What is to be written, and where.
+    pub outputs: OutputPaths,
     /// Part of an adapter's name, or `cpu`; `None`: the best there is.
     pub adapter: Option<String>,
     /// The ffmpeg to call.
@@ -81,24 +82,6 @@ pub struct CacheFolder {
     pub folder: PathBuf,
     /// Bytes that it may hold.
     pub most_bytes: u64,
-}
-
-/// What a render writes, and where.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TaskOutputs {
-    /// The video in full size.
-    pub video: Option<PathBuf>,
-    /// The web video.
-    pub web: Option<PathBuf>,
-    /// The thumbnail video.
-    pub thumb: Option<PathBuf>,
-    /// The poster in full size.
-    pub poster: Option<PathBuf>,
-    /// The small poster.
-    pub small_poster: Option<PathBuf>,
-    /// A multi-view dataset, instead of all of these.
-    pub dataset: Option<PathBuf>,
 }
 
 /// A video becomes streamable.

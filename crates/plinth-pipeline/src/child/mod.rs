@@ -5,7 +5,7 @@ mod event;
 mod run;
 
 pub use description::{
-    CacheFolder, ChildJob, ChildLimits, ChildTask, DESCRIPTION_FILE, PackageTask, ProbeTask, RenderTask, TaskOutputs,
+    CacheFolder, ChildJob, ChildLimits, ChildTask, DESCRIPTION_FILE, PackageTask, ProbeTask, RenderTask,
 };
 pub use event::{ChildEvent, ChildFailure, MachineFound};
 pub use run::run_child;

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use plinth_media::choose_encoder;
@@ -10,11 +11,11 @@ use plinth_render::{AdapterKind, Cache, Gpu, GpuOptions};
 use plinth_spec::settings::ParseOptions;
 use plinth_spec::{FailureCode, RenderSettings};
 
-use super::description::{ChildTask, PackageTask, ProbeTask, RenderTask, TaskOutputs};
+use super::description::{ChildTask, PackageTask, ProbeTask, RenderTask};
 use super::event::{ChildEvent, ChildFailure, MachineFound};
 use crate::environment::{EnvironmentError, EnvironmentFiles};
 use crate::failure::{JobError, failure_code, failure_message};
-use crate::job::{DatasetOutput, Job, Outputs, run};
+use crate::job::{DatasetOptions, Job, run};
 use crate::progress::Progress;
 
 /// Lines about frames that a render tells at most.
@@ -81,7 +82,8 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
         settings,
         environment,
         assets,
-        outputs: outputs(&task.outputs),
+        outputs: task.outputs.clone(),
+        dataset: DatasetOptions::default(),
         adapter: task.adapter.clone(),
         ffmpeg: task.ffmpeg.clone(),
         cache,
@@ -91,14 +93,15 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
         hash_frames: false,
         time_passes: false,
     };
-    let posters = [&task.outputs.poster, &task.outputs.small_poster];
-    let mut posters_told = posters.iter().all(|poster| poster.is_none());
+    let stills = task.outputs.iter().filter(|(file, _path)| file.is_still());
+    let stills: Vec<&PathBuf> = stills.map(|(_file, path)| path).collect();
+    let mut stills_told = stills.is_empty();
     let mut told = None;
     let mut report = |progress: Progress| {
         let Progress { stage, frame, frames, .. } = progress;
         // A poster that is there is complete.
-        if !posters_told && frame > 0 && posters.iter().copied().flatten().all(|poster| poster.exists()) {
-            posters_told = true;
+        if !stills_told && frame > 0 && stills.iter().all(|still| still.exists()) {
+            stills_told = true;
             tell(ChildEvent::PostersWritten);
         }
         let step = (stage, frame / frames.div_ceil(STEPS).max(1));
@@ -109,18 +112,6 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
     };
     let manifest = run(&job, &mut report, cancel)?;
     Ok(ChildEvent::Rendered { manifest: Box::new(manifest) })
-}
-
-fn outputs(task: &TaskOutputs) -> Outputs {
-    let dataset = task.dataset.clone().map(|path| DatasetOutput { path, views: None, splits: false });
-    Outputs {
-        video: task.video.clone(),
-        web: task.web.clone(),
-        thumb: task.thumb.clone(),
-        poster: task.poster.clone(),
-        small_poster: task.small_poster.clone(),
-        dataset,
-    }
 }
 
 fn package_video(task: &PackageTask, cancel: &AtomicBool) -> Result<ChildEvent, Ended> {

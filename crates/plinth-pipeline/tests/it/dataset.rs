@@ -4,18 +4,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use plinth_pipeline::{DatasetOutput, Job, JobError, Outputs, Stage, read_cameras, run};
+use plinth_pipeline::{DatasetOptions, Job, JobError, Stage, read_cameras, run};
 use plinth_scene::DatasetViews;
-use plinth_spec::RenderSettings;
 use plinth_spec::settings::{Coverage, ParseOptions};
+use plinth_spec::{OutputFile, RenderSettings};
 use serde_json::json;
 
 use crate::shapes;
 
 fn job(model: Vec<u8>, path: PathBuf, views: DatasetViews) -> Job {
     let settings = RenderSettings::from_json(&json!({"output": "dataset"}), ParseOptions::default()).unwrap();
-    let dataset = DatasetOutput { path, views: Some(views), splits: false };
-    Job::new(model, settings, Outputs { dataset: Some(dataset), ..Outputs::default() })
+    let dataset = DatasetOptions { views: Some(views), splits: false };
+    Job { dataset, ..Job::new(model, settings, [(OutputFile::Dataset, path)].into()) }
 }
 
 fn spread(count: u32, side: u32, whole_sphere: bool) -> DatasetViews {
@@ -85,9 +85,7 @@ fn views_of_a_box_by_cameras_of_ones_own_lie_on_it() {
     std::fs::write(&asked, cameras.to_string()).unwrap();
     let set = folder.path().join("set");
     let mut job = job(shapes::cuboid(), set.clone(), read_cameras(&cameras.to_string(), 800).unwrap());
-    if let Some(dataset) = &mut job.outputs.dataset {
-        dataset.splits = true;
-    }
+    job.dataset.splits = true;
     quietly(&job).unwrap();
     check(&set, &["--shape", "box", "--cameras", asked.to_str().unwrap()]);
     judged_by("bench/loaders.py", &set, &[]);
@@ -182,9 +180,7 @@ fn views_that_are_asked_for_by_name_have_their_number() {
         let mut job = job(shapes::cuboid(), folder.path().join("set.zip"), spread(1, 1, false));
         let settings = json!({"output": "dataset", "datasetQuality": name, "shadows": false});
         job.settings = RenderSettings::from_json(&settings, ParseOptions::default()).unwrap();
-        if let Some(dataset) = &mut job.outputs.dataset {
-            dataset.views = None;
-        }
+        job.dataset.views = None;
         let cancel = AtomicBool::new(false);
         let mut told = 0;
         let mut watch = |p: plinth_pipeline::Progress| {

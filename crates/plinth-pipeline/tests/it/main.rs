@@ -7,22 +7,16 @@ mod shapes;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use plinth_pipeline::{Job, JobError, Outputs, Stage, failure_code, run};
-use plinth_spec::settings::ParseOptions;
-use plinth_spec::{FailureCode, RenderSettings};
+use plinth_pipeline::{Job, JobError, Stage, failure_code, run};
+use plinth_spec::quality::Codec;
+use plinth_spec::settings::{Output, ParseOptions};
+use plinth_spec::{FailureCode, OutputFile, RenderSettings};
 
 /// A job of three frames with all outputs in a folder.
 fn job(folder: &Path) -> Job {
     let settings = serde_json::json!({"quality": "share", "length": 0.1});
-    let out = |name: &str| Some(folder.join(name));
-    let outputs = Outputs {
-        video: out("video.mp4"),
-        web: out("web.mp4"),
-        thumb: out("thumb.mp4"),
-        poster: out("poster.png"),
-        small_poster: out("small.png"),
-        dataset: None,
-    };
+    let outputs =
+        OutputFile::all_of(Output::Video).map(|file| (file, folder.join(file.file_name(Codec::H264)))).collect();
     let model = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/models/flight_helmet.glb")).unwrap();
     let settings = RenderSettings::from_json(&settings, ParseOptions::default()).unwrap();
     Job { ffmpeg: plinth_testkit::ffmpeg().to_owned(), ..Job::new(model, settings, outputs) }
@@ -87,7 +81,7 @@ fn failures_are_told_apart_by_their_code_and_leave_nothing() {
     assert_eq!(code, FailureCode::DisplayLost, "{words}");
     let (code, words) = fails(&|job| job.ffmpeg = PathBuf::from("/nowhere/ffmpeg"));
     assert_eq!(code, FailureCode::EncodeFailed, "{words}");
-    let (code, words) = fails(&|job| job.outputs.web = Some(PathBuf::from("/nowhere/web.mp4")));
+    let (code, words) = fails(&|job| drop(job.outputs.insert(OutputFile::Web, PathBuf::from("/nowhere/web.mp4"))));
     assert_eq!(code, FailureCode::EncodeFailed, "{words}");
 }
 
@@ -96,7 +90,7 @@ fn stills_need_no_ffmpeg() {
     let folder = tempfile::tempdir().unwrap();
     let mut job = job(folder.path());
     job.ffmpeg = PathBuf::from("/nowhere/ffmpeg");
-    (job.outputs.video, job.outputs.web, job.outputs.thumb) = (None, None, None);
+    job.outputs.retain(|file, _path| file.is_still());
     let manifest = run(&job, &mut |_| {}, &AtomicBool::new(false)).unwrap();
     assert_eq!((manifest.frames, files(folder.path())), (1, 2));
 }

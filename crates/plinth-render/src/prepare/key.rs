@@ -20,7 +20,9 @@ pub(super) fn names(cache: &Cache, setting: &Setting<'_>) -> [String; 2] {
 /// The name of the light of a pose on triangles that were chosen for another one.
 pub(super) fn pose_name(cache: &Cache, setting: &Setting<'_>, indices: &[Vec<u32>]) -> String {
     let mut key = of_model(cache.key("pose"), setting);
-    indices.iter().for_each(|list| key.list(list));
+    for list in indices {
+        key.list(list);
+    }
     key.name()
 }
 

@@ -36,7 +36,7 @@ impl ModelLight {
         let indices = drawn_indices(setting.scene, setting.posed, setting.smallest);
         let (light, surfaces) = gathered(setting, &indices, sky, bake_options(setting));
         let field = DistanceField::new(setting.moving, &surfaces);
-        Self { indices, field, light }
+        Self { indices, light, field }
     }
 }
 

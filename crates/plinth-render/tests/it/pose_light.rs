@@ -44,11 +44,14 @@ fn pictures(times: &[f32]) -> Vec<Vec<[u8; 3]>> {
     frames(&sliding(times), SIDE, SIDE, PixelFormat::Rgba8).iter().map(whole).collect()
 }
 
-/// The darkest spot of a vertical strip of the wall beside the middle, left (−1) or right (1) of it, above the ball.
-fn wall(picture: &[[u8; 3]], side: i32) -> u8 {
-    let x = (SIDE as i32 / 2 + side * 9) as usize;
+/// Columns of the picture left and right of the middle, where the ball stands at the start and at the end.
+const LEFT: usize = SIDE as usize / 2 - 9;
+const RIGHT: usize = SIDE as usize / 2 + 9;
+
+/// The darkest spot of the wall in a column, beside the middle of the ball.
+fn wall(picture: &[[u8; 3]], column: usize) -> i32 {
     let rows = SIDE as usize / 2 - 8..SIDE as usize / 2;
-    rows.map(|y| picture[y * SIDE as usize + x][1]).min().unwrap()
+    rows.map(|y| i32::from(picture[y * SIDE as usize + column][1])).min().unwrap()
 }
 
 #[test]
@@ -64,8 +67,8 @@ fn light_between_two_poses_lies_between_theirs() {
     // Some of these times are those of poses that are worked out, the others lie between them.
     let steps: Vec<f32> = (0..=10).map(|i| DURATION * i as f32 / 10.0).collect();
     let pictures = pictures(&steps);
-    let left: Vec<i32> = pictures.iter().map(|picture| i32::from(wall(picture, -1))).collect();
-    let right: Vec<i32> = pictures.iter().map(|picture| i32::from(wall(picture, 1))).collect();
+    let left: Vec<i32> = pictures.iter().map(|picture| wall(picture, LEFT)).collect();
+    let right: Vec<i32> = pictures.iter().map(|picture| wall(picture, RIGHT)).collect();
     let (gone, came) = (left[10] - left[0], right[0] - right[10]);
     assert!(gone > 10 && came > 10, "left {left:?}, right {right:?}");
     let largest = |row: &[i32]| row.windows(2).map(|pair| (pair[1] - pair[0]).abs()).max().unwrap();

@@ -31,13 +31,11 @@ impl Service {
     /// Errors: an address that is malformed or taken.
     pub async fn create_account(&self, new: NewAccount) -> Result<AccountId> {
         let email = normalized(&new.email)?;
-        let clock = self.options.clock.clone();
-        let created = self.db.write(move |tx| {
+        let created = self.write_at(move |tx, now| {
             Box::pin(async move {
                 if accounts::find_by_email(tx, &email).await?.is_some() {
                     return Err(ServiceError::bad_request(format!("there is an account with this address: {email}")));
                 }
-                let now = clock.now_ms(tx).await?;
                 insert(tx, NewAccount { email, ..new }, now).await
             })
         });
@@ -47,13 +45,11 @@ impl Service {
     /// Creates the very first account of an installation; none: there are accounts already.
     pub async fn create_first_account(&self, new: NewAccount) -> Result<Option<AccountId>> {
         let email = normalized(&new.email)?;
-        let clock = self.options.clock.clone();
-        let created = self.db.write(move |tx| {
+        let created = self.write_at(move |tx, now| {
             Box::pin(async move {
                 if accounts::count(tx).await? > 0 {
                     return Err(FirstAccount::Exists);
                 }
-                let now = clock.now_ms(tx).await?;
                 insert(tx, NewAccount { email, ..new }, now).await
             })
         });
@@ -67,11 +63,9 @@ impl Service {
     /// Shuts an account out, or lets it in again. Its browsers are signed out.
     pub async fn set_suspended(&self, email: &str, is_suspended: bool) -> Result<()> {
         let email = normalized(email)?;
-        let clock = self.options.clock.clone();
-        let changed = self.db.write(move |tx| {
+        let changed = self.write_at(move |tx, now| {
             Box::pin(async move {
                 let account = find(tx, &email).await?;
-                let now = clock.now_ms(tx).await?;
                 accounts::set_suspended(tx, &account.id, is_suspended.then_some(now)).await?;
                 if is_suspended {
                     sessions::delete_all(tx, &account.id).await?;
@@ -85,15 +79,12 @@ impl Service {
     /// Adds credits to a pool, or takes some with a negative number.
     /// Errors: an unknown account; more taken than there is.
     pub async fn grant_credits(&self, email: &str, pool: Pool, credits: i64) -> Result<Balance> {
-        let email = normalized(email)?;
-        let clock = self.options.clock.clone();
-        let granted = self.db.write(move |tx| {
+        let id = self.find_account(email).await?.id;
+        let granted = self.write_locked(id.clone(), move |tx, now| {
             Box::pin(async move {
-                let account = find(tx, &email).await?;
-                accounts::lock(tx, &account.id).await?;
-                let now = clock.now_ms(tx).await?;
-                add(tx, &account.id, pool, credits, LedgerType::AdminGrant, "Granted by an administrator", now).await?;
-                Ok(find(tx, &email).await?.balance)
+                add(tx, &id, pool, credits, LedgerType::AdminGrant, "Granted by an administrator", now).await?;
+                let account = accounts::find(tx, &id).await?;
+                Ok(account.ok_or_else(|| ServiceError::internal("an account is gone"))?.balance)
             })
         });
         granted.await

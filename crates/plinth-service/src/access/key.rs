@@ -1,7 +1,7 @@
 //! API keys.
 
 use plinth_db::tokens::{self, NewToken, Token};
-use plinth_db::{accounts, workspaces};
+use plinth_db::workspaces;
 use plinth_spec::id::{AccountId, TokenId, WorkspaceId};
 use plinth_spec::role::Role;
 use plinth_spec::wire::Scope;
@@ -59,13 +59,10 @@ impl Service {
         let options = &self.options;
         let prefix = if new.has_legacy_prefix { &options.legacy_token_prefix } else { &options.token_prefix };
         let (secret, prefix) = (token::make(prefix), prefix.clone());
-        let clock = options.clock.clone();
         let made = NewKeyMade { id: TokenId::new_random(), token: secret.text };
         let id = made.id.clone();
-        let inserted = self.db.write(move |tx| {
+        let inserted = self.write_locked(new.account_id.clone(), move |tx, now| {
             Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
-                accounts::lock(tx, &new.account_id).await?;
                 if tokens::count_in_force(tx, &new.account_id, now).await? >= limits::KEYS {
                     let words = format!("an account has at most {} keys in force; revoke some first", limits::KEYS);
                     return Err(ServiceError::new(ErrorCode::LimitReached, words));
@@ -108,12 +105,9 @@ impl Service {
             let keys = self.keys(owner).await?;
             keys.iter().find(|key| key.token.id == *id).ok_or_else(missing)?;
         }
-        let (id, clock) = (id.clone(), self.options.clock.clone());
-        let revoked = self.db.write(move |tx| {
-            Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
-                Ok::<_, ServiceError>(tokens::revoke(tx, &id, now).await?)
-            })
+        let id = id.clone();
+        let revoked = self.write_at(move |tx, now| {
+            Box::pin(async move { Ok::<_, ServiceError>(tokens::revoke(tx, &id, now).await?) })
         });
         if revoked.await? { Ok(()) } else { Err(missing()) }
     }

@@ -24,10 +24,9 @@ impl Service {
     /// Errors: an account that is shut out.
     pub async fn create_sign_in(&self, account: &AccountId, lifetime_secs: i64) -> Result<String> {
         let secret = random_text(SECRET_CHARS);
-        let (account, sha256, clock) = (account.clone(), sha256_hex(&secret), self.options.clock.clone());
-        let created = self.db.write(move |tx| {
+        let (account, sha256) = (account.clone(), sha256_hex(&secret));
+        let created = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
                 check_open(tx, &account).await?;
                 let ends_at = now.saturating_add(lifetime_secs.saturating_mul(1000));
                 Ok::<_, ServiceError>(sessions::insert_link(tx, &sha256, &account, ends_at).await?)
@@ -44,10 +43,9 @@ impl Service {
         if !is_secret(link_secret) {
             return Err(refusal());
         }
-        let (link, clock) = (sha256_hex(link_secret), self.options.clock.clone());
-        let opened = self.db.write(move |tx| {
+        let link = sha256_hex(link_secret);
+        let opened = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
                 let account = sessions::use_link(tx, &link, now).await?.ok_or_else(refusal)?;
                 open(tx, &account, now).await
             })
@@ -68,13 +66,7 @@ impl Service {
         let (id, hash) = account.map(|account| (account.id, account.password_hash)).unzip();
         let is_right = self.check_password(password, hash.flatten()).await?;
         let account = id.filter(|_known| is_right).ok_or_else(refusal)?;
-        let clock = self.options.clock.clone();
-        let opened = self.db.write(move |tx| {
-            Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
-                open(tx, &account, now).await
-            })
-        });
+        let opened = self.write_at(move |tx, now| Box::pin(async move { open(tx, &account, now).await }));
         opened.await
     }
 }

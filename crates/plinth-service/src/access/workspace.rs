@@ -1,7 +1,7 @@
 //! Team workspaces.
 
+use plinth_db::Conn;
 use plinth_db::workspaces::{self, Workspace};
-use plinth_db::{Conn, accounts};
 use plinth_spec::ErrorCode;
 use plinth_spec::id::WorkspaceId;
 use plinth_spec::role::Role;
@@ -21,15 +21,14 @@ impl Service {
         if name.is_empty() || name.chars().count() > NAME_CHARS {
             return Err(ServiceError::bad_request(format!("a workspace's name has 1 to {NAME_CHARS} characters")));
         }
-        let clock = self.options.clock.clone();
-        let created = self.db.write(move |tx| {
+        let created = self.write_at(move |tx, now| {
             Box::pin(async move {
                 let workspace = Workspace {
                     id: WorkspaceId::new_random(),
                     name,
                     owner_id: find(tx, &owner).await?.id,
                     is_personal: false,
-                    created_at: clock.now_ms(tx).await?,
+                    created_at: now,
                     deleted_at: None,
                 };
                 workspaces::insert(tx, &workspace).await?;
@@ -41,15 +40,14 @@ impl Service {
 
     /// Adds a member or changes what they may do.
     pub async fn set_member(&self, id: &WorkspaceId, email: &str, role: Role) -> Result<()> {
-        let (id, email, clock) = (id.clone(), normalized(email)?, self.options.clock.clone());
-        let changed = self.db.write(move |tx| {
+        let (id, email) = (id.clone(), normalized(email)?);
+        let changed = self.write_at(move |tx, now| {
             Box::pin(async move {
                 let workspace = team(tx, &id).await?;
                 let account = find(tx, &email).await?;
                 if account.id == workspace.owner_id || role == Role::Owner {
                     return Err(ServiceError::bad_request("the owner of a workspace stays its owner"));
                 }
-                let now = clock.now_ms(tx).await?;
                 Ok(workspaces::set_member(tx, &id, &account.id, role, now).await?)
             })
         });
@@ -77,13 +75,12 @@ impl Service {
 
     /// Closes a team workspace. Its keys are refused at once.
     pub async fn delete_workspace(&self, id: &WorkspaceId) -> Result<()> {
-        let (id, clock) = (id.clone(), self.options.clock.clone());
-        let deleted = self.db.write(move |tx| {
+        let id = id.clone();
+        let owner = team(&mut self.db.read().await?, &id).await?.owner_id;
+        // Whoever charges its owner at this moment is waited for.
+        let deleted = self.write_locked(owner, move |tx, now| {
             Box::pin(async move {
-                let workspace = team(tx, &id).await?;
-                // Whoever charges its owner at this moment is waited for.
-                accounts::lock(tx, &workspace.owner_id).await?;
-                let now = clock.now_ms(tx).await?;
+                team(tx, &id).await?;
                 workspaces::set_deleted(tx, &id, now).await?;
                 Ok(())
             })

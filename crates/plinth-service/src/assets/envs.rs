@@ -4,19 +4,20 @@ use std::io::Read as _;
 use std::path::PathBuf;
 
 use plinth_db::envs::{self, Env};
-use plinth_db::{accounts, garbage};
+use plinth_db::garbage;
 use plinth_spec::id::EnvId;
 use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Page, Timestamp};
 use plinth_spec::{ErrorCode, limits};
 use plinth_store::{EnvPart, ObjectKey, env_prefix};
 use serde::de::IgnoredAny;
 
-use super::{asset_name, limit_reached, not_found};
+use super::{asset_name, check_usage, not_found};
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 use crate::models::{Arrived, Incoming};
 use crate::service::Service;
+use crate::write::Inserted;
 
 /// Largest side that a caller may state.
 const MAX_SIDE: u32 = 65_536;
@@ -46,7 +47,7 @@ pub struct NewEnv {
 impl Service {
     /// Rejects an account that has all environments that it may have, before their parts are read.
     pub async fn check_env_count(&self, caller: &Caller) -> Result<()> {
-        check_usage(envs::usage(&mut self.db.read().await?, &caller.workspace_id).await?, 0)
+        check_quota(envs::usage(&mut self.db.read().await?, &caller.workspace_id).await?, 0)
     }
 
     /// Stores an environment.
@@ -62,29 +63,24 @@ impl Service {
             has_thumb: new.files.iter().any(|file| file.part == EnvPart::Thumb),
             created_at: 0,
         };
-        check_usage(envs::usage(&mut self.db.read().await?, &env.workspace_id).await?, env.file_size)?;
+        check_quota(envs::usage(&mut self.db.read().await?, &env.workspace_id).await?, env.file_size)?;
         let mut parts = Vec::new();
         for EnvPartFile { part, file } in new.files {
             let file = file.finish().await?;
             self.check_part(caller, part, &file).await?;
             parts.push((part, file));
         }
-        self.mark_unnamed(env_prefix(&env.id)).await?;
-        for (part, file) in &parts {
-            self.store.put_file(&ObjectKey::Env(&env.id, *part), file.path()).await?;
-        }
-        let (payer, clock) = (caller.payer_id.clone(), self.options.clock.clone());
-        let created = self.db.write(move |tx| {
+        let row = env.clone();
+        let files: Vec<_> = parts.iter().map(|(part, file)| (ObjectKey::Env(&env.id, *part), file.path())).collect();
+        let inserting = self.store_named(&caller.payer_id, env_prefix(&env.id), &files, move |tx, now| {
             Box::pin(async move {
-                accounts::lock(tx, &payer).await?;
-                check_usage(envs::usage(tx, &env.workspace_id).await?, env.file_size)?;
-                let now = clock.now_ms(tx).await?;
-                envs::insert(tx, &Env { created_at: now, ..env.clone() }).await?;
-                garbage::delete(tx, &env_prefix(&env.id)).await?;
-                Ok(AssetCreated { id: env.id.to_string(), deduped: None })
+                check_quota(envs::usage(tx, &row.workspace_id).await?, row.file_size)?;
+                let id = row.id.to_string();
+                envs::insert(tx, &Env { created_at: now, ..row }).await?;
+                Ok(Inserted::Named(AssetCreated { id, deduped: None }))
             })
         });
-        created.await
+        inserting.await
     }
 
     /// The workspace's environments.
@@ -104,10 +100,9 @@ impl Service {
     /// Removes an environment.
     pub async fn delete_env(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
         let id = EnvId::parse(id).ok_or_else(|| not_found("environment"))?;
-        let (workspace, clock) = (caller.workspace_id.clone(), self.options.clock.clone());
-        let deleted = self.db.write(move |tx| {
+        let workspace = caller.workspace_id.clone();
+        let deleted = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
                 if !envs::delete(tx, &workspace, &id).await? {
                     return Err(not_found("environment"));
                 }
@@ -171,12 +166,6 @@ fn side(what: &str, text: Option<&str>) -> Result<Option<u32>> {
         .ok_or_else(|| ServiceError::bad_request(format!("{what} must be a whole number from 1 to {MAX_SIDE}")))
 }
 
-fn check_usage((count, bytes): (u64, u64), more: u64) -> Result<()> {
-    if count >= limits::ENVS {
-        return Err(limit_reached("environments", limits::ENVS));
-    }
-    if bytes + more > limits::ENVS_BYTES {
-        return Err(limit_reached("bytes of environments", limits::ENVS_BYTES));
-    }
-    Ok(())
+fn check_quota(kept: (u64, u64), more: u64) -> Result<()> {
+    check_usage("environments", kept, more, (limits::ENVS, limits::ENVS_BYTES))
 }

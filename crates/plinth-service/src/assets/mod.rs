@@ -35,6 +35,17 @@ fn not_found(what: &str) -> ServiceError {
     ServiceError::new(ErrorCode::NotFound, format!("there is no such {what}"))
 }
 
+/// Rejects `more` bytes of an account that keeps `kept` assets of a kind, as number and bytes, where `most` are allowed.
+fn check_usage(what: &str, kept: (u64, u64), more: u64, most: (u64, u64)) -> Result<()> {
+    if kept.0 >= most.0 {
+        return Err(limit_reached(what, most.0));
+    }
+    if kept.1 + more > most.1 {
+        return Err(limit_reached(&format!("bytes of {what}"), most.1));
+    }
+    Ok(())
+}
+
 fn limit_reached(what: &str, most: u64) -> ServiceError {
     ServiceError::new(ErrorCode::LimitReached, format!("an account keeps at most {most} {what}; delete some first"))
 }

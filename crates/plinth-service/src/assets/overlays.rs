@@ -1,7 +1,7 @@
 //! Overlay images.
 
+use plinth_db::garbage;
 use plinth_db::overlays::{self, Overlay};
-use plinth_db::{accounts, garbage};
 use plinth_spec::id::{OverlayId, TextureId};
 use plinth_spec::wire::{
     Alignment, AssetDeleted, Layer, OverlayCreated, OverlayResolved, OverlayRow, Page, ResolveOverlay, Timestamp,
@@ -15,8 +15,9 @@ use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::hash::parse_sha256;
 use crate::ids::New as _;
-use crate::models::{Arrived, Incoming};
+use crate::models::Incoming;
 use crate::service::Service;
+use crate::write::Inserted;
 
 /// An overlay as it was sent.
 #[derive(Debug, Default)]
@@ -69,25 +70,22 @@ impl Service {
         let Picture { width, height, content_type } = self.check_picture(&caller.payer_id, &file).await?;
         overlay = Overlay { width, height, content_type, ..overlay };
         let key = ObjectKey::Overlay(&overlay.id);
-        self.store_unnamed(&key, &file).await?;
         let created = OverlayCreated {
             id: overlay.id.clone(),
             layer: overlay.layer,
             alignment: overlay.alignment,
             name: overlay.name.clone(),
         };
-        let (payer, path, clock) = (caller.payer_id.clone(), key.path(), self.options.clock.clone());
-        let inserted = self.db.write(move |tx| {
+        let row = overlay.clone();
+        let (prefix, files) = (key.path(), [(key, file.path())]);
+        let inserting = self.store_named(&caller.payer_id, prefix, &files, move |tx, now| {
             Box::pin(async move {
-                accounts::lock(tx, &payer).await?;
-                check_count(overlays::count(tx, &overlay.workspace_id).await?)?;
-                let now = clock.now_ms(tx).await?;
-                overlays::insert(tx, &Overlay { created_at: now, ..overlay }).await?;
-                garbage::delete(tx, &path).await?;
-                Ok::<_, ServiceError>(())
+                check_count(overlays::count(tx, &row.workspace_id).await?)?;
+                overlays::insert(tx, &Overlay { created_at: now, ..row }).await?;
+                Ok(Inserted::Named(()))
             })
         });
-        inserted.await?;
+        inserting.await?;
         Ok(created)
     }
 
@@ -101,15 +99,14 @@ impl Service {
     /// Removes an overlay of the workspace.
     pub async fn delete_overlay(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
         let id = OverlayId::parse(id).ok_or_else(|| not_found("overlay"))?;
-        let (workspace, clock) = (caller.workspace_id.clone(), self.options.clock.clone());
-        let deleted = self.db.write(move |tx| {
+        let workspace = caller.workspace_id.clone();
+        let deleted = self.write_at(move |tx, now| {
             Box::pin(async move {
                 let overlay = overlays::find_anywhere(tx, &id).await?.ok_or_else(|| not_found("overlay"))?;
                 if overlay.is_system || overlay.workspace_id != workspace {
                     let words = "this overlay belongs to somebody else";
                     return Err(ServiceError::new(ErrorCode::Forbidden, words));
                 }
-                let now = clock.now_ms(tx).await?;
                 overlays::delete(tx, &id).await?;
                 garbage::insert(tx, &ObjectKey::Overlay(&id).path(), now).await?;
                 Ok(AssetDeleted { id: id.to_string(), deleted: true })
@@ -142,25 +139,6 @@ impl Service {
         let id = OverlayId::parse(id).ok_or_else(|| not_found("overlay"))?;
         let published = self.db.write(move |tx| Box::pin(async move { overlays::publish(tx, &id).await }));
         if published.await? { Ok(()) } else { Err(not_found("overlay")) }
-    }
-
-    /// Stores a file, marked for removal until a row names it.
-    pub(super) async fn store_unnamed(&self, key: &ObjectKey<'_>, file: &Arrived) -> Result<()> {
-        self.mark_unnamed(key.path()).await?;
-        self.store.put_file(key, file.path()).await?;
-        Ok(())
-    }
-
-    /// Marks what is about to be stored for removal, in case no row ever names it.
-    pub(super) async fn mark_unnamed(&self, prefix: String) -> Result<()> {
-        let clock = self.options.clock.clone();
-        let marked = self.db.write(move |tx| {
-            Box::pin(async move {
-                let due = clock.now_ms(tx).await? + limits::STAGING_LIFETIME_SECS * 1000;
-                Ok::<_, ServiceError>(garbage::insert(tx, &prefix, due).await?)
-            })
-        });
-        marked.await
     }
 }
 

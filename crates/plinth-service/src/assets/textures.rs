@@ -1,19 +1,20 @@
 //! Texture images.
 
+use plinth_db::garbage;
 use plinth_db::textures::{self, Texture};
-use plinth_db::{accounts, garbage};
 use plinth_spec::id::TextureId;
 use plinth_spec::limits;
 use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Page, Timestamp};
 use plinth_store::ObjectKey;
 
 use super::picture::{Picture, arrived};
-use super::{asset_name, limit_reached, not_found};
+use super::{asset_name, check_usage, not_found};
 use crate::access::Caller;
 use crate::error::Result;
 use crate::ids::New as _;
 use crate::models::Incoming;
 use crate::service::Service;
+use crate::write::Inserted;
 
 /// A texture as it was sent.
 #[derive(Debug, Default)]
@@ -43,29 +44,26 @@ impl Service {
         if let Some(known) = textures::find_by_sha256(&mut conn, &texture.workspace_id, &texture.sha256).await? {
             return Ok(AssetCreated { id: known.to_string(), deduped: Some(true) });
         }
-        check_usage(textures::usage(&mut conn, &texture.workspace_id).await?, texture.file_size)?;
+        check_quota(textures::usage(&mut conn, &texture.workspace_id).await?, texture.file_size)?;
         drop(conn);
         let Picture { width, height, content_type } = self.check_picture(&caller.payer_id, &file).await?;
         texture = Texture { width, height, content_type, ..texture };
+        let row = texture.clone();
         let key = ObjectKey::Texture(&texture.id);
-        self.store_unnamed(&key, &file).await?;
-        let (payer, path, clock) = (caller.payer_id.clone(), key.path(), self.options.clock.clone());
-        let created = self.db.write(move |tx| {
+        let (prefix, files) = (key.path(), [(key, file.path())]);
+        let inserting = self.store_named(&caller.payer_id, prefix, &files, move |tx, now| {
             Box::pin(async move {
-                accounts::lock(tx, &payer).await?;
-                // Another request may have brought the same bytes meanwhile; what was stored keeps its mark and goes.
-                if let Some(known) = textures::find_by_sha256(tx, &texture.workspace_id, &texture.sha256).await? {
-                    return Ok(AssetCreated { id: known.to_string(), deduped: Some(true) });
+                // Another request may have brought the same bytes meanwhile.
+                if let Some(known) = textures::find_by_sha256(tx, &row.workspace_id, &row.sha256).await? {
+                    return Ok(Inserted::Unneeded(AssetCreated { id: known.to_string(), deduped: Some(true) }));
                 }
-                check_usage(textures::usage(tx, &texture.workspace_id).await?, texture.file_size)?;
-                let now = clock.now_ms(tx).await?;
-                let id = texture.id.to_string();
-                textures::insert(tx, &Texture { created_at: now, ..texture }).await?;
-                garbage::delete(tx, &path).await?;
-                Ok(AssetCreated { id, deduped: None })
+                check_quota(textures::usage(tx, &row.workspace_id).await?, row.file_size)?;
+                let id = row.id.to_string();
+                textures::insert(tx, &Texture { created_at: now, ..row }).await?;
+                Ok(Inserted::Named(AssetCreated { id, deduped: None }))
             })
         });
-        created.await
+        inserting.await
     }
 
     /// The workspace's textures.
@@ -85,10 +83,9 @@ impl Service {
     /// Removes a texture.
     pub async fn delete_texture(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
         let id = TextureId::parse(id).ok_or_else(|| not_found("texture"))?;
-        let (workspace, clock) = (caller.workspace_id.clone(), self.options.clock.clone());
-        let deleted = self.db.write(move |tx| {
+        let workspace = caller.workspace_id.clone();
+        let deleted = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
                 if !textures::delete(tx, &workspace, &id).await? {
                     return Err(not_found("texture"));
                 }
@@ -100,12 +97,6 @@ impl Service {
     }
 }
 
-fn check_usage((count, bytes): (u64, u64), more: u64) -> Result<()> {
-    if count >= limits::TEXTURES {
-        return Err(limit_reached("textures", limits::TEXTURES));
-    }
-    if bytes + more > limits::TEXTURES_BYTES {
-        return Err(limit_reached("bytes of textures", limits::TEXTURES_BYTES));
-    }
-    Ok(())
+fn check_quota(kept: (u64, u64), more: u64) -> Result<()> {
+    check_usage("textures", kept, more, (limits::TEXTURES, limits::TEXTURES_BYTES))
 }

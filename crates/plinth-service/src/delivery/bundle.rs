@@ -1,8 +1,8 @@
 //! All files of a render in one ZIP.
 
-use plinth_spec::ErrorCode;
 use plinth_spec::state::RenderStatus;
-use plinth_store::{BlobStream, BundleEntry, ObjectKey, RenderFile, bundle_length, bundle_stream};
+use plinth_spec::{ErrorCode, OutputFile};
+use plinth_store::{BlobStream, BundleEntry, ObjectKey, bundle_length, bundle_stream};
 
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
@@ -20,20 +20,19 @@ pub struct Bundle {
 }
 
 impl Service {
-    /// Video, web video, poster and thumbnail video of a finished render.
+    /// The files of a finished video that bundles have.
     pub async fn render_bundle(&self, caller: &Caller, id: &str) -> Result<Bundle> {
         let render = self.render_row(caller, id).await?;
         let missing = || ServiceError::new(ErrorCode::VideoNotFound, "the render has no video, or not yet");
         let files = RenderFiles::of(&render)?;
-        let attempt = render.files_attempt.filter(|_| render.status == RenderStatus::Done && files.video.is_some());
-        let attempt = attempt.ok_or_else(missing)?;
-        let wanted = [RenderFile::Video(files.codec()), RenderFile::Web, RenderFile::FullPoster, RenderFile::Thumb];
-        let entries: Vec<BundleEntry<'_>> = wanted
-            .into_iter()
-            .filter_map(|file| {
-                let stored = files.get(file)?.into();
-                let key = ObjectKey::Render(&render.id, attempt, file);
-                Some(BundleEntry { name: file.name().to_owned(), key, stored })
+        let has_video = render.status == RenderStatus::Done && files.get(OutputFile::Video).is_some();
+        let attempt = render.files_attempt.filter(|_attempt| has_video).ok_or_else(missing)?;
+        let bundled = files.stored.iter().filter(|(file, _stored)| file.declaration().is_bundled);
+        let entries: Vec<BundleEntry<'_>> = bundled
+            .map(|(file, stored)| BundleEntry {
+                name: file.file_name(files.codec),
+                key: ObjectKey::Render(&render.id, attempt, *file, files.codec),
+                stored: (*stored).into(),
             })
             .collect();
         let name = format!("{}.zip", render.id);

@@ -1,13 +1,14 @@
 //! Files of models and renders.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use plinth_db::renders::Render;
-use plinth_spec::settings::{Output, ParseOptions};
+use plinth_spec::settings::ParseOptions;
 use plinth_spec::state::RenderStatus;
-use plinth_spec::{ErrorCode, RenderSettings};
-use plinth_store::{Blob, BlobStream, ObjectKey, RenderFile};
+use plinth_spec::{ErrorCode, OutputFile, RenderSettings};
+use plinth_store::{Blob, BlobStream, ObjectKey};
 
 use super::disposition::attachment;
 use crate::access::Caller;
@@ -27,61 +28,25 @@ pub struct Delivery {
     pub disposition: Option<String>,
 }
 
-/// A file of a render that can be asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RenderOutput {
-    /// The video.
-    Video,
-    /// The web video.
-    Web,
-    /// The thumbnail video.
-    Thumb,
-    /// The poster in full size.
-    FullPoster,
-    /// The small poster.
-    Poster,
-    /// The dataset.
-    Dataset,
+/// The error for a file that a render does not have.
+fn missing(file: OutputFile) -> ServiceError {
+    let (code, noun) = file.declaration().missing;
+    ServiceError::new(code, format!("the render has no {noun}, or not yet"))
 }
 
-impl RenderOutput {
-    /// The file, given how the render's video is encoded.
-    pub(super) const fn file(self, files: RenderFiles) -> RenderFile {
-        match self {
-            Self::Video => RenderFile::Video(files.codec()),
-            Self::Web => RenderFile::Web,
-            Self::Thumb => RenderFile::Thumb,
-            Self::FullPoster => RenderFile::FullPoster,
-            Self::Poster => RenderFile::Poster,
-            Self::Dataset => RenderFile::Dataset,
-        }
-    }
-
-    fn missing(self) -> ServiceError {
-        let (code, what) = match self {
-            Self::Video | Self::Web => (ErrorCode::VideoNotFound, "video"),
-            Self::Thumb => (ErrorCode::ThumbNotFound, "thumbnail video"),
-            Self::FullPoster | Self::Poster => (ErrorCode::PosterNotFound, "poster"),
-            Self::Dataset => (ErrorCode::DatasetNotFound, "dataset"),
-        };
-        ServiceError::new(code, format!("the render has no {what}, or not yet"))
-    }
-}
-
-/// Where a file of a render lies: posters as soon as they are stored, everything else when all is done.
-pub(super) fn locate(render: &Render, output: RenderOutput) -> Result<Option<(i64, RenderFile)>> {
+/// The object of a file of a render: of a still as soon as it is stored, of every other file when all are.
+pub(super) fn locate(render: &Render, file: OutputFile) -> Result<Option<ObjectKey<'_>>> {
     let files = RenderFiles::of(render)?;
-    let file = output.file(files);
+    let key = |attempt| ObjectKey::Render(&render.id, attempt, file, files.codec);
     if render.status == RenderStatus::Done {
-        let attempt = render.files_attempt.filter(|_attempt| files.get(file).is_some());
-        return Ok(attempt.map(|attempt| (attempt, file)));
+        return Ok(render.files_attempt.filter(|_attempt| files.get(file).is_some()).map(key));
     }
-    let is_early = matches!(output, RenderOutput::Poster | RenderOutput::FullPoster) && !render.status.is_final();
+    let is_early = file.is_still() && !render.status.is_final();
     let Some(attempt) = render.poster_attempt.filter(|_attempt| is_early) else { return Ok(None) };
     // A dataset has none, although its views are marked as drawn in the same way.
     let settings = RenderSettings::from_text(&render.settings, ParseOptions { uncapped_length: true });
-    let is_video = settings.map_err(ServiceError::internal)?.video().output == Output::Video;
-    Ok(is_video.then_some((attempt, file)))
+    let output = settings.map_err(ServiceError::internal)?.video().output;
+    Ok(OutputFile::all_of(output).any(|one| one == file).then(|| key(attempt)))
 }
 
 impl Service {
@@ -94,11 +59,18 @@ impl Service {
     }
 
     /// A file of a render.
-    pub async fn render_file(&self, caller: &Caller, id: &str, output: RenderOutput) -> Result<Delivery> {
+    pub async fn render_file(&self, caller: &Caller, id: &str, file: OutputFile) -> Result<Delivery> {
         let render = self.render_row(caller, id).await?;
-        let (attempt, file) = locate(&render, output)?.ok_or_else(|| output.missing())?;
-        let key = ObjectKey::Render(&render.id, attempt, file);
-        self.deliver(&key, None).await?.ok_or_else(|| output.missing())
+        let key = locate(&render, file)?.ok_or_else(|| missing(file))?;
+        self.deliver(&key, None).await?.ok_or_else(|| missing(file))
+    }
+
+    /// The files of a finished render, with their sizes in bytes; none before it is done.
+    pub async fn list_render_files(&self, caller: &Caller, id: &str) -> Result<Vec<(OutputFile, u64)>> {
+        let render = self.render_row(caller, id).await?;
+        let files =
+            if render.status == RenderStatus::Done { RenderFiles::of(&render)?.stored } else { BTreeMap::new() };
+        Ok(files.into_iter().map(|(file, stored)| (file, stored.size)).collect())
     }
 
     pub(super) async fn deliver(&self, key: &ObjectKey<'_>, disposition: Option<String>) -> Result<Option<Delivery>> {

@@ -1,12 +1,12 @@
 //! Links that need no token until they expire.
 
-use plinth_spec::ErrorCode;
 use plinth_spec::limits;
-use plinth_spec::wire::{AssetUrl, DownloadAsset, SignedUrl};
-use plinth_store::{LinkMethod, ObjectKey, RenderFile};
+use plinth_spec::wire::{AssetUrl, SignedUrl};
+use plinth_spec::{ErrorCode, OutputFile};
+use plinth_store::{LinkMethod, ObjectKey};
 
 use super::disposition::attachment;
-use super::file::{RenderOutput, locate};
+use super::file::locate;
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
@@ -31,15 +31,15 @@ impl Service {
         asset: Option<&str>,
         expires: Option<i64>,
     ) -> Result<AssetUrl> {
-        let asset = asset.map_or(Some(DownloadAsset::Video), DownloadAsset::from_name).ok_or_else(|| {
-            let known: Vec<&str> = DownloadAsset::ALL.iter().map(|a| a.as_str()).collect();
-            ServiceError::bad_request(format!("asset must be one of {}", known.join(", ")))
+        let asset = asset.map_or(Some(OutputFile::Video), OutputFile::from_name).ok_or_else(|| {
+            ServiceError::bad_request(format!("asset must be one of {}", OutputFile::NAMES.join(", ")))
         })?;
         let render = self.render_row(caller, id).await?;
         let missing = || ServiceError::new(ErrorCode::AssetNotFound, "the render does not have this file, or not yet");
-        let (attempt, file) = locate(&render, output(asset))?.ok_or_else(missing)?;
-        let key = ObjectKey::Render(&render.id, attempt, file);
-        let (url, expires_in) = self.get_link(&key, expires, &attachment(&download_name(&render.id, file))).await?;
+        let key = locate(&render, asset)?.ok_or_else(missing)?;
+        let path = key.path();
+        let name = path.rsplit('/').next().unwrap_or(&path);
+        let (url, expires_in) = self.get_link(&key, expires, &attachment(&format!("{}-{name}", render.id))).await?;
         Ok(AssetUrl { url, asset, expires_in })
     }
 
@@ -53,20 +53,5 @@ impl Service {
         let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
         let url = self.store.link(LinkMethod::Get, key, expires_in, Some(disposition), now / 1000).await?;
         Ok((url, expires_in))
-    }
-}
-
-fn download_name(id: &plinth_spec::id::RenderId, file: RenderFile) -> String {
-    format!("{id}-{}", file.name())
-}
-
-const fn output(asset: DownloadAsset) -> RenderOutput {
-    match asset {
-        DownloadAsset::Video => RenderOutput::Video,
-        DownloadAsset::Web => RenderOutput::Web,
-        DownloadAsset::Poster => RenderOutput::Poster,
-        DownloadAsset::FullPoster => RenderOutput::FullPoster,
-        DownloadAsset::Thumb => RenderOutput::Thumb,
-        DownloadAsset::Dataset => RenderOutput::Dataset,
     }
 }

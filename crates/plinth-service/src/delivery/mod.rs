@@ -9,5 +9,5 @@ mod local;
 
 pub use bundle::Bundle;
 pub use disposition::attachment;
-pub use file::{Delivery, RenderOutput};
+pub use file::Delivery;
 pub use local::LocalLink;

@@ -50,10 +50,9 @@ impl Service {
     /// Takes the render that comes next, and others with the same frames, up to `most` in all: the worker draws them once, in
     /// one slot, whose time the account of the first one has used.
     pub async fn claim_renders(&self, worker: &str, most: usize) -> Result<Vec<Claim>> {
-        let (worker, clock, lease_ms) = (worker.to_owned(), self.options.clock.clone(), self.lease_ms());
-        let claimed = self.db.write(move |tx| {
+        let (worker, lease_ms) = (worker.to_owned(), self.lease_ms());
+        let claimed = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
                 let mut claims: Vec<Claim> = Vec::new();
                 while claims.len() < most {
                     let lease =
@@ -78,10 +77,9 @@ impl Service {
 
     /// Takes the finished render whose packaging comes next.
     pub async fn claim_packaging(&self, worker: &str) -> Result<Option<Claim>> {
-        let (worker, clock, lease_ms) = (worker.to_owned(), self.options.clock.clone(), self.lease_ms());
-        let claimed = self.db.write(move |tx| {
+        let (worker, lease_ms) = (worker.to_owned(), self.lease_ms());
+        let claimed = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
                 let lease = Lease { token: random_text(TOKEN_CHARS), until: now + lease_ms, worker };
                 let render = leases::claim(tx, Kind::Package, &lease, now).await?;
                 if let Some(render) = &render {
@@ -96,11 +94,9 @@ impl Service {
     /// Prolongs a hold. To be called at a third of the lease; a worker that is told that it lost the lease, or gets no
     /// answer for as long as the lease, stops its job.
     pub async fn renew_claim(&self, claim: &Claim) -> Result<std::result::Result<(), LeaseLost>> {
-        let (id, token) = (claim.render.id.clone(), claim.token.clone());
-        let (clock, lease_ms) = (self.options.clock.clone(), self.lease_ms());
-        let renewed = self.db.write(move |tx| {
+        let (id, token, lease_ms) = (claim.render.id.clone(), claim.token.clone(), self.lease_ms());
+        let renewed = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
                 let is_held = leases::renew(tx, &id, &token, now + lease_ms).await?;
                 queue::count_slot(tx, &id, &token, now, false).await?;
                 Ok::<_, ServiceError>(is_held)

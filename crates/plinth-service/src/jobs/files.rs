@@ -1,8 +1,11 @@
 //! Which files a finished render has.
 
+use std::collections::BTreeMap;
+
 use plinth_db::renders;
+use plinth_spec::OutputFile;
 use plinth_spec::quality::Codec;
-use plinth_store::{RenderFile, Stored};
+use plinth_store::Stored;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Result, ServiceError};
@@ -29,46 +32,85 @@ impl From<StoredFile> for Stored {
 }
 
 /// The files of a finished render.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderFiles {
-    /// The video.
-    pub video: Option<StoredFile>,
-    /// Whether the video is a ProRes MOV.
-    pub is_prores: bool,
-    /// The web video.
-    pub web: Option<StoredFile>,
-    /// The thumbnail video.
-    pub thumb: Option<StoredFile>,
-    /// The poster in full size.
-    pub full_poster: Option<StoredFile>,
-    /// The small poster.
-    pub poster: Option<StoredFile>,
-    /// The dataset.
-    pub dataset: Option<StoredFile>,
+    /// How the video is encoded.
+    pub codec: Codec,
+    /// Size and checksum of each file that there is.
+    pub stored: BTreeMap<OutputFile, StoredFile>,
+}
+
+/// [`RenderFiles`] as the column `files` has them.
+#[derive(Serialize, Deserialize)]
+struct Column {
+    #[serde(default)]
+    is_prores: bool,
+    /// By [`OutputFile::as_str`]. Earlier versions wrote null for a file that there is not; later ones may know more files.
+    #[serde(flatten)]
+    stored: BTreeMap<String, Option<StoredFile>>,
 }
 
 impl RenderFiles {
-    /// Those of a render; none at all before it is done.
-    pub(crate) fn of(render: &renders::Render) -> Result<Self> {
-        let files = render.files.as_deref().map(serde_json::from_str).transpose();
-        Ok(files.map_err(ServiceError::internal)?.unwrap_or_default())
+    /// No files yet, of a render with this codec.
+    pub const fn none(codec: Codec) -> Self {
+        Self { codec, stored: BTreeMap::new() }
     }
 
-    /// How the video is encoded.
-    pub const fn codec(self) -> Codec {
-        if self.is_prores { Codec::ProRes4444 } else { Codec::H264 }
+    /// Those of a render; none at all before it is done.
+    pub(crate) fn of(render: &renders::Render) -> Result<Self> {
+        match &render.files {
+            None => Ok(Self::none(Codec::H264)),
+            Some(column) => Self::from_column(column).map_err(ServiceError::internal),
+        }
+    }
+
+    fn from_column(column: &str) -> serde_json::Result<Self> {
+        let Column { is_prores, stored } = serde_json::from_str(column)?;
+        let known = stored.into_iter().filter_map(|(name, file)| Some((OutputFile::from_name(&name)?, file?)));
+        let codec = if is_prores { Codec::ProRes4444 } else { Codec::H264 };
+        Ok(Self { codec, stored: known.collect() })
+    }
+
+    /// As the column `files` has them.
+    pub(super) fn to_column(&self) -> serde_json::Result<String> {
+        let stored = self.stored.iter().map(|(file, stored)| (file.as_str().to_owned(), Some(*stored))).collect();
+        serde_json::to_string(&Column { is_prores: self.codec == Codec::ProRes4444, stored })
     }
 
     /// What is known of a file, where there is one.
-    pub const fn get(self, file: RenderFile) -> Option<StoredFile> {
-        match file {
-            RenderFile::Video(_) => self.video,
-            RenderFile::Web => self.web,
-            RenderFile::Thumb => self.thumb,
-            RenderFile::FullPoster => self.full_poster,
-            RenderFile::Poster => self.poster,
-            RenderFile::Dataset => self.dataset,
-        }
+    pub fn get(&self, file: OutputFile) -> Option<StoredFile> {
+        self.stored.get(&file).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: StoredFile = StoredFile { size: 7, crc32: 9 };
+
+    #[test]
+    fn columns_that_earlier_versions_wrote_read_back() {
+        let video = r#"{"video":{"size":7,"crc32":9},"is_prores":true,"web":{"size":7,"crc32":9},"thumb":null,
+            "full_poster":{"size":7,"crc32":9},"poster":null,"dataset":null}"#;
+        let files = RenderFiles::from_column(video).unwrap();
+        assert_eq!(files.codec, Codec::ProRes4444);
+        let there: Vec<_> = files.stored.into_iter().collect();
+        assert_eq!(there, [OutputFile::Video, OutputFile::Web, OutputFile::FullPoster].map(|file| (file, FILE)));
+    }
+
+    #[test]
+    fn columns_are_those_that_earlier_versions_read() {
+        let files = RenderFiles { codec: Codec::H264, stored: [(OutputFile::FullPoster, FILE)].into() };
+        let column = files.to_column().unwrap();
+        assert_eq!(column, r#"{"is_prores":false,"full_poster":{"size":7,"crc32":9}}"#);
+        assert_eq!(RenderFiles::from_column(&column).unwrap(), files);
+    }
+
+    #[test]
+    fn a_file_of_a_later_version_is_left_out() {
+        let column = r#"{"is_prores":false,"hologram":{"size":1,"crc32":1},"web":{"size":7,"crc32":9}}"#;
+        let files = RenderFiles::from_column(column).unwrap();
+        assert_eq!(files.stored.into_iter().collect::<Vec<_>>(), [(OutputFile::Web, FILE)]);
     }
 }

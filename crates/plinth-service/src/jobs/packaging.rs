@@ -31,10 +31,9 @@ impl Service {
     }
 
     async fn report_packaging(&self, claim: &Claim, event: HlsEvent) -> Result<std::result::Result<(), LeaseLost>> {
-        let (claim, clock) = (claim.clone(), self.options.clock.clone());
-        let reported = self.db.write(move |tx| {
+        let claim = claim.clone();
+        let reported = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
                 let held = leases::find_held(tx, &claim.render.id, &claim.token).await?;
                 let Some(render) = held else { return Ok(Err(LeaseLost)) };
                 move_packaging(tx, &render, &claim.token, event, now).await

@@ -38,10 +38,8 @@ impl Service {
     }
 
     async fn reap_one(&self, lost: Lost) -> Result<bool> {
-        let clock = self.options.clock.clone();
-        let reaped = self.db.write(move |tx| {
+        let reaped = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
                 let Lost { render, token, losses } = lost;
                 if accounts::try_lock(tx, &render.payer_id).await?.is_none() {
                     return Ok(false);

@@ -32,8 +32,8 @@ impl Service {
     }
 
     /// All files are stored under the claim's attempt. They become visible now.
-    pub async fn finish_render(&self, claim: &Claim, files: RenderFiles, warnings: &[String]) -> Reported {
-        let files = serde_json::to_string(&files).map_err(ServiceError::internal)?;
+    pub async fn finish_render(&self, claim: &Claim, files: &RenderFiles, warnings: &[String]) -> Reported {
+        let files = files.to_column().map_err(ServiceError::internal)?;
         let warnings = serde_json::to_string(warnings).map_err(ServiceError::internal)?;
         self.report(claim, RenderEvent::Finish, move |render, report| {
             Ok(Report {
@@ -55,13 +55,10 @@ impl Service {
 
     /// The render cannot be made. Its price goes back where the failure is not the model's.
     pub async fn fail_render(&self, claim: &Claim, code: FailureCode, message: &str) -> Reported {
-        let (claim, clock) = (claim.clone(), self.options.clock.clone());
+        let claim = claim.clone();
         let message = first_line(message);
-        let failed = self.db.write(move |tx| {
-            Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
-                fail(tx, &claim.render, &claim.token, code, &message, now).await
-            })
+        let failed = self.write_at(move |tx, now| {
+            Box::pin(async move { fail(tx, &claim.render, &claim.token, code, &message, now).await })
         });
         failed.await
     }
@@ -70,10 +67,9 @@ impl Service {
     where
         F: FnOnce(&Render, Report) -> Result<Report> + Send + 'static,
     {
-        let (claim, clock) = (claim.clone(), self.options.clock.clone());
-        let reported = self.db.write(move |tx| {
+        let claim = claim.clone();
+        let reported = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
                 let Some(render) = leases::find_held(tx, &claim.render.id, &claim.token).await? else {
                     return Ok(Err(LeaseLost));
                 };

@@ -1,9 +1,8 @@
 //! What every way in shares: check, store, and one transaction for model and render.
 
 use plinth_db::models::{self, Model};
-use plinth_db::{Tx, accounts, garbage, renders, staged};
+use plinth_db::{Tx, renders, staged};
 use plinth_spec::id::{ModelId, RenderId, StagedId};
-use plinth_spec::limits;
 use plinth_spec::state::ModelStatus;
 use plinth_spec::wire::UploadResult;
 use plinth_spec::{ErrorCode, RenderSettings};
@@ -13,14 +12,11 @@ use super::check::{Checked, Format};
 use super::incoming::Arrived;
 use super::upload::Uploaded;
 use crate::access::Caller;
-use crate::clock::Clock;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 use crate::renders::{Wanted, check_free_uploads, check_funds, free_uploads_since, place, place_system_preview};
 use crate::service::Service;
-
-/// A stored object that no row names after this long is removed.
-const UNNAMED_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
+use crate::write::Inserted;
 
 /// A file that has come, by whatever way.
 #[derive(Debug)]
@@ -55,7 +51,6 @@ impl Service {
             settings: arrival.settings,
             staged: arrival.staged,
             free_per_day: self.options.free_uploads_per_day,
-            clock: self.options.clock.clone(),
         };
         // A file that is there already was checked when it came. Of a ZIP only its conversion tells.
         if arrival.format == Format::Glb
@@ -71,14 +66,26 @@ impl Service {
         {
             return Ok(uploaded);
         }
-        self.store_model(&model, &checked).await?;
-        let placed = self.run(&Placing { new_model: Some(model), ..placing }).await?;
-        placed.ok_or_else(|| ServiceError::internal("a stored model was not placed"))
+        let key = ObjectKey::Model(&model.id);
+        let (prefix, files) = (key.path(), [(key, checked.glb.path())]);
+        let placing = Placing { new_model: Some(model.clone()), ..placing };
+        let inserting = self.store_named(&caller.payer_id, prefix, &files, |tx, now| {
+            Box::pin(async move {
+                let placed = placing.run(tx, now).await?;
+                let placed = placed.ok_or_else(|| ServiceError::internal("a stored model was not placed"))?;
+                Ok(if placed.is_new { Inserted::Named(placed) } else { Inserted::Unneeded(placed) })
+            })
+        });
+        let placed = inserting.await?;
+        self.placed.notify_one();
+        Ok(placed)
     }
 
+    /// Makes a render where a model of the file is there already.
     async fn run(&self, placing: &Placing) -> Result<Option<Uploaded>> {
         let attempt = placing.clone();
-        let uploaded = self.db.write(move |tx| Box::pin(attempt.run(tx))).await?;
+        let uploaded =
+            self.write_locked(placing.caller.payer_id.clone(), |tx, now| Box::pin(attempt.run(tx, now))).await?;
         if uploaded.is_some() {
             self.placed.notify_one();
         }
@@ -103,21 +110,6 @@ impl Service {
         let used = renders::count_system_previews(&mut conn, &caller.payer_id, free_uploads_since(now)).await?;
         check_free_uploads(used, self.options.free_uploads_per_day)
     }
-
-    /// Stores a model's file, marked for removal until a row names it.
-    async fn store_model(&self, model: &Model, checked: &Checked) -> Result<()> {
-        let key = ObjectKey::Model(&model.id);
-        let (path, clock) = (key.path(), self.options.clock.clone());
-        let marked = self.db.write(move |tx| {
-            Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
-                Ok::<_, ServiceError>(garbage::insert(tx, &path, now + UNNAMED_MS).await?)
-            })
-        });
-        marked.await?;
-        self.store.put_file(&key, checked.glb.path()).await?;
-        Ok(())
-    }
 }
 
 /// The transaction that makes a model and its first render.
@@ -131,14 +123,11 @@ struct Placing {
     settings: Option<RenderSettings>,
     staged: Option<StagedId>,
     free_per_day: u32,
-    clock: Clock,
 }
 
 impl Placing {
-    /// None: no model has the file, and no new one is given; nothing changed.
-    async fn run(self, tx: &mut Tx) -> Result<Option<Uploaded>> {
-        accounts::lock(tx, &self.caller.payer_id).await?;
-        let now = self.clock.now_ms(tx).await?;
+    /// To be run under the payer's lock. None: no model has the file, and no new one is given; nothing changed.
+    async fn run(self, tx: &mut Tx, now: i64) -> Result<Option<Uploaded>> {
         let known = models::find_active_by_sha256(tx, &self.caller.workspace_id, &self.sha256).await?;
         if known.is_none() && self.new_model.is_none() {
             return Ok(None);
@@ -148,12 +137,10 @@ impl Placing {
         {
             return Err(ServiceError::new(ErrorCode::NotFound, "this upload was finalized before"));
         }
-        // A file that was stored in vain keeps its mark and goes.
         let (id, is_new) = match (known, &self.new_model) {
             (Some(known), _) => (known, false),
             (None, Some(model)) => {
                 models::insert(tx, &Model { created_at: now, updated_at: now, ..model.clone() }).await?;
-                garbage::delete(tx, &ObjectKey::Model(&model.id).path()).await?;
                 (model.id.clone(), true)
             }
             (None, None) => return Ok(None),

@@ -1,6 +1,5 @@
 //! Changing, hiding and removing models.
 
-use plinth_db::accounts;
 use plinth_db::models::{self, Model};
 use plinth_spec::id::ModelId;
 use plinth_spec::state::ModelEvent;
@@ -15,13 +14,10 @@ impl Service {
     pub async fn update_model(&self, caller: &Caller, id: &str, edit: UpdateModel) -> Result<ModelEdited> {
         let edit = edit.normalized().map_err(|error| ServiceError::bad_request(error.to_string()))?;
         let id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;
-        let (caller, clock) = (caller.clone(), self.options.clock.clone());
-        let edited = self.db.write(move |tx| {
+        let workspace = caller.workspace_id.clone();
+        let edited = self.write_locked(caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
-                accounts::lock(tx, &caller.payer_id).await?;
-                let now = clock.now_ms(tx).await?;
-                let old =
-                    models::find(tx, &caller.workspace_id, &id).await?.ok_or_else(ServiceError::model_not_found)?;
+                let old = models::find(tx, &workspace, &id).await?.ok_or_else(ServiceError::model_not_found)?;
                 let (title, sku) = (edit.title.applied_to(old.title), edit.sku.applied_to(old.sku));
                 let tags = edit.tags.unwrap_or(old.tags);
                 models::update(tx, &id, title.as_deref(), sku.as_deref(), &tags, now).await?;
@@ -53,13 +49,11 @@ impl Service {
     // Spec, Model status.
     async fn move_model(&self, caller: &Caller, id: &str, event: ModelEvent) -> Result<Model> {
         let id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;
-        let (caller, clock) = (caller.clone(), self.options.clock.clone());
-        let moved = self.db.write(move |tx| {
+        let workspace = caller.workspace_id.clone();
+        let moved = self.write_locked(caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
                 // Uploads of the same file wait: they must see the model in one state.
-                accounts::lock(tx, &caller.payer_id).await?;
-                let now = clock.now_ms(tx).await?;
-                let model = models::find(tx, &caller.workspace_id, &id).await?;
+                let model = models::find(tx, &workspace, &id).await?;
                 let model = model.ok_or_else(ServiceError::model_not_found)?;
                 let to = model.status.after(event).ok_or_else(ServiceError::model_not_found)?;
                 if !models::set_status(tx, &id, model.status, to, now).await? {

@@ -1,7 +1,7 @@
 //! Uploads that go to the store directly: a link to put the file, then a call that makes a model of it.
 
 use futures_util::StreamExt as _;
-use plinth_db::{accounts, garbage, staged};
+use plinth_db::{garbage, staged};
 use plinth_spec::id::StagedId;
 use plinth_spec::wire::{FinalizeUpload, StagedUpload};
 use plinth_spec::{ErrorCode, limits};
@@ -28,12 +28,9 @@ impl Service {
         let (id, ticket) = (StagedId::new_random(), random_text(TICKET_CHARS));
         let key = ObjectKey::Staged(&id);
         let (row, path, sha256) = (id.clone(), key.path(), sha256_hex(&ticket));
-        let (workspace, payer) = (caller.workspace_id.clone(), caller.payer_id.clone());
-        let clock = self.options.clock.clone();
-        let created = self.db.write(move |tx| {
+        let workspace = caller.workspace_id.clone();
+        let created = self.write_locked(caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
-                accounts::lock(tx, &payer).await?;
-                let now = clock.now_ms(tx).await?;
                 let since = now - limits::STAGING_LIFETIME_SECS * 1000;
                 if staged::count_open(tx, &workspace, since).await? >= limits::STAGED_UPLOADS {
                     let most = limits::STAGED_UPLOADS;

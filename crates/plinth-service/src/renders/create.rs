@@ -54,13 +54,9 @@ impl Service {
     }
 
     async fn place_now(&self, caller: &Caller, wanted: Vec<Wanted>, key: ReplayKey) -> Result<Vec<Placed>> {
-        let (caller, clock) = (caller.clone(), self.options.clock.clone());
-        let placed = self.db.write(move |tx| {
-            Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
-                place(tx, &caller, wanted, Some(&key), now).await
-            })
-        });
+        let caller = caller.clone();
+        let placed =
+            self.write_at(move |tx, now| Box::pin(async move { place(tx, &caller, wanted, Some(&key), now).await }));
         let placed = placed.await?;
         self.placed.notify_one();
         Ok(placed)

@@ -1,6 +1,6 @@
 //! Cancelling, dismissing and deleting renders.
 
-use plinth_db::{accounts, garbage, renders};
+use plinth_db::{garbage, renders};
 use plinth_spec::ErrorCode;
 use plinth_spec::state::{HlsStatus, RenderEvent, RenderStatus};
 use plinth_spec::wire::{RenderCancelled, RenderDeleted, RenderDismissed};
@@ -20,13 +20,13 @@ impl Service {
     /// Cancels a render that no worker has taken, and gives its price back.
     pub async fn cancel_render(&self, caller: &Caller, id: &str) -> Result<RenderCancelled> {
         let render = self.render_row(caller, id).await?;
-        let clock = self.options.clock.clone();
-        let cancelled = self.db.write(move |tx| {
+        let cancelled = self.write_locked(render.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
-                accounts::lock(tx, &render.payer_id).await?;
-                let now = clock.now_ms(tx).await?;
-                let (from, to) = (RenderStatus::Pending, RenderStatus::Failed);
-                if !renders::set_status(tx, &render.id, from, to, Some(CANCELLED), now).await? {
+                let mut is_cancelled = false;
+                for (from, to) in RenderEvent::Cancel.moves() {
+                    is_cancelled |= renders::set_status(tx, &render.id, from, to, Some(CANCELLED), now).await?;
+                }
+                if !is_cancelled {
                     let found =
                         renders::find_anywhere(tx, &render.id).await?.ok_or_else(ServiceError::render_not_found)?;
                     let words = match found.status {
@@ -48,10 +48,8 @@ impl Service {
     /// Marks a failed render as seen.
     pub async fn dismiss_render(&self, caller: &Caller, id: &str) -> Result<RenderDismissed> {
         let render = self.render_row(caller, id).await?;
-        let clock = self.options.clock.clone();
-        let dismissed = self.db.write(move |tx| {
+        let dismissed = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
                 let words = || ServiceError::bad_request("only a render in the state 'error' can be dismissed");
                 let to = render.status.after(RenderEvent::Dismiss).ok_or_else(words)?;
                 if !renders::set_status(tx, &render.id, render.status, to, None, now).await? {
@@ -66,10 +64,9 @@ impl Service {
     /// Removes a render that has ended, and its files: links to them end here.
     pub async fn delete_render(&self, caller: &Caller, id: &str) -> Result<RenderDeleted> {
         let render = self.render_row(caller, id).await?;
-        let (clock, files) = (self.options.clock.clone(), render_prefix(&render.id));
-        let deleted = self.db.write(move |tx| {
+        let files = render_prefix(&render.id);
+        let deleted = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let now = clock.now_ms(tx).await?;
                 if !renders::set_deleted(tx, &render.id, now).await? {
                     // Somebody else may have deleted it meanwhile.
                     if renders::find_anywhere(tx, &render.id).await?.is_none() {

@@ -1,10 +1,10 @@
 //! A render as the API shows it.
 
 use plinth_db::renders;
-use plinth_spec::FailureCode;
 use plinth_spec::funding::Pool;
 use plinth_spec::state::{HlsStatus, RenderStatus};
 use plinth_spec::wire::{Render, Timestamp};
+use plinth_spec::{FailureCode, OutputFile};
 use serde_json::Value;
 
 use crate::error::{Result, ServiceError};
@@ -29,6 +29,7 @@ pub(super) fn is_preview(render: &renders::Render) -> bool {
 /// A render as the API shows it.
 pub(crate) fn view(render: &renders::Render) -> Result<Render> {
     let files = RenderFiles::of(render)?;
+    let size = |file| files.get(file).map(|stored| stored.size);
     let warnings: Vec<String> = serde_json::from_str(&render.warnings).map_err(ServiceError::internal)?;
     let failed = render.status == RenderStatus::Error;
     Ok(Render {
@@ -36,17 +37,17 @@ pub(crate) fn view(render: &renders::Render) -> Result<Render> {
         model_id: render.model_id.clone(),
         status: render.status,
         render_settings: echoed_settings(render)?,
-        file_size: files.video.map(|f| f.size),
+        file_size: size(OutputFile::Video),
         error_message: render.error_message.clone(),
         failure_code: render.failure_code.filter(|_code| failed).map(FailureCode::as_str),
-        has_web_variant: files.web.is_some(),
-        has_thumb: files.thumb.is_some(),
+        has_web_variant: size(OutputFile::Web).is_some(),
+        has_thumb: size(OutputFile::Thumb).is_some(),
         is_preview: is_preview(render),
         is_system_preview: render.is_system_preview,
         unlocked_at: None,
         hls_status: render.hls_status,
         hls_ready: render.hls_status == HlsStatus::Ready,
-        dataset_zip_size: files.dataset.map(|f| f.size),
+        dataset_zip_size: size(OutputFile::Dataset),
         warnings,
         created_at: Timestamp(render.created_at),
         updated_at: Timestamp(render.updated_at),

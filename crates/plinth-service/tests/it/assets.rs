@@ -1,12 +1,14 @@
 //! Overlays, textures, environments.
 
 use bytes::Bytes;
+use plinth_db::garbage;
 use plinth_service::assets::{EnvPartFile, NewEnv, NewOverlay, NewTexture};
 use plinth_service::models::Incoming;
 use plinth_spec::ErrorCode;
+use plinth_spec::id::TextureId;
 use plinth_spec::limits;
 use plinth_spec::wire::{Layer, ResolveOverlay};
-use plinth_store::EnvPart;
+use plinth_store::{EnvPart, ObjectKey};
 use plinth_testkit::on_both_databases;
 
 use crate::house::{self, House, code};
@@ -144,6 +146,26 @@ async fn an_environment_is_a_checked_triple(address: &str) {
     assert_eq!(service.sweep().await.unwrap().objects, 3);
 }
 
+async fn what_a_row_names_is_not_marked_for_removal(address: &str) {
+    let house = House::new(address).await;
+    let (service, caller) = (&house.service, &house.caller);
+    let marks = async || garbage::list(&mut service.db().read().await.unwrap()).await.unwrap();
+    house.model("chair").await;
+    service.create_texture(caller, new_texture(&house, 1).await).await.unwrap();
+    service.create_overlay(caller, overlay(&house, 1, None).await).await.unwrap();
+    assert!(marks().await.is_empty());
+    // The same bytes twice at once: one of them is not needed, wherever it was when the other came.
+    let twice = [new_texture(&house, 2).await, new_texture(&house, 2).await];
+    let [first, second] = twice.map(|new| service.create_texture(caller, new));
+    let (first, second) = tokio::join!(first, second);
+    let (first, second) = (first.unwrap(), second.unwrap());
+    assert_eq!(first.id, second.id);
+    assert!(first.deduped.is_some() != second.deduped.is_some(), "{first:?} {second:?}");
+    let named = ObjectKey::Texture(&TextureId::parse(&first.id).unwrap()).path();
+    let left = marks().await;
+    assert!(left.len() <= 1 && !left.contains(&named), "{left:?}");
+}
+
 async fn what_is_known_or_too_much_is_not_looked_at(address: &str) {
     let house = House::new(address).await;
     let caller = &house.caller;
@@ -171,5 +193,6 @@ mod both {
         the_hundred_and_first_overlay_is_one_too_many
         an_environment_is_a_checked_triple
         what_is_known_or_too_much_is_not_looked_at
+        what_a_row_names_is_not_marked_for_removal
     }
 }

@@ -2,15 +2,15 @@
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
-use plinth_service::delivery::RenderOutput;
 use plinth_service::jobs::{Claim, RenderFiles};
-use plinth_spec::ErrorCode;
 use plinth_spec::quality::Codec;
-use plinth_store::{BlobStream, ObjectKey, RenderFile};
+use plinth_spec::settings::Output;
+use plinth_spec::{ErrorCode, OutputFile};
+use plinth_store::{BlobStream, ObjectKey};
 use plinth_testkit::{glb_with_triangle, on_both_databases};
 use serde_json::json;
 
-use crate::house::{House, code, some_files};
+use crate::house::{House, code, files_of, some_files};
 
 async fn all(mut stream: BlobStream) -> Vec<u8> {
     let mut out = Vec::new();
@@ -21,42 +21,43 @@ async fn all(mut stream: BlobStream) -> Vec<u8> {
 }
 
 /// Stores files as a worker does.
-async fn store(house: &House, claim: &Claim, files: &[RenderFile]) {
-    for file in files {
-        let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, *file);
+async fn store(house: &House, claim: &Claim, files: &RenderFiles) {
+    for file in files.stored.keys() {
+        let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, *file, files.codec);
         house.service.store().put(&key, Bytes::from_static(b"abc")).await.unwrap();
     }
 }
-
-const VIDEO: [RenderFile; 5] =
-    [RenderFile::Video(Codec::H264), RenderFile::Web, RenderFile::Thumb, RenderFile::FullPoster, RenderFile::Poster];
 
 async fn files_appear_when_they_are_stored_and_the_render_says_so(address: &str) {
     let house = House::new(address).await;
     let (service, caller) = (&house.service, &house.caller);
     let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
     let get = async |output| service.render_file(caller, &id, output).await;
-    assert_eq!(code(get(RenderOutput::Video).await), ErrorCode::VideoNotFound);
-    assert_eq!(code(get(RenderOutput::Web).await), ErrorCode::VideoNotFound);
-    assert_eq!(code(get(RenderOutput::Thumb).await), ErrorCode::ThumbNotFound);
-    assert_eq!(code(get(RenderOutput::Poster).await), ErrorCode::PosterNotFound);
-    assert_eq!(code(get(RenderOutput::Dataset).await), ErrorCode::DatasetNotFound);
+    assert_eq!(code(get(OutputFile::Video).await), ErrorCode::VideoNotFound);
+    assert_eq!(code(get(OutputFile::Web).await), ErrorCode::VideoNotFound);
+    assert_eq!(code(get(OutputFile::Thumb).await), ErrorCode::ThumbNotFound);
+    assert_eq!(code(get(OutputFile::Poster).await), ErrorCode::PosterNotFound);
+    assert_eq!(code(get(OutputFile::Dataset).await), ErrorCode::DatasetNotFound);
     assert_eq!(code(service.render_bundle(caller, &id).await.map(drop)), ErrorCode::VideoNotFound);
     assert_eq!(code(service.download_url(caller, &id, None, None).await), ErrorCode::AssetNotFound);
     assert_eq!(code(service.download_url(caller, &id, Some("hls"), None).await), ErrorCode::BadRequest);
 
     let claim = house.claim().await;
-    store(&house, &claim, &VIDEO).await;
-    assert_eq!(code(get(RenderOutput::Video).await), ErrorCode::VideoNotFound, "stored is not published");
+    store(&house, &claim, &some_files()).await;
+    assert_eq!(code(get(OutputFile::Video).await), ErrorCode::VideoNotFound, "stored is not published");
     service.poster_stored(&claim).await.unwrap().unwrap();
-    assert!(get(RenderOutput::Poster).await.is_ok(), "the poster comes first");
-    assert_eq!(code(get(RenderOutput::Video).await), ErrorCode::VideoNotFound);
-    service.finish_render(&claim, some_files(), &[]).await.unwrap().unwrap();
-    let video = get(RenderOutput::Video).await.unwrap();
+    assert_eq!(service.list_render_files(caller, &id).await.unwrap(), []);
+    assert!(get(OutputFile::Poster).await.is_ok(), "the poster comes first");
+    assert_eq!(code(get(OutputFile::Video).await), ErrorCode::VideoNotFound);
+    service.finish_render(&claim, &some_files(), &[]).await.unwrap().unwrap();
+    let video = get(OutputFile::Video).await.unwrap();
     assert_eq!((video.content_type.as_ref(), video.blob.size), ("video/mp4", 3));
     assert_eq!(all(service.open_delivery(&video, Some(1..2)).await.unwrap()).await, b"b");
-    assert_eq!(get(RenderOutput::FullPoster).await.unwrap().content_type, "image/png");
-    assert_eq!(code(get(RenderOutput::Dataset).await), ErrorCode::DatasetNotFound, "it is a video");
+    assert_eq!(get(OutputFile::FullPoster).await.unwrap().content_type, "image/png");
+    assert_eq!(code(get(OutputFile::Dataset).await), ErrorCode::DatasetNotFound, "it is a video");
+
+    let listed = service.list_render_files(caller, &id).await.unwrap();
+    assert_eq!(listed, OutputFile::all_of(Output::Video).map(|file| (file, 3)).collect::<Vec<_>>());
 
     let bundle = service.render_bundle(caller, &id).await.unwrap();
     let zip = all(bundle.content).await;
@@ -69,7 +70,7 @@ async fn files_appear_when_they_are_stored_and_the_render_says_so(address: &str)
     assert!(link.url.contains("/_o/renders/") && link.url.contains("thumb.mp4"));
 
     service.delete_render(caller, &id).await.unwrap();
-    assert_eq!(code(get(RenderOutput::Video).await), ErrorCode::RenderNotFound);
+    assert_eq!(code(get(OutputFile::Video).await), ErrorCode::RenderNotFound);
     assert_eq!(service.sweep().await.unwrap().objects, 0, "its files are removed already");
 }
 
@@ -78,10 +79,10 @@ async fn a_failed_render_shows_nothing_and_its_files_go(address: &str) {
     let (service, caller) = (&house.service, &house.caller);
     let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
     let claim = house.claim().await;
-    store(&house, &claim, &VIDEO).await;
+    store(&house, &claim, &some_files()).await;
     service.poster_stored(&claim).await.unwrap().unwrap();
     service.fail_render(&claim, plinth_spec::FailureCode::EncodeFailed, "").await.unwrap().unwrap();
-    assert_eq!(code(service.render_file(caller, &id, RenderOutput::Poster).await), ErrorCode::PosterNotFound);
+    assert_eq!(code(service.render_file(caller, &id, OutputFile::Poster).await), ErrorCode::PosterNotFound);
     assert_eq!(service.sweep().await.unwrap().objects, 0, "the worker may still be storing");
     house.wait_ms(3_600_001);
     assert_eq!(service.sweep().await.unwrap().objects, 5);
@@ -94,20 +95,20 @@ async fn a_prores_video_and_a_dataset_have_their_own_types(address: &str) {
     house.service.fail_render(&house.claim().await, plinth_spec::FailureCode::Timeout, "").await.unwrap().unwrap();
     let pro = house.render(&model, json!({"quality": "pro", "length": 1}), None).await.unwrap();
     let claim = house.claim().await;
-    store(&house, &claim, &[RenderFile::Video(Codec::ProRes4444)]).await;
-    let files = RenderFiles { is_prores: true, ..some_files() };
+    let files = files_of(Output::Video, Codec::ProRes4444);
+    store(&house, &claim, &files).await;
     house.service.poster_stored(&claim).await.unwrap().unwrap();
-    house.service.finish_render(&claim, files, &[]).await.unwrap().unwrap();
-    let video = house.service.render_file(&house.caller, pro.id.as_str(), RenderOutput::Video).await.unwrap();
+    house.service.finish_render(&claim, &files, &[]).await.unwrap().unwrap();
+    let video = house.service.render_file(&house.caller, pro.id.as_str(), OutputFile::Video).await.unwrap();
     assert_eq!(video.content_type, "video/quicktime");
 
     let set = house.render(&model, json!({"output": "dataset"}), None).await.unwrap();
     let claim = house.claim().await;
-    store(&house, &claim, &[RenderFile::Dataset]).await;
-    let files = RenderFiles { dataset: some_files().video, ..RenderFiles::default() };
+    let files = files_of(Output::Dataset, Codec::H264);
+    store(&house, &claim, &files).await;
     house.service.poster_stored(&claim).await.unwrap().unwrap();
-    house.service.finish_render(&claim, files, &[]).await.unwrap().unwrap();
-    let file = house.service.render_file(&house.caller, set.id.as_str(), RenderOutput::Dataset).await.unwrap();
+    house.service.finish_render(&claim, &files, &[]).await.unwrap().unwrap();
+    let file = house.service.render_file(&house.caller, set.id.as_str(), OutputFile::Dataset).await.unwrap();
     assert_eq!(file.content_type, "application/zip");
     let view = house.service.render(&house.caller, set.id.as_str()).await.unwrap();
     assert_eq!((view.dataset_zip_size, view.file_size), (Some(3), None));
@@ -121,7 +122,7 @@ async fn streaming_files_are_found_when_ready_and_by_known_names_only(address: &
     let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
     let claim = house.claim().await;
     service.poster_stored(&claim).await.unwrap().unwrap();
-    service.finish_render(&claim, some_files(), &[]).await.unwrap().unwrap();
+    service.finish_render(&claim, &some_files(), &[]).await.unwrap().unwrap();
     let claim = service.claim_packaging("w").await.unwrap().unwrap();
     let key = ObjectKey::Hls(&claim.render.id, claim.render.attempt, claim.render.hls_attempt, "master.m3u8");
     service.store().put(&key, Bytes::from_static(b"#EXTM3U")).await.unwrap();

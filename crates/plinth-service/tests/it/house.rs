@@ -10,11 +10,13 @@ use plinth_service::access::{Caller, NewAccount, NewKey};
 use plinth_service::jobs::{Claim, RenderFiles, StoredFile};
 use plinth_service::models::{Upload, Uploaded};
 use plinth_service::{Checker, Clock, Result, Service, ServiceOptions};
-use plinth_spec::ErrorCode;
 use plinth_spec::funding::Pool;
 use plinth_spec::id::{AccountId, WorkspaceId};
 use plinth_spec::idempotency::ReplayKey;
+use plinth_spec::quality::Codec;
+use plinth_spec::settings::Output;
 use plinth_spec::wire::{Account, CreateRender, CreatedRender, Scope};
+use plinth_spec::{ErrorCode, OutputFile};
 use plinth_store::{LinkSigner, Store, StoreOptions};
 use plinth_testkit::glb_with_triangle;
 use serde_json::Value;
@@ -165,7 +167,12 @@ pub(crate) fn code<T: std::fmt::Debug>(result: Result<T>) -> ErrorCode {
     result.unwrap_err().code
 }
 
+/// Files of three bytes.
+pub(crate) fn files_of(output: Output, codec: Codec) -> RenderFiles {
+    let file = StoredFile { size: 3, crc32: 0x3524_41c2 };
+    RenderFiles { codec, stored: OutputFile::all_of(output).map(|one| (one, file)).collect() }
+}
+
 pub(crate) fn some_files() -> RenderFiles {
-    let file = Some(StoredFile { size: 3, crc32: 0x3524_41c2 });
-    RenderFiles { video: file, web: file, thumb: file, full_poster: file, poster: file, ..RenderFiles::default() }
+    files_of(Output::Video, Codec::H264)
 }

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use plinth_service::delivery::RenderOutput;
 use plinth_service::jobs::LeaseLost;
 use plinth_spec::funding::Pool;
 use plinth_spec::idempotency::ReplayKey;
 use plinth_spec::state::{HlsStatus, RenderStatus};
 use plinth_spec::wire::{BatchItem, CreateBatch};
-use plinth_spec::{ErrorCode, FailureCode};
+use plinth_spec::{ErrorCode, FailureCode, OutputFile};
 use plinth_testkit::on_both_databases;
 use serde_json::json;
 use tokio::sync::Barrier;
@@ -27,7 +26,7 @@ async fn a_render_goes_from_pending_to_done_and_its_packaging_follows(address: &
     service.poster_stored(&claim).await.unwrap().unwrap();
     assert_eq!(status().await.status, RenderStatus::VideoProcessing);
     assert!(service.claim_packaging("worker").await.unwrap().is_none(), "not before the video");
-    service.finish_render(&claim, some_files(), &["no mesh 'x'".to_owned()]).await.unwrap().unwrap();
+    service.finish_render(&claim, &some_files(), &["no mesh 'x'".to_owned()]).await.unwrap().unwrap();
     let done = status().await;
     assert_eq!((done.status, done.file_size), (RenderStatus::Done, Some(3)));
     assert!(done.has_web_variant && done.has_thumb && !done.hls_ready);
@@ -150,7 +149,7 @@ async fn a_render_whose_worker_is_lost_is_tried_twice_more_and_then_refunded(add
     assert_eq!(reaped, 1);
     let waiting = render().await;
     assert_eq!((waiting.status, waiting.failure_code), (RenderStatus::Pending, None));
-    let poster = service.render_file(&house.caller, &id, RenderOutput::Poster).await;
+    let poster = service.render_file(&house.caller, &id, OutputFile::Poster).await;
     assert_eq!(poster.map(drop).unwrap_err().code, ErrorCode::PosterNotFound, "its files no longer count");
     assert_eq!(house.account().await.paid, 76);
     // A stopping worker that gives it back loses nothing.
@@ -172,7 +171,7 @@ async fn a_render_whose_worker_is_lost_is_tried_twice_more_and_then_refunded(add
     for claim in [&first, &last] {
         assert_eq!(service.renew_claim(claim).await.unwrap(), Err(LeaseLost));
         assert_eq!(service.poster_stored(claim).await.unwrap(), Err(LeaseLost));
-        assert_eq!(service.finish_render(claim, some_files(), &[]).await.unwrap(), Err(LeaseLost));
+        assert_eq!(service.finish_render(claim, &some_files(), &[]).await.unwrap(), Err(LeaseLost));
         assert_eq!(service.fail_render(claim, FailureCode::Timeout, "").await.unwrap(), Err(LeaseLost));
     }
     assert_eq!(render().await.status, RenderStatus::Error);
@@ -196,7 +195,7 @@ async fn a_stopping_worker_gives_back_and_another_goes_on(address: &str) {
     let third = house.claim().await;
     assert_eq!((third.render.status, third.render.attempt), (RenderStatus::VideoProcessing, 3));
     assert_eq!(service.fail_render(&second, FailureCode::Timeout, "").await.unwrap(), Err(LeaseLost));
-    service.finish_render(&third, some_files(), &[]).await.unwrap().unwrap();
+    service.finish_render(&third, &some_files(), &[]).await.unwrap().unwrap();
     assert_eq!(status().await, RenderStatus::Done);
     assert_eq!(house.account().await.paid, 76, "charged once");
 }
@@ -226,7 +225,7 @@ async fn a_packaging_whose_workers_die_fails_after_three_times_and_the_video_sta
     let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
     let claim = house.claim().await;
     service.poster_stored(&claim).await.unwrap().unwrap();
-    service.finish_render(&claim, some_files(), &[]).await.unwrap().unwrap();
+    service.finish_render(&claim, &some_files(), &[]).await.unwrap().unwrap();
     for _death in 0..3 {
         assert!(service.claim_packaging("w").await.unwrap().is_some());
         house.wait_ms(61_000);

@@ -90,7 +90,7 @@ impl Run<'_> {
             }
             Step::Finish(at) => {
                 if let Some(claim) = claim(at) {
-                    let _out_of_order = service.finish_render(&claim, some_files(), &[]).await;
+                    let _out_of_order = service.finish_render(&claim, &some_files(), &[]).await;
                 }
                 None
             }

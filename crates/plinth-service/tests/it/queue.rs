@@ -100,7 +100,7 @@ async fn accounts_that_wait_get_equal_slot_time(address: &str) {
                 house.service.fail_render(taken, FailureCode::Timeout, "").await.unwrap().unwrap();
             } else {
                 house.service.poster_stored(taken).await.unwrap().unwrap();
-                house.service.finish_render(taken, some_files(), &[]).await.unwrap().unwrap();
+                house.service.finish_render(taken, &some_files(), &[]).await.unwrap().unwrap();
             }
             *slot = None;
             if used.get("few").is_some_and(|used| *used >= 60 * 20_000) {

@@ -49,6 +49,13 @@ impl HlsStatus {
     }
 }
 
+impl HlsEvent {
+    /// The states that it is allowed in, each with the state that it leads to.
+    pub fn moves(self) -> impl Iterator<Item = (HlsStatus, HlsStatus)> {
+        HlsStatus::ALL.iter().filter_map(move |from| Some((*from, from.after(self)?)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -71,9 +71,21 @@ impl RenderStatus {
         matches!(self, Self::Done | Self::Error | Self::Failed)
     }
 
+    /// Whether it ended without its files.
+    pub const fn has_failed(self) -> bool {
+        matches!(self, Self::Error | Self::Failed)
+    }
+
     /// Whether a worker holds it.
     pub const fn is_held(self) -> bool {
         matches!(self, Self::PosterProcessing | Self::VideoProcessing)
+    }
+}
+
+impl RenderEvent {
+    /// The states that it is allowed in, each with the state that it leads to.
+    pub fn moves(self) -> impl Iterator<Item = (RenderStatus, RenderStatus)> {
+        RenderStatus::ALL.iter().filter_map(move |from| Some((*from, from.after(self)?)))
     }
 }
 

@@ -8,6 +8,7 @@ mod health;
 mod json_limit;
 mod model;
 mod overlay;
+pub mod parameter;
 mod render;
 mod settings;
 mod timestamp;

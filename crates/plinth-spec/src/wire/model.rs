@@ -117,8 +117,8 @@ pub struct IngestModel {
 /// Body that asks for a link to put a file.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct CreateUploadUrl {
-    /// Lifetime of the link in seconds; clamped to 60 to 604800.
-    #[schema(default = 3600)]
+    /// Lifetime of the link in seconds.
+    #[schema(schema_with = super::parameter::expires_member_schema)]
     pub expires: Option<i64>,
 }
 

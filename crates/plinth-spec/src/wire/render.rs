@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::settings::{EchoedRenderSettings, RenderSettings};
 use super::timestamp::Timestamp;
 use crate::id::{ModelId, RenderId};
-use crate::named::named;
+use crate::output_file::OutputFile;
 use crate::state::{HlsStatus, RenderStatus};
 
 /// A render.
@@ -181,23 +181,17 @@ pub struct HlsView {
     pub thumbnails_vtt_url: Option<String>,
 }
 
-named! {
-    /// A file of a render that a signed URL can lead to.
-    DownloadAsset {
-        /// The video.
-        Video = "video",
-        /// The web video.
-        Web = "web",
-        /// The small poster.
-        Poster = "poster",
-        /// The poster in full size.
-        FullPoster = "full_poster",
-        /// The thumbnail video.
-        Thumb = "thumb",
-        /// The dataset.
-        Dataset = "dataset",
+/// Stands for [`OutputFile`]: a signed URL can lead to each of them.
+#[derive(Debug)]
+pub struct DownloadAsset {}
+
+impl utoipa::PartialSchema for DownloadAsset {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        OutputFile::schema()
     }
 }
+
+impl utoipa::ToSchema for DownloadAsset {}
 
 /// A link to a file of a render that needs no token until it expires. A secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -206,7 +200,8 @@ pub struct AssetUrl {
     /// The link.
     pub url: String,
     /// What it leads to.
-    pub asset: DownloadAsset,
+    #[schema(value_type = DownloadAsset)]
+    pub asset: OutputFile,
     /// Its lifetime in seconds.
     pub expires_in: i64,
 }

@@ -2,10 +2,11 @@
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
+use plinth_spec::OutputFile;
 use plinth_spec::id::{ModelId, RenderId};
 use plinth_spec::quality::Codec;
 use plinth_store::{
-    BlobStream, BundleEntry, LinkMethod, LinkSigner, ObjectKey, RenderFile, Store, StoreOptions, Stored, bundle_length,
+    BlobStream, BundleEntry, LinkMethod, LinkSigner, ObjectKey, Store, StoreOptions, Stored, bundle_length,
     bundle_stream, render_prefix,
 };
 use plinth_testkit::S3Server;
@@ -92,14 +93,14 @@ async fn a_prefix_goes_with_everything_under_it_and_nothing_beside_it(store: Sto
     let (first, second) = (render(), RenderId::parse("r00000000002").unwrap());
     for id in [&first, &second] {
         for attempt in 1..3 {
-            let key = ObjectKey::Render(id, attempt, RenderFile::Web);
+            let key = ObjectKey::Render(id, attempt, OutputFile::Web, Codec::H264);
             store.put(&key, Bytes::from_static(b"x")).await.unwrap();
         }
     }
     assert_eq!(store.delete_prefix(&render_prefix(&first)).await.unwrap(), 2);
     assert_eq!(store.delete_prefix(&render_prefix(&first)).await.unwrap(), 0);
-    assert!(store.find(&ObjectKey::Render(&first, 1, RenderFile::Web)).await.unwrap().is_none());
-    assert!(store.find(&ObjectKey::Render(&second, 2, RenderFile::Web)).await.unwrap().is_some());
+    assert!(store.find(&ObjectKey::Render(&first, 1, OutputFile::Web, Codec::H264)).await.unwrap().is_none());
+    assert!(store.find(&ObjectKey::Render(&second, 2, OutputFile::Web, Codec::H264)).await.unwrap().is_some());
     let id = model();
     store.put(&ObjectKey::Model(&id), Bytes::from_static(b"x")).await.unwrap();
     assert_eq!(store.delete_prefix(&ObjectKey::Model(&id).path()).await.unwrap(), 1);
@@ -108,10 +109,10 @@ async fn a_prefix_goes_with_everything_under_it_and_nothing_beside_it(store: Sto
 async fn a_bundle_has_the_length_it_announces_and_a_foreign_reader_opens_it(store: Store) {
     let id = render();
     let mut entries = Vec::new();
-    for (file, content) in [(RenderFile::Video(Codec::H264), "video bytes"), (RenderFile::FullPoster, "poster")] {
-        let key = ObjectKey::Render(&id, 1, file);
+    for (file, content) in [(OutputFile::Video, "video bytes"), (OutputFile::FullPoster, "poster")] {
+        let key = ObjectKey::Render(&id, 1, file, Codec::H264);
         let stored = store.put(&key, Bytes::from_static(content.as_bytes())).await.unwrap();
-        entries.push(BundleEntry { name: file.name().to_owned(), key, stored });
+        entries.push(BundleEntry { name: file.file_name(Codec::H264), key, stored });
     }
     let zip = all(bundle_stream(&store, &entries)).await;
     assert_eq!(zip.len() as u64, bundle_length(&entries));
@@ -120,7 +121,7 @@ async fn a_bundle_has_the_length_it_announces_and_a_foreign_reader_opens_it(stor
     assert_eq!(names, ["video.mp4", "poster.png"]);
     let text = std::io::read_to_string(archive.by_name("video.mp4").unwrap()).unwrap();
     assert_eq!(text, "video bytes");
-    store.delete(&ObjectKey::Render(&id, 1, RenderFile::FullPoster)).await.unwrap();
+    store.delete(&ObjectKey::Render(&id, 1, OutputFile::FullPoster, Codec::H264)).await.unwrap();
     let mut broken = bundle_stream(&store, &entries);
     let mut failed = false;
     while let Some(piece) = broken.next().await {

@@ -4,10 +4,10 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{Redirect, Response};
 use plinth_service::ServiceError;
-use plinth_spec::RenderSettings;
 use plinth_spec::settings::Output;
 use plinth_spec::state::RenderStatus;
-use plinth_spec::wire::{DownloadAsset, Render};
+use plinth_spec::wire::Render;
+use plinth_spec::{OutputFile, RenderSettings};
 use serde_json::Value;
 
 use super::overview::allow_files;
@@ -42,7 +42,13 @@ struct RenderPage {
 struct File {
     asset: &'static str,
     words: &'static str,
-    size: Option<String>,
+    size: String,
+}
+
+impl File {
+    fn of((file, bytes): (OutputFile, u64)) -> Self {
+        Self { asset: file.as_str(), words: file.declaration().label, size: words::size(bytes) }
+    }
 }
 
 pub(crate) async fn show(State(studio): State<Studio>, visitor: Visitor, Path(id): Path<String>) -> Result<Response> {
@@ -50,17 +56,18 @@ pub(crate) async fn show(State(studio): State<Studio>, visitor: Visitor, Path(id
     let read = read_settings(&render)?;
     let names = studio.service.model_names(visitor.caller(), std::slice::from_ref(&render.model_id)).await?;
     let name = names.into_iter().flatten().next().unwrap_or_else(|| "a deleted model".to_owned());
+    let files = studio.service.list_render_files(visitor.caller(), &id).await?;
     let video =
-        render.file_size.map(|_bytes| if render.has_web_variant { DownloadAsset::Web } else { DownloadAsset::Video });
+        [OutputFile::Web, OutputFile::Video].into_iter().find(|video| files.iter().any(|(file, _)| file == video));
     let mut response = page(&RenderPage {
         frame: Frame::new(&studio, &name, Some(&visitor)),
         kind: kind(&render, &read),
         status: words::status(render.status),
         problem: render.error_message.as_deref().map(sentence),
         warnings: render.warnings.iter().map(|warning| sentence(warning)).collect(),
-        video: video.map(DownloadAsset::as_str),
+        video: video.map(OutputFile::as_str),
         has_poster: has_poster(&render, &read),
-        files: files(&render),
+        files: files.into_iter().map(File::of).collect(),
         settings: settings(&render),
         created: Moment::of(render.created_at.0),
         updated: Moment::of(render.updated_at.0),
@@ -105,24 +112,6 @@ pub(super) fn kind(render: &Render, settings: &RenderSettings) -> String {
         words.push("watermarked");
     }
     words.join(" · ")
-}
-
-fn files(render: &Render) -> Vec<File> {
-    if render.status != RenderStatus::Done {
-        return Vec::new();
-    }
-    let bytes = |size: Option<u64>| size.map(words::size);
-    let is_video = render.file_size.is_some();
-    let all = [
-        (DownloadAsset::Video, "Video", is_video, bytes(render.file_size)),
-        (DownloadAsset::Web, "Video for the web", render.has_web_variant, None),
-        (DownloadAsset::Thumb, "Small video", render.has_thumb, None),
-        (DownloadAsset::FullPoster, "Picture in full size", is_video, None),
-        (DownloadAsset::Poster, "Small picture", is_video, None),
-        (DownloadAsset::Dataset, "Dataset (ZIP)", render.dataset_zip_size.is_some(), bytes(render.dataset_zip_size)),
-    ];
-    let there = all.into_iter().filter(|(_, _, is_there, _)| *is_there);
-    there.map(|(asset, words, _, size)| File { asset: asset.as_str(), words, size }).collect()
 }
 
 /// The settings that were sent, one a row.

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 const COMMON: [&str; 5] = ["quality", "aspect", "length", "effect", "bgColor"];
 
 /// `--bg-color` for `bgColor`.
-fn flag_name(key: &str) -> String {
+pub(crate) fn flag_name(key: &str) -> String {
     key.chars().fold(String::new(), |mut out, c| {
         if c.is_ascii_uppercase() {
             out.push('-');

@@ -4,39 +4,55 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
-use plinth_pipeline::{DatasetOutput, Outputs, read_cameras};
-use plinth_spec::RenderSettings;
+use plinth_pipeline::{DatasetOptions, read_cameras};
+use plinth_spec::quality::Codec;
 use plinth_spec::settings::Output;
+use plinth_spec::{OutputFile, OutputPaths, RenderSettings};
 
 use super::Usage;
+use super::flags::flag_name;
 
 /// Heading of flags that only datasets have.
 const DATASETS: &str = "Datasets";
 
-/// Files beside the video: flag, kind of file, and what it is.
-const BESIDE: [(&str, &str, &str); 4] = [
-    ("web", "mp4", "Also write a video of at most 1920 on the long side, for web pages"),
-    ("thumb", "mp4", "Also write a video of a quarter of each side"),
-    ("poster", "png", "Also write a still in full size: the first frame, in a reveal the last"),
-    ("small-poster", "png", "Also write that still with 480 on the long side"),
-];
+/// The files that flags write beside the main output, each with the help of its flag.
+fn beside() -> impl Iterator<Item = (OutputFile, &'static str)> {
+    OutputFile::ALL.iter().filter_map(|file| Some((*file, file.declaration().flag_help?)))
+}
+
+/// The flag of a file beside the main output.
+fn flag(file: OutputFile) -> String {
+    flag_name(file.declaration().local_name)
+}
+
+/// What `--all` appends to the main output's name: `small.png` for `poster.small.png`.
+fn suffix(file: OutputFile) -> String {
+    let stem = file.declaration().stem;
+    format!("{}.{}", stem.rsplit('.').next().unwrap_or(stem), kind(file))
+}
+
+/// The extension of a file beside the main output. Of these no codec depends on the quality.
+fn kind(file: OutputFile) -> &'static str {
+    file.format(Codec::H264).extension()
+}
 
 /// `--out` and the flags of the files beside it.
 pub(crate) fn args() -> Vec<Arg> {
-    let path = |name: &'static str| Arg::new(name).long(name).value_name("FILE").value_parser(value_parser!(PathBuf));
-    let mut args = vec![path("out").short('o').required(true).help(
+    let path = |name: String| Arg::new(name.clone()).long(name).value_name("FILE").value_parser(value_parser!(PathBuf));
+    let mut args = vec![path("out".to_owned()).short('o').required(true).help(
         "OUT.mp4, OUT.mov (quality pro), OUT.png (a still), OUT.zip (a dataset), or with --output dataset a folder",
     )];
-    args.extend(BESIDE.iter().map(|(flag, _, help)| path(flag).help(*help).help_heading("More outputs")));
+    args.extend(beside().map(|(file, help)| path(flag(file)).help(help).help_heading("More outputs")));
+    let names: Vec<String> = beside().map(|(file, _help)| format!("OUT.{}", suffix(file))).collect();
     args.push(
         Arg::new("all")
             .long("all")
             .action(ArgAction::SetTrue)
             .help_heading("More outputs")
-            .help("All four, as OUT.web.mp4, OUT.thumb.mp4, OUT.poster.png and OUT.small.png where they are not named"),
+            .help(format!("All of these, as {} where they are not named", names.join(", "))),
     );
     args.push(
-        path("cameras")
+        path("cameras".to_owned())
             .help_heading(DATASETS)
             .help("Dataset with the cameras of this transforms.json instead of evenly spread ones"),
     );
@@ -60,42 +76,36 @@ pub(crate) fn extension(path: &Path) -> String {
     path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default()
 }
 
-/// All outputs of a render with these settings.
+/// All outputs of a render with these settings, and how a dataset is made.
 /// Errors: [`Usage`] where names do not fit, or a folder that is missing.
-pub(crate) fn outputs(args: &ArgMatches, settings: &RenderSettings) -> Result<Outputs> {
+pub(crate) fn outputs(args: &ArgMatches, settings: &RenderSettings) -> Result<(OutputPaths, DatasetOptions)> {
     let out = out(args)?;
     let quality = settings.video().quality;
     if settings.video().output == Output::Dataset {
-        return Ok(Outputs { dataset: Some(dataset(args, settings)?), ..Outputs::default() });
+        return Ok(([(OutputFile::Dataset, out.clone())].into(), dataset(args, out, settings)?));
     }
     if args.get_flag("split") || args.contains_id("cameras") {
         return Err(Usage("--cameras and --split are for datasets; add --output dataset".to_owned()).into());
     }
-    let beside = |flag: &str, ending: &str| {
-        let named = args.get_one::<PathBuf>(flag).cloned();
-        named.or_else(|| args.get_flag("all").then(|| out.with_extension(ending)))
-    };
-    let mut outputs = Outputs {
-        video: None,
-        web: beside("web", "web.mp4"),
-        thumb: beside("thumb", "thumb.mp4"),
-        poster: beside("poster", "poster.png"),
-        small_poster: beside("small-poster", "small.png"),
-        dataset: None,
-    };
-    let given = [&outputs.web, &outputs.thumb, &outputs.poster, &outputs.small_poster];
-    for ((flag, kind, _), path) in BESIDE.iter().zip(given) {
-        if let Some(path) = path.as_ref().filter(|path| extension(path) != *kind) {
+    let mut outputs = OutputPaths::new();
+    for (file, _help) in beside() {
+        let (flag, kind) = (flag(file), kind(file));
+        let named = args.get_one::<PathBuf>(&flag).cloned();
+        let Some(path) = named.or_else(|| args.get_flag("all").then(|| out.with_extension(suffix(file)))) else {
+            continue;
+        };
+        if extension(&path) != kind {
             return Err(Usage(format!("--{flag} takes a .{kind} file, not {}", path.display())).into());
         }
+        outputs.insert(file, path);
     }
-    match (extension(out).as_str(), quality.has_alpha()) {
-        ("png", _) if given.iter().any(|path| path.is_some()) => {
+    let main = match (extension(out).as_str(), quality.has_alpha()) {
+        ("png", _) if !outputs.is_empty() => {
             let words = "a .png is a still alone; name the output .mp4 to write more from the same frames";
             return Err(Usage(words.to_owned()).into());
         }
-        ("png", _) => outputs.poster = Some(out.clone()),
-        ("mov", true) | ("mp4", false) => outputs.video = Some(out.clone()),
+        ("png", _) => OutputFile::FullPoster,
+        ("mov", true) | ("mp4", false) => OutputFile::Video,
         ("mov", false) => {
             let words = format!("a .mov is quality pro, not {}; name the output .mp4", quality.as_str());
             return Err(Usage(words).into());
@@ -106,25 +116,26 @@ pub(crate) fn outputs(args: &ArgMatches, settings: &RenderSettings) -> Result<Ou
                 format!("{} must end in .mp4, .mov, .png or .zip; a folder needs --output dataset", out.display());
             return Err(Usage(words).into());
         }
-    }
+    };
+    outputs.insert(main, out.clone());
     check_places(&outputs)?;
-    Ok(outputs)
+    Ok((outputs, DatasetOptions::default()))
 }
 
-/// A dataset, and the cameras it is made with.
-fn dataset(args: &ArgMatches, settings: &RenderSettings) -> Result<DatasetOutput> {
-    let path = out(args)?.clone();
-    if !matches!(extension(&path).as_str(), "zip" | "") && !path.is_dir() {
+/// How a dataset is made.
+/// Errors: [`Usage`] where names or flags do not fit, or cameras that cannot be read.
+fn dataset(args: &ArgMatches, path: &Path, settings: &RenderSettings) -> Result<DatasetOptions> {
+    if !matches!(extension(path).as_str(), "zip" | "") && !path.is_dir() {
         return Err(Usage(format!("a dataset is a .zip or a folder, not {}", path.display())).into());
     }
-    if args.get_flag("all") || BESIDE.iter().any(|(flag, ..)| args.contains_id(flag)) {
+    if args.get_flag("all") || beside().any(|(file, _help)| args.contains_id(&flag(file))) {
         return Err(Usage("a dataset is all there is; render other outputs on their own".to_owned()).into());
     }
     if args.get_flag("hash") {
         let words = "--hash is for videos; a dataset's manifest.json has a hash of each file";
         return Err(Usage(words.to_owned()).into());
     }
-    check_folder(&path)?;
+    check_folder(path)?;
     let views = match args.get_one::<PathBuf>("cameras") {
         None => None,
         Some(file) => {
@@ -133,7 +144,7 @@ fn dataset(args: &ArgMatches, settings: &RenderSettings) -> Result<DatasetOutput
             Some(read_cameras(&text, settings.dataset().quality.side()).with_context(shown)?)
         }
     };
-    Ok(DatasetOutput { path, views, splits: args.get_flag("split") })
+    Ok(DatasetOptions { views, splits: args.get_flag("split") })
 }
 
 /// Finds a missing folder before the work.
@@ -146,10 +157,9 @@ fn check_folder(path: &Path) -> Result<()> {
 }
 
 /// Finds before the work what would fail after it.
-fn check_places(outputs: &Outputs) -> Result<()> {
-    let all = [&outputs.video, &outputs.web, &outputs.thumb, &outputs.poster, &outputs.small_poster];
+fn check_places(outputs: &OutputPaths) -> Result<()> {
     let mut known = Vec::new();
-    for path in all.into_iter().flatten() {
+    for path in outputs.values() {
         check_folder(path)?;
         if path.is_dir() {
             return Err(Usage(format!("{} is a folder; name a file in it", path.display())).into());

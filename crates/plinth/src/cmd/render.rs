@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use plinth_media::{EncoderChoice, H264Encoder, MediaError, choose_encoder};
-use plinth_pipeline::{EnvironmentFiles, Job, JobError, Manifest, Stage, run as run_job};
+use plinth_pipeline::{EnvironmentFiles, Job, JobError, Manifest, Stage, may_use_hardware, run as run_job};
 use plinth_spec::RenderSettings;
 use plinth_spec::settings::ParseOptions;
 use serde_json::Value;
@@ -53,7 +53,7 @@ pub(crate) fn command() -> Command {
 
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let settings = settings(args)?;
-    let outputs = outputs::outputs(args, &settings)?;
+    let (outputs, dataset) = outputs::outputs(args, &settings)?;
     let environment = environment::files(args)?;
     if let Some(id) = settings.environment().id.as_ref().filter(|_| environment.is_none()) {
         return Err(Usage(format!("the settings name the environment '{id}'; give its file with --env")).into());
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let path: &PathBuf = args.get_one("model").context("MODEL is missing")?;
     refuse_own_output(path, outputs::out(args)?)?;
     let is_silent = args.get_flag("quiet") || args.get_flag("json");
-    let encoder = if outputs.needs_h264(settings.video().quality) {
+    let encoder = if may_use_hardware(&outputs, settings.video().quality) {
         encoder(&machine, &stop, is_silent)?
     } else {
         H264Encoder::default()
@@ -74,6 +74,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
         environment: environment.as_ref().map(EnvironmentFiles::read).transpose()?,
         assets,
         outputs,
+        dataset,
         watermark: false,
         adapter: machine.adapter,
         ffmpeg: machine.ffmpeg,

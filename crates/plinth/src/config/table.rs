@@ -1,6 +1,8 @@
 //! The table of configuration. Flags, variables, keys, help and documentation are made from it.
 
 use clap::{Arg, ArgAction};
+use plinth_db::DbOptions;
+use plinth_service::ServiceOptions;
 use plinth_spec::limits;
 
 /// What a value is for. A command takes the flags of the groups that it uses.
@@ -98,11 +100,12 @@ rows! {
     STORE_PUBLIC_ENDPOINT: Data, "store_public_endpoint", "store-public-endpoint", "URL",
         Default::Otherwise("the endpoint of S3"),
         "Where clients reach S3, when that is elsewhere than for the service; signed links carry it";
-    DATABASE_CONNECTIONS: Data, "database_connections", "database-connections", "N", Default::Number(16),
+    DATABASE_CONNECTIONS: Data, "database_connections", "database-connections", "N",
+        Default::Number(DbOptions::POSTGRES_CONNECTIONS as u64),
         "Connections of this process to PostgreSQL";
-    TOKEN_PREFIX: Keys, "token_prefix", "token-prefix", "WORD", Default::Text("plinth"),
+    TOKEN_PREFIX: Keys, "token_prefix", "token-prefix", "WORD", Default::Text(ServiceOptions::TOKEN_PREFIX),
         "What new API keys begin with, before _sk_";
-    LEGACY_TOKEN_PREFIX: Keys, "legacy_token_prefix", "legacy-token-prefix", "WORD", Default::Text("turntable"),
+    LEGACY_TOKEN_PREFIX: Keys, "legacy_token_prefix", "legacy-token-prefix", "WORD", Default::Text(ServiceOptions::LEGACY_TOKEN_PREFIX),
         "What older API keys begin with; they stay good";
     LISTEN: Address, "listen", "listen", "ADDRESS", Default::Text("127.0.0.1:8080"),
         "Address and port of the HTTP interface; port 0 takes a free one";
@@ -126,13 +129,15 @@ rows! {
     FREE_UPLOADS_PER_DAY: Rules, "free_uploads_per_day", "free-uploads-per-day", "N",
         Default::Number(limits::FREE_UPLOADS_PER_DAY as u64),
         "Free previews per account in 24 hours";
-    MODEL_CHECKS: Rules, "model_checks", "model-checks", "N", Default::Number(2),
+    MODEL_CHECKS: Rules, "model_checks", "model-checks", "N",
+        Default::Number(ServiceOptions::CHECKS_AT_ONCE as u64),
         "Models that are checked at a time, and as many images";
     MODEL_CHECK_MEMORY_MB: Rules, "model_check_memory_mb", "model-check-memory-mb", "MB", Default::Number(4096),
         "A model whose check takes more memory is refused";
     MODEL_CHECK_SECONDS: Rules, "model_check_seconds", "model-check-seconds", "SECONDS", Default::Number(120),
         "A model or image whose check takes longer is refused";
-    LEASE_SECONDS: Worker, "lease_seconds", "lease-seconds", "SECONDS", Default::Number(60),
+    LEASE_SECONDS: Worker, "lease_seconds", "lease-seconds", "SECONDS",
+        Default::Number(ServiceOptions::LEASE_SECS as u64),
         "A render whose worker is not heard of for this long goes back into the queue, twice at most";
     WORKER_SLOTS: Worker, "worker_slots", "worker-slots", "N", Default::Otherwise("by hardware"),
         "Renders at a time on this machine";

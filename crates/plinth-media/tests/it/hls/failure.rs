@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use plinth_media::hls::{HlsPlan, package};
 use plinth_media::{H264Encoder, MediaError};
+use plinth_spec::OutputFile;
 use plinth_spec::quality::Codec;
 
 use super::{package_in, video};
@@ -89,7 +90,7 @@ fn a_video_with_alpha_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let size = (64, 36);
     let mut plan = plan(folder.path(), size, Codec::ProRes4444, 2);
-    (plan.web, plan.thumb, plan.poster, plan.small_poster) = (None, None, None, None);
+    plan.files.retain(|file, _path| *file == OutputFile::Video);
     write(plan, |i| straight(size, i, |_, _| [0.5; 4])).unwrap();
     std::fs::rename(folder.path().join("out.mov"), folder.path().join("out.mp4")).unwrap();
     let error = package_in(folder.path()).unwrap_err();

@@ -13,6 +13,7 @@ use std::sync::atomic::AtomicBool;
 
 use plinth_media::hls::{HlsPackage, HlsPlan, package};
 use plinth_media::{H264Encoder, MediaError};
+use plinth_spec::OutputFile;
 use plinth_spec::quality::Codec;
 
 use crate::support::{ball, plan, write};
@@ -79,7 +80,7 @@ impl Packaged {
 /// `out.mp4` in a folder, as renders have it.
 fn video(folder: &Path, size: (u32, u32), frames: u32) {
     let mut plan = plan(folder, size, Codec::H264, frames);
-    (plan.web, plan.thumb, plan.poster, plan.small_poster) = (None, None, None, None);
+    plan.files.retain(|file, _path| *file == OutputFile::Video);
     write(plan, |i| ball(size, i, [240, 200, 60])).unwrap();
 }
 

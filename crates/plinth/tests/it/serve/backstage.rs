@@ -9,10 +9,11 @@ use plinth_db::{Db, DbOptions};
 use plinth_service::access::Caller;
 use plinth_service::jobs::{Claim, RenderFiles, StoredFile};
 use plinth_service::{Clock, Service, ServiceOptions, link_secret};
+use plinth_spec::OutputFile;
 use plinth_spec::idempotency::ReplayKey;
 use plinth_spec::quality::Codec;
 use plinth_spec::wire::CreateRender;
-use plinth_store::{LinkSigner, ObjectKey, RenderFile, Store};
+use plinth_store::{LinkSigner, ObjectKey, Store};
 use plinth_testkit::Client;
 use serde_json::{Value, json};
 
@@ -68,28 +69,20 @@ impl Backstage {
     }
 
     /// Ends the render that has waited longest, with files of a few bytes.
-    pub(crate) async fn finish(&self, id: &str, files: &[RenderFile]) {
+    pub(crate) async fn finish(&self, id: &str, codec: Codec, files: &[OutputFile]) {
         let claim = self.claim(id).await;
-        let mut made = RenderFiles::default();
+        let mut made = RenderFiles::none(codec);
         for file in files {
-            let stored = Some(self.store(&claim, *file).await);
-            match file {
-                RenderFile::Video(codec) => (made.video, made.is_prores) = (stored, *codec == Codec::ProRes4444),
-                RenderFile::Web => made.web = stored,
-                RenderFile::Thumb => made.thumb = stored,
-                RenderFile::FullPoster => made.full_poster = stored,
-                RenderFile::Poster => made.poster = stored,
-                RenderFile::Dataset => made.dataset = stored,
-            }
+            made.stored.insert(*file, self.store(&claim, *file, codec).await);
         }
         self.service.poster_stored(&claim).await.unwrap().unwrap();
-        self.service.finish_render(&claim, made, &[]).await.unwrap().unwrap();
+        self.service.finish_render(&claim, &made, &[]).await.unwrap().unwrap();
     }
 
     /// Stores a file of a render that is held.
-    pub(crate) async fn store(&self, claim: &Claim, file: RenderFile) -> StoredFile {
-        let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, file);
-        self.service.store().put(&key, Bytes::from(content(file.name()))).await.unwrap().into()
+    pub(crate) async fn store(&self, claim: &Claim, file: OutputFile, codec: Codec) -> StoredFile {
+        let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, file, codec);
+        self.service.store().put(&key, Bytes::from(content(&file.file_name(codec)))).await.unwrap().into()
     }
 
     /// Ends the packaging that has waited longest, with files of a few bytes.
@@ -105,8 +98,8 @@ impl Backstage {
 }
 
 /// All files of a video that is no ProRes.
-pub(crate) const VIDEO: [RenderFile; 5] =
-    [RenderFile::Video(Codec::H264), RenderFile::Web, RenderFile::Thumb, RenderFile::FullPoster, RenderFile::Poster];
+pub(crate) const VIDEO: [OutputFile; 5] =
+    [OutputFile::Video, OutputFile::Web, OutputFile::Thumb, OutputFile::FullPoster, OutputFile::Poster];
 /// Some files of a packaging, one of each kind.
 pub(crate) const PACKAGING: [&str; 5] =
     ["master.m3u8", "540p/init.mp4", "540p/0.m4s", "thumbnails.vtt", "sprite-0.jpg"];
@@ -121,7 +114,7 @@ impl Served {
     pub(crate) async fn finished_of(&self, client: &Client) -> String {
         let made = client.upload("finished", Some(json!({"quality": "share", "length": 1}))).await;
         let (backstage, id) = (Backstage::of(self).await, made.text("renderId"));
-        backstage.finish(&id, &VIDEO).await;
+        backstage.finish(&id, Codec::H264, &VIDEO).await;
         backstage.package(&id, &PACKAGING).await;
         id
     }

@@ -1,8 +1,9 @@
 //! Files of finished renders: what they say of themselves, in whole and in part.
 
 use plinth_service::jobs::RenderFiles;
+use plinth_spec::OutputFile;
 use plinth_spec::quality::Codec;
-use plinth_store::{ObjectKey, RenderFile};
+use plinth_store::ObjectKey;
 use plinth_testkit::{Answer, Client, glb_with_triangle, header};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -153,7 +154,7 @@ async fn what_is_not_there_yet_has_its_own_code(served: Served) {
     let view = client.get(&format!("/renders/{video}/hls")).await;
     let expected = json!({"id": video, "status": "pending", "masterUrl": null, "thumbnailsVttUrl": null});
     assert_eq!(view.data(), &expected);
-    backstage.finish(&video, &VIDEO).await;
+    backstage.finish(&video, Codec::H264, &VIDEO).await;
     let done = codes(&video).await;
     assert!(done[..5].iter().all(|one| *one == there()), "{done:?}");
     assert_eq!(done[5..7], ["dataset_not_found", "not_found"].map(missing));
@@ -187,7 +188,7 @@ async fn other_kinds_of_renders_have_other_files(served: Served) {
     let order = async |name: &str, settings: Value| client.upload(name, Some(settings)).await.text("renderId");
     served.place.admin(&["credits", "grant", super::server::EMAIL, "1000"]);
     let pro = order("pro", json!({"quality": "pro", "length": 0.1})).await;
-    backstage.finish(&pro, &[RenderFile::Video(Codec::ProRes4444), RenderFile::FullPoster, RenderFile::Poster]).await;
+    backstage.finish(&pro, Codec::ProRes4444, &[OutputFile::Video, OutputFile::FullPoster, OutputFile::Poster]).await;
     let mov = client.get_with(&format!("/renders/{pro}/video"), "accept", "*/*").await;
     assert_eq!((mov.status().as_u16(), header(mov.headers(), "content-type")), (200, "video/quicktime"));
     assert_eq!(mov.text().await.unwrap(), content("video.mov"));
@@ -215,7 +216,7 @@ async fn other_kinds_of_renders_have_other_files(served: Served) {
 
     let set = order("set", json!({"output": "dataset", "datasetQuality": "100x800"})).await;
     assert_eq!(code(client, &set, "dataset").await, missing("dataset_not_found"), "not done");
-    backstage.finish(&set, &[RenderFile::Dataset]).await;
+    backstage.finish(&set, Codec::H264, &[OutputFile::Dataset]).await;
     let zip = client.get_with(&format!("/renders/{set}/dataset"), "accept", "*/*").await;
     assert_eq!((zip.status().as_u16(), header(zip.headers(), "content-type")), (200, "application/zip"));
     assert_eq!(zip.text().await.unwrap(), content("dataset.zip"));
@@ -263,9 +264,9 @@ async fn a_dataset_has_no_posters(served: Served) {
     assert_eq!(client.get(&format!("/renders/{set}")).await.data()["status"], "poster-done");
     without("poster-done").await;
     let claim = backstage.claim(&set).await;
-    let made =
-        RenderFiles { dataset: Some(backstage.store(&claim, RenderFile::Dataset).await), ..RenderFiles::default() };
-    backstage.service.finish_render(&claim, made, &[]).await.unwrap().unwrap();
+    let stored = backstage.store(&claim, OutputFile::Dataset, Codec::H264).await;
+    let made = RenderFiles { codec: Codec::H264, stored: [(OutputFile::Dataset, stored)].into() };
+    backstage.service.finish_render(&claim, &made, &[]).await.unwrap().unwrap();
     without("done").await;
 }
 
@@ -287,7 +288,7 @@ async fn streaming_begins_when_it_is_ready(served: Served) {
             }
         };
         is("pending").await;
-        backstage.finish(&id, &VIDEO).await;
+        backstage.finish(&id, Codec::H264, &VIDEO).await;
         is("pending").await;
         let claim = backstage.service.claim_packaging("test").await.unwrap().unwrap();
         assert_eq!(claim.render.id.as_str(), id);

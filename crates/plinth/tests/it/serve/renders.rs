@@ -1,6 +1,7 @@
 //! Renders: creating, showing, quoting, ending.
 
-use plinth_store::RenderFile;
+use plinth_spec::OutputFile;
+use plinth_spec::quality::Codec;
 use plinth_testkit::Answer;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -175,8 +176,8 @@ async fn poster_done_is_in_flight(served: Served) {
     let id = client.upload("chair", Some(json!({"quality": "share", "length": 5}))).await.text("renderId");
     let path = format!("/renders/{id}");
     let claim = backstage.claim(&id).await;
-    for file in [RenderFile::FullPoster, RenderFile::Poster] {
-        backstage.store(&claim, file).await;
+    for file in [OutputFile::FullPoster, OutputFile::Poster] {
+        backstage.store(&claim, file, Codec::H264).await;
     }
     backstage.service.poster_stored(&claim).await.unwrap().unwrap();
     backstage.service.release_render(&claim).await.unwrap().unwrap();

@@ -1,6 +1,6 @@
 //! A worker with a hardware encoder, which a script that stands for ffmpeg has.
 
-use plinth_service::delivery::RenderOutput;
+use plinth_spec::OutputFile;
 use plinth_spec::state::RenderStatus;
 use plinth_testkit::{assert_h264, hardware_ffmpeg, probe};
 use plinth_worker::WorkerOptions;
@@ -17,7 +17,7 @@ fn options(house: &House, encoder: &str, lines: &str) -> WorkerOptions {
 /// The video of a finished render has 30 frames and is as all are.
 async fn assert_video(house: &House, id: &str) {
     let video = house.folder.path().join("video.mp4");
-    std::fs::write(&video, house.content(id, RenderOutput::Video).await).unwrap();
+    std::fs::write(&video, house.content(id, OutputFile::Video).await).unwrap();
     let (stream, _format) = probe(&video);
     assert_h264(&stream);
     assert_eq!(stream["nb_read_frames"], "30");

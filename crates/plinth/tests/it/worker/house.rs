@@ -11,9 +11,9 @@ use futures_util::StreamExt as _;
 use plinth_db::{Db, DbOptions, ledger};
 use plinth_media::EncoderChoice;
 use plinth_service::access::{Caller, NewAccount, NewKey};
-use plinth_service::delivery::RenderOutput;
 use plinth_service::models::{Incoming, Upload};
 use plinth_service::{Clock, Service, ServiceOptions};
+use plinth_spec::OutputFile;
 use plinth_spec::funding::Pool;
 use plinth_spec::idempotency::{RESUBMIT_MS, ReplayKey};
 use plinth_spec::wire::{CreateRender, Render, Scope};
@@ -160,7 +160,7 @@ impl House {
     }
 
     /// The content of a file of a render.
-    pub(crate) async fn content(&self, id: &str, output: RenderOutput) -> Vec<u8> {
+    pub(crate) async fn content(&self, id: &str, output: OutputFile) -> Vec<u8> {
         let file = self.service.render_file(&self.caller, id, output).await.unwrap();
         let pieces = self.service.open_delivery(&file, None).await.unwrap().map(|piece| piece.unwrap());
         pieces.collect::<Vec<_>>().await.concat()
@@ -168,7 +168,7 @@ impl House {
 
     /// The poster of a render in its own size.
     pub(crate) async fn poster(&self, id: &str) -> image::RgbImage {
-        image::load_from_memory(&self.content(id, RenderOutput::FullPoster).await).unwrap().into_rgb8()
+        image::load_from_memory(&self.content(id, OutputFile::FullPoster).await).unwrap().into_rgb8()
     }
 
     /// How a worker is set here.

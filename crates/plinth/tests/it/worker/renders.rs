@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use plinth_db::renders;
 use plinth_service::assets::{EnvPartFile, NewEnv};
-use plinth_service::delivery::RenderOutput;
+use plinth_spec::OutputFile;
 use plinth_spec::funding::Pool;
 use plinth_spec::id::RenderId;
 use plinth_spec::state::{HlsStatus, RenderStatus};
@@ -24,11 +24,11 @@ async fn a_render_ends_with_all_its_files_and_is_streamable() {
     assert_eq!((render.status, &render.error_message), (RenderStatus::Done, &None));
     assert!(render.has_web_variant && render.has_thumb && render.file_size > Some(1000), "{render:?}");
     let outputs = [
-        (RenderOutput::Video, "video/mp4"),
-        (RenderOutput::Web, "video/mp4"),
-        (RenderOutput::Thumb, "video/mp4"),
-        (RenderOutput::FullPoster, "image/png"),
-        (RenderOutput::Poster, "image/png"),
+        (OutputFile::Video, "video/mp4"),
+        (OutputFile::Web, "video/mp4"),
+        (OutputFile::Thumb, "video/mp4"),
+        (OutputFile::FullPoster, "image/png"),
+        (OutputFile::Poster, "image/png"),
     ];
     for (output, kind) in outputs {
         let file = house.service.render_file(&house.caller, &id, output).await.unwrap();
@@ -64,7 +64,7 @@ async fn each_tier_and_shape_has_its_size() {
         let render = house.end_of(&id).await;
         assert_eq!(render.status, RenderStatus::Done, "{render:?}");
         let video = house.folder.path().join("video.mp4");
-        std::fs::write(&video, house.content(&id, RenderOutput::Video).await).unwrap();
+        std::fs::write(&video, house.content(&id, OutputFile::Video).await).unwrap();
         let (stream, _file) = probe(&video);
         assert_eq!((&stream["width"], &stream["height"]), (&json!(width), &json!(height)), "{aspect}");
         assert_eq!(house.poster(&id).await.dimensions(), (width, height), "{aspect}");
@@ -88,7 +88,7 @@ async fn equal_frames_are_drawn_once_and_stored_for_each() {
     assert_eq!(ended[0].file_size, ended[1].file_size);
     assert_eq!(std::fs::read_to_string(log).unwrap().lines().count(), 2, "two of the three share their frames");
     for id in [&first, &second] {
-        house.service.render_file(&house.caller, id, RenderOutput::Video).await.unwrap();
+        house.service.render_file(&house.caller, id, OutputFile::Video).await.unwrap();
     }
 }
 
@@ -174,7 +174,7 @@ async fn a_dataset_ends_with_its_zip() {
     assert_eq!(render.status, RenderStatus::Done, "{render:?}");
     assert!(render.dataset_zip_size > Some(1_000_000) && render.file_size.is_none(), "{render:?}");
     assert_eq!(render.hls_status, HlsStatus::Skipped);
-    let file = house.service.render_file(&house.caller, &id, RenderOutput::Dataset).await.unwrap();
+    let file = house.service.render_file(&house.caller, &id, OutputFile::Dataset).await.unwrap();
     assert_eq!((file.content_type.as_ref(), Some(file.blob.size)), ("application/zip", render.dataset_zip_size));
     assert_eq!(house.credits().await, 60);
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use plinth_service::delivery::RenderOutput;
+use plinth_spec::OutputFile;
 use plinth_spec::limits;
 use plinth_spec::state::RenderStatus;
 use plinth_worker::WorkerOptions;
@@ -67,13 +67,13 @@ async fn a_render_with_a_poster_is_taken_up_by_another_worker() {
     worker.stop().await;
     let render = house.render(&id).await;
     assert_eq!((render.status, render.file_size), (RenderStatus::PosterDone, None));
-    for poster in [RenderOutput::Poster, RenderOutput::FullPoster] {
+    for poster in [OutputFile::Poster, OutputFile::FullPoster] {
         house.service.render_file(&house.caller, &id, poster).await.unwrap();
     }
-    assert!(house.service.render_file(&house.caller, &id, RenderOutput::Video).await.is_err());
+    assert!(house.service.render_file(&house.caller, &id, OutputFile::Video).await.is_err());
     let render = house.outcome(&id, house.options()).await;
     assert_eq!(render.status, RenderStatus::Done, "{render:?}");
-    for output in [RenderOutput::Poster, RenderOutput::FullPoster, RenderOutput::Video] {
+    for output in [OutputFile::Poster, OutputFile::FullPoster, OutputFile::Video] {
         house.service.render_file(&house.caller, &id, output).await.unwrap();
     }
     assert_eq!(house.credits().await, 99, "charged once");

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Fails when a page names a file or folder that is not there: the target of a relative link, or a path in backticks that
+# begins with a folder of this repository.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+missing=0
+pages=0
+while IFS= read -r page; do
+    pages=$((pages + 1))
+    folder=$(dirname "$page")
+    while IFS= read -r link; do
+        if ! [[ -e $folder/$link ]]; then
+            echo "paths: $page links $link, which does not exist" >&2
+            missing=1
+        fi
+    done < <({ grep -oE '\]\([^)# ]+' "$page" | cut -c 3- | grep -v :; grep -oE '<img src="[^":]+' "$page" | cut -c 11-; } || true)
+    # History names what was.
+    [[ $page == CHANGELOG.md ]] && continue
+    while IFS= read -r path; do
+        if ! [[ -e $path ]]; then
+            echo "paths: $page names $path, which does not exist" >&2
+            missing=1
+        fi
+    done < <(grep -oE '`(crates/plinth[a-z-]*|docs|scripts|bench|fuzz|fixtures|\.ci)/[A-Za-z0-9_./-]+`' "$page" | tr -d '`' || true)
+done < <(git ls-files --cached --others --exclude-standard -- '*.md')
+((missing == 0)) || exit 1
+echo "paths: every file that $pages pages name exists"
