@@ -15,6 +15,9 @@ pub struct Lattice {
 pub(crate) type Point = (u32, u32);
 
 impl Lattice {
+    /// Times that sides are halved, at most.
+    pub const FINEST: u32 = 8;
+
     /// Parts of a side.
     pub(crate) const fn parts(self) -> u32 {
         1 << self.level

@@ -11,7 +11,7 @@ use crate::lattice::{Lattice, Point};
 use crate::types::BakeMesh;
 
 /// Level of the finest lattice. Points of all lattices are named by their coordinates in it.
-pub(crate) const FINEST: u32 = 8;
+pub(crate) const FINEST: u32 = Lattice::FINEST;
 /// No place.
 pub(crate) const NONE: u32 = u32::MAX;
 /// Share of the way to the middle of the triangles by which rays from vertices start inside of them.

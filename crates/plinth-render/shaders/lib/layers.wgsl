@@ -81,12 +81,16 @@ fn partly_blocked(s: Surface, r: vec3<f32>, perceptual_roughness: f32, environme
 fn reflected_radiance(s: Surface, r: vec3<f32>, perceptual_roughness: f32, reflectance: vec3<f32>) -> vec3<f32> {
     let environment = environment_radiance(r, perceptual_roughness);
     let smoothed = partly_blocked(s, r, perceptual_roughness, environment);
+#ifdef POLISHED
     if !reflects_neighbours(s, r, perceptual_roughness, reflectance) {
         return smoothed;
     }
     let seen = neighbours_within(s, r, perceptual_roughness);
     let sharp = mix(environment, seen.radiance, seen.filled);
     return mix(sharp, smoothed, smoothstep(SHARP, TOO_ROUGH, perceptual_roughness));
+#else
+    return smoothed;
+#endif
 }
 
 #ifdef ANISOTROPY

@@ -8,7 +8,9 @@
 #import lib/ibl.wgsl
 #import lib/shadow.wgsl
 #import lib/layers.wgsl
+#ifdef POLISHED
 #import lib/neighbours.wgsl
+#endif
 #ifdef NORMAL_TEX
 #import lib/relief.wgsl
 #endif

@@ -1,11 +1,12 @@
 //! What polished surfaces reflect of the model itself: a grid of signed distances to the nearest surface, with the light
 //! that leaves it, through which shaders march. Read by `lib/neighbours.wgsl`.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use glam::{UVec3, Vec3, Vec4};
 use plinth_bake::LitSurface;
-use plinth_model::Material;
+use plinth_model::{Material, Model, TextureRef};
 use plinth_scene::{PosedPrimitive, Scene};
 use rayon::prelude::*;
 
@@ -224,13 +225,25 @@ impl DistanceField {
 pub(crate) fn is_worthwhile(scene: &Scene, posed: &[PosedPrimitive]) -> bool {
     let primitives = || posed.iter().filter_map(|one| primitive_of(scene, one));
     let triangles: usize = primitives().map(|primitive| primitive.indices.len() / 3).sum();
-    triangles < MOST_TRIANGLES && primitives().any(|p| scene.model.materials.get(p.material).is_some_and(is_polished))
+    let materials: BTreeSet<usize> = primitives().map(|primitive| primitive.material).collect();
+    let mut materials = materials.into_iter().filter_map(|index| scene.model.materials.get(index));
+    triangles < MOST_TRIANGLES && materials.any(|material| is_polished(&scene.model, material))
 }
 
-fn is_polished(material: &Material) -> bool {
-    let coated = material.clearcoat.is_some_and(|coat| coat.factor > 0.0 && coat.roughness < TOO_ROUGH);
-    let varies = material.metallic_roughness_texture.is_some();
-    !material.unlit && (varies || material.perceptual_roughness < TOO_ROUGH || coated)
+/// Whether a material is anywhere so smooth that its surface reflects the model.
+pub(crate) fn is_polished(model: &Model, material: &Material) -> bool {
+    let least = |roughness: f32, map: Option<TextureRef>| roughness * least_green(model, map);
+    let base = least(material.perceptual_roughness, material.metallic_roughness_texture);
+    let coat = material.clearcoat.filter(|coat| coat.factor > 0.0);
+    let coat = coat.map_or(1.0, |coat| least(coat.roughness, coat.roughness_texture));
+    !material.unlit && base.min(coat) < TOO_ROUGH
+}
+
+/// The least value in green of a map; 1 without one. Nothing that is filtered from its texels is below it.
+fn least_green(model: &Model, map: Option<TextureRef>) -> f32 {
+    let image = map.and_then(|map| model.textures.get(map.texture)).and_then(|texture| model.images.get(texture.image));
+    let least = image.and_then(|image| image.pixels.par_chunks_exact(4).map(|texel| texel[1]).min());
+    least.map_or(1.0, |byte| f32::from(byte) / 255.0)
 }
 
 /// Weights of the corners of a triangle at its point that is closest to another (Ericson 2005, "Real-Time Collision
@@ -272,6 +285,8 @@ fn closest(p: Vec3, [a, b, c]: [Vec3; 3]) -> [f32; 3] {
 
 #[cfg(test)]
 mod tests {
+    use plinth_model::{Clearcoat, Image, Sampler, Texture};
+
     use super::*;
 
     #[test]
@@ -297,6 +312,32 @@ mod tests {
             let expected = if to_floor < to_wall { Vec3::X } else { Vec3::Y };
             assert_eq!(grid.radiance[index].truncate(), expected, "{at}");
         }
+    }
+
+    #[test]
+    fn the_smoothest_texel_and_the_coat_say_whether_a_material_is_polished() {
+        let mut model = Model::default();
+        let pixels = [[0, 200, 0, 255], [0, 100, 0, 255]].concat();
+        model.images.push(Image { width: 2, height: 1, pixels, source_width: 2, source_height: 1 });
+        model.textures.push(Texture { image: 0, sampler: Sampler::default() });
+        let map = Some(TextureRef { texture: 0, uv_set: 0, transform: None });
+        let rough = Material { perceptual_roughness: 1.0, ..Material::default() };
+        let coat = Clearcoat {
+            factor: 1.0,
+            texture: None,
+            roughness: 1.0,
+            roughness_texture: map,
+            normal_texture: None,
+            normal_scale: 1.0,
+        };
+        let polished = |material: Material| is_polished(&model, &material);
+        assert!(!polished(rough.clone()) && polished(Material { perceptual_roughness: 0.4, ..rough.clone() }));
+        assert!(polished(Material { metallic_roughness_texture: map, ..rough.clone() }), "100 of 255");
+        assert!(polished(Material { clearcoat: Some(coat), ..rough.clone() }));
+        assert!(!polished(Material { clearcoat: Some(Clearcoat { factor: 0.0, ..coat }), ..rough.clone() }));
+        assert!(!polished(Material { unlit: true, perceptual_roughness: 0.1, ..rough }));
+        model.images[0].pixels[5] = 120;
+        assert!(!is_polished(&model, &Material { metallic_roughness_texture: map, ..Material::default() }));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 mod at_vertex;
 pub(crate) mod distance_field;
+mod fits;
 mod inputs;
 mod key;
 mod light;
@@ -84,8 +85,13 @@ pub(crate) fn prepare(setting: &Setting<'_>, cache: Option<&Cache>) -> (Prepared
     let Some(cache) = cache else { return (work_out(setting, None, None), Fresh::default()) };
     let [of_environment, of_model] = key::names(cache, setting);
     let (environment, model) = rayon::join(
-        || cache.load(&of_environment).and_then(|bytes| EnvironmentLight::from_bytes(&bytes)),
-        || cache.load(&of_model).and_then(|bytes| ModelLight::from_bytes(&bytes)),
+        || {
+            cache
+                .load(&of_environment)
+                .and_then(|bytes| EnvironmentLight::from_bytes(&bytes))
+                .filter(EnvironmentLight::is_sound)
+        },
+        || cache.load(&of_model).and_then(|bytes| ModelLight::from_bytes(&bytes)).filter(|light| light.fits(setting)),
     );
     let missing = [environment.is_none(), model.is_none()];
     let prepared = work_out(setting, environment, model);
@@ -109,6 +115,7 @@ pub(crate) fn light_of_pose(
     let Some(cache) = cache else { return SurfaceLight::new(setting, indices, sky) };
     let name = key::pose_name(cache, setting, indices);
     let known = cache.load(&name).and_then(|bytes| SurfaceLight::from_bytes(&bytes));
+    let known = known.filter(|light| light.fits(setting, indices));
     known.unwrap_or_else(|| {
         let light = SurfaceLight::new(setting, indices, sky);
         // That it cannot be stored costs time later, and nothing now.

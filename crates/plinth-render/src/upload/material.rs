@@ -8,6 +8,7 @@ use super::texture::Textures;
 use crate::bindings;
 use crate::gpu::Gpu;
 use crate::gpu_types;
+use crate::prepare::distance_field::is_polished;
 use crate::shader::material_source::{Slot, SlotUse, define};
 
 /// How a material is drawn.
@@ -169,6 +170,7 @@ pub(super) fn variant_key(model: &Model, material: &Material, has_colors: bool) 
     set("TANGENT", lit && (bumped || material.anisotropy.is_some()));
     set("CLEARCOAT", lit && material.clearcoat.is_some_and(|c| c.factor > 0.0));
     set("SHEEN", lit && material.sheen.is_some_and(|s| s.color.iter().any(|c| *c > 0.0)));
+    set("POLISHED", is_polished(model, material));
     set("TRANSMISSION", class == DrawClass::Transmissive);
     set("DISPERSION", class == DrawClass::Transmissive && material.dispersion > 0.0);
     set("IRIDESCENCE", lit && material.iridescence.is_some_and(|i| i.factor > 0.0));
