@@ -24,7 +24,7 @@ macro_rules! objects {
             pub(in crate::settings) const FIELDS: &[$crate::settings::Field] =
                 &[$($takes.key($key)$(.description($description))?),*];
 
-            /// Reads checked members.
+            /// Reads the fields from the members of a JSON object, of which each has been checked by its description.
             /// Errors: the first field whose value is not of its type.
             pub(in crate::settings) fn from_members(
                 members: &serde_json::Map<String, serde_json::Value>,

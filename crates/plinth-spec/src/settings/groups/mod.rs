@@ -49,7 +49,7 @@ macro_rules! groups {
         const GROUPS: &[&[Field]] = &[$($group::FIELDS),*];
 
         impl RenderSettings {
-            /// Reads checked settings.
+            /// Reads all groups from a JSON object, of which each member has been checked by its description.
             /// Errors: a value that is not of its setting's type.
             pub(super) fn from_checked(sent: Map<String, Value>) -> Result<Self, SettingsError> {
                 Ok(Self { $($name: $group::from_members(&sent)?,)* sent })
