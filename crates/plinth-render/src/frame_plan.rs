@@ -68,7 +68,7 @@ impl FramePlan<'_, '_> {
     fn shadow_map(&mut self, frame: &wgpu::BindGroup, map: &wgpu::TextureView, pipelines: &PerBatch) {
         let mut pass = self.recorder.pass("shadow map", frame, &[], Some(depth_target(map, Some(1.0), true)));
         for (i, batch) in self.stage.batches.iter().enumerate() {
-            draw_depth(&mut pass, pipelines, (i, batch), self.stage.material(i), 0);
+            draw_depth(&mut pass, pipelines, (i, batch), self.stage.material(i), Corners::Shared);
         }
     }
 
@@ -116,7 +116,8 @@ impl FramePlan<'_, '_> {
         let mut pass = self.recorder.pass("visibility", &view.frame_group, &[cleared(&targets.triangles)], Some(depth));
         for i in stage.solid() {
             let batch = &stage.batches[i];
-            draw_depth(&mut pass, &stage.pipelines.visibility, (i, batch), stage.material(i), batch.first_triangle);
+            let corners = Corners::Numbered { first: batch.first_triangle };
+            draw_depth(&mut pass, &stage.pipelines.visibility, (i, batch), stage.material(i), corners);
         }
         drop(pass);
         let part = stage.solid().filter_map(|i| stage.part_of(view, i)).reduce(joined);
@@ -198,38 +199,55 @@ impl FramePlan<'_, '_> {
         let depth = depth_target(&targets.depth, Some(1.0), false);
         let mut pass = self.recorder.pass("geometry", &view.frame_group, &[cleared(&targets.view)], Some(depth));
         for (i, batch) in self.stage.batches.iter().enumerate() {
-            if let Some(triangles) = targets.triangles.as_ref().filter(|_| batch.sprites.is_none()) {
-                pass.set_bind_group(1, &triangles[i], &[]);
-            }
-            draw_depth(&mut pass, &targets.pipelines, (i, batch), self.stage.material(i), 0);
+            let corners = match &targets.triangles {
+                Some(triangles) => {
+                    if batch.sprites.is_none() {
+                        pass.set_bind_group(1, &triangles[i], &[]);
+                    }
+                    Corners::Numbered { first: 0 }
+                }
+                None => Corners::Shared,
+            };
+            draw_depth(&mut pass, &targets.pipelines, (i, batch), self.stage.material(i), corners);
         }
     }
 }
 
-/// Draws where a batch is, if the pass has a pipeline for it; `instance` is what its triangles are numbered from.
+/// Which vertices of a batch a pass draws.
+#[derive(Clone, Copy)]
+enum Corners {
+    /// Those that its triangles share.
+    Shared,
+    /// Those that tell which triangle is seen, in numbers from the first one's on.
+    Numbered { first: u32 },
+}
+
+/// Draws where a batch is, if the pass has a pipeline for it.
 fn draw_depth(
     pass: &mut wgpu::RenderPass<'_>,
     pipelines: &PerBatch,
     (i, batch): (usize, &Batch),
     material: &MaterialOnGpu,
-    instance: u32,
+    corners: Corners,
 ) {
     let Some(pipeline) = &pipelines[i] else { return };
     pass.set_pipeline(pipeline);
-    match &batch.sprites {
-        Some(sprites) => sprites.draw(pass, material),
-        None => draw(pass, batch, material, instance),
+    if let Some(sprites) = &batch.sprites {
+        sprites.draw(pass, material);
+        return;
     }
-}
-
-/// Draws positions, and what a cut reads.
-fn draw(pass: &mut wgpu::RenderPass<'_>, batch: &Batch, material: &MaterialOnGpu, instance: u32) {
-    if let Some(cut) = &material.cut {
+    let (positions, surface, indices, instance) = match (corners, &batch.numbered) {
+        (Corners::Numbered { first }, Some(numbered)) => {
+            (&numbered.positions, numbered.surface.as_ref(), &numbered.indices, first)
+        }
+        _ => (&batch.pose, Some(&batch.surface), &batch.indices, 0),
+    };
+    if let (Some(cut), Some(surface)) = (&material.cut, surface) {
         pass.set_bind_group(2, &cut.group, &[]);
-        pass.set_vertex_buffer(1, batch.surface.slice(..));
+        pass.set_vertex_buffer(1, surface.slice(..));
     }
-    pass.set_vertex_buffer(0, batch.pose.slice(..));
-    pass.set_index_buffer(batch.indices.slice(..), wgpu::IndexFormat::Uint32);
+    pass.set_vertex_buffer(0, positions.slice(..));
+    pass.set_index_buffer(indices.slice(..), wgpu::IndexFormat::Uint32);
     pass.draw_indexed(0..batch.index_count, 0, instance..instance + 1);
 }
 

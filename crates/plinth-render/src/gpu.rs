@@ -60,12 +60,6 @@ pub enum GpuError {
         /// Names of those there are.
         available: String,
     },
-    /// The adapter cannot number triangles.
-    #[error("the adapter '{name}' is too old for this program (no primitive index); try `--adapter cpu`")]
-    TooOld {
-        /// Name of the adapter.
-        name: String,
-    },
     /// The driver refused to open the device.
     #[error("the adapter '{name}' could not be opened; check its driver with `plinth doctor`")]
     Device {
@@ -111,12 +105,8 @@ impl Gpu {
         let features = adapter.features();
         let wanted = wgpu::Features::TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES
             | wgpu::Features::FLOAT32_FILTERABLE
-            | wgpu::Features::PRIMITIVE_INDEX
             | wgpu::Features::TIMESTAMP_QUERY;
         let report = report(&adapter);
-        if !features.contains(wgpu::Features::PRIMITIVE_INDEX) {
-            return Err(GpuError::TooOld { name: report.name });
-        }
         let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("plinth"),
             required_features: features & wanted,

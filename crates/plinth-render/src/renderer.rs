@@ -34,7 +34,7 @@ use crate::region::widened;
 use crate::stage::Stage;
 use crate::targets::{TargetLook, texture};
 use crate::upload::gathered_light::light_layout;
-use crate::upload::geometry::{self, Batch, Geometry, Posed, primitive_of};
+use crate::upload::geometry::{self, Batch, Geometry, MaterialUse, Posed, primitive_of};
 use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
 use crate::upload::sprite_material::upload_sprite_materials;
 use crate::upload::sprites::{SpriteSetting, sprites_layout};
@@ -126,7 +126,8 @@ impl<'g> Renderer<'g> {
         };
         let mut materials = upload_materials(gpu, scene, posed.primitives, &mut textures);
         let sprite_materials = upload_sprite_materials(gpu, scene, posed.primitives, &mut textures, &mut materials);
-        let sorted: Vec<bool> = materials.iter().map(|m| m.key.class.is_layered()).collect();
+        let material_use = |m: &MaterialOnGpu| MaterialUse { sorted: m.key.class.is_layered(), cut: m.cut.is_some() };
+        let uses: Vec<MaterialUse> = materials.iter().map(material_use).collect();
         let sprites = SpriteSetting {
             layout: &layouts.sprites,
             light_layout: &layouts.light,
@@ -135,7 +136,7 @@ impl<'g> Renderer<'g> {
             pixel: smallest,
         };
         let Geometry { batches, triangles } =
-            geometry::build(gpu, &layouts.light, scene, &posed, &light.model.light.baked, &sorted, &sprites)?;
+            geometry::build(gpu, &layouts.light, scene, &posed, &light.model.light.baked, &uses, &sprites)?;
         let sprite_reach = sprites::reach(scene, picture.height, &batches);
         let model_region = with_reach(region_of(scene, picture, None, false), sprite_reach, picture);
         // An environment that is seen is everywhere, and so is the look of the whole picture.

@@ -1,9 +1,6 @@
 // The first surface of each pixel, at its middle: normal and distance, for layers that lie on the colour pixel by pixel.
 // Masked and blended materials count where they are more there than not. EXACT: from the triangle's corners themselves;
 // a rasteriser moves them by parts of a pixel, so that its values run on beyond the edges of grazing triangles.
-#ifdef EXACT
-enable primitive_index;
-#endif
 #import types/frame.wgsl
 #import types/posed.wgsl
 #ifdef EXACT
@@ -11,8 +8,17 @@ enable primitive_index;
 #endif
 
 @vertex
-fn vs(in: PosedIn) -> PosedOut {
-    return posed(in, frame.clip_from_world);
+fn vs(
+    in: PosedIn,
+#ifdef EXACT
+    @builtin(vertex_index) vertex: u32,
+#endif
+) -> PosedOut {
+    var out = posed(in, frame.clip_from_world);
+#ifdef EXACT
+    out.triangle = vertex;
+#endif
+    return out;
 }
 
 // xyz: unit world-space normal on the side that is seen; w: distance along the camera's axis, 0 where nothing is.
@@ -20,9 +26,6 @@ fn vs(in: PosedIn) -> PosedOut {
 fn fs(
     v: PosedOut,
     @builtin(front_facing) front: bool,
-#ifdef EXACT
-    @builtin(primitive_index) triangle: u32,
-#endif
 ) -> @location(0) vec4<f32> {
 #ifdef CUT
     if cut_alpha(v) < alpha_cutoff() {
@@ -30,7 +33,7 @@ fn fs(
     }
 #endif
 #ifdef EXACT
-    let s = seen_triangle(triangle, v.clip.xy * vec2(2.0, -2.0) / frame.target_size + vec2(-1.0, 1.0));
+    let s = seen_triangle(v.triangle, v.clip.xy * vec2(2.0, -2.0) / frame.target_size + vec2(-1.0, 1.0));
     var b = s.weights;
     let in_front = s.c0.z + min(0.0, min(s.e1.z, s.e2.z)) > 0.0;
     if in_front && (s.inverse == 0.0 || any(b < vec3(0.0))) {

@@ -1,12 +1,11 @@
 // Which triangle each sample shows. A masked material is cut at its cutoff.
-enable primitive_index;
 #import types/frame.wgsl
 #import types/posed.wgsl
 
 @vertex
-fn vs(@builtin(instance_index) first_triangle: u32, in: PosedIn) -> PosedOut {
+fn vs(@builtin(instance_index) first_triangle: u32, @builtin(vertex_index) vertex: u32, in: PosedIn) -> PosedOut {
     var out = posed(in, frame.clip_from_world);
-    out.first_triangle = first_triangle;
+    out.triangle = first_triangle + vertex;
     return out;
 }
 
@@ -30,10 +29,9 @@ fn mask_coverage(alpha: f32, cutoff: f32) -> u32 {
 #endif
 
 @fragment
-fn fs(v: PosedOut, @builtin(primitive_index) primitive: u32) -> VisibilityOut {
-    let triangle = v.first_triangle + primitive;
+fn fs(v: PosedOut) -> VisibilityOut {
     var out: VisibilityOut;
-    out.triangle = vec2(triangle & 0xffffu, triangle >> 16u);
+    out.triangle = vec2(v.triangle & 0xffffu, v.triangle >> 16u);
 #ifdef CUT
     out.coverage = mask_coverage(cut_alpha(v), alpha_cutoff());
     if out.coverage == 0u {

@@ -19,8 +19,8 @@ struct PosedIn {
 struct PosedOut {
     @builtin(position) clip: vec4<f32>,
 #ifdef NUMBERED
-    // The number of the batch's first triangle.
-    @location(0) @interpolate(flat) first_triangle: u32,
+    // The number of the triangle whose first corner this is.
+    @location(0) @interpolate(flat, first) triangle: u32,
 #endif
 #ifdef FACING
     @location(1) normal: vec3<f32>,

@@ -12,6 +12,15 @@ use crate::shader::material_source::{Footprint, Slot, declarations};
 use crate::targets::NORMAL_FORMAT;
 use crate::upload::material::CutMaterial;
 
+/// What stream 0 has.
+#[derive(Clone, Copy)]
+enum Vertices {
+    /// Poses, of which so many attributes are read.
+    Pose(usize),
+    /// Positions of [`NumberedTriangles`](crate::upload::numbered::NumberedTriangles).
+    Numbered,
+}
+
 /// What all kinds have in common.
 struct Geometry<'a> {
     label: &'a str,
@@ -20,8 +29,7 @@ struct Geometry<'a> {
     defines: &'a [&'a str],
     group1: Option<&'a wgpu::BindGroupLayout>,
     cut: Option<&'a CutMaterial>,
-    /// Attributes of stream 0 that are read.
-    pose: usize,
+    vertices: Vertices,
     vertex_constants: &'a [(&'a str, f64)],
     fragment_constants: &'a [(&'a str, f64)],
     cull: Option<wgpu::Face>,
@@ -44,7 +52,7 @@ pub(super) fn create_visibility(
             defines: &["NUMBERED"],
             group1: None,
             cut,
-            pose: 1,
+            vertices: Vertices::Numbered,
             vertex_constants: &[],
             fragment_constants: if cut.is_some() { &samples } else { &[] },
             cull: back_unless(double_sided),
@@ -68,7 +76,7 @@ pub(super) fn create_depth(
             defines: &[],
             group1: None,
             cut,
-            pose: 1,
+            vertices: Vertices::Pose(1),
             vertex_constants: &[("SUN_VIEW", if view == DepthView::Sun { 1.0 } else { 0.0 })],
             fragment_constants: &[],
             // A shadow comes from both sides: open models cast it too.
@@ -93,10 +101,10 @@ pub(super) fn create_geometry(
         &Geometry {
             label: "geometry",
             path: "pass/geometry.wgsl",
-            defines: if exact { &["FACING", "EXACT"] } else { &["FACING"] },
+            defines: if exact { &["NUMBERED", "EXACT"] } else { &["FACING"] },
             group1: exact.then_some(base.triangles_layout),
             cut,
-            pose: 2,
+            vertices: if exact { Vertices::Numbered } else { Vertices::Pose(2) },
             vertex_constants: &[],
             fragment_constants: &[],
             cull: back_unless(double_sided),
@@ -117,7 +125,7 @@ pub(super) fn create_far_side(base: &PipelineBase<'_>) -> Result<wgpu::RenderPip
             defines: &["FACING"],
             group1: None,
             cut: None,
-            pose: 2,
+            vertices: Vertices::Pose(2),
             vertex_constants: &[],
             fragment_constants: &[],
             cull: Some(wgpu::Face::Front),
@@ -142,7 +150,14 @@ fn create(base: &PipelineBase<'_>, look: &Geometry<'_>) -> Result<wgpu::RenderPi
         immediate_size: 0,
     });
     let surface: Vec<_> = SURFACE_ATTRIBUTES.iter().copied().filter(|a| a.shader_location <= 5).collect();
-    let buffers = [Some(pose_stream(&POSE_ATTRIBUTES[..look.pose])), Some(surface_stream(&surface))];
+    let positions = match look.vertices {
+        Vertices::Pose(attributes) => pose_stream(&POSE_ATTRIBUTES[..attributes]),
+        Vertices::Numbered => wgpu::VertexBufferLayout {
+            array_stride: size_of::<[f32; 3]>() as u64,
+            ..pose_stream(&POSE_ATTRIBUTES[..1])
+        },
+    };
+    let buffers = [Some(positions), Some(surface_stream(&surface))];
     let targets =
         [look.target.map(|format| wgpu::ColorTargetState { format, blend: None, write_mask: wgpu::ColorWrites::ALL })];
     let has_fragments = look.cut.is_some() || look.target.is_some();

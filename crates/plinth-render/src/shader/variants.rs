@@ -68,7 +68,7 @@ pub(crate) const PASSES: &[PassShader] = &[
     pass!("far_side", &[&["FACING"]]),
     pass!("floor", &[]),
     pass!("floor_shadow", &[&["", "FLAT", "ACCUMULATED"]]),
-    pass!("geometry", &[&["FACING", "FACING EXACT"], CUT]),
+    pass!("geometry", &[&["FACING", "NUMBERED EXACT"], CUT]),
     pass!("halve", &[&["", "FIRST"]]),
     pass!("picture", &[]),
     pass!("reflection", &[&["", "CATCH", "CATCH MULTISAMPLED"]]),

@@ -16,6 +16,7 @@ use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types::{self, PoseVertex, SurfaceVertex};
 use crate::upload::gathered_light::{BatchLight, LightSample, LightSource};
+use crate::upload::numbered::NumberedTriangles;
 use crate::upload::sprites;
 use crate::upload::sprites::{SpriteSetting, Sprites};
 use crate::upload::triangles::{FIRST_TRIANGLE, MAX_BATCHES, MAX_TRIANGLES, triangle_words};
@@ -38,6 +39,8 @@ pub(crate) struct Batch {
     pub(crate) indices: wgpu::Buffer,
     pub(crate) light: BatchLight,
     pub(crate) index_count: u32,
+    /// For the passes that note which triangle is seen; none of points and lines.
+    pub(crate) numbered: Option<NumberedTriangles>,
     /// Number of its first triangle in the visibility buffer.
     pub(crate) first_triangle: u32,
     /// World-space bounds of the current pose.
@@ -83,14 +86,23 @@ pub(crate) fn primitive_of<'a>(scene: &'a Scene, posed: &PosedPrimitive) -> Opti
     scene.model.meshes.get(mesh)?.primitives.get(posed.primitive)
 }
 
-/// Builds all batches. `sorted` tells for which materials triangles are drawn back to front.
+/// What batches need to know of a material.
+#[derive(Clone, Copy)]
+pub(crate) struct MaterialUse {
+    /// Triangles are drawn back to front.
+    pub(crate) sorted: bool,
+    /// Its alpha makes holes.
+    pub(crate) cut: bool,
+}
+
+/// Builds all batches, of materials that are used as given.
 pub(crate) fn build(
     gpu: &Gpu,
     light_layout: &wgpu::BindGroupLayout,
     scene: &Scene,
     all: &Posed<'_>,
     baked: &[BakedMesh],
-    sorted: &[bool],
+    uses: &[MaterialUse],
     setting: &SpriteSetting<'_>,
 ) -> Result<Geometry, RenderError> {
     let Posed { primitives: posed, indices, moving } = *all;
@@ -99,7 +111,7 @@ pub(crate) fn build(
         let Some(primitive) = primitive_of(scene, one) else { continue };
         if primitive.topology == Topology::Triangles && !indices[i].is_empty() {
             // What is sorted by depth is sorted as whole bodies first.
-            let body = if sorted[primitive.material] { i } else { 0 };
+            let body = if uses[primitive.material].sorted { i } else { 0 };
             groups.entry((primitive.material, moving[i], body)).or_default().push(i);
         }
     }
@@ -113,15 +125,16 @@ pub(crate) fn build(
                 draft.add(i, &posed[i], primitive, &indices[i]);
             }
         }
-        if sorted[material] {
+        let used = uses[material];
+        if used.sorted {
             draft = draft.with_triangles_apart();
         }
         for part in draft.split(most) {
             let first_triangle = FIRST_TRIANGLE + words.len() as u32;
-            if !sorted[material] {
+            if !used.sorted {
                 words.extend(triangle_words(batches.len(), &part.pose, &part.indices));
             }
-            let kind = (material, moving, sorted[material]);
+            let kind = (material, moving, used);
             batches.push(part.upload(gpu, (light_layout, baked), kind, first_triangle)?);
         }
     }
@@ -229,10 +242,10 @@ impl Draft {
         self,
         gpu: &Gpu,
         (light_layout, baked): (&wgpu::BindGroupLayout, &[BakedMesh]),
-        (material, moving, sorted): (usize, bool, bool),
+        (material, moving, used): (usize, bool, MaterialUse),
         first_triangle: u32,
     ) -> Result<Batch, RenderError> {
-        let sortable = sorted.then(|| Sortable {
+        let sortable = used.sorted.then(|| Sortable {
             indices: self.indices.as_chunks::<3>().0.to_vec(),
             positions: self.pose.iter().map(|v| Vec3::from(v.position)).collect(),
         });
@@ -241,6 +254,8 @@ impl Draft {
         let index = wgpu::BufferUsages::INDEX | storage;
         let source = LightSource { pieces: &self.pieces, chosen: self.chosen.as_deref(), triangles: &self.triangles };
         let light = BatchLight::new(gpu, light_layout, source, baked)?;
+        let cut = used.cut.then_some(&self.surface[..]);
+        let numbered = NumberedTriangles::new(gpu, &self.pose, cut, &self.indices, moving)?;
         Ok(Batch {
             material,
             moving,
@@ -249,6 +264,7 @@ impl Draft {
             indices: filled(gpu, "indices", bytemuck::cast_slice(&self.indices), index)?,
             index_count: self.indices.len() as u32,
             light,
+            numbered: Some(numbered),
             first_triangle,
             bounds: bounds_of(&self.pose),
             pieces: self.pieces,
@@ -311,6 +327,9 @@ impl Batch {
             vertices = chosen.iter().map(|v| vertices[*v as usize]).collect();
         }
         gpu.queue.write_buffer(&self.pose, 0, bytemuck::cast_slice(&vertices));
+        if let Some(numbered) = &self.numbered {
+            numbered.update(gpu, &vertices);
+        }
         self.bounds = bounds_of(&vertices);
         self.turn(gpu, posed);
         if let Some(sortable) = &mut self.sortable {
@@ -333,11 +352,18 @@ impl Batch {
             let vertex = self.chosen.as_ref().map_or(triangle[0], |c| c[triangle[0] as usize]) as usize;
             changed[self.pieces.partition_point(|piece| piece.first_vertex <= vertex) - 1]
         };
-        let sorted = self.sortable.iter_mut().flat_map(|s| &mut s.indices);
-        for triangle in self.corners.as_chunks_mut::<3>().0.iter_mut().chain(sorted).filter(|t| turns(t)) {
-            triangle.swap(1, 2);
+        let triangles = self.corners.as_chunks_mut::<3>().0;
+        let turned: Vec<usize> = (0..triangles.len()).filter(|number| turns(&triangles[*number])).collect();
+        for number in &turned {
+            triangles[*number].swap(1, 2);
+            if let Some(sortable) = &mut self.sortable {
+                sortable.indices[*number].swap(1, 2);
+            }
         }
         gpu.queue.write_buffer(&self.indices, 0, bytemuck::cast_slice(&self.corners));
+        if let Some(numbered) = &mut self.numbered {
+            numbered.turn(gpu, &turned);
+        }
         self.mirrored = now;
     }
 

@@ -4,6 +4,7 @@ pub(crate) mod gathered_light;
 pub(crate) mod geometry;
 pub(crate) mod light_maps;
 pub(crate) mod material;
+pub(crate) mod numbered;
 pub(crate) mod spacing;
 pub(crate) mod sprite_material;
 pub(crate) mod sprites;

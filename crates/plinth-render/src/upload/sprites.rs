@@ -260,6 +260,7 @@ impl Draft {
             index_count: 0,
             // No light is gathered for points and lines.
             light: BatchLight::new(gpu, setting.light_layout, LightSource::NONE, &[])?,
+            numbered: None,
             first_triangle: place.first,
             bounds: bounds_of(&self.pose),
             // Points and lines have no winding.
