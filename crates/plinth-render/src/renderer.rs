@@ -467,9 +467,10 @@ fn target_look(
     batches: &[Batch],
 ) -> TargetLook {
     let classes: BTreeSet<DrawClass> = batches.iter().map(|b| materials[b.material].key.class).collect();
-    // Refraction needs the radiance behind it, glow the radiance of what shines; plain coverage is blended in display space, as viewers do, which saves
-    // the pass that applies the tone curve.
+    // Refraction needs the radiance behind it, glow the radiance of what shines; plain coverage is blended in display
+    // space, as viewers do, which saves the pass that applies the tone curve.
     let transmissive = classes.contains(&DrawClass::Transmissive);
+    let has_unlit = batches.iter().any(|batch| materials[batch.material].key.defines.contains("UNLIT"));
     let radiance = transmissive || scene.post.bloom > 0.0;
     let output = if radiance { SurfaceOutput::Radiance } else { SurfaceOutput::Display };
     let finished_format = match picture.format {
@@ -497,6 +498,7 @@ fn target_look(
         finished_format,
         output,
         layered,
+        has_unlit,
         transmissive,
         direct,
     }

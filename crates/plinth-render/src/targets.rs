@@ -57,6 +57,8 @@ pub(crate) struct TargetLook {
     pub(crate) finished_format: wgpu::TextureFormat,
     pub(crate) output: SurfaceOutput,
     pub(crate) layered: bool,
+    /// Whether some surfaces are shown without the tone curve.
+    pub(crate) has_unlit: bool,
     pub(crate) transmissive: bool,
     /// Whether surfaces are shaded into the picture itself, over what is behind them.
     pub(crate) direct: bool,

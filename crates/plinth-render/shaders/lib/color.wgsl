@@ -16,6 +16,12 @@ fn tone_map_pbr_neutral(radiance: vec3<f32>) -> vec3<f32> {
     return select(mix(compressed, vec3(new_peak), g), c, peak < start_compression);
 }
 
+// Radiance that this curve turns into a colour; a brighter one than the curve leaves as it is comes out darker.
+fn before_tone_map(shown: vec3<f32>) -> vec3<f32> {
+    let lowest = min(shown.r, min(shown.g, shown.b));
+    return shown + select(0.04, sqrt(lowest / 6.25) - lowest, lowest < 0.04);
+}
+
 // IEC 61966-2-1, encoding.
 fn srgb_from_linear(linear: vec3<f32>) -> vec3<f32> {
     let c = clamp(linear, vec3(0.0), vec3(1.0));

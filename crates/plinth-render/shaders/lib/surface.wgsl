@@ -64,6 +64,12 @@ fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
     return vec4(srgb_from_linear(tone_map_pbr_neutral(seen.rgb / max(seen.a, 1e-4))) * seen.a, seen.a);
 #endif
 #else
+#ifdef UNLIT
+#ifdef BLEND
+    // Colours that are mixed with radiance have one curve.
+    return vec4(before_tone_map(seen.rgb / max(seen.a, 1e-4)) * seen.a, seen.a);
+#endif
+#endif
     return seen;
 #endif
 }

@@ -11,6 +11,8 @@ struct Shown {
     second: vec3<f32>,
     // How much of the pixel each covers.
     coverage: vec2<f32>,
+    // Which of them are shown without the tone curve.
+    as_it_is: vec2<bool>,
 }
 
 // The colour of a surface from its share of the picture.
@@ -22,13 +24,17 @@ fn shown_at(pixel: vec2<i32>) -> Shown {
     let first = surface_coverage(textureLoad(first_surface, pixel, 0).r);
     let second = surface_coverage(textureLoad(second_surface, pixel, 0).r);
     var out: Shown;
-    out.first = whole_color(textureLoad(first_color, pixel, 0), first);
-    out.second = whole_color(textureLoad(second_color, pixel, 0), second);
+    let first_share = textureLoad(first_color, pixel, 0);
+    let second_share = textureLoad(second_color, pixel, 0);
+    out.first = whole_color(first_share, first);
+    out.second = whole_color(second_share, second);
     out.coverage = vec2(first, second);
+    out.as_it_is = vec2(first_share.a, second_share.a) >= vec2(SHOWN_AS_IT_IS);
     return out;
 }
 
 // The share of both surfaces of the picture, with what they hide as alpha.
 fn both_at(pixel: vec2<i32>) -> vec4<f32> {
-    return textureLoad(first_color, pixel, 0) + textureLoad(second_color, pixel, 0);
+    let both = textureLoad(first_color, pixel, 0) + textureLoad(second_color, pixel, 0);
+    return vec4(both.rgb, both.a % SHOWN_AS_IT_IS);
 }

@@ -255,8 +255,5 @@ fn over_backdrop(radiance: vec3<f32>, open: vec3<f32>) -> vec4<f32> {
     let shown = min(srgb_from_linear(tone_map_pbr_neutral(radiance)) + tint, vec3(1.0));
     let coverage = max(1.0 - least, max(shown.r, max(shown.g, shown.b)));
     let linear = linear_from_srgb(shown / max(coverage, 1e-4));
-    // The tone curve takes this off again.
-    let lowest = min(linear.r, min(linear.g, linear.b));
-    let toe = select(0.04, sqrt(lowest / 6.25) - lowest, lowest < 0.04);
-    return vec4(max(linear + toe, radiance) * coverage, coverage);
+    return vec4(max(before_tone_map(linear), radiance) * coverage, coverage);
 }

@@ -57,7 +57,8 @@ fn fs(v: CornerOut) -> Behind {
 fn fs(v: CornerOut) -> @location(0) vec4<f32> {
     var sum = vec4(0.0);
     for (var i = 0u; i < SAMPLES; i++) {
-        sum += calm(sample_at(vec2<i32>(v.clip.xy), i));
+        let color = calm(sample_at(vec2<i32>(v.clip.xy), i));
+        sum += vec4(color.rgb, min(color.a, 1.0));
     }
     return sum / f32(SAMPLES);
 }

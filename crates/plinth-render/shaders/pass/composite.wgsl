@@ -24,12 +24,19 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
 }
 
 #ifdef RADIANCE
-fn displayed(radiance: vec3<f32>) -> vec3<f32> {
-    return srgb_from_linear(tone_map_pbr_neutral(max(radiance, vec3(0.0))));
+// `as_it_is`: how much of it is shown without the tone curve.
+fn displayed(radiance: vec3<f32>, as_it_is: f32) -> vec3<f32> {
+    let color = max(radiance, vec3(0.0));
+#ifdef UNLIT
+    return srgb_from_linear(mix(tone_map_pbr_neutral(color), color, as_it_is));
+#else
+    return srgb_from_linear(tone_map_pbr_neutral(color));
+#endif
 }
 
-fn seen(radiance: vec4<f32>) -> vec4<f32> {
-    return vec4(displayed(radiance.rgb / max(radiance.a, 1e-4)) * radiance.a, radiance.a);
+fn seen(drawn: vec4<f32>) -> vec4<f32> {
+    let alpha = min(drawn.a, 1.0);
+    return vec4(displayed(drawn.rgb / max(alpha, 1e-4), drawn.a - alpha) * alpha, alpha);
 }
 #else
 fn seen(color: vec4<f32>) -> vec4<f32> {
@@ -54,13 +61,15 @@ fn fs(@builtin(position) at: vec4<f32>) -> Composed {
         let color = sample_at(pixel, i);
         out.color += seen(color) / f32(SAMPLES);
 #ifdef GLOW
-        out.radiance += color / f32(SAMPLES);
+        out.radiance += vec4(color.rgb, min(color.a, 1.0)) / f32(SAMPLES);
 #endif
     }
 #else
 #ifdef RADIANCE
     let shown = shown_at(pixel);
-    let color = displayed(shown.first) * shown.coverage.x + displayed(shown.second) * shown.coverage.y;
+    let as_it_is = select(vec2(0.0), vec2(1.0), shown.as_it_is);
+    let color = displayed(shown.first, as_it_is.x) * shown.coverage.x
+        + displayed(shown.second, as_it_is.y) * shown.coverage.y;
     out.color = vec4(color, shown.coverage.x + shown.coverage.y);
 #else
     out.color = both_at(pixel);

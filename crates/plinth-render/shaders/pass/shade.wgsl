@@ -62,7 +62,13 @@ fn share_of_picture(color: vec3<f32>, surface: u32, pixel: vec2<i32>) -> vec4<f3
         let second = whole - floor(whole * (1.0 - share) + 0.5);
         part = (select(second, first, is_first) + 0.25) / STEPS;
     }
-    return vec4(part, select(0.0, hidden, is_first));
+    let alpha = select(0.0, hidden, is_first);
+#ifdef UNLIT
+#ifndef DISPLAY
+    return vec4(part, alpha + SHOWN_AS_IT_IS);
+#endif
+#endif
+    return vec4(part, alpha);
 }
 
 @fragment

@@ -1,4 +1,5 @@
-// Shaded surfaces back to the samples they cover, for layered surfaces to be drawn over.
+// Shaded surfaces back to the samples they cover, for layered surfaces to be drawn over. What exceeds 1 of a sample's
+// alpha is how much of it is shown without the tone curve: what is drawn over it hides that as it hides the colour.
 #import types/frame.wgsl
 #import types/visibility.wgsl
 #import lib/full_screen.wgsl
@@ -27,7 +28,8 @@ fn fs(@builtin(position) at: vec4<f32>) -> Spread {
         discard;
     }
     var out: Spread;
-    out.color = vec4(textureLoad(colors, pixel, 0).rgb / surface_coverage(surface), 1.0);
+    let share = textureLoad(colors, pixel, 0);
+    out.color = vec4(share.rgb / surface_coverage(surface), select(1.0, 2.0, share.a >= SHOWN_AS_IT_IS));
 #ifdef MULTISAMPLED
     out.samples = samples;
 #endif

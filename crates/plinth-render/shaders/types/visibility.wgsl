@@ -24,6 +24,9 @@ fn surface_coverage(surface: u32) -> f32 {
     return f32(countOneBits(surface_samples(surface))) / f32(SAMPLES);
 }
 
+// Added to the alpha of a surface's share of the picture where its colour is shown without the tone curve.
+const SHOWN_AS_IT_IS: f32 = 2.0;
+
 // Depth by which the shading of a batch finds its pixels: exact in 16 bits.
 fn batch_depth(batch: u32) -> f32 {
     return f32(batch + 1u) / 65535.0;

@@ -91,6 +91,9 @@ impl Composite {
             }
             if look.output == SurfaceOutput::Radiance {
                 defines.push("RADIANCE");
+                if look.has_unlit {
+                    defines.push("UNLIT");
+                }
             }
             if radiance.is_some() {
                 defines.push("GLOW");

@@ -43,7 +43,10 @@ pub(crate) const PASSES: &[PassShader] = &[
     pass!("behind", &[&["SURFACES", "SAMPLES_DRAWN"], SAMPLED]),
     pass!("bloom", &[&["BRIGHT", "HALVE", "WIDEN", "SHOWN"]]),
     pass!("classify", &[&["", "MULTISAMPLED", "MULTISAMPLED EDGE_PIXELS", "ONE_SURFACE", "ONE_SURFACE MARK"]]),
-    pass!("composite", &[&["", "LAYERED"], SAMPLED, &["", "RADIANCE", "RADIANCE GLOW"]]),
+    pass!(
+        "composite",
+        &[&["", "LAYERED"], SAMPLED, &["", "RADIANCE", "RADIANCE UNLIT", "RADIANCE GLOW", "RADIANCE UNLIT GLOW"]]
+    ),
     pass!("depth", &[CUT]),
     pass!(
         "develop",

@@ -192,6 +192,47 @@ fn clear_glass_shows_the_backdrop_in_its_colour_and_frosted_glass_the_light_arou
 }
 
 #[test]
+fn unlit_colours_are_as_exact_beside_glass_and_glow_as_alone() {
+    // Columns of white, red, dark green and black, and at the right a mixture with what is behind it.
+    let column = |x: f32, material: Material| {
+        let mut p = square();
+        p.positions.iter_mut().for_each(|v| v[0] = 0.2 * v[0] + x);
+        (p, material, [0.0, 0.0, -0.6], 1.0)
+    };
+    let mixed = Material { alpha_mode: AlphaMode::Blend, base_color: [0.2, 0.02, 0.0, 0.5], ..colored(0.0, 0.0, 0.0) };
+    let drawn = |ball_material: Material, more: serde_json::Value| {
+        let parts = vec![
+            column(-0.8, colored(1.0, 1.0, 1.0)),
+            column(-0.4, colored(1.0, 0.0, 0.0)),
+            column(0.0, colored(0.0, 0.03, 0.0)),
+            column(0.4, colored(0.0, 0.0, 0.0)),
+            column(0.8, colored(0.1, 0.1, 0.1)),
+            (column(0.8, mixed.clone()).0, mixed.clone(), [0.0, 0.0, -0.5], 1.0),
+            (ball(48, 96), ball_material, [0.0; 3], 0.5),
+        ];
+        let mut settings = straight_on();
+        settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        picture(&scene(model(parts), &settings), SIDE)
+    };
+    let alone = drawn(colored(0.3, 0.3, 0.3), json!({}));
+    let beside_glass = drawn(glass(1.5, 1.0), json!({}));
+    // A glow too weak to be seen, but for which all colours pass as radiance.
+    let beside_glow = drawn(colored(0.3, 0.3, 0.3), json!({"bloomEnabled": true, "bloomStrength": 0.001}));
+    let is_ball = |i: u32| {
+        let (x, y) = (i % SIDE, i / SIDE);
+        x.abs_diff(SIDE / 2).pow(2) + y.abs_diff(SIDE / 2).pow(2) < (SIDE / 4).pow(2)
+    };
+    for (what, picture) in [("glass", beside_glass), ("glow", beside_glow)] {
+        for (i, (a, b)) in (0..).zip(alone.iter().zip(&picture)).filter(|(i, _)| !is_ball(*i)) {
+            // Colours that are mixed are mixed as radiance, not in display space.
+            let least = if i % SIDE >= SIDE * 2 / 3 { 12 } else { 1 };
+            assert!((0..3).all(|c| a[c].abs_diff(b[c]) <= least), "{what}, {} {}: {a:?} {b:?}", i % SIDE, i / SIDE);
+        }
+    }
+    assert_eq!([at(&alone, 25, 25), at(&alone, 36, 25), at(&alone, 59, 25)], [[255; 3], [255, 0, 0], [0; 3]]);
+}
+
+#[test]
 fn glass_covers_what_is_behind_a_model_in_a_dataset_whose_masks_count_it() {
     let pane = glass(1.0001, 0.0);
     let mut scene = scene(model(vec![(square(), pane, [0.0; 3], 1.0)]), &straight_on());
