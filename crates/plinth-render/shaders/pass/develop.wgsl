@@ -38,7 +38,15 @@ const SHARP: f32 = 0.75;
 const COVERED: f32 = 0.15;
 
 fn focused(pixel: vec2<i32>, uv: vec2<f32>, sharp: vec4<f32>) -> vec4<f32> {
-    let own = blur_radius(lens, distance_at(lens, geometry, pixel));
+    var distance = distance_at(lens, geometry, pixel);
+    if distance <= 0.0 {
+        // Of the surface that ends beside this pixel, there may be a part in it.
+        for (var i = 0; i < 4; i++) {
+            let beside = distance_at(lens, geometry, pixel + select(vec2(0, 2 * i - 5), vec2(2 * i - 1, 0), i < 2));
+            distance = max(distance, beside);
+        }
+    }
+    let own = blur_radius(lens, distance);
     let cover = textureSampleLevel(cover_map, linear_sampler, uv, 0.0).r;
     let share = max(smoothstep(SHARP, 2.5 * SHARP, own), smoothstep(0.0, COVERED, cover));
     return mix(sharp, textureSampleLevel(blurred_map, linear_sampler, uv, 0.0), share);

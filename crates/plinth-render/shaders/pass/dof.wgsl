@@ -1,8 +1,9 @@
 // Depth of field, in half size: each pixel gathers the discs that reach it. A disc of something nearer spreads over what
 // is behind; one of something farther does not cover what is in front.
 //
-// SHRINK: half of the picture in linear light, with the distance and disc of each pixel. GATHER: the blur, and how much of
-// a pixel is covered by discs of what is in front of it. SMOOTH: the same without the noise of the gathering, encoded.
+// SHRINK: half of the picture in linear light, with the distance and disc of each pixel. WIDEST: the widest disc of each
+// square of pixels; with AROUND: that of a square and its neighbours. GATHER: the blur, and how much of a pixel is covered
+// by discs of what is in front of it. SMOOTH: the same without the noise of the gathering, encoded.
 #import types/frame.wgsl
 #import types/lens.wgsl
 #import lib/dither.wgsl
@@ -10,8 +11,13 @@
 
 @group(1) @binding(0) var<uniform> lens: Lens;
 @group(1) @binding(1) var source: texture_2d<f32>;
+#ifndef WIDEST
 // SHRINK: normals and distances of the model's part. Otherwise: x: distance, y: radius of the disc, in half size.
 @group(1) @binding(2) var surfaces: texture_2d<f32>;
+#endif
+
+// Side of those squares in pixels of half size: no disc is wider.
+override SQUARE: i32 = 16;
 
 @vertex
 fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
@@ -45,7 +51,31 @@ fn fs(v: CornerOut) -> Shrunk {
 }
 #endif
 
+#ifdef WIDEST
+@fragment
+fn fs(v: CornerOut) -> @location(0) f32 {
+    let square = vec2<i32>(v.clip.xy);
+    let last = vec2<i32>(textureDimensions(source)) - 1;
+    var widest = 0.0;
+#ifdef AROUND
+    for (var i = 0; i < 9; i++) {
+        widest = max(widest, textureLoad(source, clamp(square + vec2(i % 3, i / 3) - 1, vec2(0), last), 0).r);
+    }
+#else
+    for (var y = 0; y < SQUARE; y++) {
+        for (var x = 0; x < SQUARE; x++) {
+            widest = max(widest, textureLoad(source, min(square * SQUARE + vec2(x, y), last), 0).y);
+        }
+    }
+#endif
+    return widest;
+}
+#endif
+
 #ifdef GATHER
+// The widest disc that may reach each square of pixels.
+@group(1) @binding(3) var widest: texture_2d<f32>;
+
 // Taps of a spiral of equal areas (Vogel 1979), turned from pixel to pixel; SMOOTH makes one picture of the turns.
 const FEWEST: f32 = 8.0;
 const MOST: f32 = 24.0;
@@ -63,10 +93,12 @@ fn fs(v: CornerOut) -> Gathered {
     let pixel = vec2<i32>(v.clip.xy);
     let last = vec2<i32>(textureDimensions(source)) - 1;
     let own = textureLoad(surfaces, pixel, 0).xy;
-    let reach = 0.5 * lens.widest_blur;
-    let taps = floor(clamp(TAPS_PER_SQUARE * reach * reach, FEWEST, MOST));
+    // Half a pixel more, by which the discs' rims are soft.
+    let reach = textureLoad(widest, pixel / SQUARE, 0).r + 0.5;
+    // Discs of less than half a pixel are taken for points.
+    let taps = select(floor(clamp(TAPS_PER_SQUARE * reach * reach, FEWEST, MOST)), 0.0, reach <= 0.75);
     // Each tap stands for a share of the area within reach.
-    let area = reach * reach / taps;
+    let area = reach * reach / max(taps, 1.0);
     let turn = 2.0 * PI * interleaved_noise(v.clip.xy);
     var direction = vec2(cos(turn), sin(turn));
     let center = textureLoad(source, pixel, 0);
@@ -120,7 +152,7 @@ fn fs(v: CornerOut) -> Smoothed {
         let at = clamp(pixel + step, vec2(0), last);
         // Sharp and soft are kept apart.
         let alike = abs(textureLoad(surfaces, at, 0).y - own) < 1.0 + 0.25 * own;
-        let weight = select(0.0, f32((2 - abs(step.x)) * (2 - abs(step.y))), alike);
+        let weight = select(0.0, 1.0, alike);
         sum += textureLoad(source, at, 0) * weight;
         cover += textureLoad(covers, at, 0).r * weight;
         weights += weight;

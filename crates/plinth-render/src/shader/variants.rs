@@ -67,7 +67,7 @@ pub(crate) const PASSES: &[PassShader] = &[
             &["", "GEOMETRY", "GEOMETRY FOCUS", "GEOMETRY TOON TONED", "GEOMETRY FOCUS TOON TONED"],
         ]
     ),
-    pass!("dof", &[&["SHRINK", "GATHER", "SMOOTH"]]),
+    pass!("dof", &[&["SHRINK", "WIDEST", "WIDEST AROUND", "GATHER", "SMOOTH"]]),
     pass!("far_side", &[&["FACING"]]),
     pass!("floor", &[]),
     pass!("floor_shadow", &[&["", "FLAT", "ACCUMULATED"]]),

@@ -177,6 +177,32 @@ fn depth_of_field_blurs_what_is_far_and_leaves_the_front_sharp() {
 }
 
 #[test]
+fn a_straight_edge_stays_straight_however_wide_the_widest_blur_is() {
+    // A board that is sharp, one before it, below in the picture, and a small one far away, before white.
+    let board = |half: [f32; 2], [x, y, z]: [f32; 3]| {
+        let mut p = square();
+        p.positions.iter_mut().for_each(|v| *v = [half[0] * v[0] + x, half[1] * v[1] + y, v[2] + z]);
+        (p, Material { unlit: true, ..matte(0.0, 0.0, 0.0) }, [0.0; 3], 1.0)
+    };
+    let parts = vec![
+        board([0.9, 0.1], [0.0, -0.8, 1.0]),
+        board([0.9, 0.3], [0.0, 0.0, 0.4]),
+        board([0.1, 0.1], [0.8, 0.8, -3.0]),
+    ];
+    let side = 256;
+    let extra = json!({"dofEnabled": true, "dofStrength": 1, "bgColor": "#ffffff"});
+    let picture = picture(&scene(model(parts), &with(&extra)), side);
+    let row = |y: u32| (side * 2 / 5..side * 3 / 5).map(move |x| luminance(picture[(y * side + x) as usize]));
+    let rows: Vec<(f32, f32)> = (side * 5 / 8..side)
+        .map(|y| (row.clone()(y).fold(1.0, f32::min), row.clone()(y).fold(0.0, f32::max)))
+        .collect();
+    let blurred = rows.iter().filter(|(low, high)| *high > 0.2 && *low < 0.8).count();
+    assert!(blurred > 6, "blur of {blurred} rows");
+    let serration = rows.iter().map(|(low, high)| high - low).fold(0.0, f32::max);
+    assert!(serration < 0.1, "{serration}");
+}
+
+#[test]
 fn occlusion_darkens_crevices_and_leaves_open_places() {
     // A ball that lies in the corner of two walls.
     let corner = |extra: &Value| {

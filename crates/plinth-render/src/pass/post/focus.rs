@@ -14,19 +14,25 @@ use super::{PICTURE_FORMAT, Surfaces, around_model};
 
 /// Distance and disc of a pixel.
 const SURFACE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rg32Float;
+/// A radius.
+const WIDEST_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Float;
 /// A share.
 const COVER_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Unorm;
 
+/// Smallest side of the squares whose widest discs are looked for, in pixels of half size.
+const LEAST_SQUARE: u32 = 8;
+
 /// Blurs what is not in focus, in half size.
 pub(crate) struct Focus {
-    steps: [Step; 3],
+    steps: Vec<Step>,
+    result: [wgpu::TextureView; 2],
 }
 
 /// One draw: what it writes, and where.
 struct Step {
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
-    targets: [wgpu::TextureView; 2],
+    targets: Vec<wgpu::TextureView>,
     part: Region,
 }
 
@@ -40,11 +46,18 @@ impl Focus {
         picture: &wgpu::TextureView,
         surfaces: &Surfaces,
     ) -> Result<Self, RenderError> {
-        let size = Region::whole(look.region.width.div_ceil(2), look.region.height.div_ceil(2));
+        let half = Region::whole(look.region.width.div_ceil(2), look.region.height.div_ceil(2));
+        // Wide enough that discs reach no farther than the next square.
+        let side = reach.div_ceil(2).max(LEAST_SQUARE);
+        let squares = Region::whole(half.width.div_ceil(side), half.height.div_ceil(side));
+        let constants = [("SQUARE", f64::from(side))];
         let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
-        let target =
-            |format| texture(gpu, size, 1, format, usage, 1).create_view(&wgpu::TextureViewDescriptor::default());
-        let step = |define: &str, formats: [wgpu::TextureFormat; 2], sources: &[&wgpu::TextureView], part: Region| {
+        let step = |defines: &[&str],
+                    (size, part): (Region, Region),
+                    formats: &[wgpu::TextureFormat],
+                    sources: &[&wgpu::TextureView]| {
+            let target =
+                |format| texture(gpu, size, 1, format, usage, 1).create_view(&wgpu::TextureViewDescriptor::default());
             let mut entries = vec![bindings::uniform(0)];
             entries.extend((1..).zip(sources).map(|(k, _)| bindings::texture(k, bindings::UNFILTERED)));
             let layout = bindings::layout(&gpu.device, "depth of field", &entries);
@@ -53,34 +66,51 @@ impl Focus {
                 &FullScreen {
                     label: "depth of field",
                     path: "pass/dof.wgsl",
-                    defines: &[define],
-                    constants: &[],
+                    defines,
+                    constants: &constants,
                     groups: &[frame_layout, &layout],
-                    target: FullScreenTarget { colors: &formats, ..Default::default() },
+                    target: FullScreenTarget { colors: formats, ..Default::default() },
                 },
             )?;
             let mut resources = vec![surfaces.lens.as_entire_binding()];
             resources.extend(sources.iter().map(|view| bindings::view(view)));
             let group = bindings::group(&gpu.device, "depth of field", &layout, &resources);
-            Ok::<_, RenderError>(Step { pipeline, group, targets: formats.map(target), part })
+            let targets = formats.iter().copied().map(target).collect();
+            Ok::<_, RenderError>(Step { pipeline, group, targets, part })
         };
         let [reached, read] = [1, 2].map(|times| around_model(look, times * (reach + 4), 2));
-        let shrink = step("SHRINK", [PICTURE_FORMAT, SURFACE_FORMAT], &[picture, &surfaces.targets.view], read)?;
-        let [color, half] = &shrink.targets;
-        let gather = step("GATHER", [PICTURE_FORMAT, COVER_FORMAT], &[color, half], reached)?;
-        let [blurred, cover] = &gather.targets;
-        let smooth = step("SMOOTH", [look.finished_format, COVER_FORMAT], &[blurred, half, cover], reached)?;
-        Ok(Self { steps: [shrink, gather, smooth] })
+        let (read, reached) = ((half, read), (half, reached));
+        let first = [reached.1.x / side, reached.1.y / side];
+        let squares = (
+            squares,
+            Region {
+                x: first[0],
+                y: first[1],
+                width: (reached.1.x + reached.1.width).div_ceil(side) - first[0],
+                height: (reached.1.y + reached.1.height).div_ceil(side) - first[1],
+            },
+        );
+        let shrink = step(&["SHRINK"], read, &[PICTURE_FORMAT, SURFACE_FORMAT], &[picture, &surfaces.targets.view])?;
+        let [color, discs] = [0, 1].map(|k| &shrink.targets[k]);
+        let inside = step(&["WIDEST"], squares, &[WIDEST_FORMAT], &[discs])?;
+        let around = step(&["WIDEST", "AROUND"], squares, &[WIDEST_FORMAT], &[&inside.targets[0]])?;
+        let sources = [color, discs, &around.targets[0]];
+        let gather = step(&["GATHER"], reached, &[PICTURE_FORMAT, COVER_FORMAT], &sources)?;
+        let sources = [&gather.targets[0], discs, &gather.targets[1]];
+        let smooth = step(&["SMOOTH"], reached, &[look.finished_format, COVER_FORMAT], &sources)?;
+        let result = [0, 1].map(|k| smooth.targets[k].clone());
+        Ok(Self { steps: vec![shrink, inside, around, gather, smooth], result })
     }
 
     /// The blurred picture, in half size, and how much of a pixel discs of what is in front of it cover.
     pub(crate) fn result(&self) -> [&wgpu::TextureView; 2] {
-        self.steps[2].targets.each_ref()
+        self.result.each_ref()
     }
 
     pub(crate) fn run(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
         for Step { pipeline, group, targets, part } in &self.steps {
-            let mut pass = recorder.pass("depth of field", frame, &targets.each_ref().map(cleared), None);
+            let targets: Vec<_> = targets.iter().map(cleared).collect();
+            let mut pass = recorder.pass("depth of field", frame, &targets, None);
             pass.set_pipeline(pipeline);
             pass.set_bind_group(1, group, &[]);
             pass.set_scissor_rect(part.x, part.y, part.width, part.height);
