@@ -24,11 +24,15 @@ fn environment_irradiance(n: vec3<f32>) -> vec3<f32> {
     return textureSampleLevel(irradiance_map, linear_sampler, uv, 0.0).rgb * environment_strength();
 }
 
+// Room around the specular map, in which it goes on beyond its border (`ibl/specular.rs`).
+const SPECULAR_MARGIN: f32 = 1.0 / 32.0;
+
 // Radiance of the environment in a direction, filtered for a perceptual roughness.
 fn environment_radiance(direction: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {
     // The inverse of the roughness that each mip is filtered for (`ibl/specular.rs`).
     let share = select(0.2 + 0.8 * perceptual_roughness, 0.8 * sqrt(perceptual_roughness), perceptual_roughness < 0.25);
     let mip = share * frame.last_specular_mip;
-    return textureSampleLevel(specular_map, linear_sampler, octahedral_uv(direction), mip).rgb
+    let uv = octahedral_uv(direction) * (1.0 - 2.0 * SPECULAR_MARGIN) + SPECULAR_MARGIN;
+    return textureSampleLevel(specular_map, linear_sampler, uv, mip).rgb
         * (frame.gloss * environment_strength());
 }

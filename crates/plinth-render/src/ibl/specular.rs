@@ -14,17 +14,34 @@ use rayon::prelude::*;
 use super::OctahedralMap;
 use super::pyramid::Pyramid;
 
-/// Filters a panorama: each mip is for a roughness, see `roughness_of_mip`. `side` is that of mip 0, a power of two.
-pub(crate) fn prefilter(map: &EnvironmentMap, side: u32, mip_count: u32) -> OctahedralMap {
+/// Width of a margin around the map in all mips, as a share of their side: half a texel of the smallest one. The map goes
+/// on in it as it does beyond its folded border, so that values between texels are right there, too. `lib/ibl.wgsl` has
+/// the same.
+const MARGIN: f32 = 1.0 / 32.0;
+/// Side of the smallest mip.
+const LEAST_SIDE: u32 = 16;
+
+/// Filters a panorama: each mip is for a roughness, see `roughness_of_mip`; the last is of 16 × 16 texels.
+pub(crate) fn prefilter(map: &EnvironmentMap, mip_count: u32) -> OctahedralMap {
     let pyramid = Pyramid::new(map);
+    let last = mip_count - 1;
     let mips = (0..mip_count)
         .map(|mip| {
-            let mip_side = (side >> mip).max(1);
-            let roughness = roughness_of_mip(mip as f32 / (mip_count - 1) as f32);
-            filter_mip(&pyramid, mip_side, roughness)
+            let roughness = roughness_of_mip(mip as f32 / last as f32);
+            filter_mip(&pyramid, LEAST_SIDE << (last - mip), roughness)
         })
         .collect();
-    OctahedralMap { side, mips }
+    OctahedralMap { side: LEAST_SIDE << last, mips }
+}
+
+/// The direction of a place in a mip, 0..1.
+fn direction_at(u: f32, v: f32) -> Vec3 {
+    let inner = |c: f32| (c - MARGIN) / (1.0 - 2.0 * MARGIN);
+    let (u, v) = (inner(u), inner(v));
+    // Beyond an edge the map goes on as on this side of it, mirrored at the edge's middle.
+    let (u, v) = if (0.0..=1.0).contains(&u) { (u, v) } else { (if u < 0.0 { -u } else { 2.0 - u }, 1.0 - v) };
+    let (u, v) = if (0.0..=1.0).contains(&v) { (u, v) } else { (1.0 - u, if v < 0.0 { -v } else { 2.0 - v }) };
+    direction(u, v)
 }
 
 /// Perceptual roughness for which a mip is filtered, given as its share of the last one's number. Steps are small near
@@ -34,7 +51,7 @@ fn roughness_of_mip(mip: f32) -> f32 {
 }
 
 fn filter_mip(pyramid: &Pyramid, side: u32, roughness: f32) -> Vec<[f32; 4]> {
-    let texel = 4.0 * PI / (side * side) as f32;
+    let texel = 4.0 * PI / ((side * side) as f32 * (1.0 - 2.0 * MARGIN).powi(2));
     let lobe = lobe(roughness, |solid_angle| pyramid.level_of((FOOTPRINT * solid_angle).max(texel)));
     let own_level = pyramid.level_of(texel);
     (0..side)
@@ -42,7 +59,7 @@ fn filter_mip(pyramid: &Pyramid, side: u32, roughness: f32) -> Vec<[f32; 4]> {
         .flat_map_iter(|y| {
             let lobe = &lobe;
             (0..side).map(move |x| {
-                let n = direction((x as f32 + 0.5) / side as f32, (y as f32 + 0.5) / side as f32);
+                let n = direction_at((x as f32 + 0.5) / side as f32, (y as f32 + 0.5) / side as f32);
                 let radiance = if lobe.is_empty() { pyramid.sample(n, own_level) } else { filtered(pyramid, n, lobe) };
                 [radiance.x, radiance.y, radiance.z, 1.0].map(|c| c.min(60_000.0))
             })
@@ -106,11 +123,36 @@ mod tests {
     #[test]
     fn a_uniform_environment_stays_uniform_at_every_roughness() {
         let map = EnvironmentMap { width: 32, height: 16, pixels: vec![[0.5, 1.0, 2.0]; 512] };
-        let cube = prefilter(&map, 16, 5);
+        let cube = prefilter(&map, 5);
         for texel in cube.mips.iter().flatten() {
             assert!((texel[0] - 0.5).abs() < 1e-2, "{texel:?}");
             assert!((texel[2] - 2.0).abs() < 1e-2, "{texel:?}");
         }
+    }
+
+    #[test]
+    fn the_map_is_continuous_across_its_folded_border() {
+        // Beside each edge: what follows outside of it is what follows inside at the mirrored place.
+        let step = 0.01;
+        for along in [0.1, 0.3, 0.55, 0.8] {
+            let place = |c: f32| MARGIN + c * (1.0 - 2.0 * MARGIN);
+            for edge in [0.0, 1.0] {
+                let outward = if edge == 0.0 { -step } else { step };
+                for (outside, inside) in [
+                    ([edge + outward, along], [edge - outward, 1.0 - along]),
+                    ([along, edge + outward], [1.0 - along, edge - outward]),
+                ] {
+                    let [outside, inside] = [outside, inside].map(|[u, v]| direction_at(place(u), place(v)));
+                    assert!(outside.distance(inside) < 1e-4, "{outside} {inside}");
+                    let border = direction_at(place(along), place(edge));
+                    let other = direction_at(place(1.0 - along), place(edge));
+                    assert!(border.distance(other) < 1e-4, "{border} {other}");
+                }
+            }
+        }
+        // The corners are all the same direction, as are the texels of the smallest mip there.
+        let corner = direction_at(0.5 / LEAST_SIDE as f32, 0.5 / LEAST_SIDE as f32);
+        assert!(corner.distance(Vec3::NEG_Y) < 1e-3, "{corner}");
     }
 
     #[test]
@@ -128,13 +170,13 @@ mod tests {
         for (x, y) in [(31, 15), (32, 15), (31, 16), (32, 16)] {
             pixels[y * 64 + x] = [100.0; 3];
         }
-        let cube = prefilter(&EnvironmentMap { width: 64, height: 32, pixels }, 16, 5);
+        let cube = prefilter(&EnvironmentMap { width: 64, height: 32, pixels }, 5);
         let brightest = |mip: usize| {
             let texels = &cube.mips[mip];
             (0..texels.len()).max_by(|a, b| texels[*a][0].total_cmp(&texels[*b][0])).unwrap_or(0)
         };
-        let at = brightest(0);
-        let found = direction((at % 16) as f32 / 16.0 + 0.03, (at / 16) as f32 / 16.0 + 0.03);
+        let (at, side) = (brightest(0), cube.side as usize);
+        let found = direction_at((at % side) as f32 / side as f32, (at / side) as f32 / side as f32);
         assert!(found.x > 0.95, "{found}");
         assert!(cube.mips[3][brightest(3)][0] < cube.mips[1][brightest(1)][0]);
     }

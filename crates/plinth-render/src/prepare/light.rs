@@ -15,9 +15,7 @@ use crate::ibl::{irradiance_map, prefilter};
 use crate::pass::floor::AMBIENT_SIDE;
 use crate::pose_light::PoseTimes;
 
-/// Side of the filtered environment at roughness 0, in texels.
-const MAP_SIDE: u32 = 512;
-/// Roughness steps of the filtered environment.
+/// Roughness steps of the filtered environment, each of twice the texels a side of the next: 512 at roughness 0.
 const MAP_MIPS: u32 = 6;
 
 /// Positions of the camera that are asked what they see.
@@ -26,7 +24,7 @@ const MAX_EYES: usize = 24;
 impl EnvironmentLight {
     /// Filters a panorama.
     pub(super) fn new(sky: &Sky) -> Self {
-        Self { sun: sky.sun, specular: prefilter(&sky.map, MAP_SIDE, MAP_MIPS), irradiance: irradiance_map(&sky.map) }
+        Self { sun: sky.sun, specular: prefilter(&sky.map, MAP_MIPS), irradiance: irradiance_map(&sky.map) }
     }
 }
 
