@@ -218,10 +218,10 @@ pub struct BakeOptions {
 }
 
 impl BakeOptions {
-    /// A third of the rays, where light is worked out for one pose after the other: what is left of their noise does not
-    /// stand still.
+    /// A third of the rays: for drafts, and where light is worked out for one pose after the other, so that what is left of
+    /// their noise does not stand still.
     #[must_use]
-    pub fn of_many_poses(self) -> Self {
+    pub fn coarser(self) -> Self {
         Self {
             ray_budget: self.ray_budget / 3,
             max_samples: self.max_samples / 2,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use plinth_frame::{Layers, LayersSink, PixelFormat, SinkError};
 use plinth_media::{DatasetAbout, DatasetCameras, DatasetPlan, DatasetWriter};
 use plinth_render::{Picture, Renderer};
-use plinth_scene::{DatasetViews, ViewSet, build_dataset};
+use plinth_scene::{DatasetViews, LightDetail, ViewSet, build_dataset};
 use plinth_spec::RenderSettings;
 use sha2::{Digest, Sha256};
 
@@ -31,7 +31,10 @@ pub(crate) fn run(
     let views = job.dataset.views.clone().unwrap_or_else(|| views_of(&job.settings));
     let (width, height) = size(&views);
     let build = |model| build_dataset(model, &job.settings, job.scene_assets(), &views);
-    let ((scene, set), gpu) = load(job, width.max(height), build, cancel)?;
+    let ((mut scene, set), gpu) = load(job, width.max(height), build, cancel)?;
+    if job.draft {
+        scene.light_detail = LightDetail::Draft;
+    }
     let loaded = Instant::now();
     report(stage(Stage::Preparing, 0, 0));
     let mut renderer =
@@ -107,7 +110,7 @@ pub fn dataset_cameras(set: ViewSet) -> DatasetCameras {
 /// Everything that decides what the views look like.
 fn key(job: &Job, about: &DatasetAbout, views: &DatasetViews) -> String {
     let mut hash = Sha256::new();
-    hash.update([u8::from(job.watermark)]);
+    hash.update([u8::from(job.watermark), u8::from(job.draft)]);
     hash.update(Sha256::digest(&job.model));
     for words in [&about.version, &about.adapter, &about.render_settings.to_string(), &format!("{views:?}")] {
         hash.update(Sha256::digest(words));

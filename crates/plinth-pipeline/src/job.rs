@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use plinth_frame::PixelFormat;
 use plinth_media::{H264Encoder, MediaError, MediaPlan, MediaReport, MediaWriter};
 use plinth_render::{Cache, Gpu, Picture, RenderError, Renderer, backdrop};
-use plinth_scene::{DatasetViews, EnvironmentMap, Scene, SceneAssets, build_scene};
+use plinth_scene::{DatasetViews, EnvironmentMap, LightDetail, Scene, SceneAssets, build_scene};
 use plinth_spec::quality::{FRAMES_PER_SECOND, Quality};
 use plinth_spec::settings::Effect;
 use plinth_spec::{OutputFile, OutputPaths, RenderSettings};
@@ -49,6 +49,8 @@ pub struct Job {
     pub dataset: DatasetOptions,
     /// Whether every output is marked as not paid for.
     pub watermark: bool,
+    /// Whether gathered light is worked out coarsely, so that the first frame comes sooner.
+    pub draft: bool,
     /// Part of an adapter's name, or `cpu`; `None`: the best there is.
     pub adapter: Option<String>,
     /// The ffmpeg to call.
@@ -76,6 +78,7 @@ impl Job {
             outputs,
             dataset: DatasetOptions::default(),
             watermark: false,
+            draft: false,
             adapter: None,
             ffmpeg: PathBuf::from("ffmpeg"),
             cache: None,
@@ -113,6 +116,9 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let (width, height) = job.settings.video().quality.size(job.settings.video().aspect);
     let build = |model| build_scene(model, &job.settings, job.scene_assets());
     let (mut scene, gpu) = load(job, width.max(height), build, cancel)?;
+    if job.draft {
+        scene.light_detail = LightDetail::Draft;
+    }
     let poster_frame = poster_frame(&mut scene, job);
     let loaded = Instant::now();
     report(stage(Stage::Preparing));

@@ -14,7 +14,7 @@ use crate::error::SceneError;
 use crate::floor::{ReflectorLook, ShadowLook};
 use crate::place::Placement;
 use crate::post::PostLook;
-use crate::scene::{Background, Scene};
+use crate::scene::{Background, LightDetail, Scene};
 use crate::shot::Shot;
 use crate::shots::shots;
 use crate::surroundings::{gain, surroundings};
@@ -107,7 +107,11 @@ impl PlacedModel {
             key_light: lights::key_light(light, bounds),
             lights: lights::other_lights(light, &model, &placement),
             occlusion: settings.post().occlusion().map_or(1.0, |times| times as f32),
-            fine_light: settings.post().occlusion().is_some() || settings.video().quality.has_fine_light(),
+            light_detail: if settings.post().occlusion().is_some() || settings.video().quality.has_fine_light() {
+                LightDetail::Fine
+            } else {
+                LightDetail::Usual
+            },
             shadow: ShadowLook::of(settings.shadow()),
             reflector: ReflectorLook::of(settings.shadow()),
             floor_height,

@@ -12,6 +12,17 @@ use plinth_model::{Image, Model};
 
 use crate::{EnvironmentMap, PostLook, ReflectorLook, ShadowLook, Shot, Surroundings};
 
+/// How finely gathered light is worked out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LightDetail {
+    /// With few rays: the first frame comes sooner.
+    Draft,
+    /// What is worth its while in most pictures.
+    Usual,
+    /// With many rays, for large pictures and for strong occlusion.
+    Fine,
+}
+
 /// Everything needed to draw every frame of one render.
 #[derive(Clone, Debug)]
 pub struct Scene {
@@ -41,8 +52,8 @@ pub struct Scene {
     pub lights: Vec<PointLikeLight>,
     /// How often what closes the environment off counts (`n8aoIntensity`).
     pub occlusion: f32,
-    /// Whether gathered light is worked out more finely than is worth its while in most pictures.
-    pub fine_light: bool,
+    /// How finely gathered light is worked out.
+    pub light_detail: LightDetail,
     /// How shadows look; `None` when they are off.
     pub shadow: Option<ShadowLook>,
     /// A floor that mirrors the model.

@@ -133,6 +133,7 @@ impl Group<'_> {
             cache: Some(cache_folder(scratch, &claim.render.model_id)),
             encoder: self.node.encoder,
             watermark: claim.is_marked(),
+            draft: claim.render.is_system_preview,
         })
     }
 

@@ -72,6 +72,8 @@ pub struct RenderTask {
     pub encoder: H264Encoder,
     /// Whether every output carries the mark of a preview.
     pub watermark: bool,
+    /// Whether gathered light is worked out coarsely, so that the first frame comes sooner.
+    pub draft: bool,
 }
 
 /// A folder for what is worked out for one model. No other model's job may write there: what it holds is believed.

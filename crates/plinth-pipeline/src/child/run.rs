@@ -89,6 +89,7 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
         cache,
         encoder: task.encoder,
         watermark: task.watermark,
+        draft: task.draft,
         posters_early: true,
         hash_frames: false,
         time_passes: false,

@@ -25,7 +25,7 @@ fn environment_irradiance(n: vec3<f32>) -> vec3<f32> {
 }
 
 // Room around the specular map, in which it goes on beyond its border (`ibl/specular.rs`).
-const SPECULAR_MARGIN: f32 = 1.0 / 32.0;
+const SPECULAR_MARGIN: f32 = 1.0 / 34.0;
 
 // Radiance of the environment in a direction, filtered for a perceptual roughness.
 fn environment_radiance(direction: vec3<f32>, perceptual_roughness: f32) -> vec3<f32> {

@@ -17,11 +17,11 @@ use super::pyramid::Pyramid;
 /// Width of a margin around the map in all mips, as a share of their side: half a texel of the smallest one. The map goes
 /// on in it as it does beyond its folded border, so that values between texels are right there, too. `lib/ibl.wgsl` has
 /// the same.
-const MARGIN: f32 = 1.0 / 32.0;
-/// Side of the smallest mip.
-const LEAST_SIDE: u32 = 16;
+const MARGIN: f32 = 0.5 / LEAST_SIDE as f32;
+/// Side of the smallest mip: the map within the margin has a power of two.
+const LEAST_SIDE: u32 = 17;
 
-/// Filters a panorama: each mip is for a roughness, see `roughness_of_mip`; the last is of 16 × 16 texels.
+/// Filters a panorama: each mip is for a roughness, see `roughness_of_mip`; the last is of 17 × 17 texels.
 pub(crate) fn prefilter(map: &EnvironmentMap, mip_count: u32) -> OctahedralMap {
     let pyramid = Pyramid::new(map);
     let last = mip_count - 1;

@@ -4,7 +4,7 @@ use std::f32::consts::PI;
 
 use glam::Vec3;
 use plinth_bake::{BakeLight, BakeMesh, BakeOptions, BakedMesh, LitSurface, Sun, bake, extract_sun};
-use plinth_scene::{EnvironmentMap, PointLikeLight, Scene};
+use plinth_scene::{EnvironmentMap, LightDetail, PointLikeLight, Scene};
 use rayon::prelude::*;
 
 use super::distance_field::{DistanceField, is_worthwhile};
@@ -15,7 +15,7 @@ use crate::ibl::{irradiance_map, prefilter};
 use crate::pass::floor::AMBIENT_SIDE;
 use crate::pose_light::PoseTimes;
 
-/// Roughness steps of the filtered environment, each of twice the texels a side of the next: 512 at roughness 0.
+/// Roughness steps of the filtered environment, each of twice the texels a side of the next: 544 at roughness 0.
 const MAP_MIPS: u32 = 6;
 
 /// Positions of the camera that are asked what they see.
@@ -89,8 +89,10 @@ impl Sky {
 /// How much work the bake may be.
 pub(super) fn bake_options(setting: &Setting<'_>) -> BakeOptions {
     let options = BakeOptions::default();
-    let options = if setting.scene.fine_light { options.finer() } else { options };
-    let options = if PoseTimes::of_setting(setting).is_some() { options.of_many_poses() } else { options };
+    let detail = setting.scene.light_detail;
+    let options = if detail == LightDetail::Fine { options.finer() } else { options };
+    let coarse = detail == LightDetail::Draft || PoseTimes::of_setting(setting).is_some();
+    let options = if coarse { options.coarser() } else { options };
     BakeOptions { surfaces: is_worthwhile(setting.scene, setting.posed), ..options }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use plinth_frame::{Frame, PixelFormat};
 use plinth_model::{Image, Material, Model, Primitive, Sampler, Texture, TextureRef};
 use plinth_render::{Cache, Picture, Renderer};
-use plinth_scene::{EnvironmentMap, Scene};
+use plinth_scene::{EnvironmentMap, LightDetail, Scene};
 use serde_json::{Value, json};
 
 use crate::models::{Kept, ball, even, gpu, model, scene_with, square};
@@ -69,6 +69,9 @@ fn scenes() -> Vec<(&'static str, Scene)> {
         ("a hole", changed(&|m| m.meshes[1].primitives[0].indices.truncate(900))),
         ("other normals", changed(&|m| m.meshes[0].primitives[0].normals = vec![[0.6, 0.0, 0.8]; 4])),
     ];
+    let (_, mut draft) = out[0].clone();
+    draft.light_detail = LightDetail::Draft;
+    out.push(("a draft", draft));
     let (_, mut film) = out[0].clone();
     film.shots = vec![film.shots[0].clone(); 5];
     out.push(("a film, which leaves out what is small", film));

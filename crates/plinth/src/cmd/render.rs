@@ -44,6 +44,9 @@ pub(crate) fn command() -> Command {
         .arg(environment::arg())
         .args(assets::args())
         .arg(super::json_arg("Print what was made as one JSON object; no progress"))
+        .arg(switch("draft").help(
+            "Work out gathered light with a third of the rays: the first frame comes sooner, shades are less exact",
+        ))
         .arg(switch("profile").help("Say how long each pass takes; frames are drawn one after the other meanwhile"))
         .arg(switch("hash").help("Add a SHA-256 over all frames to that object"))
         .arg(switch("quiet").short('q').help("No progress"))
@@ -76,6 +79,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
         outputs,
         dataset,
         watermark: false,
+        draft: args.get_flag("draft"),
         adapter: machine.adapter,
         ffmpeg: machine.ffmpeg,
         cache: config::cache(args)?,

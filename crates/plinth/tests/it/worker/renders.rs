@@ -102,7 +102,7 @@ async fn previews_and_free_renders_carry_a_mark_and_paid_ones_do_not() {
     let free = house.order_again(&model, tiny(), "free").await;
     let log = house.folder.path().join("log");
     let options = house.options_with(&format!(
-        "grep -o '\"quality\":\"[a-z]*\"\\|\"length\":[0-9.]*\\|\"watermark\":[a-z]*' \"$3/job.json\" | xargs >>{}\nexec \"$@\"",
+        "grep -o '\"quality\":\"[a-z]*\"\\|\"length\":[0-9.]*\\|\"watermark\":[a-z]*\\|\"draft\":[a-z]*' \"$3/job.json\" | xargs >>{}\nexec \"$@\"",
         log.display()
     ));
     let worker = house.work(options);
@@ -116,9 +116,9 @@ async fn previews_and_free_renders_carry_a_mark_and_paid_ones_do_not() {
     let sorted = |line: &str| line.split(' ').map(str::to_owned).collect::<BTreeSet<_>>();
     // The preview that nobody asked for comes last.
     let expected = [
-        "length:0.04 quality:share watermark:false",
-        "length:0.04 quality:share watermark:true",
-        "quality:share watermark:true",
+        "length:0.04 quality:share watermark:false draft:false",
+        "length:0.04 quality:share watermark:true draft:false",
+        "quality:share watermark:true draft:true",
     ];
     assert_eq!(jobs.iter().map(|line| sorted(line)).collect::<Vec<_>>(), expected.map(sorted));
 }
