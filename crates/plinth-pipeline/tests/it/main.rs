@@ -43,6 +43,20 @@ fn a_job_passes_its_stages_in_order_and_counts_every_frame() {
 }
 
 #[test]
+fn a_draft_is_lit_otherwise_and_every_time_alike() {
+    let drawn = |draft: bool| {
+        let folder = tempfile::tempdir().unwrap();
+        let poster = OutputFile::Poster;
+        let outputs = [(poster, folder.path().join(poster.file_name(Codec::H264)))].into();
+        let job = Job { draft, outputs, hash_frames: true, ..job(folder.path()) };
+        run(&job, &mut |_| {}, &AtomicBool::new(false)).unwrap().frame_hash.unwrap()
+    };
+    let draft = drawn(true);
+    assert_eq!(draft, drawn(true));
+    assert_ne!(draft, drawn(false));
+}
+
+#[test]
 fn a_cancelled_job_leaves_nothing_whatever_it_was_doing() {
     for moment in [(Stage::Loading, 0), (Stage::Preparing, 0), (Stage::Rendering, 0), (Stage::Rendering, 2)] {
         let folder = tempfile::tempdir().unwrap();
