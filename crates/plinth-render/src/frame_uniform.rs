@@ -91,7 +91,6 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
     }
     for (slot, light) in out.lights.iter_mut().zip(punctual_lights(scene)) {
         *slot = light;
-        out.light_count += 1;
     }
     out
 }

@@ -53,7 +53,7 @@ pub(crate) struct Frame {
     pub(crate) sun_to_light: Vec3,
     pub(crate) sun_angular_radius: f32,
     pub(crate) sun_irradiance: Vec3,
-    pub(crate) light_count: u32,
+    pub(crate) unused_too: u32,
     pub(crate) key_texel: f32,
     pub(crate) key_normal_offset: f32,
     pub(crate) sun_texel: f32,
@@ -111,10 +111,9 @@ pub(crate) struct Floor {
     pub(crate) edge: f32,
     pub(crate) half_extent: Vec2,
     pub(crate) lamp_size: f32,
-    pub(crate) has_key_shadow: f32,
     pub(crate) key_darkness: f32,
     pub(crate) ambient_darkness: f32,
-    pub(crate) unused: [u32; 2],
+    pub(crate) unused: [u32; 3],
 }
 
 /// Twin of `Lens`.

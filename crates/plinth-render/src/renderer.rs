@@ -152,7 +152,7 @@ impl<'g> Renderer<'g> {
             key: scene.key_light.is_some(),
             key_shadow: scene.key_light.is_some() && scene.shadow.is_some(),
             sun: light.environment.sun.is_some(),
-            punctual: punctual_lights(scene).next().is_some(),
+            punctual: punctual_lights(scene).count() as u32,
         };
         let base = pipeline_base(gpu, &layouts, look, switches);
         let (backdrop, clear) = (backdrop(&scene.background), clear_color(&scene.background));

@@ -11,7 +11,9 @@ struct Beam {
 override KEY: bool = false;
 override KEY_SHADOW: bool = false;
 override SUN: bool = false;
-override PUNCTUAL: bool = false;
+// How many there are. Not a uniform: a software driver compiles a shader anew for each value of one that its branches and
+// loops ask for, at every draw (lavapipe's inlined uniforms), and keeps them all.
+override PUNCTUAL: u32 = 0u;
 
 fn key_beam(s: Surface, world: vec3<f32>) -> Beam {
     let offset = frame.key_position - world;
@@ -97,7 +99,7 @@ fn beam_layers(s: Surface, beam: Beam, diffuse_weight: f32, ab: vec2<f32>, below
 
 fn direct_layers(s: Surface, world: vec3<f32>, diffuse_weight: f32) -> Layered {
     var sum: Layered;
-    if !(KEY || SUN || PUNCTUAL) {
+    if !(KEY || SUN || PUNCTUAL > 0u) {
         return sum;
     }
     let ab = dfg(s.n_dot_v, s.roughness);
@@ -113,8 +115,8 @@ fn direct_layers(s: Surface, world: vec3<f32>, diffuse_weight: f32) -> Layered {
         sum.diffuse += one.diffuse;
         sum.specular += one.specular;
     }
-    if PUNCTUAL {
-        for (var i = 0u; i < frame.light_count; i++) {
+    if PUNCTUAL > 0u {
+        for (var i = 0u; i < PUNCTUAL; i++) {
             let one = beam_layers(s, punctual_beam(frame.lights[i], world), diffuse_weight, ab, below);
             sum.diffuse += one.diffuse;
             sum.specular += one.specular;
@@ -141,8 +143,8 @@ fn direct_coat(s: Surface, world: vec3<f32>, n: vec3<f32>, n_dot_v: f32, roughne
     if SUN {
         sum += beam_coat(s, sun_beam(s, world), n, n_dot_v, alpha);
     }
-    if PUNCTUAL {
-        for (var i = 0u; i < frame.light_count; i++) {
+    if PUNCTUAL > 0u {
+        for (var i = 0u; i < PUNCTUAL; i++) {
             sum += beam_coat(s, punctual_beam(frame.lights[i], world), n, n_dot_v, alpha);
         }
     }

@@ -49,8 +49,8 @@ fn direct_sheen(s: Surface, world: vec3<f32>, lobe: SheenLobe) -> vec3<f32> {
     if SUN {
         sum += sheen_of_beam(s, sun_beam(s, world), lobe);
     }
-    if PUNCTUAL {
-        for (var i = 0u; i < frame.light_count; i++) {
+    if PUNCTUAL > 0u {
+        for (var i = 0u; i < PUNCTUAL; i++) {
             sum += sheen_of_beam(s, punctual_beam(frame.lights[i], world), lobe);
         }
     }

@@ -15,6 +15,9 @@
 #endif
 @group(1) @binding(3) var point_sampler: sampler;
 
+// Whether the key casts a shadow. No uniform, which a branch may not ask for, see `lib/direct_light.wgsl`.
+override KEY: bool = true;
+
 @vertex
 fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
     return corner_out(i);
@@ -83,7 +86,7 @@ fn ambient_at(point: vec3<f32>) -> f32 {
 fn fs(v: CornerOut) -> @location(0) vec4<f32> {
     let point = floor_point(v.uv);
     var light = 1.0;
-    if floor_look.has_key_shadow > 0.0 {
+    if KEY {
 #ifdef ACCUMULATED
         light -= floor_look.key_darkness * textureSampleLevel(accumulated_map, point_sampler, v.uv, 0.0).r;
 #else

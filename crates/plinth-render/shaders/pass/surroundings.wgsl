@@ -76,10 +76,9 @@ fn smooth_lookup(uv: vec2<f32>) -> vec3<f32> {
 
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
-    var d = normalize(seen.corner + seen.right * at.x + seen.down * at.y);
-    if seen.has_dome > 0.0 {
-        d = from_eye(d);
-    }
+    let ray = normalize(seen.corner + seen.right * at.x + seen.down * at.y);
+    // No branch: it would ask for a uniform, see `lib/direct_light.wgsl`.
+    let d = select(ray, from_eye(ray), seen.has_dome > 0.0);
     // Back to where the panorama has it.
     let turned = vec3(d.x * seen.turn.x - d.z * seen.turn.y, d.y, d.x * seen.turn.y + d.z * seen.turn.x);
     let uv = vec2(atan2(turned.z, turned.x) / TURN + 0.5, acos(clamp(turned.y, -1.0, 1.0)) * 2.0 / TURN);

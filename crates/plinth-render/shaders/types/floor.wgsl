@@ -9,8 +9,7 @@ struct Floor {
     half_extent: vec2<f32>,
     // Size of the light as a share of its distance.
     lamp_size: f32,
-    // 1 when the key casts a shadow; how dark that is, and how dark the ambient one.
-    has_key_shadow: f32,
+    // How dark the key's shadow is, and how dark the ambient one.
     key_darkness: f32,
     ambient_darkness: f32,
 }

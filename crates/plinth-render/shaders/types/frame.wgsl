@@ -62,8 +62,7 @@ struct Frame {
     sun_to_light: vec3<f32>,
     sun_angular_radius: f32,
     sun_irradiance: vec3<f32>,
-    // Punctual lights in use.
-    light_count: u32,
+    unused_too: u32,
     // Of the shadow maps of key light and sun: the size of a texel as a share of the map, and how far a point is moved
     // along its normal before it is compared, in world units.
     key_texel: f32,

@@ -103,7 +103,6 @@ impl Floor {
             edge: EDGE,
             half_extent: area.half,
             lamp_size: 2.0 * lamp_size(look),
-            has_key_shadow: f32::from(u8::from(key.is_some())),
             key_darkness: (0.34 * look.darkness).min(0.95),
             ambient_darkness: (0.75 * look.darkness).min(0.95),
             ..gpu_types::Floor::default()
@@ -133,7 +132,7 @@ impl Floor {
         let texture = plane(gpu, AMBIENT_SIDE, wgpu::TextureFormat::R16Float, wgpu::TextureUsages::COPY_DST);
         write_ambient(gpu, &texture, ambient);
         let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
-        let (gather, gather_group) = gather(base, &buffer, &view, source)?;
+        let (gather, gather_group) = gather(base, &buffer, &view, source, key.is_some())?;
         let (draw, draw_group) = draw(base, &buffer, &shadow_view)?;
         Ok(Self { gather, gather_group, draw, draw_group, ambient: texture, shadow: shadow_view, accumulated })
     }
@@ -173,6 +172,7 @@ fn gather(
     buffer: &wgpu::Buffer,
     ambient: &wgpu::TextureView,
     key: KeySource<'_>,
+    has_key: bool,
 ) -> Result<(wgpu::RenderPipeline, wgpu::BindGroup), RenderError> {
     let gpu = base.gpu;
     let (source, sample_type, defines): (_, _, &[&str]) = match key {
@@ -196,7 +196,7 @@ fn gather(
             label: "floor shadow",
             path: "pass/floor_shadow.wgsl",
             defines,
-            constants: &[],
+            constants: &[("KEY", f64::from(u8::from(has_key)))],
             groups: &[base.frame_layout, &layout],
             target: FullScreenTarget { colors: &[wgpu::TextureFormat::R8Unorm], ..Default::default() },
         },

@@ -40,13 +40,13 @@ pub(crate) enum SurfaceOutput {
     Radiance,
 }
 
-/// Which lights a scene has; unused ones are compiled out.
+/// Which lights a scene has, and how many punctual ones; unused ones are compiled out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LightSwitches {
     pub(crate) key: bool,
     pub(crate) key_shadow: bool,
     pub(crate) sun: bool,
-    pub(crate) punctual: bool,
+    pub(crate) punctual: u32,
 }
 
 /// What all pipelines of a renderer share.

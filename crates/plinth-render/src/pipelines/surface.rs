@@ -46,7 +46,7 @@ fn variant(
             ("KEY", switch(lights.key)),
             ("KEY_SHADOW", switch(lights.key_shadow)),
             ("SUN", switch(lights.sun)),
-            ("PUNCTUAL", switch(lights.punctual)),
+            ("PUNCTUAL", f64::from(lights.punctual)),
         ]);
     }
     Ok(Variant { module, layout, defines, constants })
