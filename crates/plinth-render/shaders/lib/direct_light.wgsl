@@ -42,16 +42,13 @@ fn punctual_beam(light: PunctualLight, world: vec3<f32>) -> Beam {
     let offset = light.position - world;
     let distance2 = max(dot(offset, offset), 1e-4);
     let to_light = offset * inverseSqrt(distance2);
-    var fade = 1.0 / distance2;
-    if light.range > 0.0 {
-        let x = distance2 / (light.range * light.range);
-        fade *= pow(clamp(1.0 - x * x, 0.0, 1.0), 2.0);
-    }
-    if light.is_spot > 0.0 {
-        let cone = clamp((dot(-to_light, light.axis) - light.outer_cosine) / max(light.inner_cosine - light.outer_cosine, 1e-3), 0.0, 1.0);
-        fade *= cone * cone;
-    }
-    return Beam(to_light, light.intensity * fade, 0.0);
+    // Branches would ask for uniforms, see `PUNCTUAL`.
+    let x = distance2 / max(light.range * light.range, 1e-12);
+    let near = clamp(1.0 - x * x, 0.0, 1.0);
+    let ranged = select(1.0, near * near, light.range > 0.0);
+    let cone = clamp((dot(-to_light, light.axis) - light.outer_cosine) / max(light.inner_cosine - light.outer_cosine, 1e-3), 0.0, 1.0);
+    let aimed = select(1.0, cone * cone, light.is_spot > 0.0);
+    return Beam(to_light, light.intensity * (ranged * aimed / distance2), 0.0);
 }
 
 // Reflection of one beam, split by layer.

@@ -10,6 +10,7 @@
 
 mod bumps;
 mod cache;
+mod compiling;
 mod lamps;
 mod layers;
 mod looks;

@@ -1,0 +1,62 @@
+//! Shaders are compiled once, however long a film is. A software driver may compile one anew for each value of a uniform that
+//! its branches ask for, and keeps them all: memory would grow with the film.
+#![cfg(target_os = "linux")]
+
+use plinth_frame::{Frame, FrameSink, PixelFormat, SinkError};
+use plinth_model::{Light, LightKind, Material};
+use plinth_render::{Picture, Renderer};
+use plinth_scene::Scene;
+use serde_json::{Value, json};
+
+use crate::models::{ball, gpu, model, scene, square};
+
+/// Frames after which everything has been drawn once.
+const WARM: usize = 4;
+const FRAMES: usize = 12;
+
+/// Parts of the memory that hold code, after each frame.
+#[derive(Default)]
+struct Code(Vec<usize>);
+
+impl FrameSink for Code {
+    fn frame(&mut self, _frame: &Frame) -> Result<(), SinkError> {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        self.0.push(maps.lines().filter(|line| line.contains("r-xp")).count());
+        Ok(())
+    }
+}
+
+fn film(lights: Vec<Light>, settings: &Value) -> Scene {
+    let grey = || Material { metallic: 0.0, ..Material::default() };
+    let parts = vec![(square(), grey(), [0.0; 3], 1.0), (ball(16, 24), grey(), [0.0, 0.0, 0.5], 0.4)];
+    let mut model = model(parts);
+    for (i, light) in lights.into_iter().enumerate() {
+        model.lights.push(light);
+        model.nodes[i].light = Some(i);
+    }
+    let mut all = json!({"quality": "share", "aspect": "1:1", "length": FRAMES as f64 / 30.0});
+    all.as_object_mut().unwrap().extend(settings.as_object().unwrap().clone());
+    scene(model, &all)
+}
+
+#[test]
+fn a_film_compiles_nothing_after_its_first_frames() {
+    let light = |kind: LightKind| Light { color: [1.0; 3], intensity: 20.0, range: Some(8.0), kind };
+    let spot = light(LightKind::Spot { inner_cone_angle: 0.2, outer_cone_angle: 0.6 });
+    let films = [
+        ("a shadow that changes", film(Vec::new(), &json!({"effect": "reveal"}))),
+        ("a flat one", film(Vec::new(), &json!({"effect": "reveal", "shadowMode": "flat"}))),
+        ("without a key light", film(Vec::new(), &json!({"effect": "reveal", "spotlightIntensity": 0}))),
+        ("a ground", film(Vec::new(), &json!({"envMode": "grounded"}))),
+        ("an environment all around", film(Vec::new(), &json!({"envMode": "floating"}))),
+        ("lamps of the file", film(vec![light(LightKind::Point), spot], &json!({}))),
+        ("depth of field", film(Vec::new(), &json!({"dofEnabled": true, "bloomEnabled": true, "reflector": true}))),
+    ];
+    for (name, scene) in films {
+        let picture = Picture { width: 64, height: 64, format: PixelFormat::Rgba8 };
+        let mut code = Code::default();
+        Renderer::new(gpu(), &scene, picture, None).unwrap().render(&scene, &mut code).unwrap();
+        assert_eq!(code.0.len(), FRAMES);
+        assert_eq!(code.0.last(), Some(&code.0[WARM]), "{name}: {:?}", code.0);
+    }
+}
