@@ -218,7 +218,7 @@ impl FramePlan<'_, '_> {
 enum Corners {
     /// Those that its triangles share.
     Shared,
-    /// Those that tell which triangle is seen, in numbers from the first one's on.
+    /// Those of [`NumberedTriangles`](crate::upload::numbered::NumberedTriangles); the first triangle gets this number.
     Numbered { first: u32 },
 }
 

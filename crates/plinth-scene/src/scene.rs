@@ -15,11 +15,11 @@ use crate::{EnvironmentMap, PostLook, ReflectorLook, ShadowLook, Shot, Surroundi
 /// How finely gathered light is worked out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LightDetail {
-    /// With few rays: the first frame comes sooner.
+    /// With a third of the usual rays: the first frame comes sooner.
     Draft,
-    /// What is worth its while in most pictures.
+    /// As most pictures need it.
     Usual,
-    /// With many rays, for large pictures and for strong occlusion.
+    /// With up to three times the usual rays, for large pictures and ambient occlusion.
     Fine,
 }
 

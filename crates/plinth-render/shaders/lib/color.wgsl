@@ -16,7 +16,8 @@ fn tone_map_pbr_neutral(radiance: vec3<f32>) -> vec3<f32> {
     return select(mix(compressed, vec3(new_peak), g), c, peak < start_compression);
 }
 
-// Radiance that this curve turns into a colour; a brighter one than the curve leaves as it is comes out darker.
+// Inverse of this curve for colours that it does not compress: those with all channels below 0.76. Brighter ones come out
+// darker than they were.
 fn before_tone_map(shown: vec3<f32>) -> vec3<f32> {
     let lowest = min(shown.r, min(shown.g, shown.b));
     return shown + select(0.04, sqrt(lowest / 6.25) - lowest, lowest < 0.04);

@@ -11,8 +11,8 @@ struct Beam {
 override KEY: bool = false;
 override KEY_SHADOW: bool = false;
 override SUN: bool = false;
-// How many there are. Not a uniform: a software driver compiles a shader anew for each value of one that its branches and
-// loops ask for, at every draw (lavapipe's inlined uniforms), and keeps them all.
+// How many there are. Branches and loops of shaders must not depend on uniforms: lavapipe puts such a uniform's value into
+// the shader ("inlined uniforms"), compiles it again at every draw, and keeps every copy.
 override PUNCTUAL: u32 = 0u;
 
 fn key_beam(s: Surface, world: vec3<f32>) -> Beam {
@@ -42,7 +42,7 @@ fn punctual_beam(light: PunctualLight, world: vec3<f32>) -> Beam {
     let offset = light.position - world;
     let distance2 = max(dot(offset, offset), 1e-4);
     let to_light = offset * inverseSqrt(distance2);
-    // Branches would ask for uniforms, see `PUNCTUAL`.
+    // Without branches, which would depend on uniforms (see `PUNCTUAL`).
     let x = distance2 / max(light.range * light.range, 1e-12);
     let near = clamp(1.0 - x * x, 0.0, 1.0);
     let ranged = select(1.0, near * near, light.range > 0.0);

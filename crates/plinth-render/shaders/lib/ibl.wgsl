@@ -24,7 +24,7 @@ fn environment_irradiance(n: vec3<f32>) -> vec3<f32> {
     return textureSampleLevel(irradiance_map, linear_sampler, uv, 0.0).rgb * environment_strength();
 }
 
-// Room around the specular map, in which it goes on beyond its border (`ibl/specular.rs`).
+// Width of the margin around the specular map, as a share of its side (`MARGIN` in `ibl/specular.rs`).
 const SPECULAR_MARGIN: f32 = 1.0 / 34.0;
 
 // Radiance of the environment in a direction, filtered for a perceptual roughness.

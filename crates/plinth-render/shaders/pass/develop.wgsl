@@ -40,7 +40,7 @@ const COVERED: f32 = 0.15;
 fn focused(pixel: vec2<i32>, uv: vec2<f32>, sharp: vec4<f32>) -> vec4<f32> {
     var distance = distance_at(lens, geometry, pixel);
     if distance <= 0.0 {
-        // Of the surface that ends beside this pixel, there may be a part in it.
+        // A surface that ends beside this pixel may cover a part of it.
         for (var i = 0; i < 4; i++) {
             let beside = distance_at(lens, geometry, pixel + select(vec2(0, 2 * i - 5), vec2(2 * i - 1, 0), i < 2));
             distance = max(distance, beside);

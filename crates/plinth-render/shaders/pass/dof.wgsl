@@ -16,7 +16,8 @@
 @group(1) @binding(2) var surfaces: texture_2d<f32>;
 #endif
 
-// Side of those squares in pixels of half size: no disc is wider.
+// Side of those squares, in pixels of half size: at least the radius of the widest disc, so that a disc reaches no farther
+// than the next square.
 override SQUARE: i32 = 16;
 
 @vertex
@@ -93,7 +94,7 @@ fn fs(v: CornerOut) -> Gathered {
     let pixel = vec2<i32>(v.clip.xy);
     let last = vec2<i32>(textureDimensions(source)) - 1;
     let own = textureLoad(surfaces, pixel, 0).xy;
-    // Half a pixel more, by which the discs' rims are soft.
+    // The soft rim of a disc adds half a pixel.
     let reach = textureLoad(widest, pixel / SQUARE, 0).r + 0.5;
     // Discs of less than half a pixel are taken for points.
     let taps = select(floor(clamp(TAPS_PER_SQUARE * reach * reach, FEWEST, MOST)), 0.0, reach <= 0.75);
@@ -152,7 +153,7 @@ fn fs(v: CornerOut) -> Smoothed {
         let at = clamp(pixel + step, vec2(0), last);
         // Sharp and soft are kept apart.
         let alike = abs(textureLoad(surfaces, at, 0).y - own) < 1.0 + 0.25 * own;
-        let weight = select(0.0, 1.0, alike);
+        let weight = f32(alike);
         sum += textureLoad(source, at, 0) * weight;
         cover += textureLoad(covers, at, 0).r * weight;
         weights += weight;

@@ -15,7 +15,7 @@
 #endif
 @group(1) @binding(3) var point_sampler: sampler;
 
-// Whether the key casts a shadow. No uniform, which a branch may not ask for, see `lib/direct_light.wgsl`.
+// Whether the key light casts a shadow. Not a uniform (see `PUNCTUAL` in `lib/direct_light.wgsl`).
 override KEY: bool = true;
 
 @vertex

@@ -77,7 +77,7 @@ fn smooth_lookup(uv: vec2<f32>) -> vec3<f32> {
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let ray = normalize(seen.corner + seen.right * at.x + seen.down * at.y);
-    // No branch: it would ask for a uniform, see `lib/direct_light.wgsl`.
+    // Not a branch: it would depend on a uniform (see `PUNCTUAL` in `lib/direct_light.wgsl`).
     let d = select(ray, from_eye(ray), seen.has_dome > 0.0);
     // Back to where the panorama has it.
     let turned = vec3(d.x * seen.turn.x - d.z * seen.turn.y, d.y, d.x * seen.turn.y + d.z * seen.turn.x);

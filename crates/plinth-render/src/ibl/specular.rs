@@ -14,11 +14,11 @@ use rayon::prelude::*;
 use super::OctahedralMap;
 use super::pyramid::Pyramid;
 
-/// Width of a margin around the map in all mips, as a share of their side: half a texel of the smallest one. The map goes
-/// on in it as it does beyond its folded border, so that values between texels are right there, too. `lib/ibl.wgsl` has
-/// the same.
+/// Width of a margin around the octahedral map, as a share of a mip's side, the same in all mips: half a texel of the
+/// smallest. Its texels have the directions beyond the map's border, where the octahedron is folded, so that a filtered lookup
+/// at the border mixes neighbouring directions. `SPECULAR_MARGIN` in `lib/ibl.wgsl` is the same.
 const MARGIN: f32 = 0.5 / LEAST_SIDE as f32;
-/// Side of the smallest mip: the map within the margin has a power of two.
+/// Side of the smallest mip in texels: 16 for the map and half of one for each margin.
 const LEAST_SIDE: u32 = 17;
 
 /// Filters a panorama: each mip is for a roughness, see `roughness_of_mip`; the last is of 17 × 17 texels.
@@ -38,7 +38,7 @@ pub(crate) fn prefilter(map: &EnvironmentMap, mip_count: u32) -> OctahedralMap {
 fn direction_at(u: f32, v: f32) -> Vec3 {
     let inner = |c: f32| (c - MARGIN) / (1.0 - 2.0 * MARGIN);
     let (u, v) = (inner(u), inner(v));
-    // Beyond an edge the map goes on as on this side of it, mirrored at the edge's middle.
+    // A place beyond an edge has the direction of one inside, mirrored in the edge and in the edge's middle.
     let (u, v) = if (0.0..=1.0).contains(&u) { (u, v) } else { (if u < 0.0 { -u } else { 2.0 - u }, 1.0 - v) };
     let (u, v) = if (0.0..=1.0).contains(&v) { (u, v) } else { (1.0 - u, if v < 0.0 { -v } else { 2.0 - v }) };
     direction(u, v)

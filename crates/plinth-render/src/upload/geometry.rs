@@ -39,7 +39,7 @@ pub(crate) struct Batch {
     pub(crate) indices: wgpu::Buffer,
     pub(crate) light: BatchLight,
     pub(crate) index_count: u32,
-    /// For the passes that note which triangle is seen; none of points and lines.
+    /// For the passes that write triangle numbers; none for points and lines.
     pub(crate) numbered: Option<NumberedTriangles>,
     /// Number of its first triangle in the visibility buffer.
     pub(crate) first_triangle: u32,
@@ -95,7 +95,7 @@ pub(crate) struct MaterialUse {
     pub(crate) cut: bool,
 }
 
-/// Builds all batches, of materials that are used as given.
+/// Builds all batches; `uses` has an entry for each material.
 pub(crate) fn build(
     gpu: &Gpu,
     light_layout: &wgpu::BindGroupLayout,

@@ -1,9 +1,9 @@
-//! Triangles whose first corner tells which one they are.
+//! Vertices from whose number a fragment shader knows its triangle's.
 //!
-//! The first corner of a triangle is the one whose values reach its pixels unmixed (WebGPU, 'flat' interpolation). In
-//! these vertices the i-th is the first corner of the i-th triangle alone, so its own number is the triangle's. An
-//! adapter need not number triangles then, which on a software driver takes longer than twice the vertices: it copies
-//! the corners of each triangle first.
+//! With flat interpolation a fragment gets the values of the triangle's first corner. Here vertex i is the first corner of
+//! triangle i, and of no other, so that its index is the triangle's number. A closed mesh has twice as many vertices this
+//! way. The builtin `primitive_index` would need none of it, but not all drivers have it, and lavapipe is slower with it than
+//! with twice the vertices, because it copies the corners of every triangle first.
 
 use crate::RenderError;
 use crate::gpu::Gpu;
@@ -12,9 +12,9 @@ use crate::upload::geometry::filled;
 
 /// The triangles of a batch with such vertices, on the device.
 pub(crate) struct NumberedTriangles {
-    /// Three floats each.
+    /// In world space: x, y and z as 32-bit floats.
     pub(crate) positions: wgpu::Buffer,
-    /// What a cut reads; only where there are holes.
+    /// What the alpha of a material with holes is made of; none for other materials.
     pub(crate) surface: Option<wgpu::Buffer>,
     pub(crate) indices: wgpu::Buffer,
     /// Kept of a batch that moves.
@@ -22,8 +22,8 @@ pub(crate) struct NumberedTriangles {
 }
 
 impl NumberedTriangles {
-    /// `corners` are those of the batch's triangles, of which there are `pose.len()` vertices; `surface` is given where
-    /// there are holes.
+    /// `corners` has three indices into `pose` for each triangle. `surface`, as long as `pose`, is given for materials with
+    /// holes.
     /// Errors: the adapter cannot hold them.
     pub(crate) fn new(
         gpu: &Gpu,
@@ -74,8 +74,7 @@ struct Order {
 }
 
 impl Order {
-    /// A vertex leads the first of its triangles that no other vertex leads, and is repeated to lead one that has none
-    /// left.
+    /// Each triangle is led by one of its corners that leads no other yet; where all do, its first corner is repeated.
     fn new(vertices: usize, corners: &[u32]) -> Self {
         const NOWHERE: u32 = u32::MAX;
         let mut place = vec![NOWHERE; vertices];

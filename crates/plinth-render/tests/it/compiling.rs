@@ -1,5 +1,5 @@
-//! Shaders are compiled once, however long a film is. A software driver may compile one anew for each value of a uniform that
-//! its branches ask for, and keeps them all: memory would grow with the film.
+//! Shaders are compiled once, however long a film is. A software driver compiles a shader whose branches depend on a uniform
+//! again at every draw, and keeps every copy: memory would grow with the film.
 #![cfg(target_os = "linux")]
 
 use plinth_frame::{Frame, FrameSink, PixelFormat, SinkError};
@@ -14,7 +14,7 @@ use crate::models::{ball, gpu, model, scene, square};
 const WARM: usize = 4;
 const FRAMES: usize = 12;
 
-/// Parts of the memory that hold code, after each frame.
+/// Number of executable memory mappings of this process after each frame.
 #[derive(Default)]
 struct Code(Vec<usize>);
 

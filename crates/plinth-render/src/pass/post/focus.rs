@@ -14,7 +14,7 @@ use super::{PICTURE_FORMAT, Surfaces, around_model};
 
 /// Distance and disc of a pixel.
 const SURFACE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rg32Float;
-/// A radius.
+/// Radius of the widest disc of a square.
 const WIDEST_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Float;
 /// A share.
 const COVER_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Unorm;
@@ -47,7 +47,6 @@ impl Focus {
         surfaces: &Surfaces,
     ) -> Result<Self, RenderError> {
         let half = Region::whole(look.region.width.div_ceil(2), look.region.height.div_ceil(2));
-        // Wide enough that discs reach no farther than the next square.
         let side = reach.div_ceil(2).max(LEAST_SQUARE);
         let squares = Region::whole(half.width.div_ceil(side), half.height.div_ceil(side));
         let constants = [("SQUARE", f64::from(side))];
