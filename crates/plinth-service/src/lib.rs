@@ -12,6 +12,7 @@ pub mod delivery;
 pub mod jobs;
 pub mod models;
 pub mod renders;
+pub mod storage;
 
 mod body_memory;
 mod clock;
