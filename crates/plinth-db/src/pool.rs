@@ -103,7 +103,8 @@ impl Db {
         if self.is_shared() {
             return Err(DbError::Address { problem: problem.to_owned() });
         }
-        let file = file.to_str().ok_or_else(|| DbError::Address { problem: "the copy's name is no text".to_owned() })?;
+        let file =
+            file.to_str().ok_or_else(|| DbError::Address { problem: "the copy's name is no text".to_owned() })?;
         self.connection_to_write().await?.execute("VACUUM INTO $1", params![file]).await.map(drop)
     }
 

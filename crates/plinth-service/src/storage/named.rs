@@ -45,7 +45,8 @@ impl Named {
     fn add_render(&mut self, render: &Render) -> Result<()> {
         let files = RenderFiles::of(render)?;
         if let Some(attempt) = render.files_attempt {
-            let keys = files.stored.keys().map(|file| ObjectKey::Render(&render.id, attempt, *file, files.codec).path());
+            let keys =
+                files.stored.keys().map(|file| ObjectKey::Render(&render.id, attempt, *file, files.codec).path());
             self.required.extend(keys);
             match render.hls_status {
                 HlsStatus::Ready => {

@@ -50,7 +50,8 @@ fn check(backup: &Path) -> Result<Sum> {
 }
 
 fn problem(backup: &Path, entry: &Entry) -> Option<String> {
-    let read = File::open(backup.join(&entry.path)).and_then(|mut file| manifest::copy(&mut file, &mut std::io::sink()));
+    let read =
+        File::open(backup.join(&entry.path)).and_then(|mut file| manifest::copy(&mut file, &mut std::io::sink()));
     match read {
         Ok((size, sha256)) if size == entry.size && sha256 == entry.sha256 => None,
         Ok((size, _)) if size != entry.size => Some(format!("damaged: {size} bytes instead of {}", entry.size)),
