@@ -48,7 +48,9 @@ async fn hold(service: &Service, args: &ArgMatches) -> Result<Done> {
     let mut command = args.get_many::<OsString>("CMD").context("CMD is missing")?;
     let program = command.next().context("CMD is missing")?;
     let held = service.hold_storage().await.map_err(refused)?;
-    let ran = tokio::process::Command::new(program).args(command).status().await;
+    let mut child = std::process::Command::new(program);
+    child.args(command);
+    let ran = tokio::task::spawn_blocking(move || child.status()).await?;
     let was_held = held.release().await.map_err(refused)?;
     let status = ran.with_context(|| format!("{} cannot be run", program.display()))?;
     ensure!(status.success(), "{} failed: {status}", program.display());
