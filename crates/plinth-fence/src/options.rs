@@ -1,0 +1,86 @@
+//! How a server fences the processes that it starts.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::FenceError;
+use crate::fence::Fence;
+use crate::support::Support;
+use crate::user::JobUser;
+
+/// Whether processes are fenced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FenceMode {
+    /// As far as the kernel can.
+    #[default]
+    Auto,
+    /// Completely, or the server does not start.
+    Required,
+    /// Not at all.
+    Off,
+}
+
+impl FenceMode {
+    /// All of them, and their names.
+    pub const ALL: [(Self, &str); 3] = [(Self::Auto, "auto"), (Self::Required, "required"), (Self::Off, "off")];
+}
+
+impl FromStr for FenceMode {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|(_mode, name)| *name == text).map(|(mode, _name)| mode).ok_or(())
+    }
+}
+
+/// How a server fences the processes that it starts.
+#[derive(Clone, Debug, Default)]
+pub struct FenceOptions {
+    /// Whether it does.
+    pub mode: FenceMode,
+    /// Who they run as; `None`: the server's user.
+    pub user: Option<JobUser>,
+    /// Files and folders that they may read besides the system's libraries, drivers and fonts.
+    pub readable: Vec<PathBuf>,
+}
+
+impl FenceOptions {
+    /// No fence.
+    pub fn off() -> Self {
+        Self { mode: FenceMode::Off, ..Self::default() }
+    }
+
+    /// The fence of a process that may write to these folders. `None`: it runs without.
+    pub fn fence(&self, writable: Vec<PathBuf>, readable: Vec<PathBuf>) -> Option<Fence> {
+        let readable = readable.into_iter().chain(self.readable.iter().cloned()).collect();
+        (self.mode != FenceMode::Off).then(|| Fence { mode: self.mode, writable, readable, user: self.user.clone() })
+    }
+
+    /// Gives files to the user that fenced processes run as, where that is another one.
+    /// Errors: they cannot be given.
+    pub fn give(&self, paths: &[&Path]) -> std::io::Result<()> {
+        match &self.user {
+            Some(user) if self.mode != FenceMode::Off => paths.iter().try_for_each(|path| user.own(path)),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a fence lacks here, as reasons to warn of.
+    /// Errors: [`FenceError::Incomplete`] where a complete one is required; [`FenceError::User`].
+    pub fn check(&self, support: &Support) -> Result<Vec<String>, FenceError> {
+        if self.mode == FenceMode::Off {
+            return Ok(Vec::new());
+        }
+        if let Some(user) = &self.user {
+            user.check()?;
+        }
+        let lacks = support.lacks(self.user.is_some());
+        if self.mode == FenceMode::Required && !lacks.is_empty() {
+            return Err(FenceError::Incomplete(lacks));
+        }
+        Ok(lacks)
+    }
+}
