@@ -28,6 +28,13 @@ impl FenceMode {
     pub const ALL: [(Self, &str); 3] = [(Self::Auto, "auto"), (Self::Required, "required"), (Self::Off, "off")];
 }
 
+impl std::fmt::Display for FenceMode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = Self::ALL.into_iter().find(|(mode, _name)| mode == self).map_or("", |(_mode, name)| name);
+        f.write_str(name)
+    }
+}
+
 impl FromStr for FenceMode {
     type Err = ();
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plinth_db::renders::Render;
-use plinth_db::{Conn, envs, overlays, textures};
+use plinth_db::{Conn, envs, models, overlays, textures};
 use plinth_spec::id::{EnvId, OverlayId, TextureId};
 use plinth_spec::wire::Layer;
 use plinth_spec::{FailureCode, RenderSettings};
@@ -59,6 +59,13 @@ struct Named {
 }
 
 impl Service {
+    /// The SHA-256 of a render's model, in hexadecimal; `None`: the model was deleted.
+    pub async fn model_sha256(&self, claim: &Claim) -> Result<Option<String>> {
+        let mut conn = self.db.read().await?;
+        let model = models::find(&mut conn, &claim.render.workspace_id, &claim.render.model_id).await?;
+        Ok(model.map(|model| model.sha256))
+    }
+
     /// What a render needs apart from its model: things of its own workspace, and overlays that everybody sees.
     pub async fn find_render_assets(
         &self,

@@ -22,6 +22,8 @@ pub(crate) enum Group {
     Worker,
     /// What frames are drawn and encoded with.
     Machine,
+    /// What jobs may reach.
+    Fence,
     /// What `plinth render` keeps.
     Cache,
     /// Logs and metrics.
@@ -170,6 +172,12 @@ rows! {
     ENCODER: Machine, "encoder", "encoder", "auto|libx264|h264_nvenc|h264_vaapi|h264_videotoolbox",
         Default::Text("libx264"),
         "What encodes H.264; auto takes hardware that works when it is tried at the start, else libx264";
+    FENCE: Fence, "fence", "fence", "auto|required|off", Default::Text("auto"),
+        "Whether jobs are kept from everything but their own files: as far as the kernel can, completely or not at all; required does not start where it cannot";
+    JOB_USER: Fence, "job_user", "job-user", "NAME", Default::Otherwise("the server's user"),
+        "User that jobs run as; the server must have been started by root";
+    FENCE_READABLE: Fence, "fence_readable", "fence-readable", "PATH,…", Default::Otherwise("none"),
+        "Files and folders that jobs may read besides the system's libraries, drivers and fonts, such as the libraries of an ffmpeg in /opt";
     METRICS_LISTEN: Operation, "metrics_listen", "metrics-listen", "ADDRESS", Default::Otherwise("no metrics"),
         "Address and port of GET /metrics for Prometheus; keep it away from the public";
     LOG_FORMAT: Operation, "log_format", "log-format", "text|json", Default::Text("text"),

@@ -58,13 +58,12 @@ async fn a_model_that_is_gone_from_the_store_is_a_failed_download() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_is_no_model_any_more_is_a_bad_model() {
+async fn a_model_that_was_changed_in_the_store_is_a_failed_download() {
     let house = House::new().await;
     let (model, id) = house.upload("chair", Some(json!({"quality": "share", "length": 1}))).await;
     std::fs::write(house.folder.path().join(format!("objects/models/{model}.glb")), b"glTF and more").unwrap();
     let render = house.outcome(&id, house.options()).await;
-    assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some("renderer_error")), "{render:?}");
-    assert_eq!(house.credits().await, 99);
+    assert_failed(&house, &render, "model_download_failed", "the model could not be fetched").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
