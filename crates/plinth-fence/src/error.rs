@@ -27,9 +27,7 @@ pub enum FenceError {
 impl FenceError {
     /// A step that the kernel refused.
     #[cfg(target_os = "linux")]
-    pub(crate) fn refused(
-        step: &'static str,
-    ) -> impl FnOnce(Box<dyn std::error::Error + Send + Sync>) -> Self {
+    pub(crate) fn refused(step: &'static str) -> impl FnOnce(Box<dyn std::error::Error + Send + Sync>) -> Self {
         move |source| Self::Refused { step, source }
     }
 }

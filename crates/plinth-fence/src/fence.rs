@@ -15,8 +15,10 @@ pub struct Fence {
     pub mode: FenceMode,
     /// Folders that may be written to.
     pub writable: Vec<PathBuf>,
-    /// Files and folders that may be read besides the system's libraries, drivers and fonts.
+    /// Files and folders that may be read.
     pub readable: Vec<PathBuf>,
+    /// Programs, libraries and drivers besides the system's, or folders of them.
+    pub programs: Vec<PathBuf>,
     /// Who the process becomes.
     pub user: Option<JobUser>,
 }
@@ -34,15 +36,16 @@ impl Fence {
     }
 
     /// Fences this process and all that it will start, for good. It must have one thread only: others stay outside.
-    /// Errors: a step fails that this kernel supports, or one that is required.
+    /// Errors: the other user cannot be become, or the fence is incomplete and a complete one is required.
     #[cfg(target_os = "linux")]
     pub fn enter(&self) -> Result<(), FenceError> {
         // Paths are opened first: the other user may be kept from them by a folder above.
-        let rules = crate::files::Rules::open(&self.writable, &self.readable)?;
+        let rules = crate::files::Rules::open(&self.writable, &self.readable, &self.programs);
         crate::privileges::drop_all(self.user.as_ref())?;
-        let abi = rules.enforce()?;
-        let seccomp = crate::syscalls::forbid()?;
-        let lacks = crate::Support { landlock_abi: abi, seccomp }.lacks(self.user.is_some());
+        // What the kernel refuses, whatever for, is missing.
+        let landlock_abi = rules.and_then(crate::files::Rules::enforce).unwrap_or_default();
+        let seccomp = crate::syscalls::forbid().unwrap_or_default();
+        let lacks = crate::Support { landlock_abi, seccomp }.lacks(self.user.is_some());
         if self.mode == FenceMode::Required && !lacks.is_empty() {
             return Err(FenceError::Incomplete(lacks));
         }
@@ -66,8 +69,11 @@ pub fn close_inherited_files() {
     #[cfg(target_os = "linux")]
     {
         let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
-        let numbers: Vec<i32> =
-            entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(|fd| *fd > 2).collect();
+        let numbers: Vec<i32> = entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .filter(|fd| *fd > 2)
+            .collect();
         for number in numbers {
             // The one that read this folder is closed already.
             let _closed = nix::unistd::close(number);

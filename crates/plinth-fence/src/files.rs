@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, LandlockStatus, Ruleset, RulesetAttr as _,
-    RulesetCreated, RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, LandlockStatus, Ruleset,
+    RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
 };
 
 use crate::error::FenceError;
@@ -19,10 +19,10 @@ pub(crate) struct Rules(RulesetCreated);
 
 impl Rules {
     /// Opens the paths. One that is not there is left out.
-    pub(crate) fn open(writable: &[PathBuf], readable: &[PathBuf]) -> Result<Self, FenceError> {
-        let program = std::env::current_exe().ok();
-        let readable: Vec<&Path> = readable.iter().chain(&program).map(PathBuf::as_path).collect();
-        rules(writable, &readable).map(Self).map_err(refused)
+    pub(crate) fn open(writable: &[PathBuf], readable: &[PathBuf], programs: &[PathBuf]) -> Result<Self, FenceError> {
+        let this = std::env::current_exe().ok();
+        let programs: Vec<&Path> = programs.iter().chain(&this).map(PathBuf::as_path).collect();
+        rules(writable, readable, &programs).map(Self).map_err(refused)
     }
 
     /// Holds this thread, and all that it starts, to them. The version of Landlock's interface; none: there is no Landlock.
@@ -39,8 +39,9 @@ fn refused(error: RulesetError) -> FenceError {
     FenceError::refused("restricting files")(error.into())
 }
 
-fn rules(writable: &[PathBuf], readable: &[&Path]) -> Result<RulesetCreated, RulesetError> {
-    let read = AccessFs::from_read(ABI_TRIED);
+fn rules(writable: &[PathBuf], readable: &[PathBuf], programs: &[&Path]) -> Result<RulesetCreated, RulesetError> {
+    let run = AccessFs::from_read(ABI_TRIED);
+    let read: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
     // A job neither starts what it wrote nor makes devices.
     let write = AccessFs::from_all(ABI_TRIED)
         & !(AccessFs::Execute | AccessFs::MakeBlock | AccessFs::MakeChar | AccessFs::IoctlDev);
@@ -51,7 +52,8 @@ fn rules(writable: &[PathBuf], readable: &[&Path]) -> Result<RulesetCreated, Rul
         .handle_access(AccessNet::from_all(ABI_TRIED))?
         .scope(Scope::from_all(ABI_TRIED))?
         .create()?
-        .add_rules(path_beneath_rules(READABLE, read))?
+        .add_rules(path_beneath_rules(READABLE, run))?
+        .add_rules(path_beneath_rules(programs, run))?
         .add_rules(path_beneath_rules(readable, read))?
         .add_rules(path_beneath_rules(DEVICES, device))?
         .add_rules(path_beneath_rules(nvidia_devices(), device))?

@@ -60,10 +60,12 @@ impl FenceOptions {
         Self { mode: FenceMode::Off, ..Self::default() }
     }
 
-    /// The fence of a process that may write to these folders. `None`: it runs without.
-    pub fn fence(&self, writable: Vec<PathBuf>, readable: Vec<PathBuf>) -> Option<Fence> {
-        let readable = readable.into_iter().chain(self.readable.iter().cloned()).collect();
-        (self.mode != FenceMode::Off).then(|| Fence { mode: self.mode, writable, readable, user: self.user.clone() })
+    /// The fence of a process that may write to `writable`, read `readable`, and read and start `programs`. `None`: it runs
+    /// without.
+    pub fn fence(&self, writable: Vec<PathBuf>, readable: Vec<PathBuf>, programs: Vec<PathBuf>) -> Option<Fence> {
+        let programs = programs.into_iter().chain(self.readable.iter().cloned()).collect();
+        let (mode, user) = (self.mode, self.user.clone());
+        (mode != FenceMode::Off).then_some(Fence { mode, writable, readable, programs, user })
     }
 
     /// Gives files to the user that fenced processes run as, where that is another one.

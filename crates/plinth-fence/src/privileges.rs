@@ -25,9 +25,7 @@ pub(crate) fn drop_all(user: Option<&JobUser>) -> Result<(), FenceError> {
         permitted: CapabilitySet::empty(),
         inheritable: CapabilitySet::empty(),
     };
-    set_capabilities(None, none)
-        .map_err(Into::into)
-        .map_err(FenceError::refused("dropping capabilities"))?;
+    set_capabilities(None, none).map_err(Into::into).map_err(FenceError::refused("dropping capabilities"))?;
     set_no_new_privs(true).map_err(Into::into).map_err(FenceError::refused("giving up further privileges"))
 }
 

@@ -19,7 +19,9 @@ impl Support {
     #[cfg(target_os = "linux")]
     pub fn here() -> Self {
         let tried = std::thread::spawn(|| Self {
-            landlock_abi: crate::files::Rules::open(&[], &[]).and_then(crate::files::Rules::enforce).unwrap_or_default(),
+            landlock_abi: crate::files::Rules::open(&[], &[], &[])
+                .and_then(crate::files::Rules::enforce)
+                .unwrap_or_default(),
             seccomp: crate::syscalls::forbid().unwrap_or_default(),
         });
         tried.join().unwrap_or(Self { landlock_abi: None, seccomp: false })
@@ -40,7 +42,8 @@ impl Support {
             Some(_) if has_own_user => {}
             Some(abi) => {
                 if abi < TRUNCATE_ABI {
-                    lacks.push(format!("Landlock ABI {abi} lets a job truncate files of its user (Linux 6.2 does not)"));
+                    lacks
+                        .push(format!("Landlock ABI {abi} lets a job truncate files of its user (Linux 6.2 does not)"));
                 }
                 if abi < SIGNAL_ABI {
                     lacks.push(format!(

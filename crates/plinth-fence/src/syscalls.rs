@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use libc::c_long;
 use rustix::thread::secure_computing_mode;
 use seccompiler::{
-    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    apply_filter,
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, apply_filter,
 };
 
 use crate::error::FenceError;

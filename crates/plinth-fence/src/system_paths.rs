@@ -45,8 +45,17 @@ pub(crate) const READABLE: &[&str] = &[
 ];
 
 /// Devices that may be read, written to and controlled.
-pub(crate) const DEVICES: &[&str] =
-    &["/dev/dri", "/dev/dxg", "/dev/full", "/dev/kfd", "/dev/null", "/dev/random", "/dev/udmabuf", "/dev/urandom", "/dev/zero"];
+pub(crate) const DEVICES: &[&str] = &[
+    "/dev/dri",
+    "/dev/dxg",
+    "/dev/full",
+    "/dev/kfd",
+    "/dev/null",
+    "/dev/random",
+    "/dev/udmabuf",
+    "/dev/urandom",
+    "/dev/zero",
+];
 
 /// Beginning of the names of NVIDIA's devices in /dev, which are numbered.
 pub(crate) const NVIDIA: &str = "nvidia";

@@ -36,8 +36,8 @@ const PATHS: [&str; 7] = [
     "LIBGL_DRIVERS_PATH",
 ];
 
-/// Files and folders that jobs with these variables read besides the system's: libraries, drivers, and ffmpeg.
-pub(crate) fn readable(environment: &[(OsString, OsString)], ffmpeg: &Path) -> Vec<PathBuf> {
+/// What jobs with these variables use besides the system's libraries and drivers: those that variables name, and ffmpeg.
+pub(crate) fn programs(environment: &[(OsString, OsString)], ffmpeg: &Path) -> Vec<PathBuf> {
     let value = |name: &str| environment.iter().find(|(known, _value)| known == name).map(|(_name, value)| value);
     let paths = |name| value(name).into_iter().flat_map(std::env::split_paths);
     let libraries = PATHS.iter().flat_map(|name| paths(name)).filter(|path| path.is_absolute());
@@ -70,9 +70,9 @@ mod tests {
         let path = std::env::join_paths([Path::new("/no/such/folder"), folder.path()]).unwrap();
         let environment = [("PATH", path), ("LD_LIBRARY_PATH", "/opt/lib:relative:".into()), ("LANG", "/etc".into())];
         let environment = environment.map(|(name, value)| (name.into(), value));
-        assert_eq!(readable(&environment, Path::new("ffmpeg")), [PathBuf::from("/opt/lib"), ffmpeg]);
-        assert_eq!(readable(&[], Path::new("/bin/sh")), [PathBuf::from("/bin/sh")]);
-        assert!(readable(&environment, Path::new("no-such-ffmpeg")).len() == 1);
+        assert_eq!(programs(&environment, Path::new("ffmpeg")), [PathBuf::from("/opt/lib"), ffmpeg]);
+        assert_eq!(programs(&[], Path::new("/bin/sh")), [PathBuf::from("/bin/sh")]);
+        assert!(programs(&environment, Path::new("no-such-ffmpeg")).len() == 1);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::child::{ChildPlan, Ended, run};
-use crate::environment::readable;
+use crate::environment::programs;
 use crate::error::WorkerError;
 use crate::node::Node;
 use crate::options::WorkerOptions;
@@ -94,10 +94,13 @@ impl Node {
         given.retain(|path| std::fs::metadata(path).is_ok_and(|about| about.is_dir() || about.nlink() == 1));
         given.push(folder);
         fence.give(&given)?;
-        let mut readable = readable(&self.options.environment, &self.options.ffmpeg);
-        readable.push(folder.to_owned());
+        let programs = programs(&self.options.environment, &self.options.ffmpeg);
         let variables = vec![("HOME", home), ("TMPDIR", temporary)];
-        Ok(ChildPlan { folder: folder.to_owned(), variables, fence: fence.fence(writable, readable) })
+        Ok(ChildPlan {
+            folder: folder.to_owned(),
+            variables,
+            fence: fence.fence(writable, vec![folder.to_owned()], programs),
+        })
     }
 
     fn limits(&self, time: Duration) -> ChildLimits {

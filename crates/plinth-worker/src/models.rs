@@ -50,7 +50,9 @@ pub(crate) async fn fetch_model(
     let arriving = tempfile::Builder::new().prefix("model-").tempfile_in(scratch.own())?.into_temp_path();
     download(store, &ObjectKey::Model(wanted.id), &arriving).await?;
     if !has_sha256(&arriving, wanted.sha256).await? {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "the stored file is not the one that was uploaded").into());
+        return Err(
+            io::Error::new(io::ErrorKind::InvalidData, "the stored file is not the one that was uploaded").into()
+        );
     }
     // Jobs read it, whoever they run as.
     std::fs::set_permissions(&arriving, Permissions::from_mode(0o444))?;
@@ -164,7 +166,7 @@ mod tests {
             std::fs::create_dir_all(&light).unwrap();
             for (later, path) in [folder.path().join(name).join("model.glb"), light.join("a")].iter().enumerate() {
                 std::fs::write(path, [0; 5]).unwrap();
-                let file = std::fs::File::options().write(true).open(path).unwrap();
+                let file = File::options().write(true).open(path).unwrap();
                 file.set_modified(now - Duration::from_secs(1000 + 10 * age as u64 - later as u64)).unwrap();
             }
         }

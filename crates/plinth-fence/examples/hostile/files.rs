@@ -22,7 +22,9 @@ pub(crate) const ATTACKS: &[Attack] = &[
         let link = t.own.join("out/symlink");
         symlink(&t.database, fresh(&link)).is_ok() && File::open(link).is_ok()
     }),
-    ("database-by-open-file", |_t| (3..20).any(|fd| read(format!("/proc/self/fd/{fd}")).is_ok_and(|text| text == b"database"))),
+    ("database-by-open-file", |_t| {
+        (3..20).any(|fd| read(format!("/proc/self/fd/{fd}")).is_ok_and(|text| text == b"database"))
+    }),
     ("database-by-shell", |t| shell(&format!("cat '{}'", t.database.display()))),
     ("list-other-job", |t| read_dir(&t.other).is_ok()),
     ("read-other-job", |t| read(t.other.join("model.glb")).is_ok()),

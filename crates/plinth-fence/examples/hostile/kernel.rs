@@ -38,18 +38,22 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ("personality", |_t| call(libc::SYS_personality, [0, 0, 0, 0])),
     ("user-namespace", |_t| in_fork(|| call(libc::SYS_unshare, [libc::CLONE_NEWUSER.into(), 0, 0, 0]))),
     ("clone-user-namespace", clone_user_namespace),
-    ("mount", |t| in_fork(|| {
-        let path = std::ffi::CString::new(t.own.join("out").to_str().unwrap_or_default()).unwrap_or_default();
-        // SAFETY: texts end with a zero; the mount goes with the namespace.
-        call(libc::SYS_unshare, [libc::CLONE_NEWNS.into(), 0, 0, 0])
-            && unsafe { libc::mount(c"none".as_ptr(), path.as_ptr(), c"tmpfs".as_ptr(), 0, std::ptr::null()) == 0 }
-    })),
+    ("mount", |t| {
+        in_fork(|| {
+            let path = std::ffi::CString::new(t.own.join("out").to_str().unwrap_or_default()).unwrap_or_default();
+            // SAFETY: texts end with a zero; the mount goes with the namespace.
+            call(libc::SYS_unshare, [libc::CLONE_NEWNS.into(), 0, 0, 0])
+                && unsafe { libc::mount(c"none".as_ptr(), path.as_ptr(), c"tmpfs".as_ptr(), 0, std::ptr::null()) == 0 }
+        })
+    }),
     // SAFETY: the text ends with a zero.
     ("chroot", |_t| in_fork(|| unsafe { libc::chroot(c"/".as_ptr()) == 0 })),
-    ("use-capabilities", |_t| in_fork(|| {
-        // SAFETY: numbers only. Needs CAP_SETGID, whoever the user is.
-        unsafe { libc::setgroups(0, std::ptr::null()) == 0 }
-    })),
+    ("use-capabilities", |_t| {
+        in_fork(|| {
+            // SAFETY: numbers only. Needs CAP_SETGID, whoever the user is.
+            unsafe { libc::setgroups(0, std::ptr::null()) == 0 }
+        })
+    }),
 ];
 
 fn socket(family: i32, kind: i32) -> bool {

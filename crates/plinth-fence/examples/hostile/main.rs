@@ -1,7 +1,7 @@
 //! A job that was taken over: it tries to reach what it must not, and says what it reached.
 //!
 //! `hostile attack TARGETS [FENCE]` attacks, behind that fence where one is given. `hostile serve TARGETS [FENCE]` is a
-//! server with a secret in its environment, which hides it where there is a fence, leaves a file open and starts the attack.
+//! server with a secret in its environment that leaves a file open and starts the attack; `hostile hide TARGETS` hides first.
 #![expect(unsafe_code, reason = "attacks are system calls that no safe library makes")]
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a program for tests")]
 
@@ -23,6 +23,10 @@ fn main() {
     let (role, targets, fence) = (args.next().unwrap(), args.next().unwrap(), args.next());
     match role.as_str() {
         "serve" => serve(&targets, fence),
+        "hide" => {
+            plinth_fence::hide_from_others();
+            serve(&targets, fence);
+        }
         "attack" => attack(&Targets::parse(&targets), fence),
         other => panic!("{other}: not a role"),
     }
@@ -42,9 +46,6 @@ fn attack(targets: &Targets, fence: Option<String>) {
 }
 
 fn serve(targets: &str, fence: Option<String>) {
-    if fence.is_some() {
-        plinth_fence::hide_from_others();
-    }
     let left_open = std::fs::File::open(Targets::parse(targets).database).unwrap();
     // A duplicate is inherited by what is started.
     // SAFETY: the descriptor is open.

@@ -25,10 +25,12 @@ pub(crate) const ATTACKS: &[Attack] = &[
     }),
     // SAFETY: signal 0 does nothing but being permitted.
     ("signal-parent", |_t| unsafe { libc::kill(parent(), 0) == 0 }),
-    ("leave-session", |_t| in_fork(|| {
-        // SAFETY: takes nothing.
-        unsafe { libc::setsid() >= 0 }
-    })),
+    ("leave-session", |_t| {
+        in_fork(|| {
+            // SAFETY: takes nothing.
+            unsafe { libc::setsid() >= 0 }
+        })
+    }),
 ];
 
 fn parent() -> i32 {

@@ -17,7 +17,8 @@ pub(crate) struct Targets {
 impl Targets {
     /// Reads paths that are separated by colons, in the order of the fields.
     pub(crate) fn parse(text: &str) -> Self {
-        let [own, other, database, outside] = text.split(':').map(PathBuf::from).collect::<Vec<_>>().try_into().unwrap();
+        let [own, other, database, outside] =
+            text.split(':').map(PathBuf::from).collect::<Vec<_>>().try_into().unwrap();
         Self { own, other, database, outside }
     }
 }

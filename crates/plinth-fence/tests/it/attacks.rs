@@ -41,7 +41,7 @@ const POSSIBLE: &[&str] = &[
 ];
 
 fn fence(place: &Place, options: &FenceOptions) -> Option<String> {
-    Some(options.fence(vec![place.path("own/out")], vec![place.path("own")]).unwrap().to_argument())
+    Some(options.fence(vec![place.path("own/out")], vec![place.path("own")], Vec::new()).unwrap().to_argument())
 }
 
 /// This kernel has all that a fence needs; otherwise these tests would say nothing.
@@ -56,7 +56,8 @@ fn a_fenced_job_reaches_nothing() {
     let options = FenceOptions { mode: FenceMode::Required, ..FenceOptions::default() };
     let reached = place.reached(fence(&place, &options));
     assert!(reached.is_empty(), "{reached:?}");
-    let own: Vec<_> = std::fs::read_dir(place.path("own/out")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let own: Vec<_> =
+        std::fs::read_dir(place.path("own/out")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(own.iter().any(|name| name == "program"), "its own folder it may write to: {own:?}");
 }
 
@@ -73,6 +74,16 @@ fn a_job_without_a_fence_reaches_all_of_it() {
     let reached = Place::of_nobody().reached(None);
     let missed: Vec<_> = POSSIBLE.iter().filter(|attack| !reached.contains(**attack)).collect();
     assert!(missed.is_empty(), "these attacks prove nothing: {missed:?}");
+}
+
+#[test]
+fn a_server_that_hides_is_not_seen_into_even_without_a_fence() {
+    let place = Place::of_nobody();
+    let into_parent =
+        ["parent-environment", "parent-open-files", "parent-memory", "read-parent-memory", "trace-parent"];
+    let seen = place.reached_from("hide", None);
+    let reached: Vec<_> = into_parent.iter().filter(|attack| seen.contains(**attack)).collect();
+    assert!(reached.is_empty() && seen.contains("open-database"), "{seen:?}");
 }
 
 #[test]

@@ -37,7 +37,8 @@ impl Place {
     pub(crate) fn of_nobody() -> Self {
         let mut place = Self::new();
         if runs_as_root() {
-            let paths = ["", "own", "own/out", "own/model.glb", "other", "other/model.glb", "outside", "database", "hostile"];
+            let paths =
+                ["", "own", "own/out", "own/model.glb", "other", "other/model.glb", "outside", "database", "hostile"];
             for path in paths {
                 std::os::unix::fs::chown(place.path(path), Some(NOBODY), Some(NOBODY)).unwrap();
             }
@@ -52,9 +53,14 @@ impl Place {
 
     /// What the job reaches, as a child of a server.
     pub(crate) fn reached(&self, fence: Option<String>) -> BTreeSet<String> {
+        self.reached_from("serve", fence)
+    }
+
+    /// The same, of a server in this role.
+    pub(crate) fn reached_from(&self, role: &str, fence: Option<String>) -> BTreeSet<String> {
         let targets = ["own", "other", "database", "outside"].map(|name| self.path(name).to_str().unwrap().to_owned());
         let mut server = Command::new(self.path("hostile"));
-        server.arg("serve").arg(targets.join(":")).args(fence).env("SECRET", "canary");
+        server.arg(role).arg(targets.join(":")).args(fence).env("SECRET", "canary");
         if self.as_nobody {
             server.uid(NOBODY).gid(NOBODY);
         }

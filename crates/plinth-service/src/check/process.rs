@@ -142,7 +142,7 @@ fn in_process<S: Subject>(
     command.arg("check-file").args(S::ARGS).arg("--memory-bytes").arg(memory_bytes.to_string());
     command.arg("--seconds").arg(checker.time.as_secs().to_string()).arg(file).args(to);
     // It reads what strangers sent: it gets none of this process' secrets. It opens these files before it enters the fence.
-    if let Some(fence) = checker.fence.fence(Vec::new(), Vec::new()) {
+    if let Some(fence) = checker.fence.fence(Vec::new(), Vec::new(), Vec::new()) {
         command.arg("--fence").arg(fence.to_argument());
     }
     command.env_clear().stdin(Stdio::null());

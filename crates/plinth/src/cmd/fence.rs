@@ -35,7 +35,9 @@ impl Found {
         let mut warnings: Vec<String> =
             lacks.into_iter().map(|reason| format!("the fence of jobs is incomplete: {reason}")).collect();
         if options.mode == FenceMode::Off {
-            warnings.push("jobs have no fence (--fence off): one that is taken over reaches all that the server does".into());
+            warnings.push(
+                "jobs have no fence (--fence off): one that is taken over reaches all that the server does".into(),
+            );
         }
         if runs_as_root() && options.user.is_none() {
             warnings.push(AS_ROOT.to_owned());

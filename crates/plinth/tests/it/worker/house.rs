@@ -184,7 +184,10 @@ impl House {
             ffmpeg: ffmpeg().to_owned(),
             encoder: EncoderChoice::default(),
             // The ffmpeg may lie anywhere, beside its libraries.
-            fence: FenceOptions { readable: ffmpeg().parent().map(Into::into).into_iter().collect(), ..FenceOptions::default() },
+            fence: FenceOptions {
+                readable: ffmpeg().parent().map(Into::into).into_iter().collect(),
+                ..FenceOptions::default()
+            },
             timeout: PATIENCE,
             preview_timeout: PATIENCE,
             memory_bytes: 4 << 30,
