@@ -93,3 +93,28 @@ impl FenceOptions {
         Ok(lacks)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_a_warning_or_a_refusal() {
+        let (old, new) = (Support { landlock_abi: Some(4), seccomp: true }, Support { landlock_abi: Some(7), seccomp: true });
+        let of = |mode| FenceOptions { mode, ..FenceOptions::default() };
+        assert_eq!(of(FenceMode::Auto).check(&old).unwrap().len(), 1);
+        let error = of(FenceMode::Required).check(&old).unwrap_err().to_string();
+        assert!(error.contains("ABI 4") && error.contains("--fence auto"), "{error}");
+        assert!(of(FenceMode::Required).check(&new).unwrap().is_empty());
+        assert!(of(FenceMode::Off).check(&old).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_fence_reads_back() {
+        let options = FenceOptions { readable: vec!["/opt/a b".into()], ..FenceOptions::default() };
+        let fence = options.fence(vec!["/w".into()], vec!["/r".into()], vec!["/bin/p".into()]).unwrap();
+        assert_eq!(fence.programs, [PathBuf::from("/bin/p"), PathBuf::from("/opt/a b")]);
+        assert_eq!(Fence::from_argument(&fence.to_argument()).unwrap(), fence);
+        assert_eq!(FenceOptions::off().fence(Vec::new(), Vec::new(), Vec::new()), None);
+    }
+}

@@ -239,6 +239,14 @@ mod tests {
     }
 
     #[test]
+    fn the_modes_of_the_fence_are_those_that_there_are() {
+        use plinth_fence::FenceMode;
+
+        assert_eq!(FENCE.takes, FenceMode::ALL.map(|(_mode, name)| name).join("|"));
+        assert!(matches!(FENCE.default, Default::Text(text) if text == FenceMode::default().to_string()));
+    }
+
+    #[test]
     fn no_two_values_share_a_key_or_a_flag() {
         let keys: BTreeSet<_> = TABLE.iter().map(|row| row.key).collect();
         let flags: BTreeSet<_> = TABLE.iter().map(|row| row.flag).collect();
