@@ -42,9 +42,11 @@ fn refused(error: RulesetError) -> FenceError {
 fn rules(writable: &[PathBuf], readable: &[PathBuf], programs: &[&Path]) -> Result<RulesetCreated, RulesetError> {
     let run = AccessFs::from_read(ABI_TRIED);
     let read: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
-    // A job neither starts what it wrote nor makes devices.
-    let write = AccessFs::from_all(ABI_TRIED)
-        & !(AccessFs::Execute | AccessFs::MakeBlock | AccessFs::MakeChar | AccessFs::IoctlDev);
+    // A job does not start what it wrote. It makes files and folders only: through a symbolic link, whoever takes its files
+    // would take another file, and a pipe would never end.
+    let special =
+        AccessFs::MakeSym | AccessFs::MakeFifo | AccessFs::MakeSock | AccessFs::MakeBlock | AccessFs::MakeChar;
+    let write = AccessFs::from_all(ABI_TRIED) & !(special | AccessFs::Execute | AccessFs::IoctlDev);
     let device: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::WriteFile | AccessFs::IoctlDev;
     Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)

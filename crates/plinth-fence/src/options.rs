@@ -100,7 +100,8 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_a_warning_or_a_refusal() {
-        let (old, new) = (Support { landlock_abi: Some(4), seccomp: true }, Support { landlock_abi: Some(7), seccomp: true });
+        let (old, new) =
+            (Support { landlock_abi: Some(4), seccomp: true }, Support { landlock_abi: Some(7), seccomp: true });
         let of = |mode| FenceOptions { mode, ..FenceOptions::default() };
         assert_eq!(of(FenceMode::Auto).check(&old).unwrap().len(), 1);
         let error = of(FenceMode::Required).check(&old).unwrap_err().to_string();

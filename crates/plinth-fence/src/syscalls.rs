@@ -30,6 +30,8 @@ const FORBIDDEN: &[c_long] = &[
     // Permissions and owners by path, which Landlock lets pass.
     libc::SYS_fchmodat, libc::SYS_fchmodat2, libc::SYS_fchownat, libc::SYS_setxattr, libc::SYS_lsetxattr,
     libc::SYS_removexattr, libc::SYS_lremovexattr,
+    // What Landlock denies as well: whoever takes a job's files would follow a symbolic link.
+    libc::SYS_symlinkat, libc::SYS_mknodat,
     // Files by number instead of path.
     libc::SYS_open_by_handle_at,
     // Large parts of the kernel that faults are found in.
@@ -47,7 +49,7 @@ const FORBIDDEN: &[c_long] = &[
 #[rustfmt::skip]
 const FORBIDDEN_HERE: &[c_long] = &[
     libc::SYS_chmod, libc::SYS_chown, libc::SYS_lchown, libc::SYS_utime, libc::SYS_utimes, libc::SYS_futimesat,
-    libc::SYS_kexec_file_load, libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt, libc::SYS_uselib, libc::SYS_ustat,
+    libc::SYS_symlink, libc::SYS_mknod, libc::SYS_kexec_file_load, libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt, libc::SYS_uselib, libc::SYS_ustat,
     libc::SYS_sysfs, libc::SYS__sysctl,
 ];
 #[cfg(not(target_arch = "x86_64"))]

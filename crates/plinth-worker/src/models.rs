@@ -99,7 +99,11 @@ pub(crate) fn cache_folder(scratch: &Scratch, id: &ModelId) -> CacheFolder {
 
 /// The home folder of a workspace's jobs, where drivers keep what they have compiled: what they find there they run.
 pub(crate) fn home_folder(scratch: &Scratch, workspace: &WorkspaceId) -> PathBuf {
-    scratch.homes().join(workspace.to_string())
+    let own = scratch.homes().join(workspace.to_string());
+    // Notes the use beside the folder that jobs write to: in there it could be a link of theirs. Without the note it is
+    // cleared away earlier.
+    drop(std::fs::create_dir_all(&own).and_then(|()| File::create(own.join("used"))));
+    own.join("home")
 }
 
 /// Removes the models and home folders that were not used for longest, with all that is kept of them, until the others fit.

@@ -22,6 +22,12 @@ pub(crate) const ATTACKS: &[Attack] = &[
         let link = t.own.join("out/symlink");
         symlink(&t.database, fresh(&link)).is_ok() && File::open(link).is_ok()
     }),
+    ("symlink-as-output", |t| symlink(&t.database, fresh(&t.own.join("out/video.mp4"))).is_ok()),
+    ("pipe-as-output", |t| {
+        let path = t.own.join("out/pipe");
+        // SAFETY: the path ends with a zero.
+        unsafe { libc::mkfifo(c(fresh(&path)).as_ptr(), 0o600) == 0 }
+    }),
     ("database-by-open-file", |_t| {
         (3..20).any(|fd| read(format!("/proc/self/fd/{fd}")).is_ok_and(|text| text == b"database"))
     }),

@@ -14,6 +14,8 @@ const POSSIBLE: &[&str] = &[
     "link-database",
     "move-database",
     "database-by-symlink",
+    "symlink-as-output",
+    "pipe-as-output",
     "database-by-open-file",
     "database-by-shell",
     "list-other-job",

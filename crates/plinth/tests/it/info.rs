@@ -88,7 +88,8 @@ fn doctor_says_what_there_is_for_the_fence_of_jobs() {
 #[test]
 fn a_user_for_jobs_that_is_not_there_is_told_before_anything_begins() {
     let place = Place::new();
-    let done = program().args(["serve", "--job-user", "no-such-user-here", "--data", &place.file("data")]).output().unwrap();
+    let done =
+        program().args(["serve", "--job-user", "no-such-user-here", "--data", &place.file("data")]).output().unwrap();
     assert_eq!(done.status.code(), Some(1));
     let said = text(&done.stderr);
     assert!(said.contains("'no-such-user-here': there is no such user"), "{said}");
