@@ -176,8 +176,8 @@ async fn a_renderer_that_ends_or_talks_nonsense_has_crashed() {
     let probe = "if ! grep -q '\"render\"' \"$3/job.json\"; then exec \"$@\"; fi";
     for (lines, words) in [
         ("exit 7", "ended without a result (exit status: 7)"),
-        ("echo 'Segmentation fault?'; sleep 1000", "cannot be understood"),
-        ("head -c 9000000 /dev/zero | tr '\\0' x; sleep 1000", "cannot be understood"),
+        ("echo 'Segmentation fault?'; exec sleep 1000", "cannot be understood"),
+        ("head -c 9000000 /dev/zero | tr '\\0' x; exec sleep 1000", "cannot be understood"),
     ] {
         let house = House::new().await;
         let id = house.order("chair", tiny()).await;
