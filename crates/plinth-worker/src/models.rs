@@ -83,7 +83,9 @@ async fn has_sha256(file: &Path, wanted: &str) -> io::Result<bool> {
         }
     });
     let hash = hashing.await.map_err(io::Error::from)??;
-    Ok(hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>() == wanted)
+    let pair = |index: usize| wanted.get(2 * index..2 * index + 2);
+    let is_wanted = |index, byte| pair(index).is_some_and(|pair| u8::from_str_radix(pair, 16) == Ok(byte));
+    Ok(wanted.len() == 2 * hash.len() && hash.iter().enumerate().all(|(index, byte)| is_wanted(index, *byte)))
 }
 
 /// Where a model is kept, in a folder of its own.

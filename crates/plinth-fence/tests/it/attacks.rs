@@ -42,8 +42,8 @@ const POSSIBLE: &[&str] = &[
     "personality",
 ];
 
-fn fence(place: &Place, options: &FenceOptions) -> Option<String> {
-    Some(options.fence(vec![place.path("own/out")], vec![place.path("own")], Vec::new()).unwrap().to_argument())
+fn fence(place: &Place, options: &FenceOptions) -> String {
+    options.fence(vec![place.path("own/out")], vec![place.path("own")], Vec::new()).unwrap().to_argument()
 }
 
 /// This kernel has all that a fence needs; otherwise these tests would say nothing.
@@ -56,7 +56,7 @@ fn a_fenced_job_reaches_nothing() {
     assert_supported();
     let place = Place::new();
     let options = FenceOptions { mode: FenceMode::Required, ..FenceOptions::default() };
-    let reached = place.reached(fence(&place, &options));
+    let reached = place.reached(Some(fence(&place, &options)));
     assert!(reached.is_empty(), "{reached:?}");
     let own: Vec<_> =
         std::fs::read_dir(place.path("own/out")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -67,7 +67,7 @@ fn a_fenced_job_reaches_nothing() {
 fn a_fenced_job_of_a_user_without_rights_reaches_nothing() {
     assert_supported();
     let place = Place::of_nobody();
-    let reached = place.reached(fence(&place, &FenceOptions::default()));
+    let reached = place.reached(Some(fence(&place, &FenceOptions::default())));
     assert!(reached.is_empty(), "{reached:?}");
 }
 
@@ -99,7 +99,7 @@ fn a_job_of_another_user_reaches_nothing() {
     std::os::unix::fs::chown(place.path("own/out"), Some(NOBODY), Some(NOBODY)).unwrap();
     let user = JobUser::find("nobody").unwrap();
     let options = FenceOptions { mode: FenceMode::Required, user: Some(user), ..FenceOptions::default() };
-    let reached = place.reached(fence(&place, &options));
+    let reached = place.reached(Some(fence(&place, &options)));
     assert!(reached.is_empty(), "{reached:?}");
 }
 

@@ -68,7 +68,7 @@ impl Place {
         let said = String::from_utf8_lossy(&done.stdout).into_owned();
         assert!(done.status.success(), "{said}{}", String::from_utf8_lossy(&done.stderr));
         let reached = said.strip_prefix("reached: ").and_then(|rest| rest.split(';').next());
-        reached.unwrap_or_else(|| panic!("{said}")).split_ascii_whitespace().map(str::to_owned).collect()
+        reached.unwrap().split_ascii_whitespace().map(str::to_owned).collect()
     }
 
     /// Lets others into the folder, which is made for its owner alone.
