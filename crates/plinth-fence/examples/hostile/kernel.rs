@@ -16,7 +16,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     ("socket-x32", |_t| call(0x4000_0000 | libc::SYS_socket, [libc::AF_INET.into(), libc::SOCK_STREAM.into(), 0, 0])),
     ("io-uring", |_t| {
         let params = [0_u8; 120];
-        call(libc::SYS_io_uring_setup, [1, params.as_ptr().addr().try_into().unwrap_or_default(), 0, 0])
+        call(libc::SYS_io_uring_setup, [1, address(&params), 0, 0])
     }),
     ("shared-memory", |_t| {
         // SAFETY: numbers only; the segment is marked for removal at once.
@@ -26,12 +26,12 @@ pub(crate) const ATTACKS: &[Attack] = &[
         }
     }),
     ("userfaultfd", |_t| call(libc::SYS_userfaultfd, [1, 0, 0, 0])),
-    ("bpf", |_t| call(libc::SYS_bpf, [0, [2_u32, 4, 4, 1, 0, 0, 0, 0, 0, 0].as_ptr().addr() as c_long, 40, 0])),
+    ("bpf", |_t| call(libc::SYS_bpf, [0, address(&[2_u32, 4, 4, 1, 0, 0, 0, 0, 0, 0]), 40, 0])),
     ("perf-event", |_t| {
         // PERF_TYPE_SOFTWARE, the smallest version of the structure, the clock of the processor.
         let mut event = [0_u64; 8];
         event[0] = 1 | 64 << 32;
-        call(libc::SYS_perf_event_open, [event.as_ptr().addr() as c_long, 0, -1, -1])
+        call(libc::SYS_perf_event_open, [address(&event), 0, -1, -1])
     }),
     // KEYCTL_GET_KEYRING_ID of the session's keyring (-3), which is made.
     ("keyctl", |_t| call(libc::SYS_keyctl, [0, -3, 1, 0])),
@@ -58,6 +58,11 @@ pub(crate) const ATTACKS: &[Attack] = &[
 
 fn socket(family: i32, kind: i32) -> bool {
     call(libc::SYS_socket, [family.into(), (kind | libc::SOCK_CLOEXEC).into(), 0, 0])
+}
+
+/// Where something lies, as an argument of a system call.
+fn address<T>(of: &T) -> c_long {
+    std::ptr::from_ref(of).addr().try_into().unwrap_or_default()
 }
 
 /// A system call, of which at most the first four arguments count.

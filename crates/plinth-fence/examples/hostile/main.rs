@@ -28,7 +28,7 @@ fn main() {
             serve(&targets, fence);
         }
         "attack" => attack(&Targets::parse(&targets), fence),
-        other => panic!("{other}: not a role"),
+        other => unreachable!("{other}: not a role"),
     }
 }
 
