@@ -9,9 +9,9 @@ pub enum FenceError {
     /// The kernel refused a step.
     #[error("{step} failed: {source}")]
     Refused {
-        /// What was tried.
+        /// The step, as the message names it.
         step: &'static str,
-        /// The kernel's answer.
+        /// The error that the kernel returned.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// The user that jobs shall run as cannot be used.

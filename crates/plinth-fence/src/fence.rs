@@ -24,13 +24,14 @@ pub struct Fence {
 }
 
 impl Fence {
-    /// The description as one argument of a command.
-    pub fn to_argument(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+    /// The fence as JSON, for an argument of a command.
+    /// Errors: a path is not UTF-8.
+    pub fn to_argument(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self)
     }
 
-    /// Reads such an argument.
-    /// Errors: it is no description.
+    /// Reads what [`to_argument`](Self::to_argument) wrote.
+    /// Errors: the text is anything else.
     pub fn from_argument(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }
@@ -42,7 +43,7 @@ impl Fence {
         // Paths are opened first: the other user may be kept from them by a folder above.
         let rules = crate::files::Rules::open(&self.writable, &self.readable, &self.programs);
         crate::privileges::drop_all(self.user.as_ref())?;
-        // What the kernel refuses, whatever for, is missing.
+        // A step that fails counts as one that the kernel does not support.
         let landlock_abi = rules.and_then(crate::files::Rules::enforce).unwrap_or_default();
         let seccomp = crate::syscalls::forbid().unwrap_or_default();
         let lacks = crate::Support { landlock_abi, seccomp }.lacks(self.user.is_some());

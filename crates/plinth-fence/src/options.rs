@@ -14,17 +14,17 @@ use crate::user::JobUser;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FenceMode {
-    /// As far as the kernel can.
+    /// Each process is fenced as far as the kernel supports it.
     #[default]
     Auto,
-    /// Completely, or the server does not start.
+    /// Each process is fenced completely; where the kernel does not support that, the server does not start.
     Required,
-    /// Not at all.
+    /// No process is fenced.
     Off,
 }
 
 impl FenceMode {
-    /// All of them, and their names.
+    /// Each mode with its name in the configuration.
     pub const ALL: [(Self, &str); 3] = [(Self::Auto, "auto"), (Self::Required, "required"), (Self::Off, "off")];
 }
 
@@ -46,7 +46,7 @@ impl FromStr for FenceMode {
 /// How a server fences the processes that it starts.
 #[derive(Clone, Debug, Default)]
 pub struct FenceOptions {
-    /// Whether it does.
+    /// Whether processes are fenced, and how strictly.
     pub mode: FenceMode,
     /// Who they run as; `None`: the server's user.
     pub user: Option<JobUser>,
@@ -55,7 +55,7 @@ pub struct FenceOptions {
 }
 
 impl FenceOptions {
-    /// No fence.
+    /// Options with which no process is fenced.
     pub fn off() -> Self {
         Self { mode: FenceMode::Off, ..Self::default() }
     }
@@ -115,7 +115,7 @@ mod tests {
         let options = FenceOptions { readable: vec!["/opt/a b".into()], ..FenceOptions::default() };
         let fence = options.fence(vec!["/w".into()], vec!["/r".into()], vec!["/bin/p".into()]).unwrap();
         assert_eq!(fence.programs, [PathBuf::from("/bin/p"), PathBuf::from("/opt/a b")]);
-        assert_eq!(Fence::from_argument(&fence.to_argument()).unwrap(), fence);
+        assert_eq!(Fence::from_argument(&fence.to_argument().unwrap()).unwrap(), fence);
         assert_eq!(FenceOptions::off().fence(Vec::new(), Vec::new(), Vec::new()), None);
     }
 }

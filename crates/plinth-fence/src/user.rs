@@ -9,13 +9,13 @@ use crate::error::FenceError;
 /// The user that jobs run as.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobUser {
-    /// As it was given.
+    /// User name, as configured.
     pub name: String,
-    /// The user's number.
+    /// User identifier.
     pub uid: u32,
-    /// The number of the user's group.
+    /// Identifier of the primary group.
     pub gid: u32,
-    /// Numbers of all groups of the user: graphics devices belong to some.
+    /// Identifiers of all groups of the user: graphics devices often belong to `render` or `video`.
     pub groups: Vec<u32>,
 }
 
@@ -38,7 +38,7 @@ impl JobUser {
         Ok(Self { name: name.to_owned(), uid: user.uid.as_raw(), gid: user.gid.as_raw(), groups })
     }
 
-    /// Other systems cannot.
+    /// Errors: always; only Linux can switch the user of a job.
     #[cfg(not(target_os = "linux"))]
     pub fn find(name: &str) -> Result<Self, FenceError> {
         Err(FenceError::User { name: name.to_owned(), problem: "only Linux can do that".to_owned() })

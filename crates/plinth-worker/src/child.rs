@@ -128,10 +128,11 @@ struct Running {
 
 impl Running {
     fn start(options: &WorkerOptions, plan: &ChildPlan) -> std::io::Result<Self> {
+        let fence = plan.fence.as_ref().map(Fence::to_argument).transpose()?;
         let mut child = Command::new(&options.program)
             .arg("render-child")
             .arg(&plan.folder)
-            .args(plan.fence.iter().flat_map(|fence| ["--fence".to_owned(), fence.to_argument()]))
+            .args(fence.iter().flat_map(|fence| ["--fence", fence]))
             .env_clear()
             .envs(options.environment.iter().map(|(name, value)| (name, value)))
             .envs(plan.variables.iter().map(|(name, value)| (name, value)))

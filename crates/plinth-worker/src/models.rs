@@ -1,15 +1,15 @@
 //! What is kept on this machine for further renders: models, and what drivers have compiled.
 
 use std::fs::{File, Permissions};
-use std::io::{self, BufRead as _};
+use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use plinth_pipeline::child::CacheFolder;
+use plinth_service::file_sha256;
 use plinth_spec::id::{ModelId, WorkspaceId};
 use plinth_store::{ObjectKey, Store, StoreError};
-use sha2::{Digest as _, Sha256};
 
 use crate::fetch::download;
 use crate::scratch::Scratch;
@@ -17,14 +17,11 @@ use crate::scratch::Scratch;
 /// What jobs of one model may keep of what they work out, in bytes.
 const LIGHT_BYTES: u64 = 512 << 20;
 
-/// Bytes of a file that are hashed in one go.
-const PIECE_BYTES: usize = 1 << 20;
-
 /// A model that a job needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
     pub(crate) id: &'a ModelId,
-    /// In hexadecimal.
+    /// SHA-256 of its file, in lower-case hex.
     pub(crate) sha256: &'a str,
 }
 
@@ -69,23 +66,9 @@ pub(crate) async fn fetch_model(
 
 async fn has_sha256(file: &Path, wanted: &str) -> io::Result<bool> {
     let file = file.to_owned();
-    let hashing = tokio::task::spawn_blocking(move || {
-        let mut reader = io::BufReader::with_capacity(PIECE_BYTES, File::open(file)?);
-        let mut hash = Sha256::new();
-        loop {
-            let piece = reader.fill_buf()?;
-            if piece.is_empty() {
-                return Ok::<_, io::Error>(hash.finalize());
-            }
-            hash.update(piece);
-            let count = piece.len();
-            reader.consume(count);
-        }
-    });
-    let hash = hashing.await.map_err(io::Error::from)??;
-    let pair = |index: usize| wanted.get(2 * index..2 * index + 2);
-    let is_wanted = |index, byte| pair(index).is_some_and(|pair| u8::from_str_radix(pair, 16) == Ok(byte));
-    Ok(wanted.len() == 2 * hash.len() && hash.iter().enumerate().all(|(index, byte)| is_wanted(index, *byte)))
+    let hashing = tokio::task::spawn_blocking(move || file_sha256(&file));
+    let (found, _size) = hashing.await.map_err(io::Error::from)??;
+    Ok(found == wanted)
 }
 
 /// Where a model is kept, in a folder of its own.

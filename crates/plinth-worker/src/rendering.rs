@@ -106,7 +106,6 @@ impl Group<'_> {
         let model = PathBuf::from("model.glb");
         let lost = |error: &(dyn Error + 'static)| Stop::fetching(FailureCode::ModelDownloadFailed, "the model", error);
         let sha256 = service.model_sha256(claim).await.map_err(|error| lost(&error))?;
-        let sha256 = sha256.ok_or_else(|| Stop::failed(FailureCode::ModelDownloadFailed, "the model was deleted"))?;
         let wanted = Wanted { id: &claim.render.model_id, sha256: &sha256 };
         fetch_model(service.store(), scratch, options.cache_bytes, &wanted, &self.folder.join(&model))
             .await

@@ -8,7 +8,7 @@ pub(crate) struct Targets {
     pub(crate) own: PathBuf,
     /// Another job's folder, with a file `model.glb`.
     pub(crate) other: PathBuf,
-    /// The database.
+    /// The server's SQLite file.
     pub(crate) database: PathBuf,
     /// A folder outside of all.
     pub(crate) outside: PathBuf,

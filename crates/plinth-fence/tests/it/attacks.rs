@@ -43,7 +43,7 @@ const POSSIBLE: &[&str] = &[
 ];
 
 fn fence(place: &Place, options: &FenceOptions) -> String {
-    options.fence(vec![place.path("own/out")], vec![place.path("own")], Vec::new()).unwrap().to_argument()
+    options.fence(vec![place.path("own/out")], vec![place.path("own")], Vec::new()).unwrap().to_argument().unwrap()
 }
 
 /// This kernel has all that a fence needs; otherwise these tests would say nothing.

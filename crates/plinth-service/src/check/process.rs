@@ -143,7 +143,7 @@ fn in_process<S: Subject>(
     command.arg("--seconds").arg(checker.time.as_secs().to_string()).arg(file).args(to);
     // It reads what strangers sent: it gets none of this process' secrets. It opens these files before it enters the fence.
     if let Some(fence) = checker.fence.fence(Vec::new(), Vec::new(), Vec::new()) {
-        command.arg("--fence").arg(fence.to_argument());
+        command.arg("--fence").arg(fence.to_argument().map_err(CheckError::failed)?);
     }
     command.env_clear().stdin(Stdio::null());
     command.stdout(report.try_clone().map_err(CheckError::failed)?);

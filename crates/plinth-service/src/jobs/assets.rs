@@ -10,7 +10,7 @@ use plinth_spec::{FailureCode, RenderSettings};
 use plinth_store::ObjectKey;
 
 use super::claim::Claim;
-use crate::error::Result;
+use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 /// What a render needs apart from its model.
@@ -59,11 +59,11 @@ struct Named {
 }
 
 impl Service {
-    /// The SHA-256 of a render's model, in hexadecimal; `None`: the model was deleted.
-    pub async fn model_sha256(&self, claim: &Claim) -> Result<Option<String>> {
-        let mut conn = self.db.read().await?;
-        let model = models::find(&mut conn, &claim.render.workspace_id, &claim.render.model_id).await?;
-        Ok(model.map(|model| model.sha256))
+    /// The SHA-256 of the file of a render's model, in hexadecimal, also where the model was deleted since the order.
+    /// Errors: no model has this identifier.
+    pub async fn model_sha256(&self, claim: &Claim) -> Result<String> {
+        let found = models::file_sha256(&mut self.db.read().await?, &claim.render.model_id).await?;
+        found.ok_or_else(|| ServiceError::internal("a render's model has no row"))
     }
 
     /// What a render needs apart from its model: things of its own workspace, and overlays that everybody sees.

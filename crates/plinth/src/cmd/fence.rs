@@ -28,7 +28,8 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Errors: see [`begin`].
+    /// Looks at what this kernel supports, and at who this process runs as.
+    /// Errors: those of [`begin`].
     pub(super) fn look(config: &Config) -> Result<Self> {
         let (options, support) = (&config.fence, Support::here());
         let lacks = options.check(&support)?;

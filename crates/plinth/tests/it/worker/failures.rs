@@ -58,6 +58,15 @@ async fn a_model_that_is_gone_from_the_store_is_a_failed_download() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_is_deleted_after_the_order_is_rendered() {
+    let house = House::new().await;
+    let (model, id) = house.upload("chair", Some(tiny())).await;
+    house.service.delete_model(&house.caller, &model).await.unwrap();
+    let render = house.outcome(&id, house.options()).await;
+    assert_eq!(render.status, RenderStatus::Done, "{render:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_model_that_was_changed_in_the_store_is_a_failed_download() {
     let house = House::new().await;
     let (model, id) = house.upload("chair", Some(json!({"quality": "share", "length": 1}))).await;
