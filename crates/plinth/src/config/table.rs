@@ -173,7 +173,7 @@ rows! {
         Default::Text("libx264"),
         "What encodes H.264; auto takes hardware that works when it is tried at the start, else libx264";
     FENCE: Fence, "fence", "fence", "auto|required|off", Default::Text("auto"),
-        "Whether jobs are kept from everything but their own files: as far as the kernel can, completely or not at all; required does not start where it cannot";
+        "How jobs are kept from everything but their own files: auto, as far as the kernel supports it; required, completely, or the server does not start; off, not at all";
     JOB_USER: Fence, "job_user", "job-user", "NAME", Default::Otherwise("the server's user"),
         "User that jobs run as; the server must have been started by root";
     FENCE_READABLE: Fence, "fence_readable", "fence-readable", "PATH,…", Default::Otherwise("none"),
