@@ -90,6 +90,12 @@ pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &ModelId) -> Res
     conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(Model::of).transpose()
 }
 
+/// The SHA-256 of a model's file, in hexadecimal. A deleted model has it, too: renders that were ordered before need the file.
+pub async fn file_sha256(conn: &mut Conn, id: &ModelId) -> Result<Option<String>> {
+    let row = conn.fetch_optional("SELECT sha256 FROM models WHERE id = $1", params![id]).await?;
+    row.map(|row| row.text("sha256")).transpose()
+}
+
 /// The active model of a workspace that has this file; the newest when there are several.
 pub async fn find_active_by_sha256(conn: &mut Conn, workspace: &WorkspaceId, sha256: &str) -> Result<Option<ModelId>> {
     let sql = "SELECT id FROM models WHERE workspace_id = $1 AND sha256 = $2 AND status = 'active' \

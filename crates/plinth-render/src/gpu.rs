@@ -231,7 +231,10 @@ fn watch(device: &wgpu::Device, fault: &Arc<Mutex<Option<Fault>>>) {
     let slot = Arc::clone(fault);
     device.set_device_lost_callback(move |reason, words| {
         if reason != wgpu::DeviceLostReason::Destroyed {
-            record(&slot, Fault::Lost(words));
+            record(&slot, if words.contains(OUT_OF_MEMORY) { Fault::OutOfMemory(words) } else { Fault::Lost(words) });
         }
     });
 }
+
+/// How wgpu names a refused allocation inside of a call that cannot report it; it then drops the device.
+const OUT_OF_MEMORY: &str = "Out of memory";

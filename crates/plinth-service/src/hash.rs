@@ -1,8 +1,29 @@
 //! SHA-256 as it stands in rows and answers.
 
 use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
+
+/// Bytes of a file that are read at once.
+const PIECE: usize = 1 << 16;
+
+/// The SHA-256 of a file in lower-case hex, and the file's size in bytes. Blocks.
+pub fn file_sha256(path: &Path) -> io::Result<(String, u64)> {
+    let mut hash = Sha256::new();
+    let mut file = File::open(path)?;
+    let mut piece = vec![0; PIECE];
+    let mut size = 0;
+    loop {
+        let read = file.read(&mut piece)?;
+        let Some(fresh) = piece.get(..read).filter(|fresh| !fresh.is_empty()) else { break };
+        hash.update(fresh);
+        size += read as u64;
+    }
+    Ok((hex(&hash.finalize()), size))
+}
 
 /// Lower-case hex SHA-256.
 pub(crate) fn sha256_hex(bytes: impl AsRef<[u8]>) -> String {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use plinth_db::Db;
+use plinth_fence::FenceOptions;
 use plinth_spec::limits;
 use plinth_store::Store;
 use tokio::sync::{Notify, Semaphore};
@@ -61,6 +62,8 @@ pub struct Checker {
     pub memory_bytes: u64,
     /// How long a check may take, in whole seconds. A file that needs longer is refused.
     pub time: Duration,
+    /// How it is fenced: as `--fence`, where it is.
+    pub fence: FenceOptions,
 }
 
 impl ServiceOptions {

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use plinth_fence::Fence;
 use plinth_pipeline::child::{ChildEvent, ChildFailure};
 use plinth_service::is_out_of_memory;
 use plinth_spec::FailureCode;
@@ -40,6 +41,8 @@ pub(crate) struct ChildPlan {
     pub(crate) folder: PathBuf,
     /// Environment variables besides those of the options.
     pub(crate) variables: Vec<(&'static str, PathBuf)>,
+    /// What it enters before it reads anything but the description.
+    pub(crate) fence: Option<Fence>,
 }
 
 /// How a job ended.
@@ -125,9 +128,11 @@ struct Running {
 
 impl Running {
     fn start(options: &WorkerOptions, plan: &ChildPlan) -> std::io::Result<Self> {
+        let fence = plan.fence.as_ref().map(Fence::to_argument).transpose()?;
         let mut child = Command::new(&options.program)
             .arg("render-child")
             .arg(&plan.folder)
+            .args(fence.iter().flat_map(|fence| ["--fence", fence]))
             .env_clear()
             .envs(options.environment.iter().map(|(name, value)| (name, value)))
             .envs(plan.variables.iter().map(|(name, value)| (name, value)))

@@ -1,6 +1,7 @@
 //! What of the environment the jobs see: what drivers and encoders need, and no secrets.
 
 use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 /// Variables that a job sees by their names.
 const NAMES: [&str; 13] = [
@@ -24,6 +25,29 @@ const PREFIXES: [&str; 13] = [
     "__GL_",
 ];
 
+/// Variables that hold paths of libraries and drivers.
+const PATHS: [&str; 7] = [
+    "LD_LIBRARY_PATH",
+    "VK_DRIVER_FILES",
+    "VK_ADD_DRIVER_FILES",
+    "VK_ICD_FILENAMES",
+    "VK_LAYER_PATH",
+    "LIBVA_DRIVERS_PATH",
+    "LIBGL_DRIVERS_PATH",
+];
+
+/// What jobs with these variables use besides the system's libraries and drivers: those that variables name, and ffmpeg.
+pub(crate) fn programs(environment: &[(OsString, OsString)], ffmpeg: &Path) -> Vec<PathBuf> {
+    let value = |name: &str| environment.iter().find(|(known, _value)| known == name).map(|(_name, value)| value);
+    let paths = |name| value(name).into_iter().flat_map(std::env::split_paths);
+    let libraries = PATHS.iter().flat_map(|name| paths(name)).filter(|path| path.is_absolute());
+    let places: Vec<PathBuf> = match ffmpeg.components().count() {
+        1 => paths("PATH").map(|folder| folder.join(ffmpeg)).collect(),
+        _ => vec![ffmpeg.to_owned()],
+    };
+    libraries.chain(places.into_iter().find(|place| place.is_file())).collect()
+}
+
 /// Those variables of a program that its jobs see.
 pub fn child_environment(all: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
     all.filter(|(name, _value)| is_passed_on(name)).collect()
@@ -37,6 +61,19 @@ fn is_passed_on(name: &OsStr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_variables_name_may_be_read_and_so_may_ffmpeg() {
+        let folder = tempfile::tempdir().unwrap();
+        let ffmpeg = folder.path().join("ffmpeg");
+        std::fs::write(&ffmpeg, "").unwrap();
+        let path = std::env::join_paths([Path::new("/no/such/folder"), folder.path()]).unwrap();
+        let environment = [("PATH", path), ("LD_LIBRARY_PATH", "/opt/lib:relative:".into()), ("LANG", "/etc".into())];
+        let environment = environment.map(|(name, value)| (name.into(), value));
+        assert_eq!(programs(&environment, Path::new("ffmpeg")), [PathBuf::from("/opt/lib"), ffmpeg]);
+        assert_eq!(programs(&[], Path::new("/bin/sh")), [PathBuf::from("/bin/sh")]);
+        assert!(programs(&environment, Path::new("no-such-ffmpeg")).len() == 1);
+    }
 
     #[test]
     fn drivers_get_theirs_and_secrets_stay() {

@@ -1,11 +1,14 @@
-//! Models that are kept on this machine, because the next render often shows the same one.
+//! What is kept on this machine for further renders: models, and what drivers have compiled.
 
+use std::fs::{File, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use plinth_pipeline::child::CacheFolder;
-use plinth_spec::id::ModelId;
+use plinth_service::file_sha256;
+use plinth_spec::id::{ModelId, WorkspaceId};
 use plinth_store::{ObjectKey, Store, StoreError};
 
 use crate::fetch::download;
@@ -14,23 +17,42 @@ use crate::scratch::Scratch;
 /// What jobs of one model may keep of what they work out, in bytes.
 const LIGHT_BYTES: u64 = 512 << 20;
 
-/// Puts a model's file into a job's folder: from those that are kept, or from the store.
+/// A model that a job needs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) id: &'a ModelId,
+    /// SHA-256 of its file, in lower-case hex.
+    pub(crate) sha256: &'a str,
+}
+
+/// Puts a model's file into a job's folder: from those that are kept, or from the store. Either is checked first.
 pub(crate) async fn fetch_model(
     store: &Store,
     scratch: &Scratch,
     keep_bytes: u64,
-    id: &ModelId,
+    wanted: &Wanted<'_>,
     file: &Path,
 ) -> Result<(), StoreError> {
-    let kept = kept_model(scratch, id);
-    // A model never changes. A link holds it even when it is cleared away meanwhile.
+    let kept = kept_model(scratch, wanted.id);
+    // A link holds it even when it is cleared away meanwhile.
     if std::fs::hard_link(&kept, file).is_ok() {
-        touch(&kept);
-        clear_models(scratch, keep_bytes).await;
-        return Ok(());
+        if has_sha256(file, wanted.sha256).await? {
+            touch(&kept);
+            clear_kept(scratch, keep_bytes).await;
+            return Ok(());
+        }
+        tracing::warn!(model.id = %wanted.id, "the kept file of a model was changed; it is fetched anew");
+        std::fs::remove_file(file)?;
     }
     let arriving = tempfile::Builder::new().prefix("model-").tempfile_in(scratch.own())?.into_temp_path();
-    download(store, &ObjectKey::Model(id), &arriving).await?;
+    download(store, &ObjectKey::Model(wanted.id), &arriving).await?;
+    if !has_sha256(&arriving, wanted.sha256).await? {
+        return Err(
+            io::Error::new(io::ErrorKind::InvalidData, "the stored file is not the one that was uploaded").into()
+        );
+    }
+    // Jobs read it, whoever they run as.
+    std::fs::set_permissions(&arriving, Permissions::from_mode(0o444))?;
     if std::fs::hard_link(&arriving, file).is_err() {
         tokio::fs::copy(&arriving, file).await?;
     }
@@ -38,8 +60,15 @@ pub(crate) async fn fetch_model(
     if let Err(error) = made.and_then(|()| arriving.persist(&kept).map_err(|error| error.error)) {
         tracing::warn!(error = %error, "a model cannot be kept for further renders");
     }
-    clear_models(scratch, keep_bytes).await;
+    clear_kept(scratch, keep_bytes).await;
     Ok(())
+}
+
+async fn has_sha256(file: &Path, wanted: &str) -> io::Result<bool> {
+    let file = file.to_owned();
+    let hashing = tokio::task::spawn_blocking(move || file_sha256(&file));
+    let (found, _size) = hashing.await.map_err(io::Error::from)??;
+    Ok(found == wanted)
 }
 
 /// Where a model is kept, in a folder of its own.
@@ -53,10 +82,19 @@ pub(crate) fn cache_folder(scratch: &Scratch, id: &ModelId) -> CacheFolder {
     CacheFolder { folder: scratch.models().join(id.to_string()).join("light"), most_bytes: LIGHT_BYTES }
 }
 
-/// Removes the models that were not used for longest, with all that is kept of them, until the others fit.
-async fn clear_models(scratch: &Scratch, keep_bytes: u64) {
-    let folder = scratch.models().to_owned();
-    let cleared = tokio::task::spawn_blocking(move || clear(&folder, keep_bytes)).await;
+/// The home folder of a workspace's jobs, where drivers keep what they have compiled: what they find there they run.
+pub(crate) fn home_folder(scratch: &Scratch, workspace: &WorkspaceId) -> PathBuf {
+    let own = scratch.homes().join(workspace.to_string());
+    // Notes the use beside the folder that jobs write to: in there it could be a link of theirs. Without the note it is
+    // cleared away earlier.
+    drop(std::fs::create_dir_all(&own).and_then(|()| File::create(own.join("used"))));
+    own.join("home")
+}
+
+/// Removes the models and home folders that were not used for longest, with all that is kept of them, until the others fit.
+async fn clear_kept(scratch: &Scratch, keep_bytes: u64) {
+    let folders = [scratch.models().to_owned(), scratch.homes().to_owned()];
+    let cleared = tokio::task::spawn_blocking(move || clear(&folders, keep_bytes)).await;
     if let Ok(Err(error)) = cleared {
         tracing::warn!(error = %error, "kept models cannot be cleared away");
     }
@@ -64,15 +102,16 @@ async fn clear_models(scratch: &Scratch, keep_bytes: u64) {
 
 /// Notes that a file was used now.
 fn touch(file: &Path) {
-    let touched = std::fs::File::options().write(true).open(file).and_then(|f| f.set_modified(SystemTime::now()));
+    let touched = File::open(file).and_then(|file| file.set_modified(SystemTime::now()));
     if let Err(error) = touched {
         tracing::debug!(error = %error, "a kept model was cleared away meanwhile");
     }
 }
 
-fn clear(folder: &Path, keep_bytes: u64) -> io::Result<()> {
+fn clear(folders: &[PathBuf], keep_bytes: u64) -> io::Result<()> {
     let mut models = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
+    let entries = folders.iter().map(std::fs::read_dir).collect::<io::Result<Vec<_>>>()?;
+    for entry in entries.into_iter().flatten() {
         let path = entry?.path();
         // Another worker may clear away at the same time.
         let Ok((used, size)) = used_and_size(&path) else { continue };
@@ -116,12 +155,12 @@ mod tests {
             std::fs::create_dir_all(&light).unwrap();
             for (later, path) in [folder.path().join(name).join("model.glb"), light.join("a")].iter().enumerate() {
                 std::fs::write(path, [0; 5]).unwrap();
-                let file = std::fs::File::options().write(true).open(path).unwrap();
+                let file = File::options().write(true).open(path).unwrap();
                 file.set_modified(now - Duration::from_secs(1000 + 10 * age as u64 - later as u64)).unwrap();
             }
         }
         touch(&folder.path().join("oldest").join("light").join("a"));
-        clear(folder.path(), 25).unwrap();
+        clear(&[folder.path().to_owned()], 25).unwrap();
         let mut left: Vec<_> =
             std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         left.sort();

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use plinth_fence::FenceOptions;
 use plinth_pipeline::EncoderChoice;
 
 /// How a worker is set.
@@ -26,6 +27,8 @@ pub struct WorkerOptions {
     pub ffmpeg: PathBuf,
     /// The H.264 encoder that is asked for; which one that is here is found out once, when the worker begins.
     pub encoder: EncoderChoice,
+    /// How jobs are fenced.
+    pub fence: FenceOptions,
     /// A job that takes longer is ended.
     pub timeout: Duration,
     /// A free preview that takes longer is ended.

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::child::Ended;
 use crate::fetch::download;
 use crate::hold::Hold;
+use crate::job::JobPlan;
 use crate::node::Node;
 use crate::outputs::OUT;
 use crate::report::{encoded_in_software, report, took};
@@ -45,7 +46,8 @@ async fn make(node: &Node, claim: &Claim, cut: &CancellationToken) -> Result<(),
     let (ffmpeg, encoder) = (node.options.ffmpeg.clone(), node.encoder);
     let task = PackageTask { source, out_dir: PathBuf::from(OUT), ffmpeg, encoder };
     let time = node.options.timeout;
-    let names = match node.run_child(ChildTask::Package(task), time, folder.path(), cut, None).await {
+    let plan = JobPlan { task: ChildTask::Package(task), time, folder: folder.path(), home: None };
+    let names = match node.run_child(plan, cut, None).await {
         Ended::Done(ChildEvent::Packaged { files, hardware_failure }) => {
             encoded_in_software(hardware_failure.as_deref());
             files

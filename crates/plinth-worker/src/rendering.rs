@@ -1,6 +1,7 @@
 //! Renders with the same frames: drawn once, stored for each.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -18,9 +19,10 @@ use tokio_util::sync::CancellationToken;
 use crate::child::Ended;
 use crate::fetch::download;
 use crate::hold::Hold;
-use crate::models::{cache_folder, fetch_model};
+use crate::job::JobPlan;
+use crate::models::{Wanted, cache_folder, fetch_model, home_folder};
 use crate::node::Node;
-use crate::outputs::{OUT, outputs};
+use crate::outputs::outputs;
 use crate::report::{encoded_in_software, report, took};
 use crate::stop::{Stop, or_cut};
 use crate::upload::upload_render;
@@ -101,11 +103,13 @@ impl Group<'_> {
     /// Brings everything that the job needs into its folder.
     async fn prepare(&self, claim: &Claim, settings: &RenderSettings) -> Result<RenderTask, Stop> {
         let Node { service, scratch, options, .. } = self.node;
-        std::fs::create_dir(self.folder.join(OUT)).map_err(|error| Stop::preparing(&error))?;
         let model = PathBuf::from("model.glb");
-        fetch_model(service.store(), scratch, options.cache_bytes, &claim.render.model_id, &self.folder.join(&model))
+        let lost = |error: &(dyn Error + 'static)| Stop::fetching(FailureCode::ModelDownloadFailed, "the model", error);
+        let sha256 = service.model_sha256(claim).await.map_err(|error| lost(&error))?;
+        let wanted = Wanted { id: &claim.render.model_id, sha256: &sha256 };
+        fetch_model(service.store(), scratch, options.cache_bytes, &wanted, &self.folder.join(&model))
             .await
-            .map_err(|error| Stop::fetching(FailureCode::ModelDownloadFailed, "the model", &error))?;
+            .map_err(|error| lost(&error))?;
         let RenderAssets { env, images } = service
             .find_render_assets(claim, settings)
             .await
@@ -161,7 +165,9 @@ impl Group<'_> {
         let are_previews = parts.iter().all(|part| part.claim.render.is_system_preview);
         let time = if are_previews { options.preview_timeout.min(options.timeout) } else { options.timeout };
         let task = ChildTask::Render(Box::new(task));
-        let child = self.node.run_child(task, time, self.folder, &child_cut, Some(tell));
+        let home = parts.first().map(|part| home_folder(&self.node.scratch, &part.claim.render.workspace_id));
+        let plan = JobPlan { task, time, folder: self.folder, home };
+        let child = self.node.run_child(plan, &child_cut, Some(tell));
         let posters = async {
             // A job that ends without posters drops the sender.
             let Ok(()) = posters_written.await else { return Ok(()) };

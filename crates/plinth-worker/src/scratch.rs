@@ -1,7 +1,8 @@
 //! The worker's folder: models that are kept, and a folder for each job.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -17,14 +18,14 @@ pub(crate) struct Scratch {
     run: TempDir,
     _lock: File,
     models: PathBuf,
-    home: PathBuf,
+    homes: PathBuf,
 }
 
 impl Scratch {
     /// Takes a place, and clears away what dead workers left. Blocks.
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
-        let (models, home) = (folder.join("models"), folder.join("home"));
-        for made in [&models, &home] {
+        let (models, homes) = (folder.join("models"), folder.join("homes"));
+        for made in [&models, &homes] {
             std::fs::create_dir_all(made)?;
         }
         // A folder whose lock is not taken yet must not look like a dead worker's.
@@ -32,9 +33,11 @@ impl Scratch {
         gate.lock()?;
         sweep(folder)?;
         let run = tempfile::Builder::new().prefix(RUN).tempdir_in(folder)?;
+        // A job of another user finds its folder, and lists nothing.
+        std::fs::set_permissions(run.path(), Permissions::from_mode(0o711))?;
         let lock = File::create(run.path().join(LOCK))?;
         lock.lock()?;
-        Ok(Self { run, _lock: lock, models, home })
+        Ok(Self { run, _lock: lock, models, homes })
     }
 
     /// A new folder for a job, which goes when it is dropped.
@@ -52,9 +55,9 @@ impl Scratch {
         &self.models
     }
 
-    /// Where drivers keep what they have compiled.
-    pub(crate) fn home(&self) -> &Path {
-        &self.home
+    /// Where each workspace's jobs have a home folder.
+    pub(crate) fn homes(&self) -> &Path {
+        &self.homes
     }
 }
 

@@ -1,5 +1,6 @@
 //! Files of a job become objects.
 
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
@@ -21,7 +22,7 @@ pub(crate) async fn upload_render(
     for (file, place) in files {
         if stored.get(*file).is_none() {
             let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, *file, stored.codec);
-            let put = store.put_file(&key, &folder.join(place)).await?;
+            let put = store.put_file(&key, &file_in(folder, place)?).await?;
             stored.stored.insert(*file, put.into());
         }
     }
@@ -43,17 +44,25 @@ pub(crate) async fn upload_package(
             let render = &claim.render;
             let attempt = render.files_attempt.unwrap_or(render.attempt);
             let key = ObjectKey::Hls(&render.id, attempt, render.hls_attempt, &name);
-            store.put_file(&key, &file_in(folder, &name)?).await.map(drop)
+            store.put_file(&key, &file_in(folder, Path::new(&name))?).await.map(drop)
         });
         stream::iter(puts).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
     }
     Ok(())
 }
 
-/// A file in a folder. A name that leads out of it is refused: it comes from a job.
-fn file_in(folder: &Path, name: &str) -> std::io::Result<PathBuf> {
-    let is_inside = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
-    if is_inside { Ok(folder.join(name)) } else { Err(std::io::ErrorKind::InvalidInput.into()) }
+/// A file in a folder. A name or a link that leads out of it is refused, and so is anything but a file: they come from a
+/// job.
+fn file_in(folder: &Path, name: &Path) -> io::Result<PathBuf> {
+    let refused = |problem| Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+    if !name.components().all(|part| matches!(part, Component::Normal(_))) {
+        return refused("the job names a file outside of its folder");
+    }
+    let path = folder.canonicalize()?.join(name);
+    if path.canonicalize()? != path || !path.is_file() {
+        return refused("the job made a link or something else where a file should be");
+    }
+    Ok(path)
 }
 
 #[cfg(test)]
@@ -62,10 +71,18 @@ mod tests {
 
     #[test]
     fn no_name_leads_out_of_the_folder() {
-        let folder = Path::new("job");
-        assert_eq!(file_in(folder, "540p/0.m4s").unwrap(), Path::new("job/540p/0.m4s"));
-        for name in ["../secret", "/etc/passwd", "a/../../b", "."] {
-            assert!(file_in(folder, name).is_err(), "{name}");
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let path = |name: &str| folder.path().join(name);
+        std::fs::create_dir(path("540p")).unwrap();
+        std::fs::write(path("540p/0.m4s"), "").unwrap();
+        std::fs::write(other.path().join("secret"), "").unwrap();
+        std::os::unix::fs::symlink(other.path().join("secret"), path("link")).unwrap();
+        std::os::unix::fs::symlink(other.path(), path("folder")).unwrap();
+        let there = file_in(folder.path(), Path::new("540p/0.m4s")).unwrap();
+        assert_eq!(there, folder.path().canonicalize().unwrap().join("540p/0.m4s"));
+        for name in ["../secret", "/etc/passwd", "540p/../540p/0.m4s", ".", "540p", "link", "folder/secret", "missing"]
+        {
+            assert!(file_in(folder.path(), Path::new(name)).is_err(), "{name}");
         }
     }
 }

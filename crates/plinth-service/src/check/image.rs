@@ -1,7 +1,7 @@
 //! Whether a file is a picture that the renderer can use.
 
-use std::io::Cursor;
-use std::path::Path;
+use std::fs::File;
+use std::io::{Cursor, Read as _};
 
 use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder as _, ImageError, ImageFormat, ImageReader, Limits};
@@ -33,8 +33,9 @@ pub enum ImageReport {
 
 /// Decodes a picture as a whole, so that none is accepted that fails in a render later.
 /// Errors: a file that cannot be read.
-pub fn check_image(path: &Path) -> std::io::Result<ImageReport> {
-    let bytes = std::fs::read(path)?;
+pub fn check_image(mut file: File) -> std::io::Result<ImageReport> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
     let rejected = |message| ImageReport::Rejected { message };
     Ok(decode(&bytes).unwrap_or_else(rejected))
 }

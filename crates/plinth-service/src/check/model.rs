@@ -1,6 +1,7 @@
 //! Reading a file as a renderer will, and telling what is in it.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 
 use plinth_model::obj_zip::{self, ImportError};
 use plinth_model::{Inventory, LoadOptions, inspect};
@@ -28,17 +29,18 @@ pub enum FileReport {
     },
 }
 
-/// Reads a GLB; or a ZIP with an OBJ, which becomes a GLB under the path `to`.
+/// Reads a GLB; or a ZIP with an OBJ, which becomes a GLB in the file `to`.
 /// Errors: a file that cannot be read or written.
-pub fn check_file(path: &Path, to: Option<&Path>) -> std::io::Result<FileReport> {
-    let mut bytes = std::fs::read(path)?;
+pub fn check_file(mut file: File, to: Option<File>) -> std::io::Result<FileReport> {
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
     let options = LoadOptions::default();
-    if let Some(to) = to {
+    if let Some(mut to) = to {
         match obj_zip::glb_from_zip(&bytes, &options.limits) {
             Ok(converted) => bytes = converted.glb,
             Err(error) => return Ok(refused_zip(&error)),
         }
-        std::fs::write(to, &bytes)?;
+        to.write_all(&bytes)?;
     }
     Ok(match inspect(&bytes, &options) {
         Ok(Inventory { animations, mesh_names, material_names, .. }) => {

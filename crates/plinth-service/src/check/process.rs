@@ -51,7 +51,7 @@ impl Subject for FileReport {
     }
 
     fn check(file: &Path, to: Option<&Path>) -> std::io::Result<Self> {
-        check_file(file, to)
+        check_file(File::open(file)?, to.map(File::create).transpose()?)
     }
 
     fn turns(service: &Service) -> &FairSemaphore {
@@ -68,7 +68,7 @@ impl Subject for ImageReport {
     }
 
     fn check(file: &Path, _to: Option<&Path>) -> std::io::Result<Self> {
-        check_image(file)
+        check_image(File::open(file)?)
     }
 
     fn turns(service: &Service) -> &FairSemaphore {
@@ -141,7 +141,10 @@ fn in_process<S: Subject>(
     let mut command = Command::new(&checker.program);
     command.arg("check-file").args(S::ARGS).arg("--memory-bytes").arg(memory_bytes.to_string());
     command.arg("--seconds").arg(checker.time.as_secs().to_string()).arg(file).args(to);
-    // It reads what strangers sent: it gets none of this process' secrets.
+    // It reads what strangers sent: it gets none of this process' secrets. It opens these files before it enters the fence.
+    if let Some(fence) = checker.fence.fence(Vec::new(), Vec::new(), Vec::new()) {
+        command.arg("--fence").arg(fence.to_argument().map_err(CheckError::failed)?);
+    }
     command.env_clear().stdin(Stdio::null());
     command.stdout(report.try_clone().map_err(CheckError::failed)?);
     command.stderr(said.try_clone().map_err(CheckError::failed)?);

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use plinth_db::renders::Render;
-use plinth_db::{Conn, envs, overlays, textures};
+use plinth_db::{Conn, envs, models, overlays, textures};
 use plinth_spec::id::{EnvId, OverlayId, TextureId};
 use plinth_spec::wire::Layer;
 use plinth_spec::{FailureCode, RenderSettings};
 use plinth_store::ObjectKey;
 
 use super::claim::Claim;
-use crate::error::Result;
+use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 /// What a render needs apart from its model.
@@ -59,6 +59,13 @@ struct Named {
 }
 
 impl Service {
+    /// The SHA-256 of the file of a render's model, in hexadecimal, also where the model was deleted since the order.
+    /// Errors: no model has this identifier.
+    pub async fn model_sha256(&self, claim: &Claim) -> Result<String> {
+        let found = models::file_sha256(&mut self.db.read().await?, &claim.render.model_id).await?;
+        found.ok_or_else(|| ServiceError::internal("a render's model has no row"))
+    }
+
     /// What a render needs apart from its model: things of its own workspace, and overlays that everybody sees.
     pub async fn find_render_assets(
         &self,

@@ -1,7 +1,6 @@
 //! A file on its way in: written to disk and hashed as it comes, never held in memory.
 
 use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,14 +10,12 @@ use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt as _;
 
 use crate::error::{Result, ServiceError};
-use crate::hash::hex;
+use crate::hash::{file_sha256, hex};
 
 /// What the names of files that arrive begin with.
 const PREFIX: &str = "plinth-incoming-";
 /// A file is locked within this time after it is made.
 const LOCK_TIME: Duration = Duration::from_secs(10);
-/// Bytes that are hashed in one go.
-const PIECE: usize = 1 << 16;
 
 /// A file that is arriving. It vanishes when dropped.
 #[derive(Debug)]
@@ -77,17 +74,8 @@ impl Arrived {
 
     /// A file that was made here.
     pub(crate) fn from_file(file: NamedTempFile) -> Result<Self> {
-        let mut hash = Sha256::new();
-        let mut reader = File::open(file.path())?;
-        let mut piece = vec![0; PIECE];
-        let mut size = 0;
-        loop {
-            let read = reader.read(&mut piece)?;
-            let Some(fresh) = piece.get(..read).filter(|fresh| !fresh.is_empty()) else { break };
-            hash.update(fresh);
-            size += read as u64;
-        }
-        Ok(Self { file, size, sha256: hex(&hash.finalize()) })
+        let (sha256, size) = file_sha256(file.path())?;
+        Ok(Self { file, size, sha256 })
     }
 }
 

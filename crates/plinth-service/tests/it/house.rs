@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use plinth_db::{Db, DbOptions, ledger};
+use plinth_fence::FenceOptions;
 use plinth_service::access::{Caller, NewAccount, NewKey};
 use plinth_service::jobs::{Claim, RenderFiles, StoredFile};
 use plinth_service::models::{Upload, Uploaded};
@@ -67,7 +68,7 @@ impl House {
         let program = self.folder.path().join("checker");
         std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let checker = Some(Checker { program, memory_bytes: 1 << 30, time });
+        let checker = Some(Checker { program, memory_bytes: 1 << 30, time, fence: FenceOptions::off() });
         open(address, &self.folder, ServiceOptions { checker, ..self.service.options().clone() }).await
     }
 

@@ -12,6 +12,7 @@ use plinth_media::{
 use plinth_render::{AdapterKind, AdapterReport, Gpu, GpuError, GpuOptions, adapters};
 use serde_json::{Value, json};
 
+use super::fence;
 use super::kept::Kept;
 use crate::config::{self, Config, Group};
 
@@ -19,7 +20,7 @@ pub(crate) fn command() -> Command {
     Command::new("doctor")
         .about("Says what this machine would render with and keep files in, and what to do where something is missing")
         .arg(super::json_arg("Print one JSON object"))
-        .args(config::args(&[Group::Machine, Group::Data]))
+        .args(config::args(&[Group::Machine, Group::Fence, Group::Data]))
 }
 
 /// What was found.
@@ -30,6 +31,8 @@ struct Findings {
     ffmpeg: Result<Encoders, MediaError>,
     /// The database and the store, as configured.
     kept: Kept,
+    /// The fence of jobs.
+    fence: Result<fence::Found>,
 }
 
 /// What ffmpeg encodes with.
@@ -60,20 +63,21 @@ impl Findings {
 
     /// Whether the server would work here.
     fn ready_to_serve(&self) -> bool {
-        self.ready() && self.kept.is_usable()
+        self.ready() && self.kept.is_usable() && self.fence.is_ok()
     }
 }
 
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let config = Config::read(args)?;
     let kept = super::block_on(async { Ok(Kept::look(&config).await) })?;
+    let fence = fence::Found::look(&config);
     let machine = config.machine;
     let chosen = Gpu::open(&GpuOptions { adapter: machine.adapter }).map(|gpu| gpu.report().clone());
     let mut others = adapters();
     if let Some(at) = chosen.as_ref().ok().and_then(|c| others.iter().position(|o| o == c)) {
         others.remove(at);
     }
-    let findings = Findings { chosen, others, ffmpeg: Encoders::look(&machine.ffmpeg, machine.encoder), kept };
+    let findings = Findings { chosen, others, ffmpeg: Encoders::look(&machine.ffmpeg, machine.encoder), kept, fence };
     if args.get_flag("json") {
         writeln!(out, "{:#}", report(&findings))?;
     } else {
@@ -84,6 +88,9 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     }
     if !findings.kept.is_usable() {
         bail!("the database or the store cannot be used");
+    }
+    if findings.fence.is_err() {
+        bail!("jobs cannot be fenced as configured");
     }
     Ok(())
 }
@@ -97,9 +104,13 @@ fn report(findings: &Findings) -> Value {
         Ok(encoders) => encoder_facts(encoders),
         Err(error) => json!({"error": one_line(error)}),
     };
+    let fence = match &findings.fence {
+        Ok(found) => found.json(),
+        Err(error) => json!({"error": super::one_line(error)}),
+    };
     let others: Vec<_> = findings.others.iter().map(facts).collect();
     json!({"ready": findings.ready_to_serve(), "adapter": adapter, "otherAdapters": others, "ffmpeg": ffmpeg,
-           "database": findings.kept.database.json(), "storage": findings.kept.storage.json()})
+           "database": findings.kept.database.json(), "storage": findings.kept.storage.json(), "fence": fence})
 }
 
 fn encoder_facts(encoders: &Encoders) -> Value {
@@ -146,7 +157,10 @@ fn print(findings: &Findings, out: &mut dyn Write) -> std::io::Result<()> {
         Err(error) => writeln!(out, "ffmpeg    missing: {}", one_line(error))?,
     }
     writeln!(out, "database  {}", findings.kept.database.words())?;
-    writeln!(out, "storage   {}", findings.kept.storage.words())
+    writeln!(out, "storage   {}", findings.kept.storage.words())?;
+    let lines = findings.fence.as_ref().map_or_else(|error| vec![super::one_line(error)], fence::Found::lines);
+    let heads = std::iter::once("fence     ").chain(std::iter::repeat("          "));
+    heads.zip(lines).try_for_each(|(head, line)| writeln!(out, "{head}{line}"))
 }
 
 fn print_encoders(encoders: &Encoders, out: &mut dyn Write) -> std::io::Result<()> {

@@ -3,6 +3,7 @@
 mod assets;
 mod confine;
 mod environment;
+mod fence;
 mod flags;
 mod kept;
 mod outputs;

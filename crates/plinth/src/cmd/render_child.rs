@@ -11,7 +11,7 @@ use clap::{Arg, ArgMatches, Command, value_parser};
 use plinth_pipeline::child::{ChildJob, ChildLimits, run_child};
 use rustix::process::{Resource, setsid};
 
-use super::confine::{bound, bound_memory, end_with_parent};
+use super::confine::{bound, bound_memory, end_with_parent, enter_fence, fence_arg};
 
 /// How long the job may take to stop by itself once its worker is gone.
 const LEAVE: Duration = Duration::from_secs(5);
@@ -27,13 +27,17 @@ pub(crate) fn command() -> Command {
                 .value_parser(value_parser!(PathBuf))
                 .help("The job's folder"),
         )
+        .arg(fence_arg())
 }
 
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let folder: &PathBuf = args.get_one("folder").context("FOLDER is missing")?;
+    plinth_fence::close_inherited_files();
     std::env::set_current_dir(folder).context("the job's folder cannot be entered")?;
     let job = ChildJob::read(Path::new(".")).context("the job's description cannot be read")?;
     confine(job.limits)?;
+    enter_fence(args)?;
+    end_with_parent("the worker's end cannot be followed")?;
     let cancel = Arc::new(AtomicBool::new(false));
     end_with_worker(Arc::clone(&cancel));
     let mut told = Ok(());
@@ -58,8 +62,7 @@ fn confine(limits: ChildLimits) -> Result<()> {
     setsid().context("the job cannot be made a session of its own")?;
     bound_memory(limits.memory_bytes)?;
     bound(Resource::Fsize, limits.file_bytes, "the size of files")?;
-    bound(Resource::Cpu, limits.cpu_secs, "processor time")?;
-    end_with_parent("the worker's end cannot be followed")
+    bound(Resource::Cpu, limits.cpu_secs, "processor time")
 }
 
 /// Stops the job when standard input ends: the worker holds it open as long as it lives.

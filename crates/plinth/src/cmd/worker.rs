@@ -4,12 +4,12 @@ use anyhow::{Context as _, Result};
 use clap::{ArgMatches, Command};
 use tokio::task::JoinSet;
 
-use super::block_on;
+use super::{block_on, fence};
 use crate::config::{self, Config, Group};
 use crate::metrics::Metrics;
 use crate::{logs, signals};
 
-const GROUPS: &[Group] = &[Group::Worker, Group::Data, Group::Machine, Group::Operation];
+const GROUPS: &[Group] = &[Group::Worker, Group::Data, Group::Machine, Group::Fence, Group::Operation];
 
 pub(crate) fn command() -> Command {
     Command::new("worker")
@@ -24,6 +24,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(args: &ArgMatches) -> Result<()> {
     let config = Config::read(args)?;
     logs::begin(&config);
+    fence::begin(&config)?;
     block_on(work(&config))
 }
 

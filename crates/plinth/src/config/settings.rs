@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::ArgMatches;
+use plinth_fence::{FenceMode, FenceOptions, JobUser};
 use plinth_media::EncoderChoice;
 use plinth_service::{Checker, FetchOptions, HostRule, ServiceOptions};
 use plinth_spec::wire::Product;
@@ -54,6 +55,8 @@ pub(crate) struct Config {
     pub(crate) worker_grace: Duration,
     /// What frames are drawn and encoded with.
     pub(crate) machine: Machine,
+    /// How jobs are fenced.
+    pub(crate) fence: FenceOptions,
     /// Where metrics are read.
     pub(crate) metrics_listen: Option<SocketAddr>,
     /// Whether log lines are JSON.
@@ -104,6 +107,7 @@ impl Config {
         let text = |row| -> Result<Option<String>> { Ok(lookup.find(row)?.map(|found| found.text)) };
         let local = |kind: &str, name: &str| format!("{kind}://{}", data_dir.join(name).display());
         let slots = lookup.find(&row::WORKER_SLOTS)?;
+        let fence = fence(&lookup)?;
         let log_level = lookup.get(&row::LOG_LEVEL)?;
         Ok(Self {
             database_url: text(&row::DATABASE_URL)?.unwrap_or_else(|| local("sqlite", "plinth.db")),
@@ -130,7 +134,8 @@ impl Config {
             logs_are_json: one_of(&lookup, &row::LOG_FORMAT, ["text", "json"])? == "json",
             log_level: log_level.parse("a level: error, warn, info, debug or trace")?,
             products: lookup.products()?,
-            service: service_options(&lookup, &data_dir)?,
+            service: service_options(&lookup, &data_dir, fence.clone())?,
+            fence,
             data_dir,
         })
     }
@@ -144,7 +149,7 @@ impl Config {
     }
 }
 
-fn service_options(lookup: &Lookup<'_>, data_dir: &Path) -> Result<ServiceOptions> {
+fn service_options(lookup: &Lookup<'_>, data_dir: &Path, fence: FenceOptions) -> Result<ServiceOptions> {
     let hosts = lookup.find(&row::INGEST_ALLOW_HOSTS)?;
     let rules = hosts.iter().flat_map(|found| found.text.split(',').map(move |host| (found, host.trim())));
     let rules = rules.filter(|(_, host)| !host.is_empty()).map(|(found, host)| {
@@ -163,11 +168,22 @@ fn service_options(lookup: &Lookup<'_>, data_dir: &Path) -> Result<ServiceOption
             program: std::env::current_exe().context("this program does not know where it lies")?,
             memory_bytes: lookup.count::<u64>(&row::MODEL_CHECK_MEMORY_MB)? << 20,
             time: Duration::from_secs(lookup.count(&row::MODEL_CHECK_SECONDS)?),
+            fence,
         }),
         incoming: data_dir.join("incoming"),
         fetch: FetchOptions { allowed_hosts: rules.collect::<std::result::Result<_, _>>()?, ..FetchOptions::default() },
         ..ServiceOptions::default()
     })
+}
+
+fn fence(lookup: &Lookup<'_>) -> Result<FenceOptions> {
+    let user = lookup.find(&row::JOB_USER)?.map(|found| JobUser::find(&found.text)).transpose()?;
+    let names = FenceMode::ALL.map(|(_mode, name)| name).join(", ");
+    let paths = lookup.find(&row::FENCE_READABLE)?;
+    let paths = paths.iter().flat_map(|found| found.text.split(',').map(|path| found.folder.join(path.trim())));
+    let readable: std::io::Result<_> = paths.map(std::path::absolute).collect();
+    let mode = lookup.get(&row::FENCE)?.parse(&format!("one of {names}"))?;
+    Ok(FenceOptions { mode, user, readable: readable.context("no current folder")? })
 }
 
 /// What keys begin with: a word, so that a key stays one.

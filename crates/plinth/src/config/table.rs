@@ -22,6 +22,8 @@ pub(crate) enum Group {
     Worker,
     /// What frames are drawn and encoded with.
     Machine,
+    /// What jobs may reach.
+    Fence,
     /// What `plinth render` keeps.
     Cache,
     /// Logs and metrics.
@@ -170,6 +172,12 @@ rows! {
     ENCODER: Machine, "encoder", "encoder", "auto|libx264|h264_nvenc|h264_vaapi|h264_videotoolbox",
         Default::Text("libx264"),
         "What encodes H.264; auto takes hardware that works when it is tried at the start, else libx264";
+    FENCE: Fence, "fence", "fence", "auto|required|off", Default::Text("auto"),
+        "How jobs are kept from everything but their own files: auto, as far as the kernel supports it; required, completely, or the server does not start; off, not at all";
+    JOB_USER: Fence, "job_user", "job-user", "NAME", Default::Otherwise("the server's user"),
+        "User that jobs run as; the server must have been started by root";
+    FENCE_READABLE: Fence, "fence_readable", "fence-readable", "PATH,…", Default::Otherwise("none"),
+        "Files and folders that jobs may read besides the system's libraries, drivers and fonts, such as the libraries of an ffmpeg in /opt";
     METRICS_LISTEN: Operation, "metrics_listen", "metrics-listen", "ADDRESS", Default::Otherwise("no metrics"),
         "Address and port of GET /metrics for Prometheus; keep it away from the public";
     LOG_FORMAT: Operation, "log_format", "log-format", "text|json", Default::Text("text"),
@@ -228,6 +236,14 @@ mod tests {
         assert_eq!(ENCODER.takes, names.join("|"));
         let default = plinth_media::EncoderChoice::default().to_string();
         assert!(matches!(ENCODER.default, Default::Text(text) if text == default));
+    }
+
+    #[test]
+    fn the_modes_of_the_fence_are_those_that_there_are() {
+        use plinth_fence::FenceMode;
+
+        assert_eq!(FENCE.takes, FenceMode::ALL.map(|(_mode, name)| name).join("|"));
+        assert!(matches!(FENCE.default, Default::Text(text) if text == FenceMode::default().to_string()));
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub(crate) fn worker_options(config: &Config) -> Result<WorkerOptions> {
         adapter: config.machine.adapter.clone(),
         ffmpeg: from_anywhere(&config.machine.ffmpeg)?,
         encoder: config.machine.encoder,
+        fence: config.fence.clone(),
         timeout: config.render_timeout,
         preview_timeout: config.preview_timeout,
         memory_bytes: config.render_memory_bytes,

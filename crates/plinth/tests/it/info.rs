@@ -75,6 +75,28 @@ fn doctor_needs_h264_but_not_prores_and_says_what_to_do() {
 }
 
 #[test]
+fn doctor_says_what_there_is_for_the_fence_of_jobs() {
+    let (_code, words, json) = doctor(("PLINTH_FENCE", "auto"));
+    let fence = &json["fence"];
+    assert_eq!((&fence["mode"], &fence["jobUser"]), (&"auto".into(), &serde_json::Value::Null), "{json}");
+    let landlock = fence["landlockAbi"].as_u64().map_or("no Landlock".to_owned(), |abi| format!("Landlock ABI {abi}"));
+    assert!(words.contains(&format!("\nfence     auto: {landlock}, ")), "{words}");
+    let warnings = fence["warnings"].as_array().unwrap();
+    assert!(warnings.iter().all(|warning| words.contains(warning.as_str().unwrap())), "{words}");
+}
+
+#[test]
+fn a_user_for_jobs_that_is_not_there_is_told_before_anything_begins() {
+    let place = Place::new();
+    let done =
+        program().args(["serve", "--job-user", "no-such-user-here", "--data", &place.file("data")]).output().unwrap();
+    assert_eq!(done.status.code(), Some(1));
+    let said = text(&done.stderr);
+    assert!(said.contains("'no-such-user-here': there is no such user"), "{said}");
+    assert_eq!(place.names(), ["cube.glb"]);
+}
+
+#[test]
 fn help_shows_each_commands_own_options_and_all_settings_only_when_asked_for_more() {
     for command in ["render", "inspect", "doctor", "settings"] {
         let done = Command::new(env!("CARGO_BIN_EXE_plinth")).args([command, "--help"]).output().unwrap();

@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::{first_start, place};
-use crate::cmd::block_on;
+use crate::cmd::{block_on, fence};
 use crate::config::{self, Config, Group};
 use crate::metrics::Metrics;
 use crate::{logs, signals};
@@ -23,6 +23,7 @@ const GROUPS: &[Group] = &[
     Group::Rules,
     Group::Worker,
     Group::Machine,
+    Group::Fence,
     Group::Operation,
 ];
 
@@ -37,6 +38,7 @@ pub(crate) fn command() -> Command {
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let config = Config::read(args)?;
     logs::begin(&config);
+    fence::begin(&config)?;
     block_on(serve(&config, !args.get_flag("no-worker"), out))
 }
 

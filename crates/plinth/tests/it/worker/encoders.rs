@@ -1,5 +1,6 @@
 //! A worker with a hardware encoder, which a script that stands for ffmpeg has.
 
+use plinth_fence::FenceOptions;
 use plinth_spec::OutputFile;
 use plinth_spec::state::RenderStatus;
 use plinth_testkit::{assert_h264, hardware_ffmpeg, probe};
@@ -11,7 +12,9 @@ use super::house::{House, tiny};
 /// The options of a worker that takes what works of an ffmpeg with these encoders.
 fn options(house: &House, encoder: &str, lines: &str) -> WorkerOptions {
     let ffmpeg = hardware_ffmpeg(house.folder.path(), &["h264_nvenc"], lines);
-    WorkerOptions { ffmpeg, encoder: encoder.parse().unwrap(), ..house.options() }
+    // The script writes where no job may.
+    let fence = FenceOptions::off();
+    WorkerOptions { ffmpeg, encoder: encoder.parse().unwrap(), fence, ..house.options() }
 }
 
 /// The video of a finished render has 30 frames and is as all are.

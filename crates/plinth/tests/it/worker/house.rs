@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use plinth_db::{Db, DbOptions, ledger};
+use plinth_fence::FenceOptions;
 use plinth_media::EncoderChoice;
 use plinth_service::access::{Caller, NewAccount, NewKey};
 use plinth_service::models::{Incoming, Upload};
@@ -182,6 +183,11 @@ impl House {
             adapter: Some("cpu".to_owned()),
             ffmpeg: ffmpeg().to_owned(),
             encoder: EncoderChoice::default(),
+            // The ffmpeg may lie anywhere, beside its libraries.
+            fence: FenceOptions {
+                readable: ffmpeg().parent().map(Into::into).into_iter().collect(),
+                ..FenceOptions::default()
+            },
             timeout: PATIENCE,
             preview_timeout: PATIENCE,
             memory_bytes: 4 << 30,

@@ -2,6 +2,7 @@
 
 mod encoders;
 mod failures;
+mod fence;
 mod house;
 mod process;
 mod renders;

@@ -1,0 +1,97 @@
+//! Attacks on files.
+
+use std::ffi::CString;
+use std::fs::{File, OpenOptions, hard_link, read, read_dir, remove_file, rename, write};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, symlink};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::Attack;
+use crate::targets::Targets;
+
+pub(crate) const ATTACKS: &[Attack] = &[
+    ("open-database", |t| File::open(&t.database).is_ok()),
+    ("write-database", |t| OpenOptions::new().append(true).open(&t.database).is_ok()),
+    ("truncate-database", truncate_database),
+    ("chmod-database", chmod_database),
+    ("touch-database", touch_database),
+    ("link-database", |t| hard_link(&t.database, fresh(&t.own.join("out/database"))).is_ok()),
+    ("move-database", move_database),
+    ("database-by-symlink", |t| {
+        let link = t.own.join("out/symlink");
+        symlink(&t.database, fresh(&link)).is_ok() && File::open(link).is_ok()
+    }),
+    ("symlink-as-output", |t| symlink(&t.database, fresh(&t.own.join("out/video.mp4"))).is_ok()),
+    ("pipe-as-output", |t| {
+        let path = t.own.join("out/pipe");
+        // SAFETY: the path ends with a zero.
+        unsafe { libc::mkfifo(c(fresh(&path)).as_ptr(), 0o600) == 0 }
+    }),
+    ("database-by-open-file", |_t| {
+        (3..20).any(|fd| read(format!("/proc/self/fd/{fd}")).is_ok_and(|text| text == b"database"))
+    }),
+    ("database-by-shell", |t| shell(&format!("cat '{}'", t.database.display()))),
+    ("list-other-job", |t| read_dir(&t.other).is_ok()),
+    ("read-other-job", |t| read(t.other.join("model.glb")).is_ok()),
+    ("write-other-job", |t| write(t.other.join("planted"), b"x").is_ok()),
+    ("change-own-model", |t| OpenOptions::new().append(true).open(t.own.join("model.glb")).is_ok()),
+    ("link-own-model-to-writable", |t| {
+        let link = t.own.join("out/model.glb");
+        hard_link(t.own.join("model.glb"), fresh(&link)).is_ok() && OpenOptions::new().append(true).open(link).is_ok()
+    }),
+    ("write-outside", |t| write(t.outside.join("planted"), b"x").is_ok()),
+    ("write-outside-by-shell", |t| shell(&format!("echo x >'{}/planted'", t.outside.display()))),
+    ("write-shared-memory", |_t| {
+        let file = format!("/dev/shm/plinth-hostile-{}", std::process::id());
+        write(&file, b"x").is_ok() && remove_file(&file).is_ok()
+    }),
+    ("read-passwords", |_t| read("/etc/shadow").or_else(|_kept| read("/etc/passwd")).is_ok()),
+    ("start-own-program", start_own_program),
+];
+
+/// A path where there is nothing.
+fn fresh(path: &Path) -> &Path {
+    drop(remove_file(path));
+    path
+}
+
+fn shell(line: &str) -> bool {
+    let mut shell = Command::new("/bin/sh");
+    shell.arg("-c").arg(line).stdout(Stdio::null()).stderr(Stdio::null());
+    shell.status().is_ok_and(|status| status.success())
+}
+
+fn c(path: &Path) -> CString {
+    CString::new(path.as_os_str().as_bytes()).unwrap()
+}
+
+/// To the length that it has.
+fn truncate_database(targets: &Targets) -> bool {
+    let Ok(about) = std::fs::metadata(&targets.database) else { return false };
+    // SAFETY: the path ends with a zero.
+    unsafe { libc::truncate(c(&targets.database).as_ptr(), about.len().try_into().unwrap()) == 0 }
+}
+
+/// To the mode that it has.
+fn chmod_database(targets: &Targets) -> bool {
+    let about = std::fs::metadata(&targets.database);
+    about.is_ok_and(|about| std::fs::set_permissions(&targets.database, about.permissions()).is_ok())
+}
+
+fn touch_database(targets: &Targets) -> bool {
+    // SAFETY: the path ends with a zero; no times are those of now.
+    unsafe { libc::utimensat(libc::AT_FDCWD, c(&targets.database).as_ptr(), std::ptr::null(), 0) == 0 }
+}
+
+fn move_database(targets: &Targets) -> bool {
+    let there = targets.own.join("out/moved");
+    rename(&targets.database, &there).is_ok() && rename(&there, &targets.database).is_ok()
+}
+
+fn start_own_program(targets: &Targets) -> bool {
+    let program = targets.own.join("out/program");
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o755).open(fresh(&program));
+    let written = file.and_then(|mut file| std::io::copy(&mut File::open("/bin/true")?, &mut file));
+    written.is_ok() && Command::new(program).status().is_ok()
+}

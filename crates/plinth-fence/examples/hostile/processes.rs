@@ -1,0 +1,72 @@
+//! Attacks on other processes.
+
+use std::fs::{File, read, read_dir};
+use std::os::unix::fs::FileExt as _;
+
+use super::Attack;
+use crate::targets::Targets;
+
+pub(crate) const ATTACKS: &[Attack] = &[
+    ("parent-environment", |_t| read(of_parent("environ")).is_ok()),
+    ("parent-command-line", |_t| read(of_parent("cmdline")).is_ok()),
+    ("parent-open-files", |_t| read_dir(of_parent("fd")).is_ok()),
+    ("parent-memory", |_t| File::open(of_parent("maps")).is_ok() && memory_of_parent()),
+    ("read-parent-memory", read_parent_memory),
+    ("trace-parent", |_t| {
+        // SAFETY: no memory is named; the parent is not stopped, and let go when this process ends.
+        unsafe { libc::ptrace(libc::PTRACE_SEIZE, parent(), 0, 0) == 0 }
+    }),
+    ("open-file-of-parent", |_t| {
+        // SAFETY: numbers only.
+        unsafe {
+            let parent = libc::syscall(libc::SYS_pidfd_open, parent(), 0);
+            parent >= 0 && libc::syscall(libc::SYS_pidfd_getfd, parent, 0, 0) >= 0
+        }
+    }),
+    // SAFETY: signal 0 does nothing but being permitted.
+    ("signal-parent", |_t| unsafe { libc::kill(parent(), 0) == 0 }),
+    ("leave-session", |_t| {
+        in_fork(|| {
+            // SAFETY: takes nothing.
+            unsafe { libc::setsid() >= 0 }
+        })
+    }),
+];
+
+fn parent() -> i32 {
+    std::os::unix::process::parent_id().try_into().unwrap()
+}
+
+fn of_parent(file: &str) -> String {
+    format!("/proc/{}/{file}", parent())
+}
+
+fn memory_of_parent() -> bool {
+    let maps = std::fs::read_to_string(of_parent("maps")).unwrap_or_default();
+    let start = maps.split('-').next().and_then(|start| u64::from_str_radix(start, 16).ok());
+    let memory = File::open(of_parent("mem"));
+    memory.is_ok_and(|memory| memory.read_at(&mut [0; 4], start.unwrap_or_default()).is_ok())
+}
+
+/// Programs of the same file lie at the same addresses only by chance; whether it is permitted shows in the error.
+fn read_parent_memory(_targets: &Targets) -> bool {
+    let mut bytes = [0_u8; 4];
+    let here = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    let there = libc::iovec { iov_base: std::ptr::without_provenance_mut(0x1000), iov_len: bytes.len() };
+    // SAFETY: `here` is this buffer; `there` is an address of the other process.
+    let done = unsafe { libc::process_vm_readv(parent(), &raw const here, 1, &raw const there, 1, 0) };
+    done >= 0 || std::io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT)
+}
+
+/// Whether something is true in a new process.
+pub(crate) fn in_fork(is_true: impl FnOnce() -> bool) -> bool {
+    // SAFETY: this process has one thread, and the new one ends at once.
+    unsafe {
+        let child = libc::fork();
+        if child == 0 {
+            libc::_exit(i32::from(!is_true()));
+        }
+        let mut status = 0;
+        child > 0 && libc::waitpid(child, &raw mut status, 0) == child && status == 0
+    }
+}

@@ -1,0 +1,68 @@
+//! Landlock: which files a process reaches. Everything else, TCP and signals to others are denied, as far as the kernel's
+//! version of Landlock knows of them.
+
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, LandlockStatus, Ruleset,
+    RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetError, Scope, path_beneath_rules,
+};
+
+use crate::error::FenceError;
+use crate::system_paths::{DEVICES, NVIDIA, READABLE};
+
+/// The newest version of which the rights below were tried.
+const ABI_TRIED: ABI = ABI::V7;
+
+/// Rules whose paths are open, and which hold once they are enforced.
+pub(crate) struct Rules(RulesetCreated);
+
+impl Rules {
+    /// Opens the paths. One that is not there is left out.
+    pub(crate) fn open(writable: &[PathBuf], readable: &[PathBuf], programs: &[PathBuf]) -> Result<Self, FenceError> {
+        let this = std::env::current_exe().ok();
+        let programs: Vec<&Path> = programs.iter().chain(&this).map(PathBuf::as_path).collect();
+        rules(writable, readable, &programs).map(Self).map_err(refused)
+    }
+
+    /// Holds this thread, and all that it starts, to them. The version of Landlock's interface; none: there is no Landlock.
+    pub(crate) fn enforce(self) -> Result<Option<i32>, FenceError> {
+        let status = self.0.restrict_self().map_err(refused)?;
+        Ok(match status.landlock {
+            LandlockStatus::Available { effective_abi, kernel_abi } => Some(kernel_abi.unwrap_or(effective_abi as i32)),
+            LandlockStatus::NotEnabled | LandlockStatus::NotImplemented => None,
+        })
+    }
+}
+
+fn refused(error: RulesetError) -> FenceError {
+    FenceError::refused("restricting files")(error.into())
+}
+
+fn rules(writable: &[PathBuf], readable: &[PathBuf], programs: &[&Path]) -> Result<RulesetCreated, RulesetError> {
+    let run = AccessFs::from_read(ABI_TRIED);
+    let read: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
+    // A job does not start what it wrote. It makes files and folders only: through a symbolic link, whoever takes its files
+    // would take another file, and a pipe would never end.
+    let special =
+        AccessFs::MakeSym | AccessFs::MakeFifo | AccessFs::MakeSock | AccessFs::MakeBlock | AccessFs::MakeChar;
+    let write = AccessFs::from_all(ABI_TRIED) & !(special | AccessFs::Execute | AccessFs::IoctlDev);
+    let device: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::WriteFile | AccessFs::IoctlDev;
+    Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(ABI_TRIED))?
+        .handle_access(AccessNet::from_all(ABI_TRIED))?
+        .scope(Scope::from_all(ABI_TRIED))?
+        .create()?
+        .add_rules(path_beneath_rules(READABLE, run))?
+        .add_rules(path_beneath_rules(programs, run))?
+        .add_rules(path_beneath_rules(readable, read))?
+        .add_rules(path_beneath_rules(DEVICES, device))?
+        .add_rules(path_beneath_rules(nvidia_devices(), device))?
+        .add_rules(path_beneath_rules(writable, write))
+}
+
+fn nvidia_devices() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir("/dev").into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(NVIDIA)).map(|entry| entry.path()).collect()
+}

@@ -1,0 +1,89 @@
+//! What this kernel has for fences.
+
+/// First version of Landlock's interface that restricts truncation (Linux 6.2).
+const TRUNCATE_ABI: i32 = 3;
+/// First version of Landlock's interface that restricts signals (Linux 6.12).
+const SIGNAL_ABI: i32 = 6;
+
+/// What this kernel has for fences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Support {
+    /// Version of Landlock's interface; `None`: there is no Landlock.
+    pub landlock_abi: Option<i32>,
+    /// Whether system calls can be filtered.
+    pub seccomp: bool,
+}
+
+impl Support {
+    /// Tries it out, in a thread that ends.
+    #[cfg(target_os = "linux")]
+    pub fn here() -> Self {
+        let tried = std::thread::spawn(|| Self {
+            landlock_abi: crate::files::Rules::open(&[], &[], &[])
+                .and_then(crate::files::Rules::enforce)
+                .unwrap_or_default(),
+            seccomp: crate::syscalls::forbid().unwrap_or_default(),
+        });
+        tried.join().unwrap_or(Self { landlock_abi: None, seccomp: false })
+    }
+
+    /// Other systems have nothing.
+    #[cfg(not(target_os = "linux"))]
+    pub const fn here() -> Self {
+        Self { landlock_abi: None, seccomp: false }
+    }
+
+    /// What a fence lacks, each as a clause. The file system keeps another user from most of what older versions of Landlock
+    /// let pass.
+    pub fn lacks(&self, has_own_user: bool) -> Vec<String> {
+        let mut lacks = Vec::new();
+        match self.landlock_abi {
+            None => lacks.push("the kernel has no Landlock, so a job may open the files of its user".to_owned()),
+            Some(_) if has_own_user => {}
+            Some(abi) => {
+                if abi < TRUNCATE_ABI {
+                    lacks
+                        .push(format!("Landlock ABI {abi} lets a job truncate files of its user (Linux 6.2 does not)"));
+                }
+                if abi < SIGNAL_ABI {
+                    lacks.push(format!(
+                        "Landlock ABI {abi} lets a job signal processes of its user (Linux 6.12 does not, nor does --job-user)"
+                    ));
+                }
+            }
+        }
+        if !self.seccomp {
+            lacks.push("the kernel has no seccomp filters, so a job may open sockets".to_owned());
+        }
+        lacks
+    }
+}
+
+/// Whether this process has root's rights.
+pub fn runs_as_root() -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        rustix::process::geteuid().is_root()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_told_and_another_user_makes_up_for_some() {
+        let old = Support { landlock_abi: Some(1), seccomp: true };
+        assert_eq!((old.lacks(false).len(), old.lacks(true).len()), (2, 0));
+        let ubuntu = Support { landlock_abi: Some(4), seccomp: true };
+        let [signals] = ubuntu.lacks(false).try_into().unwrap();
+        assert!(signals.contains("ABI 4") && signals.contains("--job-user"), "{signals}");
+        assert!(Support { landlock_abi: Some(6), seccomp: true }.lacks(false).is_empty());
+        let none = Support { landlock_abi: None, seccomp: false };
+        assert_eq!((none.lacks(false).len(), none.lacks(true).len()), (2, 2));
+    }
+}

@@ -1,0 +1,112 @@
+//! Which attacks succeed.
+
+use plinth_fence::{FenceMode, FenceOptions, JobUser, Support, runs_as_root};
+
+use super::place::{NOBODY, Place};
+
+/// Attacks that need no rights, on any kernel and in any container: they succeed without a fence.
+const POSSIBLE: &[&str] = &[
+    "open-database",
+    "write-database",
+    "truncate-database",
+    "chmod-database",
+    "touch-database",
+    "link-database",
+    "move-database",
+    "database-by-symlink",
+    "symlink-as-output",
+    "pipe-as-output",
+    "database-by-open-file",
+    "database-by-shell",
+    "list-other-job",
+    "read-other-job",
+    "write-other-job",
+    "change-own-model",
+    "link-own-model-to-writable",
+    "write-outside",
+    "write-outside-by-shell",
+    "write-shared-memory",
+    "read-passwords",
+    "start-own-program",
+    "parent-environment",
+    "parent-command-line",
+    "parent-open-files",
+    "parent-memory",
+    "read-parent-memory",
+    "signal-parent",
+    "leave-session",
+    "socket-inet",
+    "socket-unix",
+    "socket-netlink",
+    "shared-memory",
+    "personality",
+];
+
+fn fence(place: &Place, options: &FenceOptions) -> String {
+    options.fence(vec![place.path("own/out")], vec![place.path("own")], Vec::new()).unwrap().to_argument().unwrap()
+}
+
+/// This kernel has all that a fence needs; otherwise these tests would say nothing.
+fn assert_supported() {
+    assert_eq!(Support::here().lacks(false), Vec::<String>::new());
+}
+
+#[test]
+fn a_fenced_job_reaches_nothing() {
+    assert_supported();
+    let place = Place::new();
+    let options = FenceOptions { mode: FenceMode::Required, ..FenceOptions::default() };
+    let reached = place.reached(Some(fence(&place, &options)));
+    assert!(reached.is_empty(), "{reached:?}");
+    let own: Vec<_> =
+        std::fs::read_dir(place.path("own/out")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(own.iter().any(|name| name == "program"), "its own folder it may write to: {own:?}");
+}
+
+#[test]
+fn a_fenced_job_of_a_user_without_rights_reaches_nothing() {
+    assert_supported();
+    let place = Place::of_nobody();
+    let reached = place.reached(Some(fence(&place, &FenceOptions::default())));
+    assert!(reached.is_empty(), "{reached:?}");
+}
+
+#[test]
+fn a_job_without_a_fence_reaches_all_of_it() {
+    let reached = Place::of_nobody().reached(None);
+    let missed: Vec<_> = POSSIBLE.iter().filter(|attack| !reached.contains(**attack)).collect();
+    assert!(missed.is_empty(), "these attacks prove nothing: {missed:?}");
+}
+
+#[test]
+fn a_server_that_hides_is_not_seen_into_even_without_a_fence() {
+    let place = Place::of_nobody();
+    let into_parent =
+        ["parent-environment", "parent-open-files", "parent-memory", "read-parent-memory", "trace-parent"];
+    let seen = place.reached_from("hide", None);
+    let reached: Vec<_> = into_parent.iter().filter(|attack| seen.contains(**attack)).collect();
+    assert!(reached.is_empty() && seen.contains("open-database"), "{seen:?}");
+}
+
+#[test]
+fn a_job_of_another_user_reaches_nothing() {
+    // Only root may switch.
+    if !runs_as_root() {
+        return;
+    }
+    let place = Place::new();
+    place.open_to_all();
+    std::os::unix::fs::chown(place.path("own/out"), Some(NOBODY), Some(NOBODY)).unwrap();
+    let user = JobUser::find("nobody").unwrap();
+    let options = FenceOptions { mode: FenceMode::Required, user: Some(user), ..FenceOptions::default() };
+    let reached = place.reached(Some(fence(&place, &options)));
+    assert!(reached.is_empty(), "{reached:?}");
+}
+
+#[test]
+fn root_and_strangers_are_no_users_for_jobs() {
+    for (name, problem) in [("root", "kept from"), ("no-such-user-here", "no such user")] {
+        let error = JobUser::find(name).unwrap_err().to_string();
+        assert!(error.contains(problem) && error.contains(name), "{error}");
+    }
+}

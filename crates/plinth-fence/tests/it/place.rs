@@ -1,0 +1,78 @@
+//! A folder with what a job must not reach, and the hostile job.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+use plinth_fence::runs_as_root;
+use tempfile::TempDir;
+
+/// A user that every system has, and who owns nothing.
+pub(crate) const NOBODY: u32 = 65534;
+
+/// A job's folder, another's, a database, a folder outside of all, and the program that attacks them.
+pub(crate) struct Place {
+    pub(crate) folder: TempDir,
+    as_nobody: bool,
+}
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        let place = Self { folder: tempfile::tempdir().unwrap(), as_nobody: false };
+        for made in ["own/out", "other", "outside"] {
+            std::fs::create_dir_all(place.path(made)).unwrap();
+        }
+        std::fs::write(place.path("database"), "database").unwrap();
+        std::fs::write(place.path("own/model.glb"), "model").unwrap();
+        std::fs::write(place.path("other/model.glb"), "model").unwrap();
+        // Cargo builds it beside the tests.
+        let hostile = std::env::current_exe().unwrap().with_file_name("../examples/hostile");
+        std::fs::copy(hostile, place.path("hostile")).unwrap();
+        place
+    }
+
+    /// The same, for a user without rights.
+    pub(crate) fn of_nobody() -> Self {
+        let mut place = Self::new();
+        if runs_as_root() {
+            let paths =
+                ["", "own", "own/out", "own/model.glb", "other", "other/model.glb", "outside", "database", "hostile"];
+            for path in paths {
+                std::os::unix::fs::chown(place.path(path), Some(NOBODY), Some(NOBODY)).unwrap();
+            }
+            place.as_nobody = true;
+        }
+        place
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// What the job reaches, as a child of a server.
+    pub(crate) fn reached(&self, fence: Option<String>) -> BTreeSet<String> {
+        self.reached_from("serve", fence)
+    }
+
+    /// The same, of a server in this role.
+    pub(crate) fn reached_from(&self, role: &str, fence: Option<String>) -> BTreeSet<String> {
+        let targets = ["own", "other", "database", "outside"].map(|name| self.path(name).to_str().unwrap().to_owned());
+        let mut server = Command::new(self.path("hostile"));
+        server.arg(role).arg(targets.join(":")).args(fence).env("SECRET", "canary");
+        if self.as_nobody {
+            server.uid(NOBODY).gid(NOBODY);
+        }
+        let done = server.output().unwrap();
+        let said = String::from_utf8_lossy(&done.stdout).into_owned();
+        assert!(done.status.success(), "{said}{}", String::from_utf8_lossy(&done.stderr));
+        let reached = said.strip_prefix("reached: ").and_then(|rest| rest.split(';').next());
+        reached.unwrap().split_ascii_whitespace().map(str::to_owned).collect()
+    }
+
+    /// Lets others into the folder, which is made for its owner alone.
+    pub(crate) fn open_to_all(&self) {
+        std::fs::set_permissions(self.folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}

@@ -1,0 +1,61 @@
+//! The fence of jobs, as the server sees it.
+
+use anyhow::Result;
+use plinth_fence::{FenceMode, Support, hide_from_others, runs_as_root};
+use serde_json::{Value, json};
+
+use crate::config::Config;
+
+/// What to do about root's rights.
+const AS_ROOT: &str = "jobs run as root; start the server as a user of its own, or give one for jobs with --job-user";
+
+/// Hides this process from its jobs, and warns of what their fence lacks.
+/// Errors: a complete fence is required, and this kernel has none; jobs cannot run as the user that was asked for.
+pub(super) fn begin(config: &Config) -> Result<()> {
+    hide_from_others();
+    for warning in Found::look(config)?.warnings {
+        tracing::warn!("{warning}");
+    }
+    Ok(())
+}
+
+/// What there is for fences.
+pub(super) struct Found {
+    mode: FenceMode,
+    user: Option<String>,
+    support: Support,
+    warnings: Vec<String>,
+}
+
+impl Found {
+    /// Looks at what this kernel supports, and at who this process runs as.
+    /// Errors: those of [`begin`].
+    pub(super) fn look(config: &Config) -> Result<Self> {
+        let (options, support) = (&config.fence, Support::here());
+        let lacks = options.check(&support)?;
+        let mut warnings: Vec<String> =
+            lacks.into_iter().map(|reason| format!("the fence of jobs is incomplete: {reason}")).collect();
+        if options.mode == FenceMode::Off {
+            warnings.push(
+                "jobs have no fence (--fence off): one that is taken over reaches all that the server does".into(),
+            );
+        }
+        if runs_as_root() && options.user.is_none() {
+            warnings.push(AS_ROOT.to_owned());
+        }
+        Ok(Self { mode: options.mode, user: options.user.as_ref().map(|user| user.name.clone()), support, warnings })
+    }
+
+    pub(super) fn lines(&self) -> Vec<String> {
+        let landlock = self.support.landlock_abi.map_or("no Landlock".to_owned(), |abi| format!("Landlock ABI {abi}"));
+        let seccomp = if self.support.seccomp { "seccomp" } else { "no seccomp" };
+        let user = self.user.as_ref().map_or(String::new(), |user| format!(", jobs run as {user}"));
+        let first = format!("{}: {landlock}, {seccomp}{user}", self.mode);
+        std::iter::once(first).chain(self.warnings.iter().cloned()).collect()
+    }
+
+    pub(super) fn json(&self) -> Value {
+        json!({"mode": self.mode.to_string(), "landlockAbi": self.support.landlock_abi, "seccomp": self.support.seccomp,
+               "jobUser": self.user, "warnings": self.warnings})
+    }
+}
