@@ -57,6 +57,20 @@ impl Service {
         renewing.await
     }
 
+    /// Removes what lies under a prefix that is marked for removal, unless the store is held. A failure is logged only: the
+    /// mark stays.
+    pub(crate) async fn remove_marked(&self, prefix: &str) {
+        let removing = async {
+            if !self.is_held().await? {
+                self.store.delete_prefix(prefix).await?;
+            }
+            Ok::<_, ServiceError>(())
+        };
+        if let Err(error) = removing.await {
+            tracing::warn!(error = %error, cause = ?error.cause, "files that were deleted stay until the next cleanup");
+        }
+    }
+
     /// Whether somebody holds the store.
     pub(crate) async fn is_held(&self) -> Result<bool> {
         let mut conn = self.db.read().await?;

@@ -3,19 +3,21 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use clap::{ArgMatches, Command};
 use futures_util::StreamExt as _;
 use plinth_db::naming::{self, Kind};
 use plinth_db::{Db, DbOptions};
-use plinth_service::Service;
 use plinth_service::storage::Named;
+use plinth_service::{Service, file_sha256, hex};
 use plinth_store::Store;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
+use super::held::held;
 use super::manifest::{self, DATABASE, Entry, OBJECTS, Sum};
 use super::run::{Done, positional, refused, text};
 
@@ -42,20 +44,37 @@ pub(super) async fn run(service: &Service, args: &ArgMatches) -> Result<Done> {
         "this copies SQLite only; for PostgreSQL run pg_dump and a copy of the bucket under `plinth admin storage hold -- \
          COMMAND`, see docs/operations.md"
     );
-    std::fs::create_dir_all(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-    ensure!(std::fs::read_dir(&folder)?.next().is_none(), "{} is not empty; give a new folder", folder.display());
-    let hold = service.hold_storage().await.map_err(refused)?;
-    let copied = Backup::begin(service, &folder)?.copy().await;
-    let was_held = hold.release().await.map_err(refused)?;
-    let backup = copied?;
-    ensure!(was_held, "the store was not held all the time, so files may be missing; remove the folder and start anew");
+    make_folder(&folder, service.store())?;
+    let backup = held(service, async |stop| {
+        let copying = Backup::begin(service, &folder)?.copy();
+        tokio::select! {
+            copied = copying => copied,
+            () = stop.cancelled() => bail!("stopped by a signal"),
+        }
+    });
+    let backup = backup.await.with_context(|| format!("{} is no backup; remove it", folder.display()))?;
     let gone = backup.gone;
     let Sum { files, bytes } = backup.manifest.finish(&folder)?;
     let mut words = format!("{files} files, {bytes} bytes in {}", folder.display());
     if gone > 0 {
-        words += &format!("; {gone} files that the database names were not there, see plinth admin storage check");
+        words.push_str("; files that the database names were missing: ");
+        words.push_str(&gone.to_string());
+        words.push_str(", see plinth admin storage check");
     }
     Ok(Done { words, json: json!({"files": files, "bytes": bytes, "gone": gone}) })
+}
+
+/// Makes the folder, readable by its owner alone: the database holds secrets.
+/// Errors: it is not empty, or lies in the store, whose objects its files would be.
+fn make_folder(folder: &Path, store: &Store) -> Result<()> {
+    let cannot = || format!("{} cannot be created", folder.display());
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).with_context(cannot)?;
+    ensure!(std::fs::read_dir(folder)?.next().is_none(), "{} is not empty; give a new folder", folder.display());
+    if let Some(objects) = store.folder() {
+        let is_inside = folder.canonicalize()?.starts_with(objects.canonicalize()?);
+        ensure!(!is_inside, "{} lies in the store {}; give a folder elsewhere", folder.display(), objects.display());
+    }
+    Ok(())
 }
 
 struct Backup<'a> {
@@ -82,7 +101,7 @@ impl<'a> Backup<'a> {
         copied?;
         let file = File::open(&database)?;
         file.sync_all()?;
-        let (size, sha256) = manifest::copy(&mut &file, &mut std::io::sink())?;
+        let (sha256, size) = file_sha256(&database)?;
         self.manifest.add(&Entry { path: DATABASE.to_owned(), size, sha256 })?;
         Ok(self)
     }
@@ -159,5 +178,5 @@ async fn download(store: &Store, path: &str, to: &Path) -> Result<Option<(u64, S
         size += piece.len() as u64;
     }
     file.sync_all()?;
-    Ok(Some((size, manifest::hex(hash))))
+    Ok(Some((size, hex(&hash.finalize()))))
 }

@@ -3,6 +3,7 @@
 mod account;
 mod backup;
 mod credits;
+mod held;
 mod key;
 mod manifest;
 mod overlay;

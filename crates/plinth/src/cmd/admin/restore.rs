@@ -5,15 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::{ArgMatches, Command};
+use plinth_service::file_sha256;
 use serde_json::json;
 
 use super::manifest::{self, DATABASE, Entry, OBJECTS, Sum};
 use super::run::{Done, positional, text};
 use crate::cmd::serve::place;
-use crate::config::Config;
+use crate::config::{Config, RESTORING};
 
-/// Where a restoration is made, in the data folder.
-const MAKING: &str = ".restoring";
 /// What a server locks; it may lie in an empty data folder.
 const LOCK: &str = "plinth.db.serve.lock";
 
@@ -38,23 +37,24 @@ pub(super) fn verify(args: &ArgMatches) -> Result<Done> {
 /// Reads everything.
 fn check(backup: &Path) -> Result<Sum> {
     let mut bad = 0;
+    let mut has_database = false;
     let sum = manifest::read(backup, |entry| {
+        has_database |= entry.path == DATABASE;
         if let Some(problem) = problem(backup, &entry) {
             bad += 1;
             eprintln!("plinth: {}: {problem}", entry.path);
         }
         Ok(())
     })?;
+    ensure!(has_database, "the manifest of {} names no {DATABASE}", backup.display());
     ensure!(bad == 0, "{bad} of {} files of the backup are missing or damaged", sum.files);
     Ok(sum)
 }
 
 fn problem(backup: &Path, entry: &Entry) -> Option<String> {
-    let read =
-        File::open(backup.join(&entry.path)).and_then(|mut file| manifest::copy(&mut file, &mut std::io::sink()));
-    match read {
-        Ok((size, sha256)) if size == entry.size && sha256 == entry.sha256 => None,
-        Ok((size, _)) if size != entry.size => Some(format!("damaged: {size} bytes instead of {}", entry.size)),
+    match file_sha256(&backup.join(&entry.path)) {
+        Ok((sha256, size)) if size == entry.size && sha256 == entry.sha256 => None,
+        Ok((_, size)) if size != entry.size => Some(format!("damaged: {size} bytes instead of {}", entry.size)),
         Ok(_) => Some("damaged: its hash is another".to_owned()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some("missing".to_owned()),
         Err(error) => Some(format!("cannot be read: {error}")),
@@ -74,25 +74,28 @@ pub(super) fn run(config: &Config, args: &ArgMatches) -> Result<Done> {
     let _place = place::take(config)?;
     for entry in std::fs::read_dir(data)? {
         let name = entry?.file_name();
-        if name != LOCK && name != MAKING {
-            bail!("{} is not empty; give a new folder with --data, or move what is in it", data.display());
+        if name != LOCK && name != RESTORING {
+            bail!("{} is not empty; give a new folder with --data, or remove what is in it", data.display());
         }
     }
     eprintln!("plinth: checking the backup");
     check(&backup)?;
-    let making = data.join(MAKING);
+    // While it is there, nothing opens the folder as an installation.
+    let making = data.join(RESTORING);
     if making.exists() {
-        std::fs::remove_dir_all(&making).context("what an earlier restoration left cannot be removed")?;
+        std::fs::remove_dir_all(&making)
+            .with_context(|| format!("{}, of an earlier restoration, cannot be removed", making.display()))?;
     }
     std::fs::create_dir_all(making.join(OBJECTS))?;
     eprintln!("plinth: copying");
     let Sum { files, bytes } = manifest::read(&backup, |entry| copy(&backup, &making, &entry))?;
-    // The database last: with it the folder is an installation.
+    manifest::sync_folders(&making).context("the folders cannot be written to the disk")?;
     for name in [OBJECTS, DATABASE] {
         std::fs::rename(making.join(name), data.join(name))?;
-        File::open(data)?.sync_all()?;
     }
+    File::open(data)?.sync_all()?;
     std::fs::remove_dir(&making)?;
+    File::open(data)?.sync_all()?;
     let words = format!("{files} files, {bytes} bytes restored into {}", data.display());
     Ok(Done { words, json: json!({"files": files, "bytes": bytes}) })
 }

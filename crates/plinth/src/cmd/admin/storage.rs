@@ -7,17 +7,19 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use plinth_service::Service;
 use plinth_service::storage::{Checked, Finding};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
+use super::held::held;
 use super::run::{Done, refused};
 
 pub(super) fn command() -> Command {
-    let repair = "Mark files that no row names for removal, once they are a day old; rows are left as they are";
+    let repair = "Mark files that no row names for removal, once they are two days old; rows are left as they are";
     let check = Command::new("check")
         .about("Names files that no row names, and files that rows name and that are gone")
         .long_about(
             "Names files that no row names, and files that rows name and that are gone, with exit status 1 where there are \
-             any. Files that no row names count once they are a day old: younger ones may be on their way. Rows whose files \
+             any. Files that no row names count once they are two days old: younger ones may belong to uploads that are under way. Rows whose files \
              are gone are never changed: put the files back from a backup, or delete what they belong to.",
         )
         .arg(Arg::new("repair").long("repair").action(ArgAction::SetTrue).help(repair));
@@ -44,17 +46,29 @@ pub(super) async fn run(service: &Service, verb: &str, args: &ArgMatches, out: &
     if verb == "hold" { hold(service, args).await } else { check(service, args, out).await }
 }
 
+/// Runs a command while the store is held.
 async fn hold(service: &Service, args: &ArgMatches) -> Result<Done> {
     let mut command = args.get_many::<OsString>("CMD").context("CMD is missing")?;
     let program = command.next().context("CMD is missing")?;
-    let held = service.hold_storage().await.map_err(refused)?;
-    let mut child = std::process::Command::new(program);
-    child.args(command);
-    let ran = tokio::task::spawn_blocking(move || child.status()).await?;
-    let was_held = held.release().await.map_err(refused)?;
-    let status = ran.with_context(|| format!("{} cannot be run", program.display()))?;
-    ensure!(status.success(), "{} failed: {status}", program.display());
-    ensure!(was_held, "the store was not held all the time, so files may be missing; run it again");
+    let arguments: Vec<_> = command.collect();
+    held(service, async |stop| {
+        let cannot = || format!("{} cannot be run", program.display());
+        let mut child = std::process::Command::new(program).args(arguments).spawn().with_context(cannot)?;
+        let pid = Pid::from_child(&child);
+        let mut waiting = tokio::task::spawn_blocking(move || child.wait());
+        let status = tokio::select! {
+            status = &mut waiting => status,
+            () = stop.cancelled() => {
+                // It may have ended, or heard of it from the terminal.
+                let _ended_before = kill_process(pid, Signal::TERM);
+                waiting.await
+            }
+        };
+        let status = status?.with_context(cannot)?;
+        ensure!(status.success(), "{} failed: {status}", program.display());
+        Ok(())
+    })
+    .await?;
     Ok(Done { words: "nothing was removed from the store meanwhile".to_owned(), json: json!({"held": true}) })
 }
 

@@ -14,7 +14,7 @@ use crate::text;
 /// Sets the age of an object.
 fn made_old(path: &Path) {
     let file = File::options().write(true).open(path).unwrap();
-    file.set_modified(SystemTime::now() - Duration::from_hours(48)).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_hours(50)).unwrap();
 }
 
 async fn video(client: &Client, id: &str) -> (u16, Vec<u8>) {
@@ -75,7 +75,7 @@ async fn what_does_not_agree_is_found(served: Served) {
     assert_eq!(found.status.code(), Some(1));
     let said = text(&found.stdout);
     assert!(said.contains("models/nobody000000.glb") && said.contains(&format!("renders/{id}/1/video.mp4")), "{said}");
-    let left = text(&place.try_admin(&["storage", "check"]).stdout).to_owned();
+    let left = text(&place.try_admin(&["storage", "check"]).stdout);
     assert!(!left.contains("nobody000000"), "it is marked: {left}");
 }
 
