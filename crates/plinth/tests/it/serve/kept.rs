@@ -53,8 +53,12 @@ fn sqlite_rows(file: &Path) -> BTreeSet<String> {
 }
 
 fn postgres_rows(server: &Postgres) -> BTreeSet<String> {
+    // A statement of its own for each table; only a script can ask for that.
+    let script = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(script.path(), POSTGRES).unwrap();
     let mut psql = Command::new(postgres().join("psql"));
-    lines(psql.args(["-X", "-A", "-t", "-F", " ", "-d", &server.address(), "-c", POSTGRES]))
+    psql.args(["-X", "-A", "-t", "-F", " ", "-v", "ON_ERROR_STOP=1", "-d", &server.address(), "-f"]);
+    lines(psql.arg(script.path()))
 }
 
 fn lines(command: &mut Command) -> BTreeSet<String> {

@@ -49,7 +49,7 @@ async fn what_does_not_agree_is_found(served: Served) {
     assert_eq!((old.exists(), young.exists()), (false, true));
     // The render's other files are not touched, nor its row.
     assert_eq!(served.client.get(&format!("/renders/{id}")).await.text("status"), "done");
-    assert!(place.objects().join("renders").join(&id).join("1/poster.jpg").exists());
+    assert!(place.objects().join("renders").join(&id).join("1/thumb.mp4").exists());
 }
 
 /// Nothing that is under way is taken for garbage, however long it takes.

@@ -87,8 +87,8 @@ async fn furnish(client: &Client) -> String {
     let other = client.post("/renders", json!({"modelId": model, "renderSettings": frame(2)})).await.text("id");
     client.post(&format!("/renders/{other}/cancel"), json!({})).await;
     client.form("/overlays", Form::default().file("file", "a.png", &png(1))).await.data();
-    client.form("/textures", Form::default().file("file", "b.png", &png(2))).await.data();
-    client.form("/envs", environment()).await.data();
+    client.form("/assets/textures", Form::default().file("file", "b.png", &png(2))).await.data();
+    client.form("/assets/envs", environment()).await.data();
     let staged = client.post("/models/create-upload-url", json!({})).await;
     let put = client.http.put(staged.text("url")).body(glb_with_triangle("staged")).send().await.unwrap();
     assert!(put.status().is_success(), "{}", put.status());
