@@ -4,6 +4,7 @@
 mod admin;
 mod assets;
 mod backstage;
+mod backup;
 mod browser;
 mod configuration;
 mod contents;
