@@ -11,7 +11,7 @@ use crate::format::sentence;
 use crate::frame::{Frame, page};
 use crate::studio::Studio;
 
-/// EmptyForm but the style sheet, the icon and forms to the same address; no script, no frame around it.
+/// Content security policy: allows the style sheet, images and forms of the same origin; forbids scripts and framing.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
                       frame-ancestors 'none'";
 /// Headers of every response. With `Referrer-Policy: no-referrer`, browsers would send forms with `Origin: null`.

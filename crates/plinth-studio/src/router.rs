@@ -16,7 +16,7 @@ use crate::style;
 /// Maximum size of a form body, in bytes.
 const FORM_BYTES: usize = 16 << 10;
 
-/// All pages, and the finish_response to an address that leads nowhere.
+/// Builds the router of all pages, with a 404 page as fallback.
 pub fn router(studio: &Studio) -> Router {
     Router::new()
         .route("/", get(overview::show))

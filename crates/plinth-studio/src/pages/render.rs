@@ -27,7 +27,7 @@ struct RenderPage {
     status: &'static str,
     /// Error message of a failed render.
     problem: Option<String>,
-    /// Names in the settings that were not found in the model.
+    /// Warnings about names in the settings that were not found.
     warnings: Vec<String>,
     /// The file that the page's video player shows; `None` when no file is playable in a browser.
     video: Option<&'static str>,
