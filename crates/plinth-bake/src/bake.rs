@@ -12,12 +12,13 @@ use crate::lit_surface::lit_surfaces;
 use crate::neighbours::Neighbours;
 use crate::radiosity::Radiosity;
 use crate::refine::{Refiner, SubTriangle, initial_sub_triangles};
-use crate::samples::{NO_SAMPLE, SamplePoint, SamplePoints};
+use crate::samples::{NO_SAMPLE, SamplePoint, SamplePoints, VertexSamples};
 use crate::sampling::RayDirections;
-use crate::types::{BakeLight, BakeMesh, BakeOptions, Baked, BakedMesh, GatheredLight};
+use crate::types::{BakeLight, BakeMesh, BakeOptions, Baked, BakedMesh, GatheredLight, LightGrid};
 
 /// Computes the light on every mesh that receives it. Sampling is refined where a camera at one of `camera_positions`
-/// sees the light change. Shape: one entry per mesh in each list; it is empty for meshes that do not receive light.
+/// sees the light change.
+/// Shape: each list of the result has one entry per mesh, which is empty for meshes that do not receive light.
 pub fn bake(
     meshes: &[BakeMesh],
     environment: &EnvironmentMap,
@@ -66,29 +67,31 @@ pub fn bake(
     let mut samples = coarse.samples.clone();
     refiner.refine(sub_triangles, &mut samples, &mut lit);
     let grids = grids(&coarse, &samples, &lit, options.min_spacing);
-    let light_at_vertices = |vertex_samples: &[u32]| {
-        let value = |sample: &u32| {
-            if *sample == NO_SAMPLE {
-                GatheredLight::default()
-            } else {
-                GatheredLight::from(lit[*sample as usize].light)
-            }
-        };
-        vertex_samples.iter().map(value).collect()
+    Baked { meshes: baked_meshes(&scene, &samples, &lit, grids), surfaces }
+}
+
+/// Collects the light of the sample points for each mesh.
+fn baked_meshes(
+    scene: &Scene<'_>,
+    samples: &SamplePoints<'_>,
+    lit: &[LitPoint],
+    grids: Vec<Vec<LightGrid>>,
+) -> Vec<BakedMesh> {
+    let light_of_sample = |sample: &u32| {
+        if *sample == NO_SAMPLE { GatheredLight::default() } else { GatheredLight::from(lit[*sample as usize].light) }
     };
-    let of_mesh = |((mesh, vertex_samples), grids)| {
-        let mesh: &BakeMesh = mesh;
+    let light_at_vertices = |vertex_samples: &[u32]| vertex_samples.iter().map(light_of_sample).collect();
+    let of_mesh = |((mesh, vertex_samples), grids): ((&BakeMesh, &VertexSamples), Vec<LightGrid>)| {
         if mesh.is_shadow_catcher() {
-            return BakedMesh { front: light_on_shadow_catcher(&scene, mesh), ..BakedMesh::default() };
+            return BakedMesh { front: light_on_shadow_catcher(scene, mesh), ..BakedMesh::default() };
         }
-        let vertex_samples: &crate::samples::VertexSamples = vertex_samples;
         BakedMesh {
             front: light_at_vertices(&vertex_samples.front),
             back: light_at_vertices(&vertex_samples.back),
             grids,
         }
     };
-    Baked { meshes: meshes.iter().zip(&samples.vertex_samples).zip(grids).map(of_mesh).collect(), surfaces }
+    samples.meshes.iter().zip(&samples.vertex_samples).zip(grids).map(of_mesh).collect()
 }
 
 /// Returns, for each sample point, whether a camera sees it. Tests only the corners of `sub_triangles`; all other

@@ -19,7 +19,7 @@ const MAX_TRANSPARENT_HITS: usize = 16;
 /// Surfaces with at least this transparency do not hide the surfaces behind them from a camera.
 const MIN_SEE_THROUGH: f32 = 0.05;
 
-/// A sample point lies inside a body if at least this fraction of its light (`back_hit_share`) hits a back face first.
+/// A sample point lies inside a body if at least this fraction of its rays, by weight, hits a back face first.
 const MIN_INSIDE_SHARE: f32 = 0.95;
 
 /// The surface that blocks most of a ray's light.
@@ -43,8 +43,8 @@ pub(crate) struct GatherResult {
     pub(crate) unoccluded: Vec3,
     /// Visibility of the environment as a function of direction: spherical harmonics up to degree 1.
     pub(crate) visibility: Vec4,
-    /// Inverse normal matrix of the least-squares fit: maps the weighted sum of value × `basis(direction)` to such
-    /// coefficients.
+    /// Inverse normal matrix of the least-squares fit. It maps the weighted sum of value × `basis(direction)` to the
+    /// coefficients of `value` in the form of `visibility`.
     pub(crate) harmonics_solver: Mat4,
     pub(crate) occluders: Vec<Occluder>,
     blocked_share: f32,

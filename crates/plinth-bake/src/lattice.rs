@@ -74,8 +74,8 @@ impl Lattice {
         }
     }
 
-    /// Returns the two points whose midpoint is a given point. The given point is missing in the next coarser lattice;
-    /// `step` is the distance to the two points.
+    /// Returns the two points, `step` away, whose midpoint is a given point that is missing in the next coarser
+    /// lattice.
     pub(crate) const fn parents((i, j): LatticePoint, step: u32) -> [LatticePoint; 2] {
         match (i / step % 2, j / step % 2) {
             (0, _) => [(i, j - step), (i, j + step)],

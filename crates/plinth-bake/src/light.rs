@@ -1,4 +1,4 @@
-//! The light at one sample point, as the bake computes with it.
+//! Intermediate light values of the bake at one sample point.
 
 use std::ops::{Add, Mul};
 
@@ -24,7 +24,7 @@ impl LightValue {
 
 impl LightValue {
     /// Sets the negative components that differences may leave to zero.
-    pub(crate) fn max_zero(self) -> Self {
+    pub(crate) fn non_negative(self) -> Self {
         Self { direct: self.direct.max(Vec3::ZERO), indirect: self.indirect.max(Vec3::ZERO), ..self }
     }
 }

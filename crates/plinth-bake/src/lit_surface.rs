@@ -12,8 +12,8 @@ use crate::types::BakeMesh;
 
 /// Meshes with a mean transparency above this do not appear in reflections.
 const MAX_TRANSPARENCY: f32 = 0.5;
-/// Fraction of `f0` that is treated as additional diffuse albedo. What glossy surfaces reflect of each other is not
-/// traced. Lights with a direction are excluded: their mirror image is visible from few directions.
+/// Fraction of `f0` that is treated as additional diffuse albedo, because reflections between glossy surfaces are not
+/// traced. It does not apply to light from the `BakeLight`s, whose mirror images are visible from few directions only.
 const DIFFUSE_SHARE_OF_F0: f32 = 0.9;
 
 /// The triangles of a mesh with the radiance that leaves them, as if they were diffuse.
@@ -79,8 +79,8 @@ fn is_see_through(mesh: &BakeMesh) -> bool {
     has_holes || mesh.transparency.iter().sum::<f32>() > MAX_TRANSPARENCY * mesh.transparency.len().max(1) as f32
 }
 
-/// Returns the radiance that leaves a point of a triangle. `weights` are its barycentric weights; the irradiance from
-/// `BakeLight`s is separate from all other irradiance.
+/// Returns the radiance that leaves a point of a triangle, given by its barycentric weights. The second irradiance is
+/// that from the `BakeLight`s, the first is all other irradiance.
 fn radiance(mesh: &BakeMesh, triangle: usize, weights: [f32; 3], [irradiance, light_irradiance]: [Vec3; 2]) -> Vec3 {
     let corners = mesh.corners(triangle);
     let interpolate = |values: &[Vec3]| -> Vec3 {

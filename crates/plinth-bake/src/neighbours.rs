@@ -152,7 +152,7 @@ impl Neighbours {
                         out.indirect += other.indirect * indirect;
                         out.blocked += other.blocked * indirect;
                     }
-                    out.max_zero()
+                    out.non_negative()
                 })
             })
             .collect();
@@ -209,7 +209,7 @@ fn fit_weights(
     for (weight, p) in &points {
         matrix += Mat3::from_cols(*p * p.x, *p * p.y, *p * p.z) * *weight;
     }
-    // Ridge regression: if all points lie on a line, or there is only one, the slope across is zero.
+    // Ridge regression: makes the slope zero in a direction in which the points have no extent.
     let squared_extent = points.iter().map(|(w, p)| w * (p.y * p.y + p.z * p.z)).sum::<f32>();
     matrix.y_axis.y += 0.01 * squared_extent + 1e-12;
     matrix.z_axis.z += 0.01 * squared_extent + 1e-12;

@@ -24,9 +24,9 @@ pub fn direction(u: f32, v: f32) -> Vec3 {
     Vec3::new(x - fold.copysign(x), y, z - fold.copysign(z)).normalize()
 }
 
-/// Returns the map area per unit of solid angle around a unit direction. The map has area 1. The reason for the
-/// formula: a face of the octahedron is a plane at distance 1/√3, and its area is √3 times the area of its projection
-/// onto the square of side 2.
+/// Returns the density of the map: its area, in units of the whole map, per unit of solid angle around a unit
+/// direction. Derivation: a face of the octahedron lies in a plane at distance 1/√3, and its area is √3 times the area
+/// of its projection onto the square of side 2.
 pub(crate) fn density(d: Vec3) -> f32 {
     let distance = 1.0 / (d.x.abs() + d.y.abs() + d.z.abs());
     distance.powi(3) / 4.0

@@ -13,10 +13,10 @@ use crate::samples::{MAX_LEVEL, SamplePoint, SamplePoints, TriangleSide};
 use crate::sampling::RayDirections;
 use crate::types::BakeOptions;
 
-/// If the occluders are farther away than this many edge lengths of a sub-triangle, light varies smoothly over it.
+/// Distance to the occluders, in edge lengths of a sub-triangle, beyond which light varies smoothly over it.
 const MAX_OCCLUDER_DISTANCE: f32 = 8.0;
-/// Multiple of `BakeOptions::max_error`. If the corners differ by less and no occluder is near, light is assumed to be
-/// linear between them.
+/// If the corners differ by less than this multiple of `BakeOptions::max_error` and no occluder is near, light is
+/// assumed to be linear between them.
 const MAX_CORNER_DIFFERENCE: f32 = 4.0;
 
 /// Triangles whose longest edge is at most this long are not refined, in world units.
@@ -70,7 +70,7 @@ pub(crate) struct Refiner<'a> {
 }
 
 impl Refiner<'_> {
-    /// Adds sample points inside the given sub-triangles, and their light, to `places` and `lit`.
+    /// Adds sample points inside the given sub-triangles to `samples`, and their light to `lit`.
     pub(crate) fn refine(
         &self,
         mut sub_triangles: Vec<SubTriangle>,
@@ -159,8 +159,8 @@ impl Refiner<'_> {
             };
             let change = probe + mean(|end| end.1) * -1.0;
             let magnitude = (gathered.unoccluded * change.direct + change.indirect).abs().max_element();
-            // Scale down differences as small as one ray: a single ray that is blocked only here is noise.
-            (mean(|end| end.0) + change * (1.0 - max_ray_irradiance / magnitude.max(max_ray_irradiance))).max_zero()
+            // Scale down small differences: a single ray that is blocked only here is noise.
+            (mean(|end| end.0) + change * (1.0 - max_ray_irradiance / magnitude.max(max_ray_irradiance))).non_negative()
         };
         LitPoint {
             probe: Some(probe),

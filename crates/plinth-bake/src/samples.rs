@@ -14,9 +14,9 @@ use crate::types::BakeMesh;
 pub(crate) const MAX_LEVEL: u32 = Lattice::MAX_LEVEL;
 /// Index of vertices that have no sample point.
 pub(crate) const NO_SAMPLE: u32 = u32::MAX;
-/// Ray origins at vertices are moved towards the triangle centres by this fraction.
+/// Ray origins at vertices are moved towards the triangle centres by this fraction of the distance.
 const INSET: f32 = 0.1;
-/// Maximum length of that offset, in world units.
+/// Maximum length of this offset, in world units.
 const MAX_INSET: f32 = 0.005;
 
 /// A point at which light is computed, on one side of a surface.
@@ -41,7 +41,8 @@ pub(crate) struct TriangleSide {
 /// The key under which a lattice point is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum PointKey {
-    /// Lower sample index of the edge, higher sample index, distance from the lower one in steps of the finest lattice.
+    /// A point on an edge: the lower and the higher sample index of its ends, and its distance from the lower one in
+    /// steps of the finest lattice.
     Edge(u32, u32, u32),
     /// A point inside a triangle.
     Inside(TriangleSide, LatticePoint),

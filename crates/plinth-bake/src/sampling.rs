@@ -16,7 +16,7 @@ const GOLDEN_ANGLE: f32 = 2.399_963_2;
 const CELLS_PER_SIDE: usize = 32;
 /// Number of normals along a side of their octahedral map. Each has its own light distribution.
 const NORMALS_PER_SIDE: usize = 16;
-/// Added to the cosine between a normal and a cell, because both are represented by the centres of their cells.
+/// Added to the cosine between a normal and a cell, because normals and cells are represented by their centres.
 const COSINE_MARGIN: f32 = 0.1;
 /// Steps of a two-dimensional low-discrepancy sequence (Roberts 2018, "The Unreasonable Effectiveness of Quasirandom
 /// Sequences").
@@ -89,8 +89,8 @@ impl RayDirections {
         Self { azimuths, light_count, fixed_per_normal: false }
     }
 
-    /// Creates directions that are the same for equal normals. The sampling error is then the same too, so differences
-    /// between points of a flat surface are real.
+    /// Creates directions that are the same for equal normals. Points of a flat surface then have the same sampling
+    /// error, so differences between them are real.
     pub(crate) fn fixed_per_normal(count: usize) -> Self {
         Self { fixed_per_normal: true, ..Self::jittered(count) }
     }

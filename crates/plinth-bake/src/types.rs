@@ -34,7 +34,7 @@ pub struct BakeMesh {
     pub double_sided: bool,
     /// Whether rays can hit the mesh. A shadow catcher only receives light.
     pub occludes: bool,
-    /// Whether the light on the mesh is computed.
+    /// Whether the mesh receives light, so that the light on it is computed.
     pub receives_light: bool,
 }
 
@@ -95,7 +95,7 @@ pub struct GatheredLight {
     /// Irradiance after one or more bounces, and from emissive surfaces, in the unit of the environment's irradiance.
     pub indirect: Vec3,
     /// Visibility of the environment as a function of direction, as spherical harmonics up to degree 1 in world space:
-    /// `V(d) ≈ c0 + cx·d.x + cy·d.y + cz·d.z`. c0 is the mean over the upper hemisphere, fitted this way.
+    /// `V(d) ≈ c0 + cx·d.x + cy·d.y + cz·d.z`. The function is fitted over the upper hemisphere, where c0 is its mean.
     pub visibility: [f32; 4],
     /// Luminance of the occluders as a function of direction, in the form of `visibility`; it is 0 where nothing blocks
     /// the environment. The colour of the occluders is that of `indirect`.
@@ -165,7 +165,7 @@ pub struct LightGrid {
     pub back: Vec<GatheredLight>,
 }
 
-/// A light source other than the environment, whose reflected light is computed as well.
+/// A light source other than the environment. Its reflected light is computed as well.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BakeLight {
     /// Parallel light.
@@ -187,7 +187,7 @@ pub enum BakeLight {
 /// Limits of the amount of work and of the error of a bake.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BakeOptions {
-    /// Approximate number of rays for all vertices together.
+    /// Approximate total number of rays of all vertices.
     pub ray_budget: usize,
     /// Minimum number of rays per vertex.
     pub min_samples: usize,
@@ -209,7 +209,7 @@ pub struct BakeOptions {
     pub seen_samples: usize,
     /// Number of rays per initial lattice point that no camera sees, and that only lights others.
     pub unseen_samples: usize,
-    /// Number of rays per probe: the comparison of the light of neighbouring points.
+    /// Number of rays per probe. Probes compare the light of neighbouring points.
     pub probe_samples: usize,
     /// Maximum number of rays of all probes. It is lower if vertices are so dense that they store the light in
     /// sufficient detail.
@@ -219,8 +219,8 @@ pub struct BakeOptions {
 }
 
 impl BakeOptions {
-    /// Returns options with about a third of the rays, for drafts and for animated models. Because each pose of an
-    /// animated model is baked separately, its residual noise changes from frame to frame.
+    /// Returns options with about a third of the rays, for drafts and for animated models. Each pose of an animated
+    /// model is baked separately, so its residual noise changes over time.
     #[must_use]
     pub fn coarser(self) -> Self {
         Self {

@@ -68,8 +68,8 @@ pub struct TextureSummary {
 /// Maximum side of decoded images during an inspection, in pixels.
 const INSPECTED_TEXTURE_SIDE: u32 = 64;
 
-/// Reads a GLB file and summarises its contents. The file is checked as thoroughly as for rendering. Errors: as
-/// [`crate::load_glb`].
+/// Reads a GLB file and summarises its contents. The file is checked as thoroughly as for rendering.
+/// Errors: as [`crate::load_glb`].
 pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
     // Decode all images to check them, but in a small size to save memory.
     let source = Source::open(bytes, options.limits)?;

@@ -27,8 +27,9 @@ impl Default for LoadOptions {
     }
 }
 
-/// Reads a GLB file completely. Errors: returned if the file violates the glTF specification, refers to data outside
-/// the file, requires an unknown extension or exceeds the limits. The message says what is wrong and where.
+/// Reads a GLB file completely.
+/// Errors: returned if the file violates the glTF specification, refers to data outside the file, requires an unknown
+/// extension or exceeds the limits. The message says what is wrong and where.
 pub fn load_glb(bytes: &[u8], options: &LoadOptions) -> Result<Model> {
     load(&Source::open(bytes, options.limits)?, options.max_texture_side)
 }

@@ -133,7 +133,8 @@ fn decode(source: &Source<'_>, index: usize, max_side: u32) -> Result<Image> {
     Ok(raster.into_image(max_side))
 }
 
-/// Decodes a PNG, JPEG or WebP image. Errors: the reason why it cannot be decoded.
+/// Decodes a PNG, JPEG or WebP image.
+/// Errors: the reason why it cannot be decoded.
 pub(crate) fn raster(bytes: &[u8], limits: Limits) -> std::result::Result<Raster, String> {
     let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|e| e.to_string())?;
     let mut bounds = image::Limits::default();
@@ -150,7 +151,8 @@ pub(crate) fn raster(bytes: &[u8], limits: Limits) -> std::result::Result<Raster
 }
 
 /// Decodes a PNG, JPEG or WebP image for display: in sRGB, with its orientation applied. It is halved until no side is
-/// longer than `max_side` pixels. Errors: returned if the data has another format, is invalid or exceeds the limits.
+/// longer than `max_side` pixels.
+/// Errors: returned if the data has another format, is invalid or exceeds the limits.
 pub fn read_picture(bytes: &[u8], limits: &Limits, max_side: u32) -> Result<Image> {
     let unreadable = |problem: String| ModelError::invalid("the picture", problem);
     let format = match kind(bytes) {

@@ -17,7 +17,7 @@ pub(crate) fn materials(source: &Source<'_>) -> Result<Vec<Material>> {
     Ok(out)
 }
 
-/// Decodes all textures; `None` for a texture without an image in a supported format.
+/// Decodes all textures; `None` for a texture that refers to no image.
 pub(crate) fn textures(source: &Source<'_>) -> Result<Vec<Option<Texture>>> {
     source.root.textures.iter().enumerate().map(|(i, texture)| decode_texture(source, i, texture)).collect()
 }

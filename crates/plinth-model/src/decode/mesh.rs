@@ -130,7 +130,7 @@ impl PrimitiveReader<'_> {
         if let Some(index) = raw.iter().find(|i| u64::from(**i) >= count) {
             return Err(self.invalid(format!("index {index} is beyond its {count} vertices")));
         }
-        // Strips, loops and fans refer to most vertices several times.
+        // Strips, loops and fans refer to most vertices several times, so they need up to three times as many indices.
         self.source.budget.take::<u32>(if matches!(mode, 2 | 3 | 5 | 6) { raw.len() * 3 } else { 0 })?;
         (out.topology, out.indices) = match mode {
             0 => (Topology::Points, raw),

@@ -6,7 +6,7 @@ use crate::model::{MorphTarget, Primitive};
 
 /// A change of a vertex list.
 pub(crate) trait VertexListChange {
-    /// Changes a list, which is not empty.
+    /// Changes a list. The list is never empty.
     fn apply<T: Copy>(&self, list: &mut Vec<T>);
 }
 

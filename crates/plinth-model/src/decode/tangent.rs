@@ -65,7 +65,7 @@ pub(crate) struct Tangents {
     /// Vertices that have to be duplicated because their corners have different tangents, as at seams of a mirrored
     /// texture.
     copies: Vec<u32>,
-    /// Corners that have to refer to a copy, with the index of the copy.
+    /// Corners that refer to a copy, with the index of the copy.
     remapped_corners: Vec<(usize, u32)>,
 }
 
@@ -220,8 +220,8 @@ impl<F: Fn(u32) -> [f32; 2]> Geometry for MikkGeometry<'_, F> {
     }
 }
 
-/// Averages tangents per vertex (Lengyel 2001, "Computing Tangent Space Basis Vectors for an Arbitrary Mesh"): the sums
-/// of the u directions at each vertex, separately for triangles with a normal and with a mirrored texture.
+/// Averaged tangents (Lengyel 2001, "Computing Tangent Space Basis Vectors for an Arbitrary Mesh"). For each vertex it
+/// stores two sums of the triangles' u directions: over the triangles with a mirrored texture, and over all others.
 struct AveragedTangents(Vec<[Vec3; 2]>);
 
 impl AveragedTangents {

@@ -15,9 +15,10 @@ const MAX_SETS: usize = 2;
 /// rounding.
 const MAX_DEVIATION: f64 = 0.0025;
 
-/// Renumbers the sets of materials that use sets above 1 to 0 and 1, in textures and primitives.
+/// Renumbers the texture coordinate sets of materials that use a set above 1, so that they only use sets 0 and 1.
+/// Textures and primitives are changed alike.
 ///
-/// If a material uses more than two sets, a set that is an affine transform of another one is replaced by it with a
+/// If a material uses more than two sets, a set that is an affine transform of another one is replaced by it and a
 /// texture transform. A texture that still needs a third set uses the first one instead, with a warning.
 pub(crate) fn renumber(materials: &mut [Material], meshes: &mut [Mesh], warnings: &mut Warnings) {
     for (index, material) in materials.iter_mut().enumerate() {

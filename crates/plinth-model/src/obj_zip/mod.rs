@@ -30,8 +30,9 @@ pub struct Converted {
 }
 
 /// Converts an archive. It writes no files and uses no paths of the archive: files are only looked up by name within
-/// the archive. Errors: returned if the archive is invalid, encrypted, too large unpacked or does not contain exactly
-/// one OBJ, or if the OBJ or a texture is invalid.
+/// the archive.
+/// Errors: returned if the archive is invalid, encrypted, too large unpacked or does not contain exactly one OBJ, or if
+/// the OBJ or a texture is invalid.
 pub fn glb_from_zip(bytes: &[u8], limits: &Limits) -> Result<Converted, ImportError> {
     let mut archive = archive::Archive::open(bytes, UNPACKED_BYTES)?;
     let name = archive.find_obj()?;

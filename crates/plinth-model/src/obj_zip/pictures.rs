@@ -87,13 +87,13 @@ impl<'a, 'z> Pictures<'a, 'z> {
         }
     }
 
-    /// Gives away what was made, so that each can go once it is written.
+    /// Removes and returns the images, so that each can be freed once it is written.
     pub(super) fn take(&mut self) -> Vec<Picture> {
         self.files.clear();
         std::mem::take(&mut self.list)
     }
 
-    /// A file as it is; `None` where its format is not read.
+    /// Adds an image file unchanged. Returns `None` if its format is not supported.
     pub(super) fn file(&mut self, map: &TextureUse) -> Result<Option<usize>> {
         self.once(ImageSource::File(map.name.clone()), |this| this.read(&map.name))
     }

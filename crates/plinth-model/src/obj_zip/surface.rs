@@ -22,7 +22,7 @@ pub(super) struct SmoothNormals {
     by_group: HashMap<(u32, u32), Vec3>,
 }
 
-/// Memory per triangle.
+/// Memory of [`SmoothNormals`] per triangle, in bytes.
 const BYTES_PER_TRIANGLE: u64 = 3 * 2 * (size_of::<(u32, Vec3)>() as u64);
 
 impl SmoothNormals {

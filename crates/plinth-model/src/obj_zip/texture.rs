@@ -36,7 +36,8 @@ struct Options<'a> {
     rest: &'a str,
 }
 
-/// Parses the arguments of a statement. Errors: the file name, if it is not in the archive.
+/// Parses the arguments of a statement.
+/// Errors: the file name, if it is not in the archive.
 pub(super) fn texture_use(archive: &Archive<'_>, referrer: &str, arguments: &str) -> Result<TextureUse, String> {
     let Options { scale, offset, clamp, bump, rest } = options(arguments);
     // The name may contain spaces and may follow unknown options, so try each remaining word as its start.
