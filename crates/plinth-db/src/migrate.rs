@@ -14,6 +14,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (7, "lists", include_str!("../migrations/0007_lists.sql")),
     (8, "browsers", include_str!("../migrations/0008_browsers.sql")),
     (9, "queue", include_str!("../migrations/0009_queue.sql")),
+    (10, "storage", include_str!("../migrations/0010_storage.sql")),
 ];
 
 /// All versions, in order.

@@ -96,6 +96,18 @@ impl Db {
         self.read().await?.fetch_one("SELECT CAST(1 AS BIGINT) AS one", params![]).await?.int("one").map(drop)
     }
 
+    /// Writes a copy of a SQLite database, as it is at one instant, into a new file; others may read and write meanwhile.
+    /// Errors: the file exists; PostgreSQL, which has programs of its own for this.
+    pub async fn copy_to(&self, file: &Path) -> Result<()> {
+        let problem = "only a SQLite database can be copied into a file";
+        if self.is_shared() {
+            return Err(DbError::Address { problem: problem.to_owned() });
+        }
+        let file =
+            file.to_str().ok_or_else(|| DbError::Address { problem: "the copy's name is no text".to_owned() })?;
+        self.connection_to_write().await?.execute("VACUUM INTO $1", params![file]).await.map(drop)
+    }
+
     /// Closes all connections and waits for those in use.
     pub async fn close(&self) {
         match &self.0 {

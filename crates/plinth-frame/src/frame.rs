@@ -35,6 +35,9 @@ pub struct Region {
 }
 
 impl Region {
+    /// The region without a pixel.
+    pub const EMPTY: Self = Self { x: 0, y: 0, width: 0, height: 0 };
+
     /// The region that covers a whole picture.
     pub const fn whole(width: u32, height: u32) -> Self {
         Self { x: 0, y: 0, width, height }

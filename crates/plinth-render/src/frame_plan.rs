@@ -103,7 +103,7 @@ impl FramePlan<'_, '_> {
         }
         let layered = self.stage.layered_part(view);
         if let Some(part) = layered {
-            self.layered(view, part);
+            self.layered(view, solid, part);
         }
         ModelParts { solid, layered }
     }
@@ -145,15 +145,15 @@ impl FramePlan<'_, '_> {
         }
     }
 
-    /// What is seen through, over the surfaces behind it.
-    fn layered(&mut self, view: &View, part: Region) {
+    /// What is seen through, over the surfaces behind it, which are in a part of the canvas.
+    fn layered(&mut self, view: &View, solid: Option<Region>, part: Region) {
         let stage = self.stage;
         // Where the group before was drawn.
         let mut drawn = None;
         for (k, group) in stage.layered_groups(view).into_iter().enumerate() {
             if let (Some(behind), Some(target)) = (&view.behind, &view.targets.behind) {
                 if k == 0 {
-                    behind.capture_opaque(self.recorder, &view.frame_group);
+                    behind.capture_opaque(self.recorder, &view.frame_group, solid);
                 } else if let Some(drawn) = drawn {
                     behind.capture_drawn(self.recorder, &view.frame_group, drawn);
                 }

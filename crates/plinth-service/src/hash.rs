@@ -31,7 +31,7 @@ pub(crate) fn sha256_hex(bytes: impl AsRef<[u8]>) -> String {
 }
 
 /// Lower-case hex digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         let _written = write!(text, "{byte:02x}");
         text

@@ -12,6 +12,7 @@ pub mod delivery;
 pub mod jobs;
 pub mod models;
 pub mod renders;
+pub mod storage;
 
 mod body_memory;
 mod clock;
@@ -33,7 +34,7 @@ pub use body_memory::{BodyMemory, parse_json};
 pub use clock::Clock;
 pub use error::{Result, ServiceError};
 pub use fetch::{FetchOptions, HostRule, Names};
-pub use hash::file_sha256;
+pub use hash::{file_sha256, hex};
 pub use link_secret::link_secret;
 pub use memory::is_out_of_memory;
 pub use rate_limit::{Allowance, Meter};

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use plinth_db::{garbage, rate_windows, sessions, staged};
+use plinth_db::{garbage, holds, rate_windows, sessions, staged};
 use plinth_spec::limits;
 
 use crate::access::IDLE_MS;
@@ -33,12 +33,19 @@ impl Service {
     /// Removes objects that no row names any more, uploads that were never finished, and what has run out. Every machine
     /// may do this; it is to be called again while it clears anything.
     pub async fn sweep(&self) -> Result<Swept> {
+        // Looked at again after taking: what is marked after a hold began may be named in the copy that is being made.
+        if self.is_held().await? {
+            return Ok(Swept::default());
+        }
         let taken = self.write_at(move |tx, now| {
             Box::pin(
                 async move { Ok::<_, ServiceError>((now, garbage::take_due(tx, now, now + AGAIN_MS, AT_ONCE).await?)) },
             )
         });
         let (now, due) = taken.await?;
+        if self.is_held().await? {
+            return Ok(Swept::default());
+        }
         let mut swept = Swept::default();
         for prefix in due {
             match self.remove_prefix(&prefix, now + AGAIN_MS).await {
@@ -53,6 +60,7 @@ impl Service {
             Box::pin(async move {
                 let uploads = staged::delete_before(tx, now - STAGED_MS, AT_ONCE).await?.len() as u64;
                 let windows = rate_windows::delete_ended(tx, now).await?;
+                holds::delete_expired(tx, now).await?;
                 Ok::<_, ServiceError>(uploads + windows + sessions::delete_expired(tx, now, now - IDLE_MS).await?)
             })
         });

@@ -12,7 +12,7 @@ use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 /// A stored object that no row names after this long is removed.
-const UNNAMED_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
+pub(crate) const UNNAMED_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
 
 /// What an insertion made of stored objects.
 pub(crate) enum Inserted<T> {

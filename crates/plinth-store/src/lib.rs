@@ -8,6 +8,7 @@ mod bundle;
 mod error;
 mod key;
 mod link;
+mod list;
 mod open;
 mod resume;
 mod stored;
@@ -18,6 +19,7 @@ pub use bundle::{BundleEntry, bundle_length, bundle_stream};
 pub use error::StoreError;
 pub use key::{EnvPart, ObjectKey, attempt_prefix, env_prefix, hls_prefix, render_prefix};
 pub use link::{Link, LinkError, LinkMethod, LinkSigner};
+pub use list::Listed;
 pub use open::{Store, StoreOptions, is_s3_setting};
 pub use stored::Stored;
 

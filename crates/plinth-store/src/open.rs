@@ -88,6 +88,11 @@ impl Store {
         Ok(Self { objects: Arc::new(files), links: Links::Local(signer), folder, prefix: Path::default(), puts })
     }
 
+    /// The folder of local files; none: S3.
+    pub fn folder(&self) -> Option<&FilePath> {
+        self.folder.as_deref()
+    }
+
     /// The signer of local links; none: S3 signs its own.
     pub const fn local_signer(&self) -> Option<&LinkSigner> {
         match &self.links {

@@ -91,27 +91,27 @@ impl Behind {
         Ok(Self { opaque, drawn, pyramid, group })
     }
 
-    /// Captures what is opaque.
-    pub(crate) fn capture_opaque(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
+    /// Captures what is opaque, and the part of the canvas that it is in.
+    pub(crate) fn capture_opaque(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, part: Option<Region>) {
+        // What is outside of the part is cleared.
+        let part = part.unwrap_or(Region::EMPTY);
         let colors = self.pyramid.levels[0].each_ref().map(cleared);
-        draw(&mut recorder.pass("behind", frame, &colors, None), &self.opaque.pipeline, &self.opaque.group);
-        self.pyramid.fill(recorder, frame, "behind");
+        draw(&mut recorder.pass("behind", frame, &colors, None), &self.opaque, part);
+        self.pyramid.fill(recorder, frame, "behind", part);
     }
 
     /// Captures what was drawn in a part since, glass included; the distance stays that of what is opaque.
     pub(crate) fn capture_drawn(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, part: Region) {
-        {
-            let mut pass = recorder.pass("behind", frame, &[kept(&self.pyramid.levels[0][0])], None);
-            pass.set_scissor_rect(part.x, part.y, part.width, part.height);
-            draw(&mut pass, &self.drawn.pipeline, &self.drawn.group);
-        }
+        let color = kept(&self.pyramid.levels[0][0]);
+        draw(&mut recorder.pass("behind", frame, &[color], None), &self.drawn, part);
         self.pyramid.fill_first(recorder, frame, "behind", part);
     }
 }
 
-fn draw(pass: &mut wgpu::RenderPass<'_>, pipeline: &wgpu::RenderPipeline, source: &wgpu::BindGroup) {
-    pass.set_pipeline(pipeline);
-    pass.set_bind_group(1, source, &[]);
+fn draw(pass: &mut wgpu::RenderPass<'_>, capture: &Capture, part: Region) {
+    pass.set_pipeline(&capture.pipeline);
+    pass.set_bind_group(1, &capture.group, &[]);
+    pass.set_scissor_rect(part.x, part.y, part.width, part.height);
     pass.draw(0..3, 0..1);
 }
 

@@ -38,6 +38,13 @@ pub(crate) struct ModelParts {
     pub(crate) layered: Option<Region>,
 }
 
+impl ModelParts {
+    /// The smallest part that holds all of it.
+    pub(crate) fn whole(self) -> Option<Region> {
+        self.solid.into_iter().chain(self.layered).reduce(joined)
+    }
+}
+
 /// Where the model's colours are.
 #[derive(Clone, Copy)]
 enum From<'a> {
@@ -162,11 +169,7 @@ impl Composite {
                 pass.draw(0..3, 0..1);
             }
         };
-        let (Some(surfaces), Some(part)) =
-            (&self.surfaces, model.solid.into_iter().chain(model.layered).reduce(joined))
-        else {
-            return;
-        };
+        let (Some(surfaces), Some(part)) = (&self.surfaces, model.whole()) else { return };
         match (&self.layered, model.layered) {
             (Some(source), Some(inner)) => {
                 for part in around(part, inner) {

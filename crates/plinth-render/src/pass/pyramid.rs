@@ -11,7 +11,7 @@ use crate::recorder::Recorder;
 
 /// Two textures with mip levels; the first level is drawn by others.
 pub(crate) struct Pyramid {
-    halve: wgpu::RenderPipeline,
+    halve_both: wgpu::RenderPipeline,
     halve_first: wgpu::RenderPipeline,
     groups: Vec<wgpu::BindGroup>,
     /// Width and height of the first level.
@@ -60,25 +60,22 @@ impl Pyramid {
                 },
             )
         };
-        let halve = pipeline(&[], &formats)?;
+        let halve_both = pipeline(&[], &formats)?;
         let halve_first = pipeline(&["FIRST"], &formats[..1])?;
         let groups = levels
             .iter()
             .map(|views| bindings::group(device, "halved", &layout, &views.each_ref().map(bindings::view)))
             .collect();
         let size = (textures[0].width(), textures[0].height());
-        Ok(Self { halve, halve_first, groups, size, levels, all: level(0, mips) })
+        Ok(Self { halve_both, halve_first, groups, size, levels, all: level(0, mips) })
     }
 
-    /// Fills all levels from the first.
-    pub(crate) fn fill(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, label: &'static str) {
-        for (source, target) in self.groups.iter().zip(&self.levels[1..]) {
+    /// Fills all levels from the first, of which nothing outside of a part is drawn.
+    pub(crate) fn fill(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, label: &'static str, drawn: Region) {
+        self.for_each_level(drawn, |source, target, part| {
             let colors = target.each_ref().map(cleared);
-            let mut pass = recorder.pass(label, frame, &colors, None);
-            pass.set_pipeline(&self.halve);
-            pass.set_bind_group(1, source, &[]);
-            pass.draw(0..3, 0..1);
-        }
+            draw(&mut recorder.pass(label, frame, &colors, None), &self.halve_both, source, part);
+        });
     }
 
     /// Fills the levels of the first texture again where a part of its first level has changed.
@@ -89,18 +86,29 @@ impl Pyramid {
         label: &'static str,
         changed: Region,
     ) {
-        let mut part = changed;
+        self.for_each_level(changed, |source, [target, _], part| {
+            draw(&mut recorder.pass(label, frame, &[kept(target)], None), &self.halve_first, source, part);
+        });
+    }
+
+    /// Calls with each level but the first: what it is made from, its textures, and its part that a part of the first
+    /// level is seen in.
+    fn for_each_level(&self, first: Region, mut each: impl FnMut(&wgpu::BindGroup, &[wgpu::TextureView; 2], Region)) {
+        let mut part = first;
         let (mut width, mut height) = self.size;
-        for (source, [target, _]) in self.groups.iter().zip(&self.levels[1..]) {
+        for (source, target) in self.groups.iter().zip(&self.levels[1..]) {
             (width, height) = ((width / 2).max(1), (height / 2).max(1));
             part = halved(part, width, height);
-            let mut pass = recorder.pass(label, frame, &[kept(target)], None);
-            pass.set_pipeline(&self.halve_first);
-            pass.set_bind_group(1, source, &[]);
-            pass.set_scissor_rect(part.x, part.y, part.width, part.height);
-            pass.draw(0..3, 0..1);
+            each(source, target, part);
         }
     }
+}
+
+fn draw(pass: &mut wgpu::RenderPass<'_>, pipeline: &wgpu::RenderPipeline, source: &wgpu::BindGroup, part: Region) {
+    pass.set_pipeline(pipeline);
+    pass.set_bind_group(1, source, &[]);
+    pass.set_scissor_rect(part.x, part.y, part.width, part.height);
+    pass.draw(0..3, 0..1);
 }
 
 /// The part of a level of this size that a part of the level before is seen in: the filter takes two texels around.

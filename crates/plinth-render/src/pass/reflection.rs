@@ -95,14 +95,16 @@ impl Reflection {
     pub(crate) fn finish(&self, recorder: &mut Recorder<'_>, model: ModelParts) {
         let frame = &self.view.frame_group;
         self.composite.run(recorder, frame, (None, None, None), model, &self.view.targets.finished_view);
+        let part = model.whole().unwrap_or(Region::EMPTY);
         let colors = self.pyramid.levels[0].each_ref().map(cleared);
         {
             let mut pass = recorder.pass("reflection", frame, &colors, None);
             pass.set_pipeline(&self.catch.0);
             pass.set_bind_group(1, &self.catch.1, &[]);
+            pass.set_scissor_rect(part.x, part.y, part.width, part.height);
             pass.draw(0..3, 0..1);
         }
-        self.pyramid.fill(recorder, frame, "reflection");
+        self.pyramid.fill(recorder, frame, "reflection", part);
     }
 
     /// Puts the image over what is behind the model.

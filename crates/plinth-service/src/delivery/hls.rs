@@ -11,7 +11,7 @@ use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 /// The master playlist.
-const MASTER: &str = "master.m3u8";
+pub(crate) const MASTER: &str = "master.m3u8";
 /// The thumbnail track.
 const THUMBNAILS: &str = "thumbnails.vtt";
 /// What files of a packaging end in.

@@ -3,7 +3,7 @@
 mod bundle;
 mod disposition;
 mod file;
-mod hls;
+pub(crate) mod hls;
 mod link;
 mod local;
 

@@ -78,9 +78,7 @@ impl Service {
         let staged = Some(id.clone());
         let uploaded = self.arrive(caller, Arrival { file, name, format, settings, code, staged }).await?;
         // The mark that was made with the link stays: the link may be written to once more.
-        if let Err(error) = self.store.delete(&ObjectKey::Staged(&id)).await {
-            tracing::warn!(error = %error, "a finalized upload stays in the staging area until it is swept");
-        }
+        self.remove_marked(&key.path()).await;
         Ok(uploaded)
     }
 

@@ -83,9 +83,7 @@ impl Service {
         });
         let deleted = deleted.await?;
         // The mark stays: for files that this leaves, and those that a worker is still storing.
-        if let Err(error) = self.store.delete_prefix(&files).await {
-            tracing::warn!(error = %error, "files of a deleted render stay until they are swept");
-        }
+        self.remove_marked(&files).await;
         Ok(deleted)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use plinth_db::{Db, DbOptions};
 use plinth_service::Service;
 use plinth_store::{LinkSigner, Store, StoreOptions, is_s3_setting};
@@ -10,11 +10,21 @@ use url::Url;
 
 use super::settings::Config;
 
+/// In the data folder while `plinth admin restore` fills it.
+pub(crate) const RESTORING: &str = ".restoring";
+
 /// Opens database and store, brings the tables up to date, and makes the service of them. Links that it signs begin with
 /// `public_url`.
-/// Errors: a database or store that cannot be opened, a folder that cannot be written.
+/// Errors: a database or store that cannot be opened, a folder that cannot be written or that is being restored.
 pub(crate) async fn open_service(config: &Config, public_url: &Url) -> Result<Service> {
     make_folder(&config.data_dir)?;
+    let restoring = config.data_dir.join(RESTORING);
+    ensure!(
+        !restoring.exists(),
+        "a restoration into {} is running or was interrupted; run `plinth admin restore` again after removing what is in the \
+         folder",
+        config.data_dir.display()
+    );
     make_folder(&config.service.incoming)?;
     let db = open_database(config, true).await?;
     let secret = plinth_service::link_secret(&db).await.context("the database holds no secret for links")?;

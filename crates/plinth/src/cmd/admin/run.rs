@@ -7,16 +7,16 @@ use clap::{Arg, ArgMatches, Command};
 use plinth_service::ServiceError;
 use serde_json::Value;
 
-use super::{account, credits, key, overlay, workspace};
+use super::{account, backup, credits, key, overlay, restore, storage, workspace};
 use crate::cmd::{block_on, json_arg};
 use crate::config::{self, Config, Group};
 
 pub(crate) fn command() -> Command {
     Command::new("admin")
-        .about("Accounts, keys, credits, workspaces and overlays of an installation")
+        .about("Accounts, keys, credits, workspaces, overlays, backups and storage of an installation")
         .long_about(
-            "Accounts, keys, credits, workspaces and overlays of an installation. Acts on its database directly; the \
-             server may run meanwhile.",
+            "Accounts, keys, credits, workspaces, overlays, backups and storage of an installation. Acts on its database \
+             directly; the server may run meanwhile, except for `restore`.",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -29,31 +29,47 @@ pub(crate) fn command() -> Command {
         .subcommand(credits::command())
         .subcommand(workspace::command())
         .subcommand(overlay::command())
+        .subcommand(backup::command())
+        .subcommand(restore::verify_command())
+        .subcommand(restore::command())
+        .subcommand(storage::command())
 }
 
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let (noun, args) = args.subcommand().context("a command is missing")?;
-    let (verb, args) = args.subcommand().context("a command is missing")?;
+    // The command after the noun, or the noun itself where it is a command.
+    let (verb, args) = args.subcommand().unwrap_or((noun, args));
     let config = Config::read(args)?;
-    let public_url = config.public_url_at(config.listen)?;
-    let done = block_on(async {
-        let service = config::open_service(&config, &public_url).await?;
-        let done = match noun {
-            "account" => account::run(&service, &public_url, verb, args).await,
-            "key" => key::run(&service, verb, args).await,
-            "credits" => credits::run(&service, args).await,
-            "workspace" => workspace::run(&service, verb, args).await,
-            _ => overlay::run(&service, args).await,
-        };
-        service.db().close().await;
-        done
-    })?;
+    let done = match noun {
+        "verify" => restore::verify(args)?,
+        "restore" => restore::run(&config, args)?,
+        _ => on_service(&config, (noun, verb), args, out)?,
+    };
     if args.get_flag("json") {
         writeln!(out, "{}", done.json)?;
     } else {
         writeln!(out, "{}", done.words)?;
     }
     Ok(())
+}
+
+/// A command on the open installation.
+fn on_service(config: &Config, (noun, verb): (&str, &str), args: &ArgMatches, out: &mut dyn Write) -> Result<Done> {
+    let public_url = config.public_url_at(config.listen)?;
+    block_on(async {
+        let service = config::open_service(config, &public_url).await?;
+        let done = match noun {
+            "account" => account::run(&service, &public_url, verb, args).await,
+            "key" => key::run(&service, verb, args).await,
+            "credits" => credits::run(&service, args).await,
+            "workspace" => workspace::run(&service, verb, args).await,
+            "backup" => backup::run(&service, args).await,
+            "storage" => storage::run(&service, verb, args, out).await,
+            _ => overlay::run(&service, args).await,
+        };
+        service.db().close().await;
+        done
+    })
 }
 
 /// What a command has done, for people and for programs.

@@ -1,7 +1,7 @@
 //! `plinth serve`.
 
 mod first_start;
-mod place;
+pub(crate) mod place;
 mod run;
 
 pub(crate) use run::{command, run};

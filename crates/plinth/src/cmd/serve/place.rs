@@ -9,7 +9,7 @@ use crate::config::Config;
 /// Takes the place of the server; it is free again when this is dropped, however the process ends. With PostgreSQL there
 /// may be several.
 /// Errors: another process has it.
-pub(super) fn take(config: &Config) -> Result<Option<File>> {
+pub(crate) fn take(config: &Config) -> Result<Option<File>> {
     let Some(database) = config.database_url.strip_prefix("sqlite://") else { return Ok(None) };
     let path = format!("{database}.serve.lock");
     let folder = std::path::Path::new(&path).parent().context("the database has no folder")?;

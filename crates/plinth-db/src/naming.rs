@@ -1,0 +1,99 @@
+//! Rows that name objects of the store, of all tables, page by page.
+
+use plinth_spec::id::{EnvId, ModelId, OverlayId, StagedId, TextureId};
+
+use crate::renders::{Render, columns};
+use crate::row::Row;
+use crate::sql::params;
+use crate::{Conn, Result};
+
+/// A kind of such rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Models.
+    Model,
+    /// Files that clients put by themselves and have not finalized.
+    Staged,
+    /// Overlays.
+    Overlay,
+    /// Textures.
+    Texture,
+    /// Environments.
+    Env,
+    /// Renders that are not deleted.
+    Render,
+}
+
+/// A row that names objects.
+#[derive(Clone, Debug)]
+pub enum Naming {
+    /// A model.
+    Model(ModelId),
+    /// A file that a client puts by itself.
+    Staged(StagedId),
+    /// An overlay.
+    Overlay(OverlayId),
+    /// A texture.
+    Texture(TextureId),
+    /// An environment, and whether it has a small picture.
+    Env(EnvId, bool),
+    /// A render.
+    Render(Box<Render>),
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Model, Self::Staged, Self::Overlay, Self::Texture, Self::Env, Self::Render];
+}
+
+impl Naming {
+    /// Its identifier.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::Model(id) => id.as_str(),
+            Self::Staged(id) => id.as_str(),
+            Self::Overlay(id) => id.as_str(),
+            Self::Texture(id) => id.as_str(),
+            Self::Env(id, _) => id.as_str(),
+            Self::Render(render) => render.id.as_str(),
+        }
+    }
+
+    fn of(kind: Kind, row: &Row) -> Result<Self> {
+        Ok(match kind {
+            Kind::Model => Self::Model(row.parsed("id", ModelId::parse)?),
+            Kind::Staged => Self::Staged(row.parsed("id", StagedId::parse)?),
+            Kind::Overlay => Self::Overlay(row.parsed("id", OverlayId::parse)?),
+            Kind::Texture => Self::Texture(row.parsed("id", TextureId::parse)?),
+            Kind::Env => Self::Env(row.parsed("id", EnvId::parse)?, row.flag("has_thumb")?),
+            Kind::Render => Self::Render(Box::new(Render::of(row)?)),
+        })
+    }
+}
+
+// The statement over the rows of a kind.
+macro_rules! over {
+    ($kind:expr, $which:literal) => {
+        match $kind {
+            Kind::Model => concat!("SELECT id FROM models WHERE ", $which),
+            Kind::Staged => concat!("SELECT id FROM staged_uploads WHERE finalized_at IS NULL AND ", $which),
+            Kind::Overlay => concat!("SELECT id FROM overlays WHERE ", $which),
+            Kind::Texture => concat!("SELECT id FROM textures WHERE ", $which),
+            Kind::Env => concat!("SELECT id, has_thumb FROM envs WHERE ", $which),
+            Kind::Render => concat!("SELECT ", columns!(), " FROM renders WHERE deleted_at IS NULL AND ", $which),
+        }
+    };
+}
+
+/// Rows behind an identifier, in the order of identifiers; empty text: from the first one on.
+pub async fn page(conn: &mut Conn, kind: Kind, after: &str, limit: u32) -> Result<Vec<Naming>> {
+    let sql = over!(kind, "id > $1 ORDER BY id LIMIT $2");
+    let rows = conn.fetch_all(sql, params![after, i64::from(limit)]).await?;
+    rows.iter().map(|row| Naming::of(kind, row)).collect()
+}
+
+/// One row.
+pub async fn find(conn: &mut Conn, kind: Kind, id: &str) -> Result<Option<Naming>> {
+    let row = conn.fetch_optional(over!(kind, "id = $1"), params![id]).await?;
+    row.as_ref().map(|row| Naming::of(kind, row)).transpose()
+}

@@ -1,0 +1,120 @@
+//! Which objects a row names.
+
+use plinth_db::naming::{Kind, Naming};
+use plinth_db::renders::Render;
+use plinth_spec::state::HlsStatus;
+use plinth_store::{EnvPart, ObjectKey, attempt_prefix, hls_prefix};
+
+use crate::delivery::hls::MASTER;
+use crate::error::Result;
+use crate::jobs::RenderFiles;
+
+/// The objects of a row.
+#[derive(Clone, Debug, Default)]
+pub struct Named {
+    /// Objects that are there.
+    pub required: Vec<String>,
+    /// An object that may be there.
+    pub optional: Option<String>,
+    /// Folders whose objects all belong to the row.
+    pub folders: Vec<String>,
+    /// Folders into which a worker may be storing.
+    pub under_way: Vec<String>,
+}
+
+impl Named {
+    /// Those of a row.
+    /// Errors: a row that this version does not understand.
+    pub fn by(row: &Naming) -> Result<Self> {
+        let mut named = Self::default();
+        match row {
+            Naming::Model(id) => named.required.push(ObjectKey::Model(id).path()),
+            Naming::Staged(id) => named.optional = Some(ObjectKey::Staged(id).path()),
+            Naming::Overlay(id) => named.required.push(ObjectKey::Overlay(id).path()),
+            Naming::Texture(id) => named.required.push(ObjectKey::Texture(id).path()),
+            Naming::Env(id, has_thumb) => {
+                let parts = [EnvPart::Sdr, EnvPart::GainMap, EnvPart::Metadata];
+                let parts = parts.into_iter().chain(has_thumb.then_some(EnvPart::Thumb));
+                named.required.extend(parts.map(|part| ObjectKey::Env(id, part).path()));
+            }
+            Naming::Render(render) => named.add_render(render)?,
+        }
+        Ok(named)
+    }
+
+    fn add_render(&mut self, render: &Render) -> Result<()> {
+        let files = RenderFiles::of(render)?;
+        if let Some(attempt) = render.files_attempt {
+            let keys =
+                files.stored.keys().map(|file| ObjectKey::Render(&render.id, attempt, *file, files.codec).path());
+            self.required.extend(keys);
+            match render.hls_status {
+                HlsStatus::Ready => {
+                    self.required.push(ObjectKey::Hls(&render.id, attempt, render.hls_attempt, MASTER).path());
+                    self.folders.push(hls_prefix(&render.id, attempt, render.hls_attempt));
+                }
+                HlsStatus::Processing => self.under_way.push(hls_prefix(&render.id, attempt, render.hls_attempt)),
+                _ => {}
+            }
+        } else if let Some(attempt) = render.poster_attempt {
+            self.folders.push(attempt_prefix(&render.id, attempt));
+        }
+        if !render.status.is_final() {
+            self.under_way.push(attempt_prefix(&render.id, render.attempt));
+        }
+        Ok(())
+    }
+
+    /// Whether an object is among them.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.required.iter().chain(&self.optional).any(|named| named == path)
+            || self.folders.iter().chain(&self.under_way).any(|folder| path.starts_with(folder.as_str()))
+    }
+}
+
+/// The row that would name an object: its kind and identifier. None: no row names such objects.
+pub(crate) fn naming_row(path: &str) -> Option<(Kind, &str)> {
+    let (folder, rest) = path.split_once('/')?;
+    let kind = match folder {
+        "models" => Kind::Model,
+        "staged" => Kind::Staged,
+        "overlays" => Kind::Overlay,
+        "textures" => Kind::Texture,
+        "envs" => Kind::Env,
+        "renders" => Kind::Render,
+        _ => return None,
+    };
+    let id = rest.split('/').next().unwrap_or(rest);
+    Some((kind, id.strip_suffix(".glb").unwrap_or(id)))
+}
+
+#[cfg(test)]
+mod tests {
+    use plinth_spec::OutputFile;
+    use plinth_spec::id::{EnvId, ModelId, OverlayId, RenderId, StagedId, TextureId};
+    use plinth_spec::quality::Codec;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_of_key_leads_to_its_row() {
+        let id = "r00000000001";
+        let render = RenderId::parse(id).unwrap();
+        let (model, overlay) = (ModelId::parse(id).unwrap(), OverlayId::parse(id).unwrap());
+        let (texture, env) = (TextureId::parse(id).unwrap(), EnvId::parse(id).unwrap());
+        let staged = StagedId::parse(id).unwrap();
+        let keys = [
+            (ObjectKey::Model(&model), Kind::Model),
+            (ObjectKey::Staged(&staged), Kind::Staged),
+            (ObjectKey::Overlay(&overlay), Kind::Overlay),
+            (ObjectKey::Texture(&texture), Kind::Texture),
+            (ObjectKey::Env(&env, EnvPart::Thumb), Kind::Env),
+            (ObjectKey::Render(&render, 1, OutputFile::Video, Codec::H264), Kind::Render),
+            (ObjectKey::Hls(&render, 1, 1, MASTER), Kind::Render),
+        ];
+        for (key, kind) in keys {
+            assert_eq!(naming_row(&key.path()), Some((kind, id)), "{key:?}");
+        }
+        assert_eq!(naming_row("lost+found/x"), None);
+    }
+}

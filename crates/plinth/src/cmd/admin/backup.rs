@@ -1,0 +1,182 @@
+//! `plinth admin backup`.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::{ArgMatches, Command};
+use futures_util::StreamExt as _;
+use plinth_db::naming::{self, Kind};
+use plinth_db::{Db, DbOptions};
+use plinth_service::storage::Named;
+use plinth_service::{Service, file_sha256, hex};
+use plinth_store::Store;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use super::held::held;
+use super::manifest::{self, DATABASE, Entry, OBJECTS, Sum};
+use super::run::{Done, positional, refused, text};
+
+/// Rows that are read in one go.
+const AT_ONCE: u32 = 500;
+/// Files after which it says how far it is.
+const SAY_EVERY: u64 = 1000;
+
+pub(super) fn command() -> Command {
+    Command::new("backup")
+        .about("Copies the SQLite database and all files that it names into a new folder, while the server runs")
+        .long_about(
+            "Copies the SQLite database and all files that it names into a new folder, while the server runs. Nothing is \
+             removed from the store meanwhile. A manifest with the hash of every file is written last: a folder without \
+             it is no backup. For PostgreSQL, run pg_dump and a copy of the bucket under `plinth admin storage hold`.",
+        )
+        .arg(positional("DIR", "A folder that is empty or does not exist"))
+}
+
+pub(super) async fn run(service: &Service, args: &ArgMatches) -> Result<Done> {
+    let folder = PathBuf::from(text(args, "DIR")?);
+    ensure!(
+        !service.db().is_shared(),
+        "this copies SQLite only; for PostgreSQL run pg_dump and a copy of the bucket under `plinth admin storage hold -- \
+         COMMAND`, see docs/operations.md"
+    );
+    make_folder(&folder, service.store())?;
+    let backup = held(service, async |stop| {
+        let copying = Backup::begin(service, &folder)?.copy();
+        tokio::select! {
+            copied = copying => copied,
+            () = stop.cancelled() => bail!("stopped by a signal"),
+        }
+    });
+    let backup = backup.await.with_context(|| format!("{} is no backup; remove it", folder.display()))?;
+    let gone = backup.gone;
+    let Sum { files, bytes } = backup.manifest.finish(&folder)?;
+    let mut words = format!("{files} files, {bytes} bytes in {}", folder.display());
+    if gone > 0 {
+        words.push_str("; files that the database names were missing: ");
+        words.push_str(&gone.to_string());
+        words.push_str(", see plinth admin storage check");
+    }
+    Ok(Done { words, json: json!({"files": files, "bytes": bytes, "gone": gone}) })
+}
+
+/// Makes the folder, readable by its owner alone: the database holds secrets.
+/// Errors: it is not empty, or lies in the store, whose objects its files would be.
+fn make_folder(folder: &Path, store: &Store) -> Result<()> {
+    let cannot = || format!("{} cannot be created", folder.display());
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).with_context(cannot)?;
+    ensure!(std::fs::read_dir(folder)?.next().is_none(), "{} is not empty; give a new folder", folder.display());
+    if let Some(objects) = store.folder() {
+        let is_inside = folder.canonicalize()?.starts_with(objects.canonicalize()?);
+        ensure!(!is_inside, "{} lies in the store {}; give a folder elsewhere", folder.display(), objects.display());
+    }
+    Ok(())
+}
+
+struct Backup<'a> {
+    service: &'a Service,
+    folder: &'a Path,
+    manifest: manifest::Writer,
+    /// Objects that rows name and that were lost before.
+    gone: u64,
+}
+
+impl<'a> Backup<'a> {
+    fn begin(service: &'a Service, folder: &'a Path) -> Result<Self> {
+        Ok(Self { service, folder, manifest: manifest::Writer::begin(folder)?, gone: 0 })
+    }
+
+    async fn copy(mut self) -> Result<Self> {
+        let database = std::path::absolute(self.folder.join(DATABASE))?;
+        self.service.db().copy_to(&database).await.context("the database cannot be copied")?;
+        let address = format!("sqlite://{}", database.display());
+        let copy = Db::open(&address, DbOptions { may_change: false, ..DbOptions::default() }).await?;
+        let copied = self.copy_objects(&copy).await;
+        // Only a closed database is one file.
+        copy.close().await;
+        copied?;
+        let file = File::open(&database)?;
+        file.sync_all()?;
+        let (sha256, size) = file_sha256(&database)?;
+        self.manifest.add(&Entry { path: DATABASE.to_owned(), size, sha256 })?;
+        Ok(self)
+    }
+
+    async fn copy_objects(&mut self, db: &Db) -> Result<()> {
+        for kind in Kind::ALL {
+            let mut after = String::new();
+            loop {
+                let rows = naming::page(&mut db.read().await?, kind, &after, AT_ONCE).await?;
+                let Some(last) = rows.last() else { break };
+                last.id().clone_into(&mut after);
+                for row in &rows {
+                    self.copy_named(Named::by(row).map_err(refused)?).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn copy_named(&mut self, named: Named) -> Result<()> {
+        let required: BTreeSet<String> = named.required.into_iter().collect();
+        for path in &required {
+            if !self.copy_object(path).await? {
+                self.gone += 1;
+                eprintln!("plinth: {path} is named by the database and is not there");
+            }
+        }
+        if let Some(path) = &named.optional {
+            self.copy_object(path).await?;
+        }
+        for folder in &named.folders {
+            let mut objects = self.service.store().list(folder)?;
+            while let Some(object) = objects.next().await {
+                let path = object?.path;
+                if !required.contains(&path) {
+                    self.copy_object(&path).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// False: it is not there.
+    async fn copy_object(&mut self, path: &str) -> Result<bool> {
+        let entry = format!("{OBJECTS}/{path}");
+        let file = self.folder.join(&entry);
+        let copied = download(self.service.store(), path, &file).await;
+        let Some((size, sha256)) = copied.with_context(|| format!("{path} cannot be copied"))? else {
+            return Ok(false);
+        };
+        self.manifest.add(&Entry { path: entry, size, sha256 })?;
+        let Sum { files, bytes } = self.manifest.sum;
+        if files.is_multiple_of(SAY_EVERY) {
+            eprintln!("plinth: {files} files, {} MB copied", bytes >> 20);
+        }
+        Ok(true)
+    }
+}
+
+/// Size and hash of an object that is a file now. None: it is not there.
+async fn download(store: &Store, path: &str, to: &Path) -> Result<Option<(u64, String)>> {
+    let mut pieces = match store.read_path(path, None).await {
+        Ok(pieces) => pieces,
+        Err(error) if error.is_not_found() => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    std::fs::create_dir_all(to.parent().context("a file has a folder")?)?;
+    let mut file = File::create_new(to)?;
+    let (mut size, mut hash) = (0, Sha256::new());
+    while let Some(piece) = pieces.next().await {
+        let piece = piece?;
+        hash.update(&piece);
+        file.write_all(&piece)?;
+        size += piece.len() as u64;
+    }
+    file.sync_all()?;
+    Ok(Some((size, hex(&hash.finalize()))))
+}

@@ -1,0 +1,112 @@
+//! `plinth admin verify` and `plinth admin restore`.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::{ArgMatches, Command};
+use plinth_service::file_sha256;
+use serde_json::json;
+
+use super::manifest::{self, DATABASE, Entry, OBJECTS, Sum};
+use super::run::{Done, positional, text};
+use crate::cmd::serve::place;
+use crate::config::{Config, RESTORING};
+
+/// What a server locks; it may lie in an empty data folder.
+const LOCK: &str = "plinth.db.serve.lock";
+
+pub(super) fn verify_command() -> Command {
+    Command::new("verify")
+        .about("Reads all of a backup and names every file that is missing or damaged")
+        .arg(positional("DIR", "The backup"))
+}
+
+pub(super) fn command() -> Command {
+    Command::new("restore")
+        .about("Makes the data folder anew from a backup, after checking all of it; no server may run on the folder")
+        .arg(positional("DIR", "The backup"))
+}
+
+pub(super) fn verify(args: &ArgMatches) -> Result<Done> {
+    let Sum { files, bytes } = check(Path::new(text(args, "DIR")?))?;
+    let words = format!("{files} files, {bytes} bytes: all as they were");
+    Ok(Done { words, json: json!({"files": files, "bytes": bytes}) })
+}
+
+/// Reads everything.
+fn check(backup: &Path) -> Result<Sum> {
+    let mut bad = 0;
+    let mut has_database = false;
+    let sum = manifest::read(backup, |entry| {
+        has_database |= entry.path == DATABASE;
+        if let Some(problem) = problem(backup, &entry) {
+            bad += 1;
+            eprintln!("plinth: {}: {problem}", entry.path);
+        }
+        Ok(())
+    })?;
+    ensure!(has_database, "the manifest of {} names no {DATABASE}", backup.display());
+    ensure!(bad == 0, "{bad} of {} files of the backup are missing or damaged", sum.files);
+    Ok(sum)
+}
+
+fn problem(backup: &Path, entry: &Entry) -> Option<String> {
+    match file_sha256(&backup.join(&entry.path)) {
+        Ok((sha256, size)) if size == entry.size && sha256 == entry.sha256 => None,
+        Ok((_, size)) if size != entry.size => Some(format!("damaged: {size} bytes instead of {}", entry.size)),
+        Ok(_) => Some("damaged: its hash is another".to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some("missing".to_owned()),
+        Err(error) => Some(format!("cannot be read: {error}")),
+    }
+}
+
+pub(super) fn run(config: &Config, args: &ArgMatches) -> Result<Done> {
+    let backup = PathBuf::from(text(args, "DIR")?);
+    let data = config.data_dir.as_path();
+    let is_usual = config.database_url == format!("sqlite://{}", data.join(DATABASE).display())
+        && config.store_url == format!("file://{}", data.join(OBJECTS).display());
+    ensure!(
+        is_usual,
+        "a backup is restored into --data alone; leave out the addresses of database and store, and move the files later"
+    );
+    // No server can start in the folder until this ends.
+    let _place = place::take(config)?;
+    for entry in std::fs::read_dir(data)? {
+        let name = entry?.file_name();
+        if name != LOCK && name != RESTORING {
+            bail!("{} is not empty; give a new folder with --data, or remove what is in it", data.display());
+        }
+    }
+    eprintln!("plinth: checking the backup");
+    check(&backup)?;
+    // While it is there, nothing opens the folder as an installation.
+    let making = data.join(RESTORING);
+    if making.exists() {
+        std::fs::remove_dir_all(&making)
+            .with_context(|| format!("{}, of an earlier restoration, cannot be removed", making.display()))?;
+    }
+    std::fs::create_dir_all(making.join(OBJECTS))?;
+    eprintln!("plinth: copying");
+    let Sum { files, bytes } = manifest::read(&backup, |entry| copy(&backup, &making, &entry))?;
+    manifest::sync_folders(&making).context("the folders cannot be written to the disk")?;
+    for name in [OBJECTS, DATABASE] {
+        std::fs::rename(making.join(name), data.join(name))?;
+    }
+    File::open(data)?.sync_all()?;
+    std::fs::remove_dir(&making)?;
+    File::open(data)?.sync_all()?;
+    let words = format!("{files} files, {bytes} bytes restored into {}", data.display());
+    Ok(Done { words, json: json!({"files": files, "bytes": bytes}) })
+}
+
+fn copy(backup: &Path, to: &Path, entry: &Entry) -> Result<()> {
+    let made = to.join(&entry.path);
+    let words = || format!("{} cannot be restored", entry.path);
+    std::fs::create_dir_all(made.parent().with_context(words)?)?;
+    let mut from = File::open(backup.join(&entry.path)).with_context(words)?;
+    let mut file = File::create_new(&made).with_context(words)?;
+    let (_, sha256) = manifest::copy(&mut from, &mut file).with_context(words)?;
+    ensure!(sha256 == entry.sha256, "{}: it changed after it was checked", words());
+    file.sync_all().with_context(words)
+}

@@ -1,0 +1,125 @@
+//! `plinth admin storage`.
+
+use std::ffi::OsString;
+use std::io::Write;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use plinth_service::Service;
+use plinth_service::storage::{Checked, Finding};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use super::held::held;
+use super::run::{Done, refused};
+
+pub(super) fn command() -> Command {
+    let repair = "Mark files that no row names for removal, once they are two days old; rows are left as they are";
+    let check = Command::new("check")
+        .about("Names files that no row names, and files that rows name and that are gone")
+        .long_about(
+            "Names files that no row names, and files that rows name and that are gone, with exit status 1 where there are \
+             any. Files that no row names count once they are two days old: younger ones may belong to uploads that are under way. Rows whose files \
+             are gone are never changed: put the files back from a backup, or delete what they belong to.",
+        )
+        .arg(Arg::new("repair").long("repair").action(ArgAction::SetTrue).help(repair));
+    let hold = Command::new("hold")
+        .about("Runs a command; until it ends, nothing is removed from the store, by any server")
+        .arg(
+            Arg::new("CMD")
+                .value_name("CMD")
+                .required(true)
+                .num_args(1..)
+                .last(true)
+                .value_parser(value_parser!(OsString))
+                .help("The command and its arguments, after --"),
+        );
+    Command::new("storage")
+        .about("What lies in the store")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(check)
+        .subcommand(hold)
+}
+
+pub(super) async fn run(service: &Service, verb: &str, args: &ArgMatches, out: &mut dyn Write) -> Result<Done> {
+    if verb == "hold" { hold(service, args).await } else { check(service, args, out).await }
+}
+
+/// Runs a command while the store is held.
+async fn hold(service: &Service, args: &ArgMatches) -> Result<Done> {
+    let mut command = args.get_many::<OsString>("CMD").context("CMD is missing")?;
+    let program = command.next().context("CMD is missing")?;
+    let arguments: Vec<_> = command.collect();
+    held(service, async |stop| {
+        let cannot = || format!("{} cannot be run", program.display());
+        let mut child = std::process::Command::new(program).args(arguments).spawn().with_context(cannot)?;
+        let pid = Pid::from_child(&child);
+        let mut waiting = tokio::task::spawn_blocking(move || child.wait());
+        let status = tokio::select! {
+            status = &mut waiting => status,
+            () = stop.cancelled() => {
+                // It may have ended, or heard of it from the terminal.
+                let _ended_before = kill_process(pid, Signal::TERM);
+                waiting.await
+            }
+        };
+        let status = status?.with_context(cannot)?;
+        ensure!(status.success(), "{} failed: {status}", program.display());
+        Ok(())
+    })
+    .await?;
+    Ok(Done { words: "nothing was removed from the store meanwhile".to_owned(), json: json!({"held": true}) })
+}
+
+async fn check(service: &Service, args: &ArgMatches, out: &mut dyn Write) -> Result<Done> {
+    let (repair, as_json) = (args.get_flag("repair"), args.get_flag("json"));
+    let mut found = Vec::new();
+    let (mut orphans, mut orphan_bytes, mut gone) = (0_u64, 0_u64, 0_u64);
+    let (findings, mut received) = tokio::sync::mpsc::unbounded_channel();
+    let mut tell = move |finding| drop(findings.send(finding));
+    let checking = async {
+        let checked = service.check_storage(repair, &mut tell).await;
+        drop(tell);
+        checked
+    };
+    let printing = async {
+        while let Some(finding) = received.recv().await {
+            let (word, path, size) = match finding {
+                Finding::Orphan { path, size } => {
+                    orphans += 1;
+                    orphan_bytes += size;
+                    ("unnamed", path, Some(size))
+                }
+                Finding::Gone { path } => {
+                    gone += 1;
+                    ("gone", path, None)
+                }
+            };
+            if as_json {
+                found.push(json!({"problem": word, "path": path, "size": size}));
+            } else {
+                writeln!(out, "{word} {path} {}", size.map_or_else(|| "-".to_owned(), |size| size.to_string()))?;
+            }
+        }
+        anyhow::Ok(())
+    };
+    let (checked, printed) = tokio::join!(checking, printing);
+    printed?;
+    let Checked { objects, bytes, young, rows } = checked.map_err(refused)?;
+    let words = format!("{objects} files with {bytes} bytes, {rows} rows; {young} unnamed files are too young to tell");
+    let json = json!({"objects": objects, "bytes": bytes, "rows": rows, "young": young, "found": found});
+    if orphans + gone == 0 {
+        return Ok(Done { words, json });
+    }
+    if as_json {
+        writeln!(out, "{json}")?;
+    } else {
+        writeln!(out, "{words}")?;
+    }
+    let what = if repair { "are marked and will be removed" } else { "can be removed with --repair" };
+    bail!(
+        "{orphans} files with {orphan_bytes} bytes that no row names {what}; {gone} files that rows name are gone: put \
+         them back from a backup, or delete what they belong to"
+    )
+}
