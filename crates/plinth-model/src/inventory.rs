@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::decode::image;
 use crate::error::Result;
-use crate::load::{LoadOptions, count_of, load, unique};
+use crate::load::{LoadOptions, element_count, load, unique_name};
 use crate::model::Topology;
 use crate::source::Source;
 use crate::warnings::Warnings;
@@ -82,14 +82,14 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
         .enumerate()
         .map(|(i, m)| {
             let name = m.name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| format!("material_{i}"));
-            unique_material(&mut seen, &name)
+            material_name(&mut seen, &name)
         })
         .collect();
     let mut unreadable = Warnings::default();
     let mut textures = Vec::new();
     for (i, image) in source.root.images.iter().enumerate() {
         // An unreadable image is not used by any material; otherwise `load` would have failed.
-        match header(&source, i) {
+        match image_header(&source, i) {
             Ok((format, (width, height))) => {
                 let (name, format) = (image.name.clone(), format.to_owned());
                 textures.push(TextureSummary { name, format, width, height });
@@ -110,9 +110,9 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
             .collect(),
         mesh_names: model.nodes.iter().filter(|n| n.mesh.is_some()).map(|n| n.name.clone()).collect(),
         material_names,
-        triangles: sum(|p| count_of(Topology::Triangles, p)),
-        lines: sum(|p| count_of(Topology::Lines, p)),
-        points: sum(|p| count_of(Topology::Points, p)),
+        triangles: sum(|p| element_count(Topology::Triangles, p)),
+        lines: sum(|p| element_count(Topology::Lines, p)),
+        points: sum(|p| element_count(Topology::Points, p)),
         vertices: sum(|p| p.positions.len() as u64),
         textures,
         extensions_used: source.root.extensions_used.clone(),
@@ -122,13 +122,13 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
 }
 
 /// Returns the format and the size of an image, read from its header.
-fn header(source: &Source<'_>, index: usize) -> Result<(&'static str, (u32, u32))> {
+fn image_header(source: &Source<'_>, index: usize) -> Result<(&'static str, (u32, u32))> {
     let bytes = image::bytes(source, index)?;
     Ok((image::kind(&bytes).map_or("", image::Kind::name), image::size(&bytes, index)?))
 }
 
 /// Returns the name unchanged: materials keep their spaces, and materials with the same name share one key.
-fn unique_material(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
-    let _numbered = unique(seen, name);
+fn material_name(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
+    let _numbered = unique_name(seen, name);
     name.to_owned()
 }

@@ -150,13 +150,13 @@ fn fill_in_defaults(source: &Source<'_>, nodes: &mut [Node]) -> Result<()> {
     }
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for node in nodes.iter_mut().filter(|n| n.mesh.is_some()) {
-        node.name = unique(&mut seen, &node.name);
+        node.name = unique_name(&mut seen, &node.name);
     }
     Ok(())
 }
 
 /// Replaces spaces by `_` and appends `_1`, `_2` and so on to repeated names.
-pub(crate) fn unique(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
+pub(crate) fn unique_name(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
     let base: String = name.chars().map(|c| if c.is_whitespace() { '_' } else { c }).collect();
     let mut candidate = base.clone();
     while seen.contains_key(&candidate) {
@@ -177,12 +177,12 @@ fn used_materials(meshes: &[Mesh], count: usize) -> Vec<bool> {
 }
 
 /// Returns all texture references of a material.
-pub(crate) fn references(m: &Material) -> Vec<TextureRef> {
-    references_mut(&mut m.clone()).into_iter().map(|reference| *reference).collect()
+pub(crate) fn texture_references(m: &Material) -> Vec<TextureRef> {
+    texture_references_mut(&mut m.clone()).into_iter().map(|reference| *reference).collect()
 }
 
 /// Returns mutable references to all texture references of a material.
-pub(crate) fn references_mut(m: &mut Material) -> Vec<&mut TextureRef> {
+pub(crate) fn texture_references_mut(m: &mut Material) -> Vec<&mut TextureRef> {
     let mut all = vec![
         m.base_color_texture.as_mut(),
         m.metallic_roughness_texture.as_mut(),
@@ -214,7 +214,7 @@ pub(crate) fn references_mut(m: &mut Material) -> Vec<&mut TextureRef> {
 fn used_images(source: &Source<'_>, materials: &[Material], used: &[bool], textures: &[Option<Texture>]) -> Vec<bool> {
     let mut is_used = vec![false; source.root.images.len()];
     for (material, _) in materials.iter().zip(used).filter(|(_, used)| **used) {
-        for reference in references(material) {
+        for reference in texture_references(material) {
             if let Some(Some(texture)) = textures.get(reference.texture) {
                 is_used[texture.image] = true;
             }
@@ -265,7 +265,7 @@ fn warnings(source: &Source<'_>, meshes: &[Mesh]) -> Warnings {
 }
 
 /// Returns the number of triangles, line segments or points of a primitive; 0 if it has another topology.
-pub(crate) fn count_of(topology: Topology, primitive: &Primitive) -> u64 {
+pub(crate) fn element_count(topology: Topology, primitive: &Primitive) -> u64 {
     let corners = match topology {
         Topology::Triangles => 3,
         Topology::Lines => 2,

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use glam::{DMat3, DVec3};
 
-use crate::load::{references, references_mut};
+use crate::load::{texture_references, texture_references_mut};
 use crate::model::{Material, Mesh, Primitive, TextureRef};
 use crate::warnings::Warnings;
 
@@ -22,7 +22,7 @@ const MAX_DEVIATION: f64 = 0.0025;
 /// texture transform. A texture that still needs a third set uses the first one instead, with a warning.
 pub(crate) fn renumber(materials: &mut [Material], meshes: &mut [Mesh], warnings: &mut Warnings) {
     for (index, material) in materials.iter_mut().enumerate() {
-        let used: BTreeSet<usize> = references(material).iter().map(|r| r.uv_set).collect();
+        let used: BTreeSet<usize> = texture_references(material).iter().map(|r| r.uv_set).collect();
         if used.iter().all(|set| *set < MAX_SETS) {
             continue;
         }
@@ -37,7 +37,7 @@ pub(crate) fn renumber(materials: &mut [Material], meshes: &mut [Mesh], warnings
                 "material '{name}': its textures use {sets} texture coordinate sets, only {MAX_SETS} are supported"
             ));
         }
-        for reference in references_mut(material) {
+        for reference in texture_references_mut(material) {
             match replaced.iter().find(|f| f.set == reference.uv_set) {
                 Some(f) => *reference = transformed(*reference, f),
                 None => reference.uv_set = kept.iter().position(|set| *set == reference.uv_set).unwrap_or(0),

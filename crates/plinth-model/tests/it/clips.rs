@@ -43,9 +43,9 @@ fn missing_and_unknown_interpolations_are_linear() {
     let mut glb = animated("scale", "LINEAR", &[[1.0; 3]; 2]);
     glb.json["animations"][0]["samplers"][0].as_object_mut().unwrap().remove("interpolation");
     assert_eq!(glb.load().animations[0].channels[0].interpolation, Interpolation::Linear);
-    let odd = animated("scale", "MAGIC", &[[1.0; 3]; 2]).load();
-    assert_eq!(odd.animations[0].channels[0].interpolation, Interpolation::Linear);
-    assert_eq!(odd.warnings, ["animations[0].channels[0]: unknown interpolation 'MAGIC', read as LINEAR"]);
+    let unknown = animated("scale", "MAGIC", &[[1.0; 3]; 2]).load();
+    assert_eq!(unknown.animations[0].channels[0].interpolation, Interpolation::Linear);
+    assert_eq!(unknown.warnings, ["animations[0].channels[0]: unknown interpolation 'MAGIC', read as LINEAR"]);
 }
 
 #[test]

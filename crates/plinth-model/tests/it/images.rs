@@ -120,25 +120,25 @@ fn ktx2_key_values_beyond_their_end_are_ignored() {
 fn ktx2_lengths_that_contradict_the_size_are_rejected() {
     let good = include_bytes!("../fixtures/halves_uastc.ktx2");
     for (at, value) in [(96, 0xAF_0000_0040_u64), (96, u64::MAX), (80, u64::MAX), (88, u64::MAX), (72, u64::MAX)] {
-        let mut bent = good.to_vec();
-        bent[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        let mut damaged = good.to_vec();
+        damaged[at..at + 8].copy_from_slice(&value.to_le_bytes());
         assert!(
-            ktx2(&bent).load_error().contains("images[0]: it cannot be decoded: its KTX2 header is invalid"),
+            ktx2(&damaged).load_error().contains("images[0]: it cannot be decoded: its KTX2 header is invalid"),
             "{at}"
         );
     }
     for (at, count) in [(28, 1), (32, 0xFFFF), (36, 6), (40, 33), (24, 0)] {
-        let mut bent = good.to_vec();
-        bent[at..at + 4].copy_from_slice(&u32::to_le_bytes(count));
-        assert!(ktx2(&bent).load_error().contains("its KTX2 header is invalid"), "{at}");
+        let mut damaged = good.to_vec();
+        damaged[at..at + 4].copy_from_slice(&u32::to_le_bytes(count));
+        assert!(ktx2(&damaged).load_error().contains("its KTX2 header is invalid"), "{at}");
     }
 }
 
 #[test]
 fn ktx2_images_beyond_the_maximum_side_are_rejected() {
-    let mut bent = include_bytes!("../fixtures/halves_uastc.ktx2").to_vec();
-    bent[20..28].copy_from_slice(&[0xFF; 8]);
-    assert!(ktx2(&bent).load_error().contains("4294967295 pixels on the side of an image"));
+    let mut damaged = include_bytes!("../fixtures/halves_uastc.ktx2").to_vec();
+    damaged[20..28].copy_from_slice(&[0xFF; 8]);
+    assert!(ktx2(&damaged).load_error().contains("4294967295 pixels on the side of an image"));
 }
 
 #[test]
@@ -148,9 +148,9 @@ fn damaged_ktx2_never_panics() {
     {
         for at in 0..good.len() {
             for change in [0xFF, 0x01, 0x80] {
-                let mut bent = good.to_vec();
-                bent[at] ^= change;
-                drop(ktx2(&bent).load_with(&LoadOptions::default()));
+                let mut damaged = good.to_vec();
+                damaged[at] ^= change;
+                drop(ktx2(&damaged).load_with(&LoadOptions::default()));
             }
         }
     }

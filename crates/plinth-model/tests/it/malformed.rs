@@ -14,9 +14,10 @@ use crate::zips::{TRIANGLE, patched, zip, zip_with_link};
 /// Name, change of a valid file, and expected part of the error message.
 type Change = (&'static str, fn(&mut Glb), &'static str);
 /// Name, and change of a valid file.
-type OddChange = (&'static str, fn(&mut Glb));
+type ValidChange = (&'static str, fn(&mut Glb));
 
-/// Time limit for one file. It takes a fraction of a second, but the machine may run other work.
+/// Time limit for one file. Processing takes a fraction of a second on an idle machine; the limit allows for other
+/// load.
 const MAX_DURATION: Duration = Duration::from_secs(20);
 
 /// Processes a file like an upload: converts an archive and inspects the model.
@@ -177,7 +178,7 @@ fn replace_image(glb: &mut Glb, bytes: &[u8]) {
 
 #[test]
 fn unusual_but_valid_documents_are_accepted() {
-    let changes: [OddChange; 5] = [
+    let changes: [ValidChange; 5] = [
         ("all in one point", |g| g.attribute("POSITION", &[[0.0_f32; 3]; 3])),
         ("almost infinite", |g| g.attribute("POSITION", &[[3e38_f32; 3], [-3e38; 3], [3e38, 0.0, 0.0]])),
         ("a light that is not there", |g| g.node()["extensions"]["KHR_lights_punctual"]["light"] = 9.into()),
@@ -353,15 +354,15 @@ fn randomly_damaged_files_never_panic() {
         state as usize % below
     };
     for _ in 0..4000 {
-        let mut bent = glb.clone();
+        let mut damaged = glb.clone();
         for _ in 0..=random(4) {
-            let at = random(bent.len());
-            bent[at] = random(256) as u8;
+            let at = random(damaged.len());
+            damaged[at] = random(256) as u8;
         }
-        drop(load_glb(&bent, &LoadOptions::default()));
-        let mut bent = archive.clone();
-        let at = random(bent.len());
-        bent[at] = random(256) as u8;
-        drop(glb_from_zip(&bent, &Limits::default()));
+        drop(load_glb(&damaged, &LoadOptions::default()));
+        let mut damaged = archive.clone();
+        let at = random(damaged.len());
+        damaged[at] = random(256) as u8;
+        drop(glb_from_zip(&damaged, &Limits::default()));
     }
 }

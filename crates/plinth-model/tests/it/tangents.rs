@@ -40,10 +40,10 @@ fn with_fan(positions: &[[f32; 3]], normals: &[[f32; 3]], uvs: &[[f32; 2]], indi
     let middle = positions.len() as u32;
     for i in 0..=1200_u16 {
         let (y, x) = (f32::from(i) / 1200.0 * std::f32::consts::TAU).sin_cos();
-        let location = if i == 0 { [9.0, 9.0, 0.0] } else { [9.0 + x, 9.0 + y, 0.0] };
-        positions.push(location);
+        let position = if i == 0 { [9.0, 9.0, 0.0] } else { [9.0 + x, 9.0 + y, 0.0] };
+        positions.push(position);
         normals.push([0.0, 0.0, 1.0]);
-        uvs.push([location[0], location[1]]);
+        uvs.push([position[0], position[1]]);
     }
     indices.extend((1..1200).flat_map(|i| [middle, middle + i, middle + i + 1]));
     with_normal_map(&positions, &normals, &uvs, &indices)
@@ -139,8 +139,8 @@ fn vertices_at_the_seam_of_a_mirrored_texture_are_duplicated() {
             assert!(near(corner(i), [-1.0, 0.0, 0.0, -1.0]), "{by}: left, corner {i}: {:?}", corner(i));
             assert!(near(corner(i + 6), [1.0, 0.0, 0.0, 1.0]), "{by}: right, corner {i}: {:?}", corner(i + 6));
         }
-        let location = |i: usize| one.positions[one.indices[i] as usize];
-        assert!((0..12).all(|i| location(i) == points[indices[i] as usize]), "{by}: the surface stays as it is");
+        let position = |i: usize| one.positions[one.indices[i] as usize];
+        assert!((0..12).all(|i| position(i) == points[indices[i] as usize]), "{by}: the surface stays as it is");
         assert_eq!(one.positions.len(), one.tangents.len());
     }
 }
