@@ -7,7 +7,8 @@ use glam::Vec3;
 
 use crate::types::BakeMesh;
 
-/// Maximum length of the sum of all area vectors, relative to the area. It is 0 for a closed mesh.
+/// A mesh counts as closed if the sum of its area vectors is shorter than this fraction of its area. In a closed mesh,
+/// the area vectors cancel out.
 const MAX_OPENNESS: f32 = 0.25;
 /// Minimum of |volume| / area^1.5; below it the mesh counts as flat. A sphere has 0.094.
 const MIN_VOLUME_RATIO: f32 = 0.002;

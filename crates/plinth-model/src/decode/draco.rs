@@ -9,7 +9,7 @@ use crate::json::DracoPrimitive;
 use crate::limits::check;
 use crate::source::{Source, shortened};
 
-/// Temporary memory of the decoder per face.
+/// Temporary memory of the decoder per face, in bytes.
 const DECODER_BYTES_PER_FACE: u64 = 64;
 
 /// The decoded geometry of a primitive.

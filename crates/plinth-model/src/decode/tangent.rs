@@ -16,9 +16,9 @@ const MAX_MIKK_TRIANGLES: usize = 1_000_000;
 /// Maximum number of triangles around a point for MikkTSpace: its time grows with the square of this number, and its
 /// stack depth linearly.
 const MAX_MIKK_TRIANGLES_AROUND_POINT: u32 = 1000;
-/// Memory for the sums and the tangent of a vertex.
+/// Memory for the sums and the tangent of a vertex, in bytes.
 const BYTES_PER_VERTEX: u64 = 40;
-/// Memory for the tangents of a triangle's corners.
+/// Memory for the tangents of a triangle's corners, in bytes.
 const BYTES_PER_TRIANGLE: u64 = 48;
 /// The tangent of a corner where the texture does not vary over the surface.
 const NO_TANGENT: [f32; 4] = [0.0; 4];

@@ -11,7 +11,7 @@ use crate::warnings::Warnings;
 
 /// Maximum number of sets per material.
 const MAX_SETS: usize = 2;
-/// Maximum deviation up to which a set counts as a transformed copy of another: half a step of normalised bytes, plus
+/// A set counts as a transformed copy of another one up to this deviation: half a step of normalised bytes, plus
 /// rounding.
 const MAX_DEVIATION: f64 = 0.0025;
 

@@ -8,7 +8,7 @@ use super::document::Root;
 use crate::limits::Budget;
 use crate::warnings::Warnings;
 
-/// Approximate memory per JSON value during a repair.
+/// Approximate memory per JSON value during a repair, in bytes.
 const BYTES_PER_VALUE: u64 = 160;
 
 /// Parses a document again after repairing or removing unimportant members, and adds a warning for each change. Returns
@@ -81,7 +81,7 @@ const NAMED_LISTS: &[&str] = &["nodes", "meshes", "materials", "animations", "im
 /// A check that a value has the correct type.
 type TypeCheck = fn(&Value) -> bool;
 
-/// List, member and type check: these members are removed from the entries of the list if they have the wrong type.
+/// Name of a list, name of an optional member of its entries, and type check. A member that fails the check is removed.
 const REMOVABLE_MEMBERS: &[(&str, &str, TypeCheck)] = &[
     ("images", "mimeType", Value::is_string),
     ("materials", "alphaMode", Value::is_string),

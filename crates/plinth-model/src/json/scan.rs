@@ -4,9 +4,9 @@
 use crate::error::{ModelError, Result};
 use crate::limits::{Budget, Limits, check};
 
-/// Approximate maximum memory of a parsed object.
+/// Approximate maximum memory of a parsed object, in bytes.
 const BYTES_PER_OBJECT: u64 = 256;
-/// Approximate memory of a parsed value in a list.
+/// Approximate memory of a parsed value in a list, in bytes.
 const BYTES_PER_VALUE: u64 = 8;
 
 /// Checks that a text is a JSON object within the limits, and counts its parsed size against the budget. Brackets and

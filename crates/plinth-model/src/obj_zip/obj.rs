@@ -250,7 +250,7 @@ const MAX_NUMBERS: usize = 8;
 const MAX_NAME_BYTES: usize = 1024;
 /// Maximum number of material libraries.
 const MAX_LIBRARIES: usize = 1000;
-/// Memory of a part besides its triangles, here and in the glTF document.
+/// Memory of a part besides its triangles, here and in the glTF document, in bytes.
 const PART_BYTES: u64 = 4096;
 
 fn floats(rest: &str) -> Result<Vec<f32>, String> {

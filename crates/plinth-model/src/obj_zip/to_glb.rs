@@ -15,7 +15,7 @@ use crate::limits::Budget;
 
 const TRANSFORM: &str = "KHR_texture_transform";
 
-/// Memory per vertex: in the list and the map here, and in the file.
+/// Memory per vertex in bytes: in the list and the map here, and in the file.
 const BYTES_PER_VERTEX: u64 = 128;
 
 /// Builds the GLB file.

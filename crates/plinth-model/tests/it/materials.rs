@@ -360,5 +360,9 @@ fn an_independent_third_coordinate_set_is_a_warning() {
     let m = &model.materials[0];
     let sets = [m.base_color_texture, m.occlusion_texture, m.emissive_texture].map(|t| t.unwrap().uv_set);
     assert_eq!(sets, [0, 1, 0]);
-    assert!(model.warnings[0].contains("material 'many': its textures use 3 sets"), "{:?}", model.warnings);
+    assert!(
+        model.warnings[0].contains("material 'many': its textures use 3 texture coordinate sets"),
+        "{:?}",
+        model.warnings
+    );
 }

@@ -127,7 +127,7 @@ fn instance_attributes_of_different_lengths_are_rejected() {
     assert!(
         instanced(json!({"TRANSLATION": 1, "SCALE": 3}))
             .load_error()
-            .contains("its instance attributes differ in number")
+            .contains("its instance attributes have different lengths")
     );
 }
 

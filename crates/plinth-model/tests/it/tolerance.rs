@@ -55,7 +55,7 @@ fn unimportant_members_of_the_wrong_type_are_ignored() {
         |g| g.json["extensionsUsed"] = "KHR_materials_unlit".into(),
         "the document: its extensionsUsed has the wrong",
     );
-    assert_warns(|g| g.primitive()["extensions"] = "none".into(), "'extensions' that are no object");
+    assert_warns(|g| g.primitive()["extensions"] = "none".into(), "'extensions' that are not objects");
     assert_warns(|g| g.node()["children"] = Value::Null, "1 members that are null");
     assert_warns(|g| g.json["accessors"][0]["count"] = json!(3.0), "1 integers with a decimal point");
 }
