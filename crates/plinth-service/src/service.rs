@@ -40,6 +40,8 @@ pub struct ServiceOptions {
     pub free_uploads_per_day: u32,
     /// A claim that is not renewed for this long is lost, in seconds.
     pub lease_secs: u32,
+    /// A hold on the store that is not renewed for this long expires, in seconds.
+    pub hold_secs: u32,
     /// Models that are checked at a time, and as many images; each may take as much memory as it is large.
     pub checks_at_once: usize,
     /// Who checks models in a process of its own. None: this process checks them.
@@ -73,6 +75,8 @@ impl ServiceOptions {
     pub const LEGACY_TOKEN_PREFIX: &str = "turntable";
     /// Seconds without renewal until a claim is lost, when nothing is set.
     pub const LEASE_SECS: u32 = 60;
+    /// Seconds without renewal until a hold expires, when nothing is set.
+    pub const HOLD_SECS: u32 = 600;
     /// Checks of models at a time, and of images, when nothing is set.
     pub const CHECKS_AT_ONCE: u8 = 2;
 }
@@ -87,6 +91,7 @@ impl Default for ServiceOptions {
             ingests_per_10_minutes: limits::INGESTS_PER_10_MINUTES,
             free_uploads_per_day: limits::FREE_UPLOADS_PER_DAY,
             lease_secs: Self::LEASE_SECS,
+            hold_secs: Self::HOLD_SECS,
             checks_at_once: Self::CHECKS_AT_ONCE.into(),
             checker: None,
             incoming: std::env::temp_dir(),

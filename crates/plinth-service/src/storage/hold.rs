@@ -9,10 +9,8 @@ use crate::error::{Result, ServiceError};
 use crate::ids::random_text;
 use crate::service::Service;
 
-/// A hold whose process died ends after this time.
-const HOLD_MS: i64 = 10 * 60 * 1000;
-/// Time between two renewals.
-const RENEW_EVERY: Duration = Duration::from_mins(1);
+/// Renewals of a hold before it expires.
+const RENEWALS: u32 = 10;
 const ID_CHARS: usize = 16;
 
 /// While this lives, nothing is removed from the store, on any machine.
@@ -33,15 +31,16 @@ impl Service {
     /// Begins a hold. What is copied of the database from now on names objects that stay until the hold ends.
     pub async fn hold_storage(&self) -> Result<Hold> {
         let id = random_text(ID_CHARS);
-        let begun = id.clone();
+        let (begun, hold_ms) = (id.clone(), self.hold_ms());
         let beginning = self.write_at(move |tx, now| {
-            Box::pin(async move { Ok::<_, ServiceError>(holds::insert(tx, &begun, now + HOLD_MS).await?) })
+            Box::pin(async move { Ok::<_, ServiceError>(holds::insert(tx, &begun, now + hold_ms).await?) })
         });
         beginning.await?;
         let (service, renewed) = (self.clone(), id.clone());
+        let pause = Duration::from_secs(self.options.hold_secs.into()) / RENEWALS;
         let renewing = tokio::spawn(async move {
             loop {
-                tokio::time::sleep(RENEW_EVERY).await;
+                tokio::time::sleep(pause).await;
                 if let Err(error) = service.renew_hold(renewed.clone()).await {
                     tracing::warn!(error = %error, "the hold of the store could not be renewed");
                 }
@@ -50,9 +49,14 @@ impl Service {
         Ok(Hold { service: self.clone(), id, renewing })
     }
 
+    fn hold_ms(&self) -> i64 {
+        i64::from(self.options.hold_secs) * 1000
+    }
+
     async fn renew_hold(&self, id: String) -> Result<bool> {
+        let hold_ms = self.hold_ms();
         let renewing = self.write_at(move |tx, now| {
-            Box::pin(async move { Ok::<_, ServiceError>(holds::renew(tx, &id, now, now + HOLD_MS).await?) })
+            Box::pin(async move { Ok::<_, ServiceError>(holds::renew(tx, &id, now, now + hold_ms).await?) })
         });
         renewing.await
     }
@@ -72,7 +76,7 @@ impl Service {
     }
 
     /// Whether somebody holds the store.
-    pub(crate) async fn is_held(&self) -> Result<bool> {
+    pub async fn is_held(&self) -> Result<bool> {
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;
         Ok(holds::is_held(&mut conn, now).await?)

@@ -12,3 +12,4 @@ mod models;
 mod money;
 mod queue;
 mod renders;
+mod storage;

@@ -30,13 +30,16 @@ async fn what_does_not_agree_is_found(served: Served) {
         (place.objects().join("models/nobody000000.glb"), place.objects().join("models/nobody000001.glb"));
     std::fs::write(&old, "x").unwrap();
     std::fs::write(&young, "x").unwrap();
+    let foreign = place.objects().join("somebody else's.txt");
+    std::fs::write(&foreign, "x").unwrap();
+    set_age(&foreign, MORE);
     set_age(&old, MORE);
     set_age(&young, LESS);
     std::fs::remove_file(place.objects().join("renders").join(&id).join("1/video.mp4")).unwrap();
     let found = place.try_admin(&["storage", "check", "--repair"]);
     assert_eq!(found.status.code(), Some(1));
     let said: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
-    assert_eq!(said["young"], 1, "it may be on its way: {said}");
+    assert_eq!((&said["young"], &said["foreign"]), (&json!(1), &json!(1)), "one may be on its way: {said}");
     let expected = json!([
         {"problem": "unnamed", "path": "models/nobody000000.glb", "size": 1},
         {"problem": "gone", "path": format!("renders/{id}/1/video.mp4"), "size": null},
@@ -46,7 +49,7 @@ async fn what_does_not_agree_is_found(served: Served) {
     let left: serde_json::Value = serde_json::from_slice(&left.stdout).unwrap();
     assert_eq!(left["found"].as_array().unwrap().len(), 1, "the unnamed one is marked: {left}");
     Backstage::of(&served).await.service.sweep().await.unwrap();
-    assert_eq!((old.exists(), young.exists()), (false, true));
+    assert_eq!((old.exists(), young.exists(), foreign.exists()), (false, true, true));
     // The render's other files are not touched, nor its row.
     assert_eq!(served.client.get(&format!("/renders/{id}")).await.text("status"), "done");
     assert!(place.objects().join("renders").join(&id).join("1/thumb.mp4").exists());
