@@ -71,7 +71,13 @@ impl Pyramid {
     }
 
     /// Fills all levels from the first, of which nothing outside of a part is drawn.
-    pub(crate) fn fill(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, label: &'static str, drawn: Region) {
+    pub(crate) fn fill(
+        &self,
+        recorder: &mut Recorder<'_>,
+        frame: &wgpu::BindGroup,
+        label: &'static str,
+        drawn: Region,
+    ) {
         self.for_each_level(drawn, |source, target, part| {
             let colors = target.each_ref().map(cleared);
             draw(&mut recorder.pass(label, frame, &colors, None), &self.halve_both, source, part);
