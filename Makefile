@@ -59,9 +59,11 @@ fuzz: ## feed damaged files to the readers (SECONDS_EACH=60, TARGETS="load_glb o
 	@scripts/setup.sh
 	@fuzz/fuzz.sh
 
-bench: build ## measure milliseconds per frame, and what effects cost (MODELS="a.glb b.glb", TIERS="share standard")
+bench: build ## measure milliseconds per frame, what effects cost, and how costs grow (MODELS="a.glb b.glb", TIERS="share standard")
 	@bench/bench.sh $(MODELS)
 	@bench/effects.sh $(firstword $(MODELS))
+	@scripts/setup.sh venv
+	@bench/scaling.sh
 
 fidelity: build ## draw reference scenes for scoring (SCENES=folder, OUT=folder)
 	@scripts/setup.sh python

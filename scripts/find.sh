@@ -7,6 +7,7 @@
 #   scripts/find.sh python                  PLINTH_TEST_PYTHON, or the first that imports what scripts/python.txt lists
 #   scripts/find.sh venv                    the first python3 that can make a virtual environment
 #   scripts/find.sh postgres                PLINTH_TEST_POSTGRES, or the folder of the newest initdb, postgres and pg_isready
+#   scripts/find.sh aws                     the first AWS CLI that knows AWS_ENDPOINT_URL (1.29, 2.13 or newer)
 #
 # A variable that is set names the only candidate.
 set -euo pipefail
@@ -114,6 +115,23 @@ find_postgres() {
     lacking "no PostgreSQL server (initdb, postgres, pg_isready)"
 }
 
+find_aws() {
+    local candidate version oldest
+    while read -r candidate; do
+        # aws-cli/2.13.0 Python/3.11.4 ...
+        version=$("$candidate" --version 2>/dev/null </dev/null | sed -n 's#^aws-cli/\([0-9]*\.[0-9]*\).*#\1#p')
+        case $version in
+            1.*) oldest=1.29 ;;
+            *) oldest=2.13 ;;
+        esac
+        if [[ -n $version && $(printf '%s\n' "$oldest" "$version" | sort -V | head -n 1) == "$oldest" ]]; then
+            echo "$candidate"
+            return
+        fi
+    done < <(all aws)
+    lacking "no AWS CLI of version 1.29, 2.13 or newer"
+}
+
 case ${1:-} in
     ffmpeg)
         shift
@@ -123,5 +141,6 @@ case ${1:-} in
     python) find_python ;;
     venv) find_venv ;;
     postgres) find_postgres ;;
-    *) lacking "say what: ffmpeg, ffprobe, python, venv, postgres" ;;
+    aws) find_aws ;;
+    *) lacking "say what: ffmpeg, ffprobe, python, venv, postgres, aws" ;;
 esac

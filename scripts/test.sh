@@ -88,6 +88,10 @@ if [[ -z ${GSPLAT_EXAMPLES:-} ]]; then
     unchecked+=("a dataset by gsplat's reader: it is not installed (make loaders)")
     skipped=$((skipped + 1))
 fi
+if ! scripts/find.sh aws >/dev/null 2>&1; then
+    unchecked+=("a bucket copied and put back by the AWS CLI: it is not installed (pip install awscli)")
+    skipped=$((skipped + 1))
+fi
 
 echo
 for words in "${unchecked[@]}"; do echo "not run: $words"; done

@@ -1,121 +1,151 @@
-//! The entry: meshes and light in, light on surfaces out.
+//! The entry point of the crate: computes the light on all meshes.
 
 use glam::Vec3;
 use plinth_scene::EnvironmentMap;
 use rayon::prelude::*;
 
-use crate::coarse::Coarse;
-use crate::gather::{Gathered, Scene};
+use crate::coarse::CoarseSamples;
+use crate::gather::{GatherResult, Scene};
 use crate::grids::grids;
-use crate::light::{Light, Lit};
+use crate::light::{LightValue, LitPoint};
 use crate::lit_surface::lit_surfaces;
 use crate::neighbours::Neighbours;
-use crate::places::{NONE, Place, Places};
 use crate::radiosity::Radiosity;
-use crate::refine::{Part, Refiner, first_parts};
-use crate::sampling::Directions;
-use crate::types::{BakeLight, BakeMesh, BakeOptions, Baked, BakedMesh, GatheredLight};
+use crate::refine::{Refiner, SubTriangle, initial_sub_triangles};
+use crate::samples::{NO_SAMPLE, SamplePoint, SamplePoints, VertexSamples};
+use crate::sampling::RayDirections;
+use crate::types::{BakeLight, BakeMesh, BakeOptions, Baked, BakedMesh, GatheredLight, LightGrid};
 
-/// Gathers light for every mesh that receives it, the finer where a camera at one of the `eyes` sees it change.
-/// Shape: one entry per mesh in each list; empty for meshes that do not receive.
+/// Computes the light on every mesh that receives it. Sampling is refined where a camera at one of `camera_positions`
+/// sees the light change.
+/// Shape: each list of the result has one entry per mesh, which is empty for meshes that do not receive light.
 pub fn bake(
     meshes: &[BakeMesh],
     environment: &EnvironmentMap,
     lights: &[BakeLight],
-    eyes: &[Vec3],
+    camera_positions: &[Vec3],
     options: &BakeOptions,
 ) -> Baked {
     let scene = Scene::new(meshes, environment, lights);
-    let places = Places::of_vertices(meshes);
-    let samples = (options.ray_budget / places.len().max(1)).clamp(options.min_samples, options.max_samples);
-    // Share of their rays that the vertices take.
-    let spent = ((places.len() * samples) as f32 / options.ray_budget as f32).min(1.0);
-    let coarse = Coarse::new(places, options, spent);
-    let parts = first_parts(&coarse);
-    let seen = seen(&scene, &coarse, &parts, eyes);
-    let gathered = gather(&scene, &coarse, &seen, samples, options);
-    let radiosity = Radiosity::solved(&scene, &coarse, &gathered, options.bounces);
-    let neighbours = Neighbours::of_vertices(&coarse.places, coarse.vertices);
-    let mut light: Vec<Light> = gathered
+    let samples = SamplePoints::of_vertices(meshes);
+    let rays_per_vertex = (options.ray_budget / samples.len().max(1)).clamp(options.min_samples, options.max_samples);
+    // Fraction of the ray budget that the vertices use.
+    let vertex_ray_share = ((samples.len() * rays_per_vertex) as f32 / options.ray_budget as f32).min(1.0);
+    let coarse = CoarseSamples::new(samples, options, vertex_ray_share);
+    let sub_triangles = initial_sub_triangles(&coarse);
+    let seen = find_seen(&scene, &coarse, &sub_triangles, camera_positions);
+    let gathered = gather(&scene, &coarse, &seen, rays_per_vertex, options);
+    let radiosity = Radiosity::solve(&scene, &coarse, &gathered, options.bounces);
+    let neighbours = Neighbours::of_vertices(&coarse.samples, coarse.vertex_count);
+    let mut light: Vec<LightValue> = gathered
         .iter()
-        .zip(radiosity.indirect.iter().zip(radiosity.blocked()))
-        .map(|(one, (indirect, blocked))| Light::new(one, *indirect, blocked))
+        .zip(radiosity.indirect.iter().zip(radiosity.occluder_luminance()))
+        .map(|(gathered, (indirect, blocked))| LightValue::new(gathered, *indirect, blocked))
         .collect();
-    let trusted: Vec<bool> = gathered.iter().map(|g| !g.is_inside()).collect();
-    neighbours.fill(&mut light, &trusted);
-    neighbours.smooth(&mut light, &coarse.places);
-    Neighbours::on_lattices(&coarse).fit(&mut light, &gathered, &coarse.places);
-    let mut lit: Vec<Lit> = light
+    let reliable: Vec<bool> = gathered.iter().map(|g| !g.is_inside_body()).collect();
+    neighbours.fill(&mut light, &reliable);
+    neighbours.smooth(&mut light, &coarse.samples);
+    Neighbours::on_lattices(&coarse).fit(&mut light, &gathered, &coarse.samples);
+    let mut lit: Vec<LitPoint> = light
         .par_iter()
         .zip(&gathered)
         .zip(&seen)
-        .map(|((light, gathered), seen)| Lit::new(*light, gathered, *seen))
+        .map(|((light, gathered), seen)| LitPoint::new(*light, gathered, *seen))
         .collect();
     let surfaces = if options.surfaces { lit_surfaces(&scene, &coarse, &gathered, &lit) } else { Vec::new() };
-    let budget = options.probe_budget as f32 * (1.0 - spent * DENSE);
-    let probes = Directions::alike(options.probe_samples);
-    let most = budget as usize / probes.len();
-    let refiner = Refiner { scene: &scene, radiosity: &radiosity, directions: &probes, most, eyes, options };
-    let mut places = coarse.places.clone();
-    refiner.refine(parts, &mut places, &mut lit);
-    let grids = grids(&coarse, &places, &lit, options.finest);
-    let at_vertices = |of_vertex: &[u32]| {
-        let value = |place: &u32| {
-            if *place == NONE { GatheredLight::default() } else { GatheredLight::from(lit[*place as usize].light) }
-        };
-        of_vertex.iter().map(value).collect()
+    let budget = options.probe_budget as f32 * (1.0 - vertex_ray_share * PROBES_SAVED_BY_VERTICES);
+    let probe_directions = RayDirections::fixed_per_normal(options.probe_samples);
+    let max_probes = budget as usize / probe_directions.len();
+    let refiner = Refiner {
+        scene: &scene,
+        radiosity: &radiosity,
+        directions: &probe_directions,
+        max_probes,
+        camera_positions,
+        options,
     };
-    let of_mesh = |((mesh, of_vertex), grids)| {
-        let mesh: &BakeMesh = mesh;
-        if mesh.is_floor() {
-            return BakedMesh { front: floor(&scene, mesh), ..BakedMesh::default() };
+    let mut samples = coarse.samples.clone();
+    refiner.refine(sub_triangles, &mut samples, &mut lit);
+    let grids = grids(&coarse, &samples, &lit, options.min_spacing);
+    Baked { meshes: baked_meshes(&scene, &samples, &lit, grids), surfaces }
+}
+
+/// Collects the light of the sample points for each mesh.
+fn baked_meshes(
+    scene: &Scene<'_>,
+    samples: &SamplePoints<'_>,
+    lit: &[LitPoint],
+    grids: Vec<Vec<LightGrid>>,
+) -> Vec<BakedMesh> {
+    let light_of_sample = |sample: &u32| {
+        if *sample == NO_SAMPLE { GatheredLight::default() } else { GatheredLight::from(lit[*sample as usize].light) }
+    };
+    let light_at_vertices = |vertex_samples: &[u32]| vertex_samples.iter().map(light_of_sample).collect();
+    let of_mesh = |((mesh, vertex_samples), grids): ((&BakeMesh, &VertexSamples), Vec<LightGrid>)| {
+        if mesh.is_shadow_catcher() {
+            return BakedMesh { front: light_on_shadow_catcher(scene, mesh), ..BakedMesh::default() };
         }
-        let of_vertex: &crate::places::VertexPlaces = of_vertex;
-        BakedMesh { front: at_vertices(&of_vertex.front), back: at_vertices(&of_vertex.back), grids }
+        BakedMesh {
+            front: light_at_vertices(&vertex_samples.front),
+            back: light_at_vertices(&vertex_samples.back),
+            grids,
+        }
     };
-    Baked { meshes: meshes.iter().zip(&places.of_vertex).zip(grids).map(of_mesh).collect(), surfaces }
+    samples.meshes.iter().zip(&samples.vertex_samples).zip(grids).map(of_mesh).collect()
 }
 
-/// Which places a camera sees. Only corners of the parts are asked: for other places nothing depends on it.
-fn seen(scene: &Scene<'_>, coarse: &Coarse<'_>, parts: &[Part], eyes: &[Vec3]) -> Vec<bool> {
-    let mut asked = vec![false; coarse.places.len()];
-    for place in parts.iter().filter_map(|part| part.corners(&coarse.places)).flatten() {
-        asked[place as usize] = true;
+/// Returns, for each sample point, whether a camera sees it. Tests only the corners of `sub_triangles`; all other
+/// entries are false because nothing reads them.
+fn find_seen(
+    scene: &Scene<'_>,
+    coarse: &CoarseSamples<'_>,
+    sub_triangles: &[SubTriangle],
+    camera_positions: &[Vec3],
+) -> Vec<bool> {
+    let mut is_corner = vec![false; coarse.samples.len()];
+    for sample in sub_triangles.iter().filter_map(|triangle| triangle.corners(&coarse.samples)).flatten() {
+        is_corner[sample as usize] = true;
     }
-    coarse.places.list.par_iter().zip(asked).map(|(place, asked)| asked && scene.is_seen(place, eyes)).collect()
+    coarse
+        .samples
+        .list
+        .par_iter()
+        .zip(is_corner)
+        .map(|(sample, is_corner)| is_corner && scene.is_seen(sample, camera_positions))
+        .collect()
 }
 
-/// Share of the comparisons that is saved where the vertices alone take all rays that they may.
-const DENSE: f32 = 0.85;
+/// Fraction of the probe budget that is dropped when the vertices use the whole ray budget.
+const PROBES_SAVED_BY_VERTICES: f32 = 0.85;
 
-/// Casts the rays of all coarse places, `samples` from each vertex.
+/// Casts the rays of all coarse sample points; each vertex casts `rays_per_vertex`.
 fn gather(
     scene: &Scene<'_>,
-    coarse: &Coarse<'_>,
+    coarse: &CoarseSamples<'_>,
     seen: &[bool],
-    samples: usize,
+    rays_per_vertex: usize,
     options: &BakeOptions,
-) -> Vec<Gathered> {
-    let at_vertices = Directions::scattered(samples);
-    let at_seen = Directions::scattered(options.place_samples);
-    let at_unseen = Directions::scattered(options.unseen_samples);
-    let directions = |i: usize| match (i < coarse.vertices, seen[i]) {
-        (true, _) => &at_vertices,
-        (false, true) => &at_seen,
-        (false, false) => &at_unseen,
+) -> Vec<GatherResult> {
+    let vertex_directions = RayDirections::jittered(rays_per_vertex);
+    let seen_directions = RayDirections::jittered(options.seen_samples);
+    let unseen_directions = RayDirections::jittered(options.unseen_samples);
+    let directions = |i: usize| match (i < coarse.vertex_count, seen[i]) {
+        (true, _) => &vertex_directions,
+        (false, true) => &seen_directions,
+        (false, false) => &unseen_directions,
     };
-    coarse.places.list.par_iter().enumerate().map(|(i, place)| scene.gather(place, directions(i))).collect()
+    coarse.samples.list.par_iter().enumerate().map(|(i, sample)| scene.gather(sample, directions(i))).collect()
 }
 
-/// Rays for each place of a floor: it is one smooth surface, on which noise would show.
-const FLOOR_SAMPLES: usize = 128;
+/// Rays per vertex of a shadow catcher. It is one smooth surface, on which noise would show.
+const SHADOW_CATCHER_RAYS: usize = 128;
 
-/// What arrives directly.
-fn floor(scene: &Scene<'_>, mesh: &BakeMesh) -> Vec<GatheredLight> {
-    let directions = Directions::alike(FLOOR_SAMPLES);
+/// Computes the direct light at the vertices of a shadow catcher.
+fn light_on_shadow_catcher(scene: &Scene<'_>, mesh: &BakeMesh) -> Vec<GatheredLight> {
+    let directions = RayDirections::fixed_per_normal(SHADOW_CATCHER_RAYS);
     let direct = |(position, normal): (&Vec3, &Vec3)| {
-        let place = Place { position: *position, normal: *normal, inset: Vec3::ZERO };
-        GatheredLight { direct: scene.probe(&place, &directions), ..GatheredLight::default() }
+        let sample = SamplePoint { position: *position, normal: *normal, inset: Vec3::ZERO };
+        GatheredLight { direct: scene.direct_share_at(&sample, &directions), ..GatheredLight::default() }
     };
     mesh.positions.par_iter().zip(&mesh.normals).map(direct).collect()
 }

@@ -1,27 +1,30 @@
-//! A bounding volume hierarchy over triangles with four children a node, so that one instruction tests four boxes or
-//! four triangles (Wald, Benthin and Boulos 2008, "Getting Rid of Packets"). It is built as a binary one, split by the
-//! surface area heuristic in bins (Wald 2007, "On fast Construction of SAH-based Bounding Volume Hierarchies").
+//! A bounding volume hierarchy over triangles. Each node has four children, so one SIMD instruction tests four boxes or
+//! four triangles (Wald, Benthin and Boulos 2008, "Getting Rid of Packets"). It is first built as a binary tree that is
+//! split with a binned surface area heuristic (Wald 2007, "On fast Construction of SAH-based Bounding Volume
+//! Hierarchies").
 
 use arrayvec::ArrayVec;
 use glam::{Vec3, Vec4};
 
-/// Triangles per leaf, at most, unless they cannot be told apart; also the width of a block.
+/// Children per node and triangles per block. A leaf has more triangles only when their centers coincide.
 const WIDTH: usize = 4;
-/// Bins per axis.
+/// Number of bins of the surface area heuristic.
 const BINS: usize = 16;
-/// Below this many triangles a subtree is built on one thread.
-const PARALLEL: usize = 8192;
-/// Deepest traversal: three siblings wait on each level, and no tree of 2^24 triangles is deeper.
-const STACK: usize = 128;
+/// Subtrees with at most this many triangles are built on one thread.
+const MAX_SERIAL_TRIANGLES: usize = 8192;
+/// Capacity of the traversal stack. Each level leaves at most three siblings on it, and no tree of 2^24 triangles needs
+/// more.
+const MAX_STACK: usize = 128;
 
-/// A triangle of a mesh.
+/// Index of a mesh and of a triangle in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TriangleId {
     pub(crate) mesh: u32,
     pub(crate) triangle: u32,
 }
 
-/// Where a ray hits: the point is `(1 − u − v)·a + u·b + v·c`.
+/// Intersection of a ray with a triangle (a, b, c): the point is `(1 − u − v)·a + u·b + v·c`, at distance `t` along the
+/// ray.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hit {
     pub(crate) t: f32,
@@ -30,15 +33,15 @@ pub(crate) struct Hit {
     pub(crate) id: TriangleId,
 }
 
-/// Three coordinates of four things each.
+/// Four 3D vectors in structure-of-arrays layout.
 #[derive(Clone, Copy, Default)]
-struct Lanes {
+struct Vec3x4 {
     x: Vec4,
     y: Vec4,
     z: Vec4,
 }
 
-impl Lanes {
+impl Vec3x4 {
     fn splat(v: Vec3) -> Self {
         Self { x: Vec4::splat(v.x), y: Vec4::splat(v.y), z: Vec4::splat(v.z) }
     }
@@ -62,53 +65,53 @@ impl Lanes {
     }
 }
 
-/// Triangles prepared for intersection, side by side. Unused lanes are degenerate and never hit.
+/// Four triangles prepared for intersection: corner `a` and the edges from it. Unused lanes are degenerate triangles,
+/// which no ray hits.
 #[derive(Clone, Copy, Default)]
-struct Block {
-    a: Lanes,
-    ab: Lanes,
-    ac: Lanes,
+struct TriangleBlock {
+    a: Vec3x4,
+    ab: Vec3x4,
+    ac: Vec3x4,
     ids: [TriangleId; WIDTH],
 }
 
-/// Boxes of four children. Unused lanes are empty boxes, which no ray enters.
+/// A node with the bounding boxes of its four children. Unused lanes have empty boxes, which no ray enters.
 #[derive(Clone, Copy)]
 struct Node {
-    min: Lanes,
-    max: Lanes,
+    min: Vec3x4,
+    max: Vec3x4,
     children: [Child; WIDTH],
 }
 
 #[derive(Clone, Copy)]
 enum Child {
-    /// Index of a node.
+    /// An inner node, by index.
     Node(u32),
-    /// Blocks from the first number to before the second.
+    /// A leaf: the range of blocks from the first index to before the second.
     Leaf(u32, u32),
 }
 
-/// The hierarchy.
 pub(crate) struct Bvh {
     nodes: Vec<Node>,
-    blocks: Vec<Block>,
+    blocks: Vec<TriangleBlock>,
 }
 
-/// A ray with what is worked out once for it.
+/// A ray, with each value repeated in all four lanes.
 struct Ray {
-    origin: Lanes,
-    direction: Lanes,
-    inverse: Lanes,
+    origin: Vec3x4,
+    direction: Vec3x4,
+    inverse: Vec3x4,
     t_min: Vec4,
 }
 
 impl Bvh {
-    /// Builds a hierarchy over triangles given by their corners.
+    /// Builds a hierarchy over triangles. Degenerate and non-finite triangles are dropped.
     pub(crate) fn new(corners: impl Iterator<Item = ([Vec3; 3], TriangleId)>) -> Self {
-        let mut items: Vec<Item> = corners
+        let mut items: Vec<BuildItem> = corners
             .filter(|(c, _)| c.iter().all(|p| p.is_finite()) && (c[1] - c[0]).cross(c[2] - c[0]) != Vec3::ZERO)
             .map(|(corners, id)| {
                 let [a, b, c] = corners;
-                Item { min: a.min(b).min(c), max: a.max(b).max(c), corners, id }
+                BuildItem { min: a.min(b).min(c), max: a.max(b).max(c), corners, id }
             })
             .collect();
         let mut out = Self { nodes: Vec::new(), blocks: Vec::new() };
@@ -119,30 +122,30 @@ impl Bvh {
         out
     }
 
-    /// Adds the node that stands for `at` and its nearest descendants, and everything below; its index.
-    fn add_node(&mut self, binary: &[BinaryNode], at: usize, items: &[Item]) -> u32 {
-        // Children with the largest boxes are opened until four are found.
-        let mut open = vec![at];
-        while open.len() < WIDTH {
-            let largest = (0..open.len()).filter(|i| binary[open[*i]].count == 0).max_by(|i, j| {
-                let area = |k: &usize| half_area(binary[open[*k]].min, binary[open[*k]].max);
+    /// Adds the subtree of the binary node `root` as four-wide nodes and returns the index of its first node.
+    fn add_node(&mut self, binary: &[BinaryNode], root: usize, items: &[BuildItem]) -> u32 {
+        // Replace the child with the largest box by its own two children until there are four.
+        let mut children = vec![root];
+        while children.len() < WIDTH {
+            let largest = (0..children.len()).filter(|i| binary[children[*i]].count == 0).max_by(|i, j| {
+                let area = |k: &usize| half_area(binary[children[*k]].min, binary[children[*k]].max);
                 area(i).total_cmp(&area(j)).then(j.cmp(i))
             });
             let Some(largest) = largest else { break };
-            let opened = open[largest];
-            open[largest] = opened + 1;
-            open.push(binary[opened].link as usize);
+            let replaced = children[largest];
+            children[largest] = replaced + 1;
+            children.push(binary[replaced].link as usize);
         }
         let index = self.nodes.len();
-        let none = Child::Leaf(0, 0);
-        let (min, max) = (Lanes::splat(Vec3::INFINITY), Lanes::splat(Vec3::NEG_INFINITY));
-        self.nodes.push(Node { min, max, children: [none; WIDTH] });
-        for (lane, child) in open.into_iter().enumerate() {
+        let unused = Child::Leaf(0, 0);
+        let (min, max) = (Vec3x4::splat(Vec3::INFINITY), Vec3x4::splat(Vec3::NEG_INFINITY));
+        self.nodes.push(Node { min, max, children: [unused; WIDTH] });
+        for (lane, child) in children.into_iter().enumerate() {
             let node = &binary[child];
             let link = if node.count > 0 {
                 let first = self.blocks.len() as u32;
                 let leaf = &items[node.link as usize..(node.link + node.count) as usize];
-                self.blocks.extend(leaf.chunks(WIDTH).map(Block::new));
+                self.blocks.extend(leaf.chunks(WIDTH).map(TriangleBlock::new));
                 Child::Leaf(first, self.blocks.len() as u32)
             } else {
                 Child::Node(self.add_node(binary, child, items))
@@ -155,19 +158,19 @@ impl Bvh {
         index as u32
     }
 
-    /// The nearest hit between `t_min` and `t_max`.
+    /// Returns the nearest hit with a distance between `t_min` and `t_max`.
     pub(crate) fn intersect(&self, origin: Vec3, direction: Vec3, t_min: f32, mut t_max: f32) -> Option<Hit> {
         if self.nodes.is_empty() {
             return None;
         }
         let ray = Ray {
-            origin: Lanes::splat(origin),
-            direction: Lanes::splat(direction),
-            inverse: Lanes::splat(direction.recip()),
+            origin: Vec3x4::splat(origin),
+            direction: Vec3x4::splat(direction),
+            inverse: Vec3x4::splat(direction.recip()),
             t_min: Vec4::splat(t_min),
         };
         let mut best: Option<Hit> = None;
-        let mut stack = ArrayVec::<(Child, f32), STACK>::new();
+        let mut stack = ArrayVec::<(Child, f32), MAX_STACK>::new();
         stack.push((Child::Node(0), 0.0));
         while let Some((child, entry)) = stack.pop() {
             if entry >= t_max {
@@ -189,12 +192,12 @@ impl Bvh {
                     while mask != 0 && !stack.is_full() {
                         let lane = mask.trailing_zeros() as usize;
                         mask &= mask - 1;
-                        // Kept sorted, so that the nearest is taken first.
+                        // Keep the new entries sorted so that the nearest child is visited first.
                         stack.push((node.children[lane], entries[lane]));
-                        let mut at = stack.len() - 1;
-                        while at > base && stack[at - 1].1 < stack[at].1 {
-                            stack.swap(at - 1, at);
-                            at -= 1;
+                        let mut position = stack.len() - 1;
+                        while position > base && stack[position - 1].1 < stack[position].1 {
+                            stack.swap(position - 1, position);
+                            position -= 1;
                         }
                     }
                 }
@@ -205,20 +208,24 @@ impl Bvh {
 }
 
 impl Node {
-    /// Distances at which a ray enters the boxes, and a bit for each that it enters before `t_max`.
+    /// Returns the distance at which the ray enters each box, and a bit mask of the boxes that it enters before
+    /// `t_max`.
     fn entries(&self, ray: &Ray, t_max: f32) -> ([f32; WIDTH], u32) {
-        let near = |plane: Vec4, origin: Vec4, inverse: Vec4| (plane - origin) * inverse;
-        let (x0, x1) = (near(self.min.x, ray.origin.x, ray.inverse.x), near(self.max.x, ray.origin.x, ray.inverse.x));
-        let (y0, y1) = (near(self.min.y, ray.origin.y, ray.inverse.y), near(self.max.y, ray.origin.y, ray.inverse.y));
-        let (z0, z1) = (near(self.min.z, ray.origin.z, ray.inverse.z), near(self.max.z, ray.origin.z, ray.inverse.z));
+        let distance = |plane: Vec4, origin: Vec4, inverse: Vec4| (plane - origin) * inverse;
+        let (x0, x1) =
+            (distance(self.min.x, ray.origin.x, ray.inverse.x), distance(self.max.x, ray.origin.x, ray.inverse.x));
+        let (y0, y1) =
+            (distance(self.min.y, ray.origin.y, ray.inverse.y), distance(self.max.y, ray.origin.y, ray.inverse.y));
+        let (z0, z1) =
+            (distance(self.min.z, ray.origin.z, ray.inverse.z), distance(self.max.z, ray.origin.z, ray.inverse.z));
         let enter = x0.min(x1).max(y0.min(y1)).max(z0.min(z1)).max(Vec4::ZERO);
         let leave = x0.max(x1).min(y0.max(y1)).min(z0.max(z1)).min(Vec4::splat(t_max));
         (enter.to_array(), enter.cmple(leave).bitmask())
     }
 }
 
-impl Block {
-    fn new(items: &[Item]) -> Self {
+impl TriangleBlock {
+    fn new(items: &[BuildItem]) -> Self {
         let mut out = Self::default();
         for (lane, item) in items.iter().enumerate() {
             let [a, b, c] = item.corners;
@@ -230,7 +237,7 @@ impl Block {
         out
     }
 
-    /// The nearest hit (Möller and Trumbore 1997).
+    /// Returns the nearest hit (Möller and Trumbore 1997, "Fast, Minimum Storage Ray-Triangle Intersection").
     fn intersect(&self, ray: &Ray, t_max: f32) -> Option<Hit> {
         let p = ray.direction.cross(&self.ac);
         let determinant = self.ab.dot(&p);
@@ -240,7 +247,7 @@ impl Block {
         let q = s.cross(&self.ab);
         let v = ray.direction.dot(&q) * inverse;
         let t = self.ac.dot(&q) * inverse;
-        // Degenerate triangles give infinite or undefined numbers, for which no comparison below holds.
+        // For degenerate triangles these values are infinite or NaN, so every comparison below is false.
         let inside = u.cmpge(Vec4::ZERO) & v.cmpge(Vec4::ZERO) & (u + v).cmple(Vec4::ONE);
         let mut mask = (inside & t.cmpgt(ray.t_min) & t.cmplt(Vec4::splat(t_max))).bitmask();
         let mut best: Option<usize> = None;
@@ -256,27 +263,27 @@ impl Block {
 }
 
 #[derive(Clone, Copy)]
-struct Item {
+struct BuildItem {
     min: Vec3,
     max: Vec3,
     corners: [Vec3; 3],
     id: TriangleId,
 }
 
-impl Item {
-    fn center2(&self) -> Vec3 {
+impl BuildItem {
+    fn doubled_center(&self) -> Vec3 {
         self.min + self.max
     }
 }
 
-/// A node of the binary tree.
 #[derive(Clone, Copy)]
 struct BinaryNode {
     min: Vec3,
-    /// First item of a leaf, or index of the second child (the first one follows its parent).
+    /// Index of the first item for a leaf; index of the second child for an inner node (the first child follows its
+    /// parent).
     link: u32,
     max: Vec3,
-    /// Items of a leaf; 0 for an inner node.
+    /// Number of items of a leaf; 0 for an inner node.
     count: u32,
 }
 
@@ -285,8 +292,9 @@ fn half_area(min: Vec3, max: Vec3) -> f32 {
     d.x * d.y + d.y * d.z + d.z * d.x
 }
 
-/// Sorts `items` into leaf order and returns the nodes of their subtree; `first` is the index of `items[0]` overall.
-fn build(items: &mut [Item], first: usize) -> Vec<BinaryNode> {
+/// Sorts `items` into leaf order and returns the nodes of their subtree. `first` is the index of `items[0]` in the list
+/// of all items.
+fn build(items: &mut [BuildItem], first: usize) -> Vec<BinaryNode> {
     let (mut min, mut max) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
     for item in items.iter() {
         min = min.min(item.min);
@@ -296,13 +304,13 @@ fn build(items: &mut [Item], first: usize) -> Vec<BinaryNode> {
     if items.len() <= WIDTH {
         return leaf(items.len());
     }
-    let middle = split(items).clamp(1, items.len() - 1);
-    let parallel = items.len() > PARALLEL;
-    let (left, right) = items.split_at_mut(middle);
+    let split_index = split(items).clamp(1, items.len() - 1);
+    let parallel = items.len() > MAX_SERIAL_TRIANGLES;
+    let (left, right) = items.split_at_mut(split_index);
     let (mut left, right) = if parallel {
-        rayon::join(|| build(left, first), || build(right, first + middle))
+        rayon::join(|| build(left, first), || build(right, first + split_index))
     } else {
-        (build(left, first), build(right, first + middle))
+        (build(left, first), build(right, first + split_index))
     };
     let mut nodes = Vec::with_capacity(1 + left.len() + right.len());
     nodes.push(BinaryNode { min, max, link: (1 + left.len()) as u32, count: 0 });
@@ -320,12 +328,12 @@ fn build(items: &mut [Item], first: usize) -> Vec<BinaryNode> {
     nodes
 }
 
-/// Partitions at the cheapest bin boundary and returns how many items are left of it.
-fn split(items: &mut [Item]) -> usize {
+/// Partitions `items` at the bin boundary with the lowest cost and returns the number of items to its left.
+fn split(items: &mut [BuildItem]) -> usize {
     let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
     for item in items.iter() {
-        low = low.min(item.center2());
-        high = high.max(item.center2());
+        low = low.min(item.doubled_center());
+        high = high.max(item.doubled_center());
     }
     let extent = high - low;
     let axis = if extent.x >= extent.y && extent.x >= extent.z { 0 } else { usize::from(extent.y < extent.z) + 1 };
@@ -333,7 +341,7 @@ fn split(items: &mut [Item]) -> usize {
         return items.len() / 2;
     }
     let scale = BINS as f32 / extent[axis];
-    let bin_of = |item: &Item| (((item.center2()[axis] - low[axis]) * scale) as usize).min(BINS - 1);
+    let bin_of = |item: &BuildItem| (((item.doubled_center()[axis] - low[axis]) * scale) as usize).min(BINS - 1);
     let mut bins = [(Vec3::INFINITY, Vec3::NEG_INFINITY, 0_usize); BINS];
     for item in items.iter() {
         let bin = &mut bins[bin_of(item)];
@@ -372,9 +380,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_of_many_triangles_is_hit() {
-        let at = |z: f32| [Vec3::new(-1.0, -1.0, z), Vec3::new(2.0, -1.0, z), Vec3::new(-1.0, 2.0, z)];
-        let bvh = Bvh::new((0..100_u32).map(|i| (at(-(i as f32) - 1.0), TriangleId { mesh: 0, triangle: i })));
+    fn a_ray_hits_the_nearest_triangle_in_its_range() {
+        let triangle_at = |z: f32| [Vec3::new(-1.0, -1.0, z), Vec3::new(2.0, -1.0, z), Vec3::new(-1.0, 2.0, z)];
+        let bvh = Bvh::new((0..100_u32).map(|i| (triangle_at(-(i as f32) - 1.0), TriangleId { mesh: 0, triangle: i })));
         let hit = bvh.intersect(Vec3::ZERO, Vec3::NEG_Z, 1e-4, f32::INFINITY).unwrap();
         assert_eq!(hit.id.triangle, 0);
         assert!((hit.t - 1.0).abs() < 1e-5);
@@ -385,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn every_ray_finds_what_a_search_through_all_triangles_finds() {
+    fn a_ray_finds_the_same_hit_as_a_linear_search() {
         let mut state = 7_u32;
         let mut random = || {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -394,8 +402,8 @@ mod tests {
         let mut point = || Vec3::new(random(), random(), random());
         let corners: Vec<[Vec3; 3]> = (0..500)
             .map(|_| {
-                let at = point();
-                [at, at + point() * 0.2, at + point() * 0.2]
+                let corner = point();
+                [corner, corner + point() * 0.2, corner + point() * 0.2]
             })
             .collect();
         let id = |i: usize| TriangleId { mesh: 0, triangle: i as u32 };
@@ -416,9 +424,9 @@ mod tests {
     }
 
     #[test]
-    fn degenerate_and_unfinished_triangles_are_left_out() {
-        let bad = [[Vec3::ZERO; 3], [Vec3::NAN; 3]];
-        let bvh = Bvh::new(bad.into_iter().map(|c| (c, TriangleId::default())));
+    fn degenerate_and_non_finite_triangles_are_never_hit() {
+        let invalid = [[Vec3::ZERO; 3], [Vec3::NAN; 3]];
+        let bvh = Bvh::new(invalid.into_iter().map(|c| (c, TriangleId::default())));
         assert!(bvh.intersect(Vec3::Z, Vec3::NEG_Z, 0.0, f32::INFINITY).is_none());
     }
 }

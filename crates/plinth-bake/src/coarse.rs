@@ -1,99 +1,104 @@
-//! The places for which light between surfaces is solved: vertices, and lattices of an even density over what is large.
+//! The sample points for which the radiosity is solved: vertices, and evenly spaced lattice points on large triangles.
 
 use rustc_hash::FxHashMap;
 
-use crate::lattice::{Lattice, Point};
-use crate::places::{FINEST, Face, Places};
+use crate::lattice::{Lattice, LatticePoint};
+use crate::samples::{MAX_LEVEL, SamplePoints, TriangleSide};
 use crate::types::BakeOptions;
 
-/// Coarsest lattices are not finer than this.
-const MAX_LEVEL: u32 = 6;
-/// Share of the places that is left out where vertices take all rays that they may.
-const LEFT_OUT: f32 = 0.6;
-/// Growth of the distance between places where there would be too many.
-const WIDER: f32 = 1.25;
+/// Maximum level of the initial lattices.
+const MAX_INITIAL_LEVEL: u32 = 6;
+/// Fraction of the lattice points that is dropped when the vertices use the whole ray budget.
+const DROPPED_FRACTION: f32 = 0.6;
+/// Factor by which the spacing grows while there are too many sample points.
+const SPACING_GROWTH: f32 = 1.25;
 
-/// Lattices over large triangles, with the places of their points.
-pub(crate) struct Coarse<'a> {
-    pub(crate) places: Places<'a>,
-    /// Places of the vertices; the others are points of lattices.
-    pub(crate) vertices: usize,
-    grids: FxHashMap<Face, (Lattice, Vec<u32>)>,
-    /// The faces that have a lattice, in order.
-    pub(crate) faces: Vec<Face>,
+/// Sample points of all vertices and of lattices on large triangles.
+pub(crate) struct CoarseSamples<'a> {
+    pub(crate) samples: SamplePoints<'a>,
+    /// Number of sample points at vertices; they come first, and lattice points follow.
+    pub(crate) vertex_count: usize,
+    lattices: FxHashMap<TriangleSide, (Lattice, Vec<u32>)>,
+    /// The triangle sides that have a lattice, sorted.
+    pub(crate) sides: Vec<TriangleSide>,
 }
 
-impl<'a> Coarse<'a> {
-    /// `spent` is the share of their rays that vertices take: the more it is, the fewer places there are.
-    pub(crate) fn new(mut places: Places<'a>, options: &BakeOptions, spent: f32) -> Self {
-        let vertices = places.len();
-        let closest = options.spacing * (1.0 + spent * spent);
-        let most = (options.max_places as f32 * (1.0 - LEFT_OUT * spent)) as usize;
-        let large = large_triangles(&places, closest);
-        let spacing = spacing(&large, closest, most);
-        let mut grids = FxHashMap::default();
-        let mut faces = Vec::new();
+impl<'a> CoarseSamples<'a> {
+    /// Creates the lattices. `vertex_ray_share` is the fraction of the ray budget that the vertices use; the larger it
+    /// is, the fewer lattice points there are.
+    pub(crate) fn new(mut samples: SamplePoints<'a>, options: &BakeOptions, vertex_ray_share: f32) -> Self {
+        let vertex_count = samples.len();
+        let min_spacing = options.spacing * (1.0 + vertex_ray_share * vertex_ray_share);
+        let max_points = (options.max_lattice_points as f32 * (1.0 - DROPPED_FRACTION * vertex_ray_share)) as usize;
+        let large = large_triangles(&samples, min_spacing);
+        let spacing = spacing(&large, min_spacing, max_points);
+        let mut lattices = FxHashMap::default();
+        let mut sides = Vec::new();
         for (mesh, triangle, longest) in large {
             let lattice = Lattice { level: level(longest, spacing) };
             if lattice.level == 0 {
                 continue;
             }
-            for back in places.sides(mesh as usize) {
-                let face = Face { mesh, triangle, back };
-                let corners = places.corners(face);
-                let of_point = |p| places.find_or_add(face, corners, finest(p, lattice.level));
-                grids.insert(face, (lattice, lattice.points().map(of_point).collect()));
-                faces.push(face);
+            for back in samples.sides(mesh as usize) {
+                let side = TriangleSide { mesh, triangle, back };
+                let corners = samples.corners(side);
+                let sample_at = |p| samples.find_or_add(side, corners, to_finest(p, lattice.level));
+                lattices.insert(side, (lattice, lattice.points().map(sample_at).collect()));
+                sides.push(side);
             }
         }
-        Self { places, vertices, grids, faces }
+        Self { samples, vertex_count, lattices, sides }
     }
 
-    /// All lattices with the places of their points.
-    pub(crate) fn grids(&self) -> impl Iterator<Item = (Lattice, &[u32])> {
-        self.faces.iter().filter_map(|face| self.grids.get(face)).map(|(lattice, places)| (*lattice, places.as_slice()))
+    /// Returns each lattice with the indices of its sample points.
+    pub(crate) fn lattices(&self) -> impl Iterator<Item = (Lattice, &[u32])> {
+        self.sides
+            .iter()
+            .filter_map(|side| self.lattices.get(side))
+            .map(|(lattice, samples)| (*lattice, samples.as_slice()))
     }
 
-    /// The lattice of a face; its corners alone where it is small.
-    pub(crate) fn lattice(&self, face: Face) -> Lattice {
-        self.grids.get(&face).map_or(Lattice { level: 0 }, |(lattice, _)| *lattice)
+    /// Returns the lattice of a triangle side; level 0 (only the corners) if the triangle is small.
+    pub(crate) fn lattice(&self, side: TriangleSide) -> Lattice {
+        self.lattices.get(&side).map_or(Lattice { level: 0 }, |(lattice, _)| *lattice)
     }
 
-    /// The triangles that a face is made of, as places with the weights of the face's corners.
-    pub(crate) fn parts(&self, face: Face) -> Vec<[(u32, [f32; 3]); 3]> {
-        let Some((lattice, places)) = self.grids.get(&face) else {
-            let [a, b, c] = self.places.corners(face);
+    /// Returns the sub-triangles of a triangle side. Each corner is a sample index and its barycentric weights in the
+    /// whole triangle.
+    pub(crate) fn sub_triangles(&self, side: TriangleSide) -> Vec<[(u32, [f32; 3]); 3]> {
+        let Some((lattice, samples)) = self.lattices.get(&side) else {
+            let [a, b, c] = self.samples.corners(side);
             return vec![[(a, [1.0, 0.0, 0.0]), (b, [0.0, 1.0, 0.0]), (c, [0.0, 0.0, 1.0])]];
         };
-        lattice.triangles().map(|part| part.map(|p| (places[lattice.index(p)], lattice.weights(p)))).collect()
+        lattice.triangles().map(|corners| corners.map(|p| (samples[lattice.index(p)], lattice.weights(p)))).collect()
     }
 
-    /// The places around a spot, with their shares.
-    pub(crate) fn around(&self, face: Face, u: f32, v: f32) -> [(u32, f32); 3] {
-        if let Some((lattice, places)) = self.grids.get(&face) {
-            lattice.around(u, v).map(|(p, share)| (places[lattice.index(p)], share))
+    /// Returns the three sample points around the barycentric position (u, v), with their interpolation weights.
+    pub(crate) fn interpolation_weights(&self, side: TriangleSide, u: f32, v: f32) -> [(u32, f32); 3] {
+        if let Some((lattice, samples)) = self.lattices.get(&side) {
+            lattice.interpolation_weights(u, v).map(|(p, weight)| (samples[lattice.index(p)], weight))
         } else {
-            let [a, b, c] = self.places.corners(face);
+            let [a, b, c] = self.samples.corners(side);
             [(a, 1.0 - u - v), (b, u), (c, v)]
         }
     }
 }
 
-/// A point of a lattice in coordinates of the finest one.
-pub(crate) const fn finest((i, j): Point, level: u32) -> Point {
-    (i << (FINEST - level), j << (FINEST - level))
+/// Converts a point of a lattice at `level` to coordinates of the finest lattice.
+pub(crate) const fn to_finest((i, j): LatticePoint, level: u32) -> LatticePoint {
+    (i << (MAX_LEVEL - level), j << (MAX_LEVEL - level))
 }
 
-/// Times that an edge is halved until its parts are about as long as this.
+/// Returns how often an edge of length `longest` has to be halved to come close to `spacing`.
 pub(crate) fn level(longest: f32, spacing: f32) -> u32 {
-    (longest / spacing).max(1.0).log2().round().min(MAX_LEVEL as f32) as u32
+    (longest / spacing).max(1.0).log2().round().min(MAX_INITIAL_LEVEL as f32) as u32
 }
 
-/// Triangles with an edge that is longer than this: mesh, number and longest edge.
-fn large_triangles(places: &Places<'_>, spacing: f32) -> Vec<(u32, u32, f32)> {
+/// Returns mesh index, triangle index and longest edge of each triangle with an edge longer than `spacing`.
+fn large_triangles(samples: &SamplePoints<'_>, spacing: f32) -> Vec<(u32, u32, f32)> {
     let mut out = Vec::new();
-    for (m, mesh) in places.meshes.iter().enumerate() {
-        if places.sides(m).next().is_none() {
+    for (m, mesh) in samples.meshes.iter().enumerate() {
+        if samples.sides(m).next().is_none() {
             continue;
         }
         for t in 0..mesh.indices.len() / 3 {
@@ -107,14 +112,14 @@ fn large_triangles(places: &Places<'_>, spacing: f32) -> Vec<(u32, u32, f32)> {
     out
 }
 
-/// The distance of places at which there are not too many of them.
-fn spacing(large: &[(u32, u32, f32)], closest: f32, most: usize) -> f32 {
-    let mut spacing = closest;
+/// Returns the smallest spacing, from `min_spacing` upwards, that gives at most `max_points` lattice points.
+fn spacing(large: &[(u32, u32, f32)], min_spacing: f32, max_points: usize) -> f32 {
+    let mut spacing = min_spacing;
     let count = |spacing: f32| -> usize {
-        large.iter().map(|(_, _, longest)| Lattice { level: level(*longest, spacing) }.points_in_all()).sum()
+        large.iter().map(|(_, _, longest)| Lattice { level: level(*longest, spacing) }.point_count()).sum()
     };
-    while count(spacing) > most && spacing < 4.0 {
-        spacing *= WIDER;
+    while count(spacing) > max_points && spacing < 4.0 {
+        spacing *= SPACING_GROWTH;
     }
     spacing
 }

@@ -1,4 +1,4 @@
-//! Casts the rays of one place.
+//! Casts rays from one sample point and gathers the light that they find.
 
 use std::f32::consts::PI;
 
@@ -6,238 +6,244 @@ use glam::{Mat4, Vec2, Vec3, Vec4};
 use plinth_scene::EnvironmentMap;
 
 use crate::bvh::{Bvh, Hit, TriangleId};
-use crate::hull::is_inside_out;
-use crate::places::Place;
-use crate::sampling::{Directions, Distribution};
+use crate::inverted_hull::is_inside_out;
+use crate::samples::SamplePoint;
+use crate::sampling::{LightDistribution, RayDirections};
 use crate::sky::Sky;
 use crate::types::{BakeLight, BakeMesh};
 
-/// How far rays start from their surface, in world units (the model spans 2).
-const OFFSET: f32 = 1e-3;
-/// Transparent surfaces and holes that a ray passes, at most.
-const MAX_PASSES: usize = 16;
-/// Transparency from which on a surface is seen through.
-const CLEAR: f32 = 0.05;
+/// Distance of ray origins from their surface, in world units (the model's size is 2 units).
+const ORIGIN_OFFSET: f32 = 1e-3;
+/// Maximum number of transparent surfaces that a ray passes.
+const MAX_TRANSPARENT_HITS: usize = 16;
+/// Surfaces with at least this transparency do not hide the surfaces behind them from a camera.
+const MIN_SEE_THROUGH: f32 = 0.05;
 
-/// That share from which on a place is taken to be inside of a body.
-const INSIDE: f32 = 0.95;
+/// A sample point lies inside a body if at least this fraction of its rays, by weight, hits a back face first.
+const MIN_INSIDE_SHARE: f32 = 0.95;
 
-/// What a ray found: the surface that stops it and its share of the light.
+/// The surface that blocks most of a ray's light.
 #[derive(Clone, Copy)]
-pub(crate) struct Blocked {
+pub(crate) struct Occluder {
     pub(crate) direction: Vec3,
     pub(crate) id: TriangleId,
     pub(crate) u: f32,
     pub(crate) v: f32,
-    /// Whether the ray came to its back.
+    /// Whether the ray hit the back face.
     pub(crate) back: bool,
-    /// Opacity times the weight of the direction.
+    /// Fraction of the light that the surface blocks, times the weight of the ray.
     pub(crate) share: f32,
 }
 
-/// What the rays of one place found.
-pub(crate) struct Gathered {
-    /// Irradiance that arrives from the environment.
+/// The light and the occluders that the rays of one sample point found.
+pub(crate) struct GatherResult {
+    /// Irradiance from the environment, shadowed by geometry.
     pub(crate) direct: Vec3,
-    /// Irradiance that would arrive without any geometry.
-    pub(crate) open: Vec3,
-    /// Visibility over directions, degree-1 spherical harmonics.
+    /// Irradiance from the environment as if there were no geometry.
+    pub(crate) unoccluded: Vec3,
+    /// Visibility of the environment as a function of direction: spherical harmonics up to degree 1.
     pub(crate) visibility: Vec4,
-    /// Turns weighted sums of values times `basis` of their directions into such harmonics.
-    pub(crate) fit: Mat4,
-    pub(crate) blocked: Vec<Blocked>,
-    closed: f32,
-    /// Irradiance of each light with a direction.
-    pub(crate) beams: Vec<Vec3>,
-    /// Share of light that would come through the inner side of a single-sided surface.
-    inside: f32,
-    /// Mean of the inverse distance to what blocks light.
-    pub(crate) nearness: f32,
-    /// Most irradiance that a single ray has brought from the environment.
-    pub(crate) largest: f32,
+    /// Inverse normal matrix of the least-squares fit. It maps the weighted sum of value × `basis(direction)` to the
+    /// coefficients of `value` in the form of `visibility`.
+    pub(crate) harmonics_solver: Mat4,
+    pub(crate) occluders: Vec<Occluder>,
+    blocked_share: f32,
+    /// Shadowed irradiance from each of `Scene::lights`.
+    pub(crate) light_irradiance: Vec<Vec3>,
+    /// Fraction of the rays, by weight, whose first hit is the back face of a single-sided opaque surface.
+    back_hit_share: f32,
+    /// Mean inverse distance to the occluders.
+    pub(crate) mean_inverse_distance: f32,
+    /// Largest irradiance that a single ray brought from the environment.
+    pub(crate) max_ray_irradiance: f32,
 }
 
-impl Gathered {
-    /// Share of cosine-distributed directions that are blocked, at least a little.
-    pub(crate) fn closed(&self) -> f32 {
-        self.closed.max(0.02)
+impl GatherResult {
+    /// Cosine-weighted fraction of the directions that are blocked, at least 0.02 so that callers can divide by it.
+    pub(crate) fn blocked_share(&self) -> f32 {
+        self.blocked_share.max(0.02)
     }
 
-    /// Whether the place is inside of another body.
-    pub(crate) fn is_inside(&self) -> bool {
-        self.inside >= INSIDE
+    /// Whether the sample point lies inside another body.
+    pub(crate) fn is_inside_body(&self) -> bool {
+        self.back_hit_share >= MIN_INSIDE_SHARE
     }
 
-    /// Per channel: the share of the environment's irradiance that arrives.
+    /// Returns the fraction of the environment's irradiance that arrives, per colour channel.
     pub(crate) fn direct_share(&self) -> Vec3 {
-        share(self.direct, self.open)
+        ratio(self.direct, self.unoccluded)
     }
 }
 
-/// Geometry and light that rays meet.
+/// The geometry and the light sources that rays can hit.
 pub(crate) struct Scene<'a> {
     bvh: Bvh,
     pub(crate) meshes: &'a [BakeMesh],
     pub(crate) sky: Sky,
-    distribution: Distribution,
+    distribution: LightDistribution,
     pub(crate) lights: &'a [BakeLight],
 }
 
 impl<'a> Scene<'a> {
     pub(crate) fn new(meshes: &'a [BakeMesh], environment: &EnvironmentMap, lights: &'a [BakeLight]) -> Self {
         let sky = Sky::new(environment);
-        let distribution = Distribution::new(&sky);
+        let distribution = LightDistribution::new(&sky);
         Self { bvh: Bvh::new(triangles(meshes)), meshes, sky, distribution, lights }
     }
 
-    /// Gathers everything at a place.
-    pub(crate) fn gather(&self, place: &Place, directions: &Directions) -> Gathered {
-        let origin = origin(place);
-        let mut out = Gathered {
+    /// Casts all rays of a sample point.
+    pub(crate) fn gather(&self, sample: &SamplePoint, directions: &RayDirections) -> GatherResult {
+        let origin = ray_origin(sample);
+        let mut out = GatherResult {
             direct: Vec3::ZERO,
-            open: Vec3::ZERO,
+            unoccluded: Vec3::ZERO,
             visibility: Vec4::ZERO,
-            fit: Mat4::ZERO,
-            blocked: Vec::new(),
-            closed: 0.0,
-            beams: self.beams(place, origin),
-            inside: 0.0,
-            nearness: 0.0,
-            largest: 0.0,
+            harmonics_solver: Mat4::ZERO,
+            occluders: Vec::new(),
+            blocked_share: 0.0,
+            light_irradiance: self.light_irradiance(sample, origin),
+            back_hit_share: 0.0,
+            mean_inverse_distance: 0.0,
+            max_ray_irradiance: 0.0,
         };
-        let mut fit = Fit::default();
+        let mut visibility_fit = LeastSquares::default();
         let mut weights = 0.0;
-        for (direction, weight) in directions.around(&self.distribution, place.position, place.normal) {
+        for (direction, weight) in directions.over_hemisphere(&self.distribution, sample.position, sample.normal) {
             let light = self.sky.radiance(direction) * weight;
             let cast = self.cast(origin, direction);
-            out.open += light;
-            out.direct += light * cast.through;
-            out.largest = out.largest.max((light * cast.through).max_element());
-            out.closed += weight * (1.0 - cast.through);
-            if cast.from_inside {
-                out.inside += weight;
+            out.unoccluded += light;
+            out.direct += light * cast.transmitted;
+            out.max_ray_irradiance = out.max_ray_irradiance.max((light * cast.transmitted).max_element());
+            out.blocked_share += weight * (1.0 - cast.transmitted);
+            if cast.hit_back_first {
+                out.back_hit_share += weight;
             }
-            out.nearness += weight * cast.nearness;
-            out.blocked.extend(cast.blocked.map(|b| Blocked { share: b.share * weight, ..b }));
-            fit.add(direction, cast.through, weight);
+            out.mean_inverse_distance += weight * cast.mean_inverse_distance;
+            out.occluders.extend(cast.occluder.map(|o| Occluder { share: o.share * weight, ..o }));
+            visibility_fit.add(direction, cast.transmitted, weight);
             weights += weight;
         }
-        // Weights are those of a mean: what they lack or have too much is noise.
+        // Normalise: the weights should add up to 1, and their difference from it is sampling noise.
         let scale = 1.0 / weights.max(1e-6);
         out.direct *= scale * PI;
-        out.open *= scale * PI;
-        out.largest *= scale * PI;
-        out.closed *= scale;
-        out.inside *= scale;
-        out.nearness *= scale;
-        for blocked in &mut out.blocked {
-            blocked.share *= scale;
+        out.unoccluded *= scale * PI;
+        out.max_ray_irradiance *= scale * PI;
+        out.blocked_share *= scale;
+        out.back_hit_share *= scale;
+        out.mean_inverse_distance *= scale;
+        for occluder in &mut out.occluders {
+            occluder.share *= scale;
         }
-        out.fit = fit.solver(scale);
-        out.visibility = out.fit * (fit.right * scale);
+        out.harmonics_solver = visibility_fit.solver(scale);
+        out.visibility = out.harmonics_solver * (visibility_fit.right_hand_side * scale);
         out
     }
 
-    /// The share of the environment's irradiance that arrives.
-    pub(crate) fn probe(&self, place: &Place, directions: &Directions) -> Vec3 {
-        let origin = origin(place);
-        let (mut direct, mut open) = (Vec3::ZERO, Vec3::ZERO);
-        for (direction, weight) in directions.around(&self.distribution, place.position, place.normal) {
+    /// Returns the same value as [`GatherResult::direct_share`], without gathering the rest.
+    pub(crate) fn direct_share_at(&self, sample: &SamplePoint, directions: &RayDirections) -> Vec3 {
+        let origin = ray_origin(sample);
+        let (mut direct, mut unoccluded) = (Vec3::ZERO, Vec3::ZERO);
+        for (direction, weight) in directions.over_hemisphere(&self.distribution, sample.position, sample.normal) {
             let light = self.sky.radiance(direction) * weight;
-            open += light;
-            direct += light * self.cast(origin, direction).through;
+            unoccluded += light;
+            direct += light * self.cast(origin, direction).transmitted;
         }
-        share(direct, open)
+        ratio(direct, unoccluded)
     }
 
-    /// Whether a place is seen from one of the eyes, through clear surfaces too.
-    pub(crate) fn is_seen(&self, place: &Place, eyes: &[Vec3]) -> bool {
-        let origin = origin(place);
-        eyes.iter().any(|eye| place.normal.dot(eye - place.position) > 0.0 && self.reaches(origin, *eye))
+    /// Whether one of the cameras sees a sample point, directly or through transparent surfaces.
+    pub(crate) fn is_seen(&self, sample: &SamplePoint, camera_positions: &[Vec3]) -> bool {
+        let origin = ray_origin(sample);
+        camera_positions
+            .iter()
+            .any(|camera| sample.normal.dot(camera - sample.position) > 0.0 && self.has_line_of_sight(origin, *camera))
     }
 
-    fn reaches(&self, mut origin: Vec3, eye: Vec3) -> bool {
-        for _ in 0..MAX_PASSES {
-            let distance = origin.distance(eye);
-            let direction = (eye - origin) / distance.max(OFFSET);
-            let Some(hit) = self.bvh.intersect(origin, direction, OFFSET * 0.1, distance) else { return true };
-            if self.transparency(&hit) < CLEAR {
+    fn has_line_of_sight(&self, mut origin: Vec3, camera: Vec3) -> bool {
+        for _ in 0..MAX_TRANSPARENT_HITS {
+            let distance = origin.distance(camera);
+            let direction = (camera - origin) / distance.max(ORIGIN_OFFSET);
+            let Some(hit) = self.bvh.intersect(origin, direction, ORIGIN_OFFSET * 0.1, distance) else { return true };
+            if self.transparency(&hit) < MIN_SEE_THROUGH {
                 return false;
             }
-            origin += direction * (hit.t + OFFSET);
+            origin += direction * (hit.t + ORIGIN_OFFSET);
         }
         false
     }
 
-    /// Follows a ray.
-    fn cast(&self, mut origin: Vec3, direction: Vec3) -> Cast {
-        let mut out = Cast { through: 1.0, blocked: None, from_inside: false, nearness: 0.0 };
+    /// Follows a ray through transparent surfaces until it is blocked or leaves the model.
+    fn cast(&self, mut origin: Vec3, direction: Vec3) -> RayResult {
+        let mut out = RayResult { transmitted: 1.0, occluder: None, hit_back_first: false, mean_inverse_distance: 0.0 };
         let mut travelled = 0.0;
-        for pass in 0..MAX_PASSES {
-            let Some(hit) = self.bvh.intersect(origin, direction, OFFSET * 0.1, f32::INFINITY) else { return out };
+        for hit_count in 0..MAX_TRANSPARENT_HITS {
+            let Some(hit) = self.bvh.intersect(origin, direction, ORIGIN_OFFSET * 0.1, f32::INFINITY) else {
+                return out;
+            };
             let transparency = self.transparency(&hit);
-            let share = out.through * (1.0 - transparency);
+            let share = out.transmitted * (1.0 - transparency);
             let back = self.is_back(&hit, direction);
-            out.nearness += share / (travelled + hit.t + OFFSET);
-            if share > out.blocked.map_or(0.0, |b| b.share) {
-                out.blocked = Some(Blocked { direction, id: hit.id, u: hit.u, v: hit.v, back, share });
+            out.mean_inverse_distance += share / (travelled + hit.t + ORIGIN_OFFSET);
+            if share > out.occluder.map_or(0.0, |o| o.share) {
+                out.occluder = Some(Occluder { direction, id: hit.id, u: hit.u, v: hit.v, back, share });
             }
-            if pass == 0 {
+            if hit_count == 0 {
                 let mesh = &self.meshes[hit.id.mesh as usize];
-                out.from_inside = back && !mesh.double_sided && mesh.transparency.is_empty() && mesh.texture.is_none();
+                out.hit_back_first =
+                    back && !mesh.double_sided && mesh.transparency.is_empty() && mesh.texture.is_none();
             }
-            out.through *= transparency;
-            if out.through < 0.02 {
-                out.through = 0.0;
+            out.transmitted *= transparency;
+            if out.transmitted < 0.02 {
+                out.transmitted = 0.0;
                 return out;
             }
-            origin += direction * (hit.t + OFFSET);
-            travelled += hit.t + OFFSET;
+            origin += direction * (hit.t + ORIGIN_OFFSET);
+            travelled += hit.t + ORIGIN_OFFSET;
         }
         out
     }
 
     fn transparency(&self, hit: &Hit) -> f32 {
         let mesh = &self.meshes[hit.id.mesh as usize];
-        let own = if mesh.transparency.is_empty() {
+        let vertex_transparency = if mesh.transparency.is_empty() {
             0.0
         } else {
             let [a, b, c] = mesh.corners(hit.id.triangle as usize).map(|i| mesh.transparency[i]);
             a * (1.0 - hit.u - hit.v) + b * hit.u + c * hit.v
         };
-        let coverage = texel(mesh, hit.id, hit.u, hit.v).map_or(1.0, |(alpha, cutoff)| match cutoff {
-            Some(cutoff) => f32::from(u8::from(alpha[3] >= cutoff)),
-            None => alpha[3],
+        let coverage = texel(mesh, hit.id, hit.u, hit.v).map_or(1.0, |(rgba, cutoff)| match cutoff {
+            Some(cutoff) => f32::from(u8::from(rgba[3] >= cutoff)),
+            None => rgba[3],
         });
-        (1.0 - (1.0 - own) * coverage).clamp(0.0, 1.0)
+        (1.0 - (1.0 - vertex_transparency) * coverage).clamp(0.0, 1.0)
     }
 
-    /// Whether a ray comes to the side that the normals do not point to.
+    /// Whether a ray hits the side opposite to the normals.
     fn is_back(&self, hit: &Hit, direction: Vec3) -> bool {
         let mesh = &self.meshes[hit.id.mesh as usize];
         let [a, b, c] = mesh.corners(hit.id.triangle as usize).map(|i| mesh.normals[i]);
         (a * (1.0 - hit.u - hit.v) + b * hit.u + c * hit.v).dot(direction) > 0.0
     }
 
-    fn beams(&self, place: &Place, origin: Vec3) -> Vec<Vec3> {
+    fn light_irradiance(&self, sample: &SamplePoint, origin: Vec3) -> Vec<Vec3> {
         self.lights
             .iter()
             .map(|light| {
-                let (to_light, irradiance) = light.arriving(origin);
-                let cosine = place.normal.dot(to_light);
-                if cosine > 0.0 { irradiance * (cosine * self.cast(origin, to_light).through) } else { Vec3::ZERO }
+                let (to_light, irradiance) = light.irradiance_at(origin);
+                let cosine = sample.normal.dot(to_light);
+                if cosine > 0.0 { irradiance * (cosine * self.cast(origin, to_light).transmitted) } else { Vec3::ZERO }
             })
             .collect()
     }
 }
 
 impl BakeLight {
-    /// Unit vector to the light, and irradiance on a surface facing it.
-    pub(crate) fn arriving(&self, at: Vec3) -> (Vec3, Vec3) {
+    /// Returns the unit vector from `point` to the light, and the irradiance on a surface that faces it.
+    pub(crate) fn irradiance_at(&self, point: Vec3) -> (Vec3, Vec3) {
         match *self {
             Self::Directional { to_light, irradiance } => (to_light, irradiance),
             Self::Point { position, intensity } => {
-                let offset = position - at;
+                let offset = position - point;
                 let distance2 = offset.length_squared().max(1e-4);
                 (offset / distance2.sqrt(), intensity / distance2)
             }
@@ -245,16 +251,16 @@ impl BakeLight {
     }
 }
 
-/// What a ray found.
-struct Cast {
-    /// Share of the light that comes through.
-    through: f32,
-    /// The surface that blocks most of it.
-    blocked: Option<Blocked>,
-    /// The first surface shows its inner side.
-    from_inside: bool,
-    /// Inverse distance of what blocks light, times how much it blocks.
-    nearness: f32,
+/// The result of one ray.
+struct RayResult {
+    /// Transmitted fraction of the light.
+    transmitted: f32,
+    /// The surface that blocks most of the light.
+    occluder: Option<Occluder>,
+    /// Whether the first hit is the back face of a single-sided opaque surface.
+    hit_back_first: bool,
+    /// Sum over the hits of inverse distance × blocked fraction.
+    mean_inverse_distance: f32,
 }
 
 fn triangles(meshes: &[BakeMesh]) -> impl Iterator<Item = ([Vec3; 3], TriangleId)> + '_ {
@@ -263,47 +269,47 @@ fn triangles(meshes: &[BakeMesh]) -> impl Iterator<Item = ([Vec3; 3], TriangleId
     })
 }
 
-/// The texel of a hit, and from which alpha on it is there.
+/// Returns the texel at a hit as RGBA, and the texture's alpha cutoff if there is one.
 pub(crate) fn texel(mesh: &BakeMesh, id: TriangleId, u: f32, v: f32) -> Option<([f32; 4], Option<f32>)> {
     let texture = mesh.texture.as_ref()?;
     let [a, b, c] = mesh.corners(id.triangle as usize).map(|i| texture.uvs.get(i).copied().unwrap_or(Vec2::ZERO));
     Some((texture.image.texel(a * (1.0 - u - v) + b * u + c * v), texture.cutoff))
 }
 
-fn origin(place: &Place) -> Vec3 {
-    place.position + place.inset + place.normal * OFFSET
+fn ray_origin(sample: &SamplePoint) -> Vec3 {
+    sample.position + sample.inset + sample.normal * ORIGIN_OFFSET
 }
 
-fn share(direct: Vec3, open: Vec3) -> Vec3 {
-    Vec3::from_array(std::array::from_fn(|c| if open[c] > 1e-6 { direct[c] / open[c] } else { 1.0 }))
+fn ratio(direct: Vec3, unoccluded: Vec3) -> Vec3 {
+    Vec3::from_array(std::array::from_fn(|c| if unoccluded[c] > 1e-6 { direct[c] / unoccluded[c] } else { 1.0 }))
 }
 
-/// A direction as least squares see it.
+/// Basis functions of the least-squares fit, evaluated for a direction.
 pub(crate) fn basis(d: Vec3) -> Vec4 {
     Vec4::new(1.0, d.x, d.y, d.z)
 }
 
-/// Weighted least squares of a value over directions: `value(d) ≈ c0 + c·d`.
+/// Weighted least-squares fit of a function of direction: `value(d) ≈ c0 + c·d`.
 #[derive(Default)]
-struct Fit {
-    normal: [Vec4; 4],
-    right: Vec4,
+struct LeastSquares {
+    normal_matrix: [Vec4; 4],
+    right_hand_side: Vec4,
 }
 
-impl Fit {
+impl LeastSquares {
     fn add(&mut self, d: Vec3, value: f32, weight: f32) {
         let basis = basis(d);
-        for (column, part) in self.normal.iter_mut().zip(basis.to_array()) {
-            *column += basis * (part * weight);
+        for (column, component) in self.normal_matrix.iter_mut().zip(basis.to_array()) {
+            *column += basis * (component * weight);
         }
-        self.right += basis * (value * weight);
+        self.right_hand_side += basis * (value * weight);
     }
 
-    /// The inverse of the normal matrix; `scale` makes the sum of weights 1.
+    /// Returns the inverse of the normal matrix. `scale` is the reciprocal of the sum of the weights.
     fn solver(&self, scale: f32) -> Mat4 {
-        // A little weight on «no slope» keeps few samples from tilting the fit.
+        // Ridge regression: keeps the linear coefficients small when there are few rays.
         let ridge = 0.02;
-        let mut columns = self.normal.map(|c| c * scale);
+        let mut columns = self.normal_matrix.map(|c| c * scale);
         columns[1].y += ridge;
         columns[2].z += ridge;
         columns[3].w += ridge;

@@ -1,137 +1,151 @@
-//! From the light of single places to the grids of triangles.
+//! Collects the light of single sample points into one light grid per triangle.
 
 use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::coarse::{Coarse, finest};
-use crate::lattice::{Lattice, Point};
-use crate::light::{Light, Lit};
-use crate::places::{FINEST, Face, NONE, Places};
+use crate::coarse::{CoarseSamples, to_finest};
+use crate::lattice::{Lattice, LatticePoint};
+use crate::light::{LightValue, LitPoint};
+use crate::samples::{MAX_LEVEL, NO_SAMPLE, SamplePoints, TriangleSide};
 use crate::types::{GatheredLight, LightGrid};
 
-/// Values in all grids together, at most.
+/// Maximum number of values in all grids together.
 pub const MAX_GRID_VALUES: usize = 1 << 20;
 
-/// The grids of each mesh. Triangles with no edge longer than `shortest` have none.
-pub(crate) fn grids(coarse: &Coarse<'_>, places: &Places<'_>, lit: &[Lit], shortest: f32) -> Vec<Vec<LightGrid>> {
-    let levels = Levels::new(coarse, places);
-    let mut wanted: Vec<Vec<(u32, u32)>> =
-        (0..places.meshes.len()).map(|mesh| lattices(&levels, places, mesh, shortest)).collect();
-    let values_of = |level: u32| 2 * Lattice { level }.points_in_all();
-    let mut finest = FINEST;
-    // Where it would be too much, the finest are the first to be coarser, all alike: they still meet at their edges.
-    while wanted.iter().flatten().map(|(_, level)| values_of(*level)).sum::<usize>() > MAX_GRID_VALUES && finest > 0 {
-        finest -= 1;
-        for (_, level) in wanted.iter_mut().flatten() {
-            *level = finest.min(*level);
+/// Returns the light grids of each mesh. A triangle without an edge longer than `min_edge` has no grid.
+pub(crate) fn grids(
+    coarse: &CoarseSamples<'_>,
+    samples: &SamplePoints<'_>,
+    lit: &[LitPoint],
+    min_edge: f32,
+) -> Vec<Vec<LightGrid>> {
+    let levels = Levels::new(coarse, samples);
+    let mut triangle_levels: Vec<Vec<(u32, u32)>> =
+        (0..samples.meshes.len()).map(|mesh| triangles_with_grid(&levels, samples, mesh, min_edge)).collect();
+    let values_of = |level: u32| 2 * Lattice { level }.point_count();
+    let mut max_level = MAX_LEVEL;
+    // If there are too many values, lower the maximum level for all triangles alike, so that grids still match along
+    // shared edges.
+    while triangle_levels.iter().flatten().map(|(_, level)| values_of(*level)).sum::<usize>() > MAX_GRID_VALUES
+        && max_level > 0
+    {
+        max_level -= 1;
+        for (_, level) in triangle_levels.iter_mut().flatten() {
+            *level = max_level.min(*level);
         }
     }
     let grid = |mesh: usize, triangle: u32, level: u32| {
         let lattice = Lattice { level };
         let [front, back] = [false, true].map(|back| {
-            let face = Face { mesh: mesh as u32, triangle, back };
-            if places.sides(mesh).any(|b| b == back) { values(places, lit, face, lattice) } else { Vec::new() }
+            let side = TriangleSide { mesh: mesh as u32, triangle, back };
+            if samples.sides(mesh).any(|b| b == back) { lattice_light(samples, lit, side, lattice) } else { Vec::new() }
         });
         LightGrid { triangle, lattice, front, back }
     };
-    wanted
+    triangle_levels
         .into_iter()
         .enumerate()
-        .map(|(mesh, wanted)| {
-            let with_grid = wanted.into_par_iter().filter(|(_, level)| *level > 0);
+        .map(|(mesh, triangle_levels)| {
+            let with_grid = triangle_levels.into_par_iter().filter(|(_, level)| *level > 0);
             with_grid.map(|(triangle, level)| grid(mesh, triangle, level)).collect()
         })
         .collect()
 }
 
-/// Triangles of a mesh and the levels of their lattices.
-fn lattices(levels: &Levels, places: &Places<'_>, m: usize, shortest: f32) -> Vec<(u32, u32)> {
-    if places.sides(m).next().is_none() || levels.edges.is_empty() {
+/// Returns the triangles of a mesh that need a grid, with the level of its lattice.
+fn triangles_with_grid(levels: &Levels, samples: &SamplePoints<'_>, m: usize, min_edge: f32) -> Vec<(u32, u32)> {
+    if samples.sides(m).next().is_none() || levels.edges.is_empty() {
         return Vec::new();
     }
-    let mesh = &places.meshes[m];
+    let mesh = &samples.meshes[m];
     (0..mesh.indices.len() / 3)
         .into_par_iter()
         .filter_map(|t| {
             let [a, b, c] = mesh.triangle(t);
-            if a.distance(b).max(b.distance(c)).max(c.distance(a)) <= shortest {
+            if a.distance(b).max(b.distance(c)).max(c.distance(a)) <= min_edge {
                 return None;
             }
-            let face = |back| Face { mesh: m as u32, triangle: t as u32, back };
-            let level = places.sides(m).map(|back| levels.of(places, face(back))).max()?;
+            let side = |back| TriangleSide { mesh: m as u32, triangle: t as u32, back };
+            let level = samples.sides(m).map(|back| levels.max_level(samples, side(back))).max()?;
             (level > 0).then_some((t as u32, level))
         })
         .collect()
 }
 
-/// How fine the light of triangles is known, inside and along their edges.
+/// The finest lattice level that has a sample point, inside each triangle and along each edge.
 struct Levels {
-    inside: FxHashMap<Face, u32>,
+    inside: FxHashMap<TriangleSide, u32>,
     edges: BTreeMap<(u32, u32), u32>,
 }
 
 impl Levels {
-    fn new(coarse: &Coarse<'_>, places: &Places<'_>) -> Self {
-        let mut inside: FxHashMap<Face, u32> =
-            coarse.faces.iter().map(|face| (*face, coarse.lattice(*face).level)).collect();
+    fn new(coarse: &CoarseSamples<'_>, samples: &SamplePoints<'_>) -> Self {
+        let mut inside: FxHashMap<TriangleSide, u32> =
+            coarse.sides.iter().map(|side| (*side, coarse.lattice(*side).level)).collect();
         let mut edges: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-        for face in &coarse.faces {
-            let level = coarse.lattice(*face).level;
-            let [a, b, c] = places.corners(*face);
+        for side in &coarse.sides {
+            let level = coarse.lattice(*side).level;
+            let [a, b, c] = samples.corners(*side);
             for (from, to) in [(a, b), (b, c), (a, c)] {
-                let known = edges.entry((from.min(to), from.max(to))).or_default();
-                *known = level.max(*known);
+                let finest_level = edges.entry((from.min(to), from.max(to))).or_default();
+                *finest_level = level.max(*finest_level);
             }
         }
-        places.each_inside(|face, point| {
-            let known = inside.entry(face).or_default();
-            *known = level_of(point).max(*known);
+        samples.for_each_inside(|side, point| {
+            let finest_level = inside.entry(side).or_default();
+            *finest_level = level_of(point).max(*finest_level);
         });
-        places.each_on_edge(|from, to, parts| {
-            let known = edges.entry((from, to)).or_default();
-            *known = level_of((parts, 0)).max(*known);
+        samples.for_each_on_edge(|from, to, steps| {
+            let finest_level = edges.entry((from, to)).or_default();
+            *finest_level = level_of((steps, 0)).max(*finest_level);
         });
         Self { inside, edges }
     }
 
-    fn of(&self, places: &Places<'_>, face: Face) -> u32 {
-        let [a, b, c] = places.corners(face);
+    fn max_level(&self, samples: &SamplePoints<'_>, side: TriangleSide) -> u32 {
+        let [a, b, c] = samples.corners(side);
         let edge = |from: u32, to: u32| self.edges.get(&(from.min(to), from.max(to))).copied().unwrap_or(0);
-        let inside = self.inside.get(&face).copied().unwrap_or(0);
+        let inside = self.inside.get(&side).copied().unwrap_or(0);
         inside.max(edge(a, b)).max(edge(b, c)).max(edge(a, c))
     }
 }
 
-/// The coarsest level that has a point of the finest lattice.
-fn level_of((i, j): Point) -> u32 {
-    FINEST - (i | j).trailing_zeros().min(FINEST)
+/// Returns the coarsest level whose lattice contains a point of the finest lattice.
+fn level_of((i, j): LatticePoint) -> u32 {
+    MAX_LEVEL - (i | j).trailing_zeros().min(MAX_LEVEL)
 }
 
-/// The light of every point of a face's lattice. Points that were not asked lie in the middle of those around them.
-fn values(places: &Places<'_>, lit: &[Lit], face: Face, lattice: Lattice) -> Vec<GatheredLight> {
-    let corners = places.corners(face);
-    let of = |place: u32| {
-        let known = &lit[place as usize];
-        (known.light, !known.inside)
+/// Returns the light at every point of a triangle side's lattice. A point without a sample gets the mean of its two
+/// parents.
+fn lattice_light(
+    samples: &SamplePoints<'_>,
+    lit: &[LitPoint],
+    side: TriangleSide,
+    lattice: Lattice,
+) -> Vec<GatheredLight> {
+    let corners = samples.corners(side);
+    let light_at = |sample: u32| {
+        let point = &lit[sample as usize];
+        (point.light, !point.inside_body)
     };
-    let mut found: Vec<Option<(Light, bool)>> = vec![None; lattice.points_in_all()];
+    let mut values: Vec<Option<(LightValue, bool)>> = vec![None; lattice.point_count()];
     for level in 0..=lattice.level {
         let step = 1 << (lattice.level - level);
         for (i, j) in (Lattice { level }).points() {
             let point = (i * step, j * step);
             let index = lattice.index(point);
-            if found[index].is_some() {
+            if values[index].is_some() {
                 continue;
             }
-            let asked = places.find(face, corners, finest(point, lattice.level)).filter(|p| *p != NONE);
-            found[index] = if let Some(place) = asked {
-                Some(of(place))
+            let stored = samples.find(side, corners, to_finest(point, lattice.level)).filter(|p| *p != NO_SAMPLE);
+            values[index] = if let Some(sample) = stored {
+                Some(light_at(sample))
             } else {
-                let [a, b] = Lattice::parents(point, step).map(|p| found[lattice.index(p)]);
+                let [a, b] = Lattice::parents(point, step).map(|p| values[lattice.index(p)]);
                 match (a, b) {
-                    // What is inside of another body says nothing of the surface beside it.
+                    // A parent inside another body says nothing about the surface beside that body.
                     (Some((a, true)), Some((b, true))) => Some(((a + b) * 0.5, true)),
                     (Some((a, true)), _) | (_, Some((a, true))) => Some((a, true)),
                     (either, _) => either,
@@ -139,29 +153,30 @@ fn values(places: &Places<'_>, lit: &[Lit], face: Face, lattice: Lattice) -> Vec
             };
         }
     }
-    filled(lattice, found).into_iter().map(GatheredLight::from).collect()
+    fill_unreliable(lattice, values).into_iter().map(GatheredLight::from).collect()
 }
 
-/// Gives points inside of other bodies the mean of the points beside them that are not, from these inward.
-fn filled(lattice: Lattice, found: Vec<Option<(Light, bool)>>) -> Vec<Light> {
-    let mut known: Vec<(Light, bool)> = found.into_iter().flatten().collect();
-    debug_assert_eq!(known.len(), lattice.points_in_all());
-    let mut unknown: Vec<Point> = lattice.points().filter(|p| !known[lattice.index(*p)].1).collect();
+/// Replaces the light of points inside other bodies by the mean of their reliable neighbours, repeatedly, until all are
+/// replaced or none can be.
+fn fill_unreliable(lattice: Lattice, values: Vec<Option<(LightValue, bool)>>) -> Vec<LightValue> {
+    let mut values: Vec<(LightValue, bool)> = values.into_iter().flatten().collect();
+    debug_assert_eq!(values.len(), lattice.point_count());
+    let mut unreliable: Vec<LatticePoint> = lattice.points().filter(|p| !values[lattice.index(*p)].1).collect();
     loop {
-        let mut better: Vec<(usize, Light)> = Vec::new();
-        unknown.retain(|p| {
-            let good = lattice.neighbours(*p).map(|n| known[lattice.index(n)]).filter(|(_, trusted)| *trusted);
-            let (sum, count) = good.fold((None, 0.0), |(sum, count), (light, _)| {
-                (Some(sum.map_or(light, |s: Light| s + light)), count + 1.0)
+        let mut replaced: Vec<(usize, LightValue)> = Vec::new();
+        unreliable.retain(|p| {
+            let reliable = lattice.neighbours(*p).map(|n| values[lattice.index(n)]).filter(|(_, reliable)| *reliable);
+            let (sum, count) = reliable.fold((None, 0.0), |(sum, count), (light, _)| {
+                (Some(sum.map_or(light, |s: LightValue| s + light)), count + 1.0)
             });
-            better.extend(sum.map(|sum| (lattice.index(*p), sum * (1.0 / count))));
+            replaced.extend(sum.map(|sum| (lattice.index(*p), sum * (1.0 / count))));
             sum.is_none()
         });
-        if better.is_empty() {
-            return known.into_iter().map(|(light, _)| light).collect();
+        if replaced.is_empty() {
+            return values.into_iter().map(|(light, _)| light).collect();
         }
-        for (index, light) in better {
-            known[index] = (light, true);
+        for (index, light) in replaced {
+            values[index] = (light, true);
         }
     }
 }

@@ -1,38 +1,37 @@
-//! Light that does not change during a shot, gathered on surfaces by ray casting.
+//! Precomputes the lighting of a model's surfaces ("baking") by casting rays on the CPU.
 //!
-//! The camera of a turntable moves, the model does not: so what it shades of itself and what it reflects onto itself
-//! is worked out once, on the processor, and costs nothing per frame. The result does not depend on the number of
-//! threads.
+//! The camera of a turntable moves and the model does not, so shadowing and interreflection within the model are
+//! computed once and cost nothing per frame. The result does not depend on the number of threads.
 
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "indices are held below u32 by the model's limits"
+    reason = "the model's limits keep all indices below u32::MAX"
 )]
 
 mod bake;
-mod blend;
 mod bvh;
 mod coarse;
 mod gather;
 mod grids;
-mod hull;
+mod interpolate;
+mod inverted_hull;
 mod lattice;
 mod light;
 mod lit_surface;
 mod neighbours;
 mod octahedron;
-mod places;
 mod radiosity;
 mod refine;
+mod samples;
 mod sampling;
 mod sky;
 mod sun;
 mod types;
 
 pub use bake::bake;
-pub use blend::LightBetween;
 pub use grids::MAX_GRID_VALUES;
+pub use interpolate::LightInterpolator;
 pub use lattice::Lattice;
 pub use lit_surface::LitSurface;
 pub use octahedron::direction as octahedral_direction;

@@ -1,35 +1,35 @@
-//! Light at one place, as it is known during the bake.
+//! Intermediate light values of the bake at one sample point.
 
 use std::ops::{Add, Mul};
 
 use glam::{Vec3, Vec4};
 
-use crate::gather::Gathered;
+use crate::gather::GatherResult;
 use crate::types::GatheredLight;
 
-/// Sums of light, for means.
+/// Light values that can be added and scaled, to compute means. The fields are those of [`GatheredLight`].
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Light {
+pub(crate) struct LightValue {
     pub(crate) direct: Vec3,
     pub(crate) indirect: Vec3,
     pub(crate) visibility: Vec4,
     pub(crate) blocked: Vec4,
 }
 
-impl Light {
-    pub(crate) fn new(gathered: &Gathered, indirect: Vec3, blocked: Vec4) -> Self {
+impl LightValue {
+    pub(crate) fn new(gathered: &GatherResult, indirect: Vec3, blocked: Vec4) -> Self {
         Self { direct: gathered.direct_share(), indirect, visibility: gathered.visibility, blocked }
     }
 }
 
-impl Light {
-    /// Without the negative values that differences may leave.
-    pub(crate) fn at_least_none(self) -> Self {
+impl LightValue {
+    /// Sets the negative components that differences may leave to zero.
+    pub(crate) fn non_negative(self) -> Self {
         Self { direct: self.direct.max(Vec3::ZERO), indirect: self.indirect.max(Vec3::ZERO), ..self }
     }
 }
 
-impl Add for Light {
+impl Add for LightValue {
     type Output = Self;
 
     fn add(self, o: Self) -> Self {
@@ -42,21 +42,21 @@ impl Add for Light {
     }
 }
 
-impl Mul<f32> for Light {
+impl Mul<f32> for LightValue {
     type Output = Self;
 
-    fn mul(self, by: f32) -> Self {
+    fn mul(self, factor: f32) -> Self {
         Self {
-            direct: self.direct * by,
-            indirect: self.indirect * by,
-            visibility: self.visibility * by,
-            blocked: self.blocked * by,
+            direct: self.direct * factor,
+            indirect: self.indirect * factor,
+            visibility: self.visibility * factor,
+            blocked: self.blocked * factor,
         }
     }
 }
 
-impl From<Light> for GatheredLight {
-    fn from(light: Light) -> Self {
+impl From<LightValue> for GatheredLight {
+    fn from(light: LightValue) -> Self {
         Self {
             direct: light.direct,
             indirect: light.indirect,
@@ -66,30 +66,38 @@ impl From<Light> for GatheredLight {
     }
 }
 
-/// The light of a place, and what decides whether its neighbourhood is looked at more closely.
+/// The light at a sample point, with the properties that decide whether its surroundings are sampled more densely.
 #[derive(Clone, Copy)]
-pub(crate) struct Lit {
-    pub(crate) light: Light,
-    /// What the rays have found that are the same at all places of equal normal.
-    pub(crate) probe: Option<Light>,
-    /// All irradiance but that of lights with a direction, whose shadows are drawn.
+pub(crate) struct LitPoint {
+    pub(crate) light: LightValue,
+    /// Light found by the probe rays, which are the same at all sample points of equal normal. `None` before the point
+    /// is probed.
+    pub(crate) probe: Option<LightValue>,
+    /// Irradiance from everything except the `BakeLight`s, whose shadows the renderer draws itself.
     pub(crate) irradiance: Vec3,
-    /// Mean of the inverse distance to what blocks light.
-    pub(crate) nearness: f32,
-    /// Whether the place is inside of a body: what is known of it is not what its surface shows.
-    pub(crate) inside: bool,
-    /// Whether a camera sees it.
+    /// Mean inverse distance to the occluders.
+    pub(crate) mean_inverse_distance: f32,
+    /// Whether the sample point lies inside a body, so that its light is not what the visible surface shows.
+    pub(crate) inside_body: bool,
+    /// Whether a camera sees the sample point.
     pub(crate) seen: bool,
 }
 
-impl Lit {
-    pub(crate) fn new(light: Light, gathered: &Gathered, seen: bool) -> Self {
-        let irradiance = gathered.open * light.direct + light.indirect;
-        Self { light, probe: None, irradiance, nearness: gathered.nearness, inside: gathered.is_inside(), seen }
+impl LitPoint {
+    pub(crate) fn new(light: LightValue, gathered: &GatherResult, seen: bool) -> Self {
+        let irradiance = gathered.unoccluded * light.direct + light.indirect;
+        Self {
+            light,
+            probe: None,
+            irradiance,
+            mean_inverse_distance: gathered.mean_inverse_distance,
+            inside_body: gathered.is_inside_body(),
+            seen,
+        }
     }
 
-    /// What is expected in the middle of two places.
-    pub(crate) fn between(&self, other: &Self) -> Self {
+    /// Returns the expected light at the midpoint: the mean of the irradiances, and all other fields from `self`.
+    pub(crate) fn midpoint(&self, other: &Self) -> Self {
         Self { irradiance: self.irradiance.midpoint(other.irradiance), ..*self }
     }
 }

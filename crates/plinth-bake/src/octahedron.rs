@@ -1,21 +1,22 @@
-//! Directions on a square: the octahedral map (Cigolle et al. 2014, "A Survey of Efficient Representations for
-//! Independent Unit Vectors"), which needs no inverse trigonometry.
+//! The octahedral map from directions to a square (Cigolle et al. 2014, "A Survey of Efficient Representations for
+//! Independent Unit Vectors"). It needs no inverse trigonometric functions.
 
 use glam::Vec3;
 
-/// Index of the texel in which a unit direction is, row by row.
+/// Returns the row-major index of the texel that contains a unit direction. The map has `side` × `side` texels.
 pub(crate) fn texel(d: Vec3, side: usize) -> usize {
-    let flat = d / (d.x.abs() + d.y.abs() + d.z.abs());
-    let (x, z) = if flat.y < 0.0 {
-        ((1.0 - flat.z.abs()).copysign(flat.x), (1.0 - flat.x.abs()).copysign(flat.z))
+    let projected = d / (d.x.abs() + d.y.abs() + d.z.abs());
+    let (x, z) = if projected.y < 0.0 {
+        ((1.0 - projected.z.abs()).copysign(projected.x), (1.0 - projected.x.abs()).copysign(projected.z))
     } else {
-        (flat.x, flat.z)
+        (projected.x, projected.z)
     };
-    let at = |c: f32| (((c * 0.5 + 0.5) * side as f32) as usize).min(side - 1);
-    at(z) * side + at(x)
+    let cell = |c: f32| (((c * 0.5 + 0.5) * side as f32) as usize).min(side - 1);
+    cell(z) * side + cell(x)
 }
 
-/// The unit direction of a point of the map, 0..1; +Y is the middle, −Y the corners.
+/// Returns the unit direction at a point of the map. `u` and `v` are in 0..=1; +Y is at the centre and −Y at the
+/// corners.
 pub fn direction(u: f32, v: f32) -> Vec3 {
     let (x, z) = (2.0 * u - 1.0, 2.0 * v - 1.0);
     let y = 1.0 - x.abs() - z.abs();
@@ -23,8 +24,9 @@ pub fn direction(u: f32, v: f32) -> Vec3 {
     Vec3::new(x - fold.copysign(x), y, z - fold.copysign(z)).normalize()
 }
 
-/// Area of the map for each unit of solid angle around a unit direction. A face of the octahedron is a plane at distance
-/// 1/√3 whose area is √3 times its shadow on the square of side 2.
+/// Returns the density of the map: its area, in units of the whole map, per unit of solid angle around a unit
+/// direction. Derivation: a face of the octahedron lies in a plane at distance 1/√3, and its area is √3 times the area
+/// of its projection onto the square of side 2.
 pub(crate) fn density(d: Vec3) -> f32 {
     let distance = 1.0 / (d.x.abs() + d.y.abs() + d.z.abs());
     distance.powi(3) / 4.0
@@ -35,17 +37,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_solid_angles_of_all_texels_are_the_sphere() {
+    fn the_solid_angles_of_all_texels_add_up_to_the_sphere() {
         let side = 256;
-        let at = |i: usize| (i as f32 + 0.5) / side as f32;
-        let all: f32 = (0..side * side)
-            .map(|i| 1.0 / (density(direction(at(i % side), at(i / side))) * (side * side) as f32))
+        let coordinate = |i: usize| (i as f32 + 0.5) / side as f32;
+        let sum: f32 = (0..side * side)
+            .map(|i| 1.0 / (density(direction(coordinate(i % side), coordinate(i / side))) * (side * side) as f32))
             .sum();
-        assert!((all - 4.0 * std::f32::consts::PI).abs() < 0.01, "{all}");
+        assert!((sum - 4.0 * std::f32::consts::PI).abs() < 0.01, "{sum}");
     }
 
     #[test]
-    fn a_direction_is_found_in_its_own_texel() {
+    fn texel_inverts_direction() {
         for i in 0..64 * 64 {
             let d = direction(((i % 64) as f32 + 0.5) / 64.0, ((i / 64) as f32 + 0.5) / 64.0);
             assert_eq!(texel(d, 64), i);

@@ -1,183 +1,196 @@
-//! Light between surfaces (Goral et al. 1984, "Modeling the Interaction of Light between Diffuse Surfaces"), solved for
-//! the places of `Coarse` with the rays that they have cast once; other places ask it what their rays see.
+//! Solves the light that surfaces reflect onto each other (Goral et al. 1984, "Modeling the Interaction of Light
+//! between Diffuse Surfaces"). The equations are solved at the points of `CoarseSamples`, with the rays that were
+//! already cast there; for other points, the result is looked up at their ray hits.
 
 use std::f32::consts::PI;
 
 use glam::{Vec3, Vec4};
 use rayon::prelude::*;
 
-use crate::coarse::Coarse;
-use crate::gather::{Blocked, Gathered, Scene, basis, texel};
-use crate::places::Face;
+use crate::coarse::CoarseSamples;
+use crate::gather::{GatherResult, Occluder, Scene, basis, texel};
+use crate::samples::TriangleSide;
 
-/// Least roughness of mirrored lights: places are too far apart for smaller highlights.
-const SHARPEST_MIRROR: f32 = 0.4;
-/// Luminance of linear RGB (Rec. ITU-R BT.709, item 3.2).
+/// Minimum roughness for the mirror images of lights: sample points are too far apart for smaller highlights.
+const MIN_HIGHLIGHT_ROUGHNESS: f32 = 0.4;
+/// Weights of the luminance of linear RGB (Rec. ITU-R BT.709, item 3.2).
 pub const LUMINANCE: Vec3 = Vec3::new(0.2126, 0.7152, 0.0722);
 
-/// A spot that a ray found, as light leaves it toward the ray's origin.
-struct Leaving {
-    /// Radiance that does not depend on other bounces: emitted, or mirrored from the environment.
+/// The light that leaves a ray hit towards the ray's origin. All fields include `Occluder::share`.
+struct ReflectingHit {
+    /// Radiance that does not change between bounces: emitted, or mirrored from the environment and the lights.
     fixed: Vec3,
-    /// Places around it, and their shares.
-    around: [(u32, f32); 3],
-    /// Radiance for each unit of all irradiance.
+    /// Sample points around the hit, with their interpolation weights.
+    nearby: [(u32, f32); 3],
+    /// Radiance per unit of total irradiance.
     diffuse: Vec3,
-    /// Radiance for each unit of the irradiance that arrives after a bounce.
-    mirrored: Vec3,
+    /// Radiance per unit of indirect irradiance.
+    specular: Vec3,
 }
 
-/// Light between surfaces.
+/// The solution for all points of `CoarseSamples`.
 pub(crate) struct Radiosity<'a> {
     scene: &'a Scene<'a>,
-    coarse: &'a Coarse<'a>,
-    /// Whether a place is inside of a body.
-    inside: Vec<bool>,
-    gathered: &'a [Gathered],
-    /// What each place's rays found.
-    leaving: Vec<Vec<Leaving>>,
-    /// Irradiance at each place from the environment and lights.
-    own: Vec<Vec3>,
-    /// Irradiance at each place after one bounce or more.
+    coarse: &'a CoarseSamples<'a>,
+    /// Whether each sample point lies inside a body.
+    inside_body: Vec<bool>,
+    gathered: &'a [GatherResult],
+    /// The ray hits of each sample point.
+    hits: Vec<Vec<ReflectingHit>>,
+    /// Direct irradiance at each sample point, from the environment and the lights.
+    direct: Vec<Vec3>,
+    /// Irradiance at each sample point after one or more bounces.
     pub(crate) indirect: Vec<Vec3>,
 }
 
 impl<'a> Radiosity<'a> {
-    /// Light of the places that have been gathered, reflected so many times.
-    pub(crate) fn solved(
+    /// Solves for the gathered sample points. Light is reflected `bounces` times.
+    pub(crate) fn solve(
         scene: &'a Scene<'a>,
-        coarse: &'a Coarse<'a>,
-        gathered: &'a [Gathered],
+        coarse: &'a CoarseSamples<'a>,
+        gathered: &'a [GatherResult],
         bounces: usize,
     ) -> Self {
-        let own = gathered.iter().map(|g| g.direct + g.beams.iter().sum::<Vec3>()).collect();
-        let inside = gathered.iter().map(Gathered::is_inside).collect();
+        let direct = gathered.iter().map(|g| g.direct + g.light_irradiance.iter().sum::<Vec3>()).collect();
+        let inside_body = gathered.iter().map(GatherResult::is_inside_body).collect();
         let indirect = vec![Vec3::ZERO; gathered.len()];
-        let mut out = Self { scene, coarse, inside, gathered, leaving: Vec::new(), own, indirect };
-        out.leaving =
-            gathered.par_iter().map(|g| g.blocked.iter().map(|hit| Leaving::new(&out, hit)).collect()).collect();
+        let mut out = Self { scene, coarse, inside_body, gathered, hits: Vec::new(), direct, indirect };
+        out.hits = gathered
+            .par_iter()
+            .map(|g| g.occluders.iter().map(|occluder| ReflectingHit::new(&out, occluder)).collect())
+            .collect();
         for _ in 0..bounces {
             out.indirect =
-                out.leaving.par_iter().map(|list| list.iter().map(|l| out.radiance(l)).sum::<Vec3>() * PI).collect();
+                out.hits.par_iter().map(|hits| hits.iter().map(|hit| out.radiance(hit)).sum::<Vec3>() * PI).collect();
         }
         out
     }
 
-    /// Shares of places without those inside of other bodies, which are darker than the surface beside them.
-    fn trusted(&self, around: [(u32, f32); 3]) -> [(u32, f32); 3] {
-        let outside = around.map(|(p, share)| (p, if self.inside[p as usize] { 0.0 } else { share }));
-        let sum: f32 = outside.iter().map(|(_, share)| share).sum();
-        if sum > 0.01 { outside.map(|(p, share)| (p, share / sum)) } else { around }
+    /// Drops the sample points that lie inside other bodies, because they are darker than the visible surface, and
+    /// renormalises the weights.
+    fn without_inside_points(&self, around: [(u32, f32); 3]) -> [(u32, f32); 3] {
+        let weights = around.map(|(p, weight)| (p, if self.inside_body[p as usize] { 0.0 } else { weight }));
+        let sum: f32 = weights.iter().map(|(_, weight)| weight).sum();
+        if sum > 0.01 { weights.map(|(p, weight)| (p, weight / sum)) } else { around }
     }
 
-    /// Radiance times the share of the ray.
-    fn radiance(&self, leaving: &Leaving) -> Vec3 {
-        let (mut all, mut indirect) = (Vec3::ZERO, Vec3::ZERO);
-        for (place, share) in leaving.around {
-            indirect += self.indirect[place as usize] * share;
-            all += self.own[place as usize] * share;
+    /// Returns the radiance times `Occluder::share`.
+    fn radiance(&self, hit: &ReflectingHit) -> Vec3 {
+        let (mut direct, mut indirect) = (Vec3::ZERO, Vec3::ZERO);
+        for (sample, weight) in hit.nearby {
+            indirect += self.indirect[sample as usize] * weight;
+            direct += self.direct[sample as usize] * weight;
         }
-        leaving.fixed + leaving.diffuse * (all + indirect) + leaving.mirrored * indirect
+        hit.fixed + hit.diffuse * (direct + indirect) + hit.specular * indirect
     }
 
-    /// Luminance of what blocks the environment over directions, for each place of the coarse ones.
-    pub(crate) fn blocked(&self) -> Vec<Vec4> {
-        let fit = |(g, leaving): (&Gathered, &Vec<Leaving>)| {
-            let luminance = |l: &Leaving| self.radiance(l).dot(LUMINANCE);
-            let sum: Vec4 = g.blocked.iter().zip(leaving).map(|(hit, l)| basis(hit.direction) * luminance(l)).sum();
-            g.fit * sum
+    /// Returns the luminance of the occluders as a function of direction, for each point of `CoarseSamples`.
+    pub(crate) fn occluder_luminance(&self) -> Vec<Vec4> {
+        let fit = |(g, hits): (&GatherResult, &Vec<ReflectingHit>)| {
+            let luminance = |hit: &ReflectingHit| self.radiance(hit).dot(LUMINANCE);
+            let sum: Vec4 =
+                g.occluders.iter().zip(hits).map(|(occluder, hit)| basis(occluder.direction) * luminance(hit)).sum();
+            g.harmonics_solver * sum
         };
-        self.gathered.par_iter().zip(&self.leaving).map(fit).collect()
+        self.gathered.par_iter().zip(&self.hits).map(fit).collect()
     }
 
-    /// Irradiance after one bounce or more, luminance of what blocks the environment, and the most irradiance that a
-    /// single ray brings, for any place.
-    pub(crate) fn seen_by(&self, gathered: &Gathered) -> (Vec3, Vec4, f32) {
-        let (mut indirect, mut blocked, mut largest) = (Vec3::ZERO, Vec4::ZERO, 0.0_f32);
-        for hit in &gathered.blocked {
-            let radiance = self.radiance(&Leaving::new(self, hit));
+    /// Returns, for any sample point: the indirect irradiance, the luminance of the occluders as a function of
+    /// direction, and the largest irradiance that a single ray brings.
+    pub(crate) fn reflected_onto(&self, gathered: &GatherResult) -> (Vec3, Vec4, f32) {
+        let (mut indirect, mut occluder_luminance, mut max_ray_irradiance) = (Vec3::ZERO, Vec4::ZERO, 0.0_f32);
+        for occluder in &gathered.occluders {
+            let radiance = self.radiance(&ReflectingHit::new(self, occluder));
             indirect += radiance;
-            largest = largest.max(radiance.max_element());
-            blocked += basis(hit.direction) * radiance.dot(LUMINANCE);
+            max_ray_irradiance = max_ray_irradiance.max(radiance.max_element());
+            occluder_luminance += basis(occluder.direction) * radiance.dot(LUMINANCE);
         }
-        (indirect * PI, gathered.fit * blocked, largest * PI)
+        (indirect * PI, gathered.harmonics_solver * occluder_luminance, max_ray_irradiance * PI)
     }
 }
 
-impl Leaving {
-    fn new(light: &Radiosity<'_>, hit: &Blocked) -> Self {
-        let mesh = &light.scene.meshes[hit.id.mesh as usize];
-        let at = mesh.corners(hit.id.triangle as usize);
-        let weights = [1.0 - hit.u - hit.v, hit.u, hit.v];
-        let mix = |values: &[Vec3]| at.iter().zip(weights).map(|(i, w)| values[*i] * w).sum::<Vec3>();
-        let shown = !hit.back || mesh.double_sided;
-        let fixed = if mesh.emission.is_empty() || !shown { Vec3::ZERO } else { mix(&mesh.emission) * hit.share };
-        let mut out = Self { fixed, around: [(0, 0.0); 3], diffuse: Vec3::ZERO, mirrored: Vec3::ZERO };
-        // The back of a single-sided surface belongs to the inside of a body, where no light is.
-        if !mesh.receives || !shown {
+impl ReflectingHit {
+    fn new(light: &Radiosity<'_>, occluder: &Occluder) -> Self {
+        let mesh = &light.scene.meshes[occluder.id.mesh as usize];
+        let corners = mesh.corners(occluder.id.triangle as usize);
+        let weights = [1.0 - occluder.u - occluder.v, occluder.u, occluder.v];
+        let interpolate = |values: &[Vec3]| corners.iter().zip(weights).map(|(i, w)| values[*i] * w).sum::<Vec3>();
+        let is_visible_side = !occluder.back || mesh.double_sided;
+        let fixed = if mesh.emission.is_empty() || !is_visible_side {
+            Vec3::ZERO
+        } else {
+            interpolate(&mesh.emission) * occluder.share
+        };
+        let mut out = Self { fixed, nearby: [(0, 0.0); 3], diffuse: Vec3::ZERO, specular: Vec3::ZERO };
+        // The back of a single-sided surface belongs to the inside of a body, which has no light.
+        if !mesh.receives_light || !is_visible_side {
             return out;
         }
-        let face = Face { mesh: hit.id.mesh, triangle: hit.id.triangle, back: hit.back };
-        out.around = light.trusted(light.coarse.around(face, hit.u, hit.v));
-        let color = texel(mesh, hit.id, hit.u, hit.v).map_or(Vec3::ONE, |([r, g, b, _], _)| Vec3::new(r, g, b));
-        out.diffuse = mix(&mesh.albedo) * color * (hit.share / PI);
+        let side = TriangleSide { mesh: occluder.id.mesh, triangle: occluder.id.triangle, back: occluder.back };
+        out.nearby = light.without_inside_points(light.coarse.interpolation_weights(side, occluder.u, occluder.v));
+        let color =
+            texel(mesh, occluder.id, occluder.u, occluder.v).map_or(Vec3::ONE, |([r, g, b, _], _)| Vec3::new(r, g, b));
+        out.diffuse = interpolate(&mesh.albedo) * color * (occluder.share / PI);
         if !mesh.f0.is_empty() {
-            let normal = mix(&mesh.normals).normalize_or(-hit.direction);
-            let place = mix(&mesh.positions);
-            let roughness = at.iter().zip(weights).map(|(i, w)| mesh.roughness[*i] * w).sum::<f32>();
-            let normal = if normal.dot(hit.direction) > 0.0 { -normal } else { normal };
-            out.mirror(light, hit, &Mirror { normal, place, f0: mix(&mesh.f0), roughness });
+            let normal = interpolate(&mesh.normals).normalize_or(-occluder.direction);
+            let position = interpolate(&mesh.positions);
+            let roughness = corners.iter().zip(weights).map(|(i, w)| mesh.roughness[*i] * w).sum::<f32>();
+            let normal = if normal.dot(occluder.direction) > 0.0 { -normal } else { normal };
+            out.add_specular(light, occluder, &SpecularHit { normal, position, f0: interpolate(&mesh.f0), roughness });
         }
         out
     }
 
-    /// Adds what the surface mirrors.
-    fn mirror(&mut self, light: &Radiosity<'_>, hit: &Blocked, mirror: &Mirror) {
-        let Mirror { normal, place, f0, roughness } = *mirror;
-        let toward = hit.direction.reflect(normal);
-        let reflectance = reflectance(f0, roughness, -normal.dot(hit.direction)) * hit.share;
-        let (mut open, mut closed) = (0.0, 0.0);
-        for (near, weight) in self.around {
-            let near = &light.gathered[near as usize];
-            open += near.visibility.dot(basis(toward)).clamp(0.0, 1.0) * weight;
-            closed += near.closed() * weight;
-            for (lamp, beam) in light.scene.lights.iter().zip(&near.beams) {
-                let (to_light, _) = lamp.arriving(place);
-                self.fixed +=
-                    *beam * f0 * (highlight(normal, to_light, -hit.direction, roughness) * weight * hit.share);
+    /// Adds the specular reflection, and scales the diffuse part down by it.
+    fn add_specular(&mut self, light: &Radiosity<'_>, occluder: &Occluder, surface: &SpecularHit) {
+        let SpecularHit { normal, position, f0, roughness } = *surface;
+        let mirror_direction = occluder.direction.reflect(normal);
+        let reflectance = reflectance(f0, roughness, -normal.dot(occluder.direction)) * occluder.share;
+        let (mut visibility, mut blocked_share) = (0.0, 0.0);
+        for (sample, weight) in self.nearby {
+            let gathered = &light.gathered[sample as usize];
+            visibility += gathered.visibility.dot(basis(mirror_direction)).clamp(0.0, 1.0) * weight;
+            blocked_share += gathered.blocked_share() * weight;
+            for (source, irradiance) in light.scene.lights.iter().zip(&gathered.light_irradiance) {
+                let (to_light, _) = source.irradiance_at(position);
+                self.fixed += *irradiance
+                    * f0
+                    * (highlight(normal, to_light, -occluder.direction, roughness) * weight * occluder.share);
             }
         }
-        self.fixed += light.scene.sky.reflected(toward, roughness) * reflectance * open;
-        self.mirrored = reflectance * ((1.0 - open) / (closed * PI));
-        self.diffuse *= Vec3::ONE - reflectance / hit.share.max(1e-6);
+        self.fixed += light.scene.sky.reflected(mirror_direction, roughness) * reflectance * visibility;
+        self.specular = reflectance * ((1.0 - visibility) / (blocked_share * PI));
+        self.diffuse *= Vec3::ONE - reflectance / occluder.share.max(1e-6);
     }
 }
 
-/// A spot of a surface that reflects as a mirror does.
-struct Mirror {
-    /// On the ray's side.
+/// A ray hit on a specular surface.
+struct SpecularHit {
+    /// Unit normal on the ray's side.
     normal: Vec3,
-    place: Vec3,
+    position: Vec3,
     f0: Vec3,
     roughness: f32,
 }
 
-/// Share of light that a rough surface mirrors (Karis 2014, "Physically Based Shading on Mobile").
+/// Returns the fraction of light that a rough surface reflects specularly (Karis 2014, "Physically Based Shading on
+/// Mobile").
 fn reflectance(f0: Vec3, roughness: f32, cosine: f32) -> Vec3 {
     let r = Vec4::new(-1.0, -0.0275, -0.572, 0.022) * roughness + Vec4::new(1.0, 0.0425, 1.04, -0.04);
     let a = (r.x * r.x).min((-9.28 * cosine).exp2()) * r.x + r.y;
     let (scale, bias) = (-1.04 * a + r.z, 1.04 * a + r.w);
     let single = f0 * scale + Vec3::splat(bias);
-    // What is reflected more than once between microfacets (Turquin 2019, "Practical multiple scattering compensation
-    // for microfacet models").
+    // Light that is reflected more than once between microfacets (Turquin 2019, "Practical multiple scattering
+    // compensation for microfacet models").
     let multiple = Vec3::ONE + f0 * (1.0 / (scale + bias).max(0.1) - 1.0);
     (single * multiple).clamp(Vec3::ZERO, Vec3::ONE)
 }
 
-/// Radiance that a perfect mirror of this roughness sends toward `v` for each unit of a light's irradiance: the GGX
-/// distribution (Walter et al. 2007, eq. 33) with its height-correlated visibility (Heitz 2014, eq. 99).
+/// Returns the radiance that a perfectly reflective surface of this roughness sends towards `v`, per unit of a light's
+/// irradiance: the GGX distribution (Walter et al. 2007, eq. 33) with its height-correlated visibility (Heitz 2014, eq.
+/// 99).
 fn highlight(n: Vec3, l: Vec3, v: Vec3, roughness: f32) -> f32 {
-    let a2 = roughness.max(SHARPEST_MIRROR).powi(4);
+    let a2 = roughness.max(MIN_HIGHLIGHT_ROUGHNESS).powi(4);
     let n_dot_h = n.dot((l + v).normalize_or(n)).clamp(0.0, 1.0);
     let (n_dot_l, n_dot_v) = (n.dot(l).max(0.0), n.dot(v).max(1e-3));
     let f = (n_dot_h * a2 - n_dot_h) * n_dot_h + 1.0;

@@ -1,229 +1,258 @@
-//! Adds places where light between those that are there is not what they say. Each part of a triangle is asked in the
-//! middles of its sides; where the light there differs from the mean of their ends, it is divided into four.
+//! Refines the sampling where interpolated light is wrong. The light at the edge midpoints of a sub-triangle is
+//! computed; where it differs from the mean of the edge's ends, the sub-triangle is split into four.
 
 use glam::Vec3;
 use rayon::prelude::*;
 
-use crate::coarse::{Coarse, finest};
-use crate::gather::{Gathered, Scene};
-use crate::lattice::{Lattice, Point};
-use crate::light::{Light, Lit};
-use crate::places::{FINEST, Face, Place, Places};
+use crate::coarse::{CoarseSamples, to_finest};
+use crate::gather::{GatherResult, Scene};
+use crate::lattice::{Lattice, LatticePoint};
+use crate::light::{LightValue, LitPoint};
 use crate::radiosity::Radiosity;
-use crate::sampling::Directions;
+use crate::samples::{MAX_LEVEL, SamplePoint, SamplePoints, TriangleSide};
+use crate::sampling::RayDirections;
 use crate::types::BakeOptions;
 
-/// Distance of what blocks light, in sides of a part, beyond which light is smooth over it.
-const FAR: f32 = 8.0;
-/// Differences between corners, in units of the error that is allowed, up to which light is taken to be linear between
-/// them where nothing is near.
-const STEEP: f32 = 4.0;
+/// Distance to the occluders, in edge lengths of a sub-triangle, beyond which light varies smoothly over it.
+const MAX_OCCLUDER_DISTANCE: f32 = 8.0;
+/// If the corners differ by less than this multiple of `BakeOptions::max_error` and no occluder is near, light is
+/// assumed to be linear between them.
+const MAX_CORNER_DIFFERENCE: f32 = 4.0;
 
-/// Triangles up to this size carry the light of their corners, in world units.
-const SMALL: f32 = 0.05;
+/// Triangles whose longest edge is at most this long are not refined, in world units.
+const MAX_UNREFINED_EDGE: f32 = 0.05;
 
-/// A part of a triangle: three neighbouring points of a lattice.
+/// A part of a triangle whose corners are three neighbouring points of a lattice.
 #[derive(Clone, Copy)]
-pub(crate) struct Part {
-    face: Face,
+pub(crate) struct SubTriangle {
+    side: TriangleSide,
     level: u32,
-    points: [Point; 3],
-    /// Length of the triangle's longest edge.
+    points: [LatticePoint; 3],
+    /// Length of the longest edge of the whole triangle, in world units.
     longest: f32,
 }
 
-impl Part {
-    /// Points in the middles of the sides, in coordinates of the finest lattice.
-    fn middles(&self) -> [Point; 3] {
+impl SubTriangle {
+    /// Returns the edge midpoints, in coordinates of the finest lattice.
+    fn midpoints(&self) -> [LatticePoint; 3] {
         let [a, b, c] = self.points;
         [(a, b), (b, c), (c, a)].map(|(p, q)| (p.0.midpoint(q.0), p.1.midpoint(q.1)))
     }
 
-    fn divided(&self) -> [Self; 4] {
+    fn split(&self) -> [Self; 4] {
         let [a, b, c] = self.points;
-        let [ab, bc, ca] = self.middles();
-        let part = |points| Self { points, level: self.level + 1, ..*self };
-        [part([a, ab, ca]), part([ab, b, bc]), part([ca, bc, c]), part([ab, bc, ca])]
+        let [ab, bc, ca] = self.midpoints();
+        let sub_triangle = |points| Self { points, level: self.level + 1, ..*self };
+        [sub_triangle([a, ab, ca]), sub_triangle([ab, b, bc]), sub_triangle([ca, bc, c]), sub_triangle([ab, bc, ca])]
     }
 
-    /// The places of its points, where all are known.
-    pub(crate) fn corners(&self, places: &Places<'_>) -> Option<[u32; 3]> {
-        let corners = places.corners(self.face);
-        let [a, b, c] = self.points.map(|p| places.find(self.face, corners, p));
+    /// Returns the sample indices of the corners, or `None` if one has no sample point.
+    pub(crate) fn corners(&self, samples: &SamplePoints<'_>) -> Option<[u32; 3]> {
+        let corners = samples.corners(self.side);
+        let [a, b, c] = self.points.map(|p| samples.find(self.side, corners, p));
         Some([a?, b?, c?])
     }
 
-    fn side(&self) -> f32 {
+    fn edge_length(&self) -> f32 {
         self.longest / (1 << self.level) as f32
     }
 }
 
-/// What is needed to find the light of any place.
+/// Computes the light at new sample points.
 pub(crate) struct Refiner<'a> {
     pub(crate) scene: &'a Scene<'a>,
     pub(crate) radiosity: &'a Radiosity<'a>,
-    pub(crate) directions: &'a Directions,
-    /// Places that may be probed.
-    pub(crate) most: usize,
-    pub(crate) eyes: &'a [Vec3],
+    pub(crate) directions: &'a RayDirections,
+    /// Maximum number of probed sample points.
+    pub(crate) max_probes: usize,
+    pub(crate) camera_positions: &'a [Vec3],
     pub(crate) options: &'a BakeOptions,
 }
 
 impl Refiner<'_> {
-    /// Adds places and their light to what is known of the coarse ones, which the parts lie between.
-    pub(crate) fn refine(&self, mut parts: Vec<Part>, places: &mut Places<'_>, lit: &mut Vec<Lit>) {
-        let mut left = self.most;
-        while !parts.is_empty() && left > 0 {
-            // The largest parts are the first to be asked, so they are worth most where not all can be.
-            parts.sort_by(|a, b| b.side().total_cmp(&a.side()).then(a.face.cmp(&b.face)).then(a.points.cmp(&b.points)));
-            let asked: Vec<Part> = parts.into_iter().filter(|part| self.is_doubtful(part, places, lit)).collect();
-            let before = places.len();
-            let mut middles = Vec::with_capacity(asked.len());
-            let mut between: Vec<[u32; 2]> = Vec::new();
-            for part in asked {
-                if 2 * (places.len() - before) >= left {
+    /// Adds sample points inside the given sub-triangles to `samples`, and their light to `lit`.
+    pub(crate) fn refine(
+        &self,
+        mut sub_triangles: Vec<SubTriangle>,
+        samples: &mut SamplePoints<'_>,
+        lit: &mut Vec<LitPoint>,
+    ) {
+        let mut remaining = self.max_probes;
+        while !sub_triangles.is_empty() && remaining > 0 {
+            // Start with the largest sub-triangles: they matter most if the budget does not suffice for all.
+            sub_triangles.sort_by(|a, b| {
+                b.edge_length().total_cmp(&a.edge_length()).then(a.side.cmp(&b.side)).then(a.points.cmp(&b.points))
+            });
+            let unverified: Vec<SubTriangle> = sub_triangles
+                .into_iter()
+                .filter(|sub_triangle| self.needs_probing(sub_triangle, samples, lit))
+                .collect();
+            let before = samples.len();
+            let mut split_candidates = Vec::with_capacity(unverified.len());
+            let mut edge_ends: Vec<[u32; 2]> = Vec::new();
+            for sub_triangle in unverified {
+                if 2 * (samples.len() - before) >= remaining {
                     break;
                 }
-                let corners = places.corners(part.face);
-                let Some(ends) = part.corners(places) else { continue };
-                let mut middle = [0; 3];
-                for (k, point) in part.middles().into_iter().enumerate() {
-                    middle[k] = places.find_or_add(part.face, corners, point);
-                    if places.len() > before + between.len() {
-                        between.push([ends[k], ends[(k + 1) % 3]]);
+                let corners = samples.corners(sub_triangle.side);
+                let Some(ends) = sub_triangle.corners(samples) else { continue };
+                let mut midpoints = [0; 3];
+                for (k, point) in sub_triangle.midpoints().into_iter().enumerate() {
+                    midpoints[k] = samples.find_or_add(sub_triangle.side, corners, point);
+                    if samples.len() > before + edge_ends.len() {
+                        edge_ends.push([ends[k], ends[(k + 1) % 3]]);
                     }
                 }
-                middles.push((part, middle));
+                split_candidates.push((sub_triangle, midpoints));
             }
-            let probed = self.probe_all(between.iter().flatten().copied(), places, lit);
-            left = left.saturating_sub(places.len() - before + probed);
-            let added: Vec<Lit> = places.list[before..]
+            let probed = self.probe_all(edge_ends.iter().flatten().copied(), samples, lit);
+            remaining = remaining.saturating_sub(samples.len() - before + probed);
+            let added: Vec<LitPoint> = samples.list[before..]
                 .par_iter()
-                .zip(&between)
-                .map(|(place, ends)| self.light_between(place, ends.map(|i| &lit[i as usize])))
+                .zip(&edge_ends)
+                .map(|(sample, ends)| self.light_between(sample, ends.map(|i| &lit[i as usize])))
                 .collect();
             lit.extend(added);
-            parts = middles
+            sub_triangles = split_candidates
                 .into_iter()
-                .filter(|(part, middles)| self.is_wrong(part, *middles, places, lit))
-                .flat_map(|(part, _)| part.divided())
-                .filter(|part| part.level < FINEST && part.side() > 2.0 * self.options.finest)
+                .filter(|(sub_triangle, midpoints)| self.needs_split(sub_triangle, *midpoints, samples, lit))
+                .flat_map(|(sub_triangle, _)| sub_triangle.split())
+                .filter(|sub_triangle| {
+                    sub_triangle.level < MAX_LEVEL && sub_triangle.edge_length() > 2.0 * self.options.min_spacing
+                })
                 .collect();
         }
     }
 
-    /// What the rays find that are the same at all places of equal normal.
-    fn probe(&self, place: &Place) -> (Light, Gathered, f32) {
-        let gathered = self.scene.gather(place, self.directions);
-        let (indirect, blocked, largest) = self.radiosity.seen_by(&gathered);
-        let largest = largest.max(gathered.largest);
-        (Light::new(&gathered, indirect, blocked), gathered, largest)
+    /// Casts the probe rays, which are the same at all sample points of equal normal. Also returns the largest
+    /// irradiance of a single ray.
+    fn probe(&self, sample: &SamplePoint) -> (LightValue, GatherResult, f32) {
+        let gathered = self.scene.gather(sample, self.directions);
+        let (indirect, occluder_luminance, max_ray_irradiance) = self.radiosity.reflected_onto(&gathered);
+        let max_ray_irradiance = max_ray_irradiance.max(gathered.max_ray_irradiance);
+        (LightValue::new(&gathered, indirect, occluder_luminance), gathered, max_ray_irradiance)
     }
 
-    /// Probes the places that have not been yet; how many these are.
-    fn probe_all(&self, wanted: impl Iterator<Item = u32>, places: &Places<'_>, lit: &mut [Lit]) -> usize {
-        let mut wanted: Vec<u32> = wanted.filter(|i| lit[*i as usize].probe.is_none()).collect();
-        wanted.sort_unstable();
-        wanted.dedup();
-        let found: Vec<Light> = wanted.par_iter().map(|i| self.probe(&places.list[*i as usize]).0).collect();
-        for (i, probe) in wanted.iter().zip(&found) {
+    /// Probes those of the given sample points that were not probed before, and returns their number.
+    fn probe_all(&self, indices: impl Iterator<Item = u32>, samples: &SamplePoints<'_>, lit: &mut [LitPoint]) -> usize {
+        let mut unprobed: Vec<u32> = indices.filter(|i| lit[*i as usize].probe.is_none()).collect();
+        unprobed.sort_unstable();
+        unprobed.dedup();
+        let found: Vec<LightValue> = unprobed.par_iter().map(|i| self.probe(&samples.list[*i as usize]).0).collect();
+        for (i, probe) in unprobed.iter().zip(&found) {
             lit[*i as usize].probe = Some(*probe);
         }
         found.len()
     }
 
-    /// The light of a place in the middle of two others: the mean of theirs, and what the same rays find differently
-    /// here. The noise of few rays is the same at all three and falls out of the difference.
-    fn light_between(&self, place: &Place, ends: [&Lit; 2]) -> Lit {
-        let (probe, gathered, step) = self.probe(place);
-        let ends: Vec<(Light, Light)> =
-            ends.iter().filter(|end| !end.inside).filter_map(|end| Some((end.light, end.probe?))).collect();
+    /// Computes the light at a midpoint: the mean of both ends, plus the difference between the probe here and the mean
+    /// of their probes. All three probes have the same sampling noise, so it cancels out.
+    fn light_between(&self, sample: &SamplePoint, ends: [&LitPoint; 2]) -> LitPoint {
+        let (probe, gathered, max_ray_irradiance) = self.probe(sample);
+        let ends: Vec<(LightValue, LightValue)> =
+            ends.iter().filter(|end| !end.inside_body).filter_map(|end| Some((end.light, end.probe?))).collect();
         let light = if ends.is_empty() {
             probe
         } else {
-            let mean = |of: fn(&(Light, Light)) -> Light| {
-                ends.iter().map(of).reduce(|a, b| a + b).map_or(probe, |sum| sum * (1.0 / ends.len() as f32))
+            let mean = |field: fn(&(LightValue, LightValue)) -> LightValue| {
+                ends.iter().map(field).reduce(|a, b| a + b).map_or(probe, |sum| sum * (1.0 / ends.len() as f32))
             };
             let change = probe + mean(|end| end.1) * -1.0;
-            let size = (gathered.open * change.direct + change.indirect).abs().max_element();
-            // A single ray that is blocked here and not there is no change of light.
-            (mean(|end| end.0) + change * (1.0 - step / size.max(step))).at_least_none()
+            let magnitude = (gathered.unoccluded * change.direct + change.indirect).abs().max_element();
+            // Scale down small differences: a single ray that is blocked only here is noise.
+            (mean(|end| end.0) + change * (1.0 - max_ray_irradiance / magnitude.max(max_ray_irradiance))).non_negative()
         };
-        Lit { probe: Some(probe), ..Lit::new(light, &gathered, self.scene.is_seen(place, self.eyes)) }
+        LitPoint {
+            probe: Some(probe),
+            ..LitPoint::new(light, &gathered, self.scene.is_seen(sample, self.camera_positions))
+        }
     }
 
-    /// Whether light in between may not be what the corners say, where it is seen.
-    fn is_doubtful(&self, part: &Part, places: &Places<'_>, lit: &[Lit]) -> bool {
-        let Some(corners) = part.corners(places) else { return false };
-        if part.side() <= 2.0 * self.options.finest {
+    /// Whether a camera sees the sub-triangle and its light may differ from that interpolated between its corners.
+    fn needs_probing(&self, sub_triangle: &SubTriangle, samples: &SamplePoints<'_>, lit: &[LitPoint]) -> bool {
+        let Some(corners) = sub_triangle.corners(samples) else { return false };
+        if sub_triangle.edge_length() <= 2.0 * self.options.min_spacing {
             return false;
         }
         let corners = corners.map(|c| &lit[c as usize]);
-        if !corners.iter().any(|c| c.seen) || corners.iter().all(|c| c.inside) {
+        if !corners.iter().any(|c| c.seen) || corners.iter().all(|c| c.inside_body) {
             return false;
         }
-        if corners.iter().any(|c| c.inside) {
+        if corners.iter().any(|c| c.inside_body) {
             return true;
         }
-        let nearest = corners.iter().map(|c| c.nearness).fold(0.0, f32::max);
-        let albedo = self.albedo(part);
-        let steepest = (0..3).map(|k| difference(albedo, corners[k], corners[(k + 1) % 3])).fold(0.0, f32::max);
-        nearest * part.side() * FAR > 1.0 || steepest > STEEP * self.options.error
+        let max_inverse_distance = corners.iter().map(|c| c.mean_inverse_distance).fold(0.0, f32::max);
+        let albedo = self.albedo(sub_triangle);
+        let max_difference = (0..3).map(|k| difference(albedo, corners[k], corners[(k + 1) % 3])).fold(0.0, f32::max);
+        max_inverse_distance * sub_triangle.edge_length() * MAX_OCCLUDER_DISTANCE > 1.0
+            || max_difference > MAX_CORNER_DIFFERENCE * self.options.max_error
     }
 
-    /// Whether the middles of a part's sides are lit otherwise than the means of their ends.
-    fn is_wrong(&self, part: &Part, middles: [u32; 3], places: &Places<'_>, lit: &[Lit]) -> bool {
-        let Some(corners) = part.corners(places) else { return false };
-        let albedo = self.albedo(part);
+    /// Whether the light at an edge midpoint differs too much from the mean of the edge's ends.
+    fn needs_split(
+        &self,
+        sub_triangle: &SubTriangle,
+        midpoints: [u32; 3],
+        samples: &SamplePoints<'_>,
+        lit: &[LitPoint],
+    ) -> bool {
+        let Some(corners) = sub_triangle.corners(samples) else { return false };
+        let albedo = self.albedo(sub_triangle);
         (0..3).any(|k| {
             let (a, b) = (&lit[corners[k] as usize], &lit[corners[(k + 1) % 3] as usize]);
-            let middle = &lit[middles[k] as usize];
-            let inside = [a, b, middle].map(|l| l.inside);
+            let middle = &lit[midpoints[k] as usize];
+            let inside = [a, b, middle].map(|l| l.inside_body);
             if inside.contains(&true) {
-                // The border of what is inside of another body is where it touches this one.
+                // A sub-triangle that is partly inside another body contains the border of that body.
                 return inside.contains(&false);
             }
-            difference(albedo, &a.between(b), middle) > self.options.error
+            difference(albedo, &a.midpoint(b), middle) > self.options.max_error
         })
     }
 
-    fn albedo(&self, part: &Part) -> Vec3 {
-        let mesh = &self.scene.meshes[part.face.mesh as usize];
-        let corners = mesh.corners(part.face.triangle as usize);
-        // A texture may be white anywhere.
-        let floor = if mesh.texture.is_some() { 0.5 } else { 0.1 };
-        (corners.map(|i| mesh.albedo[i]).iter().sum::<Vec3>() / 3.0).max(Vec3::splat(floor))
+    fn albedo(&self, sub_triangle: &SubTriangle) -> Vec3 {
+        let mesh = &self.scene.meshes[sub_triangle.side.mesh as usize];
+        let corners = mesh.corners(sub_triangle.side.triangle as usize);
+        // A texture may be white anywhere, so its surface needs a higher minimum.
+        let min_albedo = if mesh.texture.is_some() { 0.5 } else { 0.1 };
+        (corners.map(|i| mesh.albedo[i]).iter().sum::<Vec3>() / 3.0).max(Vec3::splat(min_albedo))
     }
 }
 
-/// The parts that coarse lattices are made of, and whole triangles that are not small.
-pub(crate) fn first_parts(coarse: &Coarse<'_>) -> Vec<Part> {
-    let mut parts = Vec::new();
-    for (m, mesh) in coarse.places.meshes.iter().enumerate() {
-        for back in coarse.places.sides(m) {
+/// Returns the sub-triangles of the initial lattices, and whole triangles that are not small.
+pub(crate) fn initial_sub_triangles(coarse: &CoarseSamples<'_>) -> Vec<SubTriangle> {
+    let mut sub_triangles = Vec::new();
+    for (m, mesh) in coarse.samples.meshes.iter().enumerate() {
+        for back in coarse.samples.sides(m) {
             for t in 0..mesh.indices.len() / 3 {
                 let [a, b, c] = mesh.triangle(t);
                 let longest = a.distance(b).max(b.distance(c)).max(c.distance(a));
-                if longest <= SMALL {
+                if longest <= MAX_UNREFINED_EDGE {
                     continue;
                 }
-                let face = Face { mesh: m as u32, triangle: t as u32, back };
-                let lattice = coarse.lattice(face);
-                parts.extend(parts_of(lattice).map(|points| Part { face, level: lattice.level, points, longest }));
+                let side = TriangleSide { mesh: m as u32, triangle: t as u32, back };
+                let lattice = coarse.lattice(side);
+                sub_triangles.extend(lattice_sub_triangles(lattice).map(|points| SubTriangle {
+                    side,
+                    level: lattice.level,
+                    points,
+                    longest,
+                }));
             }
         }
     }
-    parts
+    sub_triangles
 }
 
-/// All parts of a lattice, as points of the finest one.
-fn parts_of(lattice: Lattice) -> impl Iterator<Item = [Point; 3]> {
-    lattice.triangles().map(move |points| points.map(|p| finest(p, lattice.level)))
+/// Returns all sub-triangles of a lattice, in coordinates of the finest lattice.
+fn lattice_sub_triangles(lattice: Lattice) -> impl Iterator<Item = [LatticePoint; 3]> {
+    lattice.triangles().map(move |points| points.map(|p| to_finest(p, lattice.level)))
 }
 
-/// Largest difference of a channel between two lights on a surface, in the display's encoding.
-fn difference(albedo: Vec3, a: &Lit, b: &Lit) -> f32 {
-    let shown =
-        |lit: &Lit| (albedo * lit.irradiance / std::f32::consts::PI).clamp(Vec3::ZERO, Vec3::ONE).powf(1.0 / 2.2);
-    (shown(a) - shown(b)).abs().max_element()
+/// Returns the largest channel difference between the colours of a surface under two lights, in display encoding (0 to
+/// 1).
+fn difference(albedo: Vec3, a: &LitPoint, b: &LitPoint) -> f32 {
+    let displayed =
+        |lit: &LitPoint| (albedo * lit.irradiance / std::f32::consts::PI).clamp(Vec3::ZERO, Vec3::ONE).powf(1.0 / 2.2);
+    (displayed(a) - displayed(b)).abs().max_element()
 }

@@ -1,4 +1,4 @@
-//! The environment as rays look it up: an octahedral map as fine as light from wide angles needs.
+//! The environment as rays read it: a low-resolution octahedral map, which suffices for light from wide angles.
 
 use std::f32::consts::{PI, TAU};
 
@@ -8,27 +8,27 @@ use rayon::prelude::*;
 
 use crate::octahedron::{direction, texel};
 
-/// Texels along a side: about three degrees each.
+/// Texels along a side of the map; each spans about three degrees.
 const SIDE: usize = 64;
-/// Columns of the panorama that is summed, at least: together its texels leave no texel of the map empty.
-const COLUMNS: u32 = 8 * SIDE as u32;
+/// Minimum number of panorama columns to sum, so that no texel of the map stays empty.
+const MIN_COLUMNS: u32 = 8 * SIDE as u32;
 
-/// Texels along a side of what glossy surfaces reflect.
+/// Texels along a side of the maps for glossy reflections.
 const GLOSSY_SIDE: usize = 32;
-/// Steps of roughness, 0 and 1 included.
+/// Number of roughness levels from 0 to 1.
 const GLOSSY_LEVELS: usize = 5;
 
-/// Radiance by direction.
+/// Radiance of the environment by direction.
 pub(crate) struct Sky {
     texels: Vec<Vec3>,
-    /// For each roughness, the mean over the lobe around a direction.
+    /// For each roughness level, the radiance averaged over the GGX lobe around a direction.
     glossy: Vec<Vec<Vec3>>,
 }
 
 impl Sky {
     pub(crate) fn new(map: &EnvironmentMap) -> Self {
-        let texels = summed(map);
-        let small = |i: usize| {
+        let texels = averaged_texels(map);
+        let glossy_direction = |i: usize| {
             direction(
                 (i % GLOSSY_SIDE) as f32 / GLOSSY_SIDE as f32 + 0.5 / GLOSSY_SIDE as f32,
                 (i / GLOSSY_SIDE) as f32 / GLOSSY_SIDE as f32 + 0.5 / GLOSSY_SIDE as f32,
@@ -39,7 +39,7 @@ impl Sky {
                 let (x, y) = (i % GLOSSY_SIDE * 2, i / GLOSSY_SIDE * 2);
                 let sum: Vec3 =
                     [(0, 0), (1, 0), (0, 1), (1, 1)].map(|(dx, dy)| texels[(y + dy) * SIDE + x + dx]).into_iter().sum();
-                (small(i), sum / 4.0)
+                (glossy_direction(i), sum / 4.0)
             })
             .collect();
         let glossy = (0..GLOSSY_LEVELS)
@@ -49,7 +49,7 @@ impl Sky {
                 let a2 = alpha * alpha;
                 (0..GLOSSY_SIDE * GLOSSY_SIDE)
                     .map(|i| {
-                        let r = small(i);
+                        let r = glossy_direction(i);
                         let (mut sum, mut weights) = (Vec3::ZERO, 0.0);
                         for (d, light) in &sources {
                             let cos = r.dot(*d);
@@ -69,33 +69,34 @@ impl Sky {
         Self { texels, glossy }
     }
 
-    /// Radiance from around a unit direction, averaged over the lobe of a perceptual roughness.
+    /// Returns the radiance around a unit direction, averaged over the lobe of a perceptual roughness.
     pub(crate) fn reflected(&self, d: Vec3, roughness: f32) -> Vec3 {
         let level = roughness.clamp(0.0, 1.0) * (GLOSSY_LEVELS - 1) as f32;
         let low = (level as usize).min(GLOSSY_LEVELS - 2);
-        let at = texel(d, GLOSSY_SIDE);
-        self.glossy[low][at].lerp(self.glossy[low + 1][at], level - low as f32)
+        let index = texel(d, GLOSSY_SIDE);
+        self.glossy[low][index].lerp(self.glossy[low + 1][index], level - low as f32)
     }
 
-    /// Radiance from a unit direction.
+    /// Returns the radiance from a unit direction.
     pub(crate) fn radiance(&self, d: Vec3) -> Vec3 {
         self.texels[texel(d, SIDE)]
     }
 }
 
-/// The mean radiance in each texel of the octahedral map, by solid angle: lamps may be smaller than a texel.
-fn summed(map: &EnvironmentMap) -> Vec<Vec3> {
-    let times = COLUMNS.div_ceil(map.width);
-    let (columns, rows) = (map.width * times, map.height * times);
-    let around: Vec<Vec2> =
+/// Returns the mean radiance in each texel of the octahedral map, weighted by solid angle. It sums all pixels because
+/// lamps may be smaller than a texel.
+fn averaged_texels(map: &EnvironmentMap) -> Vec<Vec3> {
+    let scale = MIN_COLUMNS.div_ceil(map.width);
+    let (columns, rows) = (map.width * scale, map.height * scale);
+    let azimuths: Vec<Vec2> =
         (0..columns).map(|x| Vec2::from_angle(((x as f32 + 0.5) / columns as f32 - 0.5) * TAU)).collect();
     let mut sums = vec![Vec4::ZERO; SIDE * SIDE];
     for y in 0..rows {
         let (sin, cos) = ((y as f32 + 0.5) / rows as f32 * PI).sin_cos();
-        for (x, at) in around.iter().enumerate() {
-            let d = Vec3::new(sin * at.x, cos, sin * at.y);
+        for (x, azimuth) in azimuths.iter().enumerate() {
+            let d = Vec3::new(sin * azimuth.x, cos, sin * azimuth.y);
             let radiance =
-                if times == 1 { Vec3::from(map.pixels[y as usize * columns as usize + x]) } else { map.radiance(d) };
+                if scale == 1 { Vec3::from(map.pixels[y as usize * columns as usize + x]) } else { map.radiance(d) };
             sums[texel(d, SIDE)] += radiance.extend(1.0) * sin;
         }
     }
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn light_is_found_in_its_direction() {
+    fn radiance_matches_the_panorama_in_every_direction() {
         let mut map = EnvironmentMap { width: 256, height: 128, pixels: vec![[0.0; 3]; 256 * 128] };
         for i in 0..256 * 128 {
             let d = map.direction(i % 256, i / 256);
@@ -116,8 +117,8 @@ mod tests {
         let sky = Sky::new(&map);
         for i in 0..500 {
             let (y, angle) = (1.0 - (i as f32 + 0.5) / 250.0, i as f32 * 2.4);
-            let around = (1.0_f32 - y * y).sqrt();
-            let d = Vec3::new(around * angle.cos(), y, around * angle.sin());
+            let radius = (1.0_f32 - y * y).sqrt();
+            let d = Vec3::new(radius * angle.cos(), y, radius * angle.sin());
             let error = (sky.radiance(d) - (d * 0.5 + Vec3::splat(0.5))).abs().max_element();
             assert!(error < 0.03, "{d}: {error}");
         }

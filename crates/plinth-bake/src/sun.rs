@@ -1,30 +1,30 @@
-//! The sun of a panorama as a light with a direction: only so can it cast sharp shadows.
+//! Extracts the sun of a panorama as a directional light, because only a directional light casts sharp shadows.
 
 use std::f32::consts::PI;
 
 use glam::Vec3;
 use plinth_scene::EnvironmentMap;
 
-/// A small bright light taken out of a panorama.
+/// A small bright light that was removed from a panorama.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sun {
-    /// Unit vector to it.
+    /// Unit vector to the sun.
     pub to_light: Vec3,
-    /// Irradiance on a surface facing it.
+    /// Irradiance on a surface that faces the sun.
     pub irradiance: Vec3,
     /// Angular radius in radians.
     pub angular_radius: f32,
 }
 
-/// Largest angular radius of a sun, in radians.
-const MAX_RADIUS: f32 = 0.05;
-/// Smallest share of the panorama's light that is worth a light of its own.
+/// Maximum angular radius of a sun, in radians.
+const MAX_ANGULAR_RADIUS: f32 = 0.05;
+/// A sun must give at least this fraction of the panorama's total light.
 const MIN_SHARE: f32 = 0.1;
-/// Texels belong to the sun above this share of its brightest texel.
-const THRESHOLD: f32 = 0.05;
+/// Texels at least this bright, relative to the brightest texel, belong to the sun.
+const BRIGHTNESS_THRESHOLD: f32 = 0.05;
 
-/// Takes the sun out of a panorama, filling its place with what surrounds it. No light is lost: what the sun gives
-/// beyond its surroundings is its irradiance.
+/// Removes the sun from a panorama and fills the hole with the mean of the surrounding texels. The total light is
+/// preserved: the sun's irradiance is the excess of its texels over the surrounding mean.
 pub fn extract_sun(map: &EnvironmentMap) -> (EnvironmentMap, Option<Sun>) {
     let brightness = |p: &[f32; 3]| p[0] + p[1] + p[2];
     let brightest =
@@ -32,46 +32,50 @@ pub fn extract_sun(map: &EnvironmentMap) -> (EnvironmentMap, Option<Sun>) {
     let Some(peak) = brightest else { return (map.clone(), None) };
     let (px, py) = (peak as u32 % map.width, peak as u32 / map.width);
     let center = map.direction(px, py);
-    let floor = brightness(&map.pixels[peak]) * THRESHOLD;
+    let min_brightness = brightness(&map.pixels[peak]) * BRIGHTNESS_THRESHOLD;
     let solid_angle = |y: u32| {
         let theta = (y as f32 + 0.5) / map.height as f32 * PI;
         theta.sin() * (PI / map.height as f32) * (2.0 * PI / map.width as f32)
     };
     let mut total = 0.0;
     let (mut ring, mut ring_count) = (Vec3::ZERO, 0.0);
-    let mut members = Vec::new();
+    let mut sun_texels = Vec::new();
     for i in 0..map.pixels.len() as u32 {
         let (x, y) = (i % map.width, i / map.width);
         let pixel = &map.pixels[i as usize];
         total += brightness(pixel) * solid_angle(y);
         let angle = map.direction(x, y).dot(center).clamp(-1.0, 1.0).acos();
-        if brightness(pixel) >= floor {
-            members.push((i, angle));
-        } else if angle < 3.0 * MAX_RADIUS {
+        if brightness(pixel) >= min_brightness {
+            sun_texels.push((i, angle));
+        } else if angle < 3.0 * MAX_ANGULAR_RADIUS {
             ring += Vec3::from(*pixel);
             ring_count += 1.0;
         }
     }
-    // Bright texels elsewhere mean that this is no sun but one lamp of several, or a large one.
-    if members.iter().any(|(_, angle)| *angle > MAX_RADIUS) || ring_count == 0.0 {
+    // If other bright texels lie farther away, the peak is one of several lamps or part of a large lamp, not a sun.
+    if sun_texels.iter().any(|(_, angle)| *angle > MAX_ANGULAR_RADIUS) || ring_count == 0.0 {
         return (map.clone(), None);
     }
-    let around = ring / ring_count;
-    let (mut irradiance, mut toward, mut area) = (Vec3::ZERO, Vec3::ZERO, 0.0);
-    let mut without = map.clone();
-    for (i, _) in &members {
+    let surrounding_mean = ring / ring_count;
+    let (mut irradiance, mut direction_sum, mut area) = (Vec3::ZERO, Vec3::ZERO, 0.0);
+    let mut without_sun = map.clone();
+    for (i, _) in &sun_texels {
         let (x, y) = (i % map.width, i / map.width);
-        let beyond = (Vec3::from(map.pixels[*i as usize]) - around).max(Vec3::ZERO) * solid_angle(y);
-        irradiance += beyond;
-        toward += map.direction(x, y) * beyond.element_sum();
+        let excess = (Vec3::from(map.pixels[*i as usize]) - surrounding_mean).max(Vec3::ZERO) * solid_angle(y);
+        irradiance += excess;
+        direction_sum += map.direction(x, y) * excess.element_sum();
         area += solid_angle(y);
-        without.pixels[*i as usize] = Vec3::from(map.pixels[*i as usize]).min(around).to_array();
+        without_sun.pixels[*i as usize] = Vec3::from(map.pixels[*i as usize]).min(surrounding_mean).to_array();
     }
     if irradiance.element_sum() < MIN_SHARE * total {
         return (map.clone(), None);
     }
-    let sun = Sun { to_light: toward.normalize_or(center), irradiance, angular_radius: (area / PI).sqrt().max(0.0047) };
-    (without, Some(sun))
+    let sun = Sun {
+        to_light: direction_sum.normalize_or(center),
+        irradiance,
+        angular_radius: (area / PI).sqrt().max(0.0047),
+    };
+    (without_sun, Some(sun))
 }
 
 #[cfg(test)]
@@ -92,19 +96,19 @@ mod tests {
     }
 
     #[test]
-    fn a_sun_is_taken_out_and_no_light_is_lost() {
+    fn extracting_a_sun_preserves_the_total_light() {
         let mut map = sky();
         map.pixels[40 * 256 + 70] = [20_000.0; 3];
         map.pixels[40 * 256 + 71] = [15_000.0; 3];
-        let (without, sun) = extract_sun(&map);
+        let (without_sun, sun) = extract_sun(&map);
         let sun = sun.unwrap();
         assert!(sun.to_light.dot(map.direction(70, 40)) > 0.999);
-        let (before, after) = (energy(&map), energy(&without) + sun.irradiance.x);
+        let (before, after) = (energy(&map), energy(&without_sun) + sun.irradiance.x);
         assert!((before - after).abs() < 1e-3 * before, "{before} {after}");
     }
 
     #[test]
-    fn soft_boxes_and_even_skies_have_no_sun() {
+    fn soft_boxes_and_uniform_skies_have_no_sun() {
         assert!(extract_sun(&sky()).1.is_none());
         let mut map = sky();
         for y in 30..50 {

@@ -1,4 +1,4 @@
-//! Accessors: every component type, normalised or not, interleaved, sparse.
+//! Reads glTF accessors of every component type: normalised or not, interleaved, sparse.
 
 use crate::error::{ModelError, Result};
 use crate::json::Accessor;
@@ -17,7 +17,7 @@ pub(crate) enum Component {
 }
 
 impl Component {
-    fn from_code(place: &str, code: u32) -> Result<Self> {
+    fn from_code(location: &str, code: u32) -> Result<Self> {
         Ok(match code {
             5120 => Self::I8,
             5121 => Self::U8,
@@ -25,7 +25,7 @@ impl Component {
             5123 => Self::U16,
             5125 => Self::U32,
             5126 => Self::F32,
-            other => return Err(ModelError::invalid(place, format!("component type {other} does not exist"))),
+            other => return Err(ModelError::invalid(location, format!("component type {other} does not exist"))),
         })
     }
 
@@ -38,7 +38,7 @@ impl Component {
     }
 
     fn read_f32(self, bytes: &[u8], normalized: bool) -> f32 {
-        let scale = |value: f32, largest: f32| if normalized { (value / largest).max(-1.0) } else { value };
+        let scale = |value: f32, max: f32| if normalized { (value / max).max(-1.0) } else { value };
         match (self, bytes) {
             (Self::I8, [a, ..]) => scale(f32::from(i8::from_le_bytes([*a])), 127.0),
             (Self::U8, [a, ..]) => scale(f32::from(*a), 255.0),
@@ -60,21 +60,22 @@ impl Component {
     }
 }
 
-/// The shape of an accessor, checked against its data.
+/// Reads the values of one accessor, whose type and range were checked against its data.
 pub(crate) struct Reader<'a> {
     source: &'a Source<'a>,
-    place: String,
+    location: String,
     pub(crate) count: usize,
     pub(crate) component: Component,
     pub(crate) components: usize,
     normalized: bool,
-    /// Bytes from the first element on, and the distance between elements; `None`: zeros.
+    /// Bytes from the first element on, and the distance between elements in bytes. `None` means that all values are
+    /// zero.
     data: Option<(&'a [u8], usize)>,
-    /// Elements that replace others, and their values.
+    /// Sparse values: the indices of the replaced elements, and the bytes of their new values.
     sparse: Option<(Vec<u32>, &'a [u8])>,
 }
 
-fn components_of(place: &str, kind: &str) -> Result<usize> {
+fn components_of(location: &str, kind: &str) -> Result<usize> {
     Ok(match kind {
         "SCALAR" => 1,
         "VEC2" => 2,
@@ -84,52 +85,55 @@ fn components_of(place: &str, kind: &str) -> Result<usize> {
         "MAT4" => 16,
         other => {
             let name = crate::source::shortened(other);
-            return Err(ModelError::invalid(place, format!("accessor type '{name}' does not exist")));
+            return Err(ModelError::invalid(location, format!("accessor type '{name}' does not exist")));
         }
     })
 }
 
 impl<'a> Reader<'a> {
-    /// Checks an accessor completely: type, range, stride, sparse parts.
+    /// Opens an accessor and checks it completely: type, range, stride and sparse values.
     pub(crate) fn open(source: &'a Source<'_>, index: usize) -> Result<Self> {
-        let place = format!("accessors[{index}]");
-        let accessor: &Accessor =
-            source.root.accessors.get(index).ok_or_else(|| ModelError::invalid(place.as_str(), "it does not exist"))?;
-        let component = Component::from_code(&place, accessor.component_type)?;
-        let components = components_of(&place, &accessor.kind)?;
+        let location = format!("accessors[{index}]");
+        let accessor: &Accessor = source
+            .root
+            .accessors
+            .get(index)
+            .ok_or_else(|| ModelError::invalid(location.as_str(), "it does not exist"))?;
+        let component = Component::from_code(&location, accessor.component_type)?;
+        let components = components_of(&location, &accessor.kind)?;
         let element = component.size() * components;
         let count = usize::try_from(accessor.count)
-            .map_err(|_wide| ModelError::invalid(place.as_str(), "count is too large"))?;
+            .map_err(|_wide| ModelError::invalid(location.as_str(), "count is too large"))?;
         let data = match accessor.buffer_view {
             None => {
-                // Zeros take no bytes of the file, so they are held to what a real model could need.
+                // Zeros take no bytes in the file, so the file size does not limit their number.
                 check("zero-filled values", accessor.count, source.limits.vertices)?;
                 None
             }
             Some(view) => {
-                let (bytes, stride) = source.view(&place, view)?;
-                Some(range(&place, bytes, accessor.byte_offset, count, element, stride)?)
+                let (bytes, stride) = source.view(&location, view)?;
+                Some(range(&location, bytes, accessor.byte_offset, count, element, stride)?)
             }
         };
         let sparse = match &accessor.sparse {
             None => None,
             Some(sparse) => {
-                let indices = sparse_indices(source, &place, sparse, count)?;
-                let (bytes, _) = source.view(&place, sparse.values.buffer_view)?;
-                let (bytes, _) = range(&place, bytes, sparse.values.byte_offset, indices.len(), element, None)?;
+                let indices = sparse_indices(source, &location, sparse, count)?;
+                let (bytes, _) = source.view(&location, sparse.values.buffer_view)?;
+                let (bytes, _) = range(&location, bytes, sparse.values.byte_offset, indices.len(), element, None)?;
                 Some((indices, bytes))
             }
         };
-        Ok(Self { source, place, count, component, components, normalized: accessor.normalized, data, sparse })
+        Ok(Self { source, location, count, component, components, normalized: accessor.normalized, data, sparse })
     }
 
-    /// The bytes of an element.
+    /// Returns the bytes of an element.
     fn element(&self, i: usize) -> &'a [u8] {
         let size = self.component.size() * self.components;
         self.data.and_then(|(bytes, stride)| bytes.get(i * stride..i * stride + size)).unwrap_or(&[])
     }
 
-    /// Fills a list of zeros, one entry a component.
+    /// Reads all components into a list that was initialised with zeros.
     fn fill<T>(&self, out: &mut [T], read: impl Fn(Component, &[u8]) -> T) {
         let size = self.component.size();
         if self.data.is_some() {
@@ -151,53 +155,53 @@ impl<'a> Reader<'a> {
     }
 
     fn fill_floats(&self, out: &mut [f32]) -> Result<()> {
-        self.fill_with_any(out);
+        self.fill_unchecked(out);
         if out.iter().all(|v| v.is_finite()) {
             Ok(())
         } else {
-            Err(ModelError::invalid(self.place.as_str(), "a value is not finite"))
+            Err(ModelError::invalid(self.location.as_str(), "a value is not finite"))
         }
     }
 
-    fn fill_with_any(&self, out: &mut [f32]) {
+    fn fill_unchecked(&self, out: &mut [f32]) {
         self.fill(out, |component, bytes| component.read_f32(bytes, self.normalized));
     }
 
-    /// All values as floats, normalised where the accessor says so.
+    /// Returns all values as floats, normalised if the accessor is.
     pub(crate) fn floats(&self) -> Result<Vec<f32>> {
         let mut values = self.zeros(self.components)?;
         self.fill_floats(&mut values)?;
         Ok(values)
     }
 
-    /// A list for all values, entered into the budget first.
-    fn zeros<T: Clone + Default>(&self, of_each: usize) -> Result<Vec<T>> {
-        let count = self.count.saturating_mul(of_each);
+    /// Allocates a list for `width` values per element, after counting its size against the budget.
+    fn zeros<T: Clone + Default>(&self, width: usize) -> Result<Vec<T>> {
+        let count = self.count.saturating_mul(width);
         self.source.budget.take::<T>(count)?;
         Ok(vec![T::default(); count])
     }
 
     fn wrong_width(&self, needed: usize) -> ModelError {
         let problem = format!("it has {} components where {needed} are needed", self.components);
-        ModelError::invalid(self.place.as_str(), problem)
+        ModelError::invalid(self.location.as_str(), problem)
     }
 
-    /// All values as vectors of `N`, which must be the accessor's own number of components.
+    /// Returns all values as vectors. `N` must be the accessor's number of components.
     pub(crate) fn vectors<const N: usize>(&self) -> Result<Vec<[f32; N]>> {
         let mut values = self.zero_vectors::<N>()?;
         self.fill_floats(values.as_flattened_mut())?;
         Ok(values)
     }
 
-    /// The same with 0 for components that are not finite, and whether there are any.
+    /// Like [`Self::vectors`], but replaces non-finite components by 0. Also returns whether there were any.
     pub(crate) fn finite_vectors<const N: usize>(&self) -> Result<(Vec<[f32; N]>, bool)> {
         let mut values = self.zero_vectors::<N>()?;
-        self.fill_with_any(values.as_flattened_mut());
-        let mut mended = false;
+        self.fill_unchecked(values.as_flattened_mut());
+        let mut replaced = false;
         for value in values.as_flattened_mut().iter_mut().filter(|v| !v.is_finite()) {
-            (*value, mended) = (0.0, true);
+            (*value, replaced) = (0.0, true);
         }
-        Ok((values, mended))
+        Ok((values, replaced))
     }
 
     fn zero_vectors<const N: usize>(&self) -> Result<Vec<[f32; N]>> {
@@ -208,7 +212,7 @@ impl<'a> Reader<'a> {
         Ok(vec![[0.0; N]; self.count])
     }
 
-    /// All values as unsigned integers; one component each.
+    /// Returns all values as unsigned integers. The accessor must have one component.
     pub(crate) fn integers(&self) -> Result<Vec<u32>> {
         if self.components != 1 {
             return Err(self.wrong_width(1));
@@ -220,16 +224,16 @@ impl<'a> Reader<'a> {
                 Ok(values)
             }
             other => Err(ModelError::invalid(
-                self.place.as_str(),
+                self.location.as_str(),
                 format!("unsigned integers are needed, not component type {other:?}"),
             )),
         }
     }
 }
 
-/// The part of a view that `count` elements take, with their distance.
+/// Returns the part of a buffer view that `count` elements occupy, and their stride in bytes.
 fn range<'a>(
-    place: &str,
+    location: &str,
     bytes: &'a [u8],
     offset: u64,
     count: usize,
@@ -241,7 +245,10 @@ fn range<'a>(
         Some(s) => usize::try_from(s).unwrap_or(usize::MAX),
     };
     if stride < element {
-        return Err(ModelError::invalid(place, format!("byteStride {stride} is smaller than an element of {element}")));
+        return Err(ModelError::invalid(
+            location,
+            format!("byteStride {stride} is smaller than an element of {element}"),
+        ));
     }
     let needed = match count {
         0 => Some(0),
@@ -254,7 +261,7 @@ fn range<'a>(
         .map(|slice| (slice, stride))
         .ok_or_else(|| {
             ModelError::invalid(
-                place,
+                location,
                 format!(
                     "{count} elements from byte {offset} are more than its bufferView of {} bytes holds",
                     bytes.len()
@@ -263,22 +270,22 @@ fn range<'a>(
         })
 }
 
-fn sparse_indices(source: &Source<'_>, place: &str, sparse: &crate::json::Sparse, count: usize) -> Result<Vec<u32>> {
-    let component = Component::from_code(place, sparse.indices.component_type)?;
+fn sparse_indices(source: &Source<'_>, location: &str, sparse: &crate::json::Sparse, count: usize) -> Result<Vec<u32>> {
+    let component = Component::from_code(location, sparse.indices.component_type)?;
     if !matches!(component, Component::U8 | Component::U16 | Component::U32) {
-        return Err(ModelError::invalid(place, "sparse indices are not unsigned integers"));
+        return Err(ModelError::invalid(location, "sparse indices are not unsigned integers"));
     }
     let sparse_count = usize::try_from(sparse.count)
         .ok()
         .filter(|n| *n <= count)
-        .ok_or_else(|| ModelError::invalid(place, format!("{} sparse values for {count} elements", sparse.count)))?;
+        .ok_or_else(|| ModelError::invalid(location, format!("{} sparse values for {count} elements", sparse.count)))?;
     source.budget.take::<u32>(sparse_count)?;
-    let (bytes, _) = source.view(place, sparse.indices.buffer_view)?;
-    let (bytes, stride) = range(place, bytes, sparse.indices.byte_offset, sparse_count, component.size(), None)?;
+    let (bytes, _) = source.view(location, sparse.indices.buffer_view)?;
+    let (bytes, stride) = range(location, bytes, sparse.indices.byte_offset, sparse_count, component.size(), None)?;
     let indices: Vec<u32> = bytes.chunks_exact(stride).map(|b| component.read_u32(b)).collect();
     match indices.iter().find(|i| **i as usize >= count) {
-        Some(beyond) => {
-            Err(ModelError::invalid(place, format!("sparse index {beyond} is beyond its {count} elements")))
+        Some(out_of_range) => {
+            Err(ModelError::invalid(location, format!("sparse index {out_of_range} is beyond its {count} elements")))
         }
         None => Ok(indices),
     }

@@ -1,4 +1,4 @@
-//! The GLB container (glTF 2.0 specification, section 4.4).
+//! Splits a GLB file into its chunks (glTF 2.0 specification, section 4.4).
 
 use crate::error::{ModelError, Result};
 
@@ -12,7 +12,7 @@ pub(crate) struct Container<'a> {
     pub(crate) bin: Option<&'a [u8]>,
 }
 
-/// Takes a GLB file apart. Bytes behind the declared length are ignored.
+/// Reads the chunks of a GLB file. Bytes after the declared length are ignored.
 pub(crate) fn read(bytes: &[u8]) -> Result<Container<'_>> {
     if bytes.is_empty() {
         return Err(ModelError::container("the file is empty"));
@@ -22,7 +22,9 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Container<'_>> {
     match word(0) {
         Some(MAGIC) => {}
         _ if bytes.starts_with(b"PK\x03\x04") => {
-            return Err(ModelError::container("this is a ZIP archive; name it .zip"));
+            return Err(ModelError::container(
+                "this is a ZIP archive; give the file the extension .zip to have it read as one",
+            ));
         }
         _ => return Err(ModelError::container("the first four bytes are not 'glTF'")),
     }
@@ -39,23 +41,23 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Container<'_>> {
             bytes.len()
         )));
     }
-    let mut at = 12;
+    let mut offset = 12;
     let (mut json, mut bin) = (None, None);
-    while at + 8 <= length {
-        let (Some(size), Some(kind)) = (word(at), word(at + 4)) else { break };
+    while offset + 8 <= length {
+        let (Some(size), Some(kind)) = (word(offset), word(offset + 4)) else { break };
         let size = size as usize;
-        let chunk = (at + 8)
+        let chunk = (offset + 8)
             .checked_add(size)
             .filter(|end| *end <= length)
-            .and_then(|end| bytes.get(at + 8..end))
+            .and_then(|end| bytes.get(offset + 8..end))
             .ok_or_else(|| ModelError::container("a chunk is longer than the file"))?;
         match kind {
-            JSON_CHUNK if at == 12 => json = Some(chunk),
-            _ if at == 12 => return Err(ModelError::container("the first chunk is not JSON")),
+            JSON_CHUNK if offset == 12 => json = Some(chunk),
+            _ if offset == 12 => return Err(ModelError::container("the first chunk is not JSON")),
             BIN_CHUNK if bin.is_none() => bin = Some(chunk),
             _ => {}
         }
-        at += 8 + size;
+        offset += 8 + size;
     }
     let json = json.filter(|j| !j.is_empty()).ok_or_else(|| ModelError::container("there is no JSON chunk"))?;
     Ok(Container { json, bin })

@@ -1,57 +1,57 @@
-//! Why a model file is refused.
+//! Errors for rejected model files.
 
-/// What is wrong with a model file, and where.
+/// The reason why a model file is rejected, and the location of the problem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// The GLB container is broken.
+    /// The GLB container is invalid.
     #[error("not a readable GLB file: {problem}")]
     Container {
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// The JSON chunk is not glTF.
     #[error("the glTF JSON is broken: {problem}")]
     Json {
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// Something in the document breaks the format's rules.
-    #[error("{place}: {problem}")]
+    /// An object of the document violates the glTF specification.
+    #[error("{location}: {problem}")]
     Invalid {
-        /// Where, such as `meshes[2].primitives[0]`.
-        place: String,
-        /// What is wrong.
+        /// The location in the document, such as `meshes[2].primitives[0]`.
+        location: String,
+        /// The problem.
         problem: String,
     },
     /// A required extension is unknown.
     #[error("the model requires the extension {name}, which is not supported")]
     UnsupportedExtension {
-        /// Its name.
+        /// The name of the extension.
         name: String,
     },
-    /// Data lie outside of the file.
-    #[error("{place} refers to '{uri}' outside of the file; embed all buffers and images into the GLB")]
+    /// A buffer or image is stored outside the file.
+    #[error("{location} refers to '{uri}' outside of the file; embed all buffers and images into the GLB")]
     External {
-        /// Where.
-        place: String,
-        /// The reference, shortened.
+        /// The location in the document.
+        location: String,
+        /// The URI, truncated to 80 characters.
         uri: String,
     },
-    /// A limit that protects the machine is exceeded.
+    /// One of [`crate::Limits`] is exceeded.
     #[error("the model has {count} {what}, more than the {limit} that are accepted")]
     Limit {
-        /// What there is too much of.
+        /// The counted items, in the plural.
         what: &'static str,
-        /// How much there is.
+        /// The number of items in the model.
         count: u64,
-        /// How much is accepted.
+        /// The maximum number.
         limit: u64,
     },
 }
 
 impl ModelError {
-    pub(crate) fn invalid(place: impl Into<String>, problem: impl Into<String>) -> Self {
-        Self::Invalid { place: place.into(), problem: problem.into() }
+    pub(crate) fn invalid(location: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self::Invalid { location: location.into(), problem: problem.into() }
     }
 
     pub(crate) fn container(problem: impl Into<String>) -> Self {
@@ -59,5 +59,5 @@ impl ModelError {
     }
 }
 
-/// The result of everything that reads a model.
+/// The result type of all functions that read a model.
 pub(crate) type Result<T> = std::result::Result<T, ModelError>;

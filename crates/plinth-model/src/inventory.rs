@@ -1,4 +1,4 @@
-//! What is in a model, in numbers and names.
+//! Summarises the contents of a model: counts and names.
 
 use std::collections::BTreeMap;
 
@@ -6,72 +6,72 @@ use serde::Serialize;
 
 use crate::decode::image;
 use crate::error::Result;
-use crate::load::{LoadOptions, count_of, load, unique};
+use crate::load::{LoadOptions, element_count, load, unique_name};
 use crate::model::Topology;
 use crate::source::Source;
 use crate::warnings::Warnings;
 
-/// What is in a model.
+/// Summary of the contents of a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Inventory {
-    /// The tool that wrote the file.
+    /// The tool that wrote the file, if the file says so.
     pub generator: Option<String>,
-    /// Clips.
+    /// The animation clips.
     pub animations: Vec<AnimationSummary>,
-    /// Render-time mesh names: what `hiddenMeshNames` matches.
+    /// Render-time mesh names, which `hiddenMeshNames` is matched against.
     pub mesh_names: Vec<String>,
-    /// Render-time material names: what `materialEdits` matches.
+    /// Render-time material names, which `materialEdits` is matched against.
     pub material_names: Vec<String>,
-    /// Triangles drawn, instances counted.
+    /// Number of drawn triangles, including instances.
     pub triangles: u64,
-    /// Segments of lines drawn, instances counted.
+    /// Number of drawn line segments, including instances.
     pub lines: u64,
-    /// Points drawn, instances counted.
+    /// Number of drawn points, including instances.
     pub points: u64,
-    /// Vertices drawn, instances counted.
+    /// Number of drawn vertices, including instances.
     pub vertices: u64,
-    /// Images that can be read.
+    /// The images that can be read.
     pub textures: Vec<TextureSummary>,
     /// `extensionsUsed` of the file.
     pub extensions_used: Vec<String>,
     /// `extensionsRequired` of the file.
     pub extensions_required: Vec<String>,
-    /// What was ignored or repaired.
+    /// Messages about data that was ignored or repaired.
     pub warnings: Vec<String>,
 }
 
-/// One clip.
+/// Summary of an animation clip.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AnimationSummary {
-    /// Its name.
+    /// The name of the clip.
     pub name: String,
-    /// Seconds.
+    /// Duration in seconds.
     pub duration: f32,
-    /// Animated properties.
+    /// Number of animated properties.
     pub channels: usize,
 }
 
-/// One image.
+/// Summary of an image.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TextureSummary {
-    /// Its name in the file.
+    /// The image's name in the file.
     pub name: Option<String>,
     /// `png`, `jpeg`, `webp` or `ktx2`.
     pub format: String,
-    /// Columns.
+    /// Width in pixels.
     pub width: u32,
-    /// Rows.
+    /// Height in pixels.
     pub height: u32,
 }
 
-/// What images are reduced to when nothing is drawn.
+/// Maximum side of decoded images during an inspection, in pixels.
 const INSPECTED_TEXTURE_SIDE: u32 = 64;
 
-/// Reads a GLB file and says what is in it. The file is checked as for rendering.
+/// Reads a GLB file and summarises its contents. The file is checked as thoroughly as for rendering.
 /// Errors: as [`crate::load_glb`].
 pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
-    // Pixels are decoded to be sure that they can be, but need not be kept.
+    // Decode all images to check them, but in a small size to save memory.
     let source = Source::open(bytes, options.limits)?;
     let model = load(&source, INSPECTED_TEXTURE_SIDE)?;
     let mut seen = BTreeMap::new();
@@ -82,19 +82,19 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
         .enumerate()
         .map(|(i, m)| {
             let name = m.name.clone().filter(|n| !n.is_empty()).unwrap_or_else(|| format!("material_{i}"));
-            unique_material(&mut seen, &name)
+            material_name(&mut seen, &name)
         })
         .collect();
-    let mut unused = Warnings::default();
+    let mut unreadable = Warnings::default();
     let mut textures = Vec::new();
     for (i, image) in source.root.images.iter().enumerate() {
-        // One that cannot be read is not drawn with: loading would have refused it.
-        match header(&source, i) {
+        // An unreadable image is not used by any material; otherwise `load` would have failed.
+        match image_header(&source, i) {
             Ok((format, (width, height))) => {
                 let (name, format) = (image.name.clone(), format.to_owned());
                 textures.push(TextureSummary { name, format, width, height });
             }
-            Err(problem) => unused.add(&format!("not used: {problem}")),
+            Err(problem) => unreadable.add(&format!("not used: {problem}")),
         }
     }
     let drawn = || model.nodes.iter().filter_map(|n| Some((&model.meshes[n.mesh?], n.instances.len().max(1) as u64)));
@@ -110,25 +110,25 @@ pub fn inspect(bytes: &[u8], options: &LoadOptions) -> Result<Inventory> {
             .collect(),
         mesh_names: model.nodes.iter().filter(|n| n.mesh.is_some()).map(|n| n.name.clone()).collect(),
         material_names,
-        triangles: sum(|p| count_of(Topology::Triangles, p)),
-        lines: sum(|p| count_of(Topology::Lines, p)),
-        points: sum(|p| count_of(Topology::Points, p)),
+        triangles: sum(|p| element_count(Topology::Triangles, p)),
+        lines: sum(|p| element_count(Topology::Lines, p)),
+        points: sum(|p| element_count(Topology::Points, p)),
         vertices: sum(|p| p.positions.len() as u64),
         textures,
         extensions_used: source.root.extensions_used.clone(),
         extensions_required: source.root.extensions_required.clone(),
-        warnings: model.warnings.into_iter().chain(unused.into_list()).collect(),
+        warnings: model.warnings.into_iter().chain(unreadable.into_list()).collect(),
     })
 }
 
-/// Format and size of an image, from its first bytes.
-fn header(source: &Source<'_>, index: usize) -> Result<(&'static str, (u32, u32))> {
+/// Returns the format and the size of an image, read from its header.
+fn image_header(source: &Source<'_>, index: usize) -> Result<(&'static str, (u32, u32))> {
     let bytes = image::bytes(source, index)?;
     Ok((image::kind(&bytes).map_or("", image::Kind::name), image::size(&bytes, index)?))
 }
 
-/// Material names keep their spaces; repeated ones are one key that matches all of them.
-fn unique_material(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
-    let _numbered = unique(seen, name);
+/// Returns the name unchanged: materials keep their spaces, and materials with the same name share one key.
+fn material_name(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
+    let _numbered = unique_name(seen, name);
     name.to_owned()
 }

@@ -1,9 +1,9 @@
-//! A model file becomes a checked, decoded model; OBJ archives become GLB.
+//! Loads, validates and decodes model files (GLB), and converts OBJ archives to GLB.
 
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
-    reason = "counts are held below the limits, which fit 32 bits; colours are clamped before they become bytes"
+    reason = "`Limits` keeps counts within 32 bits; colours are clamped before they are converted to bytes"
 )]
 
 mod accessor;

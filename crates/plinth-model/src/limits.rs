@@ -1,30 +1,30 @@
-//! Bounds on what a model may hold, checked before memory is taken.
+//! Limits on the contents of a model, checked before memory is allocated.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::{ModelError, Result};
 
-/// Bounds on what a model may hold.
+/// Limits on the contents of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub bytes: u64,
-    /// Nodes of the scene.
+    /// Number of nodes.
     pub nodes: u64,
-    /// Longest chain of nodes from a root.
+    /// Maximum depth of the node tree.
     pub depth: u64,
-    /// Vertices of all primitives together, instances counted.
+    /// Vertices of all primitives together, including instances.
     pub vertices: u64,
-    /// Indices of all primitives together, instances counted.
+    /// Indices of all primitives together, including instances.
     pub indices: u64,
-    /// Objects of the JSON document.
+    /// Number of objects in the JSON document.
     pub json_objects: u64,
-    /// Values of its lists and objects together.
+    /// Number of values in all lists and objects of the JSON document.
     pub json_values: u64,
-    /// Bytes of everything that is unpacked, decoded or made during one load, images apart; also of the largest single
-    /// image, decoded.
+    /// Bytes of all data that is unpacked, decoded or generated during one load, except images. Also the maximum
+    /// decoded size of a single image in bytes.
     pub decoded_bytes: u64,
-    /// Longest side of an image in pixels.
+    /// Maximum width and height of an image in pixels.
     pub image_side: u64,
     /// Pixels of all images together.
     pub image_pixels: u64,
@@ -53,12 +53,13 @@ impl Default for Limits {
     }
 }
 
-/// Refuses a count above its limit.
+/// Returns an error if `count` exceeds `limit`. `what` names the counted items in the plural.
 pub(crate) fn check(what: &'static str, count: u64, limit: u64) -> Result<()> {
     if count > limit { Err(ModelError::Limit { what, count, limit }) } else { Ok(()) }
 }
 
-/// What one load has unpacked, decoded and made so far. Nothing is given back: the sum bounds time as well as memory.
+/// Counts the bytes that one load has unpacked, decoded and generated so far. Freed memory is not subtracted, so the
+/// budget bounds time as well as memory.
 #[derive(Debug)]
 pub(crate) struct Budget {
     used: AtomicU64,
@@ -70,20 +71,20 @@ impl Budget {
         Self { used: AtomicU64::new(0), limit }
     }
 
-    /// Enters `count` values of type `T` that are about to be made.
+    /// Counts `count` values of type `T`, before they are allocated.
     pub(crate) fn take<T>(&self, count: usize) -> Result<()> {
         self.take_bytes((count as u64).saturating_mul(size_of::<T>() as u64))
     }
 
-    /// Enters bytes that are about to be made.
+    /// Counts bytes, before they are allocated.
     pub(crate) fn take_bytes(&self, bytes: u64) -> Result<()> {
         let used = self.used.load(Ordering::Relaxed).saturating_add(bytes);
         self.used.store(used, Ordering::Relaxed);
         check("bytes of decoded data", used, self.limit)
     }
 
-    /// What may still be made.
-    pub(crate) fn left_bytes(&self) -> u64 {
+    /// Number of bytes that may still be allocated.
+    pub(crate) fn remaining_bytes(&self) -> u64 {
         self.limit.saturating_sub(self.used.load(Ordering::Relaxed))
     }
 }

@@ -1,4 +1,4 @@
-//! From bytes to a model.
+//! Loads a GLB file into a [`Model`].
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use crate::model::{
 use crate::source::{Source, shortened};
 use crate::warnings::Warnings;
 
-/// How a model is loaded.
+/// Options for loading a model.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadOptions {
-    /// What it may hold.
+    /// Limits on the contents of the model.
     pub limits: Limits,
-    /// Images are halved until no side is longer than this.
+    /// Maximum side of an image in pixels; larger images are halved until they fit.
     pub max_texture_side: u32,
 }
 
@@ -28,13 +28,13 @@ impl Default for LoadOptions {
 }
 
 /// Reads a GLB file completely.
-/// Errors: anything in it that breaks the format's rules, refers outside of the file, needs an unknown extension or
-/// exceeds the limits; the message says what and where.
+/// Errors: returned if the file violates the glTF specification, refers to data outside the file, requires an unknown
+/// extension or exceeds the limits. The message says what is wrong and where.
 pub fn load_glb(bytes: &[u8], options: &LoadOptions) -> Result<Model> {
     load(&Source::open(bytes, options.limits)?, options.max_texture_side)
 }
 
-/// Decodes an opened file.
+/// Decodes the contents of an opened file.
 pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> {
     let graph = node::graph(source)?;
     let mut nodes = graph.nodes;
@@ -44,18 +44,18 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
     if meshes.iter().all(|m| m.primitives.is_empty()) {
         return Err(ModelError::invalid("meshes", "there is nothing to draw"));
     }
-    let skins = kept_skins(skin::skins(source)?, &graph.kept);
+    let skins = model_skins(skin::skins(source)?, &graph.model_index);
     check_joints(&nodes, &meshes, &skins)?;
-    let targets = |node: usize| source.root.nodes[node].mesh.map_or(0, |mesh| morph_targets(source, mesh));
-    let animations = clip::clips(source, &graph.kept, targets)?;
-    take_matrices_apart(source, &mut nodes, &animations);
-    complete_nodes(source, &mut nodes)?;
-    let maybe = material::textures(source)?;
-    let used_materials = used(&meshes, materials.len());
-    let wanted = wanted_images(source, &materials, &used_materials, &maybe);
+    let target_count = |node: usize| source.root.nodes[node].mesh.map_or(0, |mesh| morph_targets(source, mesh));
+    let animations = clip::clips(source, &graph.model_index, target_count)?;
+    decompose_animated_matrices(source, &mut nodes, &animations);
+    fill_in_defaults(source, &mut nodes)?;
+    let textures = material::textures(source)?;
+    let used_materials = used_materials(&meshes, materials.len());
+    let is_used = used_images(source, &materials, &used_materials, &textures);
     image::check_encoded(source)?;
-    let mut images = image::images(source, &wanted, max_texture_side)?;
-    let mut textures = resolved_textures(maybe, &mut images);
+    let mut images = image::images(source, &is_used, max_texture_side)?;
+    let mut textures = resolved_textures(textures, &mut images);
     spec_gloss::convert_textures(source, &used_materials, &mut materials, &mut textures, &mut images)?;
     let mut warnings = warnings(source, &meshes);
     uv_sets::renumber(&mut materials, &mut meshes, &mut warnings);
@@ -72,12 +72,12 @@ pub(crate) fn load(source: &Source<'_>, max_texture_side: u32) -> Result<Model> 
     })
 }
 
-/// The number of a mesh's morph targets, which is that of its first primitive.
+/// Returns the number of morph targets of a mesh, which is that of its first primitive.
 fn morph_targets(source: &Source<'_>, mesh: usize) -> usize {
     source.root.meshes.get(mesh).and_then(|m| m.primitives.first()).map_or(0, |p| p.targets.len())
 }
 
-/// How often each mesh is drawn.
+/// Counts how often each mesh is drawn, including instances.
 fn mesh_uses(source: &Source<'_>, nodes: &[Node]) -> Vec<u64> {
     let mut uses = vec![0; source.root.meshes.len()];
     for node in nodes {
@@ -88,13 +88,14 @@ fn mesh_uses(source: &Source<'_>, nodes: &[Node]) -> Vec<u64> {
     uses
 }
 
-/// Skins with joints that are nodes of the model. One that is not drawn may lack some: it stays empty.
-fn kept_skins(skins: Vec<Skin>, kept: &[Option<usize>]) -> Vec<Skin> {
-    let kept_skin = |skin: Skin| {
-        let joints: Option<Vec<usize>> = skin.joints.iter().map(|joint| kept[*joint]).collect();
+/// Converts the joints of skins to node indices of the model. A skin that is not drawn may have joints outside the
+/// model; it becomes empty.
+fn model_skins(skins: Vec<Skin>, model_index: &[Option<usize>]) -> Vec<Skin> {
+    let convert = |skin: Skin| {
+        let joints: Option<Vec<usize>> = skin.joints.iter().map(|joint| model_index[*joint]).collect();
         joints.map_or_else(Skin::default, |joints| Skin { joints, ..skin })
     };
-    skins.into_iter().map(kept_skin).collect()
+    skins.into_iter().map(convert).collect()
 }
 
 fn check_joints(nodes: &[Node], meshes: &[Mesh], skins: &[Skin]) -> Result<()> {
@@ -102,18 +103,21 @@ fn check_joints(nodes: &[Node], meshes: &[Mesh], skins: &[Skin]) -> Result<()> {
         let (Some(mesh), Some(skin)) = (node.mesh, node.skin) else { continue };
         let count = skins[skin].joints.len();
         for (p, primitive) in meshes[mesh].primitives.iter().enumerate() {
-            if let Some(beyond) = primitive.joints.iter().flatten().find(|j| usize::from(**j) >= count) {
-                let place = format!("meshes[{mesh}].primitives[{p}]");
-                return Err(ModelError::invalid(place, format!("joint {beyond} is beyond its skin's {count} joints")));
+            if let Some(joint) = primitive.joints.iter().flatten().find(|j| usize::from(**j) >= count) {
+                let location = format!("meshes[{mesh}].primitives[{p}]");
+                return Err(ModelError::invalid(
+                    location,
+                    format!("joint {joint} is beyond its skin's {count} joints"),
+                ));
             }
         }
     }
     Ok(())
 }
 
-/// A node that a clip moves has translation, rotation and scale, not a matrix (glTF 2.0, section 3.11); where it has one,
-/// that is taken apart.
-fn take_matrices_apart(source: &Source<'_>, nodes: &mut [Node], animations: &[Animation]) {
+/// Decomposes the matrices of animated nodes. An animated node must have translation, rotation and scale, not a matrix
+/// (glTF 2.0, section 3.11); files that violate this are accepted with a warning.
+fn decompose_animated_matrices(source: &Source<'_>, nodes: &mut [Node], animations: &[Animation]) {
     for channel in animations.iter().flat_map(|a| &a.channels).filter(|c| c.property != Property::Weights) {
         let node = &mut nodes[channel.node];
         let Transform::Matrix(matrix) = node.local else { continue };
@@ -125,8 +129,8 @@ fn take_matrices_apart(source: &Source<'_>, nodes: &mut [Node], animations: &[An
     }
 }
 
-/// Morph weights from meshes and render-time names.
-fn complete_nodes(source: &Source<'_>, nodes: &mut [Node]) -> Result<()> {
+/// Fills in morph weights that are inherited from meshes, and assigns the render-time names.
+fn fill_in_defaults(source: &Source<'_>, nodes: &mut [Node]) -> Result<()> {
     for node in nodes.iter_mut() {
         if node.weights.is_empty()
             && let Some(mesh) = node.mesh
@@ -146,25 +150,25 @@ fn complete_nodes(source: &Source<'_>, nodes: &mut [Node]) -> Result<()> {
     }
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for node in nodes.iter_mut().filter(|n| n.mesh.is_some()) {
-        node.name = unique(&mut seen, &node.name);
+        node.name = unique_name(&mut seen, &node.name);
     }
     Ok(())
 }
 
-/// Spaces become `_`; a name that was there before gains `_1`, `_2` and so on.
-pub(crate) fn unique(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
-    let plain: String = name.chars().map(|c| if c.is_whitespace() { '_' } else { c }).collect();
-    let mut candidate = plain.clone();
+/// Replaces spaces by `_` and appends `_1`, `_2` and so on to repeated names.
+pub(crate) fn unique_name(seen: &mut BTreeMap<String, usize>, name: &str) -> String {
+    let base: String = name.chars().map(|c| if c.is_whitespace() { '_' } else { c }).collect();
+    let mut candidate = base.clone();
     while seen.contains_key(&candidate) {
-        let next = seen.entry(plain.clone()).or_insert(0);
+        let next = seen.entry(base.clone()).or_insert(0);
         *next += 1;
-        candidate = format!("{plain}_{next}");
+        candidate = format!("{base}_{next}");
     }
     seen.insert(candidate.clone(), 0);
     candidate
 }
 
-fn used(meshes: &[Mesh], count: usize) -> Vec<bool> {
+fn used_materials(meshes: &[Mesh], count: usize) -> Vec<bool> {
     let mut used = vec![false; count];
     for primitive in meshes.iter().flat_map(|m| &m.primitives) {
         used[primitive.material] = true;
@@ -172,13 +176,13 @@ fn used(meshes: &[Mesh], count: usize) -> Vec<bool> {
     used
 }
 
-/// Every texture reference of a material.
-pub(crate) fn references(m: &Material) -> Vec<TextureRef> {
-    references_mut(&mut m.clone()).into_iter().map(|reference| *reference).collect()
+/// Returns all texture references of a material.
+pub(crate) fn texture_references(m: &Material) -> Vec<TextureRef> {
+    texture_references_mut(&mut m.clone()).into_iter().map(|reference| *reference).collect()
 }
 
-/// The same, to be changed.
-pub(crate) fn references_mut(m: &mut Material) -> Vec<&mut TextureRef> {
+/// Returns mutable references to all texture references of a material.
+pub(crate) fn texture_references_mut(m: &mut Material) -> Vec<&mut TextureRef> {
     let mut all = vec![
         m.base_color_texture.as_mut(),
         m.metallic_roughness_texture.as_mut(),
@@ -200,38 +204,33 @@ pub(crate) fn references_mut(m: &mut Material) -> Vec<&mut TextureRef> {
         all.extend([film.texture.as_mut(), film.thickness_texture.as_mut()]);
     }
     all.push(m.anisotropy.as_mut().and_then(|a| a.texture.as_mut()));
-    if let Some(through) = &mut m.diffuse_transmission {
-        all.extend([through.texture.as_mut(), through.color_texture.as_mut()]);
+    if let Some(diffuse) = &mut m.diffuse_transmission {
+        all.extend([diffuse.texture.as_mut(), diffuse.color_texture.as_mut()]);
     }
     all.into_iter().flatten().collect()
 }
 
-/// Images that are drawn with; the others are not looked at.
-fn wanted_images(
-    source: &Source<'_>,
-    materials: &[Material],
-    used: &[bool],
-    textures: &[Option<Texture>],
-) -> Vec<bool> {
-    let mut wanted = vec![false; source.root.images.len()];
+/// Marks the images that drawn materials use. The others are not decoded.
+fn used_images(source: &Source<'_>, materials: &[Material], used: &[bool], textures: &[Option<Texture>]) -> Vec<bool> {
+    let mut is_used = vec![false; source.root.images.len()];
     for (material, _) in materials.iter().zip(used).filter(|(_, used)| **used) {
-        for reference in references(material) {
+        for reference in texture_references(material) {
             if let Some(Some(texture)) = textures.get(reference.texture) {
-                wanted[texture.image] = true;
+                is_used[texture.image] = true;
             }
         }
     }
-    wanted
+    is_used
 }
 
-/// A texture without an image reads as white.
-fn resolved_textures(maybe: Vec<Option<Texture>>, images: &mut Vec<Image>) -> Vec<Texture> {
-    let missing = maybe.iter().any(Option::is_none) || images.iter().any(|i| i.pixels.is_empty());
+/// Replaces missing images by a white texel.
+fn resolved_textures(textures: Vec<Option<Texture>>, images: &mut Vec<Image>) -> Vec<Texture> {
+    let missing = textures.iter().any(Option::is_none) || images.iter().any(|i| i.pixels.is_empty());
     let white = images.len();
     if missing {
         images.push(Image { width: 1, height: 1, pixels: vec![255; 4], source_width: 1, source_height: 1 });
     }
-    maybe
+    textures
         .into_iter()
         .map(|texture| match texture {
             Some(texture) if !images[texture.image].pixels.is_empty() => texture,
@@ -244,13 +243,13 @@ fn resolved_textures(maybe: Vec<Option<Texture>>, images: &mut Vec<Image>) -> Ve
 fn warnings(source: &Source<'_>, meshes: &[Mesh]) -> Warnings {
     let mut warnings = source.take_warnings();
     let is_empty = |p: &&Primitive| p.indices.is_empty();
-    let nothing = meshes.iter().flat_map(|m| &m.primitives).all(|p| is_empty(&p));
-    if nothing {
+    let draws_nothing = meshes.iter().flat_map(|m| &m.primitives).all(|p| is_empty(&p));
+    if draws_nothing {
         warnings.add("there is nothing to draw: no mesh has a whole triangle, line or point");
     }
     for mesh in meshes {
         let count = mesh.primitives.iter().filter(is_empty).count();
-        if count > 0 && !nothing {
+        if count > 0 && !draws_nothing {
             let name = shortened(&mesh.name);
             warnings.add(&format!("{name}: {count} primitives draw nothing: they have too few vertices"));
         }
@@ -260,13 +259,13 @@ fn warnings(source: &Source<'_>, meshes: &[Mesh]) -> Warnings {
         direct.and_then(|i| source.root.images.get(i)).is_some_and(|i| i.mime_type.as_deref() == Some("image/ktx2"))
     });
     if ktx2_undeclared {
-        warnings.add("KTX2 images are used without KHR_texture_basisu; shown all the same");
+        warnings.add("KTX2 images are used without KHR_texture_basisu; they are used anyway");
     }
     warnings
 }
 
-/// How many triangles, segments of lines or points a primitive has, if that is what it is made of.
-pub(crate) fn count_of(topology: Topology, primitive: &Primitive) -> u64 {
+/// Returns the number of triangles, line segments or points of a primitive; 0 if it has another topology.
+pub(crate) fn element_count(topology: Topology, primitive: &Primitive) -> u64 {
     let corners = match topology {
         Topology::Triangles => 3,
         Topology::Lines => 2,

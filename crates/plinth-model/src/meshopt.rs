@@ -1,28 +1,28 @@
-//! EXT_meshopt_compression and KHR_meshopt_compression: buffer views packed by meshoptimizer.
-#![expect(unsafe_code, reason = "the crate's safe functions fix the stride at compile time; files choose it")]
+//! Decompresses buffer views with EXT_meshopt_compression or KHR_meshopt_compression.
+#![expect(unsafe_code, reason = "the safe functions of the crate need the stride at compile time, but files choose it")]
 
 use crate::error::{ModelError, Result};
 use crate::json::MeshoptView;
 
-/// Unpacks one buffer view to `count × byteStride` bytes.
-pub(crate) fn unpack(place: &str, view: &MeshoptView, data: &[u8]) -> Result<Vec<u8>> {
-    let fault = |problem: &str| ModelError::invalid(place, format!("meshopt data: {problem}"));
+/// Decompresses one buffer view to `count × byteStride` bytes.
+pub(crate) fn unpack(location: &str, view: &MeshoptView, data: &[u8]) -> Result<Vec<u8>> {
+    let invalid = |problem: &str| ModelError::invalid(location, format!("meshopt data: {problem}"));
     let (Ok(count), Ok(stride)) = (usize::try_from(view.count), usize::try_from(view.byte_stride)) else {
-        return Err(fault("count or stride is too large"));
+        return Err(invalid("count or stride is too large"));
     };
     let valid = match view.mode.as_str() {
         "ATTRIBUTES" => stride > 0 && stride <= 256 && stride.is_multiple_of(4),
         "TRIANGLES" => (stride == 2 || stride == 4) && count.is_multiple_of(3),
         "INDICES" => stride == 2 || stride == 4,
-        other => return Err(fault(&format!("unknown mode '{}'", crate::source::shortened(other)))),
+        other => return Err(invalid(&format!("unknown mode '{}'", crate::source::shortened(other)))),
     };
     if !valid {
-        return Err(fault("count or stride does not fit the mode"));
+        return Err(invalid("count or stride does not fit the mode"));
     }
-    let size = count.checked_mul(stride).ok_or_else(|| fault("count times stride overflows"))?;
-    // The codecs need at least one byte for 256 elements or so: a tiny input cannot claim gigabytes.
+    let size = count.checked_mul(stride).ok_or_else(|| invalid("count times stride overflows"))?;
+    // The codecs need at least about one byte per 256 elements, so this check rejects tiny inputs that claim gigabytes.
     if size / 16_384 > data.len() {
-        return Err(fault("more elements than the data can hold"));
+        return Err(invalid("more elements than the data can hold"));
     }
     let mut out = vec![0_u8; size];
     let target = out.as_mut_ptr().cast();
@@ -36,9 +36,9 @@ pub(crate) fn unpack(place: &str, view: &MeshoptView, data: &[u8]) -> Result<Vec
         }
     };
     if code != 0 {
-        return Err(fault("it cannot be decoded"));
+        return Err(invalid("it cannot be decoded"));
     }
-    filter(view, &mut out, count, stride, fault)?;
+    filter(view, &mut out, count, stride, invalid)?;
     Ok(out)
 }
 
@@ -47,7 +47,7 @@ fn filter(
     out: &mut [u8],
     count: usize,
     stride: usize,
-    fault: impl Fn(&str) -> ModelError,
+    invalid: impl Fn(&str) -> ModelError,
 ) -> Result<()> {
     let name = view.filter.as_deref().unwrap_or("NONE");
     let valid = match name {
@@ -55,10 +55,10 @@ fn filter(
         "OCTAHEDRAL" | "COLOR" => stride == 4 || stride == 8,
         "QUATERNION" => stride == 8,
         "EXPONENTIAL" => stride.is_multiple_of(4),
-        other => return Err(fault(&format!("unknown filter '{}'", crate::source::shortened(other)))),
+        other => return Err(invalid(&format!("unknown filter '{}'", crate::source::shortened(other)))),
     };
     if !valid || view.mode != "ATTRIBUTES" {
-        return Err(fault("the filter does not fit the stride"));
+        return Err(invalid("the filter does not fit the stride"));
     }
     let target = out.as_mut_ptr().cast();
     // SAFETY: `out` holds `count * stride` bytes and the stride is one that the filter accepts.

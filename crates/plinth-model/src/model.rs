@@ -1,11 +1,11 @@
-//! The decoded model: everything a renderer needs, nothing of the file's encoding.
+//! The decoded model: the data that a renderer needs, independent of the file's encoding.
 //!
-//! Conventions are glTF 2.0's: +Y up, right-handed, metres, counter-clockwise front faces, linear factors, texture
-//! coordinates with v down. Every index in here is checked against the list it points into.
+//! Conventions are those of glTF 2.0: +Y up, right-handed, metres, counter-clockwise front faces, linear factors,
+//! texture coordinates with v pointing down. Every index is checked against the list that it refers to.
 
 use glam::{Mat4, Quat, Vec3};
 
-/// A whole decoded model.
+/// A decoded model.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     /// The nodes of the default scene only, parents before children.
@@ -24,18 +24,19 @@ pub struct Model {
     pub animations: Vec<Animation>,
     /// KHR_lights_punctual lights, referred to by nodes.
     pub lights: Vec<Light>,
-    /// What was ignored or repaired, in words for the caller.
+    /// Messages for the user about data that was ignored or repaired.
     pub warnings: Vec<String>,
 }
 
 /// One node of the scene graph.
 #[derive(Clone, Debug, Default)]
 pub struct Node {
-    /// The render-time name (spaces become `_`, repeated names gain `_1`, `_2`), matched by `hiddenMeshNames`.
+    /// The render-time name: spaces are replaced by `_`, and repeated names get `_1`, `_2`. `hiddenMeshNames` is
+    /// matched against it.
     pub name: String,
-    /// Index of the parent, always smaller than this node's own.
+    /// Index of the parent; it is always smaller than this node's index.
     pub parent: Option<usize>,
-    /// Pose relative to the parent, at rest.
+    /// Transform relative to the parent, in the rest pose.
     pub local: Transform,
     /// Index into [`Model::meshes`].
     pub mesh: Option<usize>,
@@ -43,19 +44,19 @@ pub struct Node {
     pub skin: Option<usize>,
     /// Index into [`Model::lights`].
     pub light: Option<usize>,
-    /// Morph weights at rest: the node's own, or the mesh's.
+    /// Morph weights in the rest pose: the node's own, or else those of its mesh.
     pub weights: Vec<f32>,
-    /// EXT_mesh_gpu_instancing: the mesh is drawn once per entry, each applied before the node's own transform
-    /// (`world * instance`). Empty: drawn once.
+    /// EXT_mesh_gpu_instancing: the mesh is drawn once per entry, with the transform `world * instance`. If empty, the
+    /// mesh is drawn once.
     pub instances: Vec<Transform>,
 }
 
-/// A local pose.
+/// A local transform.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Transform {
-    /// A matrix, parent from local. Not animated.
+    /// A matrix (parent from local), which is not animated.
     Matrix(Mat4),
-    /// Translation, rotation, scale, applied in the order scale, rotation, translation.
+    /// Scale, rotation and translation, applied in this order.
     Trs(Trs),
 }
 
@@ -83,7 +84,7 @@ impl Default for Transform {
 }
 
 impl Transform {
-    /// Parent from local.
+    /// Returns the matrix (parent from local).
     pub fn matrix(&self) -> Mat4 {
         match self {
             Self::Matrix(m) => *m,
@@ -95,21 +96,21 @@ impl Transform {
 /// A mesh: a list of primitives that share morph weights.
 #[derive(Clone, Debug, Default)]
 pub struct Mesh {
-    /// The name in the file, or a made-up one.
+    /// The name in the file, or a generated one.
     pub name: String,
-    /// Its parts, one per material.
+    /// The primitives of the mesh, each with one material.
     pub primitives: Vec<Primitive>,
 }
 
-/// What the indices of a primitive make.
+/// The kind of elements that a primitive's indices describe.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Topology {
-    /// Three indices a triangle; strips and fans are already taken apart.
+    /// Triangles: three indices each. Strips and fans are converted to this form.
     #[default]
     Triangles,
-    /// Two indices a segment.
+    /// Line segments: two indices each.
     Lines,
-    /// One index a point.
+    /// Points: one index each.
     Points,
 }
 
@@ -117,36 +118,37 @@ pub enum Topology {
 /// have `positions.len()` entries.
 #[derive(Clone, Debug, Default)]
 pub struct Primitive {
-    /// What the indices make.
+    /// The kind of elements.
     pub topology: Topology,
-    /// Indices into the vertex lists, all in range.
+    /// Indices into the vertex lists.
     pub indices: Vec<u32>,
-    /// Object-space positions, finite.
+    /// Object-space positions; all values are finite.
     pub positions: Vec<[f32; 3]>,
-    /// Unit object-space normals. Always there for triangles (flat ones are made where the file has none, with the
-    /// vertices split as glTF demands); empty for lines and points without.
+    /// Unit object-space normals. Triangles always have them: where the file has none, flat normals are generated and
+    /// the vertices are split, as glTF requires. Lines and points may have none; the list is then empty.
     pub normals: Vec<[f32; 3]>,
-    /// The normals are those of the triangles, which share no vertices: in another pose they follow the posed triangles.
+    /// Whether the normals are face normals, and triangles share no vertices. In another pose the normals have to be
+    /// recomputed from the posed triangles.
     pub is_flat: bool,
-    /// Unit tangents with handedness in w, 0 where the texture does not change over the surface. There whenever the
-    /// material needs them (normal map, clearcoat normal map, anisotropy) and the texture coordinates that it reads
-    /// exist; empty otherwise. A vertex where the texture is mirrored is there twice.
+    /// Unit tangents with the handedness in w; w is 0 where the texture does not vary over the surface. They exist
+    /// whenever the material needs them (normal map, clearcoat normal map, anisotropy) and the required texture
+    /// coordinates exist; otherwise the list is empty. Vertices at seams of a mirrored texture are duplicated.
     pub tangents: Vec<[f32; 4]>,
-    /// Texture coordinate sets, in order of their number; one that the file leaves out is empty.
+    /// Texture coordinate sets by index. A set that is missing in the file is empty.
     pub uvs: Vec<Vec<[f32; 2]>>,
-    /// Linear vertex colours with alpha; empty where there are none.
+    /// Linear vertex colours with alpha; empty if there are none.
     pub colors: Vec<[f32; 4]>,
-    /// Indices into the skin's joints, the four strongest influences; empty where there are none.
+    /// Indices into the skin's joints: the four strongest influences. Empty if the primitive is not skinned.
     pub joints: Vec<[u16; 4]>,
-    /// Their weights, summing to 1; as long as `joints`.
+    /// Weights of `joints`, which add up to 1; as long as `joints`.
     pub weights: Vec<[f32; 4]>,
-    /// Displacements that morph weights mix in.
+    /// Morph targets, whose displacements are scaled by the morph weights.
     pub morph_targets: Vec<MorphTarget>,
     /// Index into [`Model::materials`].
     pub material: usize,
 }
 
-/// Displacements of one morph target; each list is empty or as long as the primitive's positions.
+/// The displacements of one morph target. Each list is empty or as long as the primitive's positions.
 #[derive(Clone, Debug, Default)]
 pub struct MorphTarget {
     /// Added to positions.
@@ -163,9 +165,9 @@ pub enum AlphaMode {
     /// Alpha is ignored.
     #[default]
     Opaque,
-    /// Fully there where alpha is at least `cutoff`, not there elsewhere.
+    /// Opaque where alpha is at least `cutoff`, invisible elsewhere.
     Mask {
-        /// The threshold.
+        /// The alpha threshold.
         cutoff: f32,
     },
     /// Alpha is coverage.
@@ -177,13 +179,13 @@ pub enum AlphaMode {
 pub struct TextureRef {
     /// Index into [`Model::textures`].
     pub texture: usize,
-    /// Which of the primitive's texture coordinate sets. A set that a primitive lacks reads as (0, 0).
+    /// Index into [`Primitive::uvs`]. A primitive without this set uses (0, 0).
     pub uv_set: usize,
     /// KHR_texture_transform as the first two rows of a 3×3 matrix: `u' = a·u + b·v + c`, `v' = d·u + e·v + f`.
     pub transform: Option<[f32; 6]>,
 }
 
-/// A material in metallic-roughness terms with every extension of the file. Factors multiply their textures.
+/// A material in the metallic-roughness model, with all supported extensions. Textures are multiplied by their factors.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Material {
     /// The render-time name.
@@ -192,9 +194,9 @@ pub struct Material {
     pub base_color: [f32; 4],
     /// sRGB colour, linear alpha.
     pub base_color_texture: Option<TextureRef>,
-    /// 0 dielectric, 1 metal.
+    /// Metalness: 0 for dielectrics, 1 for metals.
     pub metallic: f32,
-    /// As authored; alpha roughness is its square.
+    /// Roughness as authored; the GGX alpha is its square.
     pub perceptual_roughness: f32,
     /// Linear: roughness in green, metallic in blue.
     pub metallic_roughness_texture: Option<TextureRef>,
@@ -202,21 +204,21 @@ pub struct Material {
     pub normal_texture: Option<TextureRef>,
     /// Scale of the normal map's x and y.
     pub normal_scale: f32,
-    /// Linear: occlusion in red.
+    /// Linear: ambient occlusion in red.
     pub occlusion_texture: Option<TextureRef>,
-    /// How much of the occlusion map applies.
+    /// Strength of the occlusion map.
     pub occlusion_strength: f32,
     /// Linear emitted colour, with KHR_materials_emissive_strength multiplied in.
     pub emissive: [f32; 3],
-    /// sRGB.
+    /// Emitted colour, sRGB.
     pub emissive_texture: Option<TextureRef>,
     /// How alpha is used.
     pub alpha_mode: AlphaMode,
-    /// Back faces are drawn too, with their normals turned.
+    /// Whether back faces are drawn, with flipped normals.
     pub double_sided: bool,
     /// KHR_materials_unlit.
     pub unlit: bool,
-    /// KHR_materials_ior; 1.5 unless given; 0 means infinite.
+    /// KHR_materials_ior: index of refraction. The default is 1.5; 0 means infinite.
     pub ior: f32,
     /// KHR_materials_specular: strength.
     pub specular: f32,
@@ -224,7 +226,7 @@ pub struct Material {
     pub specular_texture: Option<TextureRef>,
     /// Linear colour of the dielectric reflection at normal incidence.
     pub specular_color: [f32; 3],
-    /// sRGB.
+    /// Colour of the dielectric reflection, sRGB.
     pub specular_color_texture: Option<TextureRef>,
     /// KHR_materials_clearcoat.
     pub clearcoat: Option<Clearcoat>,
@@ -234,7 +236,7 @@ pub struct Material {
     pub transmission: Option<Transmission>,
     /// KHR_materials_volume.
     pub volume: Option<Volume>,
-    /// KHR_materials_dispersion: 20 / Abbe number; 0 is none.
+    /// KHR_materials_dispersion: 20 / Abbe number; 0 disables dispersion.
     pub dispersion: f32,
     /// KHR_materials_iridescence.
     pub iridescence: Option<Iridescence>,
@@ -242,9 +244,10 @@ pub struct Material {
     pub anisotropy: Option<Anisotropy>,
     /// KHR_materials_diffuse_transmission.
     pub diffuse_transmission: Option<DiffuseTransmission>,
-    /// Factor on the light that comes from the environment; files say 1.
+    /// Factor for light from the environment. Always 1 after loading; the renderer changes it.
     pub environment_strength: f32,
-    /// It lies on another surface that it must not darken: no shadow, no depth of its own. Files never say so.
+    /// Whether the surface is a decal on another one: it casts no shadow and writes no depth. Always false after
+    /// loading.
     pub overlay: bool,
 }
 
@@ -296,9 +299,9 @@ pub struct Clearcoat {
     pub roughness: f32,
     /// Linear: roughness in green.
     pub roughness_texture: Option<TextureRef>,
-    /// The coat's own normal map; without one the coat follows the geometry.
+    /// Normal map of the coat. Without one, the coat uses the geometric normals.
     pub normal_texture: Option<TextureRef>,
-    /// Scale of that map's x and y.
+    /// Scale of the x and y components of the coat's normal map.
     pub normal_scale: f32,
 }
 
@@ -307,7 +310,7 @@ pub struct Clearcoat {
 pub struct Sheen {
     /// Linear colour.
     pub color: [f32; 3],
-    /// sRGB.
+    /// Sheen colour, sRGB.
     pub color_texture: Option<TextureRef>,
     /// Perceptual roughness.
     pub roughness: f32,
@@ -318,20 +321,20 @@ pub struct Sheen {
 /// KHR_materials_transmission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Transmission {
-    /// Share of light let through.
+    /// Fraction of light that is transmitted.
     pub factor: f32,
-    /// Linear: share in red.
+    /// Linear: transmitted fraction in red.
     pub texture: Option<TextureRef>,
 }
 
 /// KHR_materials_volume.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Volume {
-    /// Thickness in object space; 0 is a thin wall.
+    /// Thickness in object space; 0 means thin-walled.
     pub thickness: f32,
     /// Linear: thickness in green.
     pub thickness_texture: Option<TextureRef>,
-    /// Distance in world space after which light has the attenuation colour; infinite: none.
+    /// Distance in world space after which white light has the attenuation colour; infinite if there is no attenuation.
     pub attenuation_distance: f32,
     /// Linear colour.
     pub attenuation_color: [f32; 3],
@@ -346,9 +349,9 @@ pub struct Iridescence {
     pub texture: Option<TextureRef>,
     /// Index of refraction of the film.
     pub ior: f32,
-    /// Thickness in nanometres where the map is 0.
+    /// Film thickness in nanometres where the map is 0.
     pub thickness_min: f32,
-    /// Thickness in nanometres where the map is 1 or absent.
+    /// Film thickness in nanometres where the map is 1, or if there is no map.
     pub thickness_max: f32,
     /// Linear: thickness in green.
     pub thickness_texture: Option<TextureRef>,
@@ -368,13 +371,13 @@ pub struct Anisotropy {
 /// KHR_materials_diffuse_transmission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DiffuseTransmission {
-    /// Share of the diffuse light that passes through.
+    /// Fraction of the diffuse light that is transmitted.
     pub factor: f32,
-    /// Linear: share in alpha.
+    /// Linear: transmitted fraction in alpha.
     pub texture: Option<TextureRef>,
-    /// Linear colour of the light that passes.
+    /// Linear colour of the transmitted light.
     pub color: [f32; 3],
-    /// sRGB.
+    /// Colour of the transmitted light, sRGB.
     pub color_texture: Option<TextureRef>,
 }
 
@@ -383,47 +386,47 @@ pub struct DiffuseTransmission {
 pub struct Texture {
     /// Index into [`Model::images`].
     pub image: usize,
-    /// How it is read.
+    /// The sampler of the texture.
     pub sampler: Sampler,
 }
 
-/// How a texture is read.
+/// Wrapping and filtering of a texture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sampler {
-    /// Outside of 0..1 in u.
+    /// Wrapping of u outside 0..1.
     pub wrap_u: Wrap,
-    /// Outside of 0..1 in v.
+    /// Wrapping of v outside 0..1.
     pub wrap_v: Wrap,
-    /// The file asks for nearest-neighbour magnification.
+    /// Whether magnification uses the nearest texel.
     pub mag_nearest: bool,
-    /// The file asks for nearest-neighbour minification inside a mip level.
+    /// Whether minification uses the nearest texel within a mip level.
     pub min_nearest: bool,
 }
 
-/// What a texture shows outside of 0..1.
+/// Wrapping of texture coordinates outside 0..1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Wrap {
-    /// Again from the start.
+    /// Repeats the texture.
     #[default]
     Repeat,
-    /// Again, mirrored.
+    /// Repeats the texture, mirrored every second time.
     Mirror,
-    /// The edge.
+    /// Extends the edge texels.
     Clamp,
 }
 
 /// A decoded image: R, G, B, A bytes as stored in the file (no transfer function applied), row 0 at the top.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Image {
-    /// Columns.
+    /// Width in pixels.
     pub width: u32,
-    /// Rows.
+    /// Height in pixels.
     pub height: u32,
     /// `width × height × 4` bytes.
     pub pixels: Vec<u8>,
-    /// Width in the file, before any reduction.
+    /// Width in the file in pixels, before downscaling.
     pub source_width: u32,
-    /// Height in the file, before any reduction.
+    /// Height in the file in pixels, before downscaling.
     pub source_height: u32,
 }
 
@@ -438,38 +441,38 @@ impl std::fmt::Debug for Image {
 pub struct Skin {
     /// Node index of each joint.
     pub joints: Vec<usize>,
-    /// Joint from mesh, at bind time; as long as `joints`.
+    /// Inverse bind matrices (joint from mesh); as long as `joints`.
     pub inverse_bind: Vec<Mat4>,
 }
 
 /// An animation clip.
 #[derive(Clone, Debug, Default)]
 pub struct Animation {
-    /// Name in the file, or a made-up one.
+    /// The name in the file, or a generated one.
     pub name: String,
     /// Time of the last key in seconds, over all channels.
     pub duration: f32,
-    /// What moves.
+    /// The animated properties.
     pub channels: Vec<Channel>,
 }
 
-/// One animated property of one node. Keys are finite and rise.
+/// One animated property of one node. Key times are finite and never decrease.
 #[derive(Clone, Debug)]
 pub struct Channel {
     /// Index into [`Model::nodes`].
     pub node: usize,
-    /// The property.
+    /// The animated property.
     pub property: Property,
-    /// How values between keys come about.
+    /// Interpolation between keys.
     pub interpolation: Interpolation,
     /// Key times in seconds.
     pub times: Vec<f32>,
-    /// Values: 3 a key (translation, scale), 4 (rotation, xyzw) or as many as morph targets (weights); for
-    /// [`Interpolation::CubicSpline`] each key has in-tangent, value and out-tangent in this order.
+    /// Values: three per key for translation and scale, four (xyzw) for rotation, one per morph target for weights. For
+    /// [`Interpolation::CubicSpline`] each key has an in-tangent, a value and an out-tangent, in this order.
     pub values: Vec<f32>,
 }
 
-/// What a channel moves.
+/// The property that a channel animates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Property {
     /// Node translation.
@@ -482,42 +485,42 @@ pub enum Property {
     Weights,
 }
 
-/// glTF 2.0, Appendix C.
+/// Interpolation between keys (glTF 2.0, appendix C).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Interpolation {
-    /// The value of the key before.
+    /// The value of the preceding key.
     Step,
-    /// Straight, or spherical for rotations.
+    /// Linear interpolation; spherical for rotations.
     Linear,
-    /// Cubic Hermite.
+    /// Cubic Hermite spline.
     CubicSpline,
 }
 
-/// A KHR_lights_punctual light, shining along its node's −Z.
+/// A KHR_lights_punctual light. It shines along its node's −Z axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Light {
-    /// What kind.
+    /// The kind of light.
     pub kind: LightKind,
-    /// Linear colour.
+    /// Linear attenuation colour.
     pub color: [f32; 3],
     /// Candela (point, spot) or lux (directional).
     pub intensity: f32,
-    /// Distance in metres beyond which it may be ignored.
+    /// Distance in metres beyond which the light may be ignored.
     pub range: Option<f32>,
 }
 
 /// Kinds of punctual lights.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LightKind {
-    /// Parallel light.
+    /// A directional light with parallel rays.
     Directional,
-    /// Light from a point to all sides.
+    /// A point light that shines in all directions.
     Point,
-    /// Light from a point into a cone.
+    /// A point light that shines into a cone.
     Spot {
-        /// Angle in radians at which the fall-off begins.
+        /// Angle from the axis in radians at which the fall-off begins.
         inner_cone_angle: f32,
-        /// Angle in radians at which it ends.
+        /// Angle from the axis in radians at which the fall-off ends.
         outer_cone_angle: f32,
     },
 }

@@ -1,4 +1,4 @@
-//! A parsed document with its buffers: what everything else reads from.
+//! A parsed glTF document with its buffers. All decoders read from it.
 
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use crate::limits::{Budget, Limits, check};
 use crate::warnings::Warnings;
 use crate::{container, meshopt};
 
-/// Extensions that are understood (or may be ignored without harm).
+/// Supported extensions, and those that can be ignored without harm.
 const KNOWN_EXTENSIONS: &[&str] = &[
     "EXT_mesh_gpu_instancing",
     "EXT_meshopt_compression",
@@ -38,14 +38,14 @@ const KNOWN_EXTENSIONS: &[&str] = &[
     "KHR_texture_transform",
 ];
 
-/// The document and its bytes.
+/// The document and its binary data.
 pub(crate) struct Source<'a> {
     pub(crate) root: Root,
     pub(crate) limits: Limits,
     pub(crate) budget: Budget,
     warnings: Mutex<Warnings>,
     buffers: Vec<Option<Cow<'a, [u8]>>>,
-    /// Unpacked views, for those that are compressed.
+    /// Decompressed data of the buffer views that are compressed; `None` for the others.
     unpacked: Vec<Option<Vec<u8>>>,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Source<'a> {
         let container = container::read(bytes)?;
         let text = std::str::from_utf8(container.json)
             .map_err(|e| ModelError::Json { problem: format!("not UTF-8 at byte {}", e.valid_up_to()) })?;
-        // A byte order mark is no part of the text.
+        // A byte order mark does not belong to the JSON.
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         let budget = Budget::new(limits.decoded_bytes);
         check_size(text, limits, &budget)?;
@@ -65,7 +65,7 @@ impl<'a> Source<'a> {
         check_asset(&root)?;
         for (i, image) in root.images.iter().enumerate() {
             if let Some(uri) = image.uri.as_deref().filter(|uri| !uri.starts_with("data:")) {
-                return Err(ModelError::External { place: format!("images[{i}]"), uri: shortened(uri) });
+                return Err(ModelError::External { location: format!("images[{i}]"), uri: shortened(uri) });
             }
         }
         let mut buffers = Vec::with_capacity(root.buffers.len());
@@ -85,51 +85,51 @@ impl<'a> Source<'a> {
                 unpacked.push(None);
                 continue;
             };
-            let place = format!("bufferViews[{i}]");
-            let data = self.slice(&place, packed.buffer, packed.byte_offset, packed.byte_length)?;
+            let location = format!("bufferViews[{i}]");
+            let data = self.slice(&location, packed.buffer, packed.byte_offset, packed.byte_length)?;
             self.budget.take_bytes(packed.count.saturating_mul(packed.byte_stride))?;
-            unpacked.push(Some(meshopt::unpack(&place, packed, data)?));
+            unpacked.push(Some(meshopt::unpack(&location, packed, data)?));
         }
         self.unpacked = unpacked;
         Ok(())
     }
 
-    /// Tells of something that was ignored or repaired.
+    /// Adds a warning about data that was ignored or repaired.
     pub(crate) fn warn(&self, warning: &str) {
         self.warnings.lock().unwrap_or_else(PoisonError::into_inner).add(warning);
     }
 
-    /// What was told so far, each once.
+    /// Removes and returns the warnings so far.
     pub(crate) fn take_warnings(&self) -> Warnings {
         std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// A range of a buffer.
-    fn slice(&self, place: &str, buffer: usize, offset: u64, length: u64) -> Result<&[u8]> {
+    /// Returns a range of a buffer.
+    fn slice(&self, location: &str, buffer: usize, offset: u64, length: u64) -> Result<&[u8]> {
         let bytes = self
             .buffers
             .get(buffer)
-            .ok_or_else(|| ModelError::invalid(place, format!("buffer {buffer} does not exist")))?
+            .ok_or_else(|| ModelError::invalid(location, format!("buffer {buffer} does not exist")))?
             .as_deref()
-            .ok_or_else(|| ModelError::invalid(place, format!("buffer {buffer} has no data")))?;
+            .ok_or_else(|| ModelError::invalid(location, format!("buffer {buffer} has no data")))?;
         let end = offset.checked_add(length);
         end.filter(|end| *end <= bytes.len() as u64)
             .and_then(|end| bytes.get(usize::try_from(offset).ok()?..usize::try_from(end).ok()?))
             .ok_or_else(|| {
                 ModelError::invalid(
-                    place,
+                    location,
                     format!("bytes {offset}+{length} are beyond buffer {buffer} of {} bytes", bytes.len()),
                 )
             })
     }
 
-    /// The bytes of a buffer view and its stride.
-    pub(crate) fn view(&self, place: &str, index: usize) -> Result<(&[u8], Option<u64>)> {
+    /// Returns the bytes of a buffer view, decompressed if necessary, and its stride.
+    pub(crate) fn view(&self, location: &str, index: usize) -> Result<(&[u8], Option<u64>)> {
         let view: &BufferView = self
             .root
             .buffer_views
             .get(index)
-            .ok_or_else(|| ModelError::invalid(place, format!("bufferView {index} does not exist")))?;
+            .ok_or_else(|| ModelError::invalid(location, format!("bufferView {index} does not exist")))?;
         if let Some(Some(bytes)) = self.unpacked.get(index) {
             return Ok((bytes, view.meshopt().map(|m| m.byte_stride)));
         }
@@ -154,7 +154,7 @@ fn check_asset(root: &Root) -> Result<()> {
     let asset = root
         .asset
         .as_ref()
-        .ok_or_else(|| ModelError::invalid("asset", "there is no asset object, so the version is unknown"))?;
+        .ok_or_else(|| ModelError::invalid("asset", "there is no asset object, so the glTF version is unknown"))?;
     if asset.version.split('.').next() != Some("2") {
         return Err(ModelError::invalid(
             "asset",
@@ -169,7 +169,7 @@ fn check_asset(root: &Root) -> Result<()> {
     Ok(())
 }
 
-/// At most 80 characters of a text from the file, for messages.
+/// Truncates a text from the file to 80 characters, for messages.
 pub(crate) fn shortened(text: &str) -> String {
     if text.chars().count() <= 80 { text.to_owned() } else { text.chars().take(79).chain(['…']).collect() }
 }
@@ -180,42 +180,42 @@ fn resolve_buffer<'a>(
     bin: Option<&'a [u8]>,
     budget: &Budget,
 ) -> Result<Option<Cow<'a, [u8]>>> {
-    let place = format!("buffers[{index}]");
+    let location = format!("buffers[{index}]");
     let is_fallback =
         [&buffer.extensions.meshopt, &buffer.extensions.older_meshopt].into_iter().flatten().any(|e| e.fallback);
     let bytes: Cow<'a, [u8]> = match &buffer.uri {
         Some(uri) => {
             budget.take_bytes(uri.len() as u64)?;
-            Cow::Owned(data_uri(&place, uri)?)
+            Cow::Owned(data_uri(&location, uri)?)
         }
         None if is_fallback => return Ok(None),
         None if index == 0 => {
-            Cow::Borrowed(bin.ok_or_else(|| ModelError::invalid(place.as_str(), "there is no binary chunk"))?)
+            Cow::Borrowed(bin.ok_or_else(|| ModelError::invalid(location.as_str(), "there is no binary chunk"))?)
         }
-        None => return Err(ModelError::invalid(place, "it has neither data nor a URI")),
+        None => return Err(ModelError::invalid(location, "it has neither data nor a URI")),
     };
     if buffer.byte_length > bytes.len() as u64 {
         return Err(ModelError::invalid(
-            place,
+            location,
             format!("byteLength is {} but only {} bytes are there", buffer.byte_length, bytes.len()),
         ));
     }
     Ok(Some(bytes))
 }
 
-/// Decodes a `data:` URI; any other URI is refused.
-pub(crate) fn data_uri(place: &str, uri: &str) -> Result<Vec<u8>> {
+/// Decodes a `data:` URI; rejects any other URI.
+pub(crate) fn data_uri(location: &str, uri: &str) -> Result<Vec<u8>> {
     let Some(rest) = uri.strip_prefix("data:") else {
-        return Err(ModelError::External { place: place.to_owned(), uri: shortened(uri) });
+        return Err(ModelError::External { location: location.to_owned(), uri: shortened(uri) });
     };
     let Some((kind, data)) = rest.split_once(',') else {
-        return Err(ModelError::invalid(place, "the data URI has no data"));
+        return Err(ModelError::invalid(location, "the data URI has no data"));
     };
     if !kind.ends_with(";base64") {
-        return Err(ModelError::invalid(place, "the data URI is not base64"));
+        return Err(ModelError::invalid(location, "the data URI is not base64"));
     }
     base64::engine::general_purpose::STANDARD
         .decode(data.trim_end_matches('='))
         .or_else(|_padded| base64::engine::general_purpose::STANDARD_NO_PAD.decode(data.trim_end_matches('=')))
-        .map_err(|e| ModelError::invalid(place, format!("the data URI is not valid base64: {e}")))
+        .map_err(|e| ModelError::invalid(location, format!("the data URI is not valid base64: {e}")))
 }

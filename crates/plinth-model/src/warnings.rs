@@ -1,32 +1,32 @@
-//! What was missing or left out, each once and not without end.
+//! Collects warning messages without duplicates, up to a maximum number.
 
-/// Most that are told.
-const MOST: usize = 50;
+/// Maximum number of stored messages.
+const MAX_WARNINGS: usize = 50;
 
-/// Sentences for the caller.
+/// The warnings of one load.
 #[derive(Debug, Default)]
 pub(crate) struct Warnings {
     list: Vec<String>,
-    more: usize,
+    omitted: usize,
 }
 
 impl Warnings {
-    /// Adds one that is not there yet.
+    /// Adds a message, unless it is a duplicate. Beyond the maximum, messages are only counted.
     pub(crate) fn add(&mut self, warning: &str) {
         let warning: String = warning.chars().take(300).collect();
         if self.list.contains(&warning) {
             return;
         }
-        if self.list.len() < MOST {
+        if self.list.len() < MAX_WARNINGS {
             self.list.push(warning);
         } else {
-            self.more += 1;
+            self.omitted += 1;
         }
     }
 
-    /// All, and how many more there would be.
+    /// Returns the messages, and at the end the number of omitted ones.
     pub(crate) fn into_list(self) -> Vec<String> {
-        let more = (self.more > 0).then(|| format!("and {} more of the kind", self.more));
-        self.list.into_iter().chain(more).collect()
+        let omitted = (self.omitted > 0).then(|| format!("and {} more warnings", self.omitted));
+        self.list.into_iter().chain(omitted).collect()
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use plinth_bake::{BakedMesh, LightBetween};
+use plinth_bake::{BakedMesh, LightInterpolator};
 use plinth_scene::Scene;
 use rayon::prelude::*;
 
@@ -66,7 +66,7 @@ struct PoseKey {
 /// The light of two poses, at the same places.
 struct Between {
     numbers: (i32, i32),
-    meshes: Vec<LightBetween>,
+    meshes: Vec<LightInterpolator>,
 }
 
 /// Light on a model over its clip.
@@ -126,7 +126,7 @@ impl PoseLight {
         key
     }
 
-    fn between(&self, from: &PoseKey, to: &PoseKey) -> Vec<LightBetween> {
+    fn between(&self, from: &PoseKey, to: &PoseKey) -> Vec<LightInterpolator> {
         let mesh = |m: usize| {
             let (before, after): (&BakedMesh, &BakedMesh) = (&from.light.baked[m], &to.light.baked[m]);
             let mirrored = from.mirrored[m];
@@ -136,7 +136,7 @@ impl PoseLight {
             if mirrored {
                 indices.as_chunks_mut::<3>().0.iter_mut().for_each(|t| t.swap(1, 2));
             }
-            LightBetween::new(before, after, &indices)
+            LightInterpolator::new(before, after, &indices)
         };
         (0..self.indices.len()).into_par_iter().map(mesh).collect()
     }

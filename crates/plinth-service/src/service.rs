@@ -40,6 +40,8 @@ pub struct ServiceOptions {
     pub free_uploads_per_day: u32,
     /// Lease time in seconds. A worker loses a claim that it does not renew within this time.
     pub lease_secs: u32,
+    /// Time in seconds after which a hold on deletions expires, if it is not renewed.
+    pub hold_secs: u32,
     /// Maximum number of concurrent model checks, and of concurrent image checks. A check uses about as much memory as the
     /// file is large.
     pub checks_at_once: usize,
@@ -74,6 +76,8 @@ impl ServiceOptions {
     pub const LEGACY_TOKEN_PREFIX: &str = "turntable";
     /// Default lease time in seconds.
     pub const LEASE_SECS: u32 = 60;
+    /// Default time in seconds after which a hold expires.
+    pub const HOLD_SECS: u32 = 600;
     /// Default maximum number of concurrent model checks, and of concurrent image checks.
     pub const CHECKS_AT_ONCE: u8 = 2;
 }
@@ -88,6 +92,7 @@ impl Default for ServiceOptions {
             ingests_per_10_minutes: limits::INGESTS_PER_10_MINUTES,
             free_uploads_per_day: limits::FREE_UPLOADS_PER_DAY,
             lease_secs: Self::LEASE_SECS,
+            hold_secs: Self::HOLD_SECS,
             checks_at_once: Self::CHECKS_AT_ONCE.into(),
             checker: None,
             incoming: std::env::temp_dir(),

@@ -37,4 +37,9 @@ impl StoreError {
     pub const fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound { .. })
     }
+
+    /// Whether the same request may succeed later: the store could not be reached, or refused for reasons of its own.
+    pub const fn may_pass(&self) -> bool {
+        matches!(self, Self::Objects(_))
+    }
 }

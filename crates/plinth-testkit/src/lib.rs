@@ -25,7 +25,7 @@ pub use hosts::HOSTS_INSIDE;
 pub use image::png;
 pub use postgres::{Postgres, TestDatabase};
 pub use s3::S3Server;
-pub use tools::{ffmpeg, ffmpeg_in_scripts, ffprobe, python};
+pub use tools::{aws, ffmpeg, ffmpeg_in_scripts, ffprobe, postgres, python};
 pub use video::{assert_h264, probe};
 pub use web::{Reply, Visit, Web};
 

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 /// An ffmpeg with all encoders that the product can use.
@@ -31,19 +31,33 @@ pub fn python() -> &'static Path {
 }
 
 /// The folder of PostgreSQL's programs.
-pub(crate) fn postgres() -> &'static Path {
+pub fn postgres() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| find("PLINTH_TEST_POSTGRES", &["postgres"]))
+}
+
+/// An AWS CLI, which is not needed to run the tests.
+pub fn aws() -> Option<&'static Path> {
+    static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let look = || {
+        let done = find_script(&["aws"]);
+        done.status.success().then(|| PathBuf::from(OsString::from_vec(done.stdout.trim_ascii_end().to_vec())))
+    };
+    FOUND.get_or_init(look).as_deref()
 }
 
 fn find(variable: &str, words: &[&str]) -> PathBuf {
     if let Some(told) = std::env::var_os(variable).filter(|told| !told.is_empty()) {
         return PathBuf::from(told);
     }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/find.sh");
-    let done = Command::new(&script).args(words).output();
-    let done = done.unwrap_or_else(|error| panic!("{} does not start: {error}", script.display()));
+    let done = find_script(words);
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "this test needs more; `make setup` installs it: {}", said.trim());
     PathBuf::from(OsString::from_vec(done.stdout.trim_ascii_end().to_vec()))
+}
+
+fn find_script(words: &[&str]) -> Output {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/find.sh");
+    let done = Command::new(&script).args(words).output();
+    done.unwrap_or_else(|error| panic!("{} does not start: {error}", script.display()))
 }

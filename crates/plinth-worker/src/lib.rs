@@ -12,6 +12,7 @@ mod job;
 mod models;
 mod node;
 mod options;
+mod outage;
 mod outputs;
 mod packaging;
 mod rendering;

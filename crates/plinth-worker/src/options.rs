@@ -37,8 +37,15 @@ pub struct WorkerOptions {
     pub memory_bytes: u64,
     /// Models that are kept for further renders, with the light worked out for them, in bytes.
     pub cache_bytes: u64,
+    /// How long a job waits for a store or a database that does not respond; its lease may end sooner.
+    pub outage: Duration,
     /// Time between two looks for waiting renders.
     pub poll: Duration,
     /// How long jobs may go on once the worker shall stop; what is not done then is given back.
     pub grace: Duration,
+}
+
+impl WorkerOptions {
+    /// Default of [`outage`](Self::outage).
+    pub const OUTAGE: Duration = Duration::from_mins(10);
 }

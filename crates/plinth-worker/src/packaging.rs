@@ -14,8 +14,9 @@ use crate::fetch::download;
 use crate::hold::Hold;
 use crate::job::JobPlan;
 use crate::node::Node;
+use crate::outage::retry_store;
 use crate::outputs::OUT;
-use crate::report::{encoded_in_software, report, took};
+use crate::report::{encoded_in_software, report, report_end, took};
 use crate::stop::{Stop, or_cut};
 use crate::upload::upload_package;
 
@@ -29,10 +30,10 @@ pub(crate) async fn package(node: &Node, claim: &Claim, kill: &CancellationToken
         Err(Stop::Failed(failure)) => {
             metrics::counter!("plinth_worker_failures_total", "code" => "packaging").increment(1);
             tracing::error!(render.id = %id, error = failure.message, "a video cannot be packaged");
-            report("packaging failed", id, || service.fail_packaging(claim)).await;
+            report_end("packaging failed", id, || service.fail_packaging(claim)).await;
         }
         Err(Stop::Cut) if kill.is_cancelled() => {
-            report("packaging given back", id, || service.release_packaging(claim)).await;
+            report_end("packaging given back", id, || service.release_packaging(claim)).await;
         }
         Err(Stop::Cut) => {}
     }
@@ -58,8 +59,8 @@ async fn make(node: &Node, claim: &Claim, cut: &CancellationToken) -> Result<(),
     };
     let (service, out) = (&node.service, folder.path().join(OUT));
     let store = async {
-        upload_package(service.store(), &out, claim, &names).await.map_err(|error| Stop::storing(&error))?;
-        report("packaged", &claim.render.id, || service.finish_packaging(claim)).await;
+        upload_package(node, &out, claim, &names).await.map_err(|error| Stop::storing(&error))?;
+        report(node.options.outage, "packaged", &claim.render.id, || service.finish_packaging(claim)).await;
         Ok(())
     };
     or_cut(cut, store).await?;
@@ -77,6 +78,9 @@ async fn fetch_video(node: &Node, claim: &Claim, folder: &Path) -> Result<PathBu
     let source = PathBuf::from(file.file_name(files.codec));
     let attempt = claim.render.files_attempt.unwrap_or(claim.render.attempt);
     let key = ObjectKey::Render(&claim.render.id, attempt, file, files.codec);
-    download(node.service.store(), &key, &folder.join(&source)).await.map_err(|error| lost(&error))?;
+    let (store, place) = (node.service.store(), folder.join(&source));
+    retry_store(node.options.outage, "the finished video", || download(store, &key, &place))
+        .await
+        .map_err(|error| lost(&error))?;
     Ok(source)
 }

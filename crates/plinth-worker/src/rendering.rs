@@ -22,8 +22,9 @@ use crate::hold::Hold;
 use crate::job::JobPlan;
 use crate::models::{Wanted, cache_folder, fetch_model, home_folder};
 use crate::node::Node;
+use crate::outage::{retry_database, retry_store};
 use crate::outputs::outputs;
-use crate::report::{encoded_in_software, report, took};
+use crate::report::{encoded_in_software, report, report_end, took};
 use crate::stop::{Stop, or_cut};
 use crate::upload::upload_render;
 
@@ -37,12 +38,12 @@ pub(crate) async fn render(node: &Node, claims: &[Claim], kill: &CancellationTok
             metrics::counter!("plinth_worker_failures_total", "code" => failure.code.as_str()).increment(1);
             for claim in claims {
                 let tell = || node.service.fail_render(claim, failure.code, &failure.message);
-                report("failed", &claim.render.id, tell).await;
+                report_end("failed", &claim.render.id, tell).await;
             }
         }
         Err(Stop::Cut) if kill.is_cancelled() => {
             for claim in claims {
-                report("given back", &claim.render.id, || node.service.release_render(claim)).await;
+                report_end("given back", &claim.render.id, || node.service.release_render(claim)).await;
             }
         }
         // Whoever ended the leases has ended the renders.
@@ -105,20 +106,23 @@ impl Group<'_> {
         let Node { service, scratch, options, .. } = self.node;
         let model = PathBuf::from("model.glb");
         let lost = |error: &(dyn Error + 'static)| Stop::fetching(FailureCode::ModelDownloadFailed, "the model", error);
-        let sha256 = service.model_sha256(claim).await.map_err(|error| lost(&error))?;
-        let wanted = Wanted { id: &claim.render.model_id, sha256: &sha256 };
-        fetch_model(service.store(), scratch, options.cache_bytes, &wanted, &self.folder.join(&model))
+        let sha256 = retry_database(options.outage, "the model", || service.model_sha256(claim))
             .await
             .map_err(|error| lost(&error))?;
-        let RenderAssets { env, images } = service
-            .find_render_assets(claim, settings)
-            .await
-            .map_err(|error| Stop::fetching(FailureCode::OverlayDownloadFailed, "what the settings name", &error))?
-            .map_err(|missing| Stop::failed(missing.code, missing.message))?;
+        let wanted = Wanted { id: &claim.render.model_id, sha256: &sha256 };
+        let file = self.folder.join(&model);
+        let fetch = || fetch_model(service.store(), scratch, options.cache_bytes, &wanted, &file);
+        retry_store(self.node.options.outage, "the model", fetch).await.map_err(|error| lost(&error))?;
+        let RenderAssets { env, images } =
+            retry_database(options.outage, "the assets", || service.find_render_assets(claim, settings))
+                .await
+                .map_err(|error| Stop::fetching(FailureCode::OverlayDownloadFailed, "what the settings name", &error))?
+                .map_err(|missing| Stop::failed(missing.code, missing.message))?;
         let mut image_files = BTreeMap::new();
         for (id, image) in images {
             let file = PathBuf::from(format!("image-{id}"));
-            download(service.store(), &image.key(), &self.folder.join(&file))
+            let (key, place) = (image.key(), self.folder.join(&file));
+            retry_store(self.node.options.outage, "an image", || download(service.store(), &key, &place))
                 .await
                 .map_err(|error| Stop::fetching(FailureCode::OverlayDownloadFailed, "an image", &error))?;
             image_files.insert(id, file);
@@ -145,7 +149,9 @@ impl Group<'_> {
         let store = self.node.service.store();
         let fetch = async |part, name: &str| {
             let file = PathBuf::from(name);
-            let fetched = download(store, &ObjectKey::Env(id, part), &self.folder.join(&file)).await;
+            let (key, place) = (ObjectKey::Env(id, part), self.folder.join(&file));
+            let fetched =
+                retry_store(self.node.options.outage, "the environment", || download(store, &key, &place)).await;
             fetched.map_err(|error| Stop::fetching(FailureCode::EnvDownloadFailed, "the environment", &error))?;
             Ok::<_, Stop>(file)
         };
@@ -198,7 +204,8 @@ impl Group<'_> {
         for part in parts.iter_mut().filter(|part| !part.has_poster) {
             self.upload(part, &stills).await?;
             let id = &part.claim.render.id;
-            part.has_poster = report("poster stored", id, || service.poster_stored(part.claim)).await;
+            part.has_poster =
+                report(self.node.options.outage, "poster stored", id, || service.poster_stored(part.claim)).await;
         }
         Ok(())
     }
@@ -210,13 +217,13 @@ impl Group<'_> {
         for part in parts {
             self.upload(part, self.files).await?;
             let tell = || service.finish_render(part.claim, &part.stored, warnings);
-            report("finished", &part.claim.render.id, tell).await;
+            report(self.node.options.outage, "finished", &part.claim.render.id, tell).await;
         }
         Ok(())
     }
 
     async fn upload(&self, part: &mut Part<'_>, files: &OutputPaths) -> Result<(), Stop> {
-        let uploaded = upload_render(self.node.service.store(), self.folder, part.claim, files, &mut part.stored).await;
+        let uploaded = upload_render(self.node, self.folder, part.claim, files, &mut part.stored).await;
         uploaded.map_err(|error| Stop::storing(&error))
     }
 }

@@ -2,36 +2,42 @@
 
 use std::time::{Duration, Instant};
 
+use backon::{ExponentialBuilder, Retryable as _};
+use plinth_service::ServiceError;
 use plinth_service::jobs::LeaseLost;
 use plinth_spec::id::RenderId;
-use tokio::time::sleep;
 
-/// Times that a report is tried: the database may be restarting.
-const TRIES: u32 = 8;
-/// Pause after the first try; each further one is twice as long.
-const PAUSE: Duration = Duration::from_millis(100);
+use crate::outage::{pauses, short_pauses};
 
-/// What the service answers to a report.
+/// The service's answer to a report.
 type Answer = plinth_service::Result<Result<(), LeaseLost>>;
 
-/// Reports, again where the database does not answer. True: it is noted. Otherwise the render is no longer this worker's,
-/// or will soon be nobody's.
-pub(crate) async fn report<F>(what: &'static str, id: &RenderId, tell: impl Fn() -> F) -> bool
+/// Reports progress of a job whose lease is renewed meanwhile, and waits for the database up to `outage`. Returns whether
+/// the service accepted the report; otherwise the lease is lost, or will soon end.
+pub(crate) async fn report<F>(outage: Duration, what: &'static str, id: &RenderId, tell: impl Fn() -> F) -> bool
 where
     F: Future<Output = Answer>,
 {
-    let mut pause = PAUSE;
-    for _try in 1..TRIES {
-        match tell().await {
-            Ok(answer) => return noted(what, id, answer),
-            Err(error) => {
-                tracing::warn!(render.id = %id, error = %error, cause = ?error.cause, "the report '{what}' failed");
-            }
-        }
-        sleep(pause).await;
-        pause *= 2;
-    }
-    match tell().await {
+    retry_report(what, id, tell, pauses(outage)).await
+}
+
+/// Reports that a job ends without success. Waits only some seconds for the database, because the worker may be stopping:
+/// without the report the lease ends, and the render is started again.
+pub(crate) async fn report_end<F>(what: &'static str, id: &RenderId, tell: impl Fn() -> F) -> bool
+where
+    F: Future<Output = Answer>,
+{
+    retry_report(what, id, tell, short_pauses()).await
+}
+
+async fn retry_report<F>(what: &'static str, id: &RenderId, tell: impl Fn() -> F, pauses: ExponentialBuilder) -> bool
+where
+    F: Future<Output = Answer>,
+{
+    let failed = |error: &ServiceError, _pause| {
+        tracing::warn!(render.id = %id, error = %error, cause = ?error.cause, "the report '{what}' failed");
+    };
+    match tell.retry(pauses).notify(failed).await {
         Ok(answer) => noted(what, id, answer),
         Err(error) => {
             tracing::error!(render.id = %id, error = %error, cause = ?error.cause, "the report '{what}' is given up");

@@ -6,23 +6,28 @@ use std::path::{Component, Path, PathBuf};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use plinth_service::jobs::{Claim, RenderFiles};
 use plinth_spec::OutputPaths;
-use plinth_store::{ObjectKey, Store, StoreError};
+use plinth_store::{ObjectKey, StoreError};
+
+use crate::node::Node;
+use crate::outage::retry_store;
 
 /// Small files that are on their way at once.
 const AT_ONCE: usize = 8;
 
 /// Stores those files of a render under the claim's attempt that are not stored yet.
 pub(crate) async fn upload_render(
-    store: &Store,
+    node: &Node,
     folder: &Path,
     claim: &Claim,
     files: &OutputPaths,
     stored: &mut RenderFiles,
 ) -> Result<(), StoreError> {
+    let store = node.service.store();
     for (file, place) in files {
         if stored.get(*file).is_none() {
             let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, *file, stored.codec);
-            let put = store.put_file(&key, &file_in(folder, place)?).await?;
+            let path = file_in(folder, place)?;
+            let put = retry_store(node.options.outage, "a finished file", || store.put_file(&key, &path)).await?;
             stored.stored.insert(*file, put.into());
         }
     }
@@ -31,11 +36,12 @@ pub(crate) async fn upload_render(
 
 /// Stores files of a packaging under the claim's attempts, those that name others last.
 pub(crate) async fn upload_package(
-    store: &Store,
+    node: &Node,
     folder: &Path,
     claim: &Claim,
     names: &[String],
 ) -> Result<(), StoreError> {
+    let store = node.service.store();
     let is_list = |name: &String| Path::new(name).extension().is_some_and(|kind| kind == "m3u8");
     let (lists, media): (Vec<String>, Vec<String>) = names.iter().cloned().partition(is_list);
     let (masters, lists): (Vec<String>, Vec<String>) = lists.into_iter().partition(|name| !name.contains('/'));
@@ -44,7 +50,8 @@ pub(crate) async fn upload_package(
             let render = &claim.render;
             let attempt = render.files_attempt.unwrap_or(render.attempt);
             let key = ObjectKey::Hls(&render.id, attempt, render.hls_attempt, &name);
-            store.put_file(&key, &file_in(folder, Path::new(&name))?).await.map(drop)
+            let path = file_in(folder, Path::new(&name))?;
+            retry_store(node.options.outage, "a packaged file", || store.put_file(&key, &path)).await.map(drop)
         });
         stream::iter(puts).buffer_unordered(AT_ONCE).try_collect::<()>().await?;
     }

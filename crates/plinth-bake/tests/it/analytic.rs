@@ -1,4 +1,4 @@
-//! Light of small scenes, most of it known from a formula.
+//! Compares the light in small scenes with analytic solutions.
 
 use glam::Vec3;
 
@@ -7,7 +7,7 @@ use plinth_bake::{BakeMesh, BakeOptions, GatheredLight, bake};
 use crate::scenes::{options, plane, wall, white};
 
 #[test]
-fn nothing_in_the_way_leaves_all_light() {
+fn an_unoccluded_surface_receives_all_light() {
     let baked = bake(&[plane(1.0, 0.0, Vec3::Z, Vec3::ONE)], &white(), &[], &[], &options()).meshes;
     for v in &baked[0].front {
         assert!((v.direct - Vec3::ONE).abs().max_element() < 1e-5, "{v:?}");
@@ -17,7 +17,7 @@ fn nothing_in_the_way_leaves_all_light() {
 }
 
 #[test]
-fn a_wide_cover_close_by_takes_nearly_all_light_and_returns_its_colour() {
+fn a_wide_near_cover_blocks_nearly_all_light_and_reflects_its_colour() {
     let floor = plane(1.0, 0.0, Vec3::Z, Vec3::splat(0.5));
     let cover = plane(20.0, 0.1, Vec3::NEG_Z, Vec3::new(0.9, 0.1, 0.1));
     let baked = bake(&[floor, cover], &white(), &[], &[], &options()).meshes;
@@ -27,8 +27,8 @@ fn a_wide_cover_close_by_takes_nearly_all_light_and_returns_its_colour() {
 }
 
 #[test]
-fn half_a_sky_blocked_by_a_tall_wall_is_about_half() {
-    // A wall in the plane x = 0 seen from a floor point right beside it.
+fn a_tall_wall_blocks_half_of_the_light() {
+    // A wall in the plane x = 0, seen from a floor point right beside it.
     let floor = plane(0.02, 0.0, Vec3::Z, Vec3::ZERO);
     let mut wall = plane(40.0, 0.0, Vec3::X, Vec3::ZERO);
     wall.positions = wall.positions.iter().map(|p| Vec3::new(-0.02, p.x, p.y)).collect();
@@ -37,7 +37,7 @@ fn half_a_sky_blocked_by_a_tall_wall_is_about_half() {
 }
 
 #[test]
-fn the_number_of_threads_does_not_matter() {
+fn the_result_does_not_depend_on_the_number_of_threads() {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let meshes = [plane(1.0, 0.0, Vec3::Z, Vec3::ONE), plane(1.0, 0.4, Vec3::NEG_Z, Vec3::ONE)];
@@ -47,7 +47,7 @@ fn the_number_of_threads_does_not_matter() {
 }
 
 #[test]
-fn glass_lets_its_share_through() {
+fn glass_transmits_its_transparency() {
     let floor = plane(0.5, 0.0, Vec3::Z, Vec3::ZERO);
     let mut glass = plane(40.0, 0.1, Vec3::NEG_Z, Vec3::ZERO);
     glass.transparency = vec![0.6; glass.positions.len()];
@@ -55,14 +55,14 @@ fn glass_lets_its_share_through() {
     assert!((baked[0].front[40].direct.x - 0.6).abs() < 0.03, "{:?}", baked[0].front[40]);
 }
 
-/// A ball of latitudes and longitudes, in contact with the plane z = 0 at the origin.
-fn ball(radius: f32, albedo: Vec3) -> BakeMesh {
+/// A sphere of latitudes and longitudes that touches the plane z = 0 at the origin.
+fn sphere(radius: f32, albedo: Vec3) -> BakeMesh {
     let (columns, rows) = (48_u32, 24_u32);
     let normal = |i: u32| {
         let (column, row) = (i % (columns + 1), i / (columns + 1));
         let (sin, cos) = (column as f32 / columns as f32 * std::f32::consts::TAU).sin_cos();
-        let (around, up) = (row as f32 / rows as f32 * std::f32::consts::PI).sin_cos();
-        Vec3::new(around * cos, around * sin, up)
+        let (radius, height) = (row as f32 / rows as f32 * std::f32::consts::PI).sin_cos();
+        Vec3::new(radius * cos, radius * sin, height)
     };
     let normals: Vec<Vec3> = (0..(columns + 1) * (rows + 1)).map(normal).collect();
     let indices = (0..rows * columns)
@@ -77,26 +77,26 @@ fn ball(radius: f32, albedo: Vec3) -> BakeMesh {
         normals,
         indices,
         occludes: true,
-        receives: true,
+        receives_light: true,
         ..BakeMesh::default()
     }
 }
 
 #[test]
-fn a_ball_on_a_plane_takes_the_light_of_its_form_factor() {
+fn a_sphere_on_a_plane_blocks_light_by_its_form_factor() {
     let radius = 0.4;
     let floor = plane(2.0, 0.0, Vec3::Z, Vec3::ZERO);
     let positions = floor.positions.clone();
-    let baked = bake(&[floor, ball(radius, Vec3::ZERO)], &white(), &[], &[], &options()).meshes;
+    let baked = bake(&[floor, sphere(radius, Vec3::ZERO)], &white(), &[], &[], &options()).meshes;
     for (p, v) in positions.iter().zip(&baked[0].front).filter(|(p, _)| p.length() > 0.6) {
-        // Seen from a plane that it touches, a ball is wholly above the horizon: F = h r² / d³ with h = r.
+        // Seen from a plane that it touches, the whole sphere is above the horizon: F = h r² / d³ with h = r.
         let expected = 1.0 - radius.powi(3) / (p.length_squared() + radius * radius).powf(1.5);
         assert!((v.direct.x - expected).abs() < 0.03, "{p}: {} for {expected}", v.direct.x);
     }
 }
 
 #[test]
-fn a_floor_before_a_long_wall_loses_half_of_the_cosine_to_its_top() {
+fn a_long_wall_blocks_light_by_its_form_factor() {
     let mut floor = plane(1.0, 0.0, Vec3::Z, Vec3::ZERO);
     for p in &mut floor.positions {
         *p = Vec3::new(p.x * 0.1, p.y + 0.5, 0.0);
@@ -110,15 +110,15 @@ fn a_floor_before_a_long_wall_loses_half_of_the_cosine_to_its_top() {
 }
 
 #[test]
-fn white_in_white_stays_white_within_one_percent() {
-    let mut metal = ball(0.3, Vec3::ZERO);
+fn white_surfaces_in_a_white_environment_keep_all_energy() {
+    let mut metal = sphere(0.3, Vec3::ZERO);
     metal.f0 = vec![Vec3::ONE; metal.positions.len()];
     metal.roughness = vec![0.7; metal.positions.len()];
-    for body in [ball(0.3, Vec3::ONE), metal] {
+    for body in [sphere(0.3, Vec3::ONE), metal] {
         let floor = plane(2.0, 0.0, Vec3::Z, Vec3::ONE);
         let options = BakeOptions { bounces: 40, ..options() };
         let baked = bake(&[floor, body], &white(), &[], &[], &options).meshes;
-        // The floor's middle, below the ball, needs still more bounces.
+        // The floor's centre, below the sphere, needs even more bounces.
         let all = || baked[0].front.iter().enumerate().filter(|(i, _)| *i != 40).map(|(_, v)| v).chain(&baked[1].front);
         let share = |v: &GatheredLight| v.direct.x + v.indirect.x / std::f32::consts::PI;
         let mean = all().map(share).sum::<f32>() / all().count() as f32;
@@ -129,8 +129,8 @@ fn white_in_white_stays_white_within_one_percent() {
 }
 
 #[test]
-fn what_blocks_the_environment_is_as_bright_as_it_is_lit() {
-    // A white wall in white: from the floor before it, its radiance is what the sky's would be.
+fn occluder_luminance_is_that_of_the_lit_wall() {
+    // In a white environment a white wall has the radiance of the sky.
     let mut floor = plane(0.2, 0.0, Vec3::Z, Vec3::ONE);
     for p in &mut floor.positions {
         p.y += 0.15;
@@ -144,13 +144,13 @@ fn what_blocks_the_environment_is_as_bright_as_it_is_lit() {
 }
 
 #[test]
-fn a_place_inside_of_another_body_takes_the_light_around_it() {
+fn a_point_inside_another_body_gets_the_light_around_it() {
     let floor = plane(2.0, -0.05, Vec3::Z, Vec3::ZERO);
-    // The ball sinks into the floor: the floor's middle is inside of it.
-    let mut sunk = ball(0.15, Vec3::ZERO);
-    for p in &mut sunk.positions {
+    // The sphere is sunk into the floor, so the floor's centre is inside the sphere.
+    let mut sunk_sphere = sphere(0.15, Vec3::ZERO);
+    for p in &mut sunk_sphere.positions {
         p.z -= 0.2;
     }
-    let baked = bake(&[floor, sunk], &white(), &[], &[], &options()).meshes;
+    let baked = bake(&[floor, sunk_sphere], &white(), &[], &[], &options()).meshes;
     assert!(baked[0].front[40].direct.x > 0.5, "{:?}", baked[0].front[40]);
 }

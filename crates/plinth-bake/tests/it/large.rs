@@ -1,4 +1,4 @@
-//! Light on triangles that are larger than its changes.
+//! Tests of the light on triangles that are larger than the shadows on them.
 
 use std::sync::Arc;
 
@@ -8,29 +8,29 @@ use plinth_bake::{BakeImage, BakeMesh, BakeOptions, BakeTexture, BakedMesh, Gath
 use crate::scenes::{plane, quad, square, white};
 
 /// A camera above, and one below.
-const EYES: [Vec3; 2] = [Vec3::new(1.0, -2.0, 3.0), Vec3::new(1.0, -2.0, -3.0)];
+const CAMERA_POSITIONS: [Vec3; 2] = [Vec3::new(1.0, -2.0, 3.0), Vec3::new(1.0, -2.0, -3.0)];
 
 fn baked(meshes: &[BakeMesh]) -> Vec<BakedMesh> {
-    bake(meshes, &white(), &[], &EYES, &BakeOptions::default()).meshes
+    bake(meshes, &white(), &[], &CAMERA_POSITIONS, &BakeOptions::default()).meshes
 }
 
-/// Light at a point of a mesh, as the renderer reads it.
+/// Returns the light at a point of a mesh, interpolated as the renderer does.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     clippy::expect_used,
-    reason = "a test's point lies on the mesh"
+    reason = "the test points lie on the mesh"
 )]
 fn light_at(mesh: &BakeMesh, baked: &BakedMesh, point: Vec3, back: bool) -> GatheredLight {
     let (t, [wa, wb, wc]) = (0..mesh.indices.len() / 3)
         .find_map(|t| {
             let [a, b, c] = [0, 1, 2].map(|k| mesh.positions[mesh.indices[3 * t + k] as usize]);
             let n = (b - a).cross(c - a);
-            let share = |p: Vec3, q: Vec3| (q - p).cross(point - p).dot(n) / n.length_squared();
-            let weights = [share(b, c), share(c, a), share(a, b)];
+            let weight = |p: Vec3, q: Vec3| (q - p).cross(point - p).dot(n) / n.length_squared();
+            let weights = [weight(b, c), weight(c, a), weight(a, b)];
             weights.iter().all(|w| *w >= -1e-5).then_some((t, weights))
         })
-        .expect("a point of the mesh");
+        .expect("the point lies on the mesh");
     let mean = |values: [(&GatheredLight, f32); 3]| {
         let mut out = GatheredLight { direct: Vec3::ZERO, ..GatheredLight::default() };
         for (light, weight) in values {
@@ -41,7 +41,8 @@ fn light_at(mesh: &BakeMesh, baked: &BakedMesh, point: Vec3, back: bool) -> Gath
     };
     if let Some(grid) = baked.grids.iter().find(|grid| grid.triangle as usize == t) {
         let values = if back { &grid.back } else { &grid.front };
-        // Rows of equal j follow each other; the point (i, j) lies at the weights (1 − (i + j) / n, i / n, j / n).
+        // Points are stored in rows of equal j; the point (i, j) has the barycentric weights (1 − (i + j) / n, i / n, j
+        // / n).
         let n = 1_usize << grid.lattice.level;
         let (x, y) = (wb.clamp(0.0, 1.0) * n as f32, wc.clamp(0.0, 1.0) * n as f32);
         let j = (y as usize).min(n - 1);
@@ -60,17 +61,22 @@ fn light_at(mesh: &BakeMesh, baked: &BakedMesh, point: Vec3, back: bool) -> Gath
     }
 }
 
-fn values(baked: &BakedMesh) -> usize {
+fn grid_value_count(baked: &BakedMesh) -> usize {
     baked.grids.iter().map(|grid| grid.front.len()).sum()
 }
 
 #[test]
-fn a_shadow_in_the_middle_of_two_triangles_is_found_and_an_open_floor_stays_coarse() {
+fn only_triangles_with_a_shadow_are_refined() {
     let open = baked(&[square(2.0, 0.0, 0.5)]);
     let table = square(0.5, 0.1, 0.5);
     let meshes = [square(2.0, 0.0, 0.5), table];
     let shaded = baked(&meshes);
-    assert!(values(&shaded[0]) > 3 * values(&open[0]), "{} {}", values(&shaded[0]), values(&open[0]));
+    assert!(
+        grid_value_count(&shaded[0]) > 3 * grid_value_count(&open[0]),
+        "{} {}",
+        grid_value_count(&shaded[0]),
+        grid_value_count(&open[0])
+    );
     let at = |x: f32| light_at(&meshes[0], &shaded[0], Vec3::new(x, 0.03, 0.0), false).direct.x;
     assert!(at(0.0) < 0.15, "{}", at(0.0));
     assert!(at(0.9) > 0.95, "{}", at(0.9));
@@ -78,23 +84,25 @@ fn a_shadow_in_the_middle_of_two_triangles_is_found_and_an_open_floor_stays_coar
 }
 
 #[test]
-fn a_shadow_is_found_beside_vertices_that_take_all_rays() {
+fn a_shadow_is_refined_even_if_vertices_use_all_rays() {
     let mut dense = plane(0.2, 0.5, Vec3::Z, Vec3::splat(0.5));
     dense.positions.iter_mut().for_each(|p| p.x += 3.0);
     let few = BakeOptions { ray_budget: 1000, ..BakeOptions::default() };
-    let found = |meshes: &[BakeMesh]| values(&bake(meshes, &white(), &[], &EYES, &few).meshes[0]);
+    let refined_count =
+        |meshes: &[BakeMesh]| grid_value_count(&bake(meshes, &white(), &[], &CAMERA_POSITIONS, &few).meshes[0]);
     let (open, table) = (square(2.0, 0.0, 0.5), square(0.5, 0.1, 0.5));
-    let (shaded, plain) = (found(&[open.clone(), table, dense.clone()]), found(&[open, dense]));
+    let (shaded, plain) = (refined_count(&[open.clone(), table, dense.clone()]), refined_count(&[open, dense]));
     assert!(shaded > 2 * plain, "{shaded} {plain}");
 }
 
 #[test]
-fn light_of_a_disc_of_sky_over_a_large_floor_is_that_of_the_formula_everywhere() {
-    // Below a square table the sky that is left is one minus the form factor of the table, which for a point below the
-    // middle of a square of half side a at height h is the sum of four corners (Howell, configuration B-4).
+fn the_light_below_a_square_table_matches_its_form_factor() {
+    // The visible fraction of the sky below a square table is one minus the form factor of the table. For a point at
+    // distance h below a square of half side a, the form factor is the sum over four corners (Howell, configuration
+    // B-4).
     let (a, h) = (0.4_f32, 0.25_f32);
     let mut table = square(2.0 * a, h, 0.0);
-    table.receives = false;
+    table.receives_light = false;
     let meshes = [square(2.0, 0.0, 0.0), table];
     let found = baked(&meshes);
     let corner = |x: f32, y: f32| {
@@ -110,7 +118,7 @@ fn light_of_a_disc_of_sky_over_a_large_floor_is_that_of_the_formula_everywhere()
 }
 
 #[test]
-fn the_sides_of_a_sheet_have_light_of_their_own() {
+fn the_sides_of_a_sheet_have_separate_light() {
     let mut sheet = square(1.0, 0.0, 0.5);
     sheet.double_sided = true;
     let floor = square(6.0, -0.05, 0.0);
@@ -123,8 +131,8 @@ fn the_sides_of_a_sheet_have_light_of_their_own() {
 }
 
 #[test]
-fn no_light_comes_through_a_wall_along_one_floor() {
-    // A closed hut without thickness on a floor that goes on outside.
+fn no_light_leaks_through_a_wall_along_the_floor() {
+    // A closed hut with infinitely thin walls, on a floor that continues outside.
     let mut meshes = vec![square(2.0, 0.0, 0.5)];
     let side = |x0: f32, y0: f32, x1: f32, y1: f32| {
         quad([Vec3::new(x0, y0, 0.0), Vec3::new(x1, y1, 0.0), Vec3::new(x1, y1, 0.5), Vec3::new(x0, y0, 0.5)], 0.5)
@@ -135,8 +143,8 @@ fn no_light_comes_through_a_wall_along_one_floor() {
         wall.double_sided = true;
         meshes.push(wall);
     }
-    let eyes = [Vec3::new(1.0, -2.0, 3.0), Vec3::new(0.3, 0.3, 0.4)];
-    let found = bake(&meshes, &white(), &[], &eyes, &BakeOptions::default()).meshes;
+    let camera_positions = [Vec3::new(1.0, -2.0, 3.0), Vec3::new(0.3, 0.3, 0.4)];
+    let found = bake(&meshes, &white(), &[], &camera_positions, &BakeOptions::default()).meshes;
     for distance in [0.03, 0.06, 0.2] {
         let at = |x: f32| light_at(&meshes[0], &found[0], Vec3::new(x, 0.1, 0.0), false).direct.x;
         assert!(at(c - distance) < 0.1, "{distance} inside: {}", at(c - distance));
@@ -145,11 +153,11 @@ fn no_light_comes_through_a_wall_along_one_floor() {
 }
 
 #[test]
-fn holes_of_a_texture_let_light_through_and_the_rest_casts_shade() {
+fn opaque_texels_cast_shadows_and_holes_transmit_light() {
     let floor = square(0.4, 0.0, 0.0);
     let mut leaf = square(4.0, 0.02, 0.0);
     leaf.double_sided = true;
-    // The middle half of the image is there.
+    // The middle half of the image is opaque.
     let texels = (0..64).map(|x| [0.2, 0.5, 0.1, if (16..48).contains(&x) { 1.0 } else { 0.0 }]).collect();
     let image = Arc::new(BakeImage { width: 64, height: 1, texels });
     let uvs = vec![Vec2::ZERO, Vec2::X, Vec2::ONE, Vec2::Y];
@@ -166,32 +174,32 @@ fn holes_of_a_texture_let_light_through_and_the_rest_casts_shade() {
 }
 
 #[test]
-fn an_outline_that_is_turned_inside_out_takes_no_light() {
+fn an_inverted_hull_blocks_no_light() {
     let body = square(0.3, 0.0, 0.5);
     let c = 0.4;
     let corner = |k: u8| Vec3::from([k & 1, k >> 1 & 1, k >> 2 & 1].map(|bit| if bit == 1 { c } else { -c }));
     let quads = [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
-    let mut hull = BakeMesh { occludes: true, receives: true, ..BakeMesh::default() };
+    let mut inverted_hull = BakeMesh { occludes: true, receives_light: true, ..BakeMesh::default() };
     for (first, [p, q, r, s]) in (0..).step_by(4).zip(quads) {
         let one = quad([p, s, r, q].map(corner), 0.0);
-        hull.positions.extend(one.positions);
-        hull.normals.extend(one.normals);
-        hull.albedo.extend(one.albedo);
-        hull.indices.extend(one.indices.iter().map(|i| i + first));
+        inverted_hull.positions.extend(one.positions);
+        inverted_hull.normals.extend(one.normals);
+        inverted_hull.albedo.extend(one.albedo);
+        inverted_hull.indices.extend(one.indices.iter().map(|i| i + first));
     }
-    let found = baked(&[body.clone(), hull.clone()]);
+    let found = baked(&[body.clone(), inverted_hull.clone()]);
     assert!(found[0].front.iter().all(|v| v.direct.x > 0.999 && v.indirect == Vec3::ZERO), "{:?}", found[0].front[0]);
-    for t in hull.indices.as_chunks_mut::<3>().0 {
+    for t in inverted_hull.indices.as_chunks_mut::<3>().0 {
         t.swap(1, 2);
     }
-    hull.normals.iter_mut().for_each(|n| *n = -*n);
-    let found = baked(&[body, hull]);
+    inverted_hull.normals.iter_mut().for_each(|n| *n = -*n);
+    let found = baked(&[body, inverted_hull]);
     assert!(found[0].front.iter().all(|v| v.direct.x < 0.05), "{:?}", found[0].front[0]);
 }
 
 #[test]
-fn triangles_of_different_density_meet_without_a_step() {
-    // A large floor beside a fine one of the same surface, with a shadow over both.
+fn light_is_continuous_between_triangles_of_different_density() {
+    // A large triangle pair next to a small one on the same surface, with a shadow over both.
     let mut fine = square(0.5, 0.0, 0.5);
     fine.positions = [(0.5, -0.5), (1.0, -0.5), (1.0, 0.5), (0.5, 0.5)].map(|(x, y)| Vec3::new(x, y, 0.0)).to_vec();
     let mut large = square(1.0, 0.0, 0.5);
@@ -212,7 +220,7 @@ fn triangles_of_different_density_meet_without_a_step() {
 }
 
 #[test]
-fn the_number_of_threads_does_not_matter() {
+fn the_result_does_not_depend_on_the_number_of_threads() {
     let meshes = [square(2.0, 0.0, 0.5), square(0.5, 0.1, 0.5)];
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -222,10 +230,15 @@ fn the_number_of_threads_does_not_matter() {
 }
 
 #[test]
-fn what_no_camera_sees_is_not_refined() {
+fn surfaces_that_no_camera_sees_are_not_refined() {
     let meshes = [square(2.0, 0.0, 0.5), square(0.5, 0.1, 0.5)];
     let below = [Vec3::new(0.0, 0.0, -3.0)];
     let unseen = bake(&meshes, &white(), &[], &below, &BakeOptions::default()).meshes;
     let seen = baked(&meshes);
-    assert!(values(&seen[0]) > 3 * values(&unseen[0]), "{} {}", values(&seen[0]), values(&unseen[0]));
+    assert!(
+        grid_value_count(&seen[0]) > 3 * grid_value_count(&unseen[0]),
+        "{} {}",
+        grid_value_count(&seen[0]),
+        grid_value_count(&unseen[0])
+    );
 }

@@ -1,4 +1,4 @@
-//! Tests of the bake.
+//! Integration tests of the bake.
 
 mod analytic;
 mod large;

@@ -1,4 +1,4 @@
-//! Small scenes.
+//! Builders of small test scenes.
 
 use glam::Vec3;
 use plinth_bake::{BakeMesh, BakeOptions};
@@ -8,11 +8,11 @@ pub(crate) fn white() -> EnvironmentMap {
     EnvironmentMap { width: 16, height: 8, pixels: vec![[1.0; 3]; 128] }
 }
 
-/// A square grid in the plane z = `z`, facing `normal`.
+/// A grid of 9 × 9 vertices over a square in the plane z = `z`, centred at the origin, with the normal `normal`.
 pub(crate) fn plane(size: f32, z: f32, normal: Vec3, albedo: Vec3) -> BakeMesh {
     let n = 9_u32;
-    let at = |i: u32| (i as f32 / (n - 1) as f32 - 0.5) * size;
-    let positions: Vec<Vec3> = (0..n * n).map(|i| Vec3::new(at(i % n), at(i / n), z)).collect();
+    let coordinate = |i: u32| (i as f32 / (n - 1) as f32 - 0.5) * size;
+    let positions: Vec<Vec3> = (0..n * n).map(|i| Vec3::new(coordinate(i % n), coordinate(i / n), z)).collect();
     let indices = (0..(n - 1) * (n - 1))
         .flat_map(|i| {
             let a = i / (n - 1) * n + i % (n - 1);
@@ -25,7 +25,7 @@ pub(crate) fn plane(size: f32, z: f32, normal: Vec3, albedo: Vec3) -> BakeMesh {
         positions,
         indices,
         occludes: true,
-        receives: true,
+        receives_light: true,
         ..BakeMesh::default()
     }
 }
@@ -34,7 +34,7 @@ pub(crate) fn options() -> BakeOptions {
     BakeOptions { ray_budget: 1 << 20, max_samples: 512, ..BakeOptions::default() }
 }
 
-/// A wall in the plane y = 0 on the floor z = 0, facing +y.
+/// A wall in the plane y = 0 that stands on the floor z = 0 and faces +y.
 pub(crate) fn wall(width: f32, height: f32, albedo: Vec3) -> BakeMesh {
     let mut mesh = plane(1.0, 0.0, Vec3::Y, albedo);
     for p in &mut mesh.positions {
@@ -43,7 +43,7 @@ pub(crate) fn wall(width: f32, height: f32, albedo: Vec3) -> BakeMesh {
     mesh
 }
 
-/// Two triangles with these corners, counter-clockwise seen from the front.
+/// Builds a quadrilateral of two triangles. Its corners are counter-clockwise seen from the front.
 pub(crate) fn quad(corners: [Vec3; 4], albedo: f32) -> BakeMesh {
     let normal = (corners[1] - corners[0]).cross(corners[2] - corners[0]).normalize();
     BakeMesh {
@@ -52,12 +52,12 @@ pub(crate) fn quad(corners: [Vec3; 4], albedo: f32) -> BakeMesh {
         indices: vec![0, 1, 2, 0, 2, 3],
         albedo: vec![Vec3::splat(albedo); 4],
         occludes: true,
-        receives: true,
+        receives_light: true,
         ..BakeMesh::default()
     }
 }
 
-/// A square in the plane z = `z` around the origin, facing up.
+/// A square of two triangles in the plane z = `z`, centred at the origin and facing up.
 pub(crate) fn square(side: f32, z: f32, albedo: f32) -> BakeMesh {
     let h = side / 2.0;
     quad([(-h, -h), (h, -h), (h, h), (-h, h)].map(|(x, y)| Vec3::new(x, y, z)), albedo)

@@ -1,7 +1,7 @@
 //! Rate windows, scheduled deletions, staged uploads and the key-value table of an installation.
 
 use plinth_db::rate_windows::{self, Window};
-use plinth_db::{DbError, garbage, instance, staged};
+use plinth_db::{DbError, garbage, holds, instance, staged};
 use plinth_spec::id::StagedId;
 use plinth_testkit::on_both_databases;
 
@@ -103,6 +103,27 @@ async fn insert_or_find_keeps_the_first_value(address: &str) {
     }
 }
 
+async fn a_hold_counts_until_it_expires_and_is_not_renewed_after_that(address: &str) {
+    let db = make::open(address).await;
+    let is_held = async |now| holds::is_held(&mut db.read().await.unwrap(), now).await.unwrap();
+    let renew = async |id, now| db.write(move |tx| Box::pin(holds::renew(tx, id, now, now + 10))).await.unwrap();
+    assert!(!is_held(0).await);
+    for (id, expires_at) in [("a", 10), ("b", 15)] {
+        db.write(move |tx| Box::pin(holds::insert(tx, id, expires_at))).await.unwrap();
+    }
+    assert!(is_held(14).await && !is_held(15).await);
+    assert!(renew("b", 14).await && is_held(23).await && !is_held(24).await);
+    assert!(!renew("a", 10).await, "it has expired");
+    assert!(!renew("nobody", 0).await);
+    assert!(!db.write(|tx| Box::pin(holds::delete(tx, "a", 20))).await.unwrap(), "it had expired before");
+    assert!(is_held(20).await, "the other one lives");
+    assert!(db.write(|tx| Box::pin(holds::delete(tx, "b", 20))).await.unwrap());
+    assert!(!is_held(20).await);
+    db.write(|tx| Box::pin(holds::insert(tx, "c", 30))).await.unwrap();
+    assert_eq!(db.write(|tx| Box::pin(holds::delete_expired(tx, 29))).await.unwrap(), 0);
+    assert_eq!(db.write(|tx| Box::pin(holds::delete_expired(tx, 30))).await.unwrap(), 1);
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
@@ -111,5 +132,6 @@ mod both {
         prefixes_are_claimed_in_order_of_time_and_removed_after_deletion
         a_ticket_works_once_and_only_in_its_workspace
         insert_or_find_keeps_the_first_value
+        a_hold_counts_until_it_expires_and_is_not_renewed_after_that
     }
 }

@@ -1,4 +1,4 @@
-//! Animation clips.
+//! Decodes animation clips.
 
 use crate::accessor::Reader;
 use crate::error::{ModelError, Result};
@@ -6,12 +6,12 @@ use crate::limits::check;
 use crate::model::{Animation, Channel, Interpolation, Property};
 use crate::source::{Source, shortened};
 
-/// All clips. `kept` maps nodes of the document to the model's; channels of nodes that are not kept are dropped.
-/// `targets` gives the number of morph targets of a node of the document.
+/// Decodes all clips. `model_index` maps node indices of the document to those of the model; channels of nodes without
+/// one are dropped. `target_count` returns the number of morph targets of a document node.
 pub(crate) fn clips(
     source: &Source<'_>,
-    kept: &[Option<usize>],
-    targets: impl Fn(usize) -> usize,
+    model_index: &[Option<usize>],
+    target_count: impl Fn(usize) -> usize,
 ) -> Result<Vec<Animation>> {
     let mut total = 0;
     let mut out = Vec::with_capacity(source.root.animations.len());
@@ -21,37 +21,39 @@ pub(crate) fn clips(
             ..Animation::default()
         };
         for (k, channel) in animation.channels.iter().enumerate() {
-            let place = format!("animations[{i}].channels[{k}]");
-            let Some(one) = read(source, &place, animation, channel, kept, &targets)? else { continue };
-            total += one.values.len() as u64;
+            let location = format!("animations[{i}].channels[{k}]");
+            let Some(decoded) = read_channel(source, &location, animation, channel, model_index, &target_count)? else {
+                continue;
+            };
+            total += decoded.values.len() as u64;
             check("animation values", total, source.limits.animation_values)?;
-            clip.duration = clip.duration.max(one.times.last().copied().unwrap_or(0.0));
-            clip.channels.push(one);
+            clip.duration = clip.duration.max(decoded.times.last().copied().unwrap_or(0.0));
+            clip.channels.push(decoded);
         }
         out.push(clip);
     }
     Ok(out)
 }
 
-fn read(
+fn read_channel(
     source: &Source<'_>,
-    place: &str,
+    location: &str,
     animation: &crate::json::Animation,
     channel: &crate::json::Channel,
-    kept: &[Option<usize>],
-    targets: &impl Fn(usize) -> usize,
+    model_index: &[Option<usize>],
+    target_count: &impl Fn(usize) -> usize,
 ) -> Result<Option<Channel>> {
-    let fault = |problem: String| ModelError::invalid(place, problem);
+    let invalid = |problem: String| ModelError::invalid(location, problem);
     let Some(sampler) = animation.samplers.get(channel.sampler) else {
-        return Err(fault(format!("sampler {} does not exist", channel.sampler)));
+        return Err(invalid(format!("sampler {} does not exist", channel.sampler)));
     };
     let Some(node) = channel.target.node else { return Ok(None) };
-    let Some(kept) = kept.get(node) else { return Err(fault(format!("node {node} does not exist"))) };
-    let (property, width) = match channel.target.path.as_str() {
+    let Some(mapped) = model_index.get(node) else { return Err(invalid(format!("node {node} does not exist"))) };
+    let (property, components) = match channel.target.path.as_str() {
         "translation" => (Property::Translation, 3),
         "rotation" => (Property::Rotation, 4),
         "scale" => (Property::Scale, 3),
-        "weights" => (Property::Weights, targets(node)),
+        "weights" => (Property::Weights, target_count(node)),
         _ => return Ok(None),
     };
     let interpolation = match sampler.interpolation.as_deref() {
@@ -59,24 +61,24 @@ fn read(
         Some("STEP") => Interpolation::Step,
         Some("CUBICSPLINE") => Interpolation::CubicSpline,
         Some(other) => {
-            source.warn(&format!("{place}: unknown interpolation '{}', read as LINEAR", shortened(other)));
+            source.warn(&format!("{location}: unknown interpolation '{}', read as LINEAR", shortened(other)));
             Interpolation::Linear
         }
     };
     let times = Reader::open(source, sampler.input)?.vectors::<1>()?.into_iter().map(|[t]| t).collect::<Vec<f32>>();
     let mut values = Reader::open(source, sampler.output)?.floats()?;
     if times.is_empty() {
-        return Err(fault("there are no keys".to_owned()));
+        return Err(invalid("there are no keys".to_owned()));
     }
     if times.windows(2).any(|pair| pair[1] < pair[0]) {
-        return Err(fault("key times fall".to_owned()));
+        return Err(invalid("key times are not ascending".to_owned()));
     }
-    let per_key = width * if interpolation == Interpolation::CubicSpline { 3 } else { 1 };
+    let per_key = components * if interpolation == Interpolation::CubicSpline { 3 } else { 1 };
     if values.len() < times.len() * per_key {
-        return Err(fault(format!("{} keys but only {} values", times.len(), values.len() / per_key.max(1))));
+        return Err(invalid(format!("{} keys but only {} values", times.len(), values.len() / per_key.max(1))));
     }
-    let Some(node) = *kept else { return Ok(None) };
-    if width == 0 {
+    let Some(node) = *mapped else { return Ok(None) };
+    if components == 0 {
         return Ok(None);
     }
     values.truncate(times.len() * per_key);

@@ -1,4 +1,4 @@
-//! Images: PNG, JPEG, WebP and KTX2 to RGBA bytes.
+//! Decodes PNG, JPEG, WebP and KTX2 images to RGBA bytes.
 
 use std::borrow::Cow;
 use std::io::Cursor;
@@ -6,17 +6,17 @@ use std::io::Cursor;
 use image::{ImageDecoder, ImageFormat, ImageReader};
 use rayon::prelude::*;
 
-use super::ktx2::{Plain, checked_size, without_key_values};
+use super::ktx2::{UncompressedKtx2, checked_size, without_key_values};
 use super::raster::Raster;
 use crate::error::{ModelError, Result};
 use crate::limits::{Limits, check};
 use crate::model::Image;
 use crate::source::{Source, data_uri};
 
-/// Pixels that are decoded at the same time, unless one image alone has more.
-const PIXELS_AT_ONCE: u64 = 1 << 26;
+/// Maximum number of pixels that are decoded at the same time, unless a single image has more.
+const MAX_CONCURRENT_PIXELS: u64 = 1 << 26;
 
-/// Bounds how much is read when each image of a file is looked at: many may name the same bytes.
+/// Limits the total size of all encoded images: many images may refer to the same bytes.
 pub(crate) fn check_encoded(source: &Source<'_>) -> Result<()> {
     let length = |image: &crate::json::Image| {
         let view = image.buffer_view.and_then(|view| source.root.buffer_views.get(view));
@@ -26,26 +26,26 @@ pub(crate) fn check_encoded(source: &Source<'_>) -> Result<()> {
     check("bytes in images", bytes, source.limits.bytes)
 }
 
-/// Decodes the wanted images, several in parallel; the others stay empty.
-pub(crate) fn images(source: &Source<'_>, wanted: &[bool], max_side: u32) -> Result<Vec<Image>> {
+/// Decodes the images that are marked as used, several in parallel. The others stay empty.
+pub(crate) fn images(source: &Source<'_>, used: &[bool], max_side: u32) -> Result<Vec<Image>> {
     let mut pixels = 0;
     let mut groups: Vec<(u64, Vec<usize>)> = Vec::new();
-    for (i, _) in wanted.iter().enumerate().filter(|(_, wanted)| **wanted) {
+    for (i, _) in used.iter().enumerate().filter(|(_, used)| **used) {
         let data = bytes(source, i)?;
         let (width, height) = size(&data, i)?;
         check("pixels on the side of an image", u64::from(width.max(height)), source.limits.image_side)?;
-        let own = u64::from(width) * u64::from(height);
-        pixels += own;
+        let count = u64::from(width) * u64::from(height);
+        pixels += count;
         check("pixels in images", pixels, source.limits.image_pixels)?;
-        match groups.last_mut().filter(|(sum, _)| sum + own <= PIXELS_AT_ONCE) {
+        match groups.last_mut().filter(|(sum, _)| sum + count <= MAX_CONCURRENT_PIXELS) {
             Some((sum, group)) => {
-                *sum += own;
+                *sum += count;
                 group.push(i);
             }
-            None => groups.push((own, vec![i])),
+            None => groups.push((count, vec![i])),
         }
     }
-    let mut images = vec![Image::default(); wanted.len()];
+    let mut images = vec![Image::default(); used.len()];
     for (_, group) in groups {
         let decoded: Vec<Result<Image>> = group.par_iter().map(|i| decode(source, *i, max_side)).collect();
         for (i, image) in group.into_iter().zip(decoded) {
@@ -55,22 +55,22 @@ pub(crate) fn images(source: &Source<'_>, wanted: &[bool], max_side: u32) -> Res
     Ok(images)
 }
 
-fn place_of(index: usize) -> String {
+fn location_of(index: usize) -> String {
     format!("images[{index}]")
 }
 
-/// The encoded bytes of an image.
+/// Returns the encoded bytes of an image.
 pub(crate) fn bytes<'a>(source: &'a Source<'_>, index: usize) -> Result<Cow<'a, [u8]>> {
-    let place = place_of(index);
+    let location = location_of(index);
     let image = &source.root.images[index];
     match (&image.uri, image.buffer_view) {
-        (Some(uri), _) => data_uri(&place, uri).map(Cow::Owned),
-        (None, Some(view)) => Ok(Cow::Borrowed(source.view(&place, view)?.0)),
-        (None, None) => Err(ModelError::invalid(place, "it has neither data nor a URI")),
+        (Some(uri), _) => data_uri(&location, uri).map(Cow::Owned),
+        (None, Some(view)) => Ok(Cow::Borrowed(source.view(&location, view)?.0)),
+        (None, None) => Err(ModelError::invalid(location, "it has neither data nor a URI")),
     }
 }
 
-/// What the first bytes say.
+/// Detects the format of an image from its first bytes.
 pub(crate) fn kind(bytes: &[u8]) -> Option<Kind> {
     if bytes.starts_with(&[0xAB, b'K', b'T', b'X', b' ', b'2', b'0', 0xBB]) {
         return Some(Kind::Ktx2);
@@ -83,7 +83,7 @@ pub(crate) fn kind(bytes: &[u8]) -> Option<Kind> {
     }
 }
 
-/// Image formats that are read.
+/// Supported image formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Png,
@@ -104,14 +104,14 @@ impl Kind {
 }
 
 fn unreadable(index: usize, problem: impl std::fmt::Display) -> ModelError {
-    ModelError::invalid(place_of(index), format!("it cannot be decoded: {problem}"))
+    ModelError::invalid(location_of(index), format!("it cannot be decoded: {problem}"))
 }
 
-/// Width and height from the header, before any pixel is decoded.
+/// Returns width and height, read from the header without decoding pixels.
 pub(crate) fn size(bytes: &[u8], index: usize) -> Result<(u32, u32)> {
     let (width, height) = match kind(bytes) {
         None => return Err(unreadable(index, "not a PNG, JPEG, WebP or KTX2 image")),
-        Some(Kind::Ktx2) => checked_size(bytes).ok_or_else(|| unreadable(index, "its KTX2 header is broken"))?,
+        Some(Kind::Ktx2) => checked_size(bytes).ok_or_else(|| unreadable(index, "its KTX2 header is invalid"))?,
         Some(_) => reader(bytes, index)?.into_dimensions().map_err(|e| unreadable(index, e))?,
     };
     if width == 0 || height == 0 {
@@ -133,8 +133,8 @@ fn decode(source: &Source<'_>, index: usize, max_side: u32) -> Result<Image> {
     Ok(raster.into_image(max_side))
 }
 
-/// Decodes a PNG, JPEG or WebP.
-/// Errors: what is wrong with it.
+/// Decodes a PNG, JPEG or WebP image.
+/// Errors: the reason why it cannot be decoded.
 pub(crate) fn raster(bytes: &[u8], limits: Limits) -> std::result::Result<Raster, String> {
     let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|e| e.to_string())?;
     let mut bounds = image::Limits::default();
@@ -145,14 +145,14 @@ pub(crate) fn raster(bytes: &[u8], limits: Limits) -> std::result::Result<Raster
     if size > limits.decoded_bytes {
         return Err(format!("it takes {size} bytes decoded, more than {}", limits.decoded_bytes));
     }
-    // Textures carry colours as they are: an embedded profile or orientation is not applied.
+    // Texture values are used as stored: an embedded colour profile or orientation is not applied.
     let _profile = decoder.icc_profile();
     image::DynamicImage::from_decoder(decoder).map(Raster::from).map_err(|e| e.to_string())
 }
 
-/// Reads a picture (PNG, JPEG, WebP) as it is seen: upright, in sRGB. It is halved until no side is longer than
-/// `max_side`.
-/// Errors: anything else, a picture that is broken, or one beyond the limits.
+/// Decodes a PNG, JPEG or WebP image for display: in sRGB, with its orientation applied. It is halved until no side is
+/// longer than `max_side` pixels.
+/// Errors: returned if the data has another format, is invalid or exceeds the limits.
 pub fn read_picture(bytes: &[u8], limits: &Limits, max_side: u32) -> Result<Image> {
     let unreadable = |problem: String| ModelError::invalid("the picture", problem);
     let format = match kind(bytes) {
@@ -167,14 +167,14 @@ pub fn read_picture(bytes: &[u8], limits: &Limits, max_side: u32) -> Result<Imag
     (bounds.max_image_width, bounds.max_image_height) = (Some(side), Some(side));
     bounds.max_alloc = Some(limits.decoded_bytes);
     reader.limits(bounds);
-    let fault = |error: image::ImageError| unreadable(format!("it cannot be decoded: {error}"));
-    let mut decoder = reader.into_decoder().map_err(fault)?;
-    let turn = decoder.orientation().map_err(fault)?;
+    let invalid = |error: image::ImageError| unreadable(format!("it cannot be decoded: {error}"));
+    let mut decoder = reader.into_decoder().map_err(invalid)?;
+    let orientation = decoder.orientation().map_err(invalid)?;
     if decoder.total_bytes() > limits.decoded_bytes {
         return Err(unreadable("it is too large".to_owned()));
     }
-    let mut picture = image::DynamicImage::from_decoder(decoder).map_err(fault)?;
-    picture.apply_orientation(turn);
+    let mut picture = image::DynamicImage::from_decoder(decoder).map_err(invalid)?;
+    picture.apply_orientation(orientation);
     if picture.width() == 0 || picture.height() == 0 {
         return Err(unreadable("its width or height is 0".to_owned()));
     }
@@ -182,27 +182,27 @@ pub fn read_picture(bytes: &[u8], limits: &Limits, max_side: u32) -> Result<Imag
 }
 
 fn ktx2(bytes: &[u8], index: usize) -> Result<Raster> {
-    if let Some(plain) = Plain::open(bytes) {
-        let rgba = plain.rgba().ok_or_else(|| unreadable(index, "its level data are broken"))?;
+    if let Some(plain) = UncompressedKtx2::open(bytes) {
+        let rgba = plain.rgba().ok_or_else(|| unreadable(index, "its level data is invalid"))?;
         return Ok(Raster { width: plain.width, height: plain.height, channels: 4, bytes: rgba });
     }
-    let fault = |e: basisu::Error| unreadable(index, format!("{e:?}"));
+    let invalid = |e: basisu::Error| unreadable(index, format!("{e:?}"));
     let bytes = without_key_values(bytes);
-    let texture = basisu::Transcoder::new(&bytes).map_err(fault)?;
+    let texture = basisu::Transcoder::new(&bytes).map_err(invalid)?;
     let (width, height) = texture.base_dimensions();
-    let rgba = texture.transcode(0, basisu::TargetFormat::Rgba32, basisu::DecodeFlags::NONE).map_err(fault)?;
+    let rgba = texture.transcode(0, basisu::TargetFormat::Rgba32, basisu::DecodeFlags::NONE).map_err(invalid)?;
     if rgba.len() as u64 != u64::from(width) * u64::from(height) * 4 {
-        return Err(unreadable(index, "its data do not fit its size"));
+        return Err(unreadable(index, "its data does not match its size"));
     }
     Ok(Raster { width, height, channels: 4, bytes: rgba })
 }
 
-/// IEC 61966-2-1, decoding.
+/// Decodes an sRGB value (IEC 61966-2-1).
 pub(crate) fn linear_from_srgb(encoded: f32) -> f32 {
     if encoded <= 0.040_45 { encoded / 12.92 } else { ((encoded + 0.055) / 1.055).powf(2.4) }
 }
 
-/// IEC 61966-2-1, encoding.
+/// Encodes a linear value as sRGB (IEC 61966-2-1).
 pub(crate) fn srgb_from_linear(linear: f32) -> f32 {
     if linear <= 0.003_130_8 { linear * 12.92 } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 }
 }

@@ -1,5 +1,5 @@
-//! KTX2 (Khronos, "KTX File Format Specification 2.0"): its header, and files with plain 8-bit texels. Basis Universal is
-//! the crate's work.
+//! Reads KTX2 headers, and KTX2 files with uncompressed 8-bit texels (Khronos, "KTX File Format Specification 2.0").
+//! The crate `basisu` decodes Basis Universal.
 
 use std::io::Read as _;
 
@@ -11,43 +11,43 @@ fn long(bytes: &[u8], at: usize) -> Option<u64> {
     bytes.get(at..at + 8)?.try_into().ok().map(u64::from_le_bytes)
 }
 
-/// Most mip levels: those of a side of 32 bits.
+/// Maximum number of mip levels: that of an image with a 32-bit side.
 const MAX_LEVELS: u32 = 32;
-/// Most bytes of a block of 4 × 4 texels: four plain channels.
+/// Maximum number of bytes per block of 4 × 4 texels: four uncompressed channels.
 const BLOCK_BYTES: u64 = 64;
 
-/// Width and height of a single picture whose parts lie within the file and unpack to what the size takes: the decoder
-/// believes these lengths.
+/// Returns width and height of a single 2D image. Checks that all parts lie within the file and that no level unpacks
+/// to more than its size allows, because the decoder trusts these lengths.
 pub(crate) fn checked_size(bytes: &[u8]) -> Option<(u32, u32)> {
-    let inside = |offset: u64, length: u64| offset.checked_add(length).is_some_and(|end| end <= bytes.len() as u64);
+    let is_in_file = |offset: u64, length: u64| offset.checked_add(length).is_some_and(|end| end <= bytes.len() as u64);
     let [width, height, depth, layers, faces, levels] = [20, 24, 28, 32, 36, 40].map(|at| word(bytes, at));
     let (width, height, levels) = (width?, height?, levels?.max(1));
     let single = depth? == 0 && layers? <= 1 && faces? == 1 && levels <= MAX_LEVELS;
-    if !single || width == 0 || height == 0 || !inside(long(bytes, 64)?, long(bytes, 72)?) {
+    if !single || width == 0 || height == 0 || !is_in_file(long(bytes, 64)?, long(bytes, 72)?) {
         return None;
     }
     for level in 0..levels {
         let at = 80 + 24 * level as usize;
         let (offset, length, unpacked) = (long(bytes, at)?, long(bytes, at + 8)?, long(bytes, at + 16)?);
         let blocks = [width, height].map(|side| u64::from(side.checked_shr(level).unwrap_or(0).max(1)).div_ceil(4));
-        if !inside(offset, length) || unpacked > blocks[0].saturating_mul(blocks[1]).saturating_mul(BLOCK_BYTES) {
+        if !is_in_file(offset, length) || unpacked > blocks[0].saturating_mul(blocks[1]).saturating_mul(BLOCK_BYTES) {
             return None;
         }
     }
     Some((width, height))
 }
 
-/// The file without its key/value data, which say nothing about texels: the decoder believes the lengths in them.
+/// Returns the file without its key/value data, which does not affect texels. The decoder trusts the lengths in it.
 pub(crate) fn without_key_values(bytes: &[u8]) -> Vec<u8> {
     let mut out = bytes.to_vec();
-    if let Some(place) = out.get_mut(56..64) {
-        place.fill(0);
+    if let Some(range) = out.get_mut(56..64) {
+        range.fill(0);
     }
     out
 }
 
-/// Size and texels of a plain KTX2 file; `None` when it is of another kind.
-pub(crate) struct Plain<'a> {
+/// A KTX2 file with uncompressed 8-bit texels.
+pub(crate) struct UncompressedKtx2<'a> {
     pub(crate) width: u32,
     pub(crate) height: u32,
     channels: usize,
@@ -55,8 +55,8 @@ pub(crate) struct Plain<'a> {
     level: &'a [u8],
 }
 
-impl<'a> Plain<'a> {
-    /// Reads the header.
+impl<'a> UncompressedKtx2<'a> {
+    /// Reads the header. Returns `None` for other kinds of KTX2 files.
     pub(crate) fn open(bytes: &'a [u8]) -> Option<Self> {
         // VkFormat R8, R8G8, R8G8B8 and R8G8B8A8, UNORM and SRGB.
         let channels = match word(bytes, 12)? {
@@ -76,7 +76,7 @@ impl<'a> Plain<'a> {
         Some(Self { width: word(bytes, 20)?, height: word(bytes, 24)?, channels, zstd, level })
     }
 
-    /// R, G, B, A bytes of the largest level.
+    /// Returns the RGBA bytes of the largest level.
     pub(crate) fn rgba(&self) -> Option<Vec<u8>> {
         let count = usize::try_from(u64::from(self.width) * u64::from(self.height)).ok()?;
         let size = count.checked_mul(self.channels)?;

@@ -1,10 +1,10 @@
-//! KHR_lights_punctual.
+//! Decodes the lights of KHR_lights_punctual.
 
 use crate::error::{ModelError, Result};
 use crate::model::{Light, LightKind};
 use crate::source::Source;
 
-/// All lights of the document.
+/// Decodes all lights of the document.
 pub(crate) fn lights(source: &Source<'_>) -> Result<Vec<Light>> {
     let Some(list) = &source.root.extensions.lights else { return Ok(Vec::new()) };
     list.lights

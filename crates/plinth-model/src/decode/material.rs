@@ -1,4 +1,4 @@
-//! Materials with their extensions.
+//! Decodes materials with their extensions.
 
 use crate::error::{ModelError, Result};
 use crate::json;
@@ -8,28 +8,28 @@ use crate::model::{
 };
 use crate::source::{Source, shortened};
 
-/// All materials and, at the end, the default one.
+/// Decodes all materials and appends the default material.
 pub(crate) fn materials(source: &Source<'_>) -> Result<Vec<Material>> {
     source.budget.take::<Material>(source.root.materials.len())?;
-    let one = |(i, json)| Reading { source, place: &format!("materials[{i}]") }.material(json);
-    let mut out: Vec<Material> = source.root.materials.iter().enumerate().map(one).collect::<Result<_>>()?;
+    let decode = |(i, json)| MaterialReader { source, location: &format!("materials[{i}]") }.material(json);
+    let mut out: Vec<Material> = source.root.materials.iter().enumerate().map(decode).collect::<Result<_>>()?;
     out.push(Material::default());
     Ok(out)
 }
 
-/// All textures; one that has no readable image refers to none.
+/// Decodes all textures; `None` for a texture that refers to no image.
 pub(crate) fn textures(source: &Source<'_>) -> Result<Vec<Option<Texture>>> {
-    source.root.textures.iter().enumerate().map(|(i, texture)| one_texture(source, i, texture)).collect()
+    source.root.textures.iter().enumerate().map(|(i, texture)| decode_texture(source, i, texture)).collect()
 }
 
-fn one_texture(source: &Source<'_>, i: usize, texture: &json::Texture) -> Result<Option<Texture>> {
-    let place = format!("textures[{i}]");
+fn decode_texture(source: &Source<'_>, i: usize, texture: &json::Texture) -> Result<Option<Texture>> {
+    let location = format!("textures[{i}]");
     let extensions = &texture.extensions;
     let image =
         extensions.basisu.and_then(|e| e.source).or_else(|| extensions.webp.and_then(|e| e.source)).or(texture.source);
     let Some(image) = image else { return Ok(None) };
     if image >= source.root.images.len() {
-        return Err(ModelError::invalid(place, format!("image {image} does not exist")));
+        return Err(ModelError::invalid(location, format!("image {image} does not exist")));
     }
     let sampler = match texture.sampler {
         None => Sampler::default(),
@@ -38,7 +38,7 @@ fn one_texture(source: &Source<'_>, i: usize, texture: &json::Texture) -> Result
                 .root
                 .samplers
                 .get(index)
-                .ok_or_else(|| ModelError::invalid(place.as_str(), format!("sampler {index} does not exist")))?;
+                .ok_or_else(|| ModelError::invalid(location.as_str(), format!("sampler {index} does not exist")))?;
             let wrap = |code: Option<u32>| match code {
                 None | Some(10497) => Wrap::Repeat,
                 Some(33648) => Wrap::Mirror,
@@ -60,12 +60,12 @@ fn one_texture(source: &Source<'_>, i: usize, texture: &json::Texture) -> Result
 }
 
 #[derive(Clone, Copy)]
-struct Reading<'a> {
+struct MaterialReader<'a> {
     source: &'a Source<'a>,
-    place: &'a str,
+    location: &'a str,
 }
 
-impl Reading<'_> {
+impl MaterialReader<'_> {
     fn material(&self, m: &json::Material) -> Result<Material> {
         let pbr = &m.pbr_metallic_roughness;
         let e = &m.extensions;
@@ -75,8 +75,8 @@ impl Reading<'_> {
             Some("MASK") => AlphaMode::Mask { cutoff: m.alpha_cutoff.unwrap_or(0.5) },
             Some("BLEND") => AlphaMode::Blend,
             Some(other) => {
-                let place = self.place;
-                self.source.warn(&format!("{place}: unknown alphaMode '{}', read as OPAQUE", shortened(other)));
+                let location = self.location;
+                self.source.warn(&format!("{location}: unknown alphaMode '{}', read as OPAQUE", shortened(other)));
                 AlphaMode::Opaque
             }
         };
@@ -113,30 +113,30 @@ impl Reading<'_> {
             environment_strength: 1.0,
             overlay: false,
         };
-        if let Some(old) = &e.specular_glossiness {
-            out.base_color = old.diffuse_factor;
-            out.base_color_texture = self.texture(old.diffuse_texture.as_deref())?;
-            out.metallic_roughness_texture = self.texture(old.specular_glossiness_texture.as_deref())?;
-            // The textures are converted once images are decoded.
-            super::spec_gloss::convert_factors(&mut out, old);
+        if let Some(spec_gloss) = &e.specular_glossiness {
+            out.base_color = spec_gloss.diffuse_factor;
+            out.base_color_texture = self.texture(spec_gloss.diffuse_texture.as_deref())?;
+            out.metallic_roughness_texture = self.texture(spec_gloss.specular_glossiness_texture.as_deref())?;
+            // The textures are converted after the images have been decoded.
+            super::spec_gloss::convert_factors(&mut out, spec_gloss);
         }
         self.check_finite(&out)?;
         Ok(out)
     }
 
-    fn fault(&self, problem: impl Into<String>) -> ModelError {
-        ModelError::invalid(self.place, problem)
+    fn invalid(&self, problem: impl Into<String>) -> ModelError {
+        ModelError::invalid(self.location, problem)
     }
 
     fn check_finite(&self, m: &Material) -> Result<()> {
         let numbers = m.base_color.iter().chain(&m.emissive).chain([&m.metallic, &m.perceptual_roughness, &m.ior]);
-        if numbers.into_iter().all(|v| v.is_finite()) { Ok(()) } else { Err(self.fault("a factor is not finite")) }
+        if numbers.into_iter().all(|v| v.is_finite()) { Ok(()) } else { Err(self.invalid("a factor is not finite")) }
     }
 
     fn texture(&self, info: Option<&json::TextureInfo>) -> Result<Option<TextureRef>> {
         let Some(info) = info else { return Ok(None) };
         if info.index >= self.source.root.textures.len() {
-            return Err(self.fault(format!("texture {} does not exist", info.index)));
+            return Err(self.invalid(format!("texture {} does not exist", info.index)));
         }
         let transform = info.extensions.transform.as_ref();
         let rows = transform.map(|t| {
@@ -145,7 +145,7 @@ impl Reading<'_> {
             [cos * sx, sin * sy, ox, -sin * sx, cos * sy, oy]
         });
         if rows.is_some_and(|r| r.iter().any(|v| !v.is_finite())) {
-            return Err(self.fault("a texture transform is not finite"));
+            return Err(self.invalid("a texture transform is not finite"));
         }
         let uv_set = transform.and_then(|t| t.tex_coord).unwrap_or(info.tex_coord);
         Ok(Some(TextureRef { texture: info.index, uv_set, transform: rows }))

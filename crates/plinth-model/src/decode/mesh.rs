@@ -1,10 +1,10 @@
-//! Meshes and their primitives.
+//! Decodes meshes and their primitives.
 
 use std::collections::BTreeMap;
 
 use glam::Vec3;
 
-use super::tangent::{Coordinates, Tangents};
+use super::tangent::{Tangents, UvMapping};
 use super::{draco, flat};
 use crate::accessor::Reader;
 use crate::error::{ModelError, Result};
@@ -13,12 +13,12 @@ use crate::limits::check;
 use crate::model::{Material, Mesh, MorphTarget, Primitive, Topology};
 use crate::source::Source;
 
-/// Most texture coordinate sets that are read.
+/// Maximum number of texture coordinate sets that are read.
 const MAX_UV_SETS: usize = 8;
-/// Most sets of four joints that are read.
+/// Maximum number of sets of four joints that are read.
 const MAX_INFLUENCE_SETS: usize = 4;
 
-/// Decodes the meshes that are used; the others stay empty. `uses` says how often each is drawn.
+/// Decodes the meshes that are used; the others stay empty. `uses` is the number of times that each mesh is drawn.
 pub(crate) fn meshes(source: &Source<'_>, materials: &[Material], uses: &[u64]) -> Result<Vec<Mesh>> {
     let mut totals = Totals::default();
     source
@@ -33,10 +33,10 @@ pub(crate) fn meshes(source: &Source<'_>, materials: &[Material], uses: &[u64]) 
                 return Ok(out);
             }
             for (p, primitive) in mesh.primitives.iter().enumerate() {
-                let place = format!("meshes[{m}].primitives[{p}]");
-                let one = Reading { source, place: &place, primitive }.primitive(materials)?;
-                totals.add(source, &one, uses[m])?;
-                out.primitives.push(one);
+                let location = format!("meshes[{m}].primitives[{p}]");
+                let decoded = PrimitiveReader { source, location: &location, primitive }.primitive(materials)?;
+                totals.add(source, &decoded, uses[m])?;
+                out.primitives.push(decoded);
             }
             Ok(out)
         })
@@ -62,63 +62,63 @@ impl Totals {
     }
 }
 
-struct Reading<'a> {
+struct PrimitiveReader<'a> {
     source: &'a Source<'a>,
-    place: &'a str,
+    location: &'a str,
     primitive: &'a json::Primitive,
 }
 
-/// What a primitive's attributes come from: accessors, or compressed data.
+/// The source of a primitive's attributes: accessors or compressed data.
 struct Attributes<'a> {
-    reading: &'a Reading<'a>,
-    packed: Option<draco::Decoded>,
+    reader: &'a PrimitiveReader<'a>,
+    compressed: Option<draco::Decoded>,
     count: usize,
 }
 
-impl Reading<'_> {
-    fn fault(&self, problem: impl Into<String>) -> ModelError {
-        ModelError::invalid(self.place, problem)
+impl PrimitiveReader<'_> {
+    fn invalid(&self, problem: impl Into<String>) -> ModelError {
+        ModelError::invalid(self.location, problem)
     }
 
     fn primitive(&self, materials: &[Material]) -> Result<Primitive> {
         let material = match self.primitive.material {
             None => materials.len() - 1,
             Some(m) if m + 1 < materials.len() => m,
-            Some(m) => return Err(self.fault(format!("material {m} does not exist"))),
+            Some(m) => return Err(self.invalid(format!("material {m} does not exist"))),
         };
-        let mut packed = match &self.primitive.extensions.draco {
+        let mut compressed = match &self.primitive.extensions.draco {
             None => None,
-            Some(packed) => Some(draco::decode(self.source, self.place, packed)?),
+            Some(compressed) => Some(draco::decode(self.source, self.location, compressed)?),
         };
-        let packed_indices = packed.as_mut().map(|p| std::mem::take(&mut p.indices));
+        let compressed_indices = compressed.as_mut().map(|p| std::mem::take(&mut p.indices));
         let Some(position) = self.primitive.attributes.get("POSITION") else {
-            return Err(self.fault("it has no POSITION"));
+            return Err(self.invalid("it has no POSITION"));
         };
-        let count = match &packed {
-            Some(packed) => packed.points,
+        let count = match &compressed {
+            Some(compressed) => compressed.points,
             None => Reader::open(self.source, *position)?.count,
         };
-        let attributes = Attributes { reading: self, packed, count };
+        let attributes = Attributes { reader: self, compressed, count };
         let mut out = Primitive { material, ..Primitive::default() };
         out.positions = attributes.vectors::<3>("POSITION")?.unwrap_or_default();
         if out.positions.is_empty() {
-            return Err(self.fault("it has no vertices"));
+            return Err(self.invalid("it has no vertices"));
         }
-        self.read_topology(packed_indices, &mut out)?;
+        self.read_topology(compressed_indices, &mut out)?;
         out.normals = unit_normals(attributes.vectors::<3>("NORMAL")?.unwrap_or_default());
         out.tangents = unit_tangents(attributes.vectors::<4>("TANGENT")?.unwrap_or_default());
         out.uvs = attributes.uv_sets()?;
         out.colors = attributes.colors()?;
         Self::read_influences(&attributes, &mut out)?;
         out.morph_targets = self.morph_targets(count)?;
-        finish(&mut out, &materials[material], self.source)?;
+        add_missing_normals_and_tangents(&mut out, &materials[material], self.source)?;
         Ok(out)
     }
 
-    fn read_topology(&self, packed: Option<Vec<u32>>, out: &mut Primitive) -> Result<()> {
+    fn read_topology(&self, compressed: Option<Vec<u32>>, out: &mut Primitive) -> Result<()> {
         let count = out.positions.len() as u64;
-        let mode = if packed.is_some() { 4 } else { self.primitive.mode.unwrap_or(4) };
-        let mut raw = match (packed, self.primitive.indices) {
+        let mode = if compressed.is_some() { 4 } else { self.primitive.mode.unwrap_or(4) };
+        let mut raw = match (compressed, self.primitive.indices) {
             (Some(indices), _) => indices,
             (None, Some(accessor)) => Reader::open(self.source, accessor)?.integers()?,
             (None, None) => {
@@ -127,10 +127,10 @@ impl Reading<'_> {
             }
         };
         check("indices", raw.len() as u64, self.source.limits.indices)?;
-        if let Some(beyond) = raw.iter().find(|i| u64::from(**i) >= count) {
-            return Err(self.fault(format!("index {beyond} is beyond its {count} vertices")));
+        if let Some(index) = raw.iter().find(|i| u64::from(**i) >= count) {
+            return Err(self.invalid(format!("index {index} is beyond its {count} vertices")));
         }
-        // Strips, loops and fans name most vertices several times.
+        // Strips, loops and fans refer to most vertices several times, so they need up to three times as many indices.
         self.source.budget.take::<u32>(if matches!(mode, 2 | 3 | 5 | 6) { raw.len() * 3 } else { 0 })?;
         (out.topology, out.indices) = match mode {
             0 => (Topology::Points, raw),
@@ -150,14 +150,15 @@ impl Reading<'_> {
                 (Topology::Triangles, raw)
             }
             5 => {
-                let turned = |(i, t): (usize, &[u32])| if i % 2 == 0 { [t[0], t[1], t[2]] } else { [t[0], t[2], t[1]] };
-                (Topology::Triangles, raw.windows(3).enumerate().flat_map(turned).collect())
+                let triangle =
+                    |(i, t): (usize, &[u32])| if i % 2 == 0 { [t[0], t[1], t[2]] } else { [t[0], t[2], t[1]] };
+                (Topology::Triangles, raw.windows(3).enumerate().flat_map(triangle).collect())
             }
             6 => {
                 let fan = |pair: &[u32]| [pair[0], pair[1], raw[0]];
                 (Topology::Triangles, raw.get(1..).unwrap_or(&[]).windows(2).flat_map(fan).collect())
             }
-            other => return Err(self.fault(format!("mode {other} does not exist"))),
+            other => return Err(self.invalid(format!("mode {other} does not exist"))),
         };
         Ok(())
     }
@@ -173,7 +174,7 @@ impl Reading<'_> {
         if sets.is_empty() {
             return Ok(());
         }
-        attributes.reading.source.budget.take::<([u16; 4], [f32; 4])>(out.positions.len())?;
+        attributes.reader.source.budget.take::<([u16; 4], [f32; 4])>(out.positions.len())?;
         let mut all: Vec<(u16, f32)> = Vec::with_capacity(4 * MAX_INFLUENCE_SETS);
         for vertex in 0..out.positions.len() {
             all.clear();
@@ -204,8 +205,8 @@ impl Reading<'_> {
     }
 }
 
-/// The four strongest influences, their weights summing to 1. A joint without weight is joint 0: exporters fill unused
-/// places with anything.
+/// Returns the four strongest influences, with weights that add up to 1. The joint of an influence without weight is
+/// set to 0, because exporters write arbitrary values there.
 fn strongest(influences: &mut [(u16, f32)]) -> ([u16; 4], [f32; 4]) {
     influences.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let sum: f32 = influences.iter().take(4).map(|(_, w)| w).sum();
@@ -220,49 +221,49 @@ fn strongest(influences: &mut [(u16, f32)]) -> ([u16; 4], [f32; 4]) {
 }
 
 fn accessor_vectors<const N: usize>(
-    reading: &Reading<'_>,
+    primitive: &PrimitiveReader<'_>,
     attributes: &BTreeMap<String, usize>,
     name: &str,
     count: usize,
 ) -> Result<Option<Vec<[f32; N]>>> {
     let Some(accessor) = attributes.get(name) else { return Ok(None) };
-    let reader = Reader::open(reading.source, *accessor)?;
+    let reader = Reader::open(primitive.source, *accessor)?;
     if reader.count != count {
-        return Err(reading.fault(format!("{name} has {} values for {count} vertices", reader.count)));
+        return Err(primitive.invalid(format!("{name} has {} values for {count} vertices", reader.count)));
     }
-    // Without a place a vertex cannot be drawn; everything else can do without a value.
+    // A vertex without a valid position cannot be drawn; all other attributes have a usable default.
     if name == "POSITION" {
         return reader.vectors::<N>().map(Some);
     }
-    let (values, mended) = reader.finite_vectors::<N>()?;
-    if mended {
-        reading.source.warn(&format!("{}: {name} has values that are not finite, read as 0", reading.place));
+    let (values, had_non_finite) = reader.finite_vectors::<N>()?;
+    if had_non_finite {
+        primitive.source.warn(&format!("{}: {name} has values that are not finite, read as 0", primitive.location));
     }
     Ok(Some(values))
 }
 
 impl Attributes<'_> {
     fn vectors<const N: usize>(&self, name: &str) -> Result<Option<Vec<[f32; N]>>> {
-        if let Some(packed) = &self.packed
-            && packed.components(name).is_some()
+        if let Some(compressed) = &self.compressed
+            && compressed.components(name).is_some()
         {
-            self.reading.source.budget.take::<[f32; N]>(self.count)?;
-            let values = packed.floats(name, N, self.divisor(name)).unwrap_or_default();
+            self.reader.source.budget.take::<[f32; N]>(self.count)?;
+            let values = compressed.floats(name, N, self.divisor(name)).unwrap_or_default();
             if values.len() != self.count * N {
-                return Err(self.reading.fault(format!("{name} has fewer values than vertices")));
+                return Err(self.reader.invalid(format!("{name} has fewer values than vertices")));
             }
             if values.iter().any(|v| !v.is_finite()) {
-                return Err(self.reading.fault(format!("{name} holds a value that is not finite")));
+                return Err(self.reader.invalid(format!("{name} has a value that is not finite")));
             }
             return Ok(Some(values.as_chunks::<N>().0.to_vec()));
         }
-        accessor_vectors::<N>(self.reading, &self.reading.primitive.attributes, name, self.count)
+        accessor_vectors::<N>(self.reader, &self.reader.primitive.attributes, name, self.count)
     }
 
-    /// What the accessor divides compressed integers by to normalise them.
+    /// Returns the number by which compressed integers are divided to normalise them, according to the accessor.
     fn divisor(&self, name: &str) -> f32 {
-        let accessors = &self.reading.source.root.accessors;
-        let accessor = self.reading.primitive.attributes.get(name).and_then(|a| accessors.get(*a));
+        let accessors = &self.reader.source.root.accessors;
+        let accessor = self.reader.primitive.attributes.get(name).and_then(|a| accessors.get(*a));
         match accessor.filter(|a| a.normalized).map(|a| a.component_type) {
             Some(5120) => 127.0,
             Some(5121) => 255.0,
@@ -276,7 +277,7 @@ impl Attributes<'_> {
         let mut sets = Vec::new();
         for set in 0..MAX_UV_SETS {
             if let Some(uvs) = self.vectors::<2>(&format!("TEXCOORD_{set}"))? {
-                // Sets that are left out keep the numbers of those behind them.
+                // Insert empty sets for missing ones, so that later sets keep their index.
                 sets.resize(set, Vec::new());
                 sets.push(uvs);
             }
@@ -285,14 +286,14 @@ impl Attributes<'_> {
     }
 
     fn colors(&self) -> Result<Vec<[f32; 4]>> {
-        let three = match (&self.packed, self.reading.primitive.attributes.get("COLOR_0")) {
+        let is_rgb = match (&self.compressed, self.reader.primitive.attributes.get("COLOR_0")) {
             (_, None) => return Ok(Vec::new()),
-            (Some(packed), Some(_)) if packed.components("COLOR_0").is_some() => {
-                packed.components("COLOR_0") == Some(3)
+            (Some(compressed), Some(_)) if compressed.components("COLOR_0").is_some() => {
+                compressed.components("COLOR_0") == Some(3)
             }
-            (_, Some(accessor)) => Reader::open(self.reading.source, *accessor)?.components == 3,
+            (_, Some(accessor)) => Reader::open(self.reader.source, *accessor)?.components == 3,
         };
-        if three {
+        if is_rgb {
             let colors = self.vectors::<3>("COLOR_0")?.unwrap_or_default();
             Ok(colors.into_iter().map(|[r, g, b]| [r, g, b, 1.0]).collect())
         } else {
@@ -308,7 +309,7 @@ fn unit_normals(mut normals: Vec<[f32; 3]>) -> Vec<[f32; 3]> {
     normals
 }
 
-/// Tangents of the file with length 1; one that has none has no direction.
+/// Normalises the tangents of the file. A tangent of length zero becomes (1, 0, 0) with sign 0.
 fn unit_tangents(mut tangents: Vec<[f32; 4]>) -> Vec<[f32; 4]> {
     for t in &mut tangents {
         let [x, y, z, w] = *t;
@@ -319,8 +320,8 @@ fn unit_tangents(mut tangents: Vec<[f32; 4]>) -> Vec<[f32; 4]> {
     tangents
 }
 
-/// Normals and tangents that the file leaves out.
-fn finish(primitive: &mut Primitive, material: &Material, source: &Source<'_>) -> Result<()> {
+/// Generates the normals and tangents that are missing in the file.
+fn add_missing_normals_and_tangents(primitive: &mut Primitive, material: &Material, source: &Source<'_>) -> Result<()> {
     if primitive.topology != Topology::Triangles {
         return Ok(());
     }
@@ -328,17 +329,18 @@ fn finish(primitive: &mut Primitive, material: &Material, source: &Source<'_>) -
         source.budget.take_bytes(flat::bytes(primitive))?;
         flat::shade(primitive);
     }
-    let Some(coordinates) = Coordinates::of(material).filter(|along| along.are_in(primitive)) else {
+    let Some(mapping) = UvMapping::of(material).filter(|mapping| mapping.exists_in(primitive)) else {
         primitive.tangents = Vec::new();
         return Ok(());
     };
     if primitive.tangents.is_empty() {
-        source.budget.take_bytes(Tangents::bytes_to_make(primitive))?;
-        // Displacements of tangents that are not there mean nothing (glTF 2.0, section 3.7.2.2).
+        source.budget.take_bytes(Tangents::generation_bytes(primitive))?;
+        // The file's tangent displacements belong to tangents that the file does not have, so they are dropped (glTF
+        // 2.0, section 3.7.2.2).
         primitive.morph_targets.iter_mut().for_each(|target| target.tangents = Vec::new());
-        if let Some(tangents) = Tangents::of(primitive, coordinates) {
-            source.budget.take_bytes(tangents.bytes_to_give(primitive))?;
-            tangents.give_to(primitive);
+        if let Some(tangents) = Tangents::of(primitive, mapping) {
+            source.budget.take_bytes(tangents.copied_bytes(primitive))?;
+            tangents.apply_to(primitive);
         }
     }
     Ok(())

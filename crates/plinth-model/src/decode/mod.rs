@@ -1,4 +1,4 @@
-//! The document's parts, decoded.
+//! Decoders for the parts of a glTF document.
 
 pub(crate) mod clip;
 pub(crate) mod draco;

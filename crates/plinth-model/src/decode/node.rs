@@ -1,4 +1,4 @@
-//! The scene graph: the default scene's nodes, parents before children.
+//! Decodes the scene graph: the nodes of the default scene, parents before children.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,13 @@ use crate::limits::check;
 use crate::model::{Node, Transform, Trs};
 use crate::source::Source;
 
-/// The kept nodes and where each node of the document went.
+/// The decoded nodes, and the index in `nodes` of each node of the document (`None` if it is not part of the model).
 pub(crate) struct Graph {
     pub(crate) nodes: Vec<Node>,
-    pub(crate) kept: Vec<Option<usize>>,
+    pub(crate) model_index: Vec<Option<usize>>,
 }
 
-/// Walks the default scene (or all roots where the document has no scene).
+/// Decodes the default scene, or all root nodes if the document has no scene.
 pub(crate) fn graph(source: &Source<'_>) -> Result<Graph> {
     let root = &source.root;
     check("nodes", root.nodes.len() as u64, source.limits.nodes)?;
@@ -27,32 +27,31 @@ pub(crate) fn graph(source: &Source<'_>) -> Result<Graph> {
         }
     }
     check_tree(root)?;
-    let mut graph = Graph { nodes: Vec::new(), kept: vec![None; root.nodes.len()] };
-    // Depth first in document order, so that names are numbered as in other viewers.
-    let mut open: Vec<(usize, Option<usize>, u64)> = roots(root)?.into_iter().rev().map(|n| (n, None, 1)).collect();
-    while let Some((index, parent, depth)) = open.pop() {
-        let place = format!("nodes[{index}]");
-        if graph.kept[index].is_some() {
-            return Err(ModelError::invalid(place, "it is its own ancestor or has two parents"));
+    let mut graph = Graph { nodes: Vec::new(), model_index: vec![None; root.nodes.len()] };
+    // Depth first in document order, so that repeated names get the same suffixes as in other viewers.
+    let mut stack: Vec<(usize, Option<usize>, u64)> = roots(root)?.into_iter().rev().map(|n| (n, None, 1)).collect();
+    while let Some((index, parent, depth)) = stack.pop() {
+        let location = format!("nodes[{index}]");
+        if graph.model_index[index].is_some() {
+            return Err(ModelError::invalid(location, "it is its own ancestor or has two parents"));
         }
         check("levels of nodes", depth, source.limits.depth)?;
         let node = &root.nodes[index];
-        graph.kept[index] = Some(graph.nodes.len());
-        let here = graph.nodes.len();
-        graph.nodes.push(decode(source, &place, node, parent)?);
-        open.extend(node.children.iter().rev().map(|child| (*child, Some(here), depth + 1)));
+        graph.model_index[index] = Some(graph.nodes.len());
+        let model_index = graph.nodes.len();
+        graph.nodes.push(decode(source, &location, node, parent)?);
+        stack.extend(node.children.iter().rev().map(|child| (*child, Some(model_index), depth + 1)));
     }
-    keep_joints(source, &mut graph)?;
+    add_joints_outside_scene(source, &mut graph)?;
     Ok(graph)
 }
 
-/// Joints of drawn skins may lie outside of the scene: they and the nodes above them are kept, without what they would
-/// draw.
-fn keep_joints(source: &Source<'_>, graph: &mut Graph) -> Result<()> {
+/// Adds the joints of drawn skins that lie outside the scene, and their ancestors, without their meshes and lights.
+fn add_joints_outside_scene(source: &Source<'_>, graph: &mut Graph) -> Result<()> {
     let root = &source.root;
     let drawn: BTreeSet<usize> = graph.nodes.iter().filter(|n| n.mesh.is_some()).filter_map(|n| n.skin).collect();
     let joints: Vec<usize> = drawn.iter().flat_map(|skin| &root.skins[*skin].joints).copied().collect();
-    if joints.iter().all(|joint| graph.kept.get(*joint).is_none_or(Option::is_some)) {
+    if joints.iter().all(|joint| graph.model_index.get(*joint).is_none_or(Option::is_some)) {
         return Ok(());
     }
     let mut parents = vec![None; root.nodes.len()];
@@ -64,24 +63,24 @@ fn keep_joints(source: &Source<'_>, graph: &mut Graph) -> Result<()> {
     for joint in joints.into_iter().filter(|joint| *joint < root.nodes.len()) {
         let mut chain = Vec::new();
         let mut next = Some(joint);
-        while let Some(node) = next.filter(|node| graph.kept[*node].is_none()) {
+        while let Some(node) = next.filter(|node| graph.model_index[*node].is_none()) {
             chain.push(node);
             check("levels of nodes", chain.len() as u64, source.limits.depth)?;
             next = parents[node];
         }
-        let mut parent = next.and_then(|node| graph.kept[node]);
+        let mut parent = next.and_then(|node| graph.model_index[node]);
         for node in chain.into_iter().rev() {
-            let local = local(&format!("nodes[{node}]"), &root.nodes[node])?;
+            let local = local_transform(&format!("nodes[{node}]"), &root.nodes[node])?;
             let name = root.nodes[node].name.clone().unwrap_or_default();
-            graph.kept[node] = Some(graph.nodes.len());
+            graph.model_index[node] = Some(graph.nodes.len());
             graph.nodes.push(Node { name, parent, local, ..Node::default() });
-            parent = graph.kept[node];
+            parent = graph.model_index[node];
         }
     }
     Ok(())
 }
 
-/// Every node of the document, shown or not, has at most one parent and is not its own ancestor.
+/// Checks that every node of the document has at most one parent and is not its own ancestor.
 fn check_tree(root: &json::Root) -> Result<()> {
     let mut parent: Vec<Option<usize>> = vec![None; root.nodes.len()];
     for (i, node) in root.nodes.iter().enumerate() {
@@ -91,12 +90,12 @@ fn check_tree(root: &json::Root) -> Result<()> {
             }
         }
     }
-    // Strip leaves upward: what remains runs in circles.
-    let mut open: Vec<usize> = (0..root.nodes.len()).filter(|i| parent[*i].is_none()).collect();
+    // Visit all nodes from the roots: nodes that are not reached form cycles.
+    let mut stack: Vec<usize> = (0..root.nodes.len()).filter(|i| parent[*i].is_none()).collect();
     let mut reached = 0;
-    while let Some(node) = open.pop() {
+    while let Some(node) = stack.pop() {
         reached += 1;
-        open.extend(&root.nodes[node].children);
+        stack.extend(&root.nodes[node].children);
     }
     if reached == root.nodes.len() { Ok(()) } else { Err(ModelError::invalid("nodes", "a node is its own ancestor")) }
 }
@@ -116,34 +115,34 @@ fn roots(root: &json::Root) -> Result<Vec<usize>> {
     if let Some(missing) = scene.nodes.iter().find(|n| **n >= root.nodes.len()) {
         return Err(ModelError::invalid(format!("scenes[{index}]"), format!("node {missing} does not exist")));
     }
-    // A scene that also names a child node shows it once, below its parent.
+    // A scene that lists a child node as well shows it only once, below its parent.
     let mut is_child = vec![false; root.nodes.len()];
     for child in root.nodes.iter().flat_map(|n| &n.children) {
         is_child[*child] = true;
     }
-    let own: Vec<usize> = scene.nodes.iter().copied().filter(|n| !is_child[*n]).collect();
-    Ok(if own.is_empty() { scene.nodes.clone() } else { own })
+    let roots: Vec<usize> = scene.nodes.iter().copied().filter(|n| !is_child[*n]).collect();
+    Ok(if roots.is_empty() { scene.nodes.clone() } else { roots })
 }
 
-fn decode(source: &Source<'_>, place: &str, node: &json::Node, parent: Option<usize>) -> Result<Node> {
+fn decode(source: &Source<'_>, location: &str, node: &json::Node, parent: Option<usize>) -> Result<Node> {
     let exists = |what: &str, index: Option<usize>, count: usize| match index {
-        Some(i) if i >= count => Err(ModelError::invalid(place, format!("{what} {i} does not exist"))),
+        Some(i) if i >= count => Err(ModelError::invalid(location, format!("{what} {i} does not exist"))),
         other => Ok(other),
     };
     let lights = source.root.extensions.lights.as_ref().map_or(0, |l| l.lights.len());
     Ok(Node {
         name: node.name.clone().unwrap_or_default(),
         parent,
-        local: local(place, node)?,
+        local: local_transform(location, node)?,
         mesh: exists("mesh", node.mesh, source.root.meshes.len())?,
         skin: exists("skin", node.skin, source.root.skins.len())?,
         light: node.extensions.light.as_ref().map(|l| l.light).filter(|l| *l < lights),
         weights: node.weights.clone(),
-        instances: instances(source, place, node)?,
+        instances: instances(source, location, node)?,
     })
 }
 
-fn local(place: &str, node: &json::Node) -> Result<Transform> {
+fn local_transform(location: &str, node: &json::Node) -> Result<Transform> {
     let local = match &node.matrix {
         Some(matrix) => Transform::Matrix(Mat4::from_cols_array(matrix)),
         None => Transform::Trs(Trs {
@@ -152,10 +151,14 @@ fn local(place: &str, node: &json::Node) -> Result<Transform> {
             scale: Vec3::from(node.scale.unwrap_or([1.0; 3])),
         }),
     };
-    if local.matrix().is_finite() { Ok(local) } else { Err(ModelError::invalid(place, "its transform is not finite")) }
+    if local.matrix().is_finite() {
+        Ok(local)
+    } else {
+        Err(ModelError::invalid(location, "its transform is not finite"))
+    }
 }
 
-/// A unit quaternion; one of length zero turns nothing.
+/// Normalises a quaternion; one of length zero becomes the identity.
 fn rotation(xyzw: [f32; 4]) -> Quat {
     let q = Quat::from_array(xyzw);
     let length = q.length();
@@ -168,25 +171,26 @@ fn rotation(xyzw: [f32; 4]) -> Quat {
     }
 }
 
-fn instances(source: &Source<'_>, place: &str, node: &json::Node) -> Result<Vec<Transform>> {
+fn instances(source: &Source<'_>, location: &str, node: &json::Node) -> Result<Vec<Transform>> {
     let Some(instancing) = &node.extensions.instancing else { return Ok(Vec::new()) };
-    let open = |name: &str| instancing.attributes.get(name).map(|i| Reader::open(source, *i)).transpose();
-    let (translation, turn, scale) = (open("TRANSLATION")?, open("ROTATION")?, open("SCALE")?);
-    let counts: Vec<usize> = [&translation, &turn, &scale].into_iter().flatten().map(|r| r.count).collect();
+    let open_attribute = |name: &str| instancing.attributes.get(name).map(|i| Reader::open(source, *i)).transpose();
+    let (translation, rotations, scale) =
+        (open_attribute("TRANSLATION")?, open_attribute("ROTATION")?, open_attribute("SCALE")?);
+    let counts: Vec<usize> = [&translation, &rotations, &scale].into_iter().flatten().map(|r| r.count).collect();
     let Some(count) = counts.first().copied() else { return Ok(Vec::new()) };
     if counts.iter().any(|c| *c != count) {
-        return Err(ModelError::invalid(place, "its instance attributes differ in number"));
+        return Err(ModelError::invalid(location, "its instance attributes have different lengths"));
     }
     check("instances", count as u64, source.limits.nodes)?;
     source.budget.take::<Transform>(count)?;
-    let list = |reader: Option<Reader<'_>>| reader.map(|r| r.vectors::<3>()).transpose();
-    let (translation, scale) = (list(translation)?, list(scale)?);
-    let turn = turn.map(|r| r.vectors::<4>()).transpose()?;
+    let vectors = |reader: Option<Reader<'_>>| reader.map(|r| r.vectors::<3>()).transpose();
+    let (translation, scale) = (vectors(translation)?, vectors(scale)?);
+    let rotations = rotations.map(|r| r.vectors::<4>()).transpose()?;
     Ok((0..count)
         .map(|i| {
             Transform::Trs(Trs {
                 translation: translation.as_ref().map_or(Vec3::ZERO, |t| Vec3::from(t[i])),
-                rotation: turn.as_ref().map_or(Quat::IDENTITY, |r| rotation(r[i])),
+                rotation: rotations.as_ref().map_or(Quat::IDENTITY, |r| rotation(r[i])),
                 scale: scale.as_ref().map_or(Vec3::ONE, |s| Vec3::from(s[i])),
             })
         })

@@ -1,10 +1,11 @@
-//! Texels with as many channels as their file has: made smaller before they become RGBA, which takes less memory.
+//! Decoded images with the channel count of their file. They are downscaled before the conversion to RGBA, which saves
+//! memory.
 
 use image::DynamicImage;
 
 use crate::model::Image;
 
-/// Bytes of 1 (grey), 2 (grey, alpha), 3 or 4 channels, row 0 at the top.
+/// An image of 8 bits per channel with 1 (grey), 2 (grey, alpha), 3 (RGB) or 4 (RGBA) channels; row 0 is at the top.
 pub(crate) struct Raster {
     pub(crate) width: u32,
     pub(crate) height: u32,
@@ -29,7 +30,7 @@ impl From<DynamicImage> for Raster {
 }
 
 impl Raster {
-    /// Halves both sides until none is longer than `max_side`, then gives every texel four channels.
+    /// Halves both sides until none is longer than `max_side` pixels, then converts to RGBA.
     pub(crate) fn into_image(mut self, max_side: u32) -> Image {
         let (source_width, source_height) = (self.width, self.height);
         while self.width.max(self.height) > max_side.max(1) {
@@ -44,7 +45,8 @@ impl Raster {
         Image { width: self.width, height: self.height, pixels, source_width, source_height }
     }
 
-    /// Averages bytes two by two: only for images far larger than what is shown.
+    /// Averages blocks of 2 × 2 stored bytes, without decoding sRGB: it is only used for images far larger than they
+    /// are displayed.
     fn halved(&self) -> Self {
         let (width, height) = ((self.width / 2).max(1), (self.height / 2).max(1));
         let (columns, channels) = (self.width as usize, self.channels);

@@ -1,29 +1,29 @@
-//! Changes of all vertex lists of a primitive alike.
+//! Applies the same change to all vertex lists of a primitive.
 
 use glam::Vec3;
 
 use crate::model::{MorphTarget, Primitive};
 
-/// What is done to each list of vertices.
-pub(crate) trait Rearrange {
-    /// Changes a list that is not empty.
-    fn change<T: Copy>(&self, list: &mut Vec<T>);
+/// A change of a vertex list.
+pub(crate) trait VertexListChange {
+    /// Changes a list. The list is never empty.
+    fn apply<T: Copy>(&self, list: &mut Vec<T>);
 }
 
-/// The entries that indices name, in their order.
-pub(crate) struct Picked<'a>(pub(crate) &'a [u32]);
+/// Replaces a list by the entries at the given indices, in this order.
+pub(crate) struct PickVertices<'a>(pub(crate) &'a [u32]);
 
-impl Rearrange for Picked<'_> {
-    fn change<T: Copy>(&self, list: &mut Vec<T>) {
+impl VertexListChange for PickVertices<'_> {
+    fn apply<T: Copy>(&self, list: &mut Vec<T>) {
         *list = self.0.iter().map(|i| list[*i as usize]).collect();
     }
 }
 
-/// All entries, then once more those that indices name.
-pub(crate) struct Appended<'a>(pub(crate) &'a [u32]);
+/// Appends copies of the entries at the given indices.
+pub(crate) struct AppendCopies<'a>(pub(crate) &'a [u32]);
 
-impl Rearrange for Appended<'_> {
-    fn change<T: Copy>(&self, list: &mut Vec<T>) {
+impl VertexListChange for AppendCopies<'_> {
+    fn apply<T: Copy>(&self, list: &mut Vec<T>) {
         list.reserve_exact(self.0.len());
         for i in self.0 {
             list.push(list[*i as usize]);
@@ -31,35 +31,37 @@ impl Rearrange for Appended<'_> {
     }
 }
 
-/// Changes every vertex list of a primitive that is there. Indices stay.
-pub(crate) fn rearrange(primitive: &mut Primitive, how: &impl Rearrange) {
-    fn change<T: Copy>(list: &mut Vec<T>, how: &impl Rearrange) {
+/// Applies a change to every vertex list of a primitive that is not empty. Does not change the indices.
+pub(crate) fn rearrange(primitive: &mut Primitive, change: &impl VertexListChange) {
+    fn apply<T: Copy>(list: &mut Vec<T>, change: &impl VertexListChange) {
         if !list.is_empty() {
-            how.change(list);
+            change.apply(list);
         }
     }
-    change(&mut primitive.positions, how);
-    change(&mut primitive.normals, how);
-    change(&mut primitive.tangents, how);
-    primitive.uvs.iter_mut().for_each(|set| change(set, how));
-    change(&mut primitive.colors, how);
-    change(&mut primitive.joints, how);
-    change(&mut primitive.weights, how);
+    apply(&mut primitive.positions, change);
+    apply(&mut primitive.normals, change);
+    apply(&mut primitive.tangents, change);
+    primitive.uvs.iter_mut().for_each(|set| apply(set, change));
+    apply(&mut primitive.colors, change);
+    apply(&mut primitive.joints, change);
+    apply(&mut primitive.weights, change);
     for MorphTarget { positions, normals, tangents } in &mut primitive.morph_targets {
-        change(positions, how);
-        change(normals, how);
-        change(tangents, how);
+        apply(positions, change);
+        apply(normals, change);
+        apply(tangents, change);
     }
 }
 
-/// What a vertex takes in all lists that are there, its normal included.
+/// Returns the bytes per vertex in all lists that are not empty, plus a normal.
 pub(crate) fn bytes_per_vertex(primitive: &Primitive) -> u64 {
     let vec = size_of::<Vec3>() as u64;
-    let of = |present: bool, bytes: u64| if present { bytes } else { 0 };
+    let bytes_if = |present: bool, bytes: u64| if present { bytes } else { 0 };
     let uvs = 8 * primitive.uvs.iter().filter(|set| !set.is_empty()).count() as u64;
-    let (colors, influences) = (of(!primitive.colors.is_empty(), 16), of(!primitive.joints.is_empty(), 24));
+    let (colors, influences) = (bytes_if(!primitive.colors.is_empty(), 16), bytes_if(!primitive.joints.is_empty(), 24));
     let morph = |t: &MorphTarget| {
-        of(!t.positions.is_empty(), vec) + of(!t.normals.is_empty(), vec) + of(!t.tangents.is_empty(), vec)
+        bytes_if(!t.positions.is_empty(), vec)
+            + bytes_if(!t.normals.is_empty(), vec)
+            + bytes_if(!t.tangents.is_empty(), vec)
     };
     2 * vec + uvs + colors + influences + primitive.morph_targets.iter().map(morph).sum::<u64>()
 }

@@ -1,4 +1,4 @@
-//! Skins.
+//! Decodes skins.
 
 use glam::Mat4;
 
@@ -7,7 +7,7 @@ use crate::error::{ModelError, Result};
 use crate::model::Skin;
 use crate::source::Source;
 
-/// All skins; joints still are indices of the document.
+/// Decodes all skins. Their joints are node indices of the document, not yet of the model.
 pub(crate) fn skins(source: &Source<'_>) -> Result<Vec<Skin>> {
     source
         .root
@@ -15,9 +15,9 @@ pub(crate) fn skins(source: &Source<'_>) -> Result<Vec<Skin>> {
         .iter()
         .enumerate()
         .map(|(i, skin)| {
-            let place = format!("skins[{i}]");
+            let location = format!("skins[{i}]");
             if let Some(joint) = skin.joints.iter().find(|j| **j >= source.root.nodes.len()) {
-                return Err(ModelError::invalid(place, format!("joint node {joint} does not exist")));
+                return Err(ModelError::invalid(location, format!("joint node {joint} does not exist")));
             }
             let inverse_bind = match skin.inverse_bind_matrices {
                 None => vec![Mat4::IDENTITY; skin.joints.len()],
@@ -27,8 +27,11 @@ pub(crate) fn skins(source: &Source<'_>) -> Result<Vec<Skin>> {
                 }
             };
             if inverse_bind.len() < skin.joints.len() {
-                let (have, need) = (inverse_bind.len(), skin.joints.len());
-                return Err(ModelError::invalid(place, format!("{have} inverse bind matrices for {need} joints")));
+                let (count, needed) = (inverse_bind.len(), skin.joints.len());
+                return Err(ModelError::invalid(
+                    location,
+                    format!("{count} inverse bind matrices for {needed} joints"),
+                ));
             }
             let inverse_bind = inverse_bind.into_iter().take(skin.joints.len()).collect();
             Ok(Skin { joints: skin.joints.clone(), inverse_bind })

@@ -1,4 +1,4 @@
-//! KHR_materials_pbrSpecularGlossiness as metallic-roughness, by the conversion of the Khronos sample
+//! Converts KHR_materials_pbrSpecularGlossiness to the metallic-roughness model, by the algorithm of the Khronos sample
 //! (KhronosGroup/glTF, extensions/2.0/Archived/KHR_materials_pbrSpecularGlossiness/examples).
 
 use std::collections::BTreeMap;
@@ -10,28 +10,30 @@ use crate::limits::check;
 use crate::model::{Image, Material, Texture, TextureRef};
 use crate::source::Source;
 
+/// Reflectance of dielectrics at normal incidence.
 const DIELECTRIC: f32 = 0.04;
 
-/// Converts the factors. A material with textures keeps plain factors: they are converted texel by texel in
-/// [`convert_textures`].
-pub(crate) fn convert_factors(material: &mut Material, old: &SpecularGlossiness) {
-    let [r, g, b, a] = old.diffuse_factor;
-    if old.diffuse_texture.is_some() || old.specular_glossiness_texture.is_some() {
+/// Converts the factors. If the material has textures, the factors are set to neutral values, because
+/// [`convert_textures`] applies them per texel.
+pub(crate) fn convert_factors(material: &mut Material, spec_gloss: &SpecularGlossiness) {
+    let [r, g, b, a] = spec_gloss.diffuse_factor;
+    if spec_gloss.diffuse_texture.is_some() || spec_gloss.specular_glossiness_texture.is_some() {
         (material.base_color, material.metallic, material.perceptual_roughness) = ([1.0; 4], 1.0, 1.0);
         return;
     }
-    let texel = metallic_roughness([r, g, b], old.specular_factor);
+    let texel = metallic_roughness([r, g, b], spec_gloss.specular_factor);
     let [r, g, b] = texel.base_color;
     material.base_color = [r, g, b, a];
     material.metallic = texel.metallic;
-    material.perceptual_roughness = 1.0 - old.glossiness_factor.clamp(0.0, 1.0);
+    material.perceptual_roughness = 1.0 - spec_gloss.glossiness_factor.clamp(0.0, 1.0);
 }
 
-/// The images that a material's textures are made of, the bits of its factors, and whether both are read at one place.
-type Made = (Option<usize>, Option<usize>, [u32; 8], bool);
+/// Inputs of a conversion: diffuse image, specular-glossiness image, bits of the factors, and whether both images use
+/// the same texture coordinates.
+type ConversionKey = (Option<usize>, Option<usize>, [u32; 8], bool);
 
-/// Replaces the textures of drawn materials by a base colour and a metallic-roughness one, appended to the lists; equal
-/// ones are made once.
+/// Replaces the textures of drawn materials by a base colour texture and a metallic-roughness texture, which are
+/// appended to the lists. Equal inputs are converted only once.
 pub(crate) fn convert_textures(
     source: &Source<'_>,
     used: &[bool],
@@ -39,31 +41,36 @@ pub(crate) fn convert_textures(
     textures: &mut Vec<Texture>,
     images: &mut Vec<Image>,
 ) -> Result<()> {
-    let mut made: BTreeMap<Made, usize> = BTreeMap::new();
+    let mut converted_images: BTreeMap<ConversionKey, usize> = BTreeMap::new();
     let mut pixels: u64 = images.iter().map(pixels_of).sum();
     for ((json, material), _) in source.root.materials.iter().zip(materials).zip(used).filter(|(_, used)| **used) {
-        let Some(old) = &json.extensions.specular_glossiness else { continue };
+        let Some(spec_gloss) = &json.extensions.specular_glossiness else { continue };
         let (diffuse, gloss) = (material.base_color_texture, material.metallic_roughness_texture);
         let Some(any) = gloss.or(diffuse) else { continue };
-        // A metal's colour is its specular one, so both are read at one place. Where they are not, the places of the
-        // diffuse texture count, and the other gives its mean.
-        let together = diffuse.zip(gloss).is_none_or(|(a, b)| (a.uv_set, a.transform) == (b.uv_set, b.transform));
-        let reference = if together { any } else { diffuse.unwrap_or(any) };
+        // A metal's colour comes from the specular texture, so both textures have to be sampled at the same point. If
+        // their coordinates differ, those of the diffuse texture are used, and the mean of the other texture.
+        let same_coordinates =
+            diffuse.zip(gloss).is_none_or(|(a, b)| (a.uv_set, a.transform) == (b.uv_set, b.transform));
+        let reference = if same_coordinates { any } else { diffuse.unwrap_or(any) };
         let image_of = |r: Option<TextureRef>| r.map(|r| textures[r.texture].image);
-        let [r, g, b] = old.specular_factor;
-        let [dr, dg, db, da] = old.diffuse_factor;
-        let factors = [r, g, b, old.glossiness_factor, dr, dg, db, da].map(f32::to_bits);
-        let key = (image_of(diffuse), image_of(gloss), factors, together);
-        let image = if let Some(image) = made.get(&key) {
+        let [r, g, b] = spec_gloss.specular_factor;
+        let [dr, dg, db, da] = spec_gloss.diffuse_factor;
+        let factors = [r, g, b, spec_gloss.glossiness_factor, dr, dg, db, da].map(f32::to_bits);
+        let key = (image_of(diffuse), image_of(gloss), factors, same_coordinates);
+        let image = if let Some(image) = converted_images.get(&key) {
             *image
         } else {
-            let pair = Pair { diffuse: key.0.map(|i| &images[i]), gloss: key.1.map(|i| &images[i]), together };
-            let (width, height) = pair.size();
+            let sources = SourceTextures {
+                diffuse: key.0.map(|i| &images[i]),
+                gloss: key.1.map(|i| &images[i]),
+                same_coordinates,
+            };
+            let (width, height) = sources.size();
             pixels += 2 * u64::from(width) * u64::from(height);
             check("pixels in images", pixels, source.limits.image_pixels)?;
-            let (base, rough) = pair.converted(old);
+            let (base, rough) = sources.converted(spec_gloss);
             images.extend([base, rough]);
-            made.insert(key, images.len() - 2);
+            converted_images.insert(key, images.len() - 2);
             images.len() - 2
         };
         let sampler = textures[reference.texture].sampler;
@@ -79,24 +86,24 @@ fn pixels_of(image: &Image) -> u64 {
     u64::from(image.width) * u64::from(image.height)
 }
 
-/// The textures of a material; one that is not there is white.
-struct Pair<'a> {
+/// The textures of a specular-glossiness material. A missing texture is white.
+struct SourceTextures<'a> {
     diffuse: Option<&'a Image>,
     gloss: Option<&'a Image>,
-    /// Both are read at the same places.
-    together: bool,
+    /// Whether both textures use the same coordinates.
+    same_coordinates: bool,
 }
 
-impl Pair<'_> {
-    /// The larger of the sizes.
+impl SourceTextures<'_> {
+    /// Returns the size of the converted textures: the maximum of the source sizes.
     fn size(&self) -> (u32, u32) {
-        let gloss = self.gloss.filter(|_| self.together || self.diffuse.is_none());
+        let gloss = self.gloss.filter(|_| self.same_coordinates || self.diffuse.is_none());
         let both = || self.diffuse.into_iter().chain(gloss);
         (both().map(|i| i.width).max().unwrap_or(1), both().map(|i| i.height).max().unwrap_or(1))
     }
 
-    /// The base colour, and the metallic-roughness texture.
-    fn converted(&self, old: &SpecularGlossiness) -> (Image, Image) {
+    /// Returns the base colour texture and the metallic-roughness texture.
+    fn converted(&self, spec_gloss: &SpecularGlossiness) -> (Image, Image) {
         let (width, height) = self.size();
         let blank = || Image {
             width,
@@ -106,16 +113,17 @@ impl Pair<'_> {
             source_height: height,
         };
         let (mut base, mut rough) = (blank(), blank());
-        let mean = self.gloss.filter(|_| !self.together).map(mean_texel);
-        let [dr, dg, db, da] = old.diffuse_factor;
+        let mean = self.gloss.filter(|_| !self.same_coordinates).map(mean_texel);
+        let [dr, dg, db, da] = spec_gloss.diffuse_factor;
         let byte = |v: f32| (v.clamp(0.0, 1.0) * 255.0).round() as u8;
         for (x, y) in (0..height).flat_map(|y| (0..width).map(move |x| (x, y))) {
-            let at = |image: Option<&Image>| image.map_or([255; 4], |image| texel(image, (x, y), (width, height)));
-            let (d, s) = (at(self.diffuse), mean.unwrap_or_else(|| at(self.gloss)));
+            let texel_of =
+                |image: Option<&Image>| image.map_or([255; 4], |image| texel(image, (x, y), (width, height)));
+            let (d, s) = (texel_of(self.diffuse), mean.unwrap_or_else(|| texel_of(self.gloss)));
             let decode = |c: u8, factor: f32| linear_from_srgb(f32::from(c) / 255.0) * factor;
             let diffuse = [decode(d[0], dr), decode(d[1], dg), decode(d[2], db)];
-            let specular = std::array::from_fn(|i| decode(s[i], old.specular_factor[i]));
-            let glossiness = f32::from(s[3]) / 255.0 * old.glossiness_factor;
+            let specular = std::array::from_fn(|i| decode(s[i], spec_gloss.specular_factor[i]));
+            let glossiness = f32::from(s[3]) / 255.0 * spec_gloss.glossiness_factor;
             let out = metallic_roughness(diffuse, specular);
             base.pixels.extend(out.base_color.map(|c| byte(srgb_from_linear(c))));
             base.pixels.push(byte(f32::from(d[3]) / 255.0 * da));
@@ -125,11 +133,12 @@ impl Pair<'_> {
     }
 }
 
-/// The texel of an image at a place of a larger one.
+/// Returns the texel of an image at the pixel (x, y) of an image of size (width, height).
 fn texel(image: &Image, (x, y): (u32, u32), (width, height): (u32, u32)) -> [u8; 4] {
-    let scaled = |at: u32, from: u32, to: u32| (u64::from(at) * u64::from(to) / u64::from(from)) as usize;
-    let at = scaled(y, height, image.height) * image.width as usize + scaled(x, width, image.width);
-    image.pixels.as_chunks::<4>().0.get(at).copied().unwrap_or([255; 4])
+    let scaled =
+        |coordinate: u32, from: u32, to: u32| (u64::from(coordinate) * u64::from(to) / u64::from(from)) as usize;
+    let index = scaled(y, height, image.height) * image.width as usize + scaled(x, width, image.width);
+    image.pixels.as_chunks::<4>().0.get(index).copied().unwrap_or([255; 4])
 }
 
 fn mean_texel(image: &Image) -> [u8; 4] {

@@ -1,39 +1,44 @@
-//! Texture coordinate sets: a file has any number, a renderer two to a vertex.
+//! Reduces the texture coordinate sets of each material to two: a file may use any number, the renderer supports two
+//! per vertex.
 
 use std::collections::BTreeSet;
 
 use glam::{DMat3, DVec3};
 
-use crate::load::{references, references_mut};
+use crate::load::{texture_references, texture_references_mut};
 use crate::model::{Material, Mesh, Primitive, TextureRef};
 use crate::warnings::Warnings;
 
-/// Sets that a material's textures use together.
-const SETS: usize = 2;
-/// Largest distance at which a set counts as another one transformed: half a step of normalised bytes, and rounding.
-const SAME: f64 = 0.0025;
+/// Maximum number of sets per material.
+const MAX_SETS: usize = 2;
+/// A set counts as a transformed copy of another one up to this deviation: half a step of normalised bytes, plus
+/// rounding.
+const MAX_DEVIATION: f64 = 0.0025;
 
-/// Gives the sets of materials that use higher ones the numbers 0 and 1, in the textures and in the primitives.
+/// Renumbers the texture coordinate sets of materials that use a set above 1, so that they only use sets 0 and 1.
+/// Textures and primitives are changed alike.
 ///
-/// Of more sets, one that is another one scaled, turned or moved becomes that one with a texture transform. A texture
-/// that needs a third set all the same is drawn with the first, with a warning.
+/// If a material uses more than two sets, a set that is an affine transform of another one is replaced by it and a
+/// texture transform. A texture that still needs a third set uses the first one instead, with a warning.
 pub(crate) fn renumber(materials: &mut [Material], meshes: &mut [Mesh], warnings: &mut Warnings) {
     for (index, material) in materials.iter_mut().enumerate() {
-        let used: BTreeSet<usize> = references(material).iter().map(|r| r.uv_set).collect();
-        if used.iter().all(|set| *set < SETS) {
+        let used: BTreeSet<usize> = texture_references(material).iter().map(|r| r.uv_set).collect();
+        if used.iter().all(|set| *set < MAX_SETS) {
             continue;
         }
-        let on = |p: &&mut Primitive| p.material == index;
+        let has_material = |p: &&mut Primitive| p.material == index;
         let mut primitives: Vec<&mut Primitive> =
-            meshes.iter_mut().flat_map(|m| &mut m.primitives).filter(on).collect();
-        let Reduced { kept, folded, lost } = reduce(&used, &primitives);
-        if lost {
+            meshes.iter_mut().flat_map(|m| &mut m.primitives).filter(has_material).collect();
+        let ReducedSets { kept, replaced, has_unsupported_set } = reduce(&used, &primitives);
+        if has_unsupported_set {
             let name = crate::source::shortened(&material.name);
             let sets = used.len();
-            warnings.add(&format!("material '{name}': its textures use {sets} sets of coordinates, {SETS} are drawn"));
+            warnings.add(&format!(
+                "material '{name}': its textures use {sets} texture coordinate sets, only {MAX_SETS} are supported"
+            ));
         }
-        for reference in references_mut(material) {
-            match folded.iter().find(|f| f.set == reference.uv_set) {
+        for reference in texture_references_mut(material) {
+            match replaced.iter().find(|f| f.set == reference.uv_set) {
                 Some(f) => *reference = transformed(*reference, f),
                 None => reference.uv_set = kept.iter().position(|set| *set == reference.uv_set).unwrap_or(0),
             }
@@ -44,40 +49,41 @@ pub(crate) fn renumber(materials: &mut [Material], meshes: &mut [Mesh], warnings
     }
 }
 
-/// What becomes of the sets of a material.
-struct Reduced {
-    /// Those that stay, in their new order.
+/// The result of reducing the sets of a material.
+struct ReducedSets {
+    /// Old indices of the sets that are kept, in their new order.
     kept: Vec<usize>,
-    folded: Vec<Folded>,
-    /// A set neither stays nor is another one transformed.
-    lost: bool,
+    replaced: Vec<ReplacedSet>,
+    /// Whether a set is neither kept nor replaced.
+    has_unsupported_set: bool,
 }
 
-/// A set that is another one transformed.
-struct Folded {
+/// A set that is an affine transform of a kept one.
+struct ReplacedSet {
     set: usize,
-    /// Place of the other in the new order.
+    /// New index of the kept set.
     base: usize,
-    /// This set's coordinates (u, v, 1) from the other's.
+    /// Matrix that computes this set's coordinates (u, v, 1) from those of the kept set.
     from_base: DMat3,
 }
 
-fn reduce(used: &BTreeSet<usize>, primitives: &[&mut Primitive]) -> Reduced {
-    let mut out = Reduced { kept: Vec::new(), folded: Vec::new(), lost: false };
+fn reduce(used: &BTreeSet<usize>, primitives: &[&mut Primitive]) -> ReducedSets {
+    let mut out = ReducedSets { kept: Vec::new(), replaced: Vec::new(), has_unsupported_set: false };
     for set in used.iter().copied() {
-        let fit = |base: &usize| Some((*base, relation(primitives, out.kept[*base], set)?));
-        let related = if used.len() > SETS { (0..out.kept.len()).find_map(|base| fit(&base)) } else { None };
+        let related_to = |base: &usize| Some((*base, affine_map(primitives, out.kept[*base], set)?));
+        let related = if used.len() > MAX_SETS { (0..out.kept.len()).find_map(|base| related_to(&base)) } else { None };
         match related {
-            Some((base, from_base)) => out.folded.push(Folded { set, base, from_base }),
-            None if out.kept.len() < SETS => out.kept.push(set),
-            None => out.lost = true,
+            Some((base, from_base)) => out.replaced.push(ReplacedSet { set, base, from_base }),
+            None if out.kept.len() < MAX_SETS => out.kept.push(set),
+            None => out.has_unsupported_set = true,
         }
     }
     out
 }
 
-/// The affine map from one set to another, if there is one: least squares, then every vertex is checked.
-fn relation(primitives: &[&mut Primitive], from: usize, to: usize) -> Option<DMat3> {
+/// Returns the affine map from one set to another if it exists. The map is fitted by least squares and then checked at
+/// every vertex.
+fn affine_map(primitives: &[&mut Primitive], from: usize, to: usize) -> Option<DMat3> {
     let homogeneous = |uv: &[f32; 2]| DVec3::new(f64::from(uv[0]), f64::from(uv[1]), 1.0);
     let mut pairs = Vec::new();
     for primitive in primitives {
@@ -94,14 +100,14 @@ fn relation(primitives: &[&mut Primitive], from: usize, to: usize) -> Option<DMa
         mixed += outer(*b, *a);
     }
     let map = mixed * moments.inverse();
-    let close = |(a, b): &(DVec3, DVec3)| (map * *a - *b).abs().max_element() <= SAME;
+    let close = |(a, b): &(DVec3, DVec3)| (map * *a - *b).abs().max_element() <= MAX_DEVIATION;
     (map.is_finite() && pairs.iter().all(close)).then_some(map)
 }
 
-/// The same place on the texture, by the coordinates of the other set.
-fn transformed(reference: TextureRef, folded: &Folded) -> TextureRef {
+/// Returns a reference to the same texture that uses the coordinates of the kept set.
+fn transformed(reference: TextureRef, replaced: &ReplacedSet) -> TextureRef {
     let [a, b, c, d, e, f] = reference.transform.unwrap_or([1.0, 0.0, 0.0, 0.0, 1.0, 0.0]).map(f64::from);
-    let own = DMat3::from_cols_array(&[a, d, 0.0, b, e, 0.0, c, f, 1.0]);
-    let [a, d, _, b, e, _, c, f, _] = (own * folded.from_base).to_cols_array();
-    TextureRef { uv_set: folded.base, transform: Some([a, b, c, d, e, f].map(|x| x as f32)), ..reference }
+    let own_transform = DMat3::from_cols_array(&[a, d, 0.0, b, e, 0.0, c, f, 1.0]);
+    let [a, d, _, b, e, _, c, f, _] = (own_transform * replaced.from_base).to_cols_array();
+    TextureRef { uv_set: replaced.base, transform: Some([a, b, c, d, e, f].map(|x| x as f32)), ..reference }
 }

@@ -126,7 +126,7 @@ pub(crate) struct BufferView {
 }
 
 impl BufferView {
-    /// How it is compressed, by the extension's final name or its older one.
+    /// Returns the compression parameters, from the extension's final name or else from its older one.
     pub(crate) fn meshopt(&self) -> Option<&MeshoptView> {
         self.extensions.meshopt.as_deref().or(self.extensions.older_meshopt.as_deref())
     }
@@ -265,7 +265,7 @@ impl Default for Pbr {
     }
 }
 
-/// A reference to a texture; `scale` and `strength` belong to normal and occlusion textures.
+/// A reference to a texture. `scale` applies only to normal textures, `strength` only to occlusion textures.
 #[derive(Deserialize, Clone)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct TextureInfo {

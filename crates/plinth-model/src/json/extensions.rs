@@ -1,6 +1,6 @@
-//! Extension objects.
+//! JSON objects of the supported extensions.
 
-#![expect(clippy::struct_field_names, reason = "the names of the JSON members")]
+#![expect(clippy::struct_field_names, reason = "the fields are named like the JSON members")]
 
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ pub(crate) struct DracoPrimitive {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(crate) struct MeshoptBuffer {
-    /// The buffer has no data: it is what readers without the extension would use.
+    /// Whether the buffer is a placeholder without data, for readers that do not support the extension.
     pub(crate) fallback: bool,
 }
 

@@ -1,5 +1,4 @@
-//! The glTF document as it stands in JSON. Types and signs are checked by parsing; references are checked where they
-//! are followed.
+//! The glTF document as JSON. Parsing checks types and signs; references are checked where they are resolved.
 
 mod document;
 mod extensions;

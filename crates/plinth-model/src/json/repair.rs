@@ -1,6 +1,6 @@
-//! Documents that break the format's rules where nothing depends on it: what other viewers read over, too.
+//! Repairs documents that violate the glTF specification in unimportant places, which other viewers tolerate too.
 //!
-//! Only a document that cannot be read as it is comes here, so well-formed ones cost nothing.
+//! It only runs on documents that cannot be parsed otherwise, so valid documents cost nothing.
 
 use serde_json::{Map, Value};
 
@@ -8,53 +8,53 @@ use super::document::Root;
 use crate::limits::Budget;
 use crate::warnings::Warnings;
 
-/// About what a value takes while a document is repaired.
+/// Approximate memory per JSON value during a repair, in bytes.
 const BYTES_PER_VALUE: u64 = 160;
 
-/// Reads a document again with what nothing depends on repaired or left out, and tells of it. `None` where that does not
-/// help, or would take too much memory.
+/// Parses a document again after repairing or removing unimportant members, and adds a warning for each change. Returns
+/// `None` if that does not help or would take too much memory.
 pub(crate) fn read_repaired(text: &str, budget: &Budget, warnings: &mut Warnings) -> Option<Root> {
     let values = text.bytes().filter(|b| matches!(b, b'{' | b'[' | b',')).count() as u64;
     let bytes = values.saturating_mul(BYTES_PER_VALUE).saturating_add(text.len() as u64);
-    if bytes > budget.left_bytes() {
+    if bytes > budget.remaining_bytes() {
         return None;
     }
     budget.take_bytes(bytes).ok()?;
     let mut document: Value = serde_json::from_str(text).ok()?;
-    let mut found = Warnings::default();
-    Plain { warnings: &mut found, nulls: 0, fractions: 0 }.make(&mut document);
-    repair_members(document.as_object_mut()?, &mut found);
+    let mut repairs = Warnings::default();
+    GenericRepair { warnings: &mut repairs, nulls: 0, fractions: 0 }.run(&mut document);
+    repair_members(document.as_object_mut()?, &mut repairs);
     let root = serde_json::from_value(document).ok()?;
-    found.into_list().iter().for_each(|warning| warnings.add(warning));
+    repairs.into_list().iter().for_each(|warning| warnings.add(warning));
     Some(root)
 }
 
-/// What may be wrong anywhere.
-struct Plain<'a> {
+/// Repairs problems that can occur anywhere in the document.
+struct GenericRepair<'a> {
     warnings: &'a mut Warnings,
     nulls: usize,
     fractions: usize,
 }
 
-impl Plain<'_> {
-    fn make(mut self, document: &mut Value) {
-        self.change(document);
+impl GenericRepair<'_> {
+    fn run(mut self, document: &mut Value) {
+        self.repair_value(document);
         if self.nulls > 0 {
-            self.warnings.add(&format!("the glTF JSON has {} members that are null; they are left out", self.nulls));
+            self.warnings.add(&format!("the glTF JSON has {} members that are null; they are ignored", self.nulls));
         }
         if self.fractions > 0 {
-            self.warnings.add(&format!("the glTF JSON writes {} whole numbers with a fraction", self.fractions));
+            self.warnings.add(&format!("the glTF JSON has {} integers with a decimal point", self.fractions));
         }
     }
 
-    fn change(&mut self, value: &mut Value) {
+    fn repair_value(&mut self, value: &mut Value) {
         match value {
-            Value::Array(list) => list.iter_mut().for_each(|v| self.change(v)),
-            Value::Object(members) => self.members(members),
+            Value::Array(list) => list.iter_mut().for_each(|v| self.repair_value(v)),
+            Value::Object(members) => self.repair_object(members),
             Value::Number(number) => {
-                let whole = number.as_f64().filter(|v| number.is_f64() && v.fract() == 0.0 && v.abs() < 9e15);
-                if let Some(whole) = whole {
-                    *value = (whole as i64).into();
+                let integer = number.as_f64().filter(|v| number.is_f64() && v.fract() == 0.0 && v.abs() < 9e15);
+                if let Some(integer) = integer {
+                    *value = (integer as i64).into();
                     self.fractions += 1;
                 }
             }
@@ -62,27 +62,27 @@ impl Plain<'_> {
         }
     }
 
-    fn members(&mut self, members: &mut Map<String, Value>) {
+    fn repair_object(&mut self, members: &mut Map<String, Value>) {
         members.remove("extras");
         let before = members.len();
         members.retain(|_, value| !value.is_null());
         self.nulls += before - members.len();
         if members.get("extensions").is_some_and(|e| !e.is_object()) {
             members.remove("extensions");
-            self.warnings.add("the glTF JSON has 'extensions' that are no object; they are left out");
+            self.warnings.add("the glTF JSON has 'extensions' that are not objects; they are ignored");
         }
-        members.values_mut().for_each(|value| self.change(value));
+        members.values_mut().for_each(|value| self.repair_value(value));
     }
 }
 
-/// Lists whose entries have a name.
-const NAMED: &[&str] = &["nodes", "meshes", "materials", "animations", "images"];
+/// Lists whose entries have the member `name`.
+const NAMED_LISTS: &[&str] = &["nodes", "meshes", "materials", "animations", "images"];
 
-/// Whether a value has the right type.
-type IsRight = fn(&Value) -> bool;
+/// A check that a value has the correct type.
+type TypeCheck = fn(&Value) -> bool;
 
-/// Members of entries of a list that are left out where they have the wrong type.
-const OPTIONAL: &[(&str, &str, IsRight)] = &[
+/// Name of a list, name of an optional member of its entries, and type check. A member that fails the check is removed.
+const REMOVABLE_MEMBERS: &[(&str, &str, TypeCheck)] = &[
     ("images", "mimeType", Value::is_string),
     ("materials", "alphaMode", Value::is_string),
     ("materials", "doubleSided", Value::is_boolean),
@@ -94,34 +94,34 @@ const OPTIONAL: &[(&str, &str, IsRight)] = &[
 ];
 
 fn repair_members(document: &mut Map<String, Value>, warnings: &mut Warnings) {
-    for list in NAMED {
+    for list in NAMED_LISTS {
         for (i, entry) in entries(document, list) {
             if let Some(name) = entry.get_mut("name").filter(|name| !name.is_string()) {
-                warnings.add(&format!("{list}[{i}]: its name is no text"));
+                warnings.add(&format!("{list}[{i}]: its name is not a string"));
                 *name = if name.is_number() { name.to_string() } else { String::new() }.into();
             }
         }
     }
-    for (list, member, is_right) in OPTIONAL {
+    for (list, member, has_correct_type) in REMOVABLE_MEMBERS {
         for (i, entry) in entries(document, list) {
-            leave_out(entry, member, is_right, &format!("{list}[{i}]"), warnings);
+            remove_if_wrong_type(entry, member, has_correct_type, &format!("{list}[{i}]"), warnings);
         }
     }
     for (i, animation) in entries(document, "animations") {
         for (k, sampler) in entries(animation, "samplers") {
-            let place = format!("animations[{i}].samplers[{k}]");
-            leave_out(sampler, "interpolation", &Value::is_string, &place, warnings);
+            let location = format!("animations[{i}].samplers[{k}]");
+            remove_if_wrong_type(sampler, "interpolation", &Value::is_string, &location, warnings);
         }
     }
     if let Some(asset) = document.get_mut("asset").and_then(Value::as_object_mut) {
-        leave_out(asset, "generator", &Value::is_string, "asset", warnings);
+        remove_if_wrong_type(asset, "generator", &Value::is_string, "asset", warnings);
         if let Some(version) = asset.get_mut("version").filter(|version| version.is_number()) {
-            warnings.add("asset: its version is no text");
+            warnings.add("asset: its version is not a string");
             *version = version.to_string().into();
         }
     }
-    let are_texts = |v: &Value| v.as_array().is_some_and(|list| list.iter().all(Value::is_string));
-    leave_out(document, "extensionsUsed", &are_texts, "the document", warnings);
+    let are_strings = |v: &Value| v.as_array().is_some_and(|list| list.iter().all(Value::is_string));
+    remove_if_wrong_type(document, "extensionsUsed", &are_strings, "the document", warnings);
 }
 
 fn entries<'a>(
@@ -132,15 +132,15 @@ fn entries<'a>(
     list.enumerate().filter_map(|(i, entry)| Some((i, entry.as_object_mut()?)))
 }
 
-fn leave_out(
+fn remove_if_wrong_type(
     members: &mut Map<String, Value>,
     member: &str,
-    is_right: &impl Fn(&Value) -> bool,
-    place: &str,
+    has_correct_type: &impl Fn(&Value) -> bool,
+    location: &str,
     warnings: &mut Warnings,
 ) {
-    if members.get(member).is_some_and(|value| !is_right(value)) {
+    if members.get(member).is_some_and(|value| !has_correct_type(value)) {
         members.remove(member);
-        warnings.add(&format!("{place}: its {member} has the wrong type and is left out"));
+        warnings.add(&format!("{location}: its {member} has the wrong type and is ignored"));
     }
 }

@@ -1,16 +1,16 @@
-//! How much a JSON text holds, counted before anything is made of it: three bytes of text can become an object of some
+//! Counts the objects and values of a JSON text before it is parsed: three bytes of text can become an object of some
 //! hundred bytes in memory.
 
 use crate::error::{ModelError, Result};
 use crate::limits::{Budget, Limits, check};
 
-/// About what an object takes once it is parsed, at most.
+/// Approximate maximum memory of a parsed object, in bytes.
 const BYTES_PER_OBJECT: u64 = 256;
-/// The same of a value in a list.
+/// Approximate memory of a parsed value in a list, in bytes.
 const BYTES_PER_VALUE: u64 = 8;
 
-/// Refuses a text that is not an object, or holds more than the limits allow, and enters the rest into the budget. Brackets and commas inside of texts
-/// count too, which real documents have few of.
+/// Checks that a text is a JSON object within the limits, and counts its parsed size against the budget. Brackets and
+/// commas inside strings are counted as well; real documents have few of them.
 pub(crate) fn check_size(text: &str, limits: Limits, budget: &Budget) -> Result<()> {
     if !text.trim_start().starts_with('{') {
         return Err(ModelError::Json { problem: "the document is not an object".to_owned() });

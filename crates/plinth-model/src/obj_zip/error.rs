@@ -1,49 +1,49 @@
-//! Why an archive cannot be converted.
+//! Errors of the conversion of OBJ archives.
 
-/// Why an archive cannot be converted.
+/// The reason why an archive cannot be converted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
-    /// The archive is broken or of a kind that is not read.
+    /// The archive is invalid or not supported.
     #[error("the ZIP cannot be read: {problem}")]
     Archive {
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
-    /// Its contents are too large.
+    /// The unpacked files are too large.
     #[error("the ZIP unpacks to more than {limit} bytes")]
     TooLarge {
-        /// What is accepted.
+        /// The maximum unpacked size in bytes.
         limit: u64,
     },
-    /// Not exactly one OBJ.
-    #[error("the ZIP must hold exactly one .obj, not {count}")]
+    /// The archive does not contain exactly one OBJ.
+    #[error("the ZIP must contain exactly one .obj, not {count}")]
     ObjCount {
-        /// How many there are.
+        /// The number of OBJ files.
         count: usize,
     },
-    /// The OBJ is broken.
+    /// The OBJ is invalid.
     #[error("line {line} of the OBJ: {problem}")]
     Obj {
-        /// Where.
+        /// The line number, starting at 1.
         line: usize,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// The model is too large.
     #[error("{problem}")]
     Model {
-        /// Which limit it exceeds.
+        /// The exceeded limit.
         problem: String,
     },
-    /// There is nothing to draw.
+    /// The OBJ has no faces.
     #[error("the OBJ has no faces")]
     NoFaces,
-    /// A texture is broken.
+    /// A texture cannot be decoded or is too large.
     #[error("the texture '{name}' cannot be used: {problem}")]
     Texture {
-        /// Which one.
+        /// The file name of the texture.
         name: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
 }

@@ -1,4 +1,4 @@
-//! A ZIP with one OBJ, its MTL and its textures becomes a GLB.
+//! Converts a ZIP with one OBJ, its MTL files and its textures to a GLB.
 
 mod archive;
 mod error;
@@ -17,33 +17,34 @@ use pictures::Pictures;
 use crate::limits::{Budget, Limits};
 use crate::warnings::Warnings;
 
-/// Most bytes that an archive may unpack to.
+/// Maximum unpacked size of an archive in bytes.
 const UNPACKED_BYTES: u64 = 500_000_000;
 
 /// A converted model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Converted {
-    /// The GLB file: the same archive always gives the same bytes.
+    /// The GLB file. The same archive always results in the same bytes.
     pub glb: Vec<u8>,
-    /// What was missing or left out, in words for the caller.
+    /// Messages for the user about data that was missing or ignored.
     pub warnings: Vec<String>,
 }
 
-/// Converts an archive. Nothing is written anywhere and no path is taken from the archive: its files are read by
-/// their names, within the archive alone.
-/// Errors: an archive that is broken, encrypted or too large unpacked, without or with more than one OBJ, or an OBJ
-/// that cannot be read.
+/// Converts an archive. It writes no files and uses no paths of the archive: files are only looked up by name within
+/// the archive.
+/// Errors: returned if the archive is invalid, encrypted, too large unpacked or does not contain exactly one OBJ, or if
+/// the OBJ or a texture is invalid.
 pub fn glb_from_zip(bytes: &[u8], limits: &Limits) -> Result<Converted, ImportError> {
     let mut archive = archive::Archive::open(bytes, UNPACKED_BYTES)?;
-    let name = archive.the_obj()?;
+    let name = archive.find_obj()?;
     let bytes = archive.read(&name)?;
-    // Triangles, vertices and the file live at the same time, which reading the file does not need.
+    // Triangles, vertices and the output file are in memory at the same time, so the budget is twice that of reading a
+    // GLB.
     let budget = Budget::new(limits.decoded_bytes.saturating_mul(2));
     let obj = obj::parse(&text::decode(&bytes), limits, &budget)?;
     drop(bytes);
     let mut warnings = Warnings::default();
-    if obj.fanned > 0 {
-        warnings.add(&format!("{} large polygons are taken to have no notches", obj.fanned));
+    if obj.fanned_polygons > 0 {
+        warnings.add(&format!("{} large polygons are assumed to be convex", obj.fanned_polygons));
     }
     let materials = mtl::load(&mut archive, &name, &obj, &mut warnings)?;
     let pictures = Pictures::new(&mut archive, limits, &mut warnings);
@@ -81,14 +82,14 @@ mod tests {
     }
 
     #[test]
-    fn one_obj_becomes_a_glb_that_loads_and_is_always_the_same() {
+    fn the_conversion_of_an_obj_is_deterministic_and_loads() {
         let files = [("scan/a.obj", TRIANGLE)];
         assert_eq!(triangles(&files), 1);
         assert_eq!(convert(&files), convert(&files));
     }
 
     #[test]
-    fn none_or_two_objs_are_refused() {
+    fn an_archive_without_exactly_one_obj_is_rejected() {
         assert_eq!(convert(&[("a.txt", "")]), Err(ImportError::ObjCount { count: 0 }));
         let two = [("a.obj", TRIANGLE), ("A.OBJ", TRIANGLE)];
         assert_eq!(convert(&two), Err(ImportError::ObjCount { count: 2 }));
@@ -97,8 +98,8 @@ mod tests {
     }
 
     #[test]
-    fn a_concave_polygon_is_cut_into_ears() {
-        // An arrow head: a fan from its first corner would cover the notch.
+    fn a_concave_polygon_is_triangulated_correctly() {
+        // An arrow head: a triangle fan from its first corner would cover the notch.
         let arrow = "v 0 0 0\nv 2 -1 0\nv 0.5 0 0\nv 2 1 0\nf 1 2 3 4\n";
         let model = load_glb(&convert(&[("a.obj", arrow)]).unwrap().glb, &LoadOptions::default()).unwrap();
         let p = &model.meshes[0].primitives[0];
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn negative_indices_count_from_the_end_and_bad_ones_are_refused() {
+    fn negative_indices_count_from_the_end_and_invalid_ones_are_rejected() {
         assert_eq!(triangles(&[("a.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf -3 -2 -1\n")]), 1);
         for bad in ["f 1 2 4", "f 0 1 2", "f 1 2 -4", "f 1 2 x"] {
             let text = format!("v 0 0 0\nv 1 0 0\nv 0 1 0\n{bad}\n");
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn materials_are_found_whatever_the_slashes_and_letter_case() {
+    fn material_files_are_found_regardless_of_slashes_and_letter_case() {
         let obj = format!("mtllib parts\\Look.MTL\nusemtl red\n{TRIANGLE}");
         let files = [("scan/a.obj", obj.as_str()), ("scan/parts/look.mtl", "newmtl red\nKd 1 0 0\nd 0.5\n")];
         let converted = convert(&files).unwrap();
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn transparency_of_1_does_not_make_a_model_vanish() {
+    fn a_tr_value_of_1_is_ignored() {
         for (line, alpha) in [("Tr 1.0", 1.0), ("Tr 0.25", 0.75), ("d 0.5", 0.5)] {
             let obj = format!("mtllib a.mtl\nusemtl m\n{TRIANGLE}");
             let mtl = format!("newmtl m\n{line}\n");
@@ -150,19 +151,19 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_library_is_a_warning() {
+    fn a_missing_material_library_is_a_warning() {
         let obj = format!("mtllib gone.mtl\n{TRIANGLE}");
         assert_eq!(convert(&[("a.obj", &obj)]).unwrap().warnings.len(), 1);
     }
 
     #[test]
-    fn damage_never_panics() {
-        let good = zip(&[("a.obj", TRIANGLE), ("a.mtl", "newmtl a\n")]);
-        for i in 0..good.len() {
-            drop(glb_from_zip(&good[..i], &Limits::default()));
-            let mut bent = good.clone();
-            bent[i] ^= 0x55;
-            drop(glb_from_zip(&bent, &Limits::default()));
+    fn damaged_archives_never_panic() {
+        let valid = zip(&[("a.obj", TRIANGLE), ("a.mtl", "newmtl a\n")]);
+        for i in 0..valid.len() {
+            drop(glb_from_zip(&valid[..i], &Limits::default()));
+            let mut damaged = valid.clone();
+            damaged[i] ^= 0x55;
+            drop(glb_from_zip(&damaged, &Limits::default()));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Wavefront MTL.
+//! Parses Wavefront MTL material libraries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,20 +9,20 @@ use super::{ImportError, text};
 use crate::decode::image::linear_from_srgb;
 use crate::warnings::Warnings;
 
-/// A material as far as glTF can hold it.
+/// The properties of a material that glTF can represent.
 #[derive(Clone, Debug)]
 pub(super) struct Material {
-    /// Linear.
+    /// Linear diffuse colour.
     pub(super) color: [f32; 3],
     pub(super) alpha: f32,
-    /// Linear.
+    /// Linear emitted colour.
     pub(super) emissive: [f32; 3],
     pub(super) color_map: Option<TextureUse>,
     pub(super) alpha_map: Option<TextureUse>,
     pub(super) emissive_map: Option<TextureUse>,
     /// A height map or a normal map.
     pub(super) bump_map: Option<TextureUse>,
-    /// The bump map is a normal map whatever it looks like.
+    /// Whether `bump_map` is declared as a normal map (`norm`).
     pub(super) is_normal_map: bool,
 }
 
@@ -41,11 +41,11 @@ impl Default for Material {
     }
 }
 
-/// Reads the libraries that an OBJ names: the materials that its faces use, by the names they use. What is missing is a
-/// warning.
+/// Reads the material libraries of an OBJ. Returns the materials that its faces use, by the names in the OBJ. Missing
+/// libraries and textures are reported as warnings.
 pub(super) fn load(
     archive: &mut Archive<'_>,
-    beside: &str,
+    referrer: &str,
     obj: &Obj,
     warnings: &mut Warnings,
 ) -> Result<BTreeMap<String, Material>, ImportError> {
@@ -54,17 +54,17 @@ pub(super) fn load(
         used.entry(text::without_comment(name)).or_insert(name);
     }
     used.extend(obj.parts.iter().map(|p| (p.material.as_str(), p.material.as_str())));
-    let mut found: BTreeSet<String> = BTreeSet::new();
+    let mut read_libraries: BTreeSet<String> = BTreeSet::new();
     let mut by_name = BTreeMap::new();
     for line in &obj.libraries {
-        for library in libraries(archive, beside, line) {
+        for library in libraries(archive, referrer, line) {
             match library {
-                Ok(name) if found.insert(name.clone()) => {
+                Ok(name) if read_libraries.insert(name.clone()) => {
                     let bytes = archive.read(&name)?;
-                    let mut reader = Reader { archive, beside: &name, used: &used, by_name: &mut by_name, warnings };
+                    let mut reader = Reader { archive, referrer: &name, used: &used, by_name: &mut by_name, warnings };
                     reader.library(&text::decode(&bytes));
                 }
-                Ok(_again) => {}
+                Ok(_duplicate) => {}
                 Err(missing) => warnings.add(&format!("the material library '{missing}' is not in the ZIP")),
             }
         }
@@ -72,21 +72,22 @@ pub(super) fn load(
     Ok(by_name)
 }
 
-/// A `mtllib` line is one name with spaces, or several names, and may end in a comment.
-fn libraries(archive: &Archive<'_>, beside: &str, line: &str) -> Vec<Result<String, String>> {
+/// Resolves a `mtllib` line, which is one name with spaces or several names, and may end in a comment. Returns the name
+/// of the entry, or the missing name as the error.
+fn libraries(archive: &Archive<'_>, referrer: &str, line: &str) -> Vec<Result<String, String>> {
     for whole in [line, text::without_comment(line)] {
-        if let Some(found) = archive.find(beside, whole) {
+        if let Some(found) = archive.find(referrer, whole) {
             return vec![Ok(found)];
         }
     }
     let mut out = Vec::new();
-    let mut begun = String::new();
+    let mut partial_name = String::new();
     for word in line.split_whitespace() {
-        begun = if begun.is_empty() { word.to_owned() } else { format!("{begun} {word}") };
+        partial_name = if partial_name.is_empty() { word.to_owned() } else { format!("{partial_name} {word}") };
         if word.to_ascii_lowercase().ends_with(".mtl") {
-            let name = std::mem::take(&mut begun);
-            out.push(archive.find(beside, &name).ok_or(name));
-        } else if begun.len() > MAX_NAME_BYTES {
+            let name = std::mem::take(&mut partial_name);
+            out.push(archive.find(referrer, &name).ok_or(name));
+        } else if partial_name.len() > MAX_NAME_BYTES {
             break;
         }
     }
@@ -96,13 +97,13 @@ fn libraries(archive: &Archive<'_>, beside: &str, line: &str) -> Vec<Result<Stri
     out
 }
 
-/// Longest name that is put together from words.
+/// Maximum length of a name that contains spaces.
 const MAX_NAME_BYTES: usize = 1000;
 
 struct Reader<'a, 'z> {
     archive: &'a Archive<'z>,
-    beside: &'a str,
-    /// Names that faces use, by themselves and without a comment behind them.
+    referrer: &'a str,
+    /// Material names that faces use, by the full name and by the name without a trailing comment.
     used: &'a BTreeMap<&'a str, &'a str>,
     by_name: &'a mut BTreeMap<String, Material>,
     warnings: &'a mut Warnings,
@@ -115,7 +116,7 @@ impl Reader<'_, '_> {
             let (word, rest) = text::keyword(&line);
             if word.eq_ignore_ascii_case("newmtl") {
                 self.finish(current.take());
-                current = self.wanted(rest).map(|name| (name, Material::default()));
+                current = self.used_name(rest).map(|name| (name, Material::default()));
             } else if let Some((_, material)) = &mut current {
                 self.statement(material, word, rest);
             }
@@ -123,16 +124,16 @@ impl Reader<'_, '_> {
         self.finish(current);
     }
 
-    /// The name that faces use: exactly, or but for a comment behind it.
-    fn wanted(&self, name: &str) -> Option<String> {
+    /// Returns the name that faces use for a material, with or without a trailing comment.
+    fn used_name(&self, name: &str) -> Option<String> {
         let found = self.used.get(name).or_else(|| self.used.get(text::without_comment(name)));
         found.map(|name| (*name).to_owned())
     }
 
-    /// The last material of a name counts.
+    /// Stores a material. The last one with the same name is used.
     fn finish(&mut self, material: Option<(String, Material)>) {
         let Some((name, mut material)) = material else { return };
-        // Many exporters write any colour beside a texture.
+        // Many exporters write an arbitrary colour when there is a texture.
         if material.color_map.is_some() {
             material.color = [1.0; 3];
         }
@@ -148,10 +149,11 @@ impl Reader<'_, '_> {
             "kd" => material.color = color(rest).unwrap_or(material.color),
             "ke" => material.emissive = color(rest).unwrap_or(material.emissive),
             "d" => material.alpha = number().map_or(material.alpha, |a| a.clamp(0.0, 1.0)),
-            // Many exporters write the opacity here: a wholly invisible material is one of theirs.
+            // Many exporters write the opacity instead of the transparency, so a completely transparent material is
+            // most likely meant to be opaque.
             "tr" => {
-                let shown = number().map(|t| 1.0 - t.clamp(0.0, 1.0)).filter(|alpha| *alpha > 0.0);
-                material.alpha = shown.unwrap_or(material.alpha);
+                let alpha = number().map(|t| 1.0 - t.clamp(0.0, 1.0)).filter(|alpha| *alpha > 0.0);
+                material.alpha = alpha.unwrap_or(material.alpha);
             }
             "map_kd" => material.color_map = self.texture(rest).or(material.color_map.take()),
             "map_d" => material.alpha_map = self.texture(rest).or(material.alpha_map.take()),
@@ -165,14 +167,14 @@ impl Reader<'_, '_> {
                 }
             }
             "map_ks" | "map_ns" | "disp" | "decal" | "map_tr" => {
-                self.warnings.add(&format!("{word} is left out: glTF has nothing that means the same"));
+                self.warnings.add(&format!("{word} is ignored: glTF has no equivalent"));
             }
             _ => {}
         }
     }
 
     fn texture(&mut self, rest: &str) -> Option<TextureUse> {
-        let found = texture_use(self.archive, self.beside, rest);
+        let found = texture_use(self.archive, self.referrer, rest);
         found.map_err(|name| self.warnings.add(&format!("the texture '{name}' is not in the ZIP"))).ok()
     }
 }
@@ -181,7 +183,7 @@ fn finite(word: &str) -> Option<f32> {
     word.parse().ok().filter(|n: &f32| n.is_finite())
 }
 
-/// A colour as displayed, which is how other viewers take it, made linear.
+/// Parses a colour as sRGB, as other viewers do, and converts it to linear.
 fn color(rest: &str) -> Option<[f32; 3]> {
     let mut numbers = text::without_comment(rest).split_whitespace().map_while(finite);
     let (r, g, b) = (numbers.next()?, numbers.next()?, numbers.next()?);

@@ -1,12 +1,12 @@
-//! Wavefront OBJ.
+//! Parses Wavefront OBJ files.
 
 use std::collections::HashMap;
 
-use super::polygon::Cutter;
+use super::polygon::Triangulator;
 use super::{ImportError, text};
 use crate::limits::{Budget, Limits};
 
-/// A corner of an element: position, and texture coordinate and normal or [`NONE`].
+/// A corner of an element: indices of its position, texture coordinate and normal. The last two may be [`NONE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Corner {
     pub(super) position: u32,
@@ -14,63 +14,63 @@ pub(super) struct Corner {
     pub(super) normal: u32,
 }
 
-/// No texture coordinate, or no normal.
+/// Index of a missing texture coordinate or normal.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// How a face without normals meets its neighbours (OBJ statement `s`).
+/// Shading of a face without normals (OBJ statement `s`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Smoothing {
-    /// Nothing is said: edges that turn little are smooth.
+    /// No `s` statement: edges with a small angle between faces are smooth.
     #[default]
     ByAngle,
-    /// `s off`: flat.
+    /// `s off`: flat shading.
     Off,
-    /// Smooth with faces of the same group.
+    /// `s n`: smooth together with faces of the same group.
     Group(u32),
 }
 
-/// A triangle.
+/// A triangle of a face.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Triangle {
     pub(super) corners: [Corner; 3],
     pub(super) smoothing: Smoothing,
 }
 
-/// What one object has of one material.
+/// The elements of one object with one material.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) name: String,
     pub(super) material: String,
     pub(super) triangles: Vec<Triangle>,
-    /// Points (`p`); their corners have no normals.
+    /// Points (`p`), one corner each.
     pub(super) points: Vec<Corner>,
-    /// Segments of lines (`l`), two corners each.
+    /// Line segments (`l`), two corners each.
     pub(super) lines: Vec<Corner>,
 }
 
-/// A parsed file.
+/// A parsed OBJ file.
 #[derive(Debug, Default)]
 pub(super) struct Obj {
     pub(super) positions: Vec<[f32; 3]>,
-    /// As displayed, 0..=1; as long as `positions` where any vertex has one.
+    /// Vertex colours in sRGB, 0..=1. As long as `positions`, or empty if no vertex has a colour.
     pub(super) colors: Vec<[f32; 3]>,
     pub(super) uvs: Vec<[f32; 2]>,
     pub(super) normals: Vec<[f32; 3]>,
-    /// In order of their first elements; no two have both name and material in common.
+    /// The parts in the order of their first elements, one for each pair of name and material.
     pub(super) parts: Vec<Part>,
-    /// The arguments of `mtllib`, whole lines.
+    /// The argument of each `mtllib` line.
     pub(super) libraries: Vec<String>,
-    /// Polygons that were too large to be looked at for notches.
-    pub(super) fanned: usize,
+    /// Number of polygons that were too complex to triangulate exactly and became triangle fans.
+    pub(super) fanned_polygons: usize,
 }
 
-/// Parses a file.
+/// Parses an OBJ file.
 pub(super) fn parse(text: &str, limits: &Limits, budget: &Budget) -> Result<Obj, ImportError> {
     let mut reader = Reader { obj: Obj::default(), limits, budget, state: State::default() };
     for (number, line) in text::logical_lines(text) {
         reader.line(&line).map_err(|problem| ImportError::Obj { line: number, problem })?;
     }
-    let State { cutter, .. } = reader.state;
+    let State { triangulator, .. } = reader.state;
     let mut obj = reader.obj;
     if obj.parts.iter().all(|part| part.triangles.is_empty()) {
         return Err(ImportError::NoFaces);
@@ -78,7 +78,7 @@ pub(super) fn parse(text: &str, limits: &Limits, budget: &Budget) -> Result<Obj,
     if !obj.colors.is_empty() {
         obj.colors.resize(obj.positions.len(), [1.0; 3]);
     }
-    obj.fanned = cutter.fanned;
+    obj.fanned_polygons = triangulator.fanned_polygons;
     Ok(obj)
 }
 
@@ -89,20 +89,20 @@ struct Reader<'a> {
     state: State,
 }
 
-/// What earlier lines set for later ones.
+/// The parser state that earlier lines set for later ones.
 #[derive(Default)]
 struct State {
     name: String,
     material: String,
     smoothing: Smoothing,
-    /// Index of the part with this name and material.
+    /// Index of the current part, if elements were added since `name` and `material` changed.
     part: Option<usize>,
     parts: HashMap<(String, String), usize>,
-    /// Triangles, points and segments so far.
+    /// Number of triangles, points and segments so far.
     elements: u64,
-    /// Corners of the element that is being read.
+    /// Corners of the current element.
     face: Vec<Corner>,
-    cutter: Cutter,
+    triangulator: Triangulator,
 }
 
 impl Reader<'_> {
@@ -141,7 +141,7 @@ impl Reader<'_> {
                     group => group.parse().map_or(self.state.smoothing, Smoothing::Group),
                 }
             }
-            // Names keep a '#': some programs number their materials with it.
+            // A `#` is part of a name: some programs number their materials with it.
             "o" | "g" | "usemtl" => {
                 if rest.len() > MAX_NAME_BYTES {
                     return Err(format!("a name is longer than {MAX_NAME_BYTES} bytes"));
@@ -161,7 +161,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Reads the corners of an element into `state.face`. Returns how many there are.
+    /// Reads the corners of an element into `state.face` and returns their number. `what` names the element for
+    /// messages.
     fn corners(&mut self, what: &str, rest: &str) -> Result<usize, String> {
         let (obj, state) = (&self.obj, &mut self.state);
         state.face.clear();
@@ -169,31 +170,32 @@ impl Reader<'_> {
             if state.face.len() == MAX_CORNERS {
                 return Err(format!("a {what} has more than {MAX_CORNERS} corners"));
             }
-            let corner = corner(word, obj).ok_or_else(|| format!("a {what} names a vertex that does not exist"))?;
+            let corner = corner(word, obj).ok_or_else(|| format!("a {what} refers to a vertex that does not exist"))?;
             state.face.push(corner);
         }
         Ok(state.face.len())
     }
 
-    /// Makes room for so many triangles, points or segments. Returns the part they belong to.
-    fn room_for(&mut self, count: usize) -> Result<usize, String> {
+    /// Counts `count` triangles, points or segments against the limits. Returns the index of the part to which they
+    /// belong.
+    fn count_elements(&mut self, count: usize) -> Result<usize, String> {
         self.budget.take::<Triangle>(count).map_err(|e| e.to_string())?;
         self.state.elements += count as u64;
-        let most = MAX_ELEMENTS.min(self.limits.indices / 3);
-        if self.state.elements > most || self.obj.positions.len() as u64 > self.limits.vertices {
+        let max = MAX_ELEMENTS.min(self.limits.indices / 3);
+        if self.state.elements > max || self.obj.positions.len() as u64 > self.limits.vertices {
             let vertices = self.limits.vertices;
-            return Err(format!("there are more than {most} triangles or {vertices} vertices"));
+            return Err(format!("there are more than {max} triangles or {vertices} vertices"));
         }
         match self.state.part {
             Some(part) => Ok(part),
-            None => self.begin_part(),
+            None => self.find_or_add_part(),
         }
     }
 
     fn points(&mut self, rest: &str) -> Result<(), String> {
         let count = self.corners("point", rest)?;
         if count > 0 {
-            let part = self.room_for(count)?;
+            let part = self.count_elements(count)?;
             self.obj.parts[part].points.extend(&self.state.face);
         }
         Ok(())
@@ -202,7 +204,7 @@ impl Reader<'_> {
     fn line_strip(&mut self, rest: &str) -> Result<(), String> {
         let count = self.corners("line", rest)?;
         if count > 1 {
-            let part = self.room_for(count - 1)?;
+            let part = self.count_elements(count - 1)?;
             self.obj.parts[part].lines.extend(self.state.face.windows(2).flatten());
         }
         Ok(())
@@ -213,18 +215,18 @@ impl Reader<'_> {
         if count < 3 {
             return Ok(());
         }
-        let part = self.room_for(count - 2)?;
+        let part = self.count_elements(count - 2)?;
         let (obj, state) = (&mut self.obj, &mut self.state);
         let Some(part) = obj.parts.get_mut(part) else { return Ok(()) };
         let (face, smoothing) = (&state.face, state.smoothing);
-        state.cutter.cut(&obj.positions, face, |t| {
+        state.triangulator.triangulate(&obj.positions, face, |t| {
             part.triangles.push(Triangle { corners: t.map(|i| face[i]), smoothing });
         });
         Ok(())
     }
 
-    /// Finds or makes the part with the present name and material.
-    fn begin_part(&mut self) -> Result<usize, String> {
+    /// Returns the part with the current name and material; adds it if it does not exist.
+    fn find_or_add_part(&mut self) -> Result<usize, String> {
         let (name, material) = (self.state.name.clone(), self.state.material.clone());
         let next = self.obj.parts.len();
         let part = *self.state.parts.entry((name.clone(), material.clone())).or_insert(next);
@@ -238,17 +240,17 @@ impl Reader<'_> {
     }
 }
 
-/// Most triangles, points and segments: more than fit into an archive, unless it repeats itself.
+/// Maximum number of triangles, points and segments. Only an archive with very repetitive contents could contain more.
 const MAX_ELEMENTS: u64 = 16_000_000;
-/// Most corners of an element.
+/// Maximum number of corners of an element.
 const MAX_CORNERS: usize = 1_000_000;
-/// Most numbers of a line: a position, a weight and a colour.
+/// Maximum number of values that are read per line: a position, a weight and a colour.
 const MAX_NUMBERS: usize = 8;
-/// Longest name of an object or material.
+/// Maximum length of an object or material name.
 const MAX_NAME_BYTES: usize = 1024;
-/// Most libraries that one file names.
+/// Maximum number of material libraries.
 const MAX_LIBRARIES: usize = 1000;
-/// What a part takes besides its triangles, here and in the document.
+/// Memory of a part besides its triangles, here and in the glTF document, in bytes.
 const PART_BYTES: u64 = 4096;
 
 fn floats(rest: &str) -> Result<Vec<f32>, String> {
@@ -263,16 +265,16 @@ fn floats(rest: &str) -> Result<Vec<f32>, String> {
 fn corner(text: &str, obj: &Obj) -> Option<Corner> {
     let mut parts = text.split('/');
     let position = resolve(parts.next()?, obj.positions.len())?;
-    // A texture coordinate or normal that is not there is left out.
+    // A texture coordinate or normal that does not exist is ignored.
     let mut optional = |count| parts.next().and_then(|part| resolve(part, count)).unwrap_or(NONE);
     let (uv, normal) = (optional(obj.uvs.len()), optional(obj.normals.len()));
     Some(Corner { position, uv, normal })
 }
 
-/// Counts from 1, or from the end for negative numbers.
+/// Converts an OBJ index, which counts from 1, or from the end if it is negative.
 fn resolve(text: &str, count: usize) -> Option<u32> {
     let index: i64 = text.parse().ok()?;
     let count = i64::try_from(count).ok()?;
-    let at = if index > 0 { index - 1 } else { count.checked_add(index)? };
-    (index != 0 && (0..count).contains(&at)).then(|| u32::try_from(at).ok()).flatten()
+    let resolved = if index > 0 { index - 1 } else { count.checked_add(index)? };
+    (index != 0 && (0..count).contains(&resolved)).then(|| u32::try_from(resolved).ok()).flatten()
 }

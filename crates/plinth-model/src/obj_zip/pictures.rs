@@ -1,4 +1,5 @@
-//! The pictures of a converted model: files as they are, and what glTF wants put together differently.
+//! Collects the images of a converted model: files that are copied, and images that have to be combined or converted
+//! for glTF.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -15,30 +16,30 @@ use crate::limits::Limits;
 use crate::model::Image;
 use crate::warnings::Warnings;
 
-/// Pictures that are put together are halved until no side is longer.
-const MAX_MADE_SIDE: u32 = 4096;
-/// Pixels of all pictures that are put together: eight of the largest.
-const MAX_MADE_PIXELS: u64 = 1 << 27;
-/// Height of bumps, black to white, in widths of the picture: MTL leaves it open.
+/// Generated images are halved until no side is longer than this, in pixels.
+const MAX_GENERATED_SIDE: u32 = 4096;
+/// Maximum number of pixels of all generated images together: eight of the largest size.
+const MAX_GENERATED_PIXELS: u64 = 1 << 27;
+/// Height difference between black and white in a bump map, relative to the image width. MTL does not define it.
 const BUMP_HEIGHT: f32 = 0.01;
 
-/// An encoded picture.
+/// An encoded PNG or JPEG image.
 #[derive(Clone, Debug)]
 pub(super) struct Picture {
     pub(super) mime: &'static str,
     pub(super) bytes: Rc<Vec<u8>>,
 }
 
-/// How a colour picture with alpha is drawn.
+/// The alpha mode that an image needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coverage {
-    /// Every texel is there or not.
+    /// Every texel is opaque or invisible.
     Mask,
-    /// Some are half there.
+    /// Some texels are partly transparent.
     Blend,
 }
 
-/// What a bump map turned out to be.
+/// A normal map that was created from a bump map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NormalMap {
     pub(super) picture: usize,
@@ -46,28 +47,28 @@ pub(super) struct NormalMap {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Made {
+enum ImageSource {
     File(String),
     WithAlpha(Option<String>, String),
 }
 
-/// Pictures by what they are made of; each is made once.
+/// All images of the model. Each is created only once.
 pub(super) struct Pictures<'a, 'z> {
     list: Vec<Picture>,
     archive: &'a mut Archive<'z>,
     limits: &'a Limits,
     warnings: &'a mut Warnings,
-    known: BTreeMap<Made, Option<usize>>,
-    /// By name, bits of the bump height, and whether it is said to be a normal map.
+    by_source: BTreeMap<ImageSource, Option<usize>>,
+    /// Normal maps by file name, bits of the bump height, and whether the file is declared as a normal map.
     normals: BTreeMap<(String, u32, bool), Option<NormalMap>>,
     coverage: BTreeMap<usize, Coverage>,
     files: BTreeMap<String, Option<Picture>>,
-    made_pixels: u64,
+    decoded_pixels: u64,
 }
 
 type Result<T> = std::result::Result<T, ImportError>;
 
-fn fault(name: &str, problem: impl Into<String>) -> ImportError {
+fn texture_error(name: &str, problem: impl Into<String>) -> ImportError {
     ImportError::Texture { name: crate::source::shortened(name), problem: problem.into() }
 }
 
@@ -78,33 +79,34 @@ impl<'a, 'z> Pictures<'a, 'z> {
             archive,
             limits,
             warnings,
-            known: BTreeMap::new(),
+            by_source: BTreeMap::new(),
             normals: BTreeMap::new(),
             coverage: BTreeMap::new(),
             files: BTreeMap::new(),
-            made_pixels: 0,
+            decoded_pixels: 0,
         }
     }
 
-    /// Gives away what was made, so that each can go once it is written.
+    /// Removes and returns the images, so that each can be freed once it is written.
     pub(super) fn take(&mut self) -> Vec<Picture> {
         self.files.clear();
         std::mem::take(&mut self.list)
     }
 
-    /// A file as it is; `None` where its format is not read.
+    /// Adds an image file unchanged. Returns `None` if its format is not supported.
     pub(super) fn file(&mut self, map: &TextureUse) -> Result<Option<usize>> {
-        self.once(Made::File(map.name.clone()), |this| this.read(&map.name))
+        self.once(ImageSource::File(map.name.clone()), |this| this.read(&map.name))
     }
 
-    /// A colour file, or white, with the alpha that another file holds: in its alpha channel, or else as its brightness.
+    /// Combines a colour image (white if there is none) with the alpha of another file: its alpha channel, or its
+    /// brightness if it has none.
     pub(super) fn with_alpha(
         &mut self,
         color: Option<&TextureUse>,
         alpha: &TextureUse,
     ) -> Result<Option<(usize, Coverage)>> {
-        let made = Made::WithAlpha(color.map(|map| map.name.clone()), alpha.name.clone());
-        let picture = self.once(made, |this| {
+        let source = ImageSource::WithAlpha(color.map(|map| map.name.clone()), alpha.name.clone());
+        let picture = self.once(source, |this| {
             let Some(cover) = this.pixels(&alpha.name)? else { return Ok(None) };
             let mut image = match color {
                 None => Image { pixels: vec![255; cover.pixels.len()], ..cover.clone() },
@@ -114,15 +116,15 @@ impl<'a, 'z> Pictures<'a, 'z> {
                 }
             };
             set_alpha(&mut image, &cover);
-            let half = |p: &[u8]| (16..240).contains(&p[3]);
-            let coverage = if image.pixels.chunks_exact(4).any(half) { Coverage::Blend } else { Coverage::Mask };
+            let is_partial = |p: &[u8]| (16..240).contains(&p[3]);
+            let coverage = if image.pixels.chunks_exact(4).any(is_partial) { Coverage::Blend } else { Coverage::Mask };
             this.coverage.insert(this.list.len(), coverage);
             png(&image, image::ExtendedColorType::Rgba8, &alpha.name).map(Some)
         })?;
         Ok(picture.and_then(|picture| Some((picture, *self.coverage.get(&picture)?))))
     }
 
-    /// A normal map: the file itself, or what its heights make where it is grey.
+    /// Returns a normal map: the file itself, or one computed from its heights if it is grey.
     pub(super) fn normals(&mut self, map: &TextureUse, is_normal_map: bool) -> Result<Option<NormalMap>> {
         let key = (map.name.clone(), map.bump.to_bits(), is_normal_map);
         if let Some(known) = self.normals.get(&key) {
@@ -140,20 +142,24 @@ impl<'a, 'z> Pictures<'a, 'z> {
         Ok(made)
     }
 
-    fn once(&mut self, made: Made, make: impl FnOnce(&mut Self) -> Result<Option<Picture>>) -> Result<Option<usize>> {
-        if let Some(known) = self.known.get(&made) {
+    fn once(
+        &mut self,
+        source: ImageSource,
+        make: impl FnOnce(&mut Self) -> Result<Option<Picture>>,
+    ) -> Result<Option<usize>> {
+        if let Some(known) = self.by_source.get(&source) {
             return Ok(*known);
         }
         let picture = make(self)?.map(|picture| {
             self.list.push(picture);
             self.list.len() - 1
         });
-        self.known.insert(made, picture);
+        self.by_source.insert(source, picture);
         Ok(picture)
     }
 
-    /// A file's type and bytes; a warning where its format is not read.
-    /// Errors: a PNG or JPEG that is broken or too large.
+    /// Returns the type and the bytes of a file; adds a warning and returns `None` if its format is not supported.
+    /// Errors: returned if a PNG or JPEG is invalid or too large.
     fn read(&mut self, name: &str) -> Result<Option<Picture>> {
         if !self.files.contains_key(name) {
             let bytes = self.archive.read(name)?;
@@ -164,32 +170,32 @@ impl<'a, 'z> Pictures<'a, 'z> {
             };
             match mime {
                 Some(_) => check_size(name, &bytes, self.limits)?,
-                None => self.warnings.add(&format!("the texture '{name}' is neither PNG nor JPEG and is left out")),
+                None => self.warnings.add(&format!("the texture '{name}' is neither PNG nor JPEG and is ignored")),
             }
             self.files.insert(name.to_owned(), mime.map(|mime| Picture { mime, bytes: Rc::new(bytes) }));
         }
         Ok(self.files.get(name).cloned().flatten())
     }
 
-    /// A file decoded; `None` where its format is not read or too much was decoded before.
+    /// Decodes a file. Returns `None` if its format is not supported or too many pixels have been decoded already.
     fn pixels(&mut self, name: &str) -> Result<Option<Image>> {
         let Some(Picture { bytes, .. }) = self.read(name)? else { return Ok(None) };
-        let raster = raster(&bytes, *self.limits).map_err(|problem| fault(name, problem))?;
-        self.made_pixels += u64::from(raster.width) * u64::from(raster.height);
-        if self.made_pixels > MAX_MADE_PIXELS {
-            self.warnings.add(&format!("the texture '{name}' is left out: there are too many alpha and bump maps"));
+        let raster = raster(&bytes, *self.limits).map_err(|problem| texture_error(name, problem))?;
+        self.decoded_pixels += u64::from(raster.width) * u64::from(raster.height);
+        if self.decoded_pixels > MAX_GENERATED_PIXELS {
+            self.warnings.add(&format!("the texture '{name}' is ignored: there are too many alpha and bump maps"));
             return Ok(None);
         }
-        Ok(Some(raster.into_image(MAX_MADE_SIDE)))
+        Ok(Some(raster.into_image(MAX_GENERATED_SIDE)))
     }
 }
 
 fn check_size(name: &str, bytes: &[u8], limits: &Limits) -> Result<()> {
     let reader = image::ImageReader::new(Cursor::new(bytes)).with_guessed_format();
-    let size = reader.map_err(|e| fault(name, e.to_string()))?.into_dimensions();
-    let (width, height) = size.map_err(|e| fault(name, e.to_string()))?;
+    let size = reader.map_err(|e| texture_error(name, e.to_string()))?.into_dimensions();
+    let (width, height) = size.map_err(|e| texture_error(name, e.to_string()))?;
     if width == 0 || height == 0 || u64::from(width.max(height)) > limits.image_side {
-        return Err(fault(name, format!("its size of {width}×{height} is not accepted")));
+        return Err(texture_error(name, format!("its size of {width}×{height} is not accepted")));
     }
     Ok(())
 }
@@ -198,11 +204,11 @@ fn png(image: &Image, color: image::ExtendedColorType, name: &str) -> Result<Pic
     let mut bytes = Vec::new();
     PngEncoder::new(&mut bytes)
         .write_image(&image.pixels, image.width, image.height, color)
-        .map_err(|e| fault(name, e.to_string()))?;
+        .map_err(|e| texture_error(name, e.to_string()))?;
     Ok(Picture { mime: "image/png", bytes: Rc::new(bytes) })
 }
 
-/// Multiplies a picture's alpha by another's alpha channel, or by its brightness where it has none.
+/// Sets the alpha of an image to the alpha channel of `cover`, or to its brightness if it has no alpha.
 fn set_alpha(image: &mut Image, cover: &Image) {
     let has_alpha = cover.pixels.chunks_exact(4).any(|p| p[3] != 255);
     let (width, height) = (image.width as usize, image.height as usize);
@@ -210,24 +216,25 @@ fn set_alpha(image: &mut Image, cover: &Image) {
     for (i, p) in image.pixels.chunks_exact_mut(4).enumerate() {
         let (x, y) = ((i % width) * columns / width, (i / width) * rows / height);
         let c = &cover.pixels[(y * columns + x) * 4..][..4];
-        // Rec. 709 weights, in 1/256.
+        // Luminance weights of Rec. 709, in units of 1/256.
         let brightness = (u32::from(c[0]) * 54 + u32::from(c[1]) * 183 + u32::from(c[2]) * 19) / 256;
         p[3] = if has_alpha { c[3] } else { brightness as u8 };
     }
 }
 
-/// Nearly all texels are grey, as heights are; a flat normal map is blue.
+/// Whether nearly all texels are grey, as in a height map. A normal map is mostly blue.
 fn is_grey(image: &Image) -> bool {
     let colored = |p: &&[u8]| p[0].abs_diff(p[1]).max(p[1].abs_diff(p[2])) > 12;
     let count = image.pixels.chunks_exact(4).filter(colored).count();
     count * 20 <= image.pixels.len() / 4
 }
 
-/// RGB normals of a height field that repeats; x to the right, y up. `height` is in widths of the picture.
+/// Computes RGB normals of a repeating height field, with x to the right and y up. `height` is relative to the image
+/// width.
 fn normals_from_heights(image: &Image, height: f32) -> Image {
     let (columns, rows) = (image.width as usize, image.height as usize);
     let at = |x: usize, y: usize| f32::from(image.pixels[((y % rows) * columns + x % columns) * 4]) / 255.0;
-    // Central differences over two texels.
+    // Central differences span two texels.
     let steepness = height * image.width as f32 / 2.0;
     let mut pixels = Vec::with_capacity(columns * rows * 3);
     for y in 0..rows {

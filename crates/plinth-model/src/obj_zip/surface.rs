@@ -1,4 +1,4 @@
-//! Normals for corners that have none.
+//! Computes the normals of corners that have none.
 
 use std::collections::HashMap;
 
@@ -8,76 +8,77 @@ use super::ImportError;
 use super::obj::{Corner, NONE, Obj, Smoothing, Triangle};
 use crate::limits::Budget;
 
-/// Where nothing is said, faces that meet at more than this angle keep a hard edge: its cosine.
-const CREASE: f32 = 0.6;
-/// Where more faces meet, the edges by angle stay hard: averaging all of them for each takes time with their square.
-const MAX_AROUND: usize = 64;
+/// Without a smoothing group, an edge is smooth if the cosine of the angle between the face normals is at least this.
+const MIN_SMOOTH_COSINE: f32 = 0.6;
+/// If more faces than this meet at a position, its edges stay hard: averaging per face takes quadratic time.
+const MAX_SMOOTHED_FACES: usize = 64;
 
-/// What the faces around each position make of its normals; over the whole file, so that parts meet without a seam.
-pub(super) struct Smooth {
-    /// Positions and weighted normals of the corners that are smooth by angle, sorted by position.
-    around: Vec<(u32, Vec3)>,
-    /// Sums of weighted normals by position and smoothing group.
-    groups: HashMap<(u32, u32), Vec3>,
+/// The face normals at each position, from which smooth normals are computed. They cover the whole file, so parts have
+/// no seam between them.
+pub(super) struct SmoothNormals {
+    /// Position index and weighted face normal of each corner that is smooth by angle, sorted by position index.
+    by_angle: Vec<(u32, Vec3)>,
+    /// Sums of weighted face normals by position index and smoothing group.
+    by_group: HashMap<(u32, u32), Vec3>,
 }
 
-/// What [`Smooth`] takes for each triangle.
+/// Memory of [`SmoothNormals`] per triangle, in bytes.
 const BYTES_PER_TRIANGLE: u64 = 3 * 2 * (size_of::<(u32, Vec3)>() as u64);
 
-impl Smooth {
-    /// Looks at all triangles that have corners without normals.
+impl SmoothNormals {
+    /// Collects the face normals of all triangles that have corners without normals.
     pub(super) fn of(obj: &Obj, budget: &Budget) -> Result<Self, ImportError> {
-        let mut around: Vec<(u32, Vec3)> = Vec::new();
-        let mut groups: HashMap<(u32, u32), Vec3> = HashMap::new();
+        let mut by_angle: Vec<(u32, Vec3)> = Vec::new();
+        let mut by_group: HashMap<(u32, u32), Vec3> = HashMap::new();
         for triangle in obj.parts.iter().flat_map(|p| &p.triangles) {
-            if triangle.corners.iter().all(|c| given(obj, *c).is_some()) {
+            if triangle.corners.iter().all(|c| file_normal(obj, *c).is_some()) {
                 continue;
             }
-            let taken = budget.take_bytes(BYTES_PER_TRIANGLE);
-            taken.map_err(|e| ImportError::Model { problem: e.to_string() })?;
+            let counted = budget.take_bytes(BYTES_PER_TRIANGLE);
+            counted.map_err(|e| ImportError::Model { problem: e.to_string() })?;
             let angles = angles(obj, triangle);
             let unit = unit_normal(obj, triangle);
             for (corner, angle) in triangle.corners.into_iter().zip(angles) {
                 let normal = unit * angle;
                 match triangle.smoothing {
                     Smoothing::Off => {}
-                    Smoothing::ByAngle => around.push((corner.position, normal)),
-                    Smoothing::Group(group) => *groups.entry((corner.position, group)).or_default() += normal,
+                    Smoothing::ByAngle => by_angle.push((corner.position, normal)),
+                    Smoothing::Group(group) => *by_group.entry((corner.position, group)).or_default() += normal,
                 }
             }
         }
-        // Stable: sums are made in the order of the file.
-        around.sort_by_key(|(position, _)| *position);
-        Ok(Self { around, groups })
+        // The sort is stable, so normals are added in the order of the file.
+        by_angle.sort_by_key(|(position, _)| *position);
+        Ok(Self { by_angle, by_group })
     }
 
-    /// The unit normal of a corner of a triangle.
+    /// Returns the unit normal of a triangle's corner.
     pub(super) fn normal(&self, obj: &Obj, triangle: &Triangle, corner: Corner) -> Vec3 {
-        if let Some(normal) = given(obj, corner) {
+        if let Some(normal) = file_normal(obj, corner) {
             return normal;
         }
-        let own = unit_normal(obj, triangle).normalize_or(Vec3::Y);
+        let face_normal = unit_normal(obj, triangle).normalize_or(Vec3::Y);
         match triangle.smoothing {
-            Smoothing::Off => own,
+            Smoothing::Off => face_normal,
             Smoothing::Group(group) => {
-                self.groups.get(&(corner.position, group)).map_or(own, |sum| sum.normalize_or(own))
+                self.by_group.get(&(corner.position, group)).map_or(face_normal, |sum| sum.normalize_or(face_normal))
             }
             Smoothing::ByAngle => {
-                let from = self.around.partition_point(|(position, _)| *position < corner.position);
-                let rest = &self.around[from..];
-                let near = &rest[..rest.partition_point(|(position, _)| *position == corner.position)];
-                if near.len() > MAX_AROUND {
-                    return own;
+                let from = self.by_angle.partition_point(|(position, _)| *position < corner.position);
+                let rest = &self.by_angle[from..];
+                let at_position = &rest[..rest.partition_point(|(position, _)| *position == corner.position)];
+                if at_position.len() > MAX_SMOOTHED_FACES {
+                    return face_normal;
                 }
-                let turns_little = |n: &&(u32, Vec3)| n.1.normalize_or_zero().dot(own) >= CREASE;
-                near.iter().filter(turns_little).map(|n| n.1).sum::<Vec3>().normalize_or(own)
+                let is_smooth = |n: &&(u32, Vec3)| n.1.normalize_or_zero().dot(face_normal) >= MIN_SMOOTH_COSINE;
+                at_position.iter().filter(is_smooth).map(|n| n.1).sum::<Vec3>().normalize_or(face_normal)
             }
         }
     }
 }
 
-/// The file's normal, unless it is missing or has no direction.
-fn given(obj: &Obj, corner: Corner) -> Option<Vec3> {
+/// Returns the normal from the file, or `None` if it is missing or has no direction.
+fn file_normal(obj: &Obj, corner: Corner) -> Option<Vec3> {
     (corner.normal != NONE).then(|| Vec3::from(obj.normals[corner.normal as usize]))?.try_normalize()
 }
 
@@ -85,17 +86,17 @@ fn corners(obj: &Obj, triangle: &Triangle) -> [Vec3; 3] {
     triangle.corners.map(|c| Vec3::from(obj.positions[c.position as usize]))
 }
 
-/// Zero where it cannot be told.
+/// Returns the unit face normal, or zero for a degenerate triangle.
 fn unit_normal(obj: &Obj, triangle: &Triangle) -> Vec3 {
     let [a, b, c] = corners(obj, triangle);
-    // Scaled first: the cross product of tiny edges would vanish, that of long ones overflow.
+    // Normalise first: the cross product would underflow for tiny edges and overflow for long ones.
     let (u, v) = (b - a, c - a);
     let scale = u.abs().max_element().max(v.abs().max_element()).max(f32::MIN_POSITIVE);
     (u / scale).cross(v / scale).normalize_or_zero()
 }
 
-/// Weights that do not depend on how a polygon was cut (Thürmer and Wüthrich 1998, "Computing Vertex Normals from
-/// Polygonal Facets").
+/// Returns the angles at the corners. As weights of face normals they do not depend on how a polygon was triangulated
+/// (Thürmer and Wüthrich 1998, "Computing Vertex Normals from Polygonal Facets").
 fn angles(obj: &Obj, triangle: &Triangle) -> [f32; 3] {
     let p = corners(obj, triangle);
     std::array::from_fn(|i| {

@@ -1,8 +1,8 @@
-//! Bytes of unknown encoding as text, in logical lines.
+//! Decodes text of unknown encoding and splits it into logical lines.
 
 use std::borrow::Cow;
 
-/// UTF-8, UTF-16 with its mark, or Latin-1.
+/// Decodes UTF-8, UTF-16 with a byte order mark, or Latin-1.
 pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let wide = |bytes: &[u8], from: fn([u8; 2]) -> u16| {
         let units: Vec<u16> = bytes.as_chunks::<2>().0.iter().map(|b| from(*b)).collect();
@@ -19,31 +19,31 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
 fn decode_narrow(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
-        Err(_latin) => Cow::Owned(bytes.iter().map(|b| char::from(*b)).collect()),
+        Err(_not_utf8) => Cow::Owned(bytes.iter().map(|b| char::from(*b)).collect()),
     }
 }
 
-/// Lines with their numbers from 1; one that ends in a backslash goes on in the next.
+/// Returns the lines with their numbers, starting at 1. A line that ends in a backslash is joined with the next one.
 pub(super) fn logical_lines(text: &str) -> impl Iterator<Item = (usize, Cow<'_, str>)> {
     let mut lines = text.lines().zip(1..);
     std::iter::from_fn(move || {
         let (first, number) = lines.next()?;
         let mut line = Cow::Borrowed(first);
-        while let Some(begun) = line.strip_suffix('\\').map(str::to_owned) {
+        while let Some(continued) = line.strip_suffix('\\').map(str::to_owned) {
             let rest = lines.next().map_or("", |(rest, _)| rest);
-            line = Cow::Owned(begun + " " + rest);
+            line = Cow::Owned(continued + " " + rest);
         }
         Some((number, line))
     })
 }
 
-/// The first word, and the rest without space around it.
+/// Splits a line into its first word and the trimmed rest.
 pub(super) fn keyword(line: &str) -> (&str, &str) {
     let (word, rest) = line.trim().split_once(char::is_whitespace).unwrap_or((line.trim(), ""));
     (word, rest.trim())
 }
 
-/// What stands before a comment.
+/// Removes a comment and trims the rest.
 pub(super) fn without_comment(text: &str) -> &str {
     text.split('#').next().unwrap_or_default().trim()
 }

@@ -1,33 +1,33 @@
-//! Texture statements of an MTL: options, then a file name.
+//! Parses the texture statements of an MTL: options, then a file name.
 
 use super::archive::Archive;
 
-/// Most words that are tried as the start of a name with spaces.
+/// Maximum number of words that are tried as the start of a file name with spaces.
 const MAX_WORDS: usize = 64;
 
-/// Where and how a texture is read.
+/// A texture file and its options.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TextureUse {
-    /// Name of the entry.
+    /// Name of the archive entry.
     pub(super) name: String,
-    /// `-s`: repeats in u and v.
+    /// `-s`: scale of u and v.
     pub(super) scale: [f32; 2],
-    /// `-o`: added to u and v afterwards.
+    /// `-o`: offset that is added to the scaled u and v.
     pub(super) offset: [f32; 2],
-    /// `-clamp on`: the edge goes on outside of the picture.
+    /// `-clamp on`: extends the edge texels outside the image.
     pub(super) clamp: bool,
-    /// `-bm`: height of bumps.
+    /// `-bm`: bump multiplier.
     pub(super) bump: f32,
 }
 
 impl TextureUse {
-    /// Texture coordinates are used as they are.
+    /// Whether the texture coordinates are used without a transform.
     pub(super) fn is_plain(&self) -> bool {
         self.scale.iter().all(|s| (s - 1.0).abs() <= 0.0) && self.offset.iter().all(|o| o.abs() <= 0.0)
     }
 }
 
-/// What the options of a statement say; unknown ones end the list.
+/// The parsed options of a statement. Parsing stops at the first unknown option; `rest` is the remaining text.
 struct Options<'a> {
     scale: [f32; 2],
     offset: [f32; 2],
@@ -36,13 +36,14 @@ struct Options<'a> {
     rest: &'a str,
 }
 
-/// Reads a statement's arguments. Errors: the name that is not in the archive.
-pub(super) fn texture_use(archive: &Archive<'_>, beside: &str, arguments: &str) -> Result<TextureUse, String> {
+/// Parses the arguments of a statement.
+/// Errors: the file name, if it is not in the archive.
+pub(super) fn texture_use(archive: &Archive<'_>, referrer: &str, arguments: &str) -> Result<TextureUse, String> {
     let Options { scale, offset, clamp, bump, rest } = options(arguments);
-    // A name may hold spaces, and what stands before it may be an option that is not known.
+    // The name may contain spaces and may follow unknown options, so try each remaining word as its start.
     let mut tail = rest;
     for _ in 0..MAX_WORDS {
-        if let Some(name) = archive.find(beside, tail) {
+        if let Some(name) = archive.find(referrer, tail) {
             return Ok(TextureUse { name, scale, offset, clamp, bump });
         }
         match tail.split_once(char::is_whitespace) {
@@ -81,10 +82,10 @@ fn first_word<'a>(text: &mut &'a str) -> &'a str {
     word
 }
 
-/// Up to `most` numbers; a word that is none stays, and so does the last word, which is the file's name.
-fn numbers(text: &mut &str, most: usize) -> Vec<f32> {
+/// Parses up to `max` numbers. Stops at a word that is not a number, and before the last word, which is the file name.
+fn numbers(text: &mut &str, max: usize) -> Vec<f32> {
     let mut out = Vec::new();
-    while out.len() < most
+    while out.len() < max
         && let Some((word, rest)) = text.split_once(char::is_whitespace)
         && let Some(number) = word.parse::<f32>().ok().filter(|n| n.is_finite())
     {
@@ -94,10 +95,10 @@ fn numbers(text: &mut &str, most: usize) -> Vec<f32> {
     out
 }
 
-fn pair(text: &mut &str, most: usize, unset: [f32; 2], second: f32) -> [f32; 2] {
-    match numbers(text, most).as_slice() {
-        [] => unset,
-        [u] => [*u, second],
+fn pair(text: &mut &str, max: usize, default: [f32; 2], default_v: f32) -> [f32; 2] {
+    match numbers(text, max).as_slice() {
+        [] => default,
+        [u] => [*u, default_v],
         [u, v, ..] => [*u, *v],
     }
 }
@@ -107,13 +108,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_stand_before_the_name_and_take_as_many_words_as_they_need() {
+    fn options_before_the_name_are_parsed() {
         let o = options("-s 2 3 1 -o 0.5 -mm 0 1 -blendu off -clamp on -BM 0.2  wood tile.png");
         assert_eq!((o.scale, o.offset, o.clamp, o.bump, o.rest), ([2.0, 3.0], [0.5, 0.0], true, 0.2, "wood tile.png"));
     }
 
     #[test]
-    fn a_name_that_is_a_number_is_no_option() {
+    fn a_name_that_looks_like_a_number_or_option_is_a_name() {
         assert_eq!(options("-bm 1 2.png").rest, "2.png");
         assert_eq!(options("-o 1 1 7").rest, "7");
         assert_eq!(options("-s").rest, "-s");

@@ -1,4 +1,4 @@
-//! Writes the GLB: the same input always gives the same bytes.
+//! Writes the GLB. The same input always results in the same bytes.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,17 +8,17 @@ use super::ImportError;
 use super::mtl::Material;
 use super::obj::{Corner, NONE, Obj, Part};
 use super::pictures::{Coverage, Picture, Pictures};
-use super::surface::Smooth;
+use super::surface::SmoothNormals;
 use super::texture::TextureUse;
 use crate::decode::image::linear_from_srgb;
 use crate::limits::Budget;
 
 const TRANSFORM: &str = "KHR_texture_transform";
 
-/// What a finished vertex takes: in the list and the map here, and in the file.
+/// Memory per vertex in bytes: in the list and the map here, and in the file.
 const BYTES_PER_VERTEX: u64 = 128;
 
-/// Builds the file.
+/// Builds the GLB file.
 pub(super) fn write(
     obj: &Obj,
     by_name: &BTreeMap<String, Material>,
@@ -37,7 +37,7 @@ pub(super) fn write(
     }
     let (mut meshes, mut nodes) = (Vec::new(), Vec::new());
     let mut default_material = None;
-    let smooth = Smooth::of(obj, budget)?;
+    let smooth = SmoothNormals::of(obj, budget)?;
     for part in &obj.parts {
         let index = match indices.get(part.material.as_str()) {
             Some(index) => *index,
@@ -78,22 +78,22 @@ pub(super) fn write(
             .map(|(picture, clamp)| json!({"source": picture, "sampler": usize::from(*clamp)}))
             .collect();
     }
-    if materials.transformed {
+    if materials.uses_transform {
         document["extensionsUsed"] = json!([TRANSFORM]);
     }
     glb.file(document)
 }
 
-/// Materials and textures of the document.
+/// Materials and textures of the glTF document.
 #[derive(Default)]
 struct Materials {
     list: Vec<Value>,
-    /// Whether each has any texture.
+    /// Whether each material has a texture.
     textured: Vec<bool>,
-    /// Pictures with whether they are clamped.
+    /// Textures: image index, and whether the texture is clamped.
     textures: Vec<(usize, bool)>,
-    known_textures: BTreeMap<(usize, bool), usize>,
-    transformed: bool,
+    texture_indices: BTreeMap<(usize, bool), usize>,
+    uses_transform: bool,
 }
 
 impl Materials {
@@ -102,14 +102,14 @@ impl Materials {
         let mut pbr = json!({"baseColorFactor": [r, g, b, m.alpha], "metallicFactor": 0, "roughnessFactor": 1});
         let mut out = json!({"name": name, "emissiveFactor": m.emissive, "doubleSided": true});
         let mut coverage = (m.alpha < 1.0).then_some(Coverage::Blend);
-        let covered = match &m.alpha_map {
+        let with_alpha = match &m.alpha_map {
             Some(alpha) => pictures.with_alpha(m.color_map.as_ref(), alpha)?,
             None => None,
         };
         let mut textured = false;
         let color = m.color_map.as_ref().or(m.alpha_map.as_ref());
-        if let (Some((picture, own)), Some(map)) = (covered, color) {
-            coverage = coverage.or(Some(own));
+        if let (Some((picture, alpha_coverage)), Some(map)) = (with_alpha, color) {
+            coverage = coverage.or(Some(alpha_coverage));
             pbr["baseColorTexture"] = self.reference(picture, map);
             textured = true;
         } else if let Some(map) = &m.color_map
@@ -145,16 +145,16 @@ impl Materials {
     fn reference(&mut self, picture: usize, map: &TextureUse) -> Value {
         let texture = (picture, map.clamp);
         let next = self.textures.len();
-        let index = *self.known_textures.entry(texture).or_insert(next);
+        let index = *self.texture_indices.entry(texture).or_insert(next);
         if index == next {
             self.textures.push(texture);
         }
         let mut out = json!({"index": index});
         let ([su, sv], [ou, ov]) = (map.scale, map.offset);
         if !map.is_plain() {
-            // v runs up in MTL and down in glTF: v' = 1 - (sv (1 - v) + ov).
+            // v points up in MTL and down in glTF: v' = 1 − (sv·(1 − v) + ov).
             out["extensions"] = json!({TRANSFORM: {"scale": [su, sv], "offset": [ou, 1.0 - sv - ov]}});
-            self.transformed = true;
+            self.uses_transform = true;
         }
         out
     }
@@ -182,8 +182,8 @@ impl Glb {
     fn floats<const N: usize>(&mut self, values: &[[f32; N]], kind: &str) -> usize {
         let bytes: Vec<u8> = values.iter().flatten().flat_map(|v| v.to_le_bytes()).collect();
         let view = self.view(&bytes, Some(34962));
-        let fold = |pick: fn(f32, f32) -> f32, from: f32| {
-            values.iter().fold([from; N], |b, v| std::array::from_fn(|i| pick(b[i], v[i]))).to_vec()
+        let fold = |combine: fn(f32, f32) -> f32, start: f32| {
+            values.iter().fold([start; N], |b, v| std::array::from_fn(|i| combine(b[i], v[i]))).to_vec()
         };
         self.accessors.push(json!({
             "bufferView": view, "componentType": 5126, "count": values.len(), "type": kind,
@@ -196,7 +196,7 @@ impl Glb {
         &mut self,
         obj: &Obj,
         part: &Part,
-        smooth: &Smooth,
+        smooth: &SmoothNormals,
         (material, textured): (usize, bool),
         budget: &Budget,
     ) -> Result<Value, ImportError> {
@@ -209,7 +209,7 @@ impl Glb {
         Ok(json!({"attributes": attributes, "indices": self.accessors.len() - 1, "material": material}))
     }
 
-    /// Points or segments of lines, by glTF's mode.
+    /// Adds a primitive of points (mode 0) or line segments (mode 1).
     fn elements(
         &mut self,
         obj: &Obj,
@@ -223,7 +223,7 @@ impl Glb {
         Ok(json!({"attributes": self.attributes(obj, corners, &[], textured), "mode": mode, "material": material}))
     }
 
-    /// The vertices of these corners; `normals` is empty where they have none.
+    /// Adds the vertex attributes of the corners. `normals` is empty if they have none.
     fn attributes(&mut self, obj: &Obj, corners: &[Corner], normals: &[[f32; 3]], textured: bool) -> Value {
         let positions: Vec<[f32; 3]> = corners.iter().map(|c| obj.positions[c.position as usize]).collect();
         let mut attributes = json!({"POSITION": self.floats(&positions, "VEC3")});
@@ -231,7 +231,7 @@ impl Glb {
             attributes["NORMAL"] = self.floats(normals, "VEC3").into();
         }
         if textured || corners.iter().any(|c| c.uv != NONE) {
-            // v runs up in OBJ and down in glTF.
+            // v points up in OBJ and down in glTF.
             let uv = |c: &Corner| if c.uv == NONE { [0.0; 2] } else { obj.uvs[c.uv as usize] };
             let uvs: Vec<[f32; 2]> = corners.iter().map(uv).map(|[u, v]| [u, 1.0 - v]).collect();
             attributes["TEXCOORD_0"] = self.floats(&uvs, "VEC2").into();
@@ -255,34 +255,34 @@ impl Glb {
             return Err(ImportError::TooLarge { limit: u64::from(u32::MAX) });
         };
         let mut out = Vec::with_capacity(28 + text.len() + self.bin.len());
-        for piece in [b"glTF".as_slice(), &2_u32.to_le_bytes(), &total, &text_size, b"JSON", &text, &bin_size, b"BIN\0"]
+        for bytes in [b"glTF".as_slice(), &2_u32.to_le_bytes(), &total, &text_size, b"JSON", &text, &bin_size, b"BIN\0"]
         {
-            out.extend_from_slice(piece);
+            out.extend_from_slice(bytes);
         }
         out.extend_from_slice(&self.bin);
         Ok(out)
     }
 }
 
-/// Distinct vertices of a part, and its triangles as indices into them.
+/// The distinct vertices of a part, and its triangles as indices into them.
 struct Vertices {
     corners: Vec<Corner>,
     normals: Vec<[f32; 3]>,
     indices: Vec<u32>,
 }
 
-fn vertices(obj: &Obj, part: &Part, smooth: &Smooth, budget: &Budget) -> Result<Vertices, ImportError> {
+fn vertices(obj: &Obj, part: &Part, smooth: &SmoothNormals, budget: &Budget) -> Result<Vertices, ImportError> {
     let too_large = |e: crate::ModelError| ImportError::Model { problem: e.to_string() };
     budget.take::<[u32; 6]>(part.triangles.len()).map_err(too_large)?;
     let mut out = Vertices { corners: Vec::new(), normals: Vec::new(), indices: Vec::new() };
     out.indices.reserve_exact(part.triangles.len() * 3);
-    let mut known: HashMap<(Corner, [i16; 3]), u32> = HashMap::new();
+    let mut index_of: HashMap<(Corner, [i16; 3]), u32> = HashMap::new();
     for triangle in &part.triangles {
         for corner in triangle.corners {
             let normal = smooth.normal(obj, triangle, corner).to_array();
             let key = (corner, normal.map(|c| (c * 4096.0).round() as i16));
             let next = out.corners.len() as u32;
-            let index = *known.entry(key).or_insert(next);
+            let index = *index_of.entry(key).or_insert(next);
             if index == next {
                 budget.take_bytes(BYTES_PER_VERTEX).map_err(too_large)?;
                 out.corners.push(corner);

@@ -1,10 +1,10 @@
-//! How numbers stand in buffers.
+//! Tests of reading values from accessors.
 
 use serde_json::json;
 
 use crate::glb::{CORNERS, Component, Glb, assert_near, packed};
 
-/// Texture coordinates read back from an accessor that `make` appends.
+/// Returns the texture coordinates that are loaded from the accessor that `make` appends.
 fn uvs(make: impl FnOnce(&mut Glb) -> usize) -> Vec<f32> {
     let mut glb = Glb::triangle();
     let accessor = make(&mut glb);
@@ -13,7 +13,7 @@ fn uvs(make: impl FnOnce(&mut Glb) -> usize) -> Vec<f32> {
 }
 
 #[test]
-fn integers_are_divided_by_their_largest_value_where_they_are_normalized() {
+fn normalized_integers_are_divided_by_their_maximum() {
     assert_near(&uvs(|g| g.normalized(&[[0_u8, 255], [51, 0], [0, 0]])), &[0.0, 1.0, 0.2, 0.0, 0.0, 0.0]);
     assert_near(&uvs(|g| g.normalized(&[[0_u16, 65535], [13107, 0], [0, 0]])), &[0.0, 1.0, 0.2, 0.0, 0.0, 0.0]);
     assert_near(&uvs(|g| g.normalized(&[[127_i8, -127], [-128, 0], [0, 0]])), &[1.0, -1.0, -1.0, 0.0, 0.0, 0.0]);
@@ -21,7 +21,7 @@ fn integers_are_divided_by_their_largest_value_where_they_are_normalized() {
 }
 
 #[test]
-fn integers_are_themselves_where_they_are_not_normalized() {
+fn integers_that_are_not_normalized_keep_their_value() {
     assert_near(&uvs(|g| g.accessor(&[[0_u8, 255], [7, 0], [0, 0]])), &[0.0, 255.0, 7.0, 0.0, 0.0, 0.0]);
     assert_near(&uvs(|g| g.accessor(&[[-5_i8, 5], [7, 0], [0, 0]])), &[-5.0, 5.0, 7.0, 0.0, 0.0, 0.0]);
     assert_near(&uvs(|g| g.accessor(&[[-300_i16, 300], [7, 0], [0, 0]])), &[-300.0, 300.0, 7.0, 0.0, 0.0, 0.0]);
@@ -29,7 +29,7 @@ fn integers_are_themselves_where_they_are_not_normalized() {
 }
 
 #[test]
-fn quantised_positions_are_scaled_by_their_node_alone() {
+fn quantised_positions_are_scaled_only_by_their_node() {
     let mut glb = Glb::triangle();
     glb.json["extensionsRequired"] = json!(["KHR_mesh_quantization"]);
     glb.attribute("POSITION", &[[0_u16, 0, 0], [1000, 0, 0], [0, 1000, 0]]);
@@ -47,14 +47,14 @@ fn indexed<T: Component>(values: &[T]) -> Vec<u32> {
 }
 
 #[test]
-fn indices_have_one_two_or_four_bytes() {
+fn indices_of_one_two_and_four_bytes_are_read() {
     assert_eq!(indexed(&[2_u8, 1, 0]), [2, 1, 0]);
     assert_eq!(indexed(&[2_u16, 1, 0]), [2, 1, 0]);
     assert_eq!(indexed(&[2_u32, 1, 0]), [2, 1, 0]);
 }
 
 #[test]
-fn interleaved_values_are_taken_at_their_stride_and_offset() {
+fn interleaved_values_are_read_at_their_stride_and_offset() {
     let mut glb = Glb::triangle();
     let rows: [[f32; 5]; 3] = std::array::from_fn(|i| {
         let [x, y, z] = CORNERS[i];
@@ -96,7 +96,7 @@ fn add_sparse(glb: &mut Glb, indices: &[u16], values: &[[f32; 3]]) {
 }
 
 #[test]
-fn sparse_values_replace_those_of_the_view_or_zeros() {
+fn sparse_values_replace_values_of_the_view_or_zeros() {
     let mut glb = Glb::triangle();
     add_sparse(&mut glb, &[1], &[[5.0, 6.0, 7.0]]);
     assert_eq!(glb.loaded().positions, [CORNERS[0], [5.0, 6.0, 7.0], CORNERS[2]]);
@@ -105,23 +105,23 @@ fn sparse_values_replace_those_of_the_view_or_zeros() {
 }
 
 #[test]
-fn sparse_parts_that_do_not_fit_are_refused() {
-    let fault = |indices: &[u16], values: &[[f32; 3]]| {
+fn invalid_sparse_values_are_rejected() {
+    let load_error = |indices: &[u16], values: &[[f32; 3]]| {
         let mut glb = Glb::triangle();
         add_sparse(&mut glb, indices, values);
-        glb.fault()
+        glb.load_error()
     };
-    assert!(fault(&[3], &[[0.0; 3]]).contains("sparse index 3 is beyond its 3 elements"));
-    assert!(fault(&[0, 1, 2, 2], &[[0.0; 3]; 4]).contains("4 sparse values for 3 elements"));
-    assert!(fault(&[0, 1], &[[0.0; 3]]).contains("2 elements from byte 0 are more than"));
+    assert!(load_error(&[3], &[[0.0; 3]]).contains("sparse index 3 is beyond its 3 elements"));
+    assert!(load_error(&[0, 1, 2, 2], &[[0.0; 3]; 4]).contains("4 sparse values for 3 elements"));
+    assert!(load_error(&[0, 1], &[[0.0; 3]]).contains("2 elements from byte 0 are more than"));
     let mut glb = Glb::triangle();
     add_sparse(&mut glb, &[1], &[[0.0; 3]]);
     glb.json["accessors"][0]["sparse"]["indices"]["componentType"] = 5126.into();
-    assert!(glb.fault().contains("sparse indices are not unsigned integers"));
+    assert!(glb.load_error().contains("sparse indices are not unsigned integers"));
 }
 
 #[test]
-fn an_accessor_without_a_view_holds_zeros() {
+fn an_accessor_without_a_view_contains_zeros() {
     let mut glb = Glb::triangle();
     let zeros = glb.push("accessors", json!({"componentType": 5126, "count": 3, "type": "VEC2"}));
     glb.primitive()["attributes"]["TEXCOORD_0"] = zeros.into();

@@ -1,11 +1,11 @@
-//! Animation clips.
+//! Tests of animation clips.
 
 use plinth_model::{Interpolation, Property};
 use serde_json::json;
 
 use crate::glb::Glb;
 
-/// A triangle whose node is animated with keys at 0 and 1 second.
+/// Builds a triangle whose node is animated with keys at 0 and 1 second.
 fn animated(path: &str, interpolation: &str, values: &[[f32; 3]]) -> Glb {
     let mut glb = Glb::triangle();
     let input = glb.accessor(&[[0.0_f32], [1.0]]);
@@ -22,7 +22,7 @@ fn animated(path: &str, interpolation: &str, values: &[[f32; 3]]) -> Glb {
 }
 
 #[test]
-fn all_three_interpolations_are_read_with_as_many_values_as_they_need() {
+fn all_interpolations_are_read_and_need_enough_values() {
     for (name, interpolation, count) in [
         ("LINEAR", Interpolation::Linear, 2),
         ("STEP", Interpolation::Step, 2),
@@ -33,44 +33,44 @@ fn all_three_interpolations_are_read_with_as_many_values_as_they_need() {
         assert_eq!((clip.name.as_str(), clip.duration), ("wave", 1.0));
         assert_eq!((channel.interpolation, channel.property, channel.node), (interpolation, Property::Translation, 0));
         assert_eq!(channel.values.len(), count * 3);
-        let fault = animated("translation", name, &vec![[0.0; 3]; count - 1]).fault();
-        assert!(fault.contains("animations[0].channels[0]: 2 keys but only"), "{fault}");
+        let load_error = animated("translation", name, &vec![[0.0; 3]; count - 1]).load_error();
+        assert!(load_error.contains("animations[0].channels[0]: 2 keys but only"), "{load_error}");
     }
 }
 
 #[test]
-fn without_an_interpolation_it_is_linear_and_an_unknown_one_is_read_so() {
+fn missing_and_unknown_interpolations_are_linear() {
     let mut glb = animated("scale", "LINEAR", &[[1.0; 3]; 2]);
     glb.json["animations"][0]["samplers"][0].as_object_mut().unwrap().remove("interpolation");
     assert_eq!(glb.load().animations[0].channels[0].interpolation, Interpolation::Linear);
-    let odd = animated("scale", "MAGIC", &[[1.0; 3]; 2]).load();
-    assert_eq!(odd.animations[0].channels[0].interpolation, Interpolation::Linear);
-    assert_eq!(odd.warnings, ["animations[0].channels[0]: unknown interpolation 'MAGIC', read as LINEAR"]);
+    let unknown = animated("scale", "MAGIC", &[[1.0; 3]; 2]).load();
+    assert_eq!(unknown.animations[0].channels[0].interpolation, Interpolation::Linear);
+    assert_eq!(unknown.warnings, ["animations[0].channels[0]: unknown interpolation 'MAGIC', read as LINEAR"]);
 }
 
 #[test]
-fn key_times_that_fall_and_samplers_without_keys_are_refused() {
+fn descending_key_times_and_samplers_without_keys_are_rejected() {
     let mut glb = animated("scale", "LINEAR", &[[1.0; 3]; 2]);
     let falling = glb.accessor(&[[1.0_f32], [0.0]]);
     glb.json["animations"][0]["samplers"][0]["input"] = falling.into();
-    assert!(glb.fault().contains("key times fall"));
+    assert!(glb.load_error().contains("key times are not ascending"));
     glb.json["accessors"][falling]["count"] = 0.into();
-    assert!(glb.fault().contains("there are no keys"));
+    assert!(glb.load_error().contains("there are no keys"));
 }
 
 #[test]
-fn references_of_channels_are_checked() {
+fn channel_references_are_checked() {
     let changed = |change: fn(&mut serde_json::Value)| {
         let mut glb = animated("scale", "LINEAR", &[[1.0; 3]; 2]);
         change(&mut glb.json["animations"][0]["channels"][0]);
         glb
     };
-    assert!(changed(|c| c["sampler"] = 9.into()).fault().contains("sampler 9 does not exist"));
-    assert!(changed(|c| c["target"]["node"] = 9.into()).fault().contains("node 9 does not exist"));
+    assert!(changed(|c| c["sampler"] = 9.into()).load_error().contains("sampler 9 does not exist"));
+    assert!(changed(|c| c["target"]["node"] = 9.into()).load_error().contains("node 9 does not exist"));
 }
 
 #[test]
-fn channels_of_nothing_and_of_unknown_properties_are_left_out() {
+fn channels_without_a_target_or_with_an_unknown_property_are_ignored() {
     let mut glb = animated("scale", "LINEAR", &[[1.0; 3]; 2]);
     let channels = json!([
         {"sampler": 0, "target": {"path": "scale"}},

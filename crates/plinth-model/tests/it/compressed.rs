@@ -1,4 +1,4 @@
-//! Compressed geometry.
+//! Tests of compressed geometry.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::glb::{CORNERS, Glb, assert_near};
 
 const QUAD: [[f32; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
 
-/// A primitive whose data are Draco's.
+/// Builds a primitive with Draco data.
 fn draco(bytes: &[u8]) -> Glb {
     let mut glb = Glb::mesh(&QUAD);
     let view = glb.view(bytes);
@@ -34,7 +34,7 @@ const EDGEBREAKER: &[u8] = include_bytes!("../fixtures/quad_edgebreaker.drc");
 const SEQUENTIAL: &[u8] = include_bytes!("../fixtures/quad_sequential.drc");
 
 #[test]
-fn draco_is_read_in_both_of_its_ways() {
+fn both_draco_encodings_are_read() {
     for bytes in [EDGEBREAKER, SEQUENTIAL] {
         let read = draco(bytes).loaded();
         assert_eq!(read.indices.len(), 6);
@@ -50,7 +50,7 @@ fn draco_is_read_in_both_of_its_ways() {
             .sum();
         assert_near(&[area], &[1.0]);
         for (v, [x, y, _]) in read.positions.iter().enumerate() {
-            // What was written: texture coordinates equal positions, and one colour at each corner.
+            // The fixture has texture coordinates that are equal to the positions, and one colour per corner.
             assert!((read.uvs[0][v][0] - x).abs() < 1e-3 && (read.uvs[0][v][1] - y).abs() < 1e-3);
             let alpha = if *x < 0.5 && *y > 0.5 { 128.0 / 255.0 } else { 1.0 };
             assert_near(&[read.colors[v][3]], &[alpha]);
@@ -60,7 +60,7 @@ fn draco_is_read_in_both_of_its_ways() {
 }
 
 #[test]
-fn draco_that_is_damaged_is_refused_or_read_but_never_panics() {
+fn damaged_draco_data_never_panics() {
     for bytes in [EDGEBREAKER, SEQUENTIAL] {
         for at in 0..bytes.len() {
             for change in [0xFF, 0x01, 0x80] {
@@ -74,13 +74,13 @@ fn draco_that_is_damaged_is_refused_or_read_but_never_panics() {
 }
 
 #[test]
-fn draco_that_declares_more_than_the_limits_is_refused_before_it_is_decoded() {
+fn draco_data_beyond_the_limits_is_rejected_before_decoding() {
     let limits = plinth_model::Limits { indices: 5, ..plinth_model::Limits::default() };
-    let fault = draco(EDGEBREAKER).load_within(limits).unwrap_err().to_string();
-    assert!(fault.contains("Draco data") && fault.contains("ceiling of 1"), "{fault}");
+    let load_error = draco(EDGEBREAKER).load_within(limits).unwrap_err().to_string();
+    assert!(load_error.contains("Draco data") && load_error.contains("ceiling of 1"), "{load_error}");
 }
 
-/// Replaces the positions by a compressed view.
+/// Replaces the positions by a compressed buffer view.
 fn meshopt(extension: &str, data: &[u8], description: Value) -> Glb {
     let mut glb = Glb::triangle();
     let fallback = glb.push("buffers", json!({"byteLength": 48, "extensions": {extension: {"fallback": true}}}));
@@ -104,7 +104,7 @@ fn attributes() -> Vec<u8> {
 }
 
 #[test]
-fn meshopt_attributes_are_read_by_both_names_of_the_extension() {
+fn meshopt_attributes_are_read_with_both_extension_names() {
     for name in ["EXT_meshopt_compression", "KHR_meshopt_compression"] {
         let glb = meshopt(name, &attributes(), json!({"byteStride": 16, "count": 3, "mode": "ATTRIBUTES"}));
         assert_eq!(glb.loaded().positions, CORNERS, "{name}");
@@ -112,7 +112,7 @@ fn meshopt_attributes_are_read_by_both_names_of_the_extension() {
 }
 
 #[test]
-fn a_view_may_be_compressed_by_both_names_at_once() {
+fn a_view_may_use_both_extension_names_at_once() {
     let mut glb =
         meshopt("EXT_meshopt_compression", &attributes(), json!({"byteStride": 16, "count": 3, "mode": "ATTRIBUTES"}));
     let view = glb.json["bufferViews"].as_array().unwrap().len() - 1;
@@ -125,7 +125,7 @@ fn a_view_may_be_compressed_by_both_names_at_once() {
 fn meshopt_indices_are_read() {
     let data = meshopt::encode_index_buffer(&[0, 1, 2], 3).unwrap();
     let mut glb = meshopt("EXT_meshopt_compression", &data, json!({"byteStride": 4, "count": 3, "mode": "TRIANGLES"}));
-    // The view holds indices, the positions are plain.
+    // The view contains the indices; the positions are uncompressed.
     let view = glb.json["accessors"][0]["bufferView"].clone();
     glb.json["accessors"][0]["bufferView"] = 0.into();
     let indices =
@@ -135,7 +135,7 @@ fn meshopt_indices_are_read() {
 }
 
 #[test]
-fn the_exponential_filter_is_undone() {
+fn the_exponential_filter_is_decoded() {
     let filtered = meshopt::encode_filter_exp(&PADDED, 20, meshopt::EncodeExpMode::Separate);
     let data = meshopt::encode_vertex_buffer(&filtered).unwrap();
     let description = json!({"byteStride": 16, "count": 3, "mode": "ATTRIBUTES", "filter": "EXPONENTIAL"});
@@ -143,7 +143,7 @@ fn the_exponential_filter_is_undone() {
 }
 
 #[test]
-fn the_octahedral_filter_is_undone() {
+fn the_octahedral_filter_is_decoded() {
     let normals: [[f32; 4]; 3] = [[0.0, 0.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, -1.0, 0.0, 0.0]];
     let filtered: Vec<[i8; 4]> = meshopt::encode_filter_oct(&normals, 8);
     let data = meshopt::encode_vertex_buffer(&filtered).unwrap();
@@ -160,7 +160,7 @@ fn the_octahedral_filter_is_undone() {
 }
 
 #[test]
-fn meshopt_descriptions_that_do_not_fit_are_refused() {
+fn invalid_meshopt_parameters_are_rejected() {
     for (description, problem) in [
         (json!({"byteStride": 16, "count": 3, "mode": "MAGIC"}), "unknown mode 'MAGIC'"),
         (json!({"byteStride": 15, "count": 3, "mode": "ATTRIBUTES"}), "count or stride does not fit the mode"),
@@ -176,16 +176,16 @@ fn meshopt_descriptions_that_do_not_fit_are_refused() {
         (json!({"byteStride": 16, "count": 100_000_000, "mode": "ATTRIBUTES"}), "bytes of decoded data"),
         (json!({"byteStride": 16, "count": 4, "mode": "ATTRIBUTES"}), "it cannot be decoded"),
     ] {
-        let fault = meshopt("EXT_meshopt_compression", &attributes(), description).fault();
-        assert!(fault.contains(problem), "{fault}");
+        let load_error = meshopt("EXT_meshopt_compression", &attributes(), description).load_error();
+        assert!(load_error.contains(problem), "{load_error}");
     }
 }
 
 #[test]
-fn a_view_of_a_fallback_buffer_without_compression_is_refused() {
+fn an_uncompressed_view_of_a_fallback_buffer_is_rejected() {
     let mut glb = Glb::triangle();
     let fallback =
         glb.push("buffers", json!({"byteLength": 48, "extensions": {"EXT_meshopt_compression": {"fallback": true}}}));
     glb.json["bufferViews"][0]["buffer"] = fallback.into();
-    assert!(glb.fault().contains("buffer 1 has no data"));
+    assert!(glb.load_error().contains("buffer 1 has no data"));
 }

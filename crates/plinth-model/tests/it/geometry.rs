@@ -1,4 +1,4 @@
-//! What primitives become: triangles with normals, tangents, texture coordinates and colours.
+//! Tests of decoded primitives: triangles with normals, tangents, texture coordinates and colours.
 
 use plinth_model::{Primitive, Topology};
 use serde_json::json;
@@ -16,14 +16,14 @@ fn with_mode(mode: u32) -> Primitive {
 }
 
 #[test]
-fn strips_and_fans_become_triangles_that_turn_the_same_way() {
+fn strips_and_fans_become_triangles_with_the_same_winding() {
     assert_eq!(with_mode(5).indices, [0, 1, 2, 1, 3, 2]);
     assert_eq!(with_mode(6).indices, [1, 2, 0, 2, 3, 0]);
     assert_eq!(with_mode(5).topology, Topology::Triangles);
 }
 
 #[test]
-fn lines_and_points_are_kept_as_such() {
+fn lines_and_points_keep_their_topology() {
     assert_eq!((with_mode(0).topology, with_mode(0).indices), (Topology::Points, vec![0, 1, 2, 3]));
     assert_eq!((with_mode(1).topology, with_mode(1).indices), (Topology::Lines, vec![0, 1, 2, 3]));
     assert_eq!(with_mode(2).indices, [0, 1, 1, 2, 2, 3, 3, 0]);
@@ -31,7 +31,7 @@ fn lines_and_points_are_kept_as_such() {
 }
 
 #[test]
-fn what_has_too_few_vertices_to_be_drawn_is_told_of() {
+fn a_primitive_with_too_few_vertices_is_a_warning() {
     for (mode, vertices) in [(1, 1), (2, 1), (3, 1), (4, 2), (5, 2)] {
         let mut glb = Glb::triangle();
         let few = glb.accessor(&CORNERS[..vertices]);
@@ -45,7 +45,7 @@ fn what_has_too_few_vertices_to_be_drawn_is_told_of() {
 }
 
 #[test]
-fn vertices_beyond_the_last_whole_triangle_are_not_drawn() {
+fn vertices_after_the_last_complete_triangle_are_not_drawn() {
     assert_eq!(with_mode(4).indices, [0, 1, 2]);
     let mut glb = Glb::mesh(&SQUARE);
     assert_eq!(glb.loaded().normals.len(), glb.loaded().positions.len());
@@ -54,12 +54,12 @@ fn vertices_beyond_the_last_whole_triangle_are_not_drawn() {
 }
 
 #[test]
-fn without_indices_vertices_are_taken_in_order() {
+fn without_indices_vertices_are_used_in_order() {
     assert_eq!(Glb::triangle().loaded().indices, [0, 1, 2]);
 }
 
 #[test]
-fn without_normals_each_triangle_is_flat_and_has_its_own_vertices() {
+fn without_normals_triangles_are_flat_and_share_no_vertices() {
     let mut glb = Glb::mesh(&[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
     glb.attribute("TEXCOORD_0", &[[0.0_f32, 0.0], [0.1, 0.0], [0.2, 0.0], [0.3, 0.0]]);
     glb.attribute("COLOR_0", &[[0.0_f32, 0.0, 0.0], [0.1, 0.0, 0.0], [0.2, 0.0, 0.0], [0.3, 0.0, 0.0]]);
@@ -81,13 +81,13 @@ fn flat_normals_of_tiny_and_of_degenerate_triangles_are_unit_vectors() {
 }
 
 #[test]
-fn normals_of_the_file_become_unit_vectors() {
+fn normals_are_normalised() {
     let mut glb = Glb::triangle();
     glb.attribute("NORMAL", &[[0.0_f32, 0.0, 4.0], [0.0, 0.0, 0.0], [3.0, 0.0, 0.0]]);
     assert_eq!(glb.loaded().normals, [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]);
 }
 
-/// The triangle with a normal map that reads texture coordinate set `set`.
+/// Builds a triangle with a normal map that uses texture coordinate set `set`.
 fn bumped(set: usize) -> Glb {
     let mut glb = Glb::triangle();
     glb.attribute("NORMAL", &[[0.0_f32, 0.0, 1.0]; 3]);
@@ -98,7 +98,7 @@ fn bumped(set: usize) -> Glb {
 }
 
 #[test]
-fn tangents_are_made_for_the_set_that_the_normal_map_reads() {
+fn tangents_follow_the_texture_coordinates_of_the_normal_map() {
     let mut glb = bumped(1);
     glb.attribute("TEXCOORD_0", &UVS);
     glb.attribute("TEXCOORD_1", &UVS.map(|[u, v]| [v, u]));
@@ -106,7 +106,7 @@ fn tangents_are_made_for_the_set_that_the_normal_map_reads() {
 }
 
 #[test]
-fn tangents_of_the_file_are_kept_and_only_where_they_are_needed() {
+fn tangents_of_the_file_are_kept_if_the_material_needs_them() {
     let mut glb = bumped(0);
     glb.attribute("TEXCOORD_0", &UVS);
     glb.attribute("TANGENT", &[[0.0_f32, 1.0, 0.0, -1.0]; 3]);
@@ -117,7 +117,7 @@ fn tangents_of_the_file_are_kept_and_only_where_they_are_needed() {
     assert!(without_uvs.loaded().tangents.is_empty());
 }
 
-/// A disc of `count` triangles around one point.
+/// Builds a disc of `count` triangles around one point.
 fn disc(count: usize) -> Glb {
     let rim = |i: usize| (i as f32 / count as f32 * std::f32::consts::TAU).sin_cos();
     let points: Vec<[f32; 3]> = std::iter::once([0.0; 3])
@@ -138,7 +138,7 @@ fn disc(count: usize) -> Glb {
 }
 
 #[test]
-fn a_point_that_hundred_thousand_triangles_share_costs_little_and_gets_the_same_tangents() {
+fn a_vertex_shared_by_100_000_triangles_gets_tangents_in_bounded_time() {
     for count in [8, 100_000] {
         for tangent in disc(count).loaded().tangents {
             assert_near(&tangent, &[1.0, 0.0, 0.0, -1.0]);
@@ -147,7 +147,7 @@ fn a_point_that_hundred_thousand_triangles_share_costs_little_and_gets_the_same_
 }
 
 #[test]
-fn texture_coordinate_sets_keep_their_numbers_where_some_are_left_out() {
+fn texture_coordinate_sets_keep_their_index_if_earlier_ones_are_missing() {
     let mut glb = Glb::triangle();
     glb.attribute("TEXCOORD_2", &UVS);
     let uvs = glb.loaded().uvs;
@@ -157,7 +157,7 @@ fn texture_coordinate_sets_keep_their_numbers_where_some_are_left_out() {
 }
 
 #[test]
-fn colours_have_alpha_1_where_the_file_gives_none() {
+fn colours_without_alpha_have_alpha_1() {
     let mut glb = Glb::triangle();
     glb.attribute("COLOR_0", &[[0.5_f32, 0.25, 0.125]; 3]);
     assert_eq!(glb.loaded().colors, [[0.5, 0.25, 0.125, 1.0]; 3]);
@@ -167,7 +167,7 @@ fn colours_have_alpha_1_where_the_file_gives_none() {
 }
 
 #[test]
-fn a_primitive_without_a_material_has_the_default_one_which_is_last() {
+fn a_primitive_without_a_material_uses_the_default_one_which_is_last() {
     let mut glb = Glb::triangle();
     glb.push("materials", json!({"name": "unused"}));
     let model = glb.load();

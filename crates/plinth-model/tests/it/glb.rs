@@ -3,7 +3,7 @@
 use plinth_model::{Limits, LoadOptions, Model, ModelError, Primitive, load_glb};
 use serde_json::{Value, json};
 
-/// A number as it stands in a buffer.
+/// A number type of accessor components.
 pub(crate) trait Component: Copy {
     const CODE: u32;
     fn write(self, out: &mut Vec<u8>);
@@ -22,14 +22,14 @@ macro_rules! components {
 
 components!(i8 = 5120, u8 = 5121, i16 = 5122, u16 = 5123, u32 = 5125, f32 = 5126);
 
-/// The bytes of values, one after the other.
+/// Returns the bytes of tightly packed values.
 pub(crate) fn packed<T: Component, const N: usize>(values: &[[T; N]]) -> Vec<u8> {
     let mut bytes = Vec::new();
     values.iter().flatten().for_each(|v| v.write(&mut bytes));
     bytes
 }
 
-/// A document and its binary chunk.
+/// A glTF document and its binary chunk.
 #[derive(Clone)]
 pub(crate) struct Glb {
     pub(crate) json: Value,
@@ -40,7 +40,7 @@ pub(crate) const CORNERS: [[f32; 3]; 3] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.
 pub(crate) const UVS: [[f32; 2]; 3] = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]];
 
 impl Glb {
-    /// No nodes and no meshes.
+    /// A document without nodes and meshes.
     pub(crate) fn empty() -> Self {
         Self {
             json: json!({"asset": {"version": "2.0"}, "buffers": [{"byteLength": 0}], "scenes": [{"nodes": []}]}),
@@ -48,12 +48,12 @@ impl Glb {
         }
     }
 
-    /// One node with one mesh with one triangle, without indices and normals.
+    /// A document with one node and one mesh: a triangle without indices and normals.
     pub(crate) fn triangle() -> Self {
         Self::mesh(&CORNERS)
     }
 
-    /// One node with one mesh with one primitive that has positions only.
+    /// A document with one node, one mesh and one primitive that has only positions.
     pub(crate) fn mesh(positions: &[[f32; 3]]) -> Self {
         let mut glb = Self::empty();
         let position = glb.accessor(positions);
@@ -63,7 +63,7 @@ impl Glb {
         glb
     }
 
-    /// The triangle with texture coordinates and one material that shows `texture` as its colour.
+    /// The triangle with texture coordinates and a material whose base colour texture has index 0.
     pub(crate) fn textured() -> Self {
         let mut glb = Self::triangle();
         glb.attribute("TEXCOORD_0", &UVS);
@@ -72,7 +72,7 @@ impl Glb {
         glb
     }
 
-    /// Appends to a list of the document.
+    /// Appends an item to a list of the document and returns its index.
     pub(crate) fn push(&mut self, list: &str, item: Value) -> usize {
         if self.json[list].is_null() {
             self.json[list] = json!([]);
@@ -82,7 +82,7 @@ impl Glb {
         items.len() - 1
     }
 
-    /// A buffer view of bytes that are appended.
+    /// Appends bytes as a buffer view and returns its index.
     pub(crate) fn view(&mut self, bytes: &[u8]) -> usize {
         self.bin.resize(self.bin.len().next_multiple_of(4), 0);
         let view = json!({"buffer": 0, "byteOffset": self.bin.len(), "byteLength": bytes.len()});
@@ -90,7 +90,7 @@ impl Glb {
         self.push("bufferViews", view)
     }
 
-    /// An accessor of values that are appended.
+    /// Appends values as an accessor and returns its index.
     pub(crate) fn accessor<T: Component, const N: usize>(&mut self, values: &[[T; N]]) -> usize {
         let view = self.view(&packed(values));
         let kind = kind_of(N);
@@ -100,27 +100,27 @@ impl Glb {
         )
     }
 
-    /// An accessor of integers that stand for 0..=1 or -1..=1.
+    /// Appends integers as a normalised accessor and returns its index.
     pub(crate) fn normalized<T: Component, const N: usize>(&mut self, values: &[[T; N]]) -> usize {
         let accessor = self.accessor(values);
         self.json["accessors"][accessor]["normalized"] = true.into();
         accessor
     }
 
-    /// Gives the first primitive an attribute.
+    /// Adds an attribute to the first primitive.
     pub(crate) fn attribute<T: Component, const N: usize>(&mut self, name: &str, values: &[[T; N]]) {
         let accessor = self.accessor(values);
         self.primitive()["attributes"][name] = accessor.into();
     }
 
-    /// Gives the first primitive indices.
+    /// Adds indices to the first primitive.
     pub(crate) fn indices<T: Component>(&mut self, values: &[T]) {
         let values: Vec<[T; 1]> = values.iter().map(|v| [*v]).collect();
         let accessor = self.accessor(&values);
         self.primitive()["indices"] = accessor.into();
     }
 
-    /// An image with a texture of the same index.
+    /// Appends an image, and a texture with the same index.
     pub(crate) fn image(&mut self, mime: &str, bytes: &[u8]) -> usize {
         let view = self.view(bytes);
         let image = self.push("images", json!({"bufferView": view, "mimeType": mime}));
@@ -139,7 +139,7 @@ impl Glb {
         &mut self.json["materials"][0]
     }
 
-    /// The file.
+    /// Returns the bytes of the GLB file.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let mut json = self.json.clone();
         if json["buffers"][0]["byteLength"] == 0 {
@@ -160,14 +160,14 @@ impl Glb {
         self.load_with(&LoadOptions::default()).unwrap()
     }
 
-    /// The first primitive of the loaded model.
+    /// Loads the model and returns its first primitive.
     pub(crate) fn loaded(&self) -> Primitive {
         self.load().meshes.swap_remove(0).primitives.swap_remove(0)
     }
 
-    /// What loading says is wrong.
+    /// Returns the error message of loading.
     #[track_caller]
-    pub(crate) fn fault(&self) -> String {
+    pub(crate) fn load_error(&self) -> String {
         self.load_with(&LoadOptions::default()).unwrap_err().to_string()
     }
 }
@@ -179,11 +179,11 @@ fn kind_of(components: usize) -> &'static str {
         3 => "VEC3",
         4 => "VEC4",
         16 => "MAT4",
-        other => panic!("no type has {other} components"),
+        other => panic!("there is no accessor type with {other} components"),
     }
 }
 
-/// A GLB of these chunks.
+/// Builds a GLB file from its chunks.
 pub(crate) fn file(json: &[u8], bin: &[u8]) -> Vec<u8> {
     let mut out = b"glTF\x02\0\0\0\0\0\0\0".to_vec();
     for (kind, data, filler) in [(b"JSON", json, b' '), (b"BIN\0", bin, 0)] {
@@ -197,7 +197,7 @@ pub(crate) fn file(json: &[u8], bin: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Refuses numbers that are not nearly the same.
+/// Asserts that the numbers differ by little.
 #[track_caller]
 pub(crate) fn assert_near(found: &[f32], expected: &[f32]) {
     let near = found.len() == expected.len() && found.iter().zip(expected).all(|(f, e)| (f - e).abs() < 1e-5);

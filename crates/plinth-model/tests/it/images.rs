@@ -1,4 +1,4 @@
-//! Images.
+//! Tests of image decoding.
 
 use std::io::Cursor;
 
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::glb::Glb;
 
-/// An RGBA PNG.
+/// Encodes an RGBA PNG.
 pub(crate) fn png(width: u32, height: u32, rgba: &[u8]) -> Vec<u8> {
     encoded(width, height, rgba, ExtendedColorType::Rgba8, ImageFormat::Png)
 }
@@ -30,7 +30,7 @@ fn decoded(mime: &str, bytes: &[u8]) -> Image {
 }
 
 #[test]
-fn png_of_every_depth_and_channel_count_becomes_rgba_bytes() {
+fn png_images_of_every_bit_depth_and_channel_count_become_rgba() {
     let one = |bytes: &[u8], color| decoded("image/png", &encoded(1, 1, bytes, color, ImageFormat::Png)).pixels;
     assert_eq!(one(&[9], ExtendedColorType::L8), [9, 9, 9, 255]);
     assert_eq!(one(&[9, 100], ExtendedColorType::La8), [9, 9, 9, 100]);
@@ -43,7 +43,7 @@ fn png_of_every_depth_and_channel_count_becomes_rgba_bytes() {
 }
 
 #[test]
-fn jpeg_and_webp_are_read_whatever_the_file_calls_them() {
+fn jpeg_and_webp_are_read_regardless_of_the_declared_mime_type() {
     let grey = [128; 8 * 8 * 3];
     let jpeg = encoded(8, 8, &grey, ExtendedColorType::Rgb8, ImageFormat::Jpeg);
     assert_eq!(decoded("image/jpeg", &jpeg).pixels[..4], [128, 128, 128, 255]);
@@ -63,7 +63,7 @@ fn ktx2(bytes: &[u8]) -> Glb {
 }
 
 #[test]
-fn basis_universal_is_read_in_both_of_its_forms() {
+fn both_basis_universal_encodings_are_read() {
     for bytes in
         [include_bytes!("../fixtures/halves_etc1s.ktx2").as_slice(), include_bytes!("../fixtures/halves_uastc.ktx2")]
     {
@@ -76,8 +76,8 @@ fn basis_universal_is_read_in_both_of_its_forms() {
     }
 }
 
-/// A KTX2 file of one level of plain texels.
-fn plain_ktx2(format: u32, width: u32, height: u32, texels: &[u8]) -> Vec<u8> {
+/// Builds a KTX2 file with one level of uncompressed texels.
+fn uncompressed_ktx2(format: u32, width: u32, height: u32, texels: &[u8]) -> Vec<u8> {
     let mut out = b"\xABKTX 20\xBB\r\n\x1A\n".to_vec();
     for word in [format, 1, width, height, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0] {
         out.extend(u32::to_le_bytes(word));
@@ -90,51 +90,55 @@ fn plain_ktx2(format: u32, width: u32, height: u32, texels: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn plain_ktx2_of_one_to_four_channels_is_read() {
-    let one = |format, texels: &[u8]| ktx2(&plain_ktx2(format, 1, 1, texels)).load().images.swap_remove(0).pixels;
+fn uncompressed_ktx2_of_one_to_four_channels_is_read() {
+    let one =
+        |format, texels: &[u8]| ktx2(&uncompressed_ktx2(format, 1, 1, texels)).load().images.swap_remove(0).pixels;
     assert_eq!(one(9, &[7]), [7, 7, 7, 255]);
     assert_eq!(one(16, &[7, 8]), [7, 8, 0, 255]);
     assert_eq!(one(29, &[7, 8, 9]), [7, 8, 9, 255]);
     assert_eq!(one(43, &[7, 8, 9, 10]), [7, 8, 9, 10]);
     assert!(
-        ktx2(&plain_ktx2(43, 2, 2, &[0; 4]))
-            .fault()
-            .contains("images[0]: it cannot be decoded: its level data are broken")
+        ktx2(&uncompressed_ktx2(43, 2, 2, &[0; 4]))
+            .load_error()
+            .contains("images[0]: it cannot be decoded: its level data is invalid")
     );
 }
 
 #[test]
-fn ktx2_key_values_that_run_over_their_end_do_no_harm() {
+fn ktx2_key_values_beyond_their_end_are_ignored() {
     let mut bytes = include_bytes!("../fixtures/halves_uastc.ktx2").to_vec();
     bytes.resize(bytes.len().next_multiple_of(4), 0);
-    let place = bytes.len() as u32;
-    // An entry of two bytes, whose padding lies beyond the data.
+    let location = bytes.len() as u32;
+    // A key/value entry of two bytes, whose padding is beyond the end of the data.
     bytes.extend([2, 0, 0, 0, b'a', 0, 0, 0]);
-    bytes[56..60].copy_from_slice(&place.to_le_bytes());
+    bytes[56..60].copy_from_slice(&location.to_le_bytes());
     bytes[60..64].copy_from_slice(&7_u32.to_le_bytes());
     assert_eq!(ktx2(&bytes).load().images.len(), 1);
 }
 
 #[test]
-fn ktx2_lengths_that_do_not_fit_its_size_are_refused() {
+fn ktx2_lengths_that_contradict_the_size_are_rejected() {
     let good = include_bytes!("../fixtures/halves_uastc.ktx2");
     for (at, value) in [(96, 0xAF_0000_0040_u64), (96, u64::MAX), (80, u64::MAX), (88, u64::MAX), (72, u64::MAX)] {
-        let mut bent = good.to_vec();
-        bent[at..at + 8].copy_from_slice(&value.to_le_bytes());
-        assert!(ktx2(&bent).fault().contains("images[0]: it cannot be decoded: its KTX2 header is broken"), "{at}");
+        let mut damaged = good.to_vec();
+        damaged[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        assert!(
+            ktx2(&damaged).load_error().contains("images[0]: it cannot be decoded: its KTX2 header is invalid"),
+            "{at}"
+        );
     }
     for (at, count) in [(28, 1), (32, 0xFFFF), (36, 6), (40, 33), (24, 0)] {
-        let mut bent = good.to_vec();
-        bent[at..at + 4].copy_from_slice(&u32::to_le_bytes(count));
-        assert!(ktx2(&bent).fault().contains("its KTX2 header is broken"), "{at}");
+        let mut damaged = good.to_vec();
+        damaged[at..at + 4].copy_from_slice(&u32::to_le_bytes(count));
+        assert!(ktx2(&damaged).load_error().contains("its KTX2 header is invalid"), "{at}");
     }
 }
 
 #[test]
-fn ktx2_of_the_largest_sides_is_refused_by_them() {
-    let mut bent = include_bytes!("../fixtures/halves_uastc.ktx2").to_vec();
-    bent[20..28].copy_from_slice(&[0xFF; 8]);
-    assert!(ktx2(&bent).fault().contains("4294967295 pixels on the side of an image"));
+fn ktx2_images_beyond_the_maximum_side_are_rejected() {
+    let mut damaged = include_bytes!("../fixtures/halves_uastc.ktx2").to_vec();
+    damaged[20..28].copy_from_slice(&[0xFF; 8]);
+    assert!(ktx2(&damaged).load_error().contains("4294967295 pixels on the side of an image"));
 }
 
 #[test]
@@ -144,16 +148,16 @@ fn damaged_ktx2_never_panics() {
     {
         for at in 0..good.len() {
             for change in [0xFF, 0x01, 0x80] {
-                let mut bent = good.to_vec();
-                bent[at] ^= change;
-                drop(ktx2(&bent).load_with(&LoadOptions::default()));
+                let mut damaged = good.to_vec();
+                damaged[at] ^= change;
+                drop(ktx2(&damaged).load_with(&LoadOptions::default()));
             }
         }
     }
 }
 
 #[test]
-fn ktx2_without_its_extension_is_shown_with_a_warning() {
+fn ktx2_without_its_extension_is_used_with_a_warning() {
     let mut glb = ktx2(include_bytes!("../fixtures/halves_etc1s.ktx2"));
     glb.json["textures"][0] = json!({"source": 0});
     let model = glb.load();
@@ -161,7 +165,7 @@ fn ktx2_without_its_extension_is_shown_with_a_warning() {
 }
 
 #[test]
-fn images_are_halved_until_they_fit_and_remember_their_size() {
+fn images_are_halved_until_they_fit_and_keep_their_source_size() {
     let checker: Vec<u8> = (0..8 * 4).flat_map(|i| if (i / 8 + i) % 2 == 0 { [255; 4] } else { [0; 4] }).collect();
     let glb = with_image("image/png", &png(8, 4, &checker));
     let image =
@@ -171,7 +175,7 @@ fn images_are_halved_until_they_fit_and_remember_their_size() {
 }
 
 #[test]
-fn broken_images_are_refused_with_their_place() {
+fn invalid_images_are_rejected_with_their_location() {
     for (bytes, problem) in [
         (b"".to_vec(), "not a PNG, JPEG, WebP or KTX2 image"),
         (b"GIF89a".to_vec(), "not a PNG"),
@@ -179,13 +183,13 @@ fn broken_images_are_refused_with_their_place() {
         (png(2, 2, &[0; 16])[..50].to_vec(), "it cannot be decoded"),
         (b"\xABKTX 20\xBB\r\n\x1A\nnoise noise".to_vec(), "it cannot be decoded"),
     ] {
-        let fault = with_image("image/png", &bytes).fault();
-        assert!(fault.starts_with("images[0]: ") && fault.contains(problem), "{fault}");
+        let load_error = with_image("image/png", &bytes).load_error();
+        assert!(load_error.starts_with("images[0]: ") && load_error.contains(problem), "{load_error}");
     }
 }
 
 #[test]
-fn an_image_that_nothing_draws_with_does_not_matter() {
+fn an_unused_invalid_image_is_accepted() {
     let mut glb = with_image("image/png", &png(1, 1, &[9; 4]));
     let bad = glb.view(b"noise");
     glb.push("images", json!({"bufferView": bad}));
@@ -195,12 +199,12 @@ fn an_image_that_nothing_draws_with_does_not_matter() {
 }
 
 #[test]
-fn sizes_are_checked_before_texels_are_decoded() {
+fn image_sizes_are_checked_before_decoding() {
     let mut huge = png(1, 1, &[0; 4]);
     huge[16..24].copy_from_slice(&[0, 0, 0xEA, 0x60, 0, 0, 0xEA, 0x60]);
     let crc = crc32(&huge[12..29]);
     huge[29..33].copy_from_slice(&crc.to_be_bytes());
-    assert!(with_image("image/png", &huge).fault().contains("60000 pixels on the side of an image"));
+    assert!(with_image("image/png", &huge).load_error().contains("60000 pixels on the side of an image"));
     let glb = with_image("image/png", &png(8, 8, &[0; 256]));
     let within = |limits| glb.load_within(limits).map(drop).map_err(|e| e.to_string());
     assert!(within(Limits { image_side: 7, ..Limits::default() }).unwrap_err().contains("8 pixels on the side"));
@@ -208,7 +212,7 @@ fn sizes_are_checked_before_texels_are_decoded() {
     assert!(within(Limits { image_side: 8, image_pixels: 64, ..Limits::default() }).is_ok());
 }
 
-/// ISO 3309.
+/// The CRC-32 of ISO 3309.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0_u32, |crc, byte| {
         (0..8).fold(crc ^ u32::from(*byte), |c, _| if c & 1 == 1 { 0xEDB8_8320 ^ (c >> 1) } else { c >> 1 })
@@ -216,20 +220,20 @@ fn crc32(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn many_images_of_the_same_bytes_are_bounded() {
+fn many_images_with_the_same_bytes_are_rejected() {
     let mut glb = with_image("image/png", &png(1, 1, &[0; 4]));
     let large = vec![0; 1 << 16];
     let view = glb.view(&large);
     for _ in 0..100 {
         glb.push("images", json!({"bufferView": view}));
     }
-    let fault = glb.load_within(Limits { bytes: 1 << 20, ..Limits::default() }).unwrap_err().to_string();
-    assert!(fault.contains("bytes in images"), "{fault}");
+    let load_error = glb.load_within(Limits { bytes: 1 << 20, ..Limits::default() }).unwrap_err().to_string();
+    assert!(load_error.contains("bytes in images"), "{load_error}");
 }
 
 #[test]
-fn colours_of_the_file_are_taken_as_they_stand() {
-    // A decoder that applied the gamma of this chunk would change the middle.
+fn colour_profiles_and_gamma_are_not_applied() {
+    // A decoder that applied this gamma chunk would change the middle value.
     let mut bytes = Cursor::new(Vec::new());
     DynamicImage::ImageRgb8(image::RgbImage::from_pixel(1, 1, image::Rgb([64, 128, 192])))
         .write_to(&mut bytes, ImageFormat::Png)

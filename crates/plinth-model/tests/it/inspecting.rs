@@ -1,4 +1,4 @@
-//! What is said of a model.
+//! Tests of `inspect`.
 
 use plinth_model::{Inventory, LoadOptions, inspect};
 use serde_json::json;
@@ -11,7 +11,7 @@ fn inspected(glb: &Glb) -> Inventory {
 }
 
 #[test]
-fn names_counts_and_textures_are_told() {
+fn an_inventory_has_names_counts_and_textures() {
     let mut glb = Glb::textured();
     glb.image("image/png", &png(2, 1, &[9; 8]));
     glb.json["images"][0]["name"] = "wood".into();
@@ -19,29 +19,29 @@ fn names_counts_and_textures_are_told() {
     glb.json["extensionsUsed"] = json!(["ACME_x"]);
     glb.json["nodes"] = json!([{"mesh": 0, "name": "left leg"}, {"mesh": 0, "name": "left leg"}]);
     glb.json["scenes"][0]["nodes"] = json!([0, 1]);
-    let told = inspected(&glb);
-    assert_eq!(told.mesh_names, ["left_leg", "left_leg_1"]);
-    assert_eq!((told.triangles, told.vertices), (2, 6));
-    assert_eq!(told.generator.as_deref(), Some("a test"));
-    assert_eq!(told.extensions_used, ["ACME_x"]);
-    let texture = &told.textures[0];
+    let inventory = inspected(&glb);
+    assert_eq!(inventory.mesh_names, ["left_leg", "left_leg_1"]);
+    assert_eq!((inventory.triangles, inventory.vertices), (2, 6));
+    assert_eq!(inventory.generator.as_deref(), Some("a test"));
+    assert_eq!(inventory.extensions_used, ["ACME_x"]);
+    let texture = &inventory.textures[0];
     assert_eq!((texture.name.as_deref(), texture.format.as_str()), (Some("wood"), "png"));
     assert_eq!((texture.width, texture.height), (2, 1));
 }
 
 #[test]
-fn lines_and_points_are_counted_apart_from_triangles() {
+fn lines_points_and_triangles_are_counted_separately() {
     let mut glb = Glb::triangle();
     let primitives = glb.json["meshes"][0]["primitives"].as_array_mut().unwrap();
     primitives.push(json!({"attributes": {"POSITION": 0}, "mode": 2}));
     primitives.push(json!({"attributes": {"POSITION": 0}, "mode": 0}));
-    let told = inspected(&glb);
-    assert_eq!((told.triangles, told.lines, told.points, told.vertices), (1, 3, 3, 9));
-    assert!(told.warnings.is_empty());
+    let inventory = inspected(&glb);
+    assert_eq!((inventory.triangles, inventory.lines, inventory.points, inventory.vertices), (1, 3, 3, 9));
+    assert!(inventory.warnings.is_empty());
 }
 
 #[test]
-fn material_names_keep_their_spaces_and_missing_ones_are_made_up() {
+fn material_names_keep_their_spaces_and_missing_ones_are_generated() {
     let mut glb = Glb::textured();
     glb.image("image/png", &png(1, 1, &[9; 4]));
     glb.material()["name"] = "dark oak".into();
@@ -50,23 +50,27 @@ fn material_names_keep_their_spaces_and_missing_ones_are_made_up() {
 }
 
 #[test]
-fn inspecting_accepts_what_loading_accepts() {
+fn inspect_accepts_unused_invalid_images_like_loading() {
     let mut glb = Glb::textured();
     glb.image("image/png", &png(1, 1, &[9; 4]));
     let noise = glb.view(b"noise");
     glb.push("images", json!({"bufferView": noise}));
     glb.push("images", json!({"bufferView": 99}));
     glb.load();
-    let told = inspected(&glb);
-    assert_eq!(told.textures.len(), 1);
-    assert_eq!(told.warnings.len(), 2);
-    assert!(told.warnings[0].starts_with("not used: images[1]: it cannot be decoded"), "{}", told.warnings[0]);
-    assert!(told.warnings[1].contains("bufferView 99 does not exist"), "{}", told.warnings[1]);
+    let inventory = inspected(&glb);
+    assert_eq!(inventory.textures.len(), 1);
+    assert_eq!(inventory.warnings.len(), 2);
+    assert!(
+        inventory.warnings[0].starts_with("not used: images[1]: it cannot be decoded"),
+        "{}",
+        inventory.warnings[0]
+    );
+    assert!(inventory.warnings[1].contains("bufferView 99 does not exist"), "{}", inventory.warnings[1]);
 }
 
 #[test]
-fn inspecting_refuses_what_loading_refuses() {
+fn inspect_rejects_the_same_files_as_loading() {
     let mut glb = Glb::textured();
     glb.image("image/png", b"noise");
-    assert_eq!(inspect(&glb.bytes(), &LoadOptions::default()).unwrap_err().to_string(), glb.fault());
+    assert_eq!(inspect(&glb.bytes(), &LoadOptions::default()).unwrap_err().to_string(), glb.load_error());
 }

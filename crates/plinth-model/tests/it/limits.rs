@@ -1,4 +1,4 @@
-//! What small files may cost: each is refused before memory or time is taken.
+//! Tests that small files with a high cost are rejected before memory or time is used.
 
 use std::time::{Duration, Instant};
 
@@ -7,53 +7,53 @@ use serde_json::json;
 
 use crate::glb::{Glb, file};
 
-/// Refused within a moment.
+/// Asserts that loading fails quickly with a message that contains `expected`.
 #[track_caller]
-fn refused(glb: &Glb, expected: &str) {
+fn assert_rejected(glb: &Glb, expected: &str) {
     let start = Instant::now();
-    let fault = glb.fault();
-    assert!(fault.contains(expected), "'{fault}' does not say '{expected}'");
+    let load_error = glb.load_error();
+    assert!(load_error.contains(expected), "'{load_error}' does not contain '{expected}'");
     assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
 
 const BUDGET: &str = "bytes of decoded data, more than the 1073741824 that are accepted";
 
 #[test]
-fn zero_filled_accessors_together_are_bounded() {
+fn the_total_size_of_zero_filled_accessors_is_limited() {
     let mut glb = Glb::empty();
     let zeros = glb.push("accessors", json!({"componentType": 5126, "count": 30_000_000, "type": "VEC3"}));
     glb.push("meshes", json!({"primitives": [{"attributes": {"POSITION": zeros}, "mode": 0}, {"attributes": {"POSITION": zeros}, "mode": 0}, {"attributes": {"POSITION": zeros, "NORMAL": zeros}, "mode": 0}]}));
     glb.push("nodes", json!({"mesh": 0}));
     glb.json["scenes"][0]["nodes"] = json!([0]);
-    refused(&glb, "vertices, more than the 40000000");
+    assert_rejected(&glb, "vertices, more than the 40000000");
     glb.json["accessors"][0]["count"] = 13_000_000.into();
     for set in 0..8 {
         glb.primitive()["attributes"][format!("TEXCOORD_{set}")] = 1.into();
     }
     glb.push("accessors", json!({"componentType": 5126, "count": 13_000_000, "type": "VEC2"}));
-    refused(&glb, BUDGET);
+    assert_rejected(&glb, BUDGET);
 }
 
 #[test]
-fn morph_targets_together_are_bounded() {
+fn the_total_size_of_morph_targets_is_limited() {
     let mut glb = Glb::triangle();
     glb.json["accessors"][0] = json!({"componentType": 5126, "count": 1_000_000, "type": "VEC3"});
     glb.primitive()["mode"] = 0.into();
     let target = json!({"POSITION": 0, "NORMAL": 0, "TANGENT": 0});
     glb.primitive()["targets"] = vec![target; 90].into();
-    refused(&glb, BUDGET);
+    assert_rejected(&glb, BUDGET);
 }
 
 #[test]
-fn indices_that_split_into_many_vertices_are_bounded() {
+fn vertices_split_by_flat_shading_are_limited() {
     let mut glb = Glb::triangle();
     let zeros = glb.push("accessors", json!({"componentType": 5121, "count": 39_000_000, "type": "SCALAR"}));
     glb.primitive()["indices"] = zeros.into();
-    refused(&glb, BUDGET);
+    assert_rejected(&glb, BUDGET);
 }
 
 #[test]
-fn flat_normals_of_vertices_that_no_triangle_uses_count_too() {
+fn flat_normals_of_unused_vertices_count_towards_the_budget() {
     let mut glb = Glb::triangle();
     glb.json["accessors"][0] = json!({"componentType": 5126, "count": 1000, "type": "VEC3"});
     glb.indices(&[0_u8, 1, 2]);
@@ -63,26 +63,26 @@ fn flat_normals_of_vertices_that_no_triangle_uses_count_too() {
 }
 
 #[test]
-fn animations_that_share_their_values_are_bounded() {
+fn animations_that_share_an_accessor_are_limited() {
     let mut glb = Glb::triangle();
     let zeros = glb.push("accessors", json!({"componentType": 5126, "count": 1_000_000, "type": "SCALAR"}));
     let channels: Vec<_> = (0..1000).map(|_| json!({"sampler": 0, "target": {"node": 0, "path": "weights"}})).collect();
     glb.push("animations", json!({"samplers": [{"input": zeros, "output": zeros}], "channels": channels}));
-    refused(&glb, BUDGET);
+    assert_rejected(&glb, BUDGET);
 }
 
 #[test]
-fn instances_of_many_nodes_are_bounded() {
+fn the_total_number_of_instances_is_limited() {
     let mut glb = Glb::triangle();
     let zeros = glb.push("accessors", json!({"componentType": 5126, "count": 190_000, "type": "VEC3"}));
     let node = json!({"extensions": {"EXT_mesh_gpu_instancing": {"attributes": {"TRANSLATION": zeros}}}});
     glb.json["nodes"].as_array_mut().unwrap().extend(vec![node; 1000]);
     glb.json["scenes"][0]["nodes"] = (0..1001).collect();
-    refused(&glb, BUDGET);
+    assert_rejected(&glb, BUDGET);
 }
 
 #[test]
-fn drawn_vertices_count_once_for_each_instance() {
+fn vertices_are_counted_once_per_instance() {
     let mut glb = Glb::triangle();
     let zeros = glb.push("accessors", json!({"componentType": 5126, "count": 190_000, "type": "VEC3"}));
     glb.node()["extensions"]["EXT_mesh_gpu_instancing"]["attributes"]["TRANSLATION"] = zeros.into();
@@ -91,23 +91,23 @@ fn drawn_vertices_count_once_for_each_instance() {
 }
 
 #[test]
-fn a_long_name_that_many_nodes_take_over_is_bounded() {
+fn a_long_mesh_name_that_many_nodes_inherit_is_limited() {
     let mut glb = Glb::triangle();
     glb.json["meshes"][0]["name"] = "x".repeat(1 << 20).into();
     glb.json["nodes"] = vec![json!({"mesh": 0}); 2000].into();
     glb.json["scenes"][0]["nodes"] = (0..2000).collect();
-    refused(&glb, BUDGET);
+    assert_rejected(&glb, BUDGET);
 }
 
 #[test]
-fn morph_weights_beyond_the_targets_are_not_taken_over() {
+fn morph_weights_beyond_the_target_count_are_ignored() {
     let mut glb = Glb::triangle();
     glb.json["meshes"][0]["weights"] = vec![0.5; 100_000].into();
     assert!(glb.load().nodes[0].weights.is_empty());
 }
 
 #[test]
-fn compressed_views_together_are_bounded() {
+fn the_total_size_of_compressed_views_is_limited() {
     let mut glb = Glb::triangle();
     let data = meshopt::encode_vertex_buffer(&[[0.0_f32; 4]; 3]).unwrap();
     let packed = glb.view(&data);
@@ -123,7 +123,7 @@ fn compressed_views_together_are_bounded() {
 }
 
 #[test]
-fn json_is_counted_before_it_is_parsed() {
+fn json_size_is_checked_before_parsing() {
     let start = Instant::now();
     let document = |body: &str| {
         let json = format!("{{\"asset\": {{\"version\": \"2.0\"}}, {body}}}");
@@ -138,7 +138,7 @@ fn json_is_counted_before_it_is_parsed() {
     assert!(start.elapsed() < Duration::from_secs(20));
 }
 
-/// What the document itself takes: 256 bytes an object and 8 a value.
+/// The budgeted size of the document itself: 256 bytes per object and 8 per value.
 fn document_bytes(glb: &Glb) -> u64 {
     let text = glb.json.to_string();
     let count = |bytes: &[u8]| text.bytes().filter(|b| bytes.contains(b)).count() as u64;
@@ -146,7 +146,7 @@ fn document_bytes(glb: &Glb) -> u64 {
 }
 
 #[test]
-fn every_limit_holds_at_its_value_and_not_below() {
+fn a_model_is_accepted_at_each_limit_and_rejected_below_it() {
     let glb = {
         let mut glb = Glb::triangle();
         glb.attribute("NORMAL", &[[0.0_f32, 0.0, 1.0]; 3]);
@@ -160,13 +160,13 @@ fn every_limit_holds_at_its_value_and_not_below() {
     assert!(within(Limits { depth: 1, ..all }) && !within(Limits { depth: 0, ..all }));
     assert!(within(Limits { vertices: 3, ..all }) && !within(Limits { vertices: 2, ..all }));
     assert!(within(Limits { indices: 3, ..all }) && !within(Limits { indices: 2, ..all }));
-    // Positions, normals and indices, and what the document itself takes.
+    // Positions, normals and indices, plus the document itself.
     let decoded = 36 + 36 + 12 + document_bytes(&glb);
     assert!(within(Limits { decoded_bytes: decoded, ..all }) && !within(Limits { decoded_bytes: decoded - 1, ..all }));
 }
 
 #[test]
-fn morph_and_animation_values_have_limits_of_their_own() {
+fn morph_and_animation_values_have_separate_limits() {
     let mut glb = Glb::triangle();
     glb.primitive()["targets"] = json!([{"POSITION": 0}]);
     let input = glb.accessor(&[[0.0_f32], [1.0]]);
@@ -176,9 +176,9 @@ fn morph_and_animation_values_have_limits_of_their_own() {
         "channels": [{"sampler": 0, "target": {"node": 0, "path": "scale"}}],
     });
     glb.push("animations", animation);
-    let fault = |limits| glb.load_within(limits).unwrap_err().to_string();
+    let load_error = |limits| glb.load_within(limits).unwrap_err().to_string();
     let all = Limits::default();
     assert!(glb.load_within(Limits { morph_values: 3, animation_values: 6, ..all }).is_ok());
-    assert!(fault(Limits { morph_values: 2, ..all }).contains("3 morph target values, more than the 2"));
-    assert!(fault(Limits { animation_values: 5, ..all }).contains("6 animation values, more than the 5"));
+    assert!(load_error(Limits { morph_values: 2, ..all }).contains("3 morph target values, more than the 2"));
+    assert!(load_error(Limits { animation_values: 5, ..all }).contains("6 animation values, more than the 5"));
 }

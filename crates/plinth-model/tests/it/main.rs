@@ -1,4 +1,4 @@
-//! The reader's rules, through its public door, on small files made here.
+//! Integration tests of the public interface, on small generated files.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Materials and their extensions.
+//! Tests of materials and their extensions.
 
 use plinth_model::{AlphaMode, Material, TextureRef, Wrap};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::glb::{Glb, assert_near};
 use crate::images::png;
 
-/// The first material of a file whose material is this and which has three textures.
+/// Loads a file with this material and three textures, and returns the material.
 fn material(json: Value) -> Material {
     with_material(json).load().materials.swap_remove(0)
 }
@@ -50,12 +50,12 @@ fn metallic_roughness_factors_and_textures_are_read() {
 }
 
 #[test]
-fn without_anything_a_material_has_the_defaults_of_gltf() {
+fn an_empty_material_has_the_gltf_defaults() {
     assert_eq!(material(json!({})), Material::default());
 }
 
 #[test]
-fn alpha_modes_are_read_and_masks_cut_at_half_unless_said() {
+fn alpha_modes_are_read_and_the_default_cutoff_is_one_half() {
     assert_eq!(material(json!({"alphaMode": "OPAQUE"})).alpha_mode, AlphaMode::Opaque);
     assert_eq!(material(json!({"alphaMode": "BLEND"})).alpha_mode, AlphaMode::Blend);
     assert_eq!(material(json!({"alphaMode": "MASK"})).alpha_mode, AlphaMode::Mask { cutoff: 0.5 });
@@ -64,11 +64,11 @@ fn alpha_modes_are_read_and_masks_cut_at_half_unless_said() {
 }
 
 #[test]
-fn factors_out_of_range_are_clamped_and_those_that_are_not_finite_refused() {
+fn factors_are_clamped_and_non_finite_ones_are_rejected() {
     let m = material(json!({"pbrMetallicRoughness": {"metallicFactor": 3, "roughnessFactor": -1}}));
     assert_eq!((m.metallic, m.perceptual_roughness), (1.0, 0.0));
     let infinite = json!({"pbrMetallicRoughness": {"baseColorFactor": [1e39, 0, 0, 1]}});
-    assert!(with_material(infinite).fault().contains("materials[0]: a factor is not finite"));
+    assert!(with_material(infinite).load_error().contains("materials[0]: a factor is not finite"));
 }
 
 #[test]
@@ -195,7 +195,7 @@ fn khr_materials_diffuse_transmission() {
 }
 
 #[test]
-fn khr_texture_transform_is_offset_after_rotation_after_scale() {
+fn khr_texture_transform_applies_scale_then_rotation_then_offset() {
     let m = material(json!({"pbrMetallicRoughness": {"baseColorTexture": {
         "index": 0, "texCoord": 0,
         "extensions": {"KHR_texture_transform": {
@@ -205,12 +205,12 @@ fn khr_texture_transform_is_offset_after_rotation_after_scale() {
     let reference = m.base_color_texture.unwrap();
     assert_eq!(reference.uv_set, 1);
     let [a, b, c, d, e, f] = reference.transform.unwrap();
-    // A quarter turn: u' = 3 v + 0.25, v' = -2 u + 0.5.
+    // A rotation by 90°: u' = 3 v + 0.25, v' = -2 u + 0.5.
     assert_near(&[a, b, c, d, e, f], &[0.0, 3.0, 0.25, -2.0, 0.0, 0.5]);
     let infinite = json!({"pbrMetallicRoughness": {"baseColorTexture": {
         "index": 0, "extensions": {"KHR_texture_transform": {"scale": [1e39, 1]}},
     }}});
-    assert!(with_material(infinite).fault().contains("a texture transform is not finite"));
+    assert!(with_material(infinite).load_error().contains("a texture transform is not finite"));
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn specular_glossiness_textures_are_converted_once_for_equal_materials() {
     let old =
         json!({"extensions": {"KHR_materials_pbrSpecularGlossiness": {"specularGlossinessTexture": {"index": 0}}}});
     let mut glb = with_material(old.clone());
-    // White specular with glossiness 0.2 in alpha.
+    // White specular colour, with glossiness 0.2 in alpha.
     let view = glb.view(&png(1, 1, &[255, 255, 255, 51]));
     glb.json["images"][0]["bufferView"] = view.into();
     glb.push("materials", old);
@@ -249,9 +249,9 @@ fn specular_glossiness_textures_are_converted_once_for_equal_materials() {
 }
 
 #[test]
-fn metals_of_specular_glossiness_textures_have_their_specular_colour() {
-    // Gold beside red plastic: black diffuse with a coloured reflection, and a red one with a reflection of 4 %.
-    // sRGB of 0.8, 0.3 and 0.04.
+fn specular_glossiness_metals_get_their_specular_colour() {
+    // One texel of gold and one of red plastic: black diffuse with a coloured specular reflection, and red diffuse with
+    // a reflectance of 4 %. The values are 0.8, 0.3 and 0.04 encoded as sRGB.
     let (strong, weak, plain) = (231, 149, 56);
     let diffuse = png(2, 1, &[0, 0, 0, 255, 255, 0, 0, 128]);
     let gloss = png(2, 1, &[255, strong, weak, 255, plain, plain, plain, 102]);
@@ -275,7 +275,7 @@ fn metals_of_specular_glossiness_textures_have_their_specular_colour() {
 }
 
 #[test]
-fn variants_leave_the_default_material() {
+fn material_variants_are_ignored() {
     let mut glb = with_material(json!({"name": "default"}));
     glb.push("materials", json!({"name": "other"}));
     glb.json["extensionsRequired"] = json!(["KHR_materials_variants"]);
@@ -299,7 +299,7 @@ fn samplers_are_read_and_textures_without_an_image_are_white() {
     assert_eq!(model.images[model.textures[0].image].pixels, [255; 4]);
 }
 
-/// A triangle with four coordinate sets, (k, 0) at its first corner in set k.
+/// Builds a triangle with four texture coordinate sets; the first corner has (k, 0) in set k.
 fn with_four_sets(material: Value) -> Glb {
     let mut glb = with_material(material);
     for set in 0..4_u8 {
@@ -309,7 +309,7 @@ fn with_four_sets(material: Value) -> Glb {
 }
 
 #[test]
-fn textures_on_higher_coordinate_sets_are_read_with_those() {
+fn textures_use_higher_coordinate_sets() {
     let model = with_four_sets(json!({
         "pbrMetallicRoughness": {"baseColorTexture": {"index": 0, "texCoord": 3}},
         "occlusionTexture": {"index": 0, "texCoord": 2},
@@ -324,7 +324,7 @@ fn textures_on_higher_coordinate_sets_are_read_with_those() {
 }
 
 #[test]
-fn a_third_coordinate_set_that_is_another_one_transformed_becomes_a_texture_transform() {
+fn a_third_coordinate_set_that_is_an_affine_copy_becomes_a_texture_transform() {
     let half = json!({"KHR_texture_transform": {"scale": [0.5, 0.5], "offset": [0.25, 0]}});
     let mut glb = with_material(json!({
         "pbrMetallicRoughness": {"baseColorTexture": {"index": 0, "texCoord": 0}},
@@ -334,19 +334,19 @@ fn a_third_coordinate_set_that_is_another_one_transformed_becomes_a_texture_tran
     let uvs: [[f32; 2]; 3] = [[0.0, 0.0], [1.0, 0.0], [0.25, 0.5]];
     glb.attribute("TEXCOORD_0", &uvs);
     glb.attribute("TEXCOORD_1", &[[0.0_f32, 0.0]; 3]);
-    // A quarter turn, and moved: (u, v) becomes (v + 0.5, 2 - u).
+    // A rotation by 90° and a translation: (u, v) becomes (v + 0.5, 2 − u).
     glb.attribute("TEXCOORD_2", &uvs.map(|[u, v]| [v + 0.5, 2.0 - u]));
     let model = glb.load();
     let glow = model.materials[0].emissive_texture.unwrap();
     assert_eq!(glow.uv_set, 0);
-    // Half of it, moved by a quarter.
+    // Scaled by one half, and moved by one quarter.
     assert_near(&glow.transform.unwrap(), &[0.0, 0.5, 0.5, -0.5, 0.0, 1.0]);
     assert_eq!(model.meshes[0].primitives[0].uvs.len(), 1);
     assert!(model.warnings.is_empty(), "{:?}", model.warnings);
 }
 
 #[test]
-fn a_third_coordinate_set_of_its_own_is_a_warning() {
+fn an_independent_third_coordinate_set_is_a_warning() {
     let mut glb = with_material(json!({
         "name": "many",
         "pbrMetallicRoughness": {"baseColorTexture": {"index": 0, "texCoord": 0}},
@@ -360,5 +360,9 @@ fn a_third_coordinate_set_of_its_own_is_a_warning() {
     let m = &model.materials[0];
     let sets = [m.base_color_texture, m.occlusion_texture, m.emissive_texture].map(|t| t.unwrap().uv_set);
     assert_eq!(sets, [0, 1, 0]);
-    assert!(model.warnings[0].contains("material 'many': its textures use 3 sets"), "{:?}", model.warnings);
+    assert!(
+        model.warnings[0].contains("material 'many': its textures use 3 texture coordinate sets"),
+        "{:?}",
+        model.warnings
+    );
 }

@@ -1,4 +1,4 @@
-//! The scene graph.
+//! Tests of the scene graph.
 
 use glam::{Quat, Vec3};
 use plinth_model::{Limits, Transform, Trs};
@@ -14,7 +14,7 @@ fn trs(transform: Transform) -> Trs {
 }
 
 #[test]
-fn parents_stand_before_their_children_and_only_the_default_scene_is_kept() {
+fn parents_precede_their_children_and_only_the_default_scene_is_loaded() {
     let mut glb = Glb::triangle();
     glb.json["nodes"] =
         json!([{"mesh": 0}, {"children": [0, 2], "name": "top"}, {"name": "leaf"}, {"name": "elsewhere"}]);
@@ -27,7 +27,7 @@ fn parents_stand_before_their_children_and_only_the_default_scene_is_kept() {
 }
 
 #[test]
-fn without_a_scene_all_roots_are_kept() {
+fn without_a_scene_all_root_nodes_are_loaded() {
     let mut glb = Glb::triangle();
     glb.json.as_object_mut().unwrap().remove("scenes");
     glb.json["nodes"] = json!([{"mesh": 0}, {"name": "second"}]);
@@ -35,25 +35,28 @@ fn without_a_scene_all_roots_are_kept() {
 }
 
 #[test]
-fn a_node_with_two_parents_or_in_a_circle_is_refused() {
-    let fault = |nodes: serde_json::Value| {
+fn a_node_with_two_parents_or_in_a_cycle_is_rejected() {
+    let load_error = |nodes: serde_json::Value| {
         let mut glb = Glb::triangle();
         glb.json["nodes"] = nodes;
-        glb.fault()
+        glb.load_error()
     };
     assert!(
-        fault(json!([{"mesh": 0, "children": [1, 2]}, {"children": [2]}, {}])).contains("nodes[2]: it has two parents")
+        load_error(json!([{"mesh": 0, "children": [1, 2]}, {"children": [2]}, {}]))
+            .contains("nodes[2]: it has two parents")
     );
-    assert!(fault(json!([{"mesh": 0}, {"children": [2]}, {"children": [1]}])).contains("a node is its own ancestor"));
-    assert!(fault(json!([{"mesh": 0, "children": [0]}])).contains("own ancestor"));
+    assert!(
+        load_error(json!([{"mesh": 0}, {"children": [2]}, {"children": [1]}])).contains("a node is its own ancestor")
+    );
+    assert!(load_error(json!([{"mesh": 0, "children": [0]}])).contains("own ancestor"));
 }
 
 #[test]
-fn a_chain_deeper_than_the_limit_is_refused() {
+fn a_tree_deeper_than_the_limit_is_rejected() {
     let mut glb = Glb::triangle();
     let chain = (0..300).map(|i| if i < 299 { json!({"children": [i + 1]}) } else { json!({"mesh": 0}) });
     glb.json["nodes"] = chain.collect();
-    assert!(glb.fault().contains("257 levels of nodes, more than the 256"));
+    assert!(glb.load_error().contains("257 levels of nodes, more than the 256"));
     assert!(glb.load_within(Limits { depth: 300, ..Limits::default() }).is_ok());
 }
 
@@ -69,7 +72,7 @@ fn negative_scales_and_matrices_are_kept() {
 }
 
 #[test]
-fn rotations_become_unit_quaternions_and_one_without_length_turns_nothing() {
+fn rotations_are_normalised_and_zero_becomes_the_identity() {
     let mut glb = Glb::triangle();
     glb.node()["rotation"] = json!([0, 2, 0, 0]);
     assert_eq!(trs(glb.load().nodes[0].local).rotation, Quat::from_xyzw(0.0, 1.0, 0.0, 0.0));
@@ -78,20 +81,20 @@ fn rotations_become_unit_quaternions_and_one_without_length_turns_nothing() {
 }
 
 #[test]
-fn a_transform_that_is_not_finite_is_refused() {
+fn a_non_finite_transform_is_rejected() {
     for transform in
         [json!({"translation": [1e39, 0, 0]}), json!({"scale": [1e39, 1, 1]}), json!({"rotation": [1e30, 1e30, 0, 0]})]
     {
         let mut glb = Glb::triangle();
         glb.json["nodes"][0] = transform;
         glb.node()["mesh"] = 0.into();
-        let fault = glb.fault();
-        assert!(fault.contains("nodes[0]: its transform is not finite"), "{fault}");
+        let load_error = glb.load_error();
+        assert!(load_error.contains("nodes[0]: its transform is not finite"), "{load_error}");
     }
 }
 
 #[test]
-fn names_lose_their_spaces_and_repeated_ones_are_numbered() {
+fn spaces_in_names_are_replaced_and_repeated_names_are_numbered() {
     let mut glb = Glb::triangle();
     glb.json["nodes"] = json!([{"mesh": 0, "name": "a b"}, {"mesh": 0, "name": "a_b"}, {"mesh": 0}, {"mesh": 0}]);
     glb.json["meshes"][0]["name"] = "part".into();
@@ -120,14 +123,16 @@ fn instances_have_translations_rotations_and_scales() {
 }
 
 #[test]
-fn instance_attributes_that_differ_in_number_are_refused() {
+fn instance_attributes_of_different_lengths_are_rejected() {
     assert!(
-        instanced(json!({"TRANSLATION": 1, "SCALE": 3})).fault().contains("its instance attributes differ in number")
+        instanced(json!({"TRANSLATION": 1, "SCALE": 3}))
+            .load_error()
+            .contains("its instance attributes have different lengths")
     );
 }
 
 #[test]
-fn lights_of_nodes_are_read_and_one_that_is_not_there_is_ignored() {
+fn lights_of_nodes_are_read_and_missing_ones_are_ignored() {
     let mut glb = Glb::triangle();
     let lights = json!([
         {"type": "spot", "color": [1, 0.5, 0], "intensity": 3, "range": 4, "spot": {"innerConeAngle": 0.1, "outerConeAngle": 0.2}},
@@ -143,5 +148,5 @@ fn lights_of_nodes_are_read_and_one_that_is_not_there_is_ignored() {
     glb.node()["extensions"]["KHR_lights_punctual"]["light"] = 9.into();
     assert_eq!(glb.load().nodes[0].light, None);
     glb.json["extensions"]["KHR_lights_punctual"]["lights"][0]["type"] = "lava".into();
-    assert!(glb.fault().contains("lights[0]: unknown type 'lava'"));
+    assert!(glb.load_error().contains("lights[0]: unknown type 'lava'"));
 }

@@ -1,4 +1,4 @@
-//! OBJ archives: what their statements become.
+//! Tests of the conversion of OBJ and MTL statements.
 
 use glam::Vec3;
 use plinth_model::obj_zip::ImportError;
@@ -16,10 +16,10 @@ fn primitive(obj: &str) -> Primitive {
     model(&[("a.obj", obj.as_bytes())]).meshes.swap_remove(0).primitives.swap_remove(0)
 }
 
-/// Two squares that meet at a right angle along the edge from 3 to 4.
+/// Two squares that meet at a right angle along the edge from vertex 3 to vertex 4.
 const CORNER: &str = "v 0 0 1\nv 1 0 1\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\n";
 
-/// Normals at the position (0, 0, 0), without repetitions.
+/// Returns the distinct normals at the position (0, 0, 0).
 fn normals_at_origin(statements: &str) -> Vec<[f32; 3]> {
     let p = primitive(&format!("{CORNER}{statements}"));
     let mut found: Vec<[f32; 3]> =
@@ -30,7 +30,7 @@ fn normals_at_origin(statements: &str) -> Vec<[f32; 3]> {
 }
 
 #[test]
-fn faces_of_one_smoothing_group_share_normals_and_those_of_two_do_not() {
+fn faces_share_normals_only_within_a_smoothing_group() {
     let half = std::f32::consts::FRAC_1_SQRT_2;
     let smooth = normals_at_origin("s 1\nf 1 2 4 3\nf 3 4 6 5\n");
     assert_eq!(smooth.len(), 1);
@@ -40,19 +40,19 @@ fn faces_of_one_smoothing_group_share_normals_and_those_of_two_do_not() {
 }
 
 #[test]
-fn smoothing_off_is_flat_and_without_the_statement_the_angle_decides() {
+fn smoothing_off_is_flat_and_the_default_depends_on_the_angle() {
     let edges = "f 1 2 4 3\nf 3 4 6 5\n";
     assert_eq!(normals_at_origin(&format!("s off\n{edges}")).len(), 2);
     assert_eq!(normals_at_origin(&format!("s 0\n{edges}")).len(), 2);
     assert_eq!(normals_at_origin(edges).len(), 2);
-    // Two squares that turn little.
+    // Two squares with a small angle between them.
     let bent = "v 0 0 1\nv 1 0 1\nv 0 0 0\nv 1 0 0\nv 0 0.2 -1\nv 1 0.2 -1\n";
     let p = primitive(&format!("{bent}f 1 2 4 3\nf 3 4 6 5\n"));
     assert_eq!(p.positions.len(), 6);
 }
 
 #[test]
-fn smoothing_groups_reach_across_objects_and_materials() {
+fn smoothing_groups_cross_objects_and_materials() {
     let m = model(&[("a.obj", format!("{CORNER}s 1\no floor\nf 1 2 4 3\no wall\nf 3 4 6 5\n").as_bytes())]);
     let at_origin = |mesh: usize| {
         let p = &m.meshes[mesh].primitives[0];
@@ -63,27 +63,27 @@ fn smoothing_groups_reach_across_objects_and_materials() {
 }
 
 #[test]
-fn normals_of_the_file_win_over_smoothing() {
+fn normals_of_the_file_override_smoothing() {
     let p = primitive("vn 1 0 0\nv 0 0 0\nv 1 0 0\nv 0 1 0\ns 1\nf 1//1 2//1 3//1\n");
     assert_eq!(p.normals, [[1.0, 0.0, 0.0]; 3]);
 }
 
 #[test]
-fn a_line_that_ends_in_a_backslash_goes_on_and_lines_keep_their_numbers() {
+fn a_backslash_continues_a_line_and_line_numbers_are_kept() {
     assert_eq!(primitive("v 0 0 0\nv 1 0 0\r\nv 0 1 0\nf 1 \\\n2 \\\r\n3\n").indices.len(), 3);
     let broken = convert(&[("a.obj", b"v 0 0 0\nf 1 \\\n1 1\nf 9 9 9\n")]);
     assert!(matches!(broken, Err(ImportError::Obj { line: 4, .. })), "{broken:?}");
 }
 
 #[test]
-fn negative_indices_count_back_from_the_last_of_each_kind() {
+fn negative_indices_count_from_the_end_for_each_attribute() {
     let p = primitive("v 9 9 9\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0.5 0.25\nvn 0 0 1\nf -3/-1/-1 -2/-1/-1 -1/-1/-1\n");
     assert_eq!(p.positions, [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]);
     assert_eq!(p.uvs[0][0], [0.5, 0.75]);
 }
 
 #[test]
-fn comments_end_numbers_but_not_names() {
+fn comments_are_removed_after_numbers_but_not_from_names() {
     let obj = format!(
         "mtllib a.mtl # library\nusemtl Material #25\n{}# end\n",
         TRIANGLE.replace("f 1 2 3", "f 1 2 3 # face")
@@ -104,13 +104,13 @@ fn objects_with_the_same_name_and_material_are_one_mesh() {
 }
 
 #[test]
-fn vertex_colours_are_made_linear() {
+fn vertex_colours_are_converted_to_linear() {
     let p = primitive("v 0 0 0 1 0.5 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
     assert_near(&p.colors[0], &[1.0, 0.214_041_14, 0.0, 1.0]);
     assert_eq!(p.colors[1], [1.0; 4]);
 }
 
-/// The model of a triangle whose material has these statements, with files beside it.
+/// Converts a triangle whose material has these MTL statements, with additional files in the archive.
 fn with_mtl(statements: &str, files: &[(&str, &[u8])]) -> Model {
     let obj = format!("mtllib a.mtl\nusemtl m\nvt 0 0\nvt 1 0\nvt 0 1\n{}", TRIANGLE.replace("1 2 3", "1/1 2/2 3/3"));
     let mtl = format!("newmtl m\n{statements}\n");
@@ -133,7 +133,7 @@ fn colours_and_opacity_are_read() {
 }
 
 #[test]
-fn a_colour_texture_replaces_the_colour_wherever_it_stands() {
+fn a_colour_texture_replaces_the_colour_in_any_order() {
     let red = png(1, 1, &[255, 0, 0, 255]);
     for statements in ["Kd 0 0 0\nmap_Kd t.png", "map_Kd t.png\nKd 0 0 0"] {
         let m = material(statements, &[("t.png", &red)]);
@@ -143,17 +143,17 @@ fn a_colour_texture_replaces_the_colour_wherever_it_stands() {
 }
 
 #[test]
-fn texture_options_scale_and_move_with_v_up() {
+fn texture_scale_and_offset_are_converted_from_v_up() {
     let red = png(1, 1, &[255, 0, 0, 255]);
     let model = with_mtl("map_Kd -s 2 3 1 -o 0.25 0.5 -clamp on t.png", &[("t.png", &red)]);
     let reference = model.materials[0].base_color_texture.unwrap();
-    // v up: 3 v + 0.5. In glTF v is 1 - v.
+    // With v up, the coordinate is 3 v + 0.5. In glTF it is 1 minus that.
     assert_near(&reference.transform.unwrap(), &[2.0, 0.0, 0.25, 0.0, 3.0, 1.0 - 3.0 - 0.5]);
     assert_eq!(model.textures[reference.texture].sampler.wrap_u, Wrap::Clamp);
 }
 
 #[test]
-fn names_of_textures_may_hold_spaces_and_stand_behind_options_that_are_not_known() {
+fn texture_names_may_contain_spaces_and_follow_unknown_options() {
     let red = png(1, 1, &[255, 0, 0, 255]);
     for name in ["map_Kd my wood.png", "map_Kd -bm 1.5 my wood.png", "map_Kd -glitter 5 C:\\scans\\my wood.png"] {
         assert!(material(name, &[("textures/my wood.png", &red)]).base_color_texture.is_some(), "{name}");
@@ -161,7 +161,7 @@ fn names_of_textures_may_hold_spaces_and_stand_behind_options_that_are_not_known
 }
 
 #[test]
-fn emissive_textures_shine_where_no_colour_is_given() {
+fn emissive_textures_without_an_emissive_colour_use_white() {
     let red = png(1, 1, &[255, 0, 0, 255]);
     let m = material("map_Ke t.png", &[("t.png", &red)]);
     assert_eq!(m.emissive, [1.0; 3]);
@@ -169,7 +169,7 @@ fn emissive_textures_shine_where_no_colour_is_given() {
     assert_eq!(material("Ke 0 0 1\nmap_Ke t.png", &[("t.png", &red)]).emissive, [0.0, 0.0, 1.0]);
 }
 
-/// RGBA of the first texel of the colour texture.
+/// Returns the RGBA value of the first texel of the base colour texture.
 fn first_color(model: &Model) -> [u8; 4] {
     let texture = model.materials[0].base_color_texture.unwrap().texture;
     let image = &model.images[model.textures[texture].image];
@@ -186,7 +186,7 @@ fn an_alpha_map_becomes_the_alpha_of_the_colour_texture() {
 }
 
 #[test]
-fn an_alpha_map_without_grey_is_a_mask_and_one_with_alpha_gives_that() {
+fn an_alpha_map_without_grey_is_a_mask_and_its_alpha_channel_is_preferred() {
     let cut = png(2, 1, &[255, 0, 0, 0, 255, 0, 0, 255]);
     let model = with_mtl("map_Kd t.png\nmap_d t.png", &[("t.png", &cut)]);
     assert_eq!(first_color(&model), [255, 0, 0, 0]);
@@ -196,8 +196,8 @@ fn an_alpha_map_without_grey_is_a_mask_and_one_with_alpha_gives_that() {
 }
 
 #[test]
-fn a_grey_bump_map_becomes_normals_and_a_coloured_one_is_taken_as_they() {
-    // A ramp that rises to the right, on 4 × 1 texels; it repeats.
+fn a_grey_bump_map_is_converted_and_a_coloured_one_is_a_normal_map() {
+    // A height ramp that rises to the right, 4 × 1 texels; it repeats.
     let ramp: Vec<u8> = [0_u8, 40, 80, 120].iter().flat_map(|h| [*h, *h, *h, 255]).collect();
     let bumped = with_mtl("bump -bm 50 t.png", &[("t.png", &png(4, 1, &ramp))]);
     let normals = |model: &Model| {
@@ -205,7 +205,7 @@ fn a_grey_bump_map_becomes_normals_and_a_coloured_one_is_taken_as_they() {
         model.images[model.textures[texture].image].pixels.clone()
     };
     let [x, y, z, _] = *normals(&bumped).as_chunks::<4>().0.get(1).unwrap();
-    assert!(x < 100 && y == 128 && z > 150, "leans to the left: {x} {y} {z}");
+    assert!(x < 100 && y == 128 && z > 150, "the normal should point to the left: {x} {y} {z}");
     assert_eq!(bumped.materials[0].normal_scale, 1.0);
     let flat = png(1, 1, &[128, 128, 255, 255]);
     let mapped = with_mtl("map_Bump -bm 0.5 t.png", &[("t.png", &flat)]);
@@ -215,7 +215,7 @@ fn a_grey_bump_map_becomes_normals_and_a_coloured_one_is_taken_as_they() {
 }
 
 #[test]
-fn a_map_that_many_materials_share_is_made_once() {
+fn a_texture_shared_by_many_materials_is_created_once() {
     let grey: Vec<u8> = (0..256 * 256_u32).flat_map(|i| [(i % 256) as u8; 4]).collect();
     let picture = png(256, 256, &grey);
     let count = 3000;
@@ -233,8 +233,8 @@ fn a_map_that_many_materials_share_is_made_once() {
 }
 
 #[test]
-fn a_heightmap_that_rises_upwards_leans_down() {
-    // The upper row is the higher one.
+fn normals_of_a_height_map_that_rises_upwards_point_down() {
+    // The upper row has the larger height.
     let rows: Vec<u8> = [200_u8, 100, 0].iter().flat_map(|h| [*h, *h, *h, 255]).collect();
     let model = with_mtl("bump -bm 100 t.png", &[("t.png", &png(1, 3, &rows))]);
     let texture = model.materials[0].normal_texture.unwrap().texture;
@@ -242,9 +242,9 @@ fn a_heightmap_that_rises_upwards_leans_down() {
     assert!(middle[0] == 128 && middle[1] < 100, "{middle:?}");
 }
 
-/// v runs up in OBJ: an upright texture stays upright, so that its bumps lean where the heights say.
+/// In OBJ, v points up. The direction of v must not flip the bumps of an upright texture.
 #[test]
-fn bumps_of_an_upright_texture_lie_upright() {
+fn bumps_of_an_upright_texture_are_not_flipped() {
     let square = "mtllib a.mtl\nusemtl m\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\nf 1/1 2/2 3/3 4/4\n";
     let heights = png(1, 1, &[128, 128, 128, 255]);
     for (mtl, expected) in [
@@ -259,7 +259,7 @@ fn bumps_of_an_upright_texture_lie_upright() {
 }
 
 #[test]
-fn what_cannot_be_converted_is_told_once() {
+fn unsupported_and_missing_textures_are_one_warning_each() {
     let obj = format!("mtllib a.mtl\nusemtl m\n{TRIANGLE}");
     let mtl = "newmtl m\nmap_Ks s.png\nmap_Ks s.png\nmap_Kd gone.png\nmap_Ke t.gif\n";
     let files: [(&str, &[u8]); 3] = [("a.obj", obj.as_bytes()), ("a.mtl", mtl.as_bytes()), ("t.gif", b"GIF89a")];
@@ -270,8 +270,8 @@ fn what_cannot_be_converted_is_told_once() {
 }
 
 #[test]
-fn libraries_may_be_several_in_a_line_and_have_names_in_any_script() {
-    // The lower case of the first letter takes more bytes than its upper case.
+fn a_line_may_name_several_libraries_with_unicode_names() {
+    // The lower-case form of the first letter has more bytes than the upper-case form.
     let obj = format!("mtllib İİ one.mtl two.mtl İgone.mtl\nusemtl m\n{TRIANGLE}");
     let files: [(&str, &[u8]); 3] =
         [("a.obj", obj.as_bytes()), ("İİ one.mtl", b"newmtl m\nKd 0 0 0\n"), ("TWO.mtl", b"newmtl m\nKd 1 0 0\n")];
@@ -280,17 +280,17 @@ fn libraries_may_be_several_in_a_line_and_have_names_in_any_script() {
 }
 
 #[test]
-fn warnings_are_not_without_end() {
+fn the_number_of_warnings_is_limited() {
     let obj = format!("mtllib a.mtl\nusemtl m\n{TRIANGLE}");
     let mtl: String =
         std::iter::once("newmtl m\n".to_owned()).chain((0..5000).map(|i| format!("map_Kd {i}.png\n"))).collect();
     let warnings = convert(&[("a.obj", obj.as_bytes()), ("a.mtl", mtl.as_bytes())]).unwrap().warnings;
     assert_eq!(warnings.len(), 51);
-    assert_eq!(warnings[50], "and 4950 more of the kind");
+    assert_eq!(warnings[50], "and 4950 more warnings");
 }
 
 #[test]
-fn materials_and_textures_that_no_face_uses_are_left_out() {
+fn unused_materials_and_textures_are_not_converted() {
     let obj = format!("mtllib a.mtl\nusemtl m\n{TRIANGLE}");
     let files: [(&str, &[u8]); 3] =
         [("a.obj", obj.as_bytes()), ("a.mtl", b"newmtl other\nmap_Kd t.png\nnewmtl m\n"), ("t.png", b"broken")];
@@ -299,7 +299,7 @@ fn materials_and_textures_that_no_face_uses_are_left_out() {
 }
 
 #[test]
-fn text_in_latin_1_and_utf_16_is_read() {
+fn latin_1_and_utf_16_text_is_read() {
     let m = model(&[("a.obj", b"o T\xFCr\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")]);
     assert_eq!(m.nodes[0].name, "Tür");
     let wide: Vec<u8> = [0xFF, 0xFE].into_iter().chain(TRIANGLE.encode_utf16().flat_map(u16::to_le_bytes)).collect();
@@ -307,7 +307,7 @@ fn text_in_latin_1_and_utf_16_is_read() {
 }
 
 #[test]
-fn the_same_archive_gives_the_same_bytes() {
+fn the_conversion_is_deterministic() {
     let grey = png(2, 2, &[10, 10, 10, 255, 90, 90, 90, 255, 20, 20, 20, 255, 70, 70, 70, 255]);
     let obj = format!("mtllib a.mtl\nusemtl a\n{CORNER}s 1\nf 1 2 4 3\nusemtl b\nf 3 4 6 5\nusemtl c\nf 1 2 4\n");
     let mtl = "newmtl b\nmap_Kd t.png\nmap_d t.png\nnewmtl a\nbump t.png\nmap_Ke t.png\nnewmtl c\nnorm t.png\n";
@@ -317,7 +317,7 @@ fn the_same_archive_gives_the_same_bytes() {
 }
 
 #[test]
-fn points_and_lines_beside_faces_are_kept() {
+fn points_and_lines_are_converted_too() {
     let obj = "mtllib a.mtl\nv 0 0 0 1 0 0\nv 1 0 0 0 1 0\nv 0 1 0 0 0 1\nv 1 1 0 1 1 1\nusemtl m\n\
                f 1 2 3\nl 1 2 4\nl -1 -2\np 1 4\nl 1\np\n";
     let m = model(&[("a.obj", obj.as_bytes()), ("a.mtl", b"newmtl m\nKd 1 0 0\n")]);
@@ -332,7 +332,7 @@ fn points_and_lines_beside_faces_are_kept() {
 }
 
 #[test]
-fn points_and_lines_are_checked_like_faces() {
+fn points_and_lines_are_validated_like_faces() {
     for bad in ["p 1 5", "l 1 0", "l 1 -9", "p x"] {
         let obj = format!("{TRIANGLE}{bad}\n");
         assert!(matches!(convert(&[("a.obj", obj.as_bytes())]), Err(ImportError::Obj { line: 5, .. })), "{bad}");

@@ -1,4 +1,4 @@
-//! Skins and morph targets.
+//! Tests of skins and morph targets.
 
 use glam::{Mat4, Vec3};
 use serde_json::json;
@@ -7,7 +7,7 @@ use crate::glb::{CORNERS, Glb, assert_near};
 
 const IDENTITY: [f32; 16] = Mat4::IDENTITY.to_cols_array();
 
-/// A triangle bound to two joints, which lie below the root of the scene.
+/// Builds a triangle that is bound to two joints below the root of the scene.
 fn skinned(joints: [[u8; 4]; 3], weights: [[f32; 4]; 3]) -> Glb {
     let mut glb = Glb::triangle();
     glb.attribute("NORMAL", &[[0.0_f32, 0.0, 1.0]; 3]);
@@ -23,14 +23,14 @@ fn skinned(joints: [[u8; 4]; 3], weights: [[f32; 4]; 3]) -> Glb {
 const FIRST: [[f32; 4]; 3] = [[1.0, 0.0, 0.0, 0.0]; 3];
 
 #[test]
-fn influences_are_sorted_and_their_weights_sum_to_1() {
+fn influences_are_sorted_and_their_weights_add_up_to_1() {
     let read = skinned([[0, 1, 0, 0]; 3], [[0.2, 0.6, 0.0, 0.0]; 3]).loaded();
     assert_eq!(read.joints[0], [1, 0, 0, 0]);
     assert_near(&read.weights[0], &[0.75, 0.25, 0.0, 0.0]);
 }
 
 #[test]
-fn of_more_than_four_influences_the_strongest_stay() {
+fn the_four_strongest_influences_are_kept() {
     let mut glb = skinned([[0, 0, 0, 1]; 3], [[0.1, 0.1, 0.1, 0.1]; 3]);
     glb.attribute("JOINTS_1", &[[1_u16, 0, 0, 0]; 3]);
     glb.attribute("WEIGHTS_1", &[[0.5_f32, 0.0, 0.0, 0.0]; 3]);
@@ -40,7 +40,7 @@ fn of_more_than_four_influences_the_strongest_stay() {
 }
 
 #[test]
-fn normalized_weights_are_read_and_a_vertex_without_any_follows_the_first_joint() {
+fn normalized_weights_are_read_and_unweighted_vertices_follow_joint_0() {
     let mut glb = skinned([[1, 0, 0, 0]; 3], FIRST);
     let weights = glb.normalized(&[[255_u8, 0, 0, 0], [0, 0, 0, 0], [51, 204, 0, 0]]);
     glb.primitive()["attributes"]["WEIGHTS_0"] = weights.into();
@@ -50,19 +50,19 @@ fn normalized_weights_are_read_and_a_vertex_without_any_follows_the_first_joint(
 }
 
 #[test]
-fn a_joint_out_of_range_is_refused_where_it_has_weight() {
-    let fault = skinned([[250, 0, 0, 0]; 3], FIRST).fault();
-    assert_eq!(fault, "meshes[0].primitives[0]: joint 250 is beyond its skin's 2 joints");
+fn a_joint_out_of_range_with_weight_is_rejected() {
+    let load_error = skinned([[250, 0, 0, 0]; 3], FIRST).load_error();
+    assert_eq!(load_error, "meshes[0].primitives[0]: joint 250 is beyond its skin's 2 joints");
 }
 
 #[test]
-fn a_joint_out_of_range_does_not_matter_where_it_has_no_weight() {
+fn a_joint_out_of_range_without_weight_is_ignored() {
     let read = skinned([[1, 250, 255, 9]; 3], FIRST).loaded();
     assert_eq!(read.joints[0], [1, 0, 0, 0]);
 }
 
 #[test]
-fn joints_outside_of_the_scene_are_kept_with_what_stands_above_them_but_draw_nothing() {
+fn joints_outside_the_scene_and_their_ancestors_are_added_without_meshes() {
     let mut glb = skinned([[1, 0, 0, 0]; 3], FIRST);
     glb.json["nodes"][1] = json!({"name": "hip", "children": [2], "translation": [0, 5, 0], "mesh": 0});
     glb.json["scenes"][0]["nodes"] = json!([0]);
@@ -76,17 +76,17 @@ fn joints_outside_of_the_scene_are_kept_with_what_stands_above_them_but_draw_not
 }
 
 #[test]
-fn skins_that_do_not_fit_are_refused() {
+fn invalid_skins_are_rejected() {
     let mut glb = skinned([[0; 4]; 3], FIRST);
     glb.json["skins"][0]["joints"] = json!([1, 9]);
-    assert!(glb.fault().contains("skins[0]: joint node 9 does not exist"));
+    assert!(glb.load_error().contains("skins[0]: joint node 9 does not exist"));
     glb.json["skins"][0]["joints"] = json!([1, 2, 0]);
-    assert!(glb.fault().contains("skins[0]: 2 inverse bind matrices for 3 joints"));
+    assert!(glb.load_error().contains("skins[0]: 2 inverse bind matrices for 3 joints"));
     glb.json["skins"][0] = json!({"joints": [1, 2]});
     assert_eq!(glb.load().skins[0].inverse_bind, [Mat4::IDENTITY; 2]);
 }
 
-/// A triangle with two morph targets, the first of which moves a point by sparse values.
+/// Builds a triangle with two morph targets; the first one moves a point by sparse values.
 fn morphed() -> Glb {
     let mut glb = Glb::triangle();
     let at = glb.view(&[2]);
@@ -104,7 +104,7 @@ fn morphed() -> Glb {
 }
 
 #[test]
-fn morph_targets_are_read_and_their_weights_come_from_the_node_or_its_mesh() {
+fn morph_weights_come_from_the_node_or_else_from_its_mesh() {
     let mut glb = morphed();
     let model = glb.load();
     let targets = &model.meshes[0].primitives[0].morph_targets;
@@ -115,7 +115,7 @@ fn morph_targets_are_read_and_their_weights_come_from_the_node_or_its_mesh() {
 }
 
 #[test]
-fn morph_targets_of_flat_shaded_triangles_follow_their_split_vertices() {
+fn morph_targets_are_split_with_flat_shaded_vertices() {
     let mut glb = morphed();
     glb.indices(&[2_u8, 1, 0]);
     let read = glb.loaded();
@@ -127,9 +127,9 @@ fn morph_targets_of_flat_shaded_triangles_follow_their_split_vertices() {
 }
 
 #[test]
-fn a_morph_target_of_another_length_is_refused() {
+fn a_morph_target_of_a_different_length_is_rejected() {
     let mut glb = morphed();
     let short = glb.accessor(&[[0.0_f32; 3]; 2]);
     glb.primitive()["targets"][1] = json!({"POSITION": short});
-    assert!(glb.fault().contains("meshes[0].primitives[0]: POSITION has 2 values for 3 vertices"));
+    assert!(glb.load_error().contains("meshes[0].primitives[0]: POSITION has 2 values for 3 vertices"));
 }

@@ -1,27 +1,30 @@
-//! References and ranges: each break of a rule is refused, with the place of the fault.
+//! Tests of references and ranges: each violation is rejected with its location.
 
 use serde_json::json;
 
 use crate::glb::{CORNERS, Glb};
 
-/// Changes a good file and says what loading must answer.
+/// Expected part of the error message, and change of a valid file.
 type Case = (&'static str, fn(&mut Glb));
 
 #[track_caller]
-fn refused(cases: &[Case]) {
+fn assert_rejected(cases: &[Case]) {
     for (expected, change) in cases {
         let mut glb = Glb::textured();
         glb.image("image/png", &crate::images::png(1, 1, &[255; 4]));
-        assert!(glb.load_with(&plinth_model::LoadOptions::default()).is_ok(), "the file is good before: {expected}");
+        assert!(
+            glb.load_with(&plinth_model::LoadOptions::default()).is_ok(),
+            "the unchanged file is valid: {expected}"
+        );
         change(&mut glb);
-        let fault = glb.fault();
-        assert!(fault.contains(expected), "'{fault}' does not say '{expected}'");
+        let load_error = glb.load_error();
+        assert!(load_error.contains(expected), "'{load_error}' does not contain '{expected}'");
     }
 }
 
 #[test]
-fn references_to_what_does_not_exist_are_refused() {
-    refused(&[
+fn references_to_missing_objects_are_rejected() {
+    assert_rejected(&[
         ("scene 7 does not exist", |g| g.json["scene"] = 7.into()),
         ("scenes[0]: node 9 does not exist", |g| g.json["scenes"][0]["nodes"] = json!([9])),
         ("nodes[0]: child 9 does not exist", |g| g.node()["children"] = json!([9])),
@@ -42,8 +45,8 @@ fn references_to_what_does_not_exist_are_refused() {
 }
 
 #[test]
-fn numbers_out_of_range_are_refused() {
-    refused(&[
+fn values_out_of_range_are_rejected() {
+    assert_rejected(&[
         ("component type 5124 does not exist", |g| g.json["accessors"][0]["componentType"] = 5124.into()),
         ("accessor type 'VEC5' does not exist", |g| g.json["accessors"][0]["type"] = "VEC5".into()),
         ("it has 1 components where 3 are needed", |g| g.json["accessors"][0]["type"] = "SCALAR".into()),
@@ -67,8 +70,8 @@ fn numbers_out_of_range_are_refused() {
 }
 
 #[test]
-fn vertices_that_cannot_be_drawn_are_refused() {
-    refused(&[
+fn invalid_vertex_data_is_rejected() {
+    assert_rejected(&[
         ("it has no POSITION", |g| g.primitive()["attributes"] = json!({})),
         ("index 3 is beyond its 3 vertices", |g| g.indices(&[0_u16, 1, 3])),
         ("unsigned integers are needed", |g| g.indices(&[0.0_f32, 1.0, 2.0])),
@@ -87,8 +90,8 @@ fn vertices_that_cannot_be_drawn_are_refused() {
 }
 
 #[test]
-fn data_outside_of_the_file_are_refused_and_data_uris_are_read() {
-    refused(&[
+fn external_data_is_rejected_and_data_uris_are_read() {
+    assert_rejected(&[
         ("buffers[1] refers to 'scene.bin' outside of the file", |g| {
             g.push("buffers", json!({"byteLength": 4, "uri": "scene.bin"}));
         }),
@@ -103,7 +106,7 @@ fn data_outside_of_the_file_are_refused_and_data_uris_are_read() {
         }),
     ]);
     let mut glb = Glb::triangle();
-    // Three floats: 1, 0, 0.
+    // The floats 1, 0, 0.
     glb.push("buffers", json!({"byteLength": 12, "uri": "data:application/octet-stream;base64,AACAPwAAAAAAAAAA"}));
     let view = glb.push("bufferViews", json!({"buffer": 1, "byteLength": 12}));
     let normal = json!({"bufferView": view, "componentType": 5126, "count": 1, "type": "VEC3"});
@@ -114,9 +117,9 @@ fn data_outside_of_the_file_are_refused_and_data_uris_are_read() {
 }
 
 #[test]
-fn long_texts_of_the_file_are_shortened_in_messages() {
+fn long_strings_of_the_file_are_truncated_in_messages() {
     let mut glb = Glb::textured();
     glb.image("image/png", &[]);
     glb.material()["alphaMode"] = "x".repeat(10_000).into();
-    assert!(glb.fault().len() < 200);
+    assert!(glb.load_error().len() < 200);
 }

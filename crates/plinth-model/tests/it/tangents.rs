@@ -1,5 +1,5 @@
-//! Tangents that the file leaves out. glTF's v runs down the texture, and `cross(normal, tangent) · w` points up it: each
-//! expected value follows from where the picture on the texture points in space.
+//! Tests of generated tangents. In glTF, v points down on the texture, and `cross(normal, tangent) · w` points up on
+//! it. The expected values are the directions in space of the texture's right and top.
 
 use glam::Vec3;
 use plinth_model::Primitive;
@@ -7,17 +7,17 @@ use serde_json::json;
 
 use crate::glb::{Glb, assert_near};
 
-/// A square that faces +z: two triangles that share two corners.
+/// A square that faces +z, of two triangles that share two corners.
 const CORNERS: [[f32; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]];
 const TRIANGLES: [u32; 6] = [0, 1, 2, 0, 2, 3];
 
-/// A texture coordinate for each corner of the square, from its place in the square: x to the right, y up.
-fn laid(uv: impl Fn(f32, f32) -> [f32; 2]) -> Vec<[f32; 2]> {
+/// Computes a texture coordinate for each corner of the square from its position: x to the right, y up.
+fn corner_uvs(uv: impl Fn(f32, f32) -> [f32; 2]) -> Vec<[f32; 2]> {
     CORNERS.iter().map(|[x, y, _]| uv(*x, *y)).collect()
 }
 
-/// A mesh with a normal map.
-fn bumped(positions: &[[f32; 3]], normals: &[[f32; 3]], uvs: &[[f32; 2]], indices: &[u32]) -> Glb {
+/// Builds a mesh with a normal map.
+fn with_normal_map(positions: &[[f32; 3]], normals: &[[f32; 3]], uvs: &[[f32; 2]], indices: &[u32]) -> Glb {
     let mut glb = Glb::mesh(positions);
     glb.attribute("NORMAL", normals);
     glb.attribute("TEXCOORD_0", uvs);
@@ -29,55 +29,56 @@ fn bumped(positions: &[[f32; 3]], normals: &[[f32; 3]], uvs: &[[f32; 2]], indice
 }
 
 fn square(uvs: &[[f32; 2]]) -> Glb {
-    bumped(&CORNERS, &[[0.0, 0.0, 1.0]; 4], uvs, &TRIANGLES)
+    with_normal_map(&CORNERS, &[[0.0, 0.0, 1.0]; 4], uvs, &TRIANGLES)
 }
 
-/// The same mesh with a fan beside it whose middle so many triangles share that plain sums are taken.
-fn crowded(positions: &[[f32; 3]], normals: &[[f32; 3]], uvs: &[[f32; 2]], indices: &[u32]) -> Glb {
+/// Builds the same mesh plus a triangle fan with so many triangles around one point that averaged tangents are used
+/// instead of MikkTSpace.
+fn with_fan(positions: &[[f32; 3]], normals: &[[f32; 3]], uvs: &[[f32; 2]], indices: &[u32]) -> Glb {
     let (mut positions, mut normals, mut uvs) = (positions.to_vec(), normals.to_vec(), uvs.to_vec());
     let mut indices = indices.to_vec();
     let middle = positions.len() as u32;
     for i in 0..=1200_u16 {
         let (y, x) = (f32::from(i) / 1200.0 * std::f32::consts::TAU).sin_cos();
-        let place = if i == 0 { [9.0, 9.0, 0.0] } else { [9.0 + x, 9.0 + y, 0.0] };
-        positions.push(place);
+        let position = if i == 0 { [9.0, 9.0, 0.0] } else { [9.0 + x, 9.0 + y, 0.0] };
+        positions.push(position);
         normals.push([0.0, 0.0, 1.0]);
-        uvs.push([place[0], place[1]]);
+        uvs.push([position[0], position[1]]);
     }
     indices.extend((1..1200).flat_map(|i| [middle, middle + i, middle + i + 1]));
-    bumped(&positions, &normals, &uvs, &indices)
+    with_normal_map(&positions, &normals, &uvs, &indices)
 }
 
-/// The same mesh made by MikkTSpace, and by plain sums.
-fn both(
+/// Returns the mesh with tangents of both generators: MikkTSpace and averaging.
+fn with_both_generators(
     positions: &[[f32; 3]],
     normals: &[[f32; 3]],
     uvs: &[[f32; 2]],
     indices: &[u32],
 ) -> [(Primitive, &'static str); 2] {
     [
-        (bumped(positions, normals, uvs, indices).loaded(), "MikkTSpace"),
-        (crowded(positions, normals, uvs, indices).loaded(), "sums"),
+        (with_normal_map(positions, normals, uvs, indices).loaded(), "MikkTSpace"),
+        (with_fan(positions, normals, uvs, indices).loaded(), "sums"),
     ]
 }
 
-/// Texture coordinates of a point of the unit square.
-type Coordinates = fn(f32, f32) -> [f32; 2];
+/// Texture coordinates as a function of a point of the unit square.
+type UvMapping = fn(f32, f32) -> [f32; 2];
 
 #[test]
-fn a_tangent_points_to_the_right_of_the_texture_and_its_sign_to_its_top() {
-    // The texture is seen upright, from behind, upside down in a mirror, and turned by quarters.
-    let cases: [(&str, Coordinates, [f32; 4]); 7] = [
+fn a_tangent_points_right_on_the_texture_and_its_sign_gives_up() {
+    // The texture is upright, mirrored, seen from behind, and rotated by multiples of 90°.
+    let cases: [(&str, UvMapping, [f32; 4]); 7] = [
         ("upright", |x, y| [x, 1.0 - y], [1.0, 0.0, 0.0, 1.0]),
         ("mirrored left to right", |x, y| [1.0 - x, 1.0 - y], [-1.0, 0.0, 0.0, -1.0]),
         ("mirrored top to bottom", |x, y| [x, y], [1.0, 0.0, 0.0, -1.0]),
-        ("turned to the left", |x, y| [y, x], [0.0, 1.0, 0.0, 1.0]),
-        ("turned to the right", |x, y| [1.0 - y, 1.0 - x], [0.0, -1.0, 0.0, 1.0]),
+        ("rotated to the left", |x, y| [y, x], [0.0, 1.0, 0.0, 1.0]),
+        ("rotated to the right", |x, y| [1.0 - y, 1.0 - x], [0.0, -1.0, 0.0, 1.0]),
         ("upside down", |x, y| [1.0 - x, y], [-1.0, 0.0, 0.0, 1.0]),
-        ("turned and mirrored", |x, y| [y, 1.0 - x], [0.0, 1.0, 0.0, -1.0]),
+        ("rotated and mirrored", |x, y| [y, 1.0 - x], [0.0, 1.0, 0.0, -1.0]),
     ];
     for (name, uv, expected) in cases {
-        for (one, by) in both(&CORNERS, &[[0.0, 0.0, 1.0]; 4], &laid(uv), &TRIANGLES) {
+        for (one, by) in with_both_generators(&CORNERS, &[[0.0, 0.0, 1.0]; 4], &corner_uvs(uv), &TRIANGLES) {
             for corner in &one.indices[..6] {
                 let found = one.tangents[*corner as usize];
                 assert!(near(found, expected), "{name}, {by}: {found:?} instead of {expected:?}");
@@ -90,9 +91,9 @@ fn near(a: [f32; 4], b: [f32; 4]) -> bool {
     a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-4)
 }
 
-/// A ball with the texture around it like a map of the earth, seen from outside or mirrored.
+/// A sphere with the texture mapped like a world map, seen from outside or mirrored.
 #[test]
-fn tangents_of_a_ball_run_east_and_their_sign_says_north() {
+fn tangents_of_a_sphere_point_east_and_their_sign_gives_north() {
     let (rings, sectors) = (12_u32, 24_u32);
     for mirrored in [false, true] {
         let (mut points, mut uvs, mut indices) = (Vec::new(), Vec::new(), Vec::new());
@@ -100,7 +101,7 @@ fn tangents_of_a_ball_run_east_and_their_sign_says_north() {
             for sector in 0..=sectors {
                 let (v, u) = (ring as f32 / rings as f32, sector as f32 / sectors as f32);
                 let (polar, turn) = (v * std::f32::consts::PI, u * std::f32::consts::TAU);
-                // Eastward from +z to +x, as seen from above the north pole at +y.
+                // East is from +z to +x, seen from above the north pole at +y.
                 points.push([polar.sin() * turn.sin(), polar.cos(), polar.sin() * turn.cos()]);
                 uvs.push([if mirrored { 1.0 - u } else { u }, v]);
             }
@@ -111,7 +112,7 @@ fn tangents_of_a_ball_run_east_and_their_sign_says_north() {
             let [c, d] = [at(ring + 1, sector), at(ring + 1, sector + 1)];
             indices.extend([a, c, b, b, c, d]);
         }
-        for (one, by) in both(&points, &points, &uvs, &indices) {
+        for (one, by) in with_both_generators(&points, &points, &uvs, &indices) {
             for corner in &one.indices[..indices.len()] {
                 let [x, _, z] = one.positions[*corner as usize];
                 let east = Vec3::new(z, 0.0, -x).normalize() * if mirrored { -1.0 } else { 1.0 };
@@ -125,31 +126,31 @@ fn tangents_of_a_ball_run_east_and_their_sign_says_north() {
     }
 }
 
-/// Half of a symmetric model's texture serves for both of its halves, which share the vertices between them.
+/// A symmetric model uses one half of the texture for both of its halves, which share the vertices between them.
 #[test]
-fn where_the_texture_is_mirrored_each_side_has_its_own_tangents() {
+fn vertices_at_the_seam_of_a_mirrored_texture_are_duplicated() {
     let columns = [-1.0_f32, 0.0, 1.0];
     let points: Vec<[f32; 3]> = columns.iter().flat_map(|x| [[*x, 0.0, 0.0], [*x, 1.0, 0.0]]).collect();
     let uvs: Vec<[f32; 2]> = points.iter().map(|[x, y, _]| [x.abs(), 1.0 - y]).collect();
     let indices = [0, 2, 3, 0, 3, 1, 2, 4, 5, 2, 5, 3];
-    for (one, by) in both(&points, &[[0.0, 0.0, 1.0]; 6], &uvs, &indices) {
+    for (one, by) in with_both_generators(&points, &[[0.0, 0.0, 1.0]; 6], &uvs, &indices) {
         let corner = |i: usize| one.tangents[one.indices[i] as usize];
         for i in 0..6 {
             assert!(near(corner(i), [-1.0, 0.0, 0.0, -1.0]), "{by}: left, corner {i}: {:?}", corner(i));
             assert!(near(corner(i + 6), [1.0, 0.0, 0.0, 1.0]), "{by}: right, corner {i}: {:?}", corner(i + 6));
         }
-        let place = |i: usize| one.positions[one.indices[i] as usize];
-        assert!((0..12).all(|i| place(i) == points[indices[i] as usize]), "{by}: the surface stays as it is");
+        let position = |i: usize| one.positions[one.indices[i] as usize];
+        assert!((0..12).all(|i| position(i) == points[indices[i] as usize]), "{by}: the surface stays as it is");
         assert_eq!(one.positions.len(), one.tangents.len());
     }
 }
 
 #[test]
-fn what_vertices_carry_goes_with_them_where_they_are_there_twice() {
+fn duplicated_vertices_keep_all_their_attributes() {
     let columns = [-1.0_f32, 0.0, 1.0];
     let points: Vec<[f32; 3]> = columns.iter().flat_map(|x| [[*x, 0.0, 0.0], [*x, 1.0, 0.0]]).collect();
     let uvs: Vec<[f32; 2]> = points.iter().map(|[x, y, _]| [x.abs(), 1.0 - y]).collect();
-    let mut glb = bumped(&points, &[[0.0, 0.0, 1.0]; 6], &uvs, &[0, 2, 3, 0, 3, 1, 2, 4, 5, 2, 5, 3]);
+    let mut glb = with_normal_map(&points, &[[0.0, 0.0, 1.0]; 6], &uvs, &[0, 2, 3, 0, 3, 1, 2, 4, 5, 2, 5, 3]);
     glb.attribute("COLOR_0", &std::array::from_fn::<_, 6, _>(|i| [i as f32 / 8.0, 0.0, 0.0]));
     glb.attribute("JOINTS_0", &std::array::from_fn::<_, 6, _>(|_| [0_u8; 4]));
     glb.attribute("WEIGHTS_0", &[[1.0_f32, 0.0, 0.0, 0.0]; 6]);
@@ -170,11 +171,11 @@ fn what_vertices_carry_goes_with_them_where_they_are_there_twice() {
 }
 
 #[test]
-fn tangents_follow_a_texture_that_is_turned_or_mirrored_on_the_way() {
-    let upright = laid(|x, y| [x, 1.0 - y]);
+fn tangents_follow_the_texture_transform() {
+    let upright = corner_uvs(|x, y| [x, 1.0 - y]);
     let quarter = std::f32::consts::FRAC_PI_2;
-    // KHR_texture_transform turns the coordinates counter-clockwise as they are seen, with v down, the texture the other
-    // way: `u' = cos·u + sin·v`.
+    // KHR_texture_transform rotates the coordinates counter-clockwise as seen with v down, so the texture rotates
+    // clockwise: `u' = cos·u + sin·v`.
     for (name, transform, expected) in [
         ("tiled", json!({"scale": [3, 3]}), [1.0, 0.0, 0.0, 1.0]),
         ("turned", json!({"rotation": quarter}), [0.0, -1.0, 0.0, 1.0]),
@@ -190,26 +191,26 @@ fn tangents_follow_a_texture_that_is_turned_or_mirrored_on_the_way() {
     }
     let mut glb = square(&upright);
     glb.material()["normalTexture"]["extensions"] = json!({"KHR_texture_transform": {"scale": [-1, 1], "texCoord": 1}});
-    glb.attribute("TEXCOORD_1", &laid(|x, y| [y, x]));
+    glb.attribute("TEXCOORD_1", &corner_uvs(|x, y| [y, x]));
     for found in glb.loaded().tangents {
-        assert!(near(found, [0.0, -1.0, 0.0, -1.0]), "of the other set: {found:?}");
+        assert!(near(found, [0.0, -1.0, 0.0, -1.0]), "with the other set: {found:?}");
     }
 }
 
 #[test]
-fn where_the_texture_does_not_change_there_is_no_sign() {
-    for tangent in square(&laid(|_, _| [0.5, 0.5])).loaded().tangents {
+fn tangents_have_sign_0_where_the_texture_does_not_vary() {
+    for tangent in square(&corner_uvs(|_, _| [0.5, 0.5])).loaded().tangents {
         assert_near(&tangent[3..], &[0.0]);
         assert!((Vec3::new(tangent[0], tangent[1], tangent[2]).length() - 1.0).abs() < 1e-5);
     }
-    // A map on a set that the mesh lacks reads one texel everywhere.
-    let mut glb = square(&laid(|x, y| [x, y]));
+    // A texture with a coordinate set that the mesh lacks uses one texel everywhere.
+    let mut glb = square(&corner_uvs(|x, y| [x, y]));
     glb.material()["normalTexture"]["texCoord"] = 1.into();
     assert!(glb.loaded().tangents.is_empty());
 }
 
 #[test]
-fn triangles_without_an_area_cost_little() {
+fn degenerate_triangles_take_bounded_time() {
     let count = 150_000_u32;
     let mut points = Vec::new();
     let mut indices = Vec::new();
@@ -220,6 +221,6 @@ fn triangles_without_an_area_cost_little() {
         indices.extend([first, first + 1, first + 2, first, first, first + 1]);
     }
     let uvs: Vec<[f32; 2]> = points.iter().map(|[x, y, _]| [*x, -*y]).collect();
-    let one = bumped(&points, &vec![[0.0, 0.0, 1.0]; points.len()], &uvs, &indices).loaded();
+    let one = with_normal_map(&points, &vec![[0.0, 0.0, 1.0]; points.len()], &uvs, &indices).loaded();
     assert!(one.tangents.iter().all(|t| near(*t, [1.0, 0.0, 0.0, 1.0])));
 }

@@ -1,4 +1,4 @@
-//! Builds small ZIP files, good and damaged.
+//! Builds small ZIP files, valid and damaged.
 
 use std::io::{Cursor, Write as _};
 
@@ -9,7 +9,7 @@ use zip::write::{SimpleFileOptions, ZipWriter};
 
 pub(crate) const TRIANGLE: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
 
-/// An archive of these files.
+/// Builds an archive with these files.
 pub(crate) fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
@@ -24,7 +24,7 @@ pub(crate) fn zip(files: &[(&str, &[u8])]) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-/// An archive with a symbolic link.
+/// Builds an archive with these files and a symbolic link.
 pub(crate) fn zip_with_link(files: &[(&str, &[u8])], link: &str, target: &str) -> Vec<u8> {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in files {

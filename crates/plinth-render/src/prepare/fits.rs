@@ -54,8 +54,8 @@ fn mesh_fits(mesh: &BakedMesh, vertices: usize, triangles: usize) -> bool {
     let all_or_none = |list: usize, all: usize| list == 0 || list == all;
     let grid_fits = |grid: &LightGrid| {
         (grid.triangle as usize) < triangles
-            && grid.lattice.level <= Lattice::FINEST
-            && grid.front.len() == grid.lattice.points_in_all()
+            && grid.lattice.level <= Lattice::MAX_LEVEL
+            && grid.front.len() == grid.lattice.point_count()
             && all_or_none(grid.back.len(), grid.front.len())
     };
     all_or_none(mesh.front.len(), vertices)

@@ -71,7 +71,7 @@ pub(super) fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) 
         texture,
         double_sided: material.double_sided,
         occludes: !material.overlay,
-        receives: !material.unlit,
+        receives_light: !material.unlit,
     }
 }
 
@@ -165,7 +165,7 @@ pub(super) fn floor_grid(area: FloorArea) -> BakeMesh {
         indices,
         albedo: vec![Vec3::ZERO; count],
         occludes: false,
-        receives: true,
+        receives_light: true,
         ..BakeMesh::default()
     }
 }

@@ -44,6 +44,8 @@ pub struct Checked {
     pub bytes: u64,
     /// Number of unreferenced objects that may belong to an upload in progress.
     pub young: u64,
+    /// Number of objects in the same bucket or folder that the service did not create. A repair leaves them alone.
+    pub foreign: u64,
     /// Number of rows that reference objects.
     pub rows: u64,
 }
@@ -104,7 +106,11 @@ impl Service {
             listed.checked.objects += 1;
             listed.checked.bytes += size;
             listed.add(&path);
-            if self.is_named(&path, &mut last).await? {
+            let Some(row) = naming_row(&path) else {
+                listed.checked.foreign += 1;
+                continue;
+            };
+            if self.is_named(&path, row, &mut last).await? {
                 listed.named += 1;
             } else if modified_at_ms > now - SAFETY_MS {
                 listed.checked.young += u64::from(!is_marked(&marks, &path));
@@ -117,8 +123,12 @@ impl Service {
     }
 
     /// Returns whether a row references an object. `last` caches the row, because the objects of a row are listed in sequence.
-    async fn is_named(&self, path: &str, last: &mut Option<((Kind, String), Named)>) -> Result<bool> {
-        let Some((kind, id)) = naming_row(path) else { return Ok(false) };
+    async fn is_named(
+        &self,
+        path: &str,
+        (kind, id): (Kind, &str),
+        last: &mut Option<((Kind, String), Named)>,
+    ) -> Result<bool> {
         if let Some((row, named)) = last
             && *row == (kind, id.to_owned())
             && named.has(path)
@@ -137,10 +147,8 @@ impl Service {
         let marking = self.write_at(move |tx, now| {
             Box::pin(async move {
                 for path in paths {
-                    let row = match naming_row(&path) {
-                        Some((kind, id)) => naming::find(tx, kind, id).await?,
-                        None => None,
-                    };
+                    let Some((kind, id)) = naming_row(&path) else { continue };
+                    let row = naming::find(tx, kind, id).await?;
                     let named = row.as_ref().map(Named::by).transpose()?.unwrap_or_default();
                     if !named.has(&path) {
                         garbage::insert(tx, &path, now).await?;

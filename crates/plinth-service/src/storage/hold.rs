@@ -9,10 +9,8 @@ use crate::error::{Result, ServiceError};
 use crate::ids::random_text;
 use crate::service::Service;
 
-/// Time in milliseconds after which a hold expires if its process dies.
-const HOLD_MS: i64 = 10 * 60 * 1000;
-/// Interval of renewals.
-const RENEW_EVERY: Duration = Duration::from_mins(1);
+/// Number of renewals before a hold would expire.
+const RENEWALS: u32 = 10;
 const ID_CHARS: usize = 16;
 
 /// While this value exists, no machine deletes anything from the store.
@@ -33,15 +31,16 @@ impl Service {
     /// Starts a hold. Objects referenced by any copy of the database made from now on remain until the hold ends.
     pub async fn hold_storage(&self) -> Result<Hold> {
         let id = random_text(ID_CHARS);
-        let begun = id.clone();
+        let (begun, hold_ms) = (id.clone(), self.hold_ms());
         let beginning = self.write_at(move |tx, now| {
-            Box::pin(async move { Ok::<_, ServiceError>(holds::insert(tx, &begun, now + HOLD_MS).await?) })
+            Box::pin(async move { Ok::<_, ServiceError>(holds::insert(tx, &begun, now + hold_ms).await?) })
         });
         beginning.await?;
         let (service, renewed) = (self.clone(), id.clone());
+        let pause = Duration::from_secs(self.options.hold_secs.into()) / RENEWALS;
         let renewing = tokio::spawn(async move {
             loop {
-                tokio::time::sleep(RENEW_EVERY).await;
+                tokio::time::sleep(pause).await;
                 if let Err(error) = service.renew_hold(renewed.clone()).await {
                     tracing::warn!(error = %error, "renewing the deletion hold failed");
                 }
@@ -50,9 +49,14 @@ impl Service {
         Ok(Hold { service: self.clone(), id, renewing })
     }
 
+    fn hold_ms(&self) -> i64 {
+        i64::from(self.options.hold_secs) * 1000
+    }
+
     async fn renew_hold(&self, id: String) -> Result<bool> {
+        let hold_ms = self.hold_ms();
         let renewing = self.write_at(move |tx, now| {
-            Box::pin(async move { Ok::<_, ServiceError>(holds::renew(tx, &id, now, now + HOLD_MS).await?) })
+            Box::pin(async move { Ok::<_, ServiceError>(holds::renew(tx, &id, now, now + hold_ms).await?) })
         });
         renewing.await
     }
@@ -72,7 +76,7 @@ impl Service {
     }
 
     /// Returns whether there is an active hold.
-    pub(crate) async fn is_held(&self) -> Result<bool> {
+    pub async fn is_held(&self) -> Result<bool> {
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;
         Ok(holds::is_held(&mut conn, now).await?)

@@ -2,6 +2,7 @@
 
 use plinth_db::naming::{Kind, Naming};
 use plinth_db::renders::Render;
+use plinth_spec::id::{EnvId, ModelId, OverlayId, RenderId, StagedId, TextureId};
 use plinth_spec::state::HlsStatus;
 use plinth_store::{EnvPart, ObjectKey, attempt_prefix, hls_prefix};
 
@@ -72,26 +73,25 @@ impl Named {
     }
 }
 
-/// Returns table and identifier of the row that would reference an object, or `None` if rows never reference such objects.
+/// Returns table and identifier of the row that would reference an object, or `None` if the service did not create the object.
 pub(crate) fn naming_row(path: &str) -> Option<(Kind, &str)> {
     let (folder, rest) = path.split_once('/')?;
-    let kind = match folder {
-        "models" => Kind::Model,
-        "staged" => Kind::Staged,
-        "overlays" => Kind::Overlay,
-        "textures" => Kind::Texture,
-        "envs" => Kind::Env,
-        "renders" => Kind::Render,
-        _ => return None,
-    };
-    let id = rest.split('/').next().unwrap_or(rest);
-    Some((kind, id.strip_suffix(".glb").unwrap_or(id)))
+    let (id, _part) = rest.split_once('/').unwrap_or((rest, ""));
+    let glb = rest.strip_suffix(".glb");
+    match folder {
+        "models" => glb.filter(|id| ModelId::parse(id).is_some()).map(|id| (Kind::Model, id)),
+        "staged" => glb.filter(|id| StagedId::parse(id).is_some()).map(|id| (Kind::Staged, id)),
+        "overlays" => OverlayId::parse(rest).map(|_id| (Kind::Overlay, rest)),
+        "textures" => TextureId::parse(rest).map(|_id| (Kind::Texture, rest)),
+        "envs" => EnvId::parse(id).map(|_id| (Kind::Env, id)),
+        "renders" => RenderId::parse(id).map(|_id| (Kind::Render, id)),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use plinth_spec::OutputFile;
-    use plinth_spec::id::{EnvId, ModelId, OverlayId, RenderId, StagedId, TextureId};
     use plinth_spec::quality::Codec;
 
     use super::*;
@@ -115,6 +115,9 @@ mod tests {
         for (key, kind) in keys {
             assert_eq!(naming_row(&key.path()), Some((kind, id)), "{key:?}");
         }
-        assert_eq!(naming_row("lost+found/x"), None);
+        for foreign in ["lost+found/x", "README", "models/notes.txt", "models/x/y00000000001.glb", "renders/2024/a.mp4"]
+        {
+            assert_eq!(naming_row(foreign), None, "{foreign}");
+        }
     }
 }

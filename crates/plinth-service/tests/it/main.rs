@@ -11,4 +11,5 @@ mod models;
 mod money;
 mod queue;
 mod renders;
+mod storage;
 mod test_service;

@@ -106,9 +106,13 @@ async fn check(service: &Service, args: &ArgMatches, out: &mut dyn Write) -> Res
     };
     let (checked, printed) = tokio::join!(checking, printing);
     printed?;
-    let Checked { objects, bytes, young, rows } = checked.map_err(refused)?;
-    let words = format!("{objects} files with {bytes} bytes, {rows} rows; {young} unnamed files are too young to tell");
-    let json = json!({"objects": objects, "bytes": bytes, "rows": rows, "young": young, "found": found});
+    let Checked { objects, bytes, young, foreign, rows } = checked.map_err(refused)?;
+    let words = format!(
+        "{objects} files with {bytes} bytes, {rows} rows; {young} unnamed files are too young to tell, {foreign} are not \
+         Plinth's"
+    );
+    let json =
+        json!({"objects": objects, "bytes": bytes, "rows": rows, "young": young, "foreign": foreign, "found": found});
     if orphans + gone == 0 {
         return Ok(Done { words, json });
     }

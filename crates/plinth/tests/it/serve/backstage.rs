@@ -37,11 +37,19 @@ impl Backstage {
 
     /// At an earlier time.
     pub(crate) async fn ago(served: &Served, ago: Duration) -> Self {
+        Self::at(served, SystemTime::now() - ago).await
+    }
+
+    /// At a later time.
+    pub(crate) async fn later(served: &Served, later: Duration) -> Self {
+        Self::at(served, SystemTime::now() + later).await
+    }
+
+    async fn at(served: &Served, time: SystemTime) -> Self {
         let db = Db::open(&served.place.database(), DbOptions::default()).await.unwrap();
         let signer = LinkSigner::new(link_secret(&db).await.unwrap(), served.server.base.parse().unwrap());
         let store = Store::open(served.place.store(signer)).unwrap();
-        let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().checked_sub(ago).unwrap();
-        let time = i64::try_from(time.as_millis()).unwrap();
+        let time = i64::try_from(time.duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap();
         let options = ServiceOptions {
             clock: Clock::Set(Arc::new(AtomicI64::new(time))),
             incoming: served.place.folder.path().to_owned(),

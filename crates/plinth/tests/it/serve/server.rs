@@ -67,6 +67,11 @@ impl Place {
         self
     }
 
+    /// What its servers are told by the environment.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// The program with this place's configuration and nothing of the tests' own.
     pub(crate) fn program(&self) -> Command {
         let mut program = crate::program();

@@ -161,8 +161,26 @@ async fn files_that_cannot_be_stored_are_a_failed_upload() {
     let house = House::new().await;
     let id = house.order("chair", tiny()).await;
     std::fs::write(house.folder.path().join("objects/renders"), b"where a folder should be").unwrap();
-    let render = house.outcome(&id, house.options()).await;
+    let options = WorkerOptions { outage: Duration::from_millis(100), ..house.options() };
+    let render = house.outcome(&id, options).await;
     assert_failed(&house, &render, "upload_failed", "could not be stored").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_render_is_stored_once_the_store_works_again() {
+    let house = House::new().await;
+    let id = house.order("chair", tiny()).await;
+    let obstacle = house.folder.path().join("objects/renders");
+    std::fs::write(&obstacle, b"where a folder should be").unwrap();
+    let drawn = house.folder.path().join("drawn");
+    let note = format!("\"$@\"\ngrep -q '\"render\"' \"$3/job.json\" && touch {}", drawn.display());
+    let worker = house.work(house.options_with(&note));
+    let render = house.until(&id, |_render| drawn.exists()).await;
+    assert_eq!(render.status, RenderStatus::PosterProcessing, "no poster is stored");
+    std::fs::remove_file(obstacle).unwrap();
+    let render = house.end_of(&id).await;
+    worker.stop().await;
+    assert_eq!(render.status, RenderStatus::Done, "{render:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -192,6 +192,7 @@ impl House {
             preview_timeout: PATIENCE,
             memory_bytes: 4 << 30,
             cache_bytes: 1 << 30,
+            outage: PATIENCE,
             poll: Duration::from_millis(50),
             grace: Duration::ZERO,
         }

@@ -1,0 +1,67 @@
+//! Detects inverted hulls: single-sided meshes whose front faces point inwards.
+//!
+//! They have two uses: outlines of stylised models (the far side of the hull shows around the body), and rooms whose
+//! walls are invisible from outside. Seen from outside they are invisible, and light passes through them as well.
+
+use glam::Vec3;
+
+use crate::types::BakeMesh;
+
+/// A mesh counts as closed if the sum of its area vectors is shorter than this fraction of its area. In a closed mesh,
+/// the area vectors cancel out.
+const MAX_OPENNESS: f32 = 0.25;
+/// Minimum of |volume| / area^1.5; below it the mesh counts as flat. A sphere has 0.094.
+const MIN_VOLUME_RATIO: f32 = 0.002;
+
+/// Whether the front faces of a single-sided mesh point into the volume that it encloses.
+pub(crate) fn is_inside_out(mesh: &BakeMesh) -> bool {
+    if mesh.double_sided || mesh.indices.is_empty() {
+        return false;
+    }
+    let center = mesh.positions.iter().sum::<Vec3>() / mesh.positions.len() as f32;
+    let (mut volume, mut area, mut area_vector_sum) = (0.0_f64, 0.0_f64, Vec3::ZERO);
+    for t in 0..mesh.indices.len() / 3 {
+        let [a, b, c] = mesh.triangle(t).map(|p| p - center);
+        let doubled_area_vector = (b - a).cross(c - a);
+        volume += f64::from(a.dot(b.cross(c))) / 6.0;
+        area += 0.5 * f64::from(doubled_area_vector.length());
+        area_vector_sum += 0.5 * doubled_area_vector;
+    }
+    volume < -f64::from(MIN_VOLUME_RATIO) * area.powf(1.5)
+        && f64::from(area_vector_sum.length()) < f64::from(MAX_OPENNESS) * area
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Builds a box with only the given sides, facing outwards.
+    fn box_with_sides(sides: &[usize]) -> BakeMesh {
+        let positions: Vec<Vec3> =
+            (0..8_u8).map(|i| Vec3::new(f32::from(i & 1), f32::from(i >> 1 & 1), f32::from(i >> 2 & 1))).collect();
+        let quads = [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
+        let indices = sides.iter().map(|k| quads[*k]).flat_map(|[a, b, c, d]| [a, b, c, a, c, d]).collect();
+        BakeMesh { normals: vec![Vec3::Y; 8], positions, indices, ..BakeMesh::default() }
+    }
+
+    fn flipped(mut mesh: BakeMesh) -> BakeMesh {
+        mesh.indices.as_chunks_mut::<3>().0.iter_mut().for_each(|t| t.swap(1, 2));
+        mesh
+    }
+
+    #[test]
+    fn closed_and_open_boxes_are_inside_out_only_when_flipped() {
+        for faces in [&[0, 1, 2, 3, 4, 5][..], &[0, 1, 2, 3, 4]] {
+            assert!(!is_inside_out(&box_with_sides(faces)));
+            assert!(is_inside_out(&flipped(box_with_sides(faces))));
+        }
+    }
+
+    #[test]
+    fn corners_sheets_and_double_sided_meshes_are_not_inside_out() {
+        assert!(!is_inside_out(&flipped(box_with_sides(&[0, 2, 4]))));
+        assert!(!is_inside_out(&flipped(box_with_sides(&[2]))) && !is_inside_out(&box_with_sides(&[2])));
+        let double_sided = BakeMesh { double_sided: true, ..flipped(box_with_sides(&[0, 1, 2, 3, 4, 5])) };
+        assert!(!is_inside_out(&double_sided));
+    }
+}

@@ -1,0 +1,307 @@
+//! The sample points at which light is computed: vertices, and lattice points on large triangles.
+//!
+//! Vertices with equal position and normal share one sample point, and so do coinciding points on a shared edge. Light
+//! is therefore continuous across seams and between triangles of different density. The two sides of a surface have
+//! separate sample points.
+
+use glam::Vec3;
+use rustc_hash::FxHashMap;
+
+use crate::lattice::{Lattice, LatticePoint};
+use crate::types::BakeMesh;
+
+/// Level of the finest lattice. Points of coarser lattices are also identified by their coordinates in it.
+pub(crate) const MAX_LEVEL: u32 = Lattice::MAX_LEVEL;
+/// Index of vertices that have no sample point.
+pub(crate) const NO_SAMPLE: u32 = u32::MAX;
+/// Ray origins at vertices are moved towards the triangle centres by this fraction of the distance.
+const INSET: f32 = 0.1;
+/// Maximum length of this offset, in world units.
+const MAX_INSET: f32 = 0.005;
+
+/// A point at which light is computed, on one side of a surface.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SamplePoint {
+    pub(crate) position: Vec3,
+    /// Unit normal, pointing to the lit side.
+    pub(crate) normal: Vec3,
+    /// Small offset of the ray origin into the surrounding triangles, so that a floor vertex at the foot of a wall is
+    /// not sampled inside the wall.
+    pub(crate) inset: Vec3,
+}
+
+/// The front or the back of a triangle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct TriangleSide {
+    pub(crate) mesh: u32,
+    pub(crate) triangle: u32,
+    pub(crate) back: bool,
+}
+
+/// The key under which a lattice point is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum PointKey {
+    /// A point on an edge: the lower and the higher sample index of its ends, and its distance from the lower one in
+    /// steps of the finest lattice.
+    Edge(u32, u32, u32),
+    /// A point inside a triangle.
+    Inside(TriangleSide, LatticePoint),
+}
+
+/// The sample index of each vertex of a mesh, for both sides. A list is empty where no light is computed.
+#[derive(Clone, Default)]
+pub(crate) struct VertexSamples {
+    pub(crate) front: Vec<u32>,
+    pub(crate) back: Vec<u32>,
+}
+
+/// All sample points, and the meshes on which they lie.
+#[derive(Clone)]
+pub(crate) struct SamplePoints<'a> {
+    pub(crate) meshes: &'a [BakeMesh],
+    pub(crate) list: Vec<SamplePoint>,
+    pub(crate) vertex_samples: Vec<VertexSamples>,
+    index_by_key: FxHashMap<PointKey, u32>,
+}
+
+impl<'a> SamplePoints<'a> {
+    /// Creates the sample points at the vertices of every mesh that receives light.
+    pub(crate) fn of_vertices(meshes: &'a [BakeMesh]) -> Self {
+        let mut list = Vec::new();
+        let mut index_by_vertex: FxHashMap<([u32; 3], [i16; 3]), u32> = FxHashMap::default();
+        let mut index_of = |position: Vec3, normal: Vec3| {
+            *index_by_vertex.entry((position_bits(position), quantized_normal(normal))).or_insert_with(|| {
+                list.push(SamplePoint { position, normal, inset: Vec3::ZERO });
+                (list.len() - 1) as u32
+            })
+        };
+        let vertex_samples = meshes
+            .iter()
+            .map(|mesh| {
+                if !mesh.receives_light || mesh.is_shadow_catcher() {
+                    return VertexSamples::default();
+                }
+                // Vertices that no triangle uses need no light.
+                let mut used = vec![false; mesh.positions.len()];
+                for i in &mesh.indices {
+                    used[*i as usize] = true;
+                }
+                let mut side = |sign: f32| {
+                    let vertices = mesh.positions.iter().zip(&mesh.normals).zip(&used);
+                    vertices.map(|((p, n), used)| if *used { index_of(*p, *n * sign) } else { NO_SAMPLE }).collect()
+                };
+                let front = side(1.0);
+                VertexSamples { front, back: if mesh.double_sided { side(-1.0) } else { Vec::new() } }
+            })
+            .collect();
+        let mut samples = Self { meshes, list, vertex_samples, index_by_key: FxHashMap::default() };
+        samples.inset_vertices();
+        samples
+    }
+
+    fn inset_vertices(&mut self) {
+        let mut inward = vec![(Vec3::ZERO, 0.0); self.list.len()];
+        for (mesh, vertex_samples) in self.meshes.iter().zip(&self.vertex_samples) {
+            for side in [&vertex_samples.front, &vertex_samples.back].into_iter().filter(|side| !side.is_empty()) {
+                for t in 0..mesh.indices.len() / 3 {
+                    let center = mesh.triangle(t).iter().sum::<Vec3>() / 3.0;
+                    for i in mesh.corners(t) {
+                        let (sum, count) = &mut inward[side[i] as usize];
+                        *sum += center - mesh.positions[i];
+                        *count += 1.0;
+                    }
+                }
+            }
+        }
+        for (sample, (sum, count)) in self.list.iter_mut().zip(inward) {
+            let offset = sum / f32::max(count, 1.0) * INSET;
+            sample.inset = offset.reject_from_normalized(sample.normal).clamp_length_max(MAX_INSET);
+        }
+    }
+
+    /// Number of sample points.
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Returns the sides of a mesh that receive light; true means the back.
+    pub(crate) fn sides(&self, mesh: usize) -> impl Iterator<Item = bool> + use<> {
+        let vertex_samples = &self.vertex_samples[mesh];
+        let (front, back) = (!vertex_samples.front.is_empty(), !vertex_samples.back.is_empty());
+        [false, true].into_iter().filter(move |is_back| if *is_back { back } else { front })
+    }
+
+    /// Returns the sample indices of a triangle's corners.
+    pub(crate) fn corners(&self, side: TriangleSide) -> [u32; 3] {
+        let vertex_samples = &self.vertex_samples[side.mesh as usize];
+        let sample_of_vertex = if side.back { &vertex_samples.back } else { &vertex_samples.front };
+        self.meshes[side.mesh as usize].corners(side.triangle as usize).map(|i| sample_of_vertex[i])
+    }
+
+    /// Returns the sample index of a point of the finest lattice, if it exists.
+    pub(crate) fn find(&self, side: TriangleSide, corners: [u32; 3], point: LatticePoint) -> Option<u32> {
+        match locate(side, corners, point) {
+            PointLocation::Corner(k) => Some(corners[k]),
+            PointLocation::Other(key) => self.index_by_key.get(&key).copied(),
+        }
+    }
+
+    /// Returns the sample index of a point of the finest lattice; adds the sample point if it does not exist.
+    pub(crate) fn find_or_add(&mut self, side: TriangleSide, corners: [u32; 3], point: LatticePoint) -> u32 {
+        match locate(side, corners, point) {
+            PointLocation::Corner(k) => corners[k],
+            PointLocation::Other(key) => {
+                if let Some(index) = self.index_by_key.get(&key) {
+                    return *index;
+                }
+                let sample = self.sample_point_at(side, point);
+                self.list.push(sample);
+                let index = (self.list.len() - 1) as u32;
+                self.index_by_key.insert(key, index);
+                index
+            }
+        }
+    }
+
+    /// Calls `visit` for each sample point inside a triangle, in arbitrary order.
+    pub(crate) fn for_each_inside(&self, mut visit: impl FnMut(TriangleSide, LatticePoint)) {
+        self.index_by_key.keys().for_each(|key| {
+            if let PointKey::Inside(side, point) = key {
+                visit(*side, *point);
+            }
+        });
+    }
+
+    /// Calls `visit(from, to, steps_from_first)` for each sample point on an edge, in arbitrary order.
+    pub(crate) fn for_each_on_edge(&self, mut visit: impl FnMut(u32, u32, u32)) {
+        self.index_by_key.keys().for_each(|key| {
+            if let PointKey::Edge(from, to, steps) = key {
+                visit(*from, *to, *steps);
+            }
+        });
+    }
+
+    fn sample_point_at(&self, side: TriangleSide, point: LatticePoint) -> SamplePoint {
+        let mesh = &self.meshes[side.mesh as usize];
+        let corners = mesh.corners(side.triangle as usize);
+        let weights = Lattice { level: MAX_LEVEL }.weights(point);
+        let interpolate = |values: &[Vec3]| (0..3).map(|k| values[corners[k]] * weights[k]).sum::<Vec3>();
+        let normal = interpolate(&mesh.normals).normalize_or(Vec3::Y) * if side.back { -1.0 } else { 1.0 };
+        let [a, b, c] = mesh.triangle(side.triangle as usize);
+        // Points from the edge into the triangle, perpendicular to the edge.
+        let inset = weights.iter().position(|w| *w == 0.0).map_or(Vec3::ZERO, |k| {
+            let (from, to, opposite) = [(b, c, a), (c, a, b), (a, b, c)][k];
+            // Keep the offset in the triangle's plane. Perpendicular to a smoothed normal, it could end below a concave
+            // surface.
+            let offset = (opposite - from).reject_from(to - from) * INSET;
+            if offset.is_finite() { offset.clamp_length_max(MAX_INSET) } else { Vec3::ZERO }
+        });
+        SamplePoint { position: interpolate(&mesh.positions), normal, inset }
+    }
+}
+
+enum PointLocation {
+    Corner(usize),
+    Other(PointKey),
+}
+
+fn locate(side: TriangleSide, corners: [u32; 3], (i, j): LatticePoint) -> PointLocation {
+    let segments = Lattice { level: MAX_LEVEL }.segments();
+    let k = segments - i - j;
+    let edge = |from: u32, to: u32, steps: u32| {
+        PointLocation::Other(if from <= to {
+            PointKey::Edge(from, to, steps)
+        } else {
+            PointKey::Edge(to, from, segments - steps)
+        })
+    };
+    match (k, i, j) {
+        (_, 0, 0) => PointLocation::Corner(0),
+        (0, _, 0) => PointLocation::Corner(1),
+        (0, 0, _) => PointLocation::Corner(2),
+        (_, _, 0) => edge(corners[0], corners[1], i),
+        (0, _, _) => edge(corners[1], corners[2], j),
+        (_, 0, _) => edge(corners[0], corners[2], j),
+        _ => PointLocation::Other(PointKey::Inside(side, (i, j))),
+    }
+}
+
+fn position_bits(position: Vec3) -> [u32; 3] {
+    // Adding zero turns −0 into +0, so both have the same bits.
+    (position + Vec3::ZERO).to_array().map(f32::to_bits)
+}
+
+fn quantized_normal(normal: Vec3) -> [i16; 3] {
+    normal.to_array().map(|c| (c * 500.0).round() as i16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ray_origin_at_a_concave_edge_lies_on_its_triangle() {
+        // A valley along z with smooth normals: at the bottom they point straight up.
+        let mesh = BakeMesh {
+            positions: vec![Vec3::ZERO, Vec3::Z, Vec3::new(1.0, 0.5, 0.0), Vec3::new(-1.0, 0.5, 0.0)],
+            normals: vec![Vec3::Y; 4],
+            indices: vec![0, 1, 2, 1, 0, 3],
+            occludes: true,
+            receives_light: true,
+            ..BakeMesh::default()
+        };
+        let meshes = [mesh];
+        let mut samples = SamplePoints::of_vertices(&meshes);
+        for triangle in [0, 1] {
+            let side = TriangleSide { mesh: 0, triangle, back: false };
+            let corners = samples.corners(side);
+            let sample = samples.find_or_add(side, corners, (128, 0)) as usize;
+            let origin = samples.list[sample].position + samples.list[sample].inset;
+            assert!(origin.x.abs() > 1e-3 && (origin.y - 0.5 * origin.x.abs()).abs() < 1e-6, "{origin}");
+        }
+    }
+
+    fn square() -> BakeMesh {
+        BakeMesh {
+            positions: vec![Vec3::ZERO, Vec3::X, Vec3::X + Vec3::Y, Vec3::Y],
+            normals: vec![Vec3::Z; 4],
+            indices: vec![0, 1, 2, 2, 3, 0],
+            double_sided: true,
+            occludes: true,
+            receives_light: true,
+            ..BakeMesh::default()
+        }
+    }
+
+    #[test]
+    fn triangles_share_sample_points_on_their_edge_but_sides_do_not() {
+        let meshes = [square()];
+        let mut samples = SamplePoints::of_vertices(&meshes);
+        assert_eq!(samples.len(), 8);
+        let side = |triangle, back| TriangleSide { mesh: 0, triangle, back };
+        let mut index_at = |side, point| {
+            let corners = samples.corners(side);
+            samples.find_or_add(side, corners, point)
+        };
+        // The diagonal runs from corner 2 to corner 0 of the first triangle, and from corner 0 to corner 2 of the
+        // second.
+        assert_eq!(index_at(side(0, false), (0, 64)), index_at(side(1, false), (0, 192)));
+        assert_ne!(index_at(side(0, false), (0, 64)), index_at(side(0, true), (0, 64)));
+        assert_ne!(index_at(side(0, false), (64, 64)), index_at(side(1, false), (64, 64)));
+        let above = index_at(side(0, false), (64, 64));
+        let below = index_at(side(0, true), (64, 64));
+        assert_eq!(samples.list[above as usize].normal, -samples.list[below as usize].normal);
+        assert_eq!(samples.list[above as usize].position, samples.list[below as usize].position);
+    }
+
+    #[test]
+    fn the_ray_origin_at_an_edge_lies_inside_the_triangle() {
+        let meshes = [square()];
+        let mut samples = SamplePoints::of_vertices(&meshes);
+        let side = TriangleSide { mesh: 0, triangle: 0, back: false };
+        let corners = samples.corners(side);
+        let sample = samples.find_or_add(side, corners, (128, 0)) as usize;
+        let inset = samples.list[sample].inset;
+        assert!(inset.y > 0.001 && inset.x.abs() < 1e-6 && inset.z.abs() < 1e-6, "{inset}");
+    }
+}

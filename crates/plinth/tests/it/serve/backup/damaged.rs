@@ -1,0 +1,77 @@
+//! A backup that is damaged, truncated, unfinished or forged is rejected by `verify` and by `restore`.
+
+use std::path::Path;
+
+use plinth_testkit::sha256_hex;
+
+use super::small;
+use crate::serve::server::Place;
+use crate::text;
+
+/// Both commands fail and name what is wrong, and nothing is restored.
+fn is_rejected(backup: &Path, words: &str) {
+    let other = Place::alone();
+    for command in ["verify", "restore"] {
+        let done = other.try_admin(&[command, backup.to_str().unwrap()]);
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(1), "{command}: {said}");
+        assert!(said.contains(words), "{command}: '{words}' is not in: {said}");
+    }
+    let restored =
+        ["plinth.db", "objects", ".restoring"].map(|name| other.folder.path().join("data").join(name).exists());
+    assert_eq!(restored, [false; 3], "{words}");
+}
+
+/// Changes a file for as long as something is tried.
+fn with_changed(file: &Path, change: impl FnOnce(&mut Vec<u8>), attempt: impl FnOnce()) {
+    let whole = std::fs::read(file).unwrap();
+    let mut changed = whole.clone();
+    change(&mut changed);
+    std::fs::write(file, changed).unwrap();
+    attempt();
+    std::fs::write(file, whole).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_kind_of_damage_is_named() {
+    let (served, render, backup) = small().await;
+    let video = format!("objects/renders/{render}/1/video.mp4");
+    for name in [video.as_str(), "plinth.db"] {
+        let file = backup.join(name);
+        let flip = |bytes: &mut Vec<u8>| bytes[10] ^= 1;
+        with_changed(&file, flip, || is_rejected(&backup, &format!("{name}: damaged: its hash is another")));
+        let cut = |bytes: &mut Vec<u8>| bytes.truncate(bytes.len() - 1);
+        with_changed(&file, cut, || is_rejected(&backup, &format!("{name}: damaged: ")));
+        let aside = backup.join("aside");
+        std::fs::rename(&file, &aside).unwrap();
+        is_rejected(&backup, &format!("{name}: missing"));
+        std::fs::rename(&aside, &file).unwrap();
+    }
+    let manifest = backup.join("manifest.jsonl");
+    let damaged = "manifest.jsonl is damaged";
+    with_changed(&manifest, |bytes| bytes.truncate(bytes.len() / 2), || is_rejected(&backup, damaged));
+    let without_end = |bytes: &mut Vec<u8>| {
+        let lines = text(bytes);
+        let end = lines.trim_end().rfind('\n').unwrap();
+        bytes.truncate(end + 1);
+    };
+    with_changed(&manifest, without_end, || {
+        is_rejected(&backup, "manifest.jsonl is damaged: its last line is missing");
+    });
+    let without_first =
+        |bytes: &mut Vec<u8>| drop(bytes.drain(..=bytes.iter().position(|byte| *byte == b'\n').unwrap()));
+    with_changed(&manifest, without_first, || is_rejected(&backup, damaged));
+    for path in ["../escaped", "/etc/escaped", "objects/../../escaped", "escaped"] {
+        let line = format!("{{\"path\":\"{path}\",\"size\":0,\"sha256\":\"{}\"}}\n", sha256_hex(b""));
+        let end = format!("{{\"files\":1,\"bytes\":0,\"manifest_sha256\":\"{}\"}}\n", sha256_hex(line.as_bytes()));
+        let forge = |bytes: &mut Vec<u8>| *bytes = format!("{line}{end}").into_bytes();
+        with_changed(&manifest, forge, || is_rejected(&backup, &format!("it names {path}")));
+    }
+    std::fs::rename(&manifest, backup.join("manifest.jsonl.part")).unwrap();
+    is_rejected(&backup, "without it the folder is no backup, or one that was not finished");
+    std::fs::rename(backup.join("manifest.jsonl.part"), &manifest).unwrap();
+    // All is as it was: it was the damage that was rejected.
+    let other = Place::alone();
+    let verified = served.place.admin(&["verify", backup.to_str().unwrap()]);
+    assert_eq!(other.admin(&["restore", backup.to_str().unwrap()]), verified);
+}

@@ -1,0 +1,23 @@
+//! `plinth admin backup`, `verify` and `restore`.
+
+mod damaged;
+mod refused;
+mod traffic;
+
+use std::path::PathBuf;
+
+use super::server::{Place, Served};
+
+/// Where tests make backups.
+fn folder(place: &Place, name: &str) -> PathBuf {
+    place.folder.path().join(name)
+}
+
+/// A backup of an installation with one finished render, by its folder.
+async fn small() -> (Served, String, PathBuf) {
+    let served = Served::alone();
+    let render = served.finished().await;
+    let backup = folder(&served.place, "backup");
+    served.place.admin(&["backup", backup.to_str().unwrap()]);
+    (served, render, backup)
+}

@@ -1,0 +1,230 @@
+//! Backups that are made while clients upload, order, cancel and delete and a worker renders.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use plinth_db::{Db, DbOptions, ledger, workspaces};
+use plinth_testkit::{Client, Form, assert_h264, glb_with_triangle, png, probe};
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::task::block_in_place;
+use tokio::time::sleep;
+
+use super::folder;
+use crate::serve::assets::environment;
+use crate::serve::kept::Kept;
+use crate::serve::server::{EMAIL, Place, Server};
+
+const BUSY: &str = "bob@example.org";
+const BACKUPS: usize = 3;
+const PATIENCE: Duration = Duration::from_mins(10);
+const PAUSE: Duration = Duration::from_millis(50);
+/// Orders of the traffic that are not cancelled or deleted at once: what is restored has to draw them.
+const ORDERS: usize = 12;
+/// Tables whose rows change without anybody's doing.
+const CHANGING: [&str; 5] = ["rate_windows ", "holds ", "queue ", "shares ", "tokens "];
+
+fn place() -> Place {
+    let place = Place::alone().set("PLINTH_ADAPTER", "cpu").set("PLINTH_LEASE_SECONDS", "2");
+    place.set("PLINTH_FREE_UPLOADS_PER_DAY", "1000000").set("PLINTH_RATE_LIMIT_PER_MINUTE", "1000000")
+}
+
+fn serve(place: &Place) -> Server {
+    block_in_place(|| place.serve(&["--worker-slots", "1"]))
+}
+
+/// Settings of a render of one frame, each with another picture.
+fn frame(number: usize) -> Value {
+    json!({"quality": "share", "length": 0.04, "rotateY": number % 180})
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_there_before_is_restored_from_backups_made_under_traffic() {
+    let place = place();
+    let server = serve(&place);
+    let ada = Client::new(&server.base, &place.account(EMAIL));
+    let bob = Client::new(&server.base, &place.account(BUSY));
+    place.admin(&["credits", "grant", BUSY, "100000"]);
+    let render = furnish(&ada).await;
+    let model = bob.upload("bob", None).await.text("modelId");
+    until_all_have_ended(&ada).await;
+    until_all_have_ended(&bob).await;
+    let video = download(&ada, &render).await;
+    let before = block_in_place(|| Kept::at(&place));
+    let traffic = Traffic::begin(&bob, &model);
+    let mut backups = Vec::new();
+    for number in 0..BACKUPS {
+        traffic.until_more_is_done().await;
+        let backup = folder(&place, &format!("backup {number}"));
+        let made = block_in_place(|| place.admin(&["backup", backup.to_str().unwrap()]));
+        assert_eq!(made["gone"], 0, "{made}");
+        backups.push(backup);
+    }
+    traffic.until_more_is_done().await;
+    // As a machine that is lost: nobody ends anything.
+    server.kill();
+    traffic.end().await;
+    for backup in &backups {
+        let restored = block_in_place(|| restored(backup));
+        let after = block_in_place(|| Kept::at(&restored));
+        compare(&before, &after);
+        balanced(&restored).await;
+        assert_eq!(block_in_place(|| restored.admin(&["storage", "check"]))["found"], json!([]));
+        if Some(backup) == backups.last() {
+            assert!(after.count("renders") > before.count("renders"), "there was traffic before the last backup");
+            goes_on(&restored, [&ada, &bob], &render, &video).await;
+        }
+    }
+}
+
+/// Makes something of each kind that is stored, and a render, whose identifier it returns.
+async fn furnish(client: &Client) -> String {
+    let model = client.upload("ada", None).await.text("modelId");
+    let order = json!({"modelId": model, "renderSettings": frame(1)});
+    let render = client.post("/renders", order.clone()).await.text("id");
+    let other = client.post("/renders", json!({"modelId": model, "renderSettings": frame(2)})).await.text("id");
+    client.post(&format!("/renders/{other}/cancel"), json!({})).await;
+    client.form("/overlays", Form::default().file("file", "a.png", &png(1))).await.data();
+    client.form("/assets/textures", Form::default().file("file", "b.png", &png(2))).await.data();
+    client.form("/assets/envs", environment()).await.data();
+    let staged = client.post("/models/create-upload-url", json!({})).await;
+    let put = client.http.put(staged.text("url")).body(glb_with_triangle("staged")).send().await.unwrap();
+    assert!(put.status().is_success(), "{}", put.status());
+    render
+}
+
+/// What a busy client does until it is told to end.
+struct Traffic {
+    is_over: Arc<AtomicBool>,
+    done: Arc<AtomicUsize>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Traffic {
+    fn begin(client: &Client, model: &str) -> Self {
+        let (is_over, done) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let (over, count, client, model) = (Arc::clone(&is_over), Arc::clone(&done), client.clone(), model.to_owned());
+        let task = tokio::spawn(async move {
+            let mut number = 0;
+            // The server is killed under it: then nothing answers any more.
+            while !over.load(Ordering::Relaxed) && one(&client, &model, number).await.is_ok() {
+                number += 1;
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        Self { is_over, done, task }
+    }
+
+    async fn until_more_is_done(&self) {
+        let begin = (Instant::now(), self.done.load(Ordering::Relaxed));
+        while self.done.load(Ordering::Relaxed) < begin.1 + 3 {
+            assert!(begin.0.elapsed() < PATIENCE && !self.task.is_finished(), "the traffic has ended");
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn end(self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.task.await.unwrap();
+    }
+}
+
+/// One upload, and one order that is rendered, or cancelled and deleted.
+async fn one(client: &Client, model: &str, number: usize) -> reqwest::Result<()> {
+    let form = Form::default().file("file", "a.glb", &glb_with_triangle(&format!("traffic {}", number % ORDERS)));
+    let upload = client.request(Method::POST, "/models").header("content-type", Form::content_type());
+    upload.body(form.body()).send().await?;
+    let order = json!({"modelId": model, "renderSettings": frame(3 + number)});
+    let made = post(client, "/renders", &order).await?;
+    if number >= ORDERS {
+        let id = made["data"]["id"].as_str().unwrap();
+        post(client, &format!("/renders/{id}/cancel"), &json!({})).await?;
+        client.request(Method::DELETE, &format!("/renders/{id}")).send().await?;
+    }
+    Ok(())
+}
+
+async fn post(client: &Client, path: &str, body: &Value) -> reqwest::Result<Value> {
+    let request = client.request(Method::POST, path).header("content-type", "application/json");
+    let answer = request.body(body.to_string()).send().await?.bytes().await?;
+    Ok(serde_json::from_slice(&answer).unwrap())
+}
+
+/// A new place, restored from a backup that was verified.
+fn restored(backup: &Path) -> Place {
+    let place = place();
+    let verified = place.admin(&["verify", backup.to_str().unwrap()]);
+    assert_eq!(place.admin(&["restore", backup.to_str().unwrap()]), verified);
+    place
+}
+
+/// Each object and each row from before is there, but for rows of the busy client, which may have changed.
+fn compare(before: &Kept, after: &Kept) {
+    assert!(before.objects.len() > 20, "{before:#?}");
+    for kind in ["models/", "staged/", "overlays/", "textures/", "envs/", "renders/"] {
+        assert!(before.objects.keys().any(|path| path.starts_with(kind)), "{kind} in {before:#?}");
+    }
+    for (path, sha256) in &before.objects {
+        assert_eq!(after.objects.get(path), Some(sha256), "{path}");
+    }
+    let busy = before.rows.iter().find(|row| row.starts_with("accounts ") && row.contains(BUSY)).unwrap();
+    let busy = busy.split('"').nth(1).unwrap();
+    let is_quiet = |row: &&String| !row.contains(busy) && !CHANGING.iter().any(|table| row.starts_with(table));
+    let lost: Vec<&String> = before.rows.difference(&after.rows).filter(is_quiet).collect();
+    assert!(lost.is_empty(), "{lost:#?} are lost or changed");
+    assert!(before.rows.iter().filter(is_quiet).count() > 20, "{before:#?}");
+}
+
+/// Every balance is the sum of its ledger, and every charge has its render.
+async fn balanced(place: &Place) {
+    let db = Db::open(&place.database(), DbOptions::default()).await.unwrap();
+    let mut conn = db.read().await.unwrap();
+    assert_eq!(ledger::find_unbalanced(&mut conn).await.unwrap(), []);
+    assert_eq!(workspaces::find_miscounted(&mut conn).await.unwrap(), []);
+    drop(conn);
+    db.close().await;
+}
+
+/// The restored place serves what was there and draws what was queued.
+async fn goes_on(place: &Place, clients: [&Client; 2], render: &str, video: &[u8]) {
+    let server = serve(place);
+    let [ada, bob] = clients.map(|client| Client { base: server.base.clone(), ..client.clone() });
+    assert_eq!(download(&ada, render).await, video);
+    let file = folder(place, "video.mp4");
+    std::fs::write(&file, video).unwrap();
+    assert_h264(&probe(&file).0);
+    for ended in until_all_have_ended(&bob).await {
+        assert!(["done", "failed"].contains(&ended["status"].as_str().unwrap()), "{ended}\n{}", place.log());
+    }
+    let order = json!({"modelId": ada.upload("ada", None).await.text("modelId"), "renderSettings": frame(90)});
+    ada.post("/renders", order).await.data();
+    until_all_have_ended(&ada).await;
+}
+
+async fn download(client: &Client, render: &str) -> Vec<u8> {
+    let response = client.request(Method::GET, &format!("/renders/{render}/video")).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    response.bytes().await.unwrap().to_vec()
+}
+
+/// All renders of a client, once each of them and its packaging has ended.
+async fn until_all_have_ended(client: &Client) -> Vec<Value> {
+    let begin = Instant::now();
+    loop {
+        let list = client.get("/renders?limit=100").await;
+        let renders = list.data().as_array().unwrap().clone();
+        assert!(renders.len() < 100, "more than one page");
+        let is = |render: &Value, name: &str, those: &[&str]| those.contains(&render[name].as_str().unwrap());
+        let has_ended = |render: &Value| {
+            is(render, "status", &["error", "failed"])
+                || is(render, "status", &["done"]) && is(render, "hlsStatus", &["ready", "failed", "skipped"])
+        };
+        if renders.iter().all(has_ended) {
+            return renders;
+        }
+        assert!(begin.elapsed() < PATIENCE, "{renders:#?} do not end");
+        sleep(PAUSE).await;
+    }
+}

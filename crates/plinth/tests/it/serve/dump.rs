@@ -1,0 +1,82 @@
+//! The commands with which docs/operations.md copies PostgreSQL and S3, as they stand there.
+
+use std::path::Path;
+use std::process::Command;
+
+use plinth_db::{Db, DbOptions, ledger};
+use plinth_testkit::{Client, aws, postgres};
+use reqwest::Method;
+use serde_json::json;
+use tokio::task::block_in_place;
+
+use super::kept::Kept;
+use super::server::{Place, Served};
+use crate::text;
+
+/// A line of the page.
+fn documented(begin: &str) -> String {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operations.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let mut lines = page.lines().filter_map(|line| line.strip_prefix("    ")).filter(|line| line.starts_with(begin));
+    let line = lines.next().unwrap_or_else(|| panic!("no line begins with '{begin}'"));
+    assert_eq!(lines.next(), None);
+    line.replace("s3://my-bucket/plinth", "s3://plinth/some/where")
+}
+
+/// Runs such a line in a place, with its configuration in the environment.
+fn run(place: &Place, line: &str, folder: &Path) {
+    let bin = folder.join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    let programs = [("plinth", Path::new(env!("CARGO_BIN_EXE_plinth"))), ("aws", aws().unwrap())];
+    for (name, program) in programs {
+        let _made_before = std::os::unix::fs::symlink(program, bin.join(name));
+    }
+    let path = std::env::join_paths([&bin, postgres(), Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]).current_dir(folder).env("PATH", path).envs(place.variables());
+    shell.env("PLINTH_DATA_DIR", place.folder.path().join("data"));
+    let done = shell.output().unwrap();
+    assert!(done.status.success(), "{line}: {}{}", text(&done.stdout), text(&done.stderr));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dump_and_a_copied_bucket_are_put_back() {
+    // scripts/test.sh says then that this was not run.
+    if aws().is_none() {
+        return;
+    }
+    let served = Served::shared().await;
+    let render = served.finished().await;
+    let folder = tempfile::tempdir().unwrap();
+    let before = Kept::at(&served.place);
+    let client = served.client.clone();
+    let uploading = tokio::spawn(async move {
+        for number in 0..10 {
+            client.upload(&format!("meanwhile {number}"), None).await.data();
+        }
+    });
+    block_in_place(|| run(&served.place, &documented("plinth admin storage hold"), folder.path()));
+    uploading.await.unwrap();
+    let other = Place::shared().await;
+    block_in_place(|| run(&other, &documented("aws s3 sync copy/"), folder.path()));
+    let after = Kept::at(&other);
+    for (path, sha256) in &before.objects {
+        assert_eq!(after.objects.get(path), Some(sha256), "{path}");
+    }
+    let is_lasting = |row: &&String| {
+        !["rate_windows ", "workspaces ", "tokens ", "queue "].iter().any(|table| row.starts_with(table))
+    };
+    let lost: Vec<&String> = before.rows.difference(&after.rows).filter(is_lasting).collect();
+    assert!(lost.is_empty(), "{lost:#?} are lost or changed");
+    let db = Db::open(&other.database(), DbOptions::default()).await.unwrap();
+    assert_eq!(ledger::find_unbalanced(&mut db.read().await.unwrap()).await.unwrap(), []);
+    db.close().await;
+    assert_eq!(block_in_place(|| other.admin(&["storage", "check"]))["found"], json!([]));
+    let server = other.serve(&["--no-worker"]);
+    let restored = Client::new(&server.base, &served.client.token);
+    let video = async |client: &Client| {
+        let response = client.request(Method::GET, &format!("/renders/{render}/video")).send().await.unwrap();
+        (response.status().as_u16(), response.bytes().await.unwrap())
+    };
+    assert_eq!(video(&restored).await, video(&served.client).await);
+}

@@ -1,0 +1,143 @@
+//! `plinth admin storage hold`: while its command runs, nothing is removed from the store.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use reqwest::Method;
+use serde_json::json;
+use tokio::task::block_in_place;
+
+use super::backstage::Backstage;
+use super::on_both;
+use super::server::{Place, Served};
+use crate::text;
+
+const PATIENCE: Duration = Duration::from_mins(2);
+const PAUSE: Duration = Duration::from_millis(20);
+/// A hold expires this long after it was last renewed.
+const LEASE: Duration = Duration::from_mins(10);
+
+/// A hold whose command runs until it is told to end.
+struct Held {
+    holder: Child,
+    end: PathBuf,
+}
+
+impl Held {
+    /// Begins one, and waits until its command runs.
+    fn begin(place: &Place) -> Self {
+        let folder = place.folder.path();
+        let (begun, end) = (folder.join("begun"), folder.join("end"));
+        let script = "echo $$ > begun.part; mv begun.part begun; until test -e end; do sleep 0.02; done";
+        let mut holder = place.program();
+        holder
+            .args(["admin", "storage", "hold", "--", "sh", "-c", script])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
+        let holder = holder.spawn().unwrap();
+        until(|| begun.exists());
+        Self { holder, end }
+    }
+
+    /// Ends the command, and returns how the holder ended and what it said.
+    fn end(self) -> (Option<i32>, String) {
+        std::fs::write(&self.end, "").unwrap();
+        self.ended()
+    }
+
+    fn ended(self) -> (Option<i32>, String) {
+        let done = self.holder.wait_with_output().unwrap();
+        (done.status.code(), text(&done.stderr))
+    }
+
+    fn signal(&self, name: &str) {
+        let pid = self.holder.id().to_string();
+        assert!(std::process::Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    }
+}
+
+fn until(is_so: impl Fn() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < PATIENCE, "it does not come about");
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Whether the command of a hold still runs.
+fn runs(place: &Place) -> bool {
+    let pid = std::fs::read_to_string(place.folder.path().join("begun")).unwrap();
+    Path::new("/proc").join(pid.trim()).exists()
+}
+
+/// Deletes a render by the interface, and returns the folder of its files.
+async fn delete(served: &Served, render: &str) -> PathBuf {
+    let deleted = served.client.send(Method::DELETE, &format!("/renders/{render}"), json!({})).await;
+    assert_eq!(deleted.data()["deleted"], true);
+    served.place.objects().join("renders").join(render)
+}
+
+async fn deleted_files_stay_until_the_command_ends(served: Served) {
+    let render = served.finished().await;
+    let held = block_in_place(|| Held::begin(&served.place));
+    let files = delete(&served, &render).await;
+    let backstage = Backstage::of(&served).await;
+    assert_eq!(backstage.service.sweep().await.unwrap().objects, 0);
+    assert!(files.join("1/video.mp4").exists(), "somebody copies it");
+    let (code, said) = block_in_place(|| held.end());
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(Backstage::of(&served).await.service.sweep().await.unwrap().objects, 10);
+    assert!(!files.join("1/video.mp4").exists());
+}
+
+async fn a_hold_ends_with_a_command_that_fails(served: Served) {
+    let place = &served.place;
+    let commands: [(&[&str], &str); 3] = [
+        (&["false"], "false failed: exit status: 1"),
+        (&["sh", "-c", "kill -9 $$"], "sh failed: signal: 9"),
+        (&["/there/is/no/such/program"], "/there/is/no/such/program cannot be run"),
+    ];
+    for (command, words) in commands {
+        let done = place.program().args(["admin", "storage", "hold", "--"]).args(command).output().unwrap();
+        assert_eq!(done.status.code(), Some(1));
+        assert!(text(&done.stderr).contains(words), "{}", text(&done.stderr));
+    }
+    let render = served.finished().await;
+    let files = delete(&served, &render).await;
+    assert!(!files.join("1/video.mp4").exists(), "nobody holds");
+}
+
+async fn a_hold_that_is_told_to_stop_ends_its_command(served: Served) {
+    let render = served.finished().await;
+    let held = block_in_place(|| Held::begin(&served.place));
+    held.signal("TERM");
+    let (code, said) = block_in_place(|| held.ended());
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("sh failed: signal: 15"), "{said}");
+    assert!(!runs(&served.place), "the command was told, too");
+    let files = delete(&served, &render).await;
+    assert!(!files.join("1/video.mp4").exists(), "nobody holds");
+}
+
+async fn the_hold_of_a_killed_process_expires(served: Served) {
+    let render = served.finished().await;
+    let held = block_in_place(|| Held::begin(&served.place));
+    held.signal("KILL");
+    std::fs::write(&held.end, "").unwrap();
+    block_in_place(|| held.ended());
+    let files = delete(&served, &render).await;
+    let before = Backstage::later(&served, Duration::from_mins(9)).await;
+    assert_eq!(before.service.sweep().await.unwrap().objects, 0);
+    assert!(files.join("1/video.mp4").exists());
+    let after = Backstage::later(&served, LEASE + Duration::from_secs(1)).await;
+    assert_eq!(after.service.sweep().await.unwrap().objects, 10);
+    assert!(!files.join("1/video.mp4").exists());
+}
+
+on_both! {
+    deleted_files_stay_until_the_command_ends
+    a_hold_ends_with_a_command_that_fails
+    a_hold_that_is_told_to_stop_ends_its_command
+    the_hold_of_a_killed_process_expires
+}

@@ -1,0 +1,97 @@
+//! `plinth admin storage check`.
+
+use std::fs::File;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use plinth_testkit::glb_with_triangle;
+use serde_json::json;
+
+use super::backstage::Backstage;
+use super::on_both;
+use super::server::Served;
+use crate::text;
+
+/// An upload may take 48 hours: an object that no row names yet may belong to one, or is too old for that.
+const LESS: Duration = Duration::from_hours(47);
+const MORE: Duration = Duration::from_hours(49);
+
+/// Sets the age of an object.
+fn set_age(path: &Path, age: Duration) {
+    let file = File::options().write(true).open(path).unwrap();
+    file.set_modified(SystemTime::now() - age).unwrap();
+}
+
+async fn what_does_not_agree_is_found(served: Served) {
+    let id = served.finished().await;
+    let place = &served.place;
+    assert_eq!(place.admin(&["storage", "check"])["found"], json!([]));
+    let (old, young) =
+        (place.objects().join("models/nobody000000.glb"), place.objects().join("models/nobody000001.glb"));
+    std::fs::write(&old, "x").unwrap();
+    std::fs::write(&young, "x").unwrap();
+    let foreign = place.objects().join("somebody else's.txt");
+    std::fs::write(&foreign, "x").unwrap();
+    set_age(&foreign, MORE);
+    set_age(&old, MORE);
+    set_age(&young, LESS);
+    std::fs::remove_file(place.objects().join("renders").join(&id).join("1/video.mp4")).unwrap();
+    let found = place.try_admin(&["storage", "check", "--repair"]);
+    assert_eq!(found.status.code(), Some(1));
+    let said: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
+    assert_eq!((&said["young"], &said["foreign"]), (&json!(1), &json!(1)), "one may be on its way: {said}");
+    let expected = json!([
+        {"problem": "unnamed", "path": "models/nobody000000.glb", "size": 1},
+        {"problem": "gone", "path": format!("renders/{id}/1/video.mp4"), "size": null},
+    ]);
+    assert_eq!(said["found"], expected);
+    let left = place.try_admin(&["storage", "check"]);
+    let left: serde_json::Value = serde_json::from_slice(&left.stdout).unwrap();
+    assert_eq!(left["found"].as_array().unwrap().len(), 1, "the unnamed one is marked: {left}");
+    Backstage::of(&served).await.service.sweep().await.unwrap();
+    assert_eq!((old.exists(), young.exists(), foreign.exists()), (false, true, true));
+    // The render's other files are not touched, nor its row.
+    assert_eq!(served.client.get(&format!("/renders/{id}")).await.text("status"), "done");
+    assert!(place.objects().join("renders").join(&id).join("1/thumb.mp4").exists());
+}
+
+/// Nothing that is under way is taken for garbage, however long it takes.
+async fn what_is_under_way_is_left_alone(served: Served) {
+    let (client, place) = (&served.client, &served.place);
+    let staged = client.post("/models/create-upload-url?expires=604800", json!({})).await;
+    client.http.put(staged.text("url")).body(glb_with_triangle("staged")).send().await.unwrap();
+    let render = client.upload("slow", Some(json!({"quality": "share"}))).await.text("renderId");
+    let backstage = Backstage::of(&served).await;
+    let claim = backstage.claim(&render).await;
+    for file in super::backstage::VIDEO {
+        backstage.store(&claim, file, plinth_spec::quality::Codec::H264).await;
+    }
+    let mut old = 0;
+    for path in super::kept::Kept::at(place).objects.keys() {
+        set_age(&place.objects().join(path), MORE);
+        old += 1;
+    }
+    let checked = place.admin(&["storage", "check", "--repair"]);
+    assert_eq!((&checked["found"], &checked["objects"]), (&json!([]), &json!(old)));
+    assert_eq!(old, 7, "a staged file, a model and the files of a render");
+}
+
+/// The database of another installation, or an empty one, must not empty the store.
+async fn nothing_is_repaired_where_no_row_names_anything(served: Served) {
+    let orphan = served.place.objects().join("models/nobody000000.glb");
+    std::fs::create_dir_all(orphan.parent().unwrap()).unwrap();
+    std::fs::write(&orphan, "x").unwrap();
+    set_age(&orphan, MORE);
+    for _ in 0..2 {
+        let refused = served.place.try_admin(&["storage", "check", "--repair"]);
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(1));
+        assert!(said.contains("nothing was marked for removal") && said.contains("another installation"), "{said}");
+    }
+}
+
+on_both! {
+    what_does_not_agree_is_found
+    what_is_under_way_is_left_alone
+    nothing_is_repaired_where_no_row_names_anything
+}
