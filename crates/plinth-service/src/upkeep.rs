@@ -51,7 +51,7 @@ impl Service {
         match self.reap().await {
             Ok(0) => {}
             Ok(reaped) => {
-                tracing::warn!(reaped, "workers stopped renewing their leases; their renders were requeued or failed")
+                tracing::warn!(reaped, "workers stopped renewing their leases; their renders were requeued or failed");
             }
             Err(error) => tracing::error!(error = %causes(&error), "searching for expired leases failed"),
         }
@@ -67,7 +67,7 @@ impl Service {
             match self.sweep().await {
                 Ok(swept) if swept == Swept::default() => return,
                 Ok(swept) => {
-                    tracing::info!(objects = swept.objects, rows = swept.rows, "cleanup deleted objects and rows")
+                    tracing::info!(objects = swept.objects, rows = swept.rows, "cleanup deleted objects and rows");
                 }
                 Err(error) => return tracing::error!(error = %causes(&error), "cleanup failed"),
             }
