@@ -1,4 +1,4 @@
-//! Accounts and their two pools of credits.
+//! Accounts, with their balances of paid and free credits.
 
 use plinth_spec::funding::{Balance, Pool};
 use plinth_spec::id::AccountId;
@@ -14,15 +14,15 @@ pub struct Account {
     pub id: AccountId,
     /// E-mail address, lower-case.
     pub email: String,
-    /// Argon2 hash of the password, where it has one.
+    /// Argon2 hash of the password, if the account has one.
     pub password_hash: Option<String>,
-    /// Whether it administers the installation.
+    /// Whether the account is an administrator of the installation.
     pub is_admin: bool,
-    /// Since when it is shut out.
+    /// Time of the suspension, if the account is suspended.
     pub suspended_at: Option<i64>,
-    /// What it owns.
+    /// Paid and free credits.
     pub balance: Balance,
-    /// When it was created.
+    /// Time of creation.
     pub created_at: i64,
 }
 
@@ -44,7 +44,7 @@ fn account(row: &Row) -> Result<Account> {
     })
 }
 
-/// Adds an account. Its pools start empty: credits come by the ledger.
+/// Inserts an account with a balance of zero. Credits are added through the ledger.
 pub async fn insert(tx: &mut Tx, account: &Account) -> Result<()> {
     let sql = "INSERT INTO accounts (id, email, password_hash, is_admin, suspended_at, paid, free, created_at) \
                VALUES ($1, $2, $3, $4, $5, 0, 0, $6)";
@@ -53,38 +53,38 @@ pub async fn insert(tx: &mut Tx, account: &Account) -> Result<()> {
     tx.execute(sql, params).await.map(drop)
 }
 
-/// The account with an identifier.
+/// Finds an account by its identifier.
 pub async fn find(conn: &mut Conn, id: &AccountId) -> Result<Option<Account>> {
     conn.fetch_optional(select!("WHERE id = $1"), params![id]).await?.as_ref().map(account).transpose()
 }
 
-/// The account with an e-mail address, which is lower-case.
+/// Finds an account by its e-mail address, given in lower case.
 pub async fn find_by_email(conn: &mut Conn, email: &str) -> Result<Option<Account>> {
     conn.fetch_optional(select!("WHERE email = $1"), params![email]).await?.as_ref().map(account).transpose()
 }
 
-/// How many there are.
+/// Counts all accounts.
 pub async fn count(conn: &mut Conn) -> Result<u64> {
     conn.fetch_one("SELECT count(*) AS n FROM accounts", params![]).await?.count("n")
 }
 
-/// The account, held against every other transaction that moves its credits until this one ends. Whatever charges or
-/// refunds takes this lock before it touches a render, so that nobody waits in a circle.
+/// Finds and locks an account until the transaction ends, so that no other transaction can change its balance. To avoid
+/// deadlocks, every charge and refund takes this lock before it changes a render.
 pub async fn lock(tx: &mut Tx, id: &AccountId) -> Result<Option<Account>> {
-    // SQLite has one writer at a time anyway. PostgreSQL looks at the account for the foreign key of a render that is written
-    // twice in a transaction, which must not wait for whoever holds the account: hence no lock of the key.
+    // SQLite has one writer at a time and needs no lock. PostgreSQL checks the foreign key from a render to its account when a
+    // transaction writes the render twice. NO KEY lets that check pass while another transaction holds this lock.
     let sql = Sql { sqlite: select!("WHERE id = $1"), postgres: select!("WHERE id = $1 FOR NO KEY UPDATE") };
     tx.fetch_optional(sql, params![id]).await?.as_ref().map(account).transpose()
 }
 
-/// As [`lock`], but without waiting. None: another transaction holds it, or there is no such account.
+/// Like [`lock`], but without waiting. Returns `None` if another transaction holds the lock, or the account is missing.
 pub async fn try_lock(tx: &mut Tx, id: &AccountId) -> Result<Option<Account>> {
     let sql =
         Sql { sqlite: select!("WHERE id = $1"), postgres: select!("WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED") };
     tx.fetch_optional(sql, params![id]).await?.as_ref().map(account).transpose()
 }
 
-/// Moves credits into a pool, or out of it with a negative number. False: the pool does not have as many.
+/// Adds credits to a pool; a negative number removes them. Returns false if the pool has too few credits.
 pub(crate) async fn move_credits(tx: &mut Tx, id: &AccountId, pool: Pool, credits: i64) -> Result<bool> {
     let sql = match pool {
         Pool::Paid => "UPDATE accounts SET paid = paid + $2 WHERE id = $1 AND paid + $2 >= 0",
@@ -93,12 +93,12 @@ pub(crate) async fn move_credits(tx: &mut Tx, id: &AccountId, pool: Pool, credit
     Ok(tx.execute(sql, params![id, credits]).await? == 1)
 }
 
-/// Shuts an account out, or lets it in again.
+/// Suspends an account, or lifts its suspension if `since` is `None`.
 pub async fn set_suspended(tx: &mut Tx, id: &AccountId, since: Option<i64>) -> Result<()> {
     tx.execute("UPDATE accounts SET suspended_at = $2 WHERE id = $1", params![id, since]).await.map(drop)
 }
 
-/// Changes or removes the password.
+/// Sets the hash of an account's password; `None` removes the password.
 pub async fn set_password_hash(tx: &mut Tx, id: &AccountId, hash: Option<&str>) -> Result<()> {
     tx.execute("UPDATE accounts SET password_hash = $2 WHERE id = $1", params![id, hash]).await.map(drop)
 }

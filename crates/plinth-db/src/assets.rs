@@ -1,11 +1,12 @@
-//! What the tables of textures and environments share.
+//! Usage queries shared by the tables of textures and environments.
 
 use plinth_spec::id::WorkspaceId;
 
 use crate::sql::params;
 use crate::{Conn, Result};
 
-/// Counts the rows of a table that the account has which owns the workspace `$1`, and their bytes.
+/// SQL that returns the number of rows, and their total size in bytes, over all workspaces of the account that owns
+/// workspace `$1`.
 macro_rules! usage_of {
     ($table:literal) => {
         concat!(
@@ -18,7 +19,7 @@ macro_rules! usage_of {
 }
 pub(crate) use usage_of;
 
-/// What such a statement finds: number and bytes.
+/// Runs a [`usage_of!`] statement. Returns the number of rows and their total size in bytes.
 pub(crate) async fn usage(conn: &mut Conn, sql: &'static str, workspace: &WorkspaceId) -> Result<(u64, u64)> {
     let row = conn.fetch_one(sql, params![workspace]).await?;
     Ok((row.count("n")?, row.count("bytes")?))

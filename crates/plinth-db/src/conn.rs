@@ -1,4 +1,4 @@
-//! A connection to either database.
+//! A connection to a SQLite or PostgreSQL database.
 
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgArguments;
@@ -9,11 +9,11 @@ use tokio::time::timeout;
 
 use crate::Result;
 use crate::error::DbError;
-use crate::pool::ANSWER_TIME;
+use crate::pool::QUERY_TIMEOUT;
 use crate::row::Row;
 use crate::sql::{Param, Sql, params};
 
-/// A connection that reads.
+/// A database connection that can only run queries; [`Tx`](crate::Tx) adds writes.
 pub struct Conn(pub(crate) Inner);
 
 pub(crate) enum Inner {
@@ -22,7 +22,7 @@ pub(crate) enum Inner {
 }
 
 impl Conn {
-    /// Closes the connection instead of handing it back: nobody knows what state it is in.
+    /// Closes the connection on drop instead of returning it to the pool, because its transaction state is unknown.
     pub(crate) fn discard(&mut self) {
         match &mut self.0 {
             Inner::Sqlite(conn) => conn.close_on_drop(),
@@ -30,12 +30,15 @@ impl Conn {
         }
     }
 
-    /// Executes a statement without parameters that is not prepared: `BEGIN` and its like.
+    /// Executes an unprepared statement without parameters, such as `BEGIN`.
     pub(crate) async fn control(&mut self, sqlite: &'static str, postgres: &'static str) -> Result<()> {
         match &mut self.0 {
             Inner::Sqlite(conn) => conn.execute(sqlite).await.map(drop)?,
             Inner::Postgres(conn) => {
-                answered(conn.execute(postgres)).await.inspect_err(|error| lost(conn, error)).map(drop)?;
+                with_timeout(conn.execute(postgres))
+                    .await
+                    .inspect_err(|error| close_after_timeout(conn, error))
+                    .map(drop)?;
             }
         }
         Ok(())
@@ -48,8 +51,8 @@ impl Conn {
                 sqlite_query(sql, params).fetch_all(&mut **conn).await?.into_iter().map(Row::Sqlite).collect()
             }
             Inner::Postgres(conn) => {
-                let answer = answered(postgres_query(sql, params).fetch_all(&mut **conn)).await;
-                answer.inspect_err(|error| lost(conn, error))?.into_iter().map(Row::Postgres).collect()
+                let result = with_timeout(postgres_query(sql, params).fetch_all(&mut **conn)).await;
+                result.inspect_err(|error| close_after_timeout(conn, error))?.into_iter().map(Row::Postgres).collect()
             }
         })
     }
@@ -59,8 +62,8 @@ impl Conn {
         Ok(match &mut self.0 {
             Inner::Sqlite(conn) => sqlite_query(sql, params).fetch_optional(&mut **conn).await?.map(Row::Sqlite),
             Inner::Postgres(conn) => {
-                let answer = answered(postgres_query(sql, params).fetch_optional(&mut **conn)).await;
-                answer.inspect_err(|error| lost(conn, error))?.map(Row::Postgres)
+                let result = with_timeout(postgres_query(sql, params).fetch_optional(&mut **conn)).await;
+                result.inspect_err(|error| close_after_timeout(conn, error))?.map(Row::Postgres)
             }
         })
     }
@@ -69,19 +72,19 @@ impl Conn {
         self.fetch_optional(sql, params).await?.ok_or_else(|| sqlx::Error::RowNotFound.into())
     }
 
-    /// Changes rows and says how many. Only transactions reach this.
+    /// Executes a statement and returns the number of affected rows. Only [`Tx`](crate::Tx) may write with it.
     pub(crate) async fn execute(&mut self, sql: impl Into<Sql>, params: &[Param]) -> Result<u64> {
         let sql = sql.into();
         Ok(match &mut self.0 {
             Inner::Sqlite(conn) => sqlite_query(sql, params).execute(&mut **conn).await?.rows_affected(),
             Inner::Postgres(conn) => {
-                let answer = answered(postgres_query(sql, params).execute(&mut **conn)).await;
-                answer.inspect_err(|error| lost(conn, error))?.rows_affected()
+                let result = with_timeout(postgres_query(sql, params).execute(&mut **conn)).await;
+                result.inspect_err(|error| close_after_timeout(conn, error))?.rows_affected()
             }
         })
     }
 
-    /// The database's own time: one clock for all machines.
+    /// Returns the database server's time, which is the same clock for all machines, as Unix time in milliseconds.
     pub async fn now_ms(&mut self) -> Result<i64> {
         let sql = Sql {
             sqlite: "SELECT CAST(unixepoch('subsec') * 1000 AS INTEGER) AS now",
@@ -91,14 +94,14 @@ impl Conn {
     }
 }
 
-/// Waits for an answer of PostgreSQL, but not for ever: the machine may be gone without a word.
-async fn answered<T>(answer: impl Future<Output = sqlx::Result<T>>) -> Result<T> {
-    Ok(timeout(ANSWER_TIME, answer).await.map_err(|_late| DbError::NoAnswer)??)
+/// Adds a client-side timeout to a PostgreSQL query, because a lost machine never responds.
+async fn with_timeout<T>(query: impl Future<Output = sqlx::Result<T>>) -> Result<T> {
+    Ok(timeout(QUERY_TIMEOUT, query).await.map_err(|_late| DbError::QueryTimeout)??)
 }
 
-/// A connection on which no answer came is not used again.
-fn lost(conn: &mut PoolConnection<Postgres>, error: &DbError) {
-    if matches!(error, DbError::NoAnswer) {
+/// Closes a connection after a timeout instead of reusing it.
+fn close_after_timeout(conn: &mut PoolConnection<Postgres>, error: &DbError) {
+    if matches!(error, DbError::QueryTimeout) {
         conn.close_on_drop();
     }
 }

@@ -1,4 +1,4 @@
-//! Environments.
+//! Environment maps that workspaces have uploaded.
 
 use plinth_spec::id::{EnvId, WorkspaceId};
 
@@ -12,19 +12,19 @@ use crate::{Conn, Result, Tx, assets};
 pub struct Env {
     /// Identifier.
     pub id: EnvId,
-    /// Whose it is.
+    /// Workspace that owns the environment.
     pub workspace_id: WorkspaceId,
-    /// Its name.
+    /// Display name.
     pub name: String,
-    /// Bytes of all parts together.
+    /// Total size of all its files, in bytes.
     pub file_size: u64,
-    /// Columns.
+    /// Width in pixels.
     pub width: Option<u32>,
-    /// Rows.
+    /// Height in pixels.
     pub height: Option<u32>,
     /// Whether it has a thumbnail.
     pub has_thumb: bool,
-    /// When it was uploaded.
+    /// Time of the upload.
     pub created_at: i64,
 }
 
@@ -36,29 +36,29 @@ macro_rules! select {
     };
 }
 
-/// Adds an environment.
+/// Inserts an environment.
 pub async fn insert(tx: &mut Tx, env: &Env) -> Result<()> {
     env.add(tx).await
 }
 
-/// An environment of a workspace.
+/// Finds an environment of a workspace.
 pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &EnvId) -> Result<Option<Env>> {
     let sql = select!("WHERE id = $1 AND workspace_id = $2");
     conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(Env::of).transpose()
 }
 
-/// All environments of a workspace, newest first.
+/// Lists all environments of a workspace, newest first.
 pub async fn list(conn: &mut Conn, workspace: &WorkspaceId) -> Result<Vec<Env>> {
     let sql = select!("WHERE workspace_id = $1 ORDER BY created_at DESC, id DESC");
     conn.fetch_all(sql, params![workspace]).await?.iter().map(Env::of).collect()
 }
 
-/// How many the account that owns a workspace has in all its workspaces, and their bytes together.
+/// Returns the number and total size in bytes of environments, over all workspaces of the account that owns this one.
 pub async fn usage(conn: &mut Conn, workspace: &WorkspaceId) -> Result<(u64, u64)> {
     assets::usage(conn, usage_of!("envs"), workspace).await
 }
 
-/// Removes an environment of a workspace.
+/// Deletes an environment of a workspace. Returns false if it does not exist.
 pub async fn delete(tx: &mut Tx, workspace: &WorkspaceId, id: &EnvId) -> Result<bool> {
     let sql = "DELETE FROM envs WHERE id = $1 AND workspace_id = $2";
     Ok(tx.execute(sql, params![id, workspace]).await? == 1)

@@ -1,46 +1,46 @@
-//! What can go wrong with a database.
+//! Database errors.
 
-/// What went wrong with a database.
+/// An error of the database or of its configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {
-    /// The address is neither of SQLite nor of PostgreSQL, or malformed.
+    /// The database URL is malformed or names neither SQLite nor PostgreSQL.
     #[error("the database address is not usable; give sqlite://FILE or postgres://HOST/NAME: {problem}")]
     Address {
-        /// What is wrong with it.
+        /// The reason, for the error message.
         problem: String,
     },
-    /// PostgreSQL did not answer in time. Whether it did what it was asked for is not known.
-    #[error("the database did not answer in time")]
-    NoAnswer,
-    /// A transaction took too long and was rolled back.
+    /// PostgreSQL did not respond in time. The statement may or may not have been executed.
+    #[error("the database did not respond in time")]
+    QueryTimeout,
+    /// A transaction exceeded its time limit and was rolled back.
     #[error("a transaction took too long")]
-    TooLong,
-    /// The tables could not be brought up to date.
-    #[error("the database could not be brought up to date")]
+    TransactionTimeout,
+    /// A schema migration failed.
+    #[error("the database schema could not be migrated")]
     Migrate(#[from] sqlx::migrate::MigrateError),
     /// A statement failed.
-    #[error("the database refused a statement")]
+    #[error("a database statement failed")]
     Sql(#[from] sqlx::Error),
-    /// A row holds what this program does not understand.
-    #[error("column {column} holds '{value}', which this version does not know")]
+    /// A column contains a value that this version cannot parse.
+    #[error("column {column} contains '{value}', which this version does not know")]
     Corrupt {
-        /// Which column.
+        /// Name of the column.
         column: &'static str,
-        /// What it holds.
+        /// The stored value.
         value: String,
     },
-    /// The program is ending.
-    #[error("the write was given up because the program is ending")]
-    Ending,
+    /// The program is shutting down.
+    #[error("the write was cancelled because the program is shutting down")]
+    ShuttingDown,
 }
 
 impl DbError {
-    /// Whether a row with this key exists already.
+    /// Returns true for a violation of a unique constraint: a row with this key exists already.
     pub fn is_duplicate(&self) -> bool {
         matches!(self, Self::Sql(sqlx::Error::Database(error)) if error.is_unique_violation())
     }
 
-    /// Whether the database could not be reached at all.
+    /// Returns true if no connection to the database could be made or obtained.
     pub fn is_unreachable(&self) -> bool {
         matches!(self, Self::Sql(sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed))
     }

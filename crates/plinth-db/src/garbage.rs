@@ -1,18 +1,18 @@
-//! Objects that no row names any more, until they are removed from the store.
+//! Objects of the store that are scheduled for deletion because no row references them any more.
 
 use crate::sql::{Sql, params};
 use crate::{Conn, Result, Tx};
 
-/// Schedules everything under a prefix for removal. A mark never moves to an earlier time.
+/// Schedules all objects under a prefix for deletion. Scheduling a prefix again can only postpone its deletion.
 pub async fn insert(tx: &mut Tx, prefix: &str, due_at: i64) -> Result<()> {
     let sql = "INSERT INTO garbage (prefix, due_at) VALUES ($1, $2) ON CONFLICT (prefix) DO UPDATE SET \
                due_at = CASE WHEN garbage.due_at < excluded.due_at THEN excluded.due_at ELSE garbage.due_at END";
     tx.execute(sql, params![prefix, due_at]).await.map(drop)
 }
 
-/// Takes prefixes that are due, the oldest first, for the caller to remove. They are due again at `again_at`, in case that
-/// fails; until then nobody else takes them.
-pub async fn take_due(tx: &mut Tx, now: i64, again_at: i64, limit: u32) -> Result<Vec<String>> {
+/// Claims prefixes whose deletion time has come, the oldest first; the caller deletes their objects. No other caller can
+/// claim them until `again_at`. From then on they can be claimed again, in case the deletion failed.
+pub async fn claim_due(tx: &mut Tx, now: i64, again_at: i64, limit: u32) -> Result<Vec<String>> {
     macro_rules! take {
         ($lock:literal) => {
             concat!(
@@ -29,17 +29,17 @@ pub async fn take_due(tx: &mut Tx, now: i64, again_at: i64, limit: u32) -> Resul
     Ok(prefixes)
 }
 
-/// Forgets a prefix that was taken and is removed, unless it was scheduled anew meanwhile.
-pub async fn delete_taken(tx: &mut Tx, prefix: &str, again_at: i64) -> Result<()> {
+/// Removes a claimed prefix from the schedule after its objects were deleted, unless it was scheduled again since.
+pub async fn delete_claimed(tx: &mut Tx, prefix: &str, again_at: i64) -> Result<()> {
     tx.execute("DELETE FROM garbage WHERE prefix = $1 AND due_at <= $2", params![prefix, again_at]).await.map(drop)
 }
 
-/// Forgets a prefix: a row names its objects.
+/// Removes a prefix from the schedule, because a row references its objects again.
 pub async fn delete(tx: &mut Tx, prefix: &str) -> Result<()> {
     tx.execute("DELETE FROM garbage WHERE prefix = $1", params![prefix]).await.map(drop)
 }
 
-/// All prefixes that are scheduled for removal.
+/// Lists all prefixes that are scheduled for deletion.
 pub async fn list(conn: &mut Conn) -> Result<Vec<String>> {
     let rows = conn.fetch_all("SELECT prefix FROM garbage ORDER BY prefix", params![]).await?;
     rows.iter().map(|row| row.text("prefix")).collect()

@@ -1,33 +1,33 @@
-//! Holds: while one has not run out, nothing is removed from the store.
+//! Deletion holds: while at least one has not expired, nothing is deleted from the store.
 
 use crate::sql::params;
 use crate::{Conn, Result, Tx};
 
-/// Begins a hold.
+/// Inserts a hold.
 pub async fn insert(tx: &mut Tx, id: &str, expires_at: i64) -> Result<()> {
     tx.execute("INSERT INTO holds (id, expires_at) VALUES ($1, $2)", params![id, expires_at]).await.map(drop)
 }
 
-/// Prolongs a hold. False: it has run out, and is not begun anew.
+/// Renews a hold. Returns false if it has expired; an expired hold cannot be renewed.
 pub async fn renew(tx: &mut Tx, id: &str, now: i64, expires_at: i64) -> Result<bool> {
     let sql = "UPDATE holds SET expires_at = $3 WHERE id = $1 AND expires_at > $2";
     Ok(tx.execute(sql, params![id, now, expires_at]).await? == 1)
 }
 
-/// Ends a hold. False: it had run out before.
+/// Deletes a hold. Returns false if it had expired before.
 pub async fn delete(tx: &mut Tx, id: &str, now: i64) -> Result<bool> {
     let was_held = tx.execute("DELETE FROM holds WHERE id = $1 AND expires_at > $2", params![id, now]).await? == 1;
     tx.execute("DELETE FROM holds WHERE id = $1", params![id]).await?;
     Ok(was_held)
 }
 
-/// Whether anybody holds.
+/// Returns whether there is a hold that has not expired.
 pub async fn is_held(conn: &mut Conn, now: i64) -> Result<bool> {
     let row = conn.fetch_optional("SELECT id FROM holds WHERE expires_at > $1 LIMIT 1", params![now]).await?;
     Ok(row.is_some())
 }
 
-/// Forgets holds that have run out.
+/// Deletes expired holds.
 pub async fn delete_expired(tx: &mut Tx, now: i64) -> Result<u64> {
     tx.execute("DELETE FROM holds WHERE expires_at <= $1", params![now]).await
 }

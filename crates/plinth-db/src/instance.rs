@@ -1,15 +1,15 @@
-//! What an installation keeps of itself, such as the secret that signs its links.
+//! Key-value table of an installation's own data, such as the secret that signs its links.
 
 use crate::sql::params;
 use crate::{Conn, Result, Tx};
 
-/// A value.
+/// Finds the value of a key.
 pub async fn find(conn: &mut Conn, key: &str) -> Result<Option<String>> {
     let row = conn.fetch_optional("SELECT value FROM instance WHERE key = $1", params![key]).await?;
     row.map(|row| row.text("value")).transpose()
 }
 
-/// Keeps a value unless there is one already, and returns the one that is kept.
+/// Stores a value unless the key has one already, and returns the stored value.
 pub async fn insert_or_find(tx: &mut Tx, key: &str, value: &str) -> Result<String> {
     let sql = "INSERT INTO instance (key, value) VALUES ($1, $2) ON CONFLICT (key) DO NOTHING";
     tx.execute(sql, params![key, value]).await?;

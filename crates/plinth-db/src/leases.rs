@@ -1,5 +1,5 @@
-//! Leases: which worker holds a render, and until when. Every write of a worker names its lease's token, so one that
-//! has lost its lease changes nothing any more.
+//! Leases: a worker claims a render for a limited time. Each write of a worker checks the lease's token, so a worker that
+//! has lost its lease can no longer change the render.
 
 use std::sync::LazyLock;
 
@@ -7,39 +7,39 @@ use plinth_spec::FailureCode;
 use plinth_spec::id::{AccountId, RenderId};
 use plinth_spec::state::{HlsEvent, HlsStatus, RenderEvent, RenderStatus};
 
-use crate::queue::{self, Kind, Walk};
+use crate::queue::{self, Kind, QueueCursor};
 use crate::renders::{Render, columns};
 use crate::sql::{Sql, params, touched};
-use crate::states::{Made, after, after_packaging, may, may_package};
+use crate::states::{BuiltSql, after, after_packaging, may, may_package};
 use crate::{Conn, Result, Tx};
 
-/// A worker's hold on renders.
+/// A worker's claim on renders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
-    /// Random; proves the hold.
+    /// Random secret that identifies the lease.
     pub token: String,
-    /// When it ends unless it is renewed.
+    /// Time of expiry, unless the lease is renewed.
     pub until: i64,
-    /// Who has it, for people.
+    /// Name of the worker, for people.
     pub worker: String,
 }
 
-/// A render whose lease has run out.
+/// A render whose lease has expired.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// The render.
     pub render: Render,
-    /// The token it was held by.
+    /// Token of the expired lease.
     pub token: String,
-    /// How often its worker was lost before.
+    /// How often a lease of this render expired before.
     pub losses: i64,
 }
 
-/// Takes one of the renders that `pick` names, the first in this order.
-// Locking readers skip rows that another claims at this moment. The pick is materialized: as a bare subquery some plans
-// run it again and take more than the limit.
-fn claiming(pick: &str, order: &str, set: &str) -> Made {
-    Made::locking(" FOR UPDATE SKIP LOCKED", |lock| {
+/// Builds a statement that claims the first render, in the given order, that satisfies the condition `pick`.
+// SKIP LOCKED skips rows that another transaction is claiming. MATERIALIZED is needed because some query plans run a plain
+// subquery more than once and then claim more rows than the limit.
+fn claim_statement(pick: &str, order: &str, set: &str) -> BuiltSql {
+    BuiltSql::locking(" FOR UPDATE SKIP LOCKED", |lock| {
         format!(
             "WITH picked AS MATERIALIZED (SELECT id FROM renders WHERE {pick} AND deleted_at IS NULL \
              ORDER BY {order} LIMIT 1{lock}) \
@@ -51,29 +51,29 @@ fn claiming(pick: &str, order: &str, set: &str) -> Made {
     })
 }
 
-fn claiming_render(pick: &str, order: &str) -> Made {
+fn claim_render_statement(pick: &str, order: &str) -> BuiltSql {
     let set = format!("attempt = attempt + 1, status = {}", after(RenderEvent::Claim));
-    claiming(&format!("{pick} AND {}", may(RenderEvent::Claim)), order, &set)
+    claim_statement(&format!("{pick} AND {}", may(RenderEvent::Claim)), order, &set)
 }
 
-static CLAIM_NEXT: LazyLock<Made> =
-    LazyLock::new(|| claiming_render("payer_id = $5", "is_system_preview, created_at, id"));
-static CLAIM_LIKE: LazyLock<Made> =
-    LazyLock::new(|| claiming_render("model_id = $5 AND frames_sha256 = $6", "created_at, id"));
-static CLAIM_PACKAGING: LazyLock<Made> = LazyLock::new(|| {
+static CLAIM_NEXT: LazyLock<BuiltSql> =
+    LazyLock::new(|| claim_render_statement("payer_id = $5", "is_system_preview, created_at, id"));
+static CLAIM_LIKE: LazyLock<BuiltSql> =
+    LazyLock::new(|| claim_render_statement("model_id = $5 AND frames_sha256 = $6", "created_at, id"));
+static CLAIM_PACKAGING: LazyLock<BuiltSql> = LazyLock::new(|| {
     let set = format!("hls_attempt = hls_attempt + 1, hls_status = {}", after_packaging(HlsEvent::Claim));
-    claiming(&format!("payer_id = $5 AND {}", may_package(HlsEvent::Claim)), "created_at, id", &set)
+    claim_statement(&format!("payer_id = $5 AND {}", may_package(HlsEvent::Claim)), "created_at, id", &set)
 });
 
-/// Takes what comes next: of the account that used the least slot time lately, the render that has waited longest, previews
-/// of uploads last; or its finished render that has waited longest for its packaging.
+/// Claims the next render, or the next finished render to package. Picks the account that recently used the least worker
+/// time, and of that account the render that has waited longest; system previews come last.
 pub async fn claim(tx: &mut Tx, kind: Kind, lease: &Lease, now: i64) -> Result<Option<Render>> {
     let sql = match kind {
         Kind::Render => &CLAIM_NEXT,
         Kind::Package => &CLAIM_PACKAGING,
     };
-    let mut walk = Walk::new(kind);
-    while let Some(account) = walk.next(tx).await? {
+    let mut cursor = QueueCursor::new(kind);
+    while let Some(account) = cursor.next(tx).await? {
         let params = params![lease.token.as_str(), lease.until, lease.worker.as_str(), now, &account];
         if let Some(row) = tx.fetch_optional(sql, params).await? {
             return Render::of(&row).map(Some);
@@ -83,51 +83,51 @@ pub async fn claim(tx: &mut Tx, kind: Kind, lease: &Lease, now: i64) -> Result<O
     Ok(None)
 }
 
-/// Takes the render that has waited longest of those with the frames of another.
+/// Claims the render that has waited longest of those that share their frames with `like`.
 pub async fn claim_like(tx: &mut Tx, lease: &Lease, like: &Render, now: i64) -> Result<Option<Render>> {
     let (model, frames) = (&like.model_id, like.frames_sha256.as_str());
     let params = params![lease.token.as_str(), lease.until, lease.worker.as_str(), now, model, frames];
     tx.fetch_optional(&CLAIM_LIKE, params).await?.as_ref().map(Render::of).transpose()
 }
 
-/// Prolongs a lease. False: it is lost.
+/// Renews a lease. Returns false if it is lost.
 pub async fn renew(tx: &mut Tx, id: &RenderId, token: &str, until: i64) -> Result<bool> {
     let sql = "UPDATE renders SET lease_until = $3 WHERE id = $1 AND lease_token = $2";
     Ok(tx.execute(sql, params![id, token, until]).await? == 1)
 }
 
-/// The render that a token holds.
+/// Finds a render that is claimed with this lease token.
 pub async fn find_held(conn: &mut Conn, id: &RenderId, token: &str) -> Result<Option<Render>> {
     let sql = concat!("SELECT ", columns!(), " FROM renders WHERE id = $1 AND lease_token = $2");
     conn.fetch_optional(sql, params![id, token]).await?.as_ref().map(Render::of).transpose()
 }
 
-/// What a worker's report changes in a render it holds.
+/// Changes that a worker reports for a render it has claimed.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The state it was in.
+    /// State before the report.
     pub from: RenderStatus,
-    /// The state it comes to.
+    /// State after the report.
     pub to: RenderStatus,
-    /// Where the packaging stands afterwards.
+    /// State of the HLS packaging after the report.
     pub hls: HlsStatus,
-    /// What went wrong, for programs.
+    /// Machine-readable reason of a failure.
     pub failure_code: Option<FailureCode>,
-    /// What went wrong, for people.
+    /// Human-readable reason of a failure.
     pub error_message: Option<String>,
-    /// What was missing, as a JSON list of texts; none: as before.
+    /// Warnings about missing items, as a JSON array of strings; `None` leaves them unchanged.
     pub warnings: Option<String>,
-    /// The attempt whose poster counts; none: as before.
+    /// Attempt whose poster is valid; `None` leaves it unchanged.
     pub poster_attempt: Option<i64>,
-    /// The attempt whose files count; none: as before.
+    /// Attempt whose files are valid; `None` leaves it unchanged.
     pub files_attempt: Option<i64>,
-    /// Which files there are, as JSON; none: as before.
+    /// List of output files, as JSON; `None` leaves it unchanged.
     pub files: Option<String>,
-    /// Whether the worker gives the render back.
+    /// Whether the report ends the lease.
     pub is_last: bool,
 }
 
-/// Writes a report. False: the lease is lost, or the state was another one; then nothing changed.
+/// Writes a report. Changes nothing and returns false if the lease is lost or the render is not in state `from`.
 pub async fn report(tx: &mut Tx, id: &RenderId, token: &str, report: &Report, now: i64) -> Result<bool> {
     let sql = concat!(
         "UPDATE renders SET status = $4, hls_status = $5, failure_code = $6, \
@@ -167,8 +167,8 @@ pub async fn report(tx: &mut Tx, id: &RenderId, token: &str, report: &Report, no
     Ok(true)
 }
 
-/// Puts a render whose worker was lost back into the queue: whatever it has stored no longer counts. False: the lease is
-/// another one, or the state was.
+/// Requeues a render whose lease has expired, and discards the poster of the lost attempt. Returns false if the render has
+/// another lease or is not in state `from`.
 pub async fn requeue_lost(
     tx: &mut Tx,
     id: &RenderId,
@@ -189,7 +189,7 @@ pub async fn requeue_lost(
     Ok(true)
 }
 
-/// Renders whose lease has run out, the longest first.
+/// Lists renders whose lease has expired, those that expired first at the top.
 pub async fn list_lost(conn: &mut Conn, now: i64, limit: u32) -> Result<Vec<Lost>> {
     let sql = concat!(
         "SELECT lease_token, losses, ",
@@ -202,7 +202,7 @@ pub async fn list_lost(conn: &mut Conn, now: i64, limit: u32) -> Result<Vec<Lost
         .collect()
 }
 
-/// Whether this lease has run out. Holds the render against a worker that renews at this moment.
+/// Returns whether this lease has expired. If so, locks the render, so that its worker cannot renew the lease meanwhile.
 pub async fn is_lost(tx: &mut Tx, id: &RenderId, token: &str, now: i64) -> Result<bool> {
     macro_rules! held {
         ($lock:literal) => {

@@ -1,4 +1,4 @@
-//! The ledger: every movement of credits, in the transaction that moves them.
+//! The ledger. Each change of a balance writes a ledger entry in the same transaction.
 
 use plinth_spec::funding::Pool;
 use plinth_spec::id::{AccountId, EntryId, RenderId, WorkspaceId};
@@ -8,55 +8,55 @@ use crate::row::Row;
 use crate::sql::params;
 use crate::{Conn, Result, Tx, accounts};
 
-/// A movement of credits.
+/// A new ledger entry.
 #[derive(Clone, Debug)]
 pub struct NewEntry {
     /// Identifier.
     pub id: EntryId,
-    /// Whose credits.
+    /// Account whose balance changes.
     pub account_id: AccountId,
-    /// Where they were spent.
+    /// Workspace in which the credits were spent.
     pub workspace_id: Option<WorkspaceId>,
-    /// What for.
+    /// Render that was charged or refunded.
     pub render_id: Option<RenderId>,
-    /// Why.
+    /// Type of the entry.
     pub kind: LedgerType,
-    /// Which pool.
+    /// Pool of credits that changes.
     pub pool: Pool,
-    /// How many: positive comes in, negative goes out.
+    /// Number of credits; positive when added to the account, negative when spent.
     pub credits: i64,
-    /// What was paid for them in cents.
+    /// Price paid for the credits, in cents.
     pub price_cents: i64,
-    /// Where they came from.
+    /// Source of the credits.
     pub source: String,
-    /// In words.
+    /// Description for people.
     pub description: String,
-    /// When.
+    /// Time of the entry.
     pub created_at: i64,
 }
 
-/// What became of a movement.
+/// Result of [`post`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Posted {
     /// The balance changed and the entry is written.
     Done,
-    /// The pool does not have as many credits; nothing changed.
-    Short,
-    /// This render was charged or refunded before; nothing changed.
-    Again,
+    /// The pool has too few credits; nothing changed.
+    InsufficientCredits,
+    /// The render has an entry of this type already; nothing changed.
+    Duplicate,
 }
 
-/// Moves credits and writes the entry, both or neither: an account's balance is the sum of its entries.
+/// Changes the balance and writes the entry, so that an account's balance is always the sum of its entries.
 pub async fn post(tx: &mut Tx, entry: &NewEntry) -> Result<Posted> {
     let e = entry;
-    let again = "SELECT id FROM ledger WHERE render_id = $1 AND type = $2";
-    if tx.fetch_optional(again, params![e.render_id.as_ref(), e.kind.as_str()]).await?.is_some() {
-        return Ok(Posted::Again);
+    let find_duplicate = "SELECT id FROM ledger WHERE render_id = $1 AND type = $2";
+    if tx.fetch_optional(find_duplicate, params![e.render_id.as_ref(), e.kind.as_str()]).await?.is_some() {
+        return Ok(Posted::Duplicate);
     }
     if !accounts::move_credits(tx, &e.account_id, e.pool, e.credits).await? {
-        return Ok(Posted::Short);
+        return Ok(Posted::InsufficientCredits);
     }
-    // Unique indexes hold the rule even against a caller that does not hold the account.
+    // Unique indexes prevent a second entry even if the caller has not locked the account.
     let sql = "INSERT INTO ledger (id, account_id, workspace_id, render_id, type, pool, credits, price_cents, \
                source, description, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
     let params = params![
@@ -76,7 +76,7 @@ pub async fn post(tx: &mut Tx, entry: &NewEntry) -> Result<Posted> {
     Ok(Posted::Done)
 }
 
-/// Entries of an account, newest first; only those of one workspace when it is given.
+/// Lists the entries of an account, newest first, optionally of one workspace only.
 pub async fn list(
     conn: &mut Conn,
     account: &AccountId,
@@ -91,13 +91,13 @@ pub async fn list(
     conn.fetch_all(sql, params).await?.iter().map(entry).collect()
 }
 
-/// How many entries [`list`] has.
+/// Counts the entries that [`list`] returns over all pages.
 pub async fn count(conn: &mut Conn, account: &AccountId, workspace: Option<&WorkspaceId>) -> Result<u64> {
     let sql = "SELECT count(*) AS n FROM ledger WHERE account_id = $1 AND ($2 IS NULL OR workspace_id = $2)";
     conn.fetch_one(sql, params![account, workspace]).await?.count("n")
 }
 
-/// Accounts whose balance is not the sum of their entries: none, always. For checks.
+/// Consistency check: lists accounts whose balance is not the sum of their entries. The list should be empty.
 pub async fn find_unbalanced(conn: &mut Conn) -> Result<Vec<AccountId>> {
     let sql = "SELECT a.id FROM accounts a LEFT JOIN ledger l ON l.account_id = a.id \
                GROUP BY a.id, a.paid, a.free \

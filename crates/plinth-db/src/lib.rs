@@ -1,7 +1,7 @@
-//! Typed tables on SQLite and PostgreSQL: mechanism, no policy.
+//! Typed access to the tables of a SQLite or PostgreSQL database. Business rules live in `plinth-service`.
 //!
-//! One SQL text serves both. Reading takes a [`Conn`]; writing takes a [`Tx`], which exists only inside [`Db::write`].
-//! Times are milliseconds since 1970 and come from the caller, who takes them from [`Conn::now_ms`].
+//! Both databases run the same SQL. Queries need a [`Conn`]; writes need a [`Tx`], which exists only inside [`Db::write`].
+//! All times are Unix times in milliseconds, passed in by the caller, who usually reads them with [`Conn::now_ms`].
 
 mod assets;
 mod conn;
@@ -39,5 +39,5 @@ pub use error::DbError;
 pub use pool::{Db, DbOptions};
 pub use tx::Tx;
 
-/// The result of every look into a table.
+/// The result of a database operation.
 pub type Result<T> = std::result::Result<T, DbError>;

@@ -1,4 +1,4 @@
-//! The tables, version by version. A file that was ever released never changes.
+//! The schema migrations. A released migration file never changes.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ const FILES: &[(i64, &str, &str)] = &[
     (10, "storage", include_str!("../migrations/0010_storage.sql")),
 ];
 
-/// All versions, in order.
+/// Returns all migrations, in order of their version.
 pub(crate) fn migrator() -> Migrator {
     let migrations = FILES.iter().map(|(version, name, sql)| {
         Migration::new(

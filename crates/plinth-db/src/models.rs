@@ -14,7 +14,7 @@ use crate::{Conn, Result, Tx};
 pub struct Model {
     /// Identifier.
     pub id: ModelId,
-    /// Whose it is.
+    /// Workspace that owns the model.
     pub workspace_id: WorkspaceId,
     /// Name of the uploaded file.
     pub original_name: String,
@@ -22,38 +22,38 @@ pub struct Model {
     pub title: Option<String>,
     /// Product code.
     pub sku: Option<String>,
-    /// Words to find it by; in [`insert`] they are not written.
+    /// Tags. [`insert`] does not write them.
     pub tags: Vec<String>,
-    /// Bytes of the stored GLB.
+    /// Size of the stored GLB, in bytes.
     pub file_size: u64,
     /// Hex SHA-256 of the stored GLB.
     pub sha256: String,
-    /// Clips, as JSON.
+    /// Animation clips, as JSON.
     pub animations: String,
-    /// Number of clips.
+    /// Number of animation clips.
     pub animation_count: u64,
-    /// Mesh names, as JSON; none: not extracted.
+    /// Mesh names, as JSON; `None` if they were not extracted.
     pub mesh_names: Option<String>,
-    /// Material names, as JSON; none: not extracted.
+    /// Material names, as JSON; `None` if they were not extracted.
     pub material_names: Option<String>,
-    /// Where it stands.
+    /// Current state.
     pub status: ModelStatus,
-    /// When it was uploaded.
+    /// Time of the upload.
     pub created_at: i64,
-    /// When anything about it last changed.
+    /// Time of the last change.
     pub updated_at: i64,
 }
 
-/// Which models a list has.
+/// Filter of a list of models.
 #[derive(Clone, Debug)]
 pub struct ModelFilter {
-    /// Whose.
+    /// Only models of this workspace.
     pub workspace_id: WorkspaceId,
-    /// In this state only; none: any but deleted.
+    /// Only models in this state; `None` for all states except deleted.
     pub status: Option<ModelStatus>,
-    /// With at least one of these words; empty: all.
+    /// Only models with at least one of these tags; empty for no restriction.
     pub tags: Vec<String>,
-    /// Changed at or after this instant.
+    /// Only models that changed at or after this time.
     pub updated_since: Option<i64>,
 }
 
@@ -69,7 +69,7 @@ macro_rules! select {
         )
     };
 }
-// A tag is looked for between separators that no tag holds.
+// `$4` contains the requested tags, each between separator characters that no tag contains.
 macro_rules! filter {
     () => {
         "FROM models m WHERE m.workspace_id = $1 AND m.status <> 'deleted' AND ($2 IS NULL OR m.status = $2) \
@@ -79,24 +79,24 @@ macro_rules! filter {
     };
 }
 
-/// Adds a model, without tags.
+/// Inserts a model, without its tags.
 pub async fn insert(tx: &mut Tx, model: &Model) -> Result<()> {
     model.add(tx).await
 }
 
-/// A model of a workspace that is not deleted.
+/// Finds a model of a workspace; deleted models are not found.
 pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &ModelId) -> Result<Option<Model>> {
     let sql = concat!(select!(), "FROM models m WHERE m.id = $1 AND m.workspace_id = $2 AND m.status <> 'deleted'");
     conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(Model::of).transpose()
 }
 
-/// The SHA-256 of a model's file, in hexadecimal. A deleted model has it, too: renders that were ordered before need the file.
+/// Returns the hex SHA-256 of a model's file, also for a deleted model: renders created before its deletion need the file.
 pub async fn file_sha256(conn: &mut Conn, id: &ModelId) -> Result<Option<String>> {
     let row = conn.fetch_optional("SELECT sha256 FROM models WHERE id = $1", params![id]).await?;
     row.map(|row| row.text("sha256")).transpose()
 }
 
-/// The active model of a workspace that has this file; the newest when there are several.
+/// Finds the newest active model of a workspace whose file has this hash.
 pub async fn find_active_by_sha256(conn: &mut Conn, workspace: &WorkspaceId, sha256: &str) -> Result<Option<ModelId>> {
     let sql = "SELECT id FROM models WHERE workspace_id = $1 AND sha256 = $2 AND status = 'active' \
                ORDER BY created_at DESC, id DESC LIMIT 1";
@@ -104,7 +104,7 @@ pub async fn find_active_by_sha256(conn: &mut Conn, workspace: &WorkspaceId, sha
     row.map(|row| row.parsed("id", ModelId::parse)).transpose()
 }
 
-/// One page, newest first. In cursor mode there is one row more than the limit when the list goes on.
+/// Returns one page, newest first. In cursor mode it contains one extra row if there is another page.
 pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> Result<Vec<Model>> {
     let rows = match &page.start {
         Start::Offset(offset) => {
@@ -143,7 +143,7 @@ pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> 
     rows.iter().map(Model::of).collect()
 }
 
-/// How many models a list has on all its pages.
+/// Counts the models that match a filter, over all pages.
 pub async fn count(conn: &mut Conn, filter: &ModelFilter) -> Result<u64> {
     let tags = separated(&filter.tags);
     let params =
@@ -151,13 +151,13 @@ pub async fn count(conn: &mut Conn, filter: &ModelFilter) -> Result<u64> {
     conn.fetch_one(concat!("SELECT count(*) AS n ", filter!()), params).await?.count("n")
 }
 
-/// Moves a model from one state to another. False: it is not in that state.
+/// Moves a model from one state to another. Returns false if it is not in state `from`.
 pub async fn set_status(tx: &mut Tx, id: &ModelId, from: ModelStatus, to: ModelStatus, now: i64) -> Result<bool> {
     let sql = concat!("UPDATE models SET status = $3, ", touched!("$4"), " WHERE id = $1 AND status = $2");
     Ok(tx.execute(sql, params![id, from.as_str(), to.as_str(), now]).await? == 1)
 }
 
-/// Writes title, product code and words.
+/// Sets a model's title, product code and tags.
 pub async fn update(
     tx: &mut Tx,
     id: &ModelId,

@@ -1,4 +1,4 @@
-//! Rows that name objects of the store, of all tables, page by page.
+//! Lists, page by page, the rows of all tables that reference objects in the store.
 
 use plinth_spec::id::{EnvId, ModelId, OverlayId, StagedId, TextureId};
 
@@ -7,12 +7,12 @@ use crate::row::Row;
 use crate::sql::params;
 use crate::{Conn, Result};
 
-/// A kind of such rows.
+/// A table whose rows reference objects in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Models.
     Model,
-    /// Files that clients put by themselves and have not finalized.
+    /// Files that clients upload directly to the store and have not finalized.
     Staged,
     /// Overlays.
     Overlay,
@@ -24,30 +24,30 @@ pub enum Kind {
     Render,
 }
 
-/// A row that names objects.
+/// A row that references objects in the store.
 #[derive(Clone, Debug)]
 pub enum Naming {
     /// A model.
     Model(ModelId),
-    /// A file that a client puts by itself.
+    /// A file that a client uploads directly to the store.
     Staged(StagedId),
     /// An overlay.
     Overlay(OverlayId),
     /// A texture.
     Texture(TextureId),
-    /// An environment, and whether it has a small picture.
+    /// An environment, and whether it has a thumbnail.
     Env(EnvId, bool),
     /// A render.
     Render(Box<Render>),
 }
 
 impl Kind {
-    /// All of them.
+    /// All tables.
     pub const ALL: [Self; 6] = [Self::Model, Self::Staged, Self::Overlay, Self::Texture, Self::Env, Self::Render];
 }
 
 impl Naming {
-    /// Its identifier.
+    /// Returns the row's identifier.
     pub fn id(&self) -> &str {
         match self {
             Self::Model(id) => id.as_str(),
@@ -71,7 +71,7 @@ impl Naming {
     }
 }
 
-// The statement over the rows of a kind.
+// Builds the SELECT statement of a table with the given condition.
 macro_rules! over {
     ($kind:expr, $which:literal) => {
         match $kind {
@@ -85,14 +85,14 @@ macro_rules! over {
     };
 }
 
-/// Rows behind an identifier, in the order of identifiers; empty text: from the first one on.
+/// Lists rows by ascending identifier, starting after `after`; an empty `after` starts at the first row.
 pub async fn page(conn: &mut Conn, kind: Kind, after: &str, limit: u32) -> Result<Vec<Naming>> {
     let sql = over!(kind, "id > $1 ORDER BY id LIMIT $2");
     let rows = conn.fetch_all(sql, params![after, i64::from(limit)]).await?;
     rows.iter().map(|row| Naming::of(kind, row)).collect()
 }
 
-/// One row.
+/// Finds a row by its identifier.
 pub async fn find(conn: &mut Conn, kind: Kind, id: &str) -> Result<Option<Naming>> {
     let row = conn.fetch_optional(over!(kind, "id = $1"), params![id]).await?;
     row.as_ref().map(|row| Naming::of(kind, row)).transpose()

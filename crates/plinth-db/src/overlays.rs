@@ -12,33 +12,33 @@ use crate::{Conn, Result, Tx};
 pub struct Overlay {
     /// Identifier.
     pub id: OverlayId,
-    /// Whose it is.
+    /// Workspace that owns the overlay.
     pub workspace_id: WorkspaceId,
-    /// What it is for.
+    /// Layer in which the overlay is drawn.
     pub layer: Layer,
-    /// Its name.
+    /// Display name.
     pub name: String,
-    /// What it shows.
+    /// Description of the image.
     pub description: String,
-    /// Which part of it stays.
+    /// Which part remains visible when the image is cropped.
     pub alignment: Alignment,
-    /// 0 is invisible, 1 opaque.
+    /// Opacity, from 0 (invisible) to 1 (opaque).
     pub opacity: f64,
-    /// Bytes.
+    /// File size in bytes.
     pub file_size: u64,
-    /// Columns.
+    /// Width in pixels.
     pub width: u32,
-    /// Rows.
+    /// Height in pixels.
     pub height: u32,
     /// Name of the uploaded file.
     pub filename: String,
-    /// What it is served as.
+    /// MIME type with which the file is served.
     pub content_type: String,
     /// Hex SHA-256 of the file.
     pub sha256: String,
-    /// Whether everybody sees it.
+    /// Whether the overlay is available to all workspaces.
     pub is_system: bool,
-    /// When it was uploaded.
+    /// Time of the upload.
     pub created_at: i64,
 }
 
@@ -51,17 +51,17 @@ macro_rules! select {
     };
 }
 
-/// Adds an overlay.
+/// Inserts an overlay.
 pub async fn insert(tx: &mut Tx, overlay: &Overlay) -> Result<()> {
     overlay.add(tx).await
 }
 
-/// The overlay with an identifier, whose ever it is.
+/// Finds an overlay by its identifier, in any workspace.
 pub async fn find_anywhere(conn: &mut Conn, id: &OverlayId) -> Result<Option<Overlay>> {
     conn.fetch_optional(select!("WHERE id = $1"), params![id]).await?.as_ref().map(Overlay::of).transpose()
 }
 
-/// The overlay of a workspace with this content.
+/// Finds a workspace's newest overlay by layer and hash of its file.
 pub async fn find_by_sha256(
     conn: &mut Conn,
     workspace: &WorkspaceId,
@@ -74,7 +74,7 @@ pub async fn find_by_sha256(
     row.map(|row| row.parsed("id", OverlayId::parse)).transpose()
 }
 
-/// Overlays of a workspace and those everybody sees, newest first; of one layer when it is given.
+/// Lists the overlays of a workspace and the system overlays, newest first, optionally of one layer only.
 pub async fn list(conn: &mut Conn, workspace: &WorkspaceId, layer: Option<Layer>) -> Result<Vec<Overlay>> {
     let sql = select!(
         "WHERE (workspace_id = $1 OR is_system) AND ($2 IS NULL OR layer = $2) ORDER BY created_at DESC, id DESC"
@@ -82,18 +82,18 @@ pub async fn list(conn: &mut Conn, workspace: &WorkspaceId, layer: Option<Layer>
     conn.fetch_all(sql, params![workspace, layer.map(Layer::as_str)]).await?.iter().map(Overlay::of).collect()
 }
 
-/// How many the account that owns a workspace has in all its workspaces, without those everybody sees.
+/// Counts overlays over all workspaces of the account that owns this one, without system overlays.
 pub async fn count(conn: &mut Conn, workspace: &WorkspaceId) -> Result<u64> {
     let sql = concat!("SELECT count(*) AS n FROM overlays WHERE NOT is_system AND ", of_owner!());
     conn.fetch_one(sql, params![workspace]).await?.count("n")
 }
 
-/// Shows an overlay to everybody. False: there is none.
+/// Makes an overlay available to all workspaces. Returns false if it does not exist.
 pub async fn publish(tx: &mut Tx, id: &OverlayId) -> Result<bool> {
     Ok(tx.execute("UPDATE overlays SET is_system = TRUE WHERE id = $1", params![id]).await? == 1)
 }
 
-/// Removes an overlay.
+/// Deletes an overlay. Returns false if it does not exist.
 pub async fn delete(tx: &mut Tx, id: &OverlayId) -> Result<bool> {
     Ok(tx.execute("DELETE FROM overlays WHERE id = $1", params![id]).await? == 1)
 }

@@ -5,7 +5,7 @@ use plinth_spec::wire::Product;
 use crate::sql::params;
 use crate::{Conn, Result, Tx};
 
-/// Adds a pack, or changes the one with its identifier.
+/// Inserts a credit pack, or updates the one with the same identifier.
 pub async fn upsert(tx: &mut Tx, product: &Product) -> Result<()> {
     let p = product;
     let sql = "INSERT INTO products (id, name, credits, price_cents, price_reference) VALUES ($1, $2, $3, $4, $5) \
@@ -15,12 +15,12 @@ pub async fn upsert(tx: &mut Tx, product: &Product) -> Result<()> {
     tx.execute(sql, params![p.id.as_str(), p.name.as_str(), credits, price, p.stripe_price_id.as_str()]).await.map(drop)
 }
 
-/// Removes all packs.
+/// Deletes all credit packs.
 pub async fn delete_all(tx: &mut Tx) -> Result<()> {
     tx.execute("DELETE FROM products", params![]).await.map(drop)
 }
 
-/// All packs, the smallest first.
+/// Lists all credit packs, those with the fewest credits first.
 pub async fn list(conn: &mut Conn) -> Result<Vec<Product>> {
     let sql = "SELECT id, name, credits, price_cents, price_reference FROM products ORDER BY credits, id";
     let rows = conn.fetch_all(sql, params![]).await?;

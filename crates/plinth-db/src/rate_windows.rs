@@ -1,18 +1,18 @@
-//! How many requests somebody has made in the current window.
+//! Request counters of the rate limits, one fixed time window per key.
 
 use crate::sql::params;
 use crate::{Result, Tx};
 
-/// A window with the request just counted.
+/// State of a window after a request was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// Requests so far, this one included.
+    /// Requests in this window, including the one just counted.
     pub requests: u64,
-    /// When the window ends.
+    /// End of the window.
     pub ends_at: i64,
 }
 
-/// Counts a request: in the current window, or in a new one when that has ended.
+/// Counts a request in the key's current window; starts a new window if that one has ended.
 pub async fn count(tx: &mut Tx, key: &str, length_ms: i64, now: i64) -> Result<Window> {
     let sql = "INSERT INTO rate_windows (key, started_at, ends_at, requests) VALUES ($1, $2, $3, 1) \
                ON CONFLICT (key) DO UPDATE SET \
@@ -24,7 +24,7 @@ pub async fn count(tx: &mut Tx, key: &str, length_ms: i64, now: i64) -> Result<W
     Ok(Window { requests: row.count("requests")?, ends_at: row.int("ends_at")? })
 }
 
-/// Removes windows that have ended.
+/// Deletes windows that have ended, and returns their number.
 pub async fn delete_ended(tx: &mut Tx, now: i64) -> Result<u64> {
     tx.execute("DELETE FROM rate_windows WHERE ends_at <= $1", params![now]).await
 }

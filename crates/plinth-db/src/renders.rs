@@ -1,4 +1,4 @@
-//! Renders. The row is the job.
+//! Renders. A row is both the render and the job in the work queue.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use plinth_spec::page::{PageRequest, Position, Start};
 use plinth_spec::state::{HlsEvent, HlsStatus, RenderEvent, RenderStatus};
 
 use crate::sql::{params, touched};
-use crate::states::{Made, after_packaging, is_in, may, may_package};
+use crate::states::{BuiltSql, after_packaging, is_in, may, may_package};
 use crate::table::table;
 use crate::{Conn, Result, Tx, workspaces};
 
@@ -18,64 +18,64 @@ use crate::{Conn, Result, Tx, workspaces};
 pub struct Render {
     /// Identifier.
     pub id: RenderId,
-    /// Whose it is.
+    /// Workspace that owns the render.
     pub workspace_id: WorkspaceId,
-    /// What it shows.
+    /// Model that is rendered.
     pub model_id: ModelId,
-    /// Who was charged.
+    /// Account that is charged.
     pub payer_id: AccountId,
     /// Canonical settings, as JSON.
     pub settings: String,
     /// Hex SHA-256 of the settings.
     pub settings_sha256: String,
-    /// Hex SHA-256 of what decides the frames of a model; empty: unknown.
+    /// Hex SHA-256 of the settings that affect the frames; equal for renders of a model that share frames. Empty if unknown.
     pub frames_sha256: String,
-    /// The idempotency key; empty for none.
+    /// Idempotency key; empty if the request had none.
     pub replay_key: String,
-    /// Which one of equal renders of the same request.
+    /// Index among identical renders of the same request.
     pub replay_ordinal: i64,
-    /// Whether it is the free preview of an upload.
+    /// Whether this is the free preview that is created on upload.
     pub is_system_preview: bool,
-    /// The pool that was charged; none: it was free.
+    /// Pool of credits that was charged; `None` if the render was free.
     pub pool: Option<Pool>,
-    /// What was charged.
+    /// Number of credits charged.
     pub credits: u64,
-    /// Where it stands.
+    /// Current state.
     pub status: RenderStatus,
-    /// Where its HLS packaging stands.
+    /// State of the HLS packaging.
     pub hls_status: HlsStatus,
-    /// What went wrong, for programs.
+    /// Machine-readable reason of a failure.
     pub failure_code: Option<FailureCode>,
-    /// What went wrong, for people.
+    /// Human-readable reason of a failure.
     pub error_message: Option<String>,
-    /// What the settings named and is missing, as a JSON list of texts.
+    /// Warnings about items that the settings name but that are missing, as a JSON array of strings.
     pub warnings: String,
-    /// How often a worker has taken it.
+    /// How often a worker has claimed the render.
     pub attempt: i64,
-    /// How often a worker has taken its packaging.
+    /// How often a worker has claimed the HLS packaging.
     pub hls_attempt: i64,
-    /// The attempt whose poster counts.
+    /// Attempt whose poster is valid.
     pub poster_attempt: Option<i64>,
-    /// The attempt whose files count.
+    /// Attempt whose files are valid.
     pub files_attempt: Option<i64>,
-    /// Which files there are, as JSON.
+    /// List of output files, as JSON.
     pub files: Option<String>,
-    /// When it was created.
+    /// Time of creation.
     pub created_at: i64,
-    /// When its state last changed.
+    /// Time of the last change.
     pub updated_at: i64,
 }
 
-/// Which renders a list has.
+/// Filter of a list of renders.
 #[derive(Clone, Debug)]
 pub struct RenderFilter {
-    /// Whose.
+    /// Only renders of this workspace.
     pub workspace_id: WorkspaceId,
-    /// Of this model only.
+    /// Only renders of this model.
     pub model_id: Option<ModelId>,
-    /// In this state only.
+    /// Only renders in this state.
     pub status: Option<RenderStatus>,
-    /// Changed at or after this instant.
+    /// Only renders that changed at or after this time.
     pub updated_since: Option<i64>,
 }
 
@@ -84,7 +84,7 @@ table!(Render in "renders", columns: id, workspace_id, model_id, payer_id, setti
     attempt, hls_attempt, poster_attempt, files_attempt, files, created_at, updated_at);
 pub(crate) use columns;
 
-// One text for each index: a plan that must serve every filter reads the whole list for each.
+// One condition per index. A single condition for all filters would make the database read the whole list.
 macro_rules! filter {
     (none) => {
         " FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL AND $2 IS NULL AND $3 IS NULL AND $4 IS NULL "
@@ -98,7 +98,7 @@ macro_rules! filter {
          AND ($3 IS NULL OR status = $3) AND ($4 IS NULL OR updated_at >= $4) "
     };
 }
-// A statement over a list, its text chosen by what the list is narrowed by.
+// Builds a statement over a list, with the condition that fits the filter.
 macro_rules! over {
     ($filter:expr, $before:expr, $after:expr) => {
         match $filter {
@@ -109,31 +109,32 @@ macro_rules! over {
     };
 }
 
-/// Adds a render.
+/// Inserts a render and increments its workspace's counter.
 pub async fn insert(tx: &mut Tx, render: &Render) -> Result<()> {
     render.add(tx).await?;
     let sql = "UPDATE workspaces SET render_count = render_count + 1 WHERE id = $1";
     tx.execute(sql, params![&render.workspace_id]).await.map(drop)
 }
 
-/// A render of a workspace.
+/// Finds a render of a workspace; deleted renders are not found.
 pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &RenderId) -> Result<Option<Render>> {
     let sql =
         concat!("SELECT ", columns!(), " FROM renders WHERE id = $1 AND workspace_id = $2 AND deleted_at IS NULL");
     conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(Render::of).transpose()
 }
 
-/// A render of any workspace, for workers.
+/// Finds a render in any workspace, for workers.
 pub async fn find_anywhere(conn: &mut Conn, id: &RenderId) -> Result<Option<Render>> {
     let sql = concat!("SELECT ", columns!(), " FROM renders WHERE id = $1 AND deleted_at IS NULL");
     conn.fetch_optional(sql, params![id]).await?.as_ref().map(Render::of).transpose()
 }
 
-/// The newest render that has the facts of `draft` (workspace, model, settings, place among equal ones) and answers its
-/// request: one of its key made since `keyed_since`, or of any key since `any_since`, which is not before that.
+/// Finds the earlier render to return for a repeated request: the newest one with the workspace, model, settings and
+/// ordinal of `draft` that was created since `keyed_since` with the same idempotency key, or since `any_since` with any key.
+/// `any_since` must not be earlier than `keyed_since`.
 pub async fn find_earlier(conn: &mut Conn, draft: &Render, keyed_since: i64, any_since: i64) -> Result<Option<Render>> {
-    static SQL: LazyLock<Made> = LazyLock::new(|| {
-        Made::same(format!(
+    static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
+        BuiltSql::same(format!(
             "SELECT {} FROM renders WHERE workspace_id = $1 AND settings_sha256 = $3 AND created_at >= $6 \
              AND model_id = $2 AND (replay_key = $4 OR created_at >= $7) AND replay_ordinal = $5 \
              AND NOT is_system_preview AND deleted_at IS NULL AND NOT ({}) \
@@ -154,10 +155,10 @@ pub async fn find_earlier(conn: &mut Conn, draft: &Render, keyed_since: i64, any
     conn.fetch_optional(&SQL, values).await?.as_ref().map(Render::of).transpose()
 }
 
-/// The newest system preview of a model that has not failed.
+/// Finds the newest system preview of a model that has not failed.
 pub async fn find_system_preview(conn: &mut Conn, model: &ModelId) -> Result<Option<RenderId>> {
-    static SQL: LazyLock<Made> = LazyLock::new(|| {
-        Made::same(format!(
+    static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
+        BuiltSql::same(format!(
             "SELECT id FROM renders WHERE model_id = $1 AND is_system_preview AND deleted_at IS NULL AND NOT ({}) \
              ORDER BY created_at DESC, id DESC LIMIT 1",
             is_in(RenderStatus::has_failed)
@@ -167,13 +168,13 @@ pub async fn find_system_preview(conn: &mut Conn, model: &ModelId) -> Result<Opt
     row.map(|row| row.parsed("id", RenderId::parse)).transpose()
 }
 
-/// Free previews that an account has had since an instant, deleted ones included.
+/// Counts the free previews created for an account after a time, including deleted ones.
 pub async fn count_system_previews(conn: &mut Conn, payer: &AccountId, since: i64) -> Result<u64> {
     let sql = "SELECT count(*) AS n FROM renders WHERE payer_id = $1 AND is_system_preview AND created_at > $2";
     conn.fetch_one(sql, params![payer, since]).await?.count("n")
 }
 
-/// All renders of a model, newest first.
+/// Lists all renders of a model, newest first.
 pub async fn list_of_model(conn: &mut Conn, model: &ModelId) -> Result<Vec<Render>> {
     let sql = concat!(
         "SELECT ",
@@ -183,7 +184,7 @@ pub async fn list_of_model(conn: &mut Conn, model: &ModelId) -> Result<Vec<Rende
     conn.fetch_all(sql, params![model]).await?.iter().map(Render::of).collect()
 }
 
-/// One page, newest first. In cursor mode there is one row more than the limit when the list goes on.
+/// Returns one page, newest first. In cursor mode it contains one extra row if there is another page.
 pub async fn list(conn: &mut Conn, filter: &RenderFilter, page: &PageRequest) -> Result<Vec<Render>> {
     let (after, limit) = match &page.start {
         Start::Offset(0) => (None, page.limit),
@@ -205,7 +206,7 @@ pub async fn list(conn: &mut Conn, filter: &RenderFilter, page: &PageRequest) ->
     conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
 }
 
-/// Where the row with this number stands. Rows that are only skipped are not read: the index has what this needs.
+/// Finds the position of the row with this zero-based number in the list. Skipped rows are read from the index only.
 async fn find_position(conn: &mut Conn, filter: &RenderFilter, number: u64) -> Result<Option<Position>> {
     let sql = over!(filter, "SELECT created_at, id", "ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET $5");
     let f = filter;
@@ -215,7 +216,7 @@ async fn find_position(conn: &mut Conn, filter: &RenderFilter, number: u64) -> R
     row.map(|row| Ok(Position { created_at_ms: row.int("created_at")?, id: row.text("id")? })).transpose()
 }
 
-/// How many renders a list has on all its pages.
+/// Counts the renders that match a filter, over all pages.
 pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<u64> {
     let f = filter;
     if let RenderFilter { workspace_id, model_id: None, status: None, updated_since: None } = filter {
@@ -225,11 +226,11 @@ pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<u64> {
     conn.fetch_one(over!(filter, "SELECT count(*) AS n", ""), params).await?.count("n")
 }
 
-/// How many renders are in each state before the last one: those that wait, and those that a worker holds.
+/// Counts the unfinished renders, queued or claimed, per state.
 pub async fn count_unfinished(conn: &mut Conn) -> Result<Vec<(RenderStatus, u64)>> {
-    // Two parts, because each has an index that holds nothing else.
-    static SQL: LazyLock<Made> = LazyLock::new(|| {
-        Made::same(format!(
+    // Two queries joined by UNION, because each has a partial index of its own.
+    static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
+        BuiltSql::same(format!(
             "SELECT status, count(*) AS n FROM renders WHERE {} AND deleted_at IS NULL GROUP BY status \
              UNION ALL SELECT status, count(*) AS n FROM renders WHERE lease_token IS NOT NULL AND {} GROUP BY status",
             may(RenderEvent::Claim),
@@ -240,16 +241,16 @@ pub async fn count_unfinished(conn: &mut Conn) -> Result<Vec<(RenderStatus, u64)
     rows.iter().map(|row| Ok((row.parsed("status", RenderStatus::from_name)?, row.count("n")?))).collect()
 }
 
-/// How many finished renders wait for their packaging.
+/// Counts the finished renders whose HLS packaging is queued.
 pub async fn count_unpackaged(conn: &mut Conn) -> Result<u64> {
-    static SQL: LazyLock<Made> = LazyLock::new(|| {
+    static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
         let queued = may_package(HlsEvent::Claim);
-        Made::same(format!("SELECT count(*) AS n FROM renders WHERE {queued} AND deleted_at IS NULL"))
+        BuiltSql::same(format!("SELECT count(*) AS n FROM renders WHERE {queued} AND deleted_at IS NULL"))
     });
     conn.fetch_one(&SQL, params![]).await?.count("n")
 }
 
-/// Moves a render that no worker holds from one state to another. False: it is not in that state, or held.
+/// Moves a render that no worker has claimed from one state to another. Returns false if it is claimed or not in `from`.
 pub async fn set_status(
     tx: &mut Tx,
     id: &RenderId,
@@ -258,8 +259,8 @@ pub async fn set_status(
     message: Option<&str>,
     now: i64,
 ) -> Result<bool> {
-    static SQL: LazyLock<Made> = LazyLock::new(|| {
-        Made::same(format!(
+    static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
+        BuiltSql::same(format!(
             "UPDATE renders SET status = $3, error_message = coalesce($4, error_message), \
              hls_status = CASE WHEN $3 = '{}' THEN {} ELSE hls_status END, \
              failure_code = CASE WHEN $3 = '{}' THEN failure_code END, {} \
@@ -273,10 +274,11 @@ pub async fn set_status(
     Ok(tx.execute(&SQL, params![id, from.as_str(), to.as_str(), message, now]).await? == 1)
 }
 
-/// Removes a render that has ended and that no worker holds. False: it is not there, or not ended.
+/// Marks a render in a final state as deleted, and decrements its workspace's counter. Returns false if it does not exist
+/// or has not ended.
 pub async fn set_deleted(tx: &mut Tx, id: &RenderId, now: i64) -> Result<bool> {
-    static SQL: LazyLock<Made> = LazyLock::new(|| {
-        Made::same(format!(
+    static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
+        BuiltSql::same(format!(
             "UPDATE renders SET deleted_at = $2, lease_token = NULL, lease_until = NULL, worker = NULL, {} \
              WHERE id = $1 AND deleted_at IS NULL AND {}",
             touched!("$2"),

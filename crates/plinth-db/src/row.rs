@@ -1,4 +1,4 @@
-//! One row of either database.
+//! A result row of a SQLite or PostgreSQL query.
 
 use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
@@ -7,7 +7,7 @@ use sqlx::{ColumnIndex, Decode, Postgres, Row as _, Sqlite, Type};
 use crate::Result;
 use crate::error::DbError;
 
-/// One row of either database.
+/// A result row of a SQLite or PostgreSQL query.
 pub(crate) enum Row {
     Sqlite(SqliteRow),
     Postgres(PgRow),
@@ -33,13 +33,13 @@ impl Row {
         self.get(column)
     }
 
-    /// A count or size, which is never negative.
+    /// Reads a count or size. Errors: the stored value is negative.
     pub(crate) fn count(&self, column: &'static str) -> Result<u64> {
         let value = self.int(column)?;
         u64::try_from(value).map_err(|_negative| DbError::Corrupt { column, value: value.to_string() })
     }
 
-    /// A side of a picture.
+    /// Reads the width or height of an image, in pixels.
     pub(crate) fn pixels(&self, column: &'static str) -> Result<u32> {
         let value = self.int(column)?;
         u32::try_from(value).map_err(|_range| DbError::Corrupt { column, value: value.to_string() })
@@ -65,7 +65,7 @@ impl Row {
         self.get(column)
     }
 
-    /// A text with a meaning: an identifier, a state.
+    /// Reads a text column and parses it, for example as an identifier or a state.
     pub(crate) fn parsed<T>(&self, column: &'static str, parse: impl Fn(&str) -> Option<T>) -> Result<T> {
         let value = self.text(column)?;
         parse(&value).ok_or(DbError::Corrupt { column, value })

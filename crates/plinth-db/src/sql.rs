@@ -1,8 +1,8 @@
-//! One statement for two databases, and what is bound to it.
+//! SQL statements for both databases, and their bound parameters.
 
 use plinth_spec::id;
 
-/// A statement. Both databases number parameters `$1`, `$2`; only locking differs.
+/// A statement in the dialects of both databases, which differ in locking clauses only. Parameters are `$1`, `$2`, ….
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sql {
     pub(crate) sqlite: &'static str,
@@ -15,7 +15,7 @@ impl From<&'static str> for Sql {
     }
 }
 
-/// A bound value. Absent ones keep their type, which PostgreSQL asks for.
+/// A value bound to a statement. A `None` still has a type, because PostgreSQL needs the type of a NULL parameter.
 #[derive(Clone, Debug)]
 pub(crate) enum Param {
     Int(Option<i64>),
@@ -77,13 +77,14 @@ macro_rules! from_ids {
 }
 from_ids!(AccountId WorkspaceId TokenId ModelId RenderId OverlayId TextureId EnvId EntryId StagedId);
 
-/// Lists what is bound, in the order of its numbers.
+/// Lists the values to bind: the first to `$1`, the second to `$2`, and so on.
 macro_rules! params {
     ($($value:expr),* $(,)?) => { &[$($crate::sql::Param::from($value)),*] };
 }
 pub(crate) use params;
 
-/// Sets `updated_at` to now. It grows with each change, even within a millisecond or when the clock goes back.
+/// SQL that sets `updated_at` to the current time. The value strictly increases with each change, even within one
+/// millisecond or when the clock is set back.
 macro_rules! touched {
     ($now:literal) => {
         concat!("updated_at = CASE WHEN updated_at < ", $now, " THEN ", $now, " ELSE updated_at + 1 END")
@@ -91,7 +92,7 @@ macro_rules! touched {
 }
 pub(crate) use touched;
 
-/// Where a row belongs to a workspace of the account that owns the workspace `$1`.
+/// SQL condition: the row belongs to any workspace of the account that owns workspace `$1`.
 macro_rules! of_owner {
     () => {
         "workspace_id IN (SELECT theirs.id FROM workspaces theirs JOIN workspaces this \

@@ -1,17 +1,19 @@
-//! Files that a client puts into the store by itself, before they become models. Of a ticket, only its hash is known.
+//! Staged uploads: files that a client uploads directly to the store before they become models. A client finalizes its
+//! upload with a ticket, of which only the hash is stored.
 
 use plinth_spec::id::{StagedId, WorkspaceId};
 
 use crate::sql::{Sql, of_owner, params};
 use crate::{Conn, Result, Tx};
 
-/// Expects a file.
+/// Inserts a staged upload.
 pub async fn insert(tx: &mut Tx, id: &StagedId, ticket_sha256: &str, workspace: &WorkspaceId, now: i64) -> Result<()> {
     let sql = "INSERT INTO staged_uploads (id, ticket_sha256, workspace_id, created_at) VALUES ($1, $2, $3, $4)";
     tx.execute(sql, params![id, ticket_sha256, workspace, now]).await.map(drop)
 }
 
-/// How many files the account that owns a workspace has asked for since an instant and not finalized.
+/// Counts the staged uploads that were created after `since` and not finalized, in all workspaces of the account that owns
+/// this workspace.
 pub async fn count_open(conn: &mut Conn, workspace: &WorkspaceId, since: i64) -> Result<u64> {
     let sql = concat!(
         "SELECT count(*) AS n FROM staged_uploads WHERE created_at > $2 AND finalized_at IS NULL AND ",
@@ -20,7 +22,7 @@ pub async fn count_open(conn: &mut Conn, workspace: &WorkspaceId, since: i64) ->
     conn.fetch_one(sql, params![workspace, since]).await?.count("n")
 }
 
-/// The file of a ticket, in the workspace that asked for it, unless it was finalized.
+/// Finds the staged upload of a ticket in this workspace, unless it was finalized.
 pub async fn find_open(conn: &mut Conn, ticket_sha256: &str, workspace: &WorkspaceId) -> Result<Option<StagedId>> {
     let sql = "SELECT id FROM staged_uploads \
                WHERE ticket_sha256 = $1 AND workspace_id = $2 AND finalized_at IS NULL";
@@ -28,13 +30,13 @@ pub async fn find_open(conn: &mut Conn, ticket_sha256: &str, workspace: &Workspa
     row.map(|row| row.parsed("id", StagedId::parse)).transpose()
 }
 
-/// Uses a ticket up. False: another request was faster.
+/// Marks a staged upload as finalized. Returns false if another request has done so already.
 pub async fn finalize(tx: &mut Tx, id: &StagedId, now: i64) -> Result<bool> {
     let sql = "UPDATE staged_uploads SET finalized_at = $2 WHERE id = $1 AND finalized_at IS NULL";
     Ok(tx.execute(sql, params![id, now]).await? == 1)
 }
 
-/// Removes and returns uploads that began before an instant.
+/// Deletes staged uploads created before a time, at most `limit`, and returns their identifiers.
 pub async fn delete_before(tx: &mut Tx, before: i64, limit: u32) -> Result<Vec<StagedId>> {
     let sql = Sql {
         sqlite: "DELETE FROM staged_uploads WHERE id IN \

@@ -1,7 +1,7 @@
-//! The state tables of `plinth-spec` as parts of statements.
+//! Translates the state machines of `plinth-spec` into SQL fragments.
 //!
-//! They are literals, not bound values: some indexes hold only rows in some states, and a database uses such an index only
-//! where the statement itself names these states. What is made here are names of the tables, never anything that was sent.
+//! State names are written as literals instead of bound parameters, because a database uses a partial index only if the
+//! statement names the same states as the index. The literals come from `plinth-spec` and never from user input.
 
 use std::sync::LazyLock;
 
@@ -9,52 +9,53 @@ use plinth_spec::state::{HlsEvent, HlsStatus, RenderEvent, RenderStatus};
 
 use crate::sql::Sql;
 
-/// A statement that is made from the state tables when it is first used.
-pub(crate) struct Made {
+/// A statement that is built at run time, when it is first used.
+pub(crate) struct BuiltSql {
     sqlite: String,
     postgres: String,
 }
 
-impl Made {
-    /// The same text for both databases.
+impl BuiltSql {
+    /// Uses the same SQL for both databases.
     pub(crate) fn same(text: String) -> Self {
         Self { sqlite: text.clone(), postgres: text }
     }
 
-    /// `text` of the clause with which PostgreSQL locks rows; SQLite has one writer and needs none.
+    /// Builds the SQL of both databases with `text`, which receives the locking clause: `lock` for PostgreSQL, and an empty
+    /// string for SQLite, which has only one writer.
     pub(crate) fn locking(lock: &str, text: impl Fn(&str) -> String) -> Self {
         Self { sqlite: text(""), postgres: text(lock) }
     }
 }
 
-impl From<&'static LazyLock<Made>> for Sql {
-    fn from(made: &'static LazyLock<Made>) -> Self {
+impl From<&'static LazyLock<BuiltSql>> for Sql {
+    fn from(made: &'static LazyLock<BuiltSql>) -> Self {
         Self { sqlite: &made.sqlite, postgres: &made.postgres }
     }
 }
 
-/// A condition: the render may leave its state by this event.
+/// SQL condition: the render is in a state in which this event is allowed.
 pub(crate) fn may(event: RenderEvent) -> String {
     is_one_of("status", event.moves().map(|(from, _to)| from.as_str()))
 }
 
-/// The state of a render after this event, which must be allowed.
+/// SQL expression: the render's state after this event, or its present state if the event is not allowed.
 pub(crate) fn after(event: RenderEvent) -> String {
     moved("status", event.moves().map(|(from, to)| (from.as_str(), to.as_str())))
 }
 
-/// A condition: the packaging may leave its state by this event. It can only be claimed when the render is done.
+/// SQL condition: the render is done, and its HLS packaging is in a state in which this event is allowed.
 pub(crate) fn may_package(event: HlsEvent) -> String {
     let is_done = is_one_of("status", [RenderStatus::Done.as_str()]);
     format!("{is_done} AND {}", is_one_of("hls_status", event.moves().map(|(from, _to): (HlsStatus, _)| from.as_str())))
 }
 
-/// The state of the packaging after this event, or as it is where the event is not allowed.
+/// SQL expression: the state of the HLS packaging after this event, or its present state if the event is not allowed.
 pub(crate) fn after_packaging(event: HlsEvent) -> String {
     moved("hls_status", event.moves().map(|(from, to)| (from.as_str(), to.as_str())))
 }
 
-/// A condition: the render's state is one of those.
+/// SQL condition: the render's state is one for which the predicate returns true.
 pub(crate) fn is_in(is_wanted: impl Fn(RenderStatus) -> bool) -> String {
     is_one_of("status", RenderStatus::ALL.iter().filter(|status| is_wanted(**status)).map(|status| status.as_str()))
 }
@@ -76,10 +77,10 @@ fn moved(column: &str, moves: impl Iterator<Item = (&'static str, &'static str)>
 mod tests {
     use super::*;
 
-    /// Where this fails, statements and the indexes that they need no longer name the same states: a migration has to make
-    /// those indexes anew.
+    /// If this fails, the states in a partial index differ from those in the statements that need it. Add a migration that
+    /// creates the index again.
     #[test]
-    fn indexes_hold_the_states_that_statements_name() {
+    fn partial_indexes_and_statements_name_the_same_states() {
         let indexes = include_str!("../migrations/0009_queue.sql");
         for condition in [may(RenderEvent::Claim), may_package(HlsEvent::Claim)] {
             assert!(indexes.contains(&format!("WHERE {condition} AND deleted_at IS NULL")), "{condition}");
@@ -87,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_names_each_move_of_the_table() {
+    fn fragments_contain_every_transition() {
         assert_eq!(
             after(RenderEvent::Claim),
             "CASE status WHEN 'pending' THEN 'poster-processing' WHEN 'poster-done' THEN 'video-processing' \

@@ -1,4 +1,4 @@
-//! A row and its columns, listed once.
+//! Maps structs to table rows; each column is listed once.
 
 use plinth_spec::FailureCode;
 use plinth_spec::funding::Pool;
@@ -9,9 +9,9 @@ use plinth_spec::wire::{Alignment, Layer};
 use crate::Result;
 use crate::row::Row;
 use crate::sql::Param;
-use crate::states::Made;
+use crate::states::BuiltSql;
 
-/// A type that is one column.
+/// A type stored in a single column.
 pub(crate) trait Column: Sized {
     fn read(row: &Row, column: &'static str) -> Result<Self>;
     fn param(&self) -> Param;
@@ -43,7 +43,7 @@ plain! {
     Option<String>: maybe_text, value => value.as_deref();
 }
 
-// Texts with a meaning, and the way back from the text.
+// Types stored as text: `as_str` writes them, and the named function parses them.
 macro_rules! parsed {
     ($($type:ty: $parse:ident;)*) => {$(
         impl Column for $type {
@@ -84,15 +84,15 @@ parsed! {
     RenderStatus: from_name;
 }
 
-/// The statement that adds a row with these columns.
-pub(crate) fn inserting(table: &str, columns: &str) -> Made {
+/// Builds the `INSERT` statement for these columns.
+pub(crate) fn insert_statement(table: &str, columns: &str) -> BuiltSql {
     let values: Vec<String> = (1..=columns.split(',').count()).map(|number| format!("${number}")).collect();
-    Made::same(format!("INSERT INTO {table} ({columns}) VALUES ({})", values.join(", ")))
+    BuiltSql::same(format!("INSERT INTO {table} ({columns}) VALUES ({})", values.join(", ")))
 }
 
-/// Lists the columns of a row, each named as its field: `table!(Env in "envs", columns: id, name)`. It makes `columns!()`, the
-/// list for statements; `Env::of`, which reads a row; and `Env::add`, which writes one. A field that is no column follows
-/// after a semicolon, with what reads it.
+/// Maps a struct to a table whose columns have the names of its fields: `table!(Env in "envs", columns: id, name)`.
+/// Generates `columns!()`, the column list for statements; `Env::of`, which reads a row; and `Env::add`, which inserts
+/// one. A field that is not a column comes after a semicolon, with the function that reads it.
 macro_rules! table {
     ($type:ident in $table:literal, $columns:ident: $first:ident $(, $rest:ident)* $(; $other:ident = $read:path)?) => {
         macro_rules! $columns {
@@ -113,8 +113,8 @@ macro_rules! table {
 
             async fn add(&self, tx: &mut $crate::Tx) -> $crate::Result<()> {
                 use $crate::table::Column;
-                static SQL: std::sync::LazyLock<$crate::states::Made> =
-                    std::sync::LazyLock::new(|| $crate::table::inserting($table, $columns!()));
+                static SQL: std::sync::LazyLock<$crate::states::BuiltSql> =
+                    std::sync::LazyLock::new(|| $crate::table::insert_statement($table, $columns!()));
                 let params = [Column::param(&self.$first) $(, Column::param(&self.$rest))*];
                 tx.execute(&SQL, &params).await.map(drop)
             }
@@ -129,8 +129,9 @@ mod tests {
     use crate::sql::Sql;
 
     #[test]
-    fn each_column_has_its_number() {
-        static SQL: std::sync::LazyLock<Made> = std::sync::LazyLock::new(|| inserting("envs", "id, name, width"));
+    fn insert_statement_numbers_its_columns() {
+        static SQL: std::sync::LazyLock<BuiltSql> =
+            std::sync::LazyLock::new(|| insert_statement("envs", "id, name, width"));
         assert_eq!(Sql::from(&SQL).sqlite, "INSERT INTO envs (id, name, width) VALUES ($1, $2, $3)");
     }
 }

@@ -1,4 +1,4 @@
-//! API keys. Of a secret, only its hash and last four characters are known here.
+//! API keys. Only the hash, the prefix and the last four characters of a secret are stored.
 
 use plinth_spec::id::{AccountId, TokenId, WorkspaceId};
 use plinth_spec::role::Role;
@@ -13,77 +13,77 @@ use crate::{Conn, Result, Tx};
 pub struct NewToken {
     /// Identifier.
     pub id: TokenId,
-    /// Whose it is.
+    /// Account that owns the key.
     pub account_id: AccountId,
-    /// Where it works: a team workspace, or the account's own.
+    /// Workspace to which the key gives access: a team workspace, or the account's personal one.
     pub workspace_id: WorkspaceId,
-    /// What people call it.
+    /// Display name.
     pub name: String,
     /// Hex SHA-256 of the secret.
     pub sha256: String,
-    /// The word that the secret begins with.
+    /// Prefix of the secret.
     pub prefix: String,
     /// Last four characters of the secret.
     pub last4: String,
-    /// What it may do.
+    /// Permissions of the key.
     pub scopes: Vec<Scope>,
-    /// When it was created.
+    /// Time of creation.
     pub created_at: i64,
-    /// When it ends.
+    /// Time of expiry, if the key expires.
     pub expires_at: Option<i64>,
 }
 
-/// A key as its owner sees it.
+/// A key, as shown to its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
     /// Identifier.
     pub id: TokenId,
-    /// Where it works.
+    /// Workspace to which the key gives access.
     pub workspace_id: WorkspaceId,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// The word that the secret begins with; empty: not known of an old one.
+    /// Prefix of the secret; empty for old keys whose prefix was not stored.
     pub prefix: String,
     /// Last four characters of the secret.
     pub last4: String,
-    /// What it may do.
+    /// Permissions of the key.
     pub scopes: Vec<Scope>,
-    /// When it was created.
+    /// Time of creation.
     pub created_at: i64,
-    /// When it ends.
+    /// Time of expiry, if the key expires.
     pub expires_at: Option<i64>,
-    /// Since when it is void.
+    /// Time of revocation, if the key is revoked.
     pub revoked_at: Option<i64>,
-    /// When it was last used, to about a minute.
+    /// Time of the last use, accurate to about a minute.
     pub last_used_at: Option<i64>,
 }
 
-/// Everything that decides whether a request with a key is let in, read at once.
+/// A key with all facts that decide whether a request may use it, read in one query.
 #[derive(Clone, Debug)]
 pub struct Bearer {
     /// The key.
     pub token: Token,
-    /// Its account.
+    /// Account that owns the key.
     pub account_id: AccountId,
-    /// The account's address.
+    /// The account's e-mail address.
     pub email: String,
-    /// Whether the account administers the installation.
+    /// Whether the account is an administrator of the installation.
     pub is_admin: bool,
-    /// Whether the account, or the owner of the workspace, is shut out.
+    /// Whether the account or the owner of the workspace is suspended.
     pub is_suspended: bool,
-    /// The name of the workspace where it works.
+    /// Name of the key's workspace.
     pub workspace_name: String,
-    /// Whether that is the account's own one.
+    /// Whether that workspace is a personal one.
     pub workspace_is_personal: bool,
-    /// Who pays there.
+    /// Account that owns the workspace and pays for its renders.
     pub payer_id: AccountId,
-    /// Whether that workspace is gone.
+    /// Whether the workspace is deleted.
     pub workspace_is_deleted: bool,
-    /// What the account may do there; none: it is not a member.
+    /// The account's role in the workspace; `None` if it is not a member.
     pub role: Option<Role>,
 }
 
-/// Adds a key.
+/// Inserts a key.
 pub async fn insert(tx: &mut Tx, token: &NewToken) -> Result<()> {
     let sql = "INSERT INTO tokens \
                (id, account_id, workspace_id, name, sha256, prefix, last4, scopes, created_at, expires_at) \
@@ -136,27 +136,27 @@ pub async fn find_bearer(conn: &mut Conn, sha256: &str) -> Result<Option<Bearer>
     .transpose()
 }
 
-/// The keys of an account, newest first.
+/// Lists the keys of an account, newest first.
 pub async fn list(conn: &mut Conn, account: &AccountId) -> Result<Vec<Token>> {
     let sql = "SELECT id, workspace_id, name, prefix, last4, scopes, created_at, expires_at, revoked_at, last_used_at \
                FROM tokens WHERE account_id = $1 ORDER BY created_at DESC, id DESC";
     conn.fetch_all(sql, params![account]).await?.iter().map(token).collect()
 }
 
-/// How many keys of an account are in force.
-pub async fn count_in_force(conn: &mut Conn, account: &AccountId, now: i64) -> Result<u64> {
+/// Counts the keys of an account that are neither revoked nor expired.
+pub async fn count_active(conn: &mut Conn, account: &AccountId, now: i64) -> Result<u64> {
     let sql = "SELECT count(*) AS n FROM tokens WHERE account_id = $1 AND revoked_at IS NULL \
                AND (expires_at IS NULL OR expires_at > $2)";
     conn.fetch_one(sql, params![account, now]).await?.count("n")
 }
 
-/// Makes a key void. False: there is no such key in force.
+/// Revokes a key. Returns false if the key does not exist or is revoked already.
 pub async fn revoke(tx: &mut Tx, id: &TokenId, now: i64) -> Result<bool> {
     let sql = "UPDATE tokens SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
     Ok(tx.execute(sql, params![id, now]).await? == 1)
 }
 
-/// Remembers that a key was used.
+/// Sets the time of a key's last use.
 pub async fn touch(tx: &mut Tx, id: &TokenId, now: i64) -> Result<()> {
     tx.execute("UPDATE tokens SET last_used_at = $2 WHERE id = $1", params![id, now]).await.map(drop)
 }

@@ -1,4 +1,4 @@
-//! The only way to write.
+//! Transactions. All writes go through [`Db::write`].
 
 use std::ops::{Deref, DerefMut};
 use std::time::Duration;
@@ -11,20 +11,20 @@ use crate::conn::Conn;
 use crate::error::DbError;
 use crate::pool::Db;
 
-/// Longest time of a transaction. Longer than any statement may take, and than a lock is waited for.
-const LONGEST: Duration = Duration::from_secs(45);
+/// Time limit of a transaction; longer than the limits of a statement and of waiting for a lock.
+const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(45);
 
-/// A connection that reads and writes, within one transaction.
+/// An open transaction, for reads and writes.
 pub struct Tx {
     conn: Conn,
-    /// Whether it has neither been committed nor rolled back.
+    /// True until the transaction is committed or rolled back.
     is_open: bool,
     after_commit: Vec<Box<dyn FnOnce() + Send>>,
 }
 
 impl Drop for Tx {
     fn drop(&mut self) {
-        // It panicked or took too long. A connection with an open transaction must not go back to the pool.
+        // Reached after a panic or timeout. A connection with an open transaction must not return to the pool.
         if self.is_open {
             self.conn.discard();
         }
@@ -48,12 +48,12 @@ impl DerefMut for Tx {
 impl Tx {
     pub(crate) async fn begin(conn: Conn) -> Result<Self> {
         let mut tx = Self { conn, is_open: true, after_commit: Vec::new() };
-        // A deferred transaction that turns into a writing one is refused at once when another writes.
+        // With a plain BEGIN, SQLite rejects the first write immediately if another writer is active, without waiting.
         tx.control("BEGIN IMMEDIATE", "BEGIN").await?;
         Ok(tx)
     }
 
-    /// Does something short when the transaction has ended well, and nothing when it is rolled back.
+    /// Registers a callback that runs after a successful commit and is dropped on rollback. It must not block.
     pub fn after_commit(&mut self, work: impl FnOnce() + Send + 'static) {
         self.after_commit.push(Box::new(work));
     }
@@ -75,15 +75,15 @@ impl Tx {
 }
 
 impl Db {
-    /// Runs `work` in one transaction: all of it, or nothing when it returns an error.
+    /// Runs `work` in a transaction. Commits if `work` returns `Ok` and rolls back if it returns an error.
     ///
-    /// The transaction has a task of its own. Whoever waits for it may go away (a client that disconnects drops its
-    /// request); the transaction is carried to its end all the same. A transaction that could be dropped halfway would
-    /// also hand an open one back to the pool: transact-rs/sqlx#4385.
+    /// The transaction runs in a separate task, so it completes even if the caller's future is dropped (for example because
+    /// a client disconnects). Dropping a transaction halfway would also return a connection with an open transaction to the
+    /// pool: transact-rs/sqlx#4385.
     ///
-    /// It may take so long, then it is rolled back: what it locks is needed by others.
+    /// After 45 s the transaction is rolled back, because it may block others with its locks.
     ///
-    /// Errors: what `work` returns, or what the database says.
+    /// Errors: those of `work`, and database errors converted from [`DbError`].
     pub async fn write<T, E, F>(&self, work: F) -> std::result::Result<T, E>
     where
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, std::result::Result<T, E>> + Send + 'static,
@@ -93,10 +93,10 @@ impl Db {
         let db = self.clone();
         let task = tokio::spawn(async move {
             let mut tx = Tx::begin(db.connection_to_write().await?).await?;
-            let worked = match timeout(LONGEST, work(&mut tx)).await {
+            let worked = match timeout(TRANSACTION_TIMEOUT, work(&mut tx)).await {
                 Ok(worked) => worked,
-                // The connection is closed, and with it the transaction.
-                Err(_late) => return Err(DbError::TooLong.into()),
+                // Dropping `tx` closes the connection, which rolls the transaction back.
+                Err(_late) => return Err(DbError::TransactionTimeout.into()),
             };
             match worked {
                 Ok(value) => {
@@ -104,9 +104,9 @@ impl Db {
                     Ok(value)
                 }
                 Err(error) => {
-                    // The database rolls back by itself when the connection is gone; the first error is the cause.
+                    // A failed rollback is harmless: closing the connection rolls back too. Return the first error.
                     if let Err(also) = tx.rollback().await {
-                        tracing::warn!(error = %also, "a failed transaction could not be rolled back at once");
+                        tracing::warn!(error = %also, "rolling back a failed transaction failed; its connection is closed instead");
                     }
                     Err(error)
                 }
@@ -116,7 +116,7 @@ impl Db {
             Ok(result) => result,
             Err(stopped) => match stopped.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_cancelled) => Err(DbError::Ending.into()),
+                Err(_cancelled) => Err(DbError::ShuttingDown.into()),
             },
         }
     }

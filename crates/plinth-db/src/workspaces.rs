@@ -1,4 +1,4 @@
-//! Workspaces and who is in them.
+//! Workspaces and their members.
 
 use plinth_spec::id::{AccountId, WorkspaceId};
 use plinth_spec::role::Role;
@@ -12,24 +12,24 @@ use crate::{Conn, Result, Tx};
 pub struct Workspace {
     /// Identifier.
     pub id: WorkspaceId,
-    /// Its name.
+    /// Display name.
     pub name: String,
-    /// Who pays for it.
+    /// Account that owns the workspace and pays for its renders.
     pub owner_id: AccountId,
-    /// Whether it is the account's own one.
+    /// Whether this is the owner's personal workspace.
     pub is_personal: bool,
-    /// When it was created.
+    /// Time of creation.
     pub created_at: i64,
-    /// Since when it is gone.
+    /// Time of deletion, if the workspace is deleted.
     pub deleted_at: Option<i64>,
 }
 
-/// A workspace from the side of a member.
+/// A workspace, with the role of one member in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
     /// The workspace.
     pub workspace: Workspace,
-    /// What the member may do there.
+    /// The member's role.
     pub role: Role,
 }
 
@@ -41,25 +41,26 @@ macro_rules! select {
     };
 }
 
-/// Adds a workspace. Its owner is a member of it.
+/// Inserts a workspace and adds its owner as a member.
 pub async fn insert(tx: &mut Tx, workspace: &Workspace) -> Result<()> {
     workspace.add(tx).await?;
     let w = workspace;
     set_member(tx, &w.id, &w.owner_id, Role::Owner, w.created_at).await
 }
 
-/// The workspace with an identifier.
+/// Finds a workspace by its identifier, also if it is deleted.
 pub async fn find(conn: &mut Conn, id: &WorkspaceId) -> Result<Option<Workspace>> {
     conn.fetch_optional(select!("WHERE id = $1"), params![id]).await?.as_ref().map(Workspace::of).transpose()
 }
 
-/// An account's own workspace.
+/// Finds an account's personal workspace.
 pub async fn find_personal(conn: &mut Conn, owner: &AccountId) -> Result<Option<Workspace>> {
     let row = conn.fetch_optional(select!("WHERE owner_id = $1 AND is_personal"), params![owner]).await?;
     row.as_ref().map(Workspace::of).transpose()
 }
 
-/// Where an account may work, its own workspace first. What is gone, or whose owner is shut out, is not listed.
+/// Lists the workspaces of which an account is a member, its personal one first. Omits deleted workspaces and those of
+/// suspended owners.
 pub async fn list_of_member(conn: &mut Conn, account: &AccountId) -> Result<Vec<Membership>> {
     let sql = "SELECT w.id, w.name, w.owner_id, w.is_personal, w.created_at, w.deleted_at, m.role \
                FROM members m JOIN workspaces w ON w.id = m.workspace_id JOIN accounts o ON o.id = w.owner_id \
@@ -72,39 +73,39 @@ pub async fn list_of_member(conn: &mut Conn, account: &AccountId) -> Result<Vec<
     memberships.collect()
 }
 
-/// Closes a workspace.
+/// Marks a team workspace as deleted. Returns false if it is personal, deleted already or missing.
 pub async fn set_deleted(tx: &mut Tx, id: &WorkspaceId, now: i64) -> Result<bool> {
     let sql = "UPDATE workspaces SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL AND NOT is_personal";
     Ok(tx.execute(sql, params![id, now]).await? == 1)
 }
 
-/// Adds a member or changes what they may do.
+/// Adds a member, or changes the role of a member.
 pub async fn set_member(tx: &mut Tx, id: &WorkspaceId, account: &AccountId, role: Role, now: i64) -> Result<()> {
     let sql = "INSERT INTO members (workspace_id, account_id, role, created_at) VALUES ($1, $2, $3, $4) \
                ON CONFLICT (workspace_id, account_id) DO UPDATE SET role = excluded.role";
     tx.execute(sql, params![id, account, role.as_str(), now]).await.map(drop)
 }
 
-/// Removes a member. False: there was none.
+/// Removes a member. Returns false if the account is not a member.
 pub async fn remove_member(tx: &mut Tx, id: &WorkspaceId, account: &AccountId) -> Result<bool> {
     let sql = "DELETE FROM members WHERE workspace_id = $1 AND account_id = $2";
     Ok(tx.execute(sql, params![id, account]).await? == 1)
 }
 
-/// What an account may do in a workspace.
+/// Returns the role of an account in a workspace; `None` if it is not a member.
 pub async fn role_of(conn: &mut Conn, id: &WorkspaceId, account: &AccountId) -> Result<Option<Role>> {
     let sql = "SELECT role FROM members WHERE workspace_id = $1 AND account_id = $2";
     let row = conn.fetch_optional(sql, params![id, account]).await?;
     row.map(|row| row.parsed("role", Role::from_name)).transpose()
 }
 
-/// How many renders a workspace's list has. Renders are counted in where they are added and removed.
+/// Returns the number of renders in a workspace, from a counter that inserting and deleting renders updates.
 pub async fn render_count(conn: &mut Conn, id: &WorkspaceId) -> Result<u64> {
     let sql = "SELECT render_count FROM workspaces WHERE id = $1";
     conn.fetch_one(sql, params![id]).await?.count("render_count")
 }
 
-/// Workspaces whose count of renders is not that of their rows: none, always. For checks.
+/// Consistency check: lists workspaces whose render counter is wrong. The list should be empty.
 pub async fn find_miscounted(conn: &mut Conn) -> Result<Vec<WorkspaceId>> {
     let sql = "SELECT id FROM workspaces w WHERE render_count <> \
                (SELECT count(*) FROM renders r WHERE r.workspace_id = w.id AND r.deleted_at IS NULL) ORDER BY id";

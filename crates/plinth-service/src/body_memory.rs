@@ -1,4 +1,4 @@
-//! Memory for request bodies: what is large waits for its part of a budget before it is read.
+//! Memory budget for request bodies. A large body is read only after memory was reserved for it.
 
 use std::time::Duration;
 
@@ -12,18 +12,18 @@ use crate::error::{Result, ServiceError};
 use crate::fair_semaphore::FairPermit;
 use crate::service::Service;
 
-/// Memory that a body takes for each byte of its text: the text, the parsed values, and what is made of them.
+/// Estimated memory per byte of a body: for the text, the parsed values and the objects built from them.
 const MEMORY_PER_BYTE: u64 = 8;
-/// A request waits for memory this long, in seconds.
+/// Timeout for reserving memory, in seconds.
 const WAIT_SECS: u64 = 30;
 
-/// Memory that a request may use, until this is dropped.
+/// A reservation of memory for a request body; released on drop.
 #[derive(Debug, Default)]
-pub struct BodyMemory(#[expect(dead_code, reason = "it counts as long as it lives")] Option<FairPermit>);
+pub struct BodyMemory(#[expect(dead_code, reason = "the permit is released on drop")] Option<FairPermit>);
 
 impl Service {
-    /// Waits for the memory that a body of `bytes` needs, which is read as a whole. Small ones need not wait.
-    /// Errors: too many large bodies for too long.
+    /// Reserves the memory to read a body of `bytes` bytes, and waits until it is available. Small bodies need none.
+    /// Errors: `rate_limited` if the memory is not available within 30 s.
     pub async fn body_memory(&self, caller: &Caller, bytes: usize) -> Result<BodyMemory> {
         if bytes <= limits::JSON_SMALL_BYTES {
             return Ok(BodyMemory(None));
@@ -34,15 +34,15 @@ impl Service {
             retry_after_secs: Some(WAIT_SECS),
             ..ServiceError::new(
                 ErrorCode::RateLimited,
-                "too many large requests at a time; send fewer, or smaller ones",
+                "too many large requests at the same time; send fewer, or smaller ones",
             )
         })?;
         Ok(BodyMemory(Some(granted?)))
     }
 }
 
-/// Parses JSON text that somebody sent.
-/// Errors: why it cannot be read, for people.
+/// Parses the JSON text of a request.
+/// Errors: a message for the caller that says why the text cannot be parsed.
 pub fn parse_json<T: DeserializeOwned>(text: &[u8]) -> std::result::Result<T, String> {
     let values = count_json_values(text);
     if values > limits::JSON_VALUES {

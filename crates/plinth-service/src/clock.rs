@@ -1,22 +1,22 @@
-//! What time it is.
+//! Source of the current time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use plinth_db::{Conn, DbError};
 
-/// Where the time comes from.
+/// Source of the current time.
 #[derive(Clone, Debug, Default)]
 pub enum Clock {
-    /// From the database: one time for all machines.
+    /// The database server's clock, which is the same for all machines.
     #[default]
     Database,
-    /// From whoever set it, in milliseconds since 1970: for tests, which must not wait half an hour.
+    /// A Unix time in milliseconds that tests set, so that they need not wait.
     Set(Arc<AtomicI64>),
 }
 
 impl Clock {
-    /// Milliseconds since 1970.
+    /// Returns the Unix time in milliseconds.
     pub async fn now_ms(&self, conn: &mut Conn) -> Result<i64, DbError> {
         match self {
             Self::Database => conn.now_ms().await,

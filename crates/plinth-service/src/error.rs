@@ -1,4 +1,4 @@
-//! Why a use case ends without success.
+//! The error type of all use cases.
 
 use plinth_db::DbError;
 use plinth_spec::ErrorCode;
@@ -6,20 +6,19 @@ use plinth_spec::page::PageError;
 use plinth_spec::settings::{SettingsError, SettingsErrorKind};
 use plinth_store::StoreError;
 
-/// Why a use case ends without success. The message is for the caller; the cause is for the log and never leaves the
-/// house.
+/// Error of a use case. The message is sent to the caller; the cause is only logged and never sent.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {message}", code.as_str())]
 pub struct ServiceError {
-    /// What clients branch on.
+    /// Machine-readable error code.
     pub code: ErrorCode,
-    /// The HTTP status, for codes that have several.
+    /// HTTP status; some codes have several.
     pub status: u16,
-    /// What people read.
+    /// Human-readable message.
     pub message: String,
-    /// For `rate_limited`: when to try again.
+    /// For `rate_limited`: seconds to wait before the next attempt.
     pub retry_after_secs: Option<u64>,
-    /// What the log gets.
+    /// Internal cause, for the log.
     #[source]
     pub cause: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
@@ -28,29 +27,29 @@ pub struct ServiceError {
 pub type Result<T> = std::result::Result<T, ServiceError>;
 
 impl ServiceError {
-    /// A refusal.
+    /// Creates an error with the default status of its code.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, status: code.status(), message: message.into(), retry_after_secs: None, cause: None }
     }
 
-    /// The same with another of the code's statuses.
+    /// Replaces the HTTP status, for codes that have several.
     #[must_use]
     pub fn with_status(self, status: u16) -> Self {
         Self { status, ..self }
     }
 
-    /// The same with what the log gets.
+    /// Sets the internal cause.
     #[must_use]
     pub fn with_cause(self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self { cause: Some(cause.into()), ..self }
     }
 
-    /// Something went wrong in the house.
+    /// Creates an internal server error, whose cause is not the caller's fault.
     pub fn internal(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::new(ErrorCode::Internal, "something went wrong here; please try again").with_cause(cause)
     }
 
-    /// Tells the log of what went wrong in the house. Refusals are the callers' affair.
+    /// Logs a server error (status 500 or above) with its causes. Other errors are the caller's and are not logged.
     pub fn log(&self) {
         if self.status >= 500 {
             let causes = std::iter::successors(std::error::Error::source(self), |cause| cause.source());

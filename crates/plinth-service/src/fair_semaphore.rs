@@ -1,4 +1,4 @@
-//! A semaphore that accounts share: whoever holds least of it comes next.
+//! A semaphore with fair queueing: the waiting account that holds the fewest units is next.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,18 +8,18 @@ use tokio::sync::oneshot;
 
 use crate::error::{Result, ServiceError};
 
-/// A semaphore with weighted permits. Of the accounts that wait, the one that holds the least gets the next permit; within
-/// an account, first come, first served. Cheap to clone.
+/// A semaphore with weighted permits. The next permit goes to the waiting account that holds the fewest units. Requests
+/// of one account are served in order. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct FairSemaphore(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
     free: u64,
-    /// Most that one account holds, whether others wait or not.
-    most_per_account: u64,
+    /// Maximum number of units per account, even if no other account is waiting.
+    max_per_account: u64,
     held: HashMap<AccountId, u64>,
-    /// In the order in which they came.
+    /// In order of arrival.
     waiting: VecDeque<Waiter>,
 }
 
@@ -30,7 +30,7 @@ struct Waiter {
     grant: oneshot::Sender<FairPermit>,
 }
 
-/// A part of a semaphore, until it is dropped.
+/// Units of a semaphore; returned on drop.
 #[derive(Debug)]
 pub(crate) struct FairPermit {
     semaphore: FairSemaphore,
@@ -39,29 +39,29 @@ pub(crate) struct FairPermit {
 }
 
 impl FairSemaphore {
-    /// A semaphore with `capacity` units, of which one account holds at most `most_per_account`.
-    pub(crate) fn new(capacity: u64, most_per_account: u64) -> Self {
-        let most_per_account = most_per_account.min(capacity);
-        let state = State { free: capacity, most_per_account, held: HashMap::new(), waiting: VecDeque::new() };
+    /// Creates a semaphore with `capacity` units, of which one account can hold at most `max_per_account`.
+    pub(crate) fn new(capacity: u64, max_per_account: u64) -> Self {
+        let max_per_account = max_per_account.min(capacity);
+        let state = State { free: capacity, max_per_account, held: HashMap::new(), waiting: VecDeque::new() };
         Self(Arc::new(Mutex::new(state)))
     }
 
-    /// Waits for `weight` units, or for as much as one account may hold where that is less.
+    /// Waits for `weight` units, or for the maximum per account if that is less.
     pub(crate) async fn acquire(&self, account: &AccountId, weight: u64) -> Result<FairPermit> {
         let (grant, granted) = oneshot::channel();
         {
             let mut state = self.state();
-            let weight = weight.min(state.most_per_account);
+            let weight = weight.min(state.max_per_account);
             state.waiting.push_back(Waiter { account: account.clone(), weight, grant });
         }
         self.grant();
         granted.await.map_err(ServiceError::internal)
     }
 
-    /// Gives out what is free.
+    /// Grants permits to waiters while enough units are free.
     fn grant(&self) {
         loop {
-            // The lock ends with this statement: a waiter that went away meanwhile drops its permit below.
+            // The lock is released at the end of this statement, because `send` to a cancelled waiter drops the permit, which locks.
             let next = self.state().take_next();
             let Some(Waiter { account, weight, grant }) = next else { return };
             let _gone = grant.send(FairPermit { semaphore: self.clone(), account, weight });
@@ -74,14 +74,14 @@ impl FairSemaphore {
 }
 
 impl State {
-    /// Takes the waiter who is next from the queue, if there is enough for it. A large one is not overtaken for ever by
-    /// small ones: what is next is waited for.
+    /// Removes and returns the next waiter if enough units are free for it. Otherwise returns `None` instead of serving a
+    /// smaller request first, so that small requests cannot starve a large one.
     fn take_next(&mut self) -> Option<Waiter> {
         self.waiting.retain(|waiter| !waiter.grant.is_closed());
         let held = |waiter: &Waiter| self.held.get(&waiter.account).copied().unwrap_or_default();
-        let may_have = |waiter: &Waiter| held(waiter) + waiter.weight <= self.most_per_account;
+        let may_have = |waiter: &Waiter| held(waiter) + waiter.weight <= self.max_per_account;
         let candidates = self.waiting.iter().enumerate().filter(|(_, waiter)| may_have(waiter));
-        // The first of equal ones has waited longest.
+        // `min_by_key` returns the first minimum, which has waited longest.
         let (next, _) = candidates.min_by_key(|(_, waiter)| held(waiter))?;
         let waiter = if self.waiting[next].weight <= self.free { self.waiting.remove(next)? } else { return None };
         self.free -= waiter.weight;
@@ -114,7 +114,7 @@ mod tests {
         AccountId::parse(&name.to_string().repeat(plinth_spec::id::LENGTH)).unwrap()
     }
 
-    /// Starts a wait and returns when it stands in the queue.
+    /// Starts a task that acquires units, and returns when the task is queued or has them.
     async fn queue(gate: &FairSemaphore, name: char, weight: u64) -> tokio::task::JoinHandle<FairPermit> {
         let before = gate.state().waiting.len();
         let (waits, account) = (gate.clone(), account(name));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_holds_least_comes_next_and_else_who_came_first() {
+    async fn the_account_with_fewest_units_is_next_then_order_of_arrival() {
         let gate = FairSemaphore::new(2, 2);
         let first = gate.acquire(&account('a'), 1).await.unwrap();
         let second = gate.acquire(&account('a'), 1).await.unwrap();
@@ -134,7 +134,7 @@ mod tests {
         let other = queue(&gate, 'b', 1).await;
         drop(first);
         let other = other.await.unwrap();
-        assert!(!third.is_finished() && !fourth.is_finished(), "b came last and holds nothing");
+        assert!(!third.is_finished() && !fourth.is_finished(), "b came last but holds no units, so it is served first");
         drop(second);
         let third = third.await.unwrap();
         drop((other, third));
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_account_leaves_a_part_to_others_and_small_ones_do_not_overtake_for_ever() {
+    async fn accounts_are_limited_and_small_requests_do_not_starve_large_ones() {
         let gate = FairSemaphore::new(10, 6);
         let six = gate.acquire(&account('a'), 100).await.unwrap();
         assert_eq!(six.weight, 6);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_goes_away_leaves_the_queue() {
+    async fn a_cancelled_waiter_leaves_the_queue() {
         let gate = FairSemaphore::new(1, 1);
         let held = gate.acquire(&account('a'), 1).await.unwrap();
         let gone = queue(&gate, 'b', 1).await;

@@ -1,4 +1,4 @@
-//! Whether database and store answer, within a bounded time whatever hangs.
+//! Health check of database and store, with a time limit.
 
 use std::future::Future;
 use std::time::Duration;
@@ -10,17 +10,17 @@ use tokio::time::{Instant, timeout};
 
 use crate::service::Service;
 
-/// How long database and store may take to answer. Together with what is around it, `/health` answers within 2 s.
-const PATIENCE: Duration = Duration::from_millis(1500);
-/// How long an answer of the store counts for all callers together.
+/// Timeout of the check of database and store; short enough that `/health` responds within 2 s in total.
+const PING_TIMEOUT: Duration = Duration::from_millis(1500);
+/// How long a result of the store check is cached.
 const STORE_FRESH_FOR: Duration = Duration::from_secs(5);
 
-/// When the store was last asked, and whether it answered.
+/// Cached result of the store check: time of the check, and whether the store responded.
 #[derive(Debug, Default)]
 pub(crate) struct StoreHealth(Mutex<Option<(Instant, bool)>>);
 
 impl StoreHealth {
-    /// Whether the store answers. Callers at the same time share one request to it.
+    /// Returns whether the store responds. Concurrent callers share one check.
     async fn is_up(&self, store: &Store) -> bool {
         let mut last = self.0.lock().await;
         if let Some((asked, is_up)) = *last
@@ -28,36 +28,37 @@ impl StoreHealth {
         {
             return is_up;
         }
-        let is_up = answers("store", store.ping()).await;
+        let is_up = responds("store", store.ping()).await;
         *last = Some((Instant::now(), is_up));
         is_up
     }
 }
 
 impl Service {
-    /// Whether database and store answer.
+    /// Checks whether database and store respond.
     pub async fn health(&self) -> Health {
-        let (database, store) = tokio::join!(answers("database", self.db.ping()), self.store_health.is_up(&self.store));
-        let word = |is_up: bool| if is_up { "ok" } else { "unreachable" };
+        let (database, store) =
+            tokio::join!(responds("database", self.db.ping()), self.store_health.is_up(&self.store));
+        let label = |is_up: bool| if is_up { "ok" } else { "unreachable" };
         Health {
             status: if database && store { "ok" } else { "degraded" },
-            database: word(database),
-            store: word(store),
+            database: label(database),
+            store: label(store),
             version: env!("CARGO_PKG_VERSION"),
         }
     }
 }
 
-/// Whether a part of the service answers in time; the log says why not.
-async fn answers<E: std::fmt::Display>(part: &str, ping: impl Future<Output = Result<(), E>>) -> bool {
-    match timeout(PATIENCE, ping).await {
+/// Returns whether a ping succeeds in time; logs the reason if it does not.
+async fn responds<E: std::fmt::Display>(part: &str, ping: impl Future<Output = Result<(), E>>) -> bool {
+    match timeout(PING_TIMEOUT, ping).await {
         Ok(Ok(())) => true,
         Ok(Err(error)) => {
-            tracing::error!(error = %error, part, "a part of the service does not answer");
+            tracing::error!(error = %error, part, "health check failed");
             false
         }
         Err(_elapsed) => {
-            tracing::error!(part, waited_ms = PATIENCE.as_millis(), "a part of the service does not answer in time");
+            tracing::error!(part, waited_ms = PING_TIMEOUT.as_millis(), "health check timed out");
             false
         }
     }
@@ -70,11 +71,11 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_hangs_is_down_after_a_bounded_time() {
+    async fn a_hanging_ping_fails_after_the_timeout() {
         let begin = Instant::now();
-        assert!(!answers("store", pending::<Result<(), std::fmt::Error>>()).await);
+        assert!(!responds("store", pending::<Result<(), std::fmt::Error>>()).await);
         assert!(begin.elapsed() < Duration::from_secs(2));
-        assert!(answers("store", async { Ok::<_, std::fmt::Error>(()) }).await);
-        assert!(!answers("store", async { Err(std::fmt::Error) }).await);
+        assert!(responds("store", async { Ok::<_, std::fmt::Error>(()) }).await);
+        assert!(!responds("store", async { Err(std::fmt::Error) }).await);
     }
 }

@@ -1,19 +1,19 @@
-//! New identifiers and secrets. The only source of randomness.
+//! Random identifiers and secrets. The rest of the crate gets its randomness from here.
 
 use plinth_spec::id::{
     ALPHABET, AccountId, EntryId, EnvId, LENGTH, ModelId, OverlayId, RenderId, StagedId, TextureId, TokenId,
     WorkspaceId,
 };
 
-/// Random letters and digits from the system's secure source.
+/// Returns random letters and digits from the operating system's secure random number generator.
 pub(crate) fn random_text(length: usize) -> String {
     let alphabet: [char; 62] = ALPHABET.map(char::from);
     nanoid::nanoid!(length, &alphabet)
 }
 
-/// A kind of identifier that can be made.
+/// Identifiers that can be generated.
 pub(crate) trait New: Sized {
-    /// A new one. 71 bits: a collision is a unique violation, which nobody will see.
+    /// Generates an identifier with 71 random bits. A collision would violate a unique constraint, and is too rare to handle.
     fn new_random() -> Self;
 }
 

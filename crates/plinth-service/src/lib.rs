@@ -1,8 +1,8 @@
-//! The rules of the house, with their transactions; one use case per file.
+//! The business rules and their database transactions. Each use case has a file of its own.
 //!
-//! Each use case is a method of [`Service`] and takes the [`Caller`](access::Caller) whom a token let in. What belongs
-//! together is written in one transaction; the network, the store and hashing stay outside of it. Whoever moves credits
-//! holds the paying account first.
+//! Each use case is a method of [`Service`] and takes the authenticated [`Caller`](access::Caller). A use case writes all its
+//! rows in one transaction, which contains no network access, store access or hashing. A transaction that moves credits
+//! locks the paying account first.
 
 pub mod access;
 pub mod assets;

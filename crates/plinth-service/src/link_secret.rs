@@ -1,4 +1,4 @@
-//! The secret of an installation that signs its links.
+//! The secret that signs an installation's links to local files.
 
 use plinth_db::{Db, instance};
 
@@ -6,16 +6,17 @@ use crate::error::{Result, ServiceError};
 use crate::ids::random_text;
 
 const KEY: &str = "link_secret";
-const CHARS: usize = 43;
+const SECRET_CHARS: usize = 43;
 
-/// The secret that signs links to local files: the same for every process on this database. Made at the first call.
+/// Returns the secret that signs links to local files. It is generated on the first call and stored in the database, so all
+/// processes share it.
 pub async fn link_secret(db: &Db) -> Result<Vec<u8>> {
     if let Some(secret) = instance::find(&mut db.read().await?, KEY).await? {
         return Ok(secret.into_bytes());
     }
-    let fresh = random_text(CHARS);
-    let kept = db.write(move |tx| {
+    let fresh = random_text(SECRET_CHARS);
+    let stored = db.write(move |tx| {
         Box::pin(async move { Ok::<_, ServiceError>(instance::insert_or_find(tx, KEY, &fresh).await?) })
     });
-    Ok(kept.await?.into_bytes())
+    Ok(stored.await?.into_bytes())
 }

@@ -1,7 +1,7 @@
-//! How a process dies that is refused memory.
+//! Recognizes processes that died because memory could not be allocated.
 
-/// Whether these are the last words of a program that gave up because the system refused it memory.
-pub fn is_out_of_memory(said: &str) -> bool {
-    // The standard library's words: where it gives up, and where a file is read.
-    said.contains("memory allocation of ") || said.contains("out of memory")
+/// Returns whether a program's last output says that it ran out of memory.
+pub fn is_out_of_memory(output: &str) -> bool {
+    // Messages of the Rust standard library: of an aborted allocation, and of reading a file.
+    output.contains("memory allocation of ") || output.contains("out of memory")
 }

@@ -1,4 +1,4 @@
-//! How often somebody may call, or try a password.
+//! Rate limits of requests and password attempts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,47 +12,47 @@ use crate::error::{Result, ServiceError};
 use crate::hash::sha256_hex;
 use crate::service::Service;
 
-/// Attempts with passwords are counted over this time.
+/// Length of the window for password attempts, in milliseconds.
 const PASSWORDS_MS: i64 = 600_000;
 
-/// What is counted.
+/// A kind of rate limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meter {
-    /// Every request of a key, or of an account's browsers.
+    /// All requests of an API key, or of all browser sessions of an account together.
     Requests,
-    /// Its ingests, on top of that.
+    /// Ingest requests, which count as requests too.
     Ingests,
 }
 
-/// What is left of a window.
+/// State of a rate limit after a request was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowance {
-    /// Requests per window.
+    /// Maximum number of requests per window.
     pub limit: u32,
-    /// Requests that are left in this one.
+    /// Requests left in the current window.
     pub remaining: u32,
-    /// Seconds until the next one, rounded up.
+    /// Seconds until the next window, rounded up.
     pub reset_secs: u64,
-    /// Whether this request is over the limit.
+    /// Whether this request exceeds the limit.
     pub is_exceeded: bool,
 }
 
 impl Allowance {
-    /// Refuses a request that is over the limit.
+    /// Returns an error if the request exceeds the limit.
     pub fn check(self) -> Result<Self> {
         if !self.is_exceeded {
             return Ok(self);
         }
-        let words = format!("more than {} requests; try again in {} s", self.limit, self.reset_secs);
+        let message = format!("more than {} requests; try again in {} s", self.limit, self.reset_secs);
         Err(ServiceError {
             retry_after_secs: Some(self.reset_secs),
-            ..ServiceError::new(ErrorCode::RateLimited, words)
+            ..ServiceError::new(ErrorCode::RateLimited, message)
         })
     }
 }
 
 impl Service {
-    /// Counts a request of a key, or of an account's browsers together.
+    /// Counts a request of the caller's API key, or of the account if the caller uses a browser session.
     pub async fn count_request(&self, caller: &Caller, meter: Meter) -> Result<Allowance> {
         let (name, limit, window_ms) = match meter {
             Meter::Requests => ("requests", self.options.requests_per_minute, 60_000),
@@ -63,19 +63,19 @@ impl Service {
         self.count(key, limit, window_ms).await
     }
 
-    /// Counts an attempt with a password: for one address, and for all together.
+    /// Counts a password attempt: for this e-mail address, and for all addresses together.
     pub(crate) async fn count_password(&self, email: &str) -> Result<Allowance> {
         let key = format!("password:{}", sha256_hex(email));
         let own = self.count(key, limits::PASSWORDS_PER_ADDRESS, PASSWORDS_MS).await?;
-        // What is refused already uses up nothing of what others may try.
+        // A rejected attempt must not use up the limit that all addresses share.
         if own.is_exceeded {
             return Ok(own);
         }
         self.count("passwords".to_owned(), limits::PASSWORDS_IN_ALL, PASSWORDS_MS).await
     }
 
-    /// Counts in windows that begin with the first request: on all machines together where they share a database, else in
-    /// this process, which is the only one.
+    /// Counts a request in a window that starts with its first request: in the database if several processes share it, and
+    /// otherwise in memory.
     async fn count(&self, key: String, limit: u32, window_ms: i64) -> Result<Allowance> {
         let (window, now) = match &self.windows {
             Windows::Memory(windows) => {
@@ -88,7 +88,7 @@ impl Service {
         Ok(Allowance {
             limit,
             remaining: u32::try_from(left).unwrap_or(limit),
-            // Another request may have begun the window after this one looked at the clock.
+            // Another request may have started the window after this one read the clock, so the difference needs a clamp.
             reset_secs: (window.ends_at - now).clamp(1, window_ms).unsigned_abs().div_ceil(1000),
             is_exceeded: window.requests > u64::from(limit),
         })
@@ -105,12 +105,12 @@ impl Service {
     }
 }
 
-/// Where requests are counted.
+/// Storage of the request counters.
 #[derive(Clone, Debug)]
 pub(crate) enum Windows {
-    /// Here. A request costs no write, which waits for the disk.
+    /// In the memory of this process, which avoids a disk write per request.
     Memory(Arc<Mutex<HashMap<String, Window>>>),
-    /// In the database, for all processes on it together.
+    /// In the database, shared by all its processes.
     Database,
 }
 
@@ -119,7 +119,7 @@ impl Windows {
         if db.is_shared() { Self::Database } else { Self::Memory(Arc::default()) }
     }
 
-    /// Forgets windows in memory that have ended.
+    /// Removes windows that have ended from memory.
     pub(crate) fn forget_ended(&self, now: i64) {
         if let Self::Memory(windows) = self {
             lock(windows).retain(|_, window| window.ends_at > now);
@@ -131,7 +131,7 @@ fn lock(windows: &Mutex<HashMap<String, Window>>) -> MutexGuard<'_, HashMap<Stri
     windows.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Counts a request: in the current window, or in a new one when that has ended.
+/// Counts a request in the key's current window; starts a new window if that one has ended.
 fn count_in(windows: &mut HashMap<String, Window>, key: String, length_ms: i64, now: i64) -> Window {
     let fresh = Window { requests: 0, ends_at: now + length_ms };
     let window = windows.entry(key).or_insert(fresh);

@@ -1,4 +1,4 @@
-//! What all use cases share.
+//! The state shared by all use cases: database, store, options and semaphores.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,68 +16,69 @@ use crate::fetch::FetchOptions;
 use crate::health::StoreHealth;
 use crate::rate_limit::Windows;
 
-/// Passwords that are checked at a time.
-const PASSWORDS_AT_ONCE: usize = 2;
-/// Memory of the whole process that request bodies may take which are read into memory as a whole, small ones aside.
+/// Maximum number of concurrent password checks.
+const MAX_CONCURRENT_PASSWORD_CHECKS: usize = 2;
+/// Memory limit, for the whole process, of request bodies that are read into memory. Small bodies do not count.
 const BODY_MEMORY_BYTES: u64 = 256 << 20;
-/// The part of it that one account may take.
+/// Share of [`BODY_MEMORY_BYTES`] that one account may use.
 const BODY_MEMORY_BYTES_PER_ACCOUNT: u64 = BODY_MEMORY_BYTES / 4;
 
-/// How an installation is set.
+/// Configuration of a [`Service`].
 #[derive(Clone, Debug)]
 pub struct ServiceOptions {
-    /// Prefix of the tokens that are made.
+    /// Prefix of new tokens.
     pub token_prefix: String,
-    /// Prefix of older tokens, which stay good.
+    /// Prefix of older tokens, which are still accepted.
     pub legacy_token_prefix: String,
-    /// Whether a ZIP with an OBJ is converted.
+    /// Whether to accept ZIP archives with an OBJ model and convert them to GLB.
     pub zip_conversion: bool,
-    /// Requests per token and minute.
+    /// Rate limit: requests per token and minute.
     pub requests_per_minute: u32,
-    /// Ingest requests per token and ten minutes.
+    /// Rate limit: ingest requests per token and ten minutes.
     pub ingests_per_10_minutes: u32,
-    /// Free system previews per account in 24 hours.
+    /// Maximum number of free system previews per account in 24 hours.
     pub free_uploads_per_day: u32,
-    /// A claim that is not renewed for this long is lost, in seconds.
+    /// Lease time in seconds. A worker loses a claim that it does not renew within this time.
     pub lease_secs: u32,
-    /// A hold on the store that is not renewed for this long expires, in seconds.
+    /// Time in seconds after which a hold on deletions expires, if it is not renewed.
     pub hold_secs: u32,
-    /// Models that are checked at a time, and as many images; each may take as much memory as it is large.
+    /// Maximum number of concurrent model checks, and of concurrent image checks. A check uses about as much memory as the
+    /// file is large.
     pub checks_at_once: usize,
-    /// Who checks models in a process of its own. None: this process checks them.
+    /// Program that checks uploaded files in a separate process. `None` checks them in this process.
     pub checker: Option<Checker>,
-    /// Where files lie while they arrive.
+    /// Folder for files while they are being uploaded.
     pub incoming: PathBuf,
-    /// How URLs are fetched.
+    /// Options for downloading models from URLs.
     pub fetch: FetchOptions,
-    /// Where the time comes from.
+    /// Source of the current time.
     pub clock: Clock,
 }
 
-/// A program that checks models.
+/// A program that checks uploaded files in a separate process.
 #[derive(Clone, Debug)]
 pub struct Checker {
-    /// Its `check-file --memory-bytes BYTES --seconds SECONDS FILE [GLB]` prints a
-    /// [`FileReport`](crate::check::FileReport) as JSON; with `--image`, an [`ImageReport`](crate::check::ImageReport).
+    /// Path of the program. `check-file --memory-bytes BYTES --seconds SECONDS FILE [GLB]` must print a
+    /// [`FileReport`](crate::check::FileReport) as JSON, or with `--image` an [`ImageReport`](crate::check::ImageReport).
     pub program: PathBuf,
-    /// Memory that a check may take. A file that needs more is refused.
+    /// Memory limit of a check. A file that needs more is rejected.
     pub memory_bytes: u64,
-    /// How long a check may take, in whole seconds. A file that needs longer is refused.
+    /// Time limit of a check, in whole seconds. A file that needs longer is rejected.
     pub time: Duration,
-    /// How it is fenced: as `--fence`, where it is.
+    /// Sandbox of the process, passed as `--fence` if set.
     pub fence: FenceOptions,
 }
 
 impl ServiceOptions {
-    /// Prefix of new tokens when nothing is set.
+    /// Default prefix of new tokens.
     pub const TOKEN_PREFIX: &str = "plinth";
-    /// Prefix of older tokens when nothing is set.
+    /// Default prefix of older tokens.
     pub const LEGACY_TOKEN_PREFIX: &str = "turntable";
-    /// Seconds without renewal until a claim is lost, when nothing is set.
+    /// Default lease time in seconds.
     pub const LEASE_SECS: u32 = 60;
-    /// Seconds without renewal until a hold expires, when nothing is set.
+    /// Default time in seconds after which a hold expires.
     pub const HOLD_SECS: u32 = 600;
-    /// Checks of models at a time, and of images, when nothing is set.
+    /// Default maximum number of concurrent model checks, and of concurrent image checks.
     pub const CHECKS_AT_ONCE: u8 = 2;
 }
 
@@ -101,7 +102,7 @@ impl Default for ServiceOptions {
     }
 }
 
-/// The house: a database, a store, and the rules. Cheap to clone.
+/// The service: all use cases, on a database and a store. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Service {
     pub(crate) db: Db,
@@ -109,7 +110,7 @@ pub struct Service {
     pub(crate) options: Arc<ServiceOptions>,
     pub(crate) model_checks: FairSemaphore,
     pub(crate) image_checks: FairSemaphore,
-    /// In bytes.
+    /// Permits for memory of request bodies, in bytes.
     pub(crate) body_memory: FairSemaphore,
     pub(crate) passwords: Arc<Semaphore>,
     pub(crate) placed: Arc<Notify>,
@@ -118,14 +119,14 @@ pub struct Service {
 }
 
 impl Service {
-    /// A service on an open database and store.
+    /// Creates a service on an open database and store.
     pub fn new(db: Db, store: Store, options: ServiceOptions) -> Self {
         let checks = options.checks_at_once.max(1) as u64;
         Self {
             model_checks: FairSemaphore::new(checks, checks),
             image_checks: FairSemaphore::new(checks, checks),
             body_memory: FairSemaphore::new(BODY_MEMORY_BYTES, BODY_MEMORY_BYTES_PER_ACCOUNT),
-            passwords: Arc::new(Semaphore::new(PASSWORDS_AT_ONCE)),
+            passwords: Arc::new(Semaphore::new(MAX_CONCURRENT_PASSWORD_CHECKS)),
             placed: Arc::new(Notify::new()),
             windows: Windows::of(&db),
             options: Arc::new(options),
@@ -135,22 +136,22 @@ impl Service {
         }
     }
 
-    /// Its database, for the commands of an operator.
+    /// Returns the database, for administrative commands.
     pub const fn db(&self) -> &Db {
         &self.db
     }
 
-    /// Waits until this process has placed a render since the last call: a worker in it need not look for that.
+    /// Waits until this process has created a render since the last call, so that a worker in it need not poll for one.
     pub async fn render_placed(&self) {
         self.placed.notified().await;
     }
 
-    /// Its store, for workers.
+    /// Returns the store, for workers.
     pub const fn store(&self) -> &Store {
         &self.store
     }
 
-    /// How it is set.
+    /// Returns the configuration.
     pub fn options(&self) -> &ServiceOptions {
         &self.options
     }

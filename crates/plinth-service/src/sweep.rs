@@ -1,4 +1,4 @@
-//! Clearing away what nobody needs any more.
+//! Cleanup of unreferenced objects, abandoned uploads and expired rows.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,55 +10,55 @@ use crate::error::{Result, ServiceError};
 use crate::models::remove_orphans;
 use crate::service::Service;
 
-/// Prefixes and uploads cleared in one go.
-const AT_ONCE: u32 = 100;
-/// Objects that could not be removed are tried again after this time.
-const AGAIN_MS: i64 = 10 * 60 * 1000;
-/// Staged uploads are known for this long after their link may have been used for the last time.
-const STAGED_MS: i64 = (limits::EXPIRES_MAX_SECS + limits::STAGING_LIFETIME_SECS) * 1000;
+/// Maximum number of prefixes, and of staged uploads, per call.
+const BATCH_SIZE: u32 = 100;
+/// Delay before a failed deletion is tried again, in milliseconds.
+const RETRY_MS: i64 = 10 * 60 * 1000;
+/// Age in milliseconds at which staged uploads are deleted: the longest life of an upload link plus that of a staged file.
+const STAGED_LIFETIME_MS: i64 = (limits::EXPIRES_MAX_SECS + limits::STAGING_LIFETIME_SECS) * 1000;
 
-/// An object that nobody has written to for this long is not being put any more.
+/// An unfinished file that was not written to for this long belongs to an aborted upload.
 const UNFINISHED_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
 
-/// What was cleared away.
+/// Result of a cleanup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// Objects of the store.
+    /// Number of objects deleted from the store.
     pub objects: u64,
-    /// Rows.
+    /// Number of rows deleted from the database.
     pub rows: u64,
 }
 
 impl Service {
-    /// Removes objects that no row names any more, uploads that were never finished, and what has run out. Every machine
-    /// may do this; it is to be called again while it clears anything.
+    /// Deletes objects scheduled for deletion, abandoned uploads, and expired sessions and rate windows. Several machines may
+    /// run this concurrently. Call it again until it deletes nothing.
     pub async fn sweep(&self) -> Result<Swept> {
-        // Looked at again after taking: what is marked after a hold began may be named in the copy that is being made.
+        // Checked again below: if a hold started meanwhile, the backup in progress may reference the claimed objects.
         if self.is_held().await? {
             return Ok(Swept::default());
         }
-        let taken = self.write_at(move |tx, now| {
-            Box::pin(
-                async move { Ok::<_, ServiceError>((now, garbage::take_due(tx, now, now + AGAIN_MS, AT_ONCE).await?)) },
-            )
+        let claiming = self.write_at(move |tx, now| {
+            Box::pin(async move {
+                Ok::<_, ServiceError>((now, garbage::claim_due(tx, now, now + RETRY_MS, BATCH_SIZE).await?))
+            })
         });
-        let (now, due) = taken.await?;
+        let (now, due) = claiming.await?;
         if self.is_held().await? {
             return Ok(Swept::default());
         }
         let mut swept = Swept::default();
         for prefix in due {
-            match self.remove_prefix(&prefix, now + AGAIN_MS).await {
+            match self.remove_prefix(&prefix, now + RETRY_MS).await {
                 Ok(objects) => swept.objects += objects,
                 Err(error) => {
-                    tracing::warn!(prefix, error = %error, cause = ?error.cause, "objects cannot be removed now");
+                    tracing::warn!(prefix, error = %error, cause = ?error.cause, "objects could not be deleted; the next cleanup tries again");
                 }
             }
         }
         self.windows.forget_ended(now);
         let rows = self.db.write(move |tx| {
             Box::pin(async move {
-                let uploads = staged::delete_before(tx, now - STAGED_MS, AT_ONCE).await?.len() as u64;
+                let uploads = staged::delete_before(tx, now - STAGED_LIFETIME_MS, BATCH_SIZE).await?.len() as u64;
                 let windows = rate_windows::delete_ended(tx, now).await?;
                 holds::delete_expired(tx, now).await?;
                 Ok::<_, ServiceError>(uploads + windows + sessions::delete_expired(tx, now, now - IDLE_MS).await?)
@@ -68,25 +68,25 @@ impl Service {
         Ok(swept)
     }
 
-    /// Removes what lies under a prefix, then its mark: a crash in between leaves the mark, and a later sweep finds nothing.
-    async fn remove_prefix(&self, prefix: &str, again_at: i64) -> Result<u64> {
+    /// Deletes all objects under a prefix, then its schedule entry. After a crash in between, a later cleanup finds no objects.
+    async fn remove_prefix(&self, prefix: &str, retry_at: i64) -> Result<u64> {
         let removed = self.store.delete_prefix(prefix).await?;
         let prefix = prefix.to_owned();
         let forgotten =
-            self.db.write(move |tx| Box::pin(async move { garbage::delete_taken(tx, &prefix, again_at).await }));
+            self.db.write(move |tx| Box::pin(async move { garbage::delete_claimed(tx, &prefix, retry_at).await }));
         forgotten.await?;
         Ok(removed)
     }
 
-    /// Removes files that arrived at servers which were killed meanwhile. Returns how many.
+    /// Deletes files of interrupted uploads to processes that were killed. Returns their number.
     pub async fn sweep_incoming(&self) -> Result<usize> {
         let folder = self.options.incoming.clone();
         let removing = tokio::task::spawn_blocking(move || remove_orphans(&folder));
         Ok(removing.await.map_err(ServiceError::internal)??)
     }
 
-    /// Removes what killed processes left of objects that they were storing. Returns how many files that were. Reads the
-    /// names of all local files, so it is not for every sweep.
+    /// Deletes partly written objects of killed processes from a local store. Returns their number. Lists all files of the
+    /// store, so it should run rarely.
     pub async fn sweep_unfinished(&self) -> Result<u64> {
         let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
         let since = Duration::from_millis(u64::try_from(now - UNFINISHED_MS).unwrap_or_default());

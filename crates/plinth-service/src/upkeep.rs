@@ -1,4 +1,4 @@
-//! What has to be done again and again, on every machine.
+//! Periodic maintenance, run by every server process.
 
 use std::time::Duration;
 
@@ -7,16 +7,17 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 use crate::service::Service;
 use crate::sweep::Swept;
 
-/// Time between two looks for what nobody needs any more.
+/// Interval of the cleanup.
 const SWEEP_EVERY: Duration = Duration::from_mins(5);
-/// Time between two looks for what killed processes left in the store.
+/// Interval of the search for partly written objects in the store.
 const SWEEP_UNFINISHED_EVERY: Duration = Duration::from_hours(24);
 
 impl Service {
-    /// Reaps lost leases and sweeps, at once and then again and again, for ever. It may be dropped at any moment.
+    /// Requeues renders with expired leases and runs the cleanups, now and then periodically. Never returns. The future can be
+    /// dropped at any time.
     pub async fn upkeep(&self) {
         let lease = Duration::from_secs(u64::from(self.options.lease_secs));
-        // Beside each other: none waits for a slow store.
+        // The loops run concurrently, so that a slow store does not delay the requeueing.
         let reaping = async {
             let mut timer = timer(Duration::ZERO, lease / 4);
             loop {
@@ -38,7 +39,7 @@ impl Service {
                 self.sweep_all_unfinished().await;
             }
         };
-        // None of them ends.
+        // None of the loops ends.
         tokio::select! {
             () = reaping => {}
             () = sweeping => {}
@@ -49,22 +50,26 @@ impl Service {
     async fn reap_lost(&self) {
         match self.reap().await {
             Ok(0) => {}
-            Ok(reaped) => tracing::warn!(reaped, "workers were not heard of any more; their renders were given up"),
-            Err(error) => tracing::error!(error = %causes(&error), "lost renders could not be looked for"),
+            Ok(reaped) => {
+                tracing::warn!(reaped, "workers stopped renewing their leases; their renders were requeued or failed");
+            }
+            Err(error) => tracing::error!(error = %causes(&error), "searching for expired leases failed"),
         }
     }
 
     async fn sweep_all(&self) {
         match self.sweep_incoming().await {
             Ok(0) => {}
-            Ok(files) => tracing::info!(files, "removed uploads of servers that were killed"),
-            Err(error) => tracing::error!(error = %causes(&error), "the folder of uploads could not be cleared"),
+            Ok(files) => tracing::info!(files, "deleted incomplete uploads of killed servers"),
+            Err(error) => tracing::error!(error = %causes(&error), "cleaning up the upload folder failed"),
         }
         loop {
             match self.sweep().await {
                 Ok(swept) if swept == Swept::default() => return,
-                Ok(swept) => tracing::info!(objects = swept.objects, rows = swept.rows, "swept"),
-                Err(error) => return tracing::error!(error = %causes(&error), "could not sweep"),
+                Ok(swept) => {
+                    tracing::info!(objects = swept.objects, rows = swept.rows, "cleanup deleted objects and rows");
+                }
+                Err(error) => return tracing::error!(error = %causes(&error), "cleanup failed"),
             }
         }
     }
@@ -72,8 +77,8 @@ impl Service {
     async fn sweep_all_unfinished(&self) {
         match self.sweep_unfinished().await {
             Ok(0) => {}
-            Ok(files) => tracing::info!(files, "swept what was left of objects that were never stored"),
-            Err(error) => tracing::error!(error = %causes(&error), "the store could not be swept"),
+            Ok(files) => tracing::info!(files, "deleted partly written objects"),
+            Err(error) => tracing::error!(error = %causes(&error), "cleaning up the store failed"),
         }
     }
 }
@@ -84,7 +89,7 @@ fn timer(first: Duration, period: Duration) -> Interval {
     timer
 }
 
-/// An error with its causes, for the log.
+/// Formats an error and its causes for the log.
 fn causes(error: &dyn std::error::Error) -> String {
     let next = std::iter::successors(error.source(), |cause| cause.source());
     next.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))

@@ -1,4 +1,4 @@
-//! Transactions that know what time it is, and objects that become visible with their row.
+//! Transactions with a timestamp, and storing files together with the row that references them.
 
 use std::path::Path;
 
@@ -11,20 +11,20 @@ use plinth_store::ObjectKey;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// A stored object that no row names after this long is removed.
+/// Time in milliseconds after which a stored object is deleted if no row references it.
 pub(crate) const UNNAMED_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
 
-/// What an insertion made of stored objects.
+/// Result of inserting the row for stored objects.
 pub(crate) enum Inserted<T> {
-    /// A row names them now.
+    /// A row references the objects now.
     Named(T),
-    /// They are not needed: somebody else was faster. They keep their mark and are removed.
+    /// Another request has stored the same file first. The objects stay scheduled for deletion.
     Unneeded(T),
 }
 
 impl Service {
-    /// Runs `work` in one transaction, with its time in milliseconds since 1970.
-    /// Errors: what `work` returns, or what the database says.
+    /// Runs `work` in a transaction and passes it the current Unix time in milliseconds.
+    /// Errors: those of `work` and of the database.
     pub(crate) async fn write_at<T, E, F>(&self, work: F) -> std::result::Result<T, E>
     where
         F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, std::result::Result<T, E>> + Send + 'static,
@@ -41,8 +41,9 @@ impl Service {
         written.await
     }
 
-    /// Runs `work` in one transaction that has locked an account, with the time at which it got the lock.
-    /// Errors: what `work` returns, or what the database says.
+    /// Runs `work` in a transaction that holds the lock of an account, and passes it the Unix time in milliseconds, read
+    /// after the lock was obtained.
+    /// Errors: those of `work` and of the database.
     pub(crate) async fn write_locked<T, F>(&self, account: AccountId, work: F) -> Result<T>
     where
         F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, Result<T>> + Send + 'static,
@@ -59,9 +60,10 @@ impl Service {
         written.await
     }
 
-    /// Stores files, all of whose keys begin with `prefix`, and lets `insert` name them by a row. The prefix is marked for
-    /// removal first and the mark is deleted with the insertion, so that a crash at any point leaves nothing for ever.
-    /// `insert` has the lock of the account: it looks once more at what was checked before the files were stored.
+    /// Stores files and then calls `insert`, which inserts the row that references them. All keys must begin with `prefix`. The
+    /// prefix is scheduled for deletion before the files are stored, and removed from the schedule with the insertion, so a
+    /// crash leaves no unreferenced files behind. `insert` runs with the account locked and must repeat the checks that were
+    /// made before the files were stored.
     pub(crate) async fn store_named<T, F>(
         &self,
         account: &AccountId,

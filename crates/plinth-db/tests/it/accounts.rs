@@ -1,7 +1,7 @@
-//! Accounts, workspaces, keys, sessions, money.
+//! Accounts, workspaces, API keys, sessions and the ledger.
 
 use plinth_db::ledger;
-use plinth_db::ledger::Posted::{Again, Done, Short};
+use plinth_db::ledger::Posted::{Done, Duplicate, InsufficientCredits};
 use plinth_db::tokens::NewToken;
 use plinth_db::workspaces::Workspace;
 use plinth_db::{DbError, accounts, renders, sessions, tokens, workspaces};
@@ -31,7 +31,7 @@ async fn the_balance_is_the_sum_of_the_entries(address: &str) {
         })
         .await
         .unwrap();
-    assert_eq!(posted, [Done, Done, Again, Done, Again, Short]);
+    assert_eq!(posted, [Done, Done, Duplicate, Done, Duplicate, InsufficientCredits]);
     let mut conn = db.read().await.unwrap();
     let account = accounts::find_by_email(&mut conn, "1@example.org").await.unwrap().unwrap();
     assert_eq!(account.balance, Balance { paid: 100, free: 0 });
@@ -72,7 +72,7 @@ async fn concurrent_charges_never_overdraw(address: &str) {
 
 async fn a_bearer_is_read_with_account_workspace_and_role(address: &str) {
     let db = make::open(address).await;
-    let key = TokenId::parse(&make::text('t', 1)).unwrap();
+    let key = TokenId::parse(&make::id_text('t', 1)).unwrap();
     let team = Workspace {
         id: make::workspace_id(9),
         name: "Team".to_owned(),
@@ -150,8 +150,8 @@ async fn a_sign_in_link_works_once_and_sessions_end(address: &str) {
     let mut conn = db.read().await.unwrap();
     let session = sessions::find(&mut conn, "session", 99, 49).await.unwrap().unwrap();
     assert_eq!((session.account_id, session.workspace_id, session.seen_at), (make::account_id(1), None, 50));
-    assert!(sessions::find(&mut conn, "session", 100, 49).await.unwrap().is_none(), "it has ended");
-    assert!(sessions::find(&mut conn, "session", 99, 50).await.unwrap().is_none(), "it was not used");
+    assert!(sessions::find(&mut conn, "session", 100, 49).await.unwrap().is_none(), "the session has expired");
+    assert!(sessions::find(&mut conn, "session", 99, 50).await.unwrap().is_none(), "the session was idle for too long");
     drop(conn);
     let used = db.write(|tx| {
         Box::pin(async move {
@@ -167,13 +167,13 @@ async fn a_sign_in_link_works_once_and_sessions_end(address: &str) {
         db.write(|tx| Box::pin(async move { accounts::set_suspended(tx, &make::account_id(1), Some(61)).await }));
     suspend.await.unwrap();
     let mut conn = db.read().await.unwrap();
-    assert!(sessions::find(&mut conn, "session", 62, 59).await.unwrap().is_none(), "the account is shut out");
+    assert!(sessions::find(&mut conn, "session", 62, 59).await.unwrap().is_none(), "the account is suspended");
     drop(conn);
     assert_eq!(db.write(|tx| Box::pin(sessions::delete_expired(tx, 99, 60))).await.unwrap(), 1, "not used");
     assert_eq!(db.write(|tx| Box::pin(sessions::delete_expired(tx, 100, 0))).await.unwrap(), 1, "the link");
 }
 
-async fn a_second_account_of_the_same_address_is_a_duplicate(address: &str) {
+async fn a_second_account_with_the_same_address_is_a_duplicate(address: &str) {
     let db = make::open(address).await;
     let error = db.write(|tx| Box::pin(make::tenant(tx, 1))).await.unwrap_err();
     assert!(error.is_duplicate(), "{error:?}");
@@ -186,6 +186,6 @@ mod both {
         concurrent_charges_never_overdraw
         a_bearer_is_read_with_account_workspace_and_role
         a_sign_in_link_works_once_and_sessions_end
-        a_second_account_of_the_same_address_is_a_duplicate
+        a_second_account_with_the_same_address_is_a_duplicate
     }
 }

@@ -12,7 +12,7 @@ use crate::make;
 
 fn overlay(n: u32, workspace: u32, layer: Layer) -> Overlay {
     Overlay {
-        id: OverlayId::parse(&make::text('o', n)).unwrap(),
+        id: OverlayId::parse(&make::id_text('o', n)).unwrap(),
         workspace_id: make::workspace_id(workspace),
         layer,
         name: "Sky".to_owned(),
@@ -60,11 +60,11 @@ async fn own_and_system_overlays_are_listed(address: &str) {
     assert!(overlays::find_anywhere(conn, &second).await.unwrap().is_none());
 }
 
-async fn textures_and_environments_are_counted_in_pieces_and_bytes(address: &str) {
+async fn usage_counts_textures_and_environments_and_their_bytes(address: &str) {
     let db = make::open(address).await;
     let own = make::workspace_id(1);
     let texture = Texture {
-        id: TextureId::parse(&make::text('x', 1)).unwrap(),
+        id: TextureId::parse(&make::id_text('x', 1)).unwrap(),
         workspace_id: own.clone(),
         name: "Wood".to_owned(),
         file_size: 30,
@@ -75,7 +75,7 @@ async fn textures_and_environments_are_counted_in_pieces_and_bytes(address: &str
         created_at: 1,
     };
     let env = Env {
-        id: EnvId::parse(&make::text('v', 1)).unwrap(),
+        id: EnvId::parse(&make::id_text('v', 1)).unwrap(),
         workspace_id: own.clone(),
         name: "Garden".to_owned(),
         file_size: 40,
@@ -85,7 +85,7 @@ async fn textures_and_environments_are_counted_in_pieces_and_bytes(address: &str
         created_at: 1,
     };
     let (t, e) = (texture.clone(), env.clone());
-    let twice = Texture { id: TextureId::parse(&make::text('x', 2)).unwrap(), ..texture.clone() };
+    let twice = Texture { id: TextureId::parse(&make::id_text('x', 2)).unwrap(), ..texture.clone() };
     db.write(|tx| {
         Box::pin(async move {
             textures::insert(tx, &t).await?;
@@ -95,7 +95,7 @@ async fn textures_and_environments_are_counted_in_pieces_and_bytes(address: &str
     .await
     .unwrap();
     let again = db.write(|tx| Box::pin(async move { textures::insert(tx, &twice).await })).await.unwrap_err();
-    assert!(again.is_duplicate(), "one content is one texture of a workspace");
+    assert!(again.is_duplicate(), "a workspace cannot have two textures with the same content");
     let conn = &mut db.read().await.unwrap();
     assert_eq!(textures::usage(conn, &own).await.unwrap(), (1, 30));
     assert_eq!(envs::usage(conn, &own).await.unwrap(), (1, 40));
@@ -121,7 +121,7 @@ async fn textures_and_environments_are_counted_in_pieces_and_bytes(address: &str
     assert_eq!(removed, [false, false, true, true]);
 }
 
-async fn products_are_changed_in_place(address: &str) {
+async fn upsert_changes_an_existing_product(address: &str) {
     let db = make::open(address).await;
     let pack = |credits| Product {
         id: "small".to_owned(),
@@ -141,7 +141,7 @@ mod both {
     use super::on_both_databases;
     on_both_databases! {
         own_and_system_overlays_are_listed
-        textures_and_environments_are_counted_in_pieces_and_bytes
-        products_are_changed_in_place
+        usage_counts_textures_and_environments_and_their_bytes
+        upsert_changes_an_existing_product
     }
 }

@@ -1,4 +1,4 @@
-//! Claims, reports, lost leases.
+//! Claims, reports and lost leases.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ fn to(from: RenderStatus, to: RenderStatus, hls: HlsStatus, is_last: bool) -> Re
     }
 }
 
-async fn eight_claimers_take_each_render_once(address: &str) {
+async fn eight_concurrent_workers_claim_each_render_once(address: &str) {
     let db = make::open(address).await;
     make::add_renders(&db, 0..200).await;
     let claimers = (0..8u32).map(|claimer| {
@@ -59,7 +59,7 @@ async fn eight_claimers_take_each_render_once(address: &str) {
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), 200);
 }
 
-async fn the_oldest_waits_no_longer_and_one_with_equal_frames_can_be_asked_for(address: &str) {
+async fn the_oldest_render_is_claimed_first_and_claim_like_finds_equal_frames(address: &str) {
     let db = make::open(address).await;
     let claimed = db
         .write(|tx| {
@@ -122,10 +122,10 @@ async fn a_report_without_the_lease_changes_nothing(address: &str) {
     assert_eq!(render.status, RenderStatus::Done);
     assert_eq!((render.poster_attempt, render.files_attempt), (Some(1), Some(1)));
     assert_eq!((render.files.as_deref(), render.warnings.as_str()), (Some("{}"), "[\"w\"]"));
-    assert_eq!(render.updated_at, 12, "two changes within one millisecond are two instants");
+    assert_eq!(render.updated_at, 12, "updated_at increases even if two changes have the same time");
 }
 
-async fn lost_leases_are_found_and_packaging_is_claimed_after_the_video(address: &str) {
+async fn expired_leases_are_listed_and_packaging_is_claimed_after_the_video(address: &str) {
     let db = make::open(address).await;
     make::add_renders(&db, 1..3).await;
     let (early, packaged, lost) = db
@@ -163,7 +163,7 @@ async fn lost_leases_are_found_and_packaging_is_claimed_after_the_video(address:
     assert_eq!((lost.1.len(), lost.1[0].token.as_str()), (1, "p"));
 }
 
-/// Claims as a worker does, from a queue of so many renders of so many accounts. Returns the times, sorted.
+/// Claims renders as a worker does, from a queue of `accounts` × `renders_each`. Returns the durations, sorted.
 async fn claim_times(address: &str, accounts: u32, renders_each: u32, claims: usize) -> Vec<Duration> {
     let db = make::open(address).await;
     for n in 1..=accounts {
@@ -203,12 +203,12 @@ async fn claim_times(address: &str, accounts: u32, renders_each: u32, claims: us
         payers.insert(claimed.await.unwrap());
         times.push(begin.elapsed());
     }
-    assert_eq!(payers.len(), claims.min(accounts as usize), "each comes once before one comes twice");
+    assert_eq!(payers.len(), claims.min(accounts as usize), "every account gets a render before any gets a second one");
     times.sort_unstable();
     times
 }
 
-async fn accounts_take_turns_however_much_each_has(address: &str) {
+async fn accounts_take_turns_regardless_of_the_number_of_their_renders(address: &str) {
     claim_times(address, 20, 50, 30).await;
 }
 
@@ -243,10 +243,10 @@ mod a_million {
 mod both {
     use super::on_both_databases;
     on_both_databases! {
-        eight_claimers_take_each_render_once
-        accounts_take_turns_however_much_each_has
-        the_oldest_waits_no_longer_and_one_with_equal_frames_can_be_asked_for
+        eight_concurrent_workers_claim_each_render_once
+        accounts_take_turns_regardless_of_the_number_of_their_renders
+        the_oldest_render_is_claimed_first_and_claim_like_finds_equal_frames
         a_report_without_the_lease_changes_nothing
-        lost_leases_are_found_and_packaging_is_claimed_after_the_video
+        expired_leases_are_listed_and_packaging_is_claimed_after_the_video
     }
 }

@@ -1,4 +1,4 @@
-//! Models and renders: looking up, changing, paging.
+//! Models and renders: lookup, updates and paging.
 
 use plinth_db::models::{self, ModelFilter};
 use plinth_db::renders::{self, RenderFilter};
@@ -27,7 +27,7 @@ async fn model_ids(conn: &mut Conn, filter: &ModelFilter) -> Vec<String> {
     models.iter().map(|m| m.original_name.clone()).collect()
 }
 
-async fn models_are_filtered_by_state_tags_and_change(address: &str) {
+async fn models_are_filtered_by_state_tags_and_time_of_change(address: &str) {
     let db = make::open(address).await;
     db.write(|tx| {
         Box::pin(async move {
@@ -62,16 +62,16 @@ async fn models_are_filtered_by_state_tags_and_change(address: &str) {
     assert_eq!((one.title.as_deref(), one.tags), (Some("Chair"), vec!["red".to_owned(), "a_b%".to_owned()]));
     assert!(models::find(conn, &make::workspace_id(1), &make::model_id(4)).await.unwrap().is_none(), "deleted");
     assert!(models::find(conn, &make::workspace_id(1), &make::model_id(5)).await.unwrap().is_none(), "another's");
-    let archived = make::text('f', 3);
+    let archived = make::id_text('f', 3);
     assert!(models::find_active_by_sha256(conn, &make::workspace_id(1), &archived).await.unwrap().is_none());
-    let active = models::find_active_by_sha256(conn, &make::workspace_id(1), &make::text('f', 1)).await.unwrap();
+    let active = models::find_active_by_sha256(conn, &make::workspace_id(1), &make::id_text('f', 1)).await.unwrap();
     assert_eq!(active, Some(make::model_id(1)));
 }
 
-async fn a_cursor_walk_sees_every_row_once_while_rows_come(address: &str) {
+async fn a_cursor_visits_every_row_once_while_rows_are_inserted(address: &str) {
     let db = make::open(address).await;
     make::add_renders(&db, 0..25).await;
-    // Several rows of one instant: the identifier decides.
+    // Several rows have the same creation time, so the identifier decides their order.
     db.write(|tx| {
         Box::pin(async move {
             for n in 25..32 {
@@ -135,7 +135,7 @@ async fn renders_are_filtered_and_counted(address: &str) {
     assert_eq!(renders::count_unpackaged(conn).await.unwrap(), 0);
 }
 
-async fn pages_by_offset_are_those_of_a_cursor_and_the_total_is_kept(address: &str) {
+async fn offset_pages_equal_cursor_pages_and_the_count_stays_correct(address: &str) {
     let db = make::open(address).await;
     make::add_renders(&db, 0..30).await;
     db.write(|tx| {
@@ -145,7 +145,7 @@ async fn pages_by_offset_are_those_of_a_cursor_and_the_total_is_kept(address: &s
             models::insert(tx, &make::model(3, 1)).await?;
             let another = renders::Render { workspace_id: make::workspace_id(2), ..make::render(30, 2) };
             renders::insert(tx, &another).await?;
-            // Among them some of another model, some that have ended, and some that are removed.
+            // Include renders of another model, finished renders and deleted renders.
             for n in 31..41 {
                 let status = if n % 2 == 0 { RenderStatus::Failed } else { RenderStatus::Pending };
                 renders::insert(tx, &renders::Render { status, created_at: 12, updated_at: 12, ..make::render(n, 3) })
@@ -179,7 +179,7 @@ async fn pages_by_offset_are_those_of_a_cursor_and_the_total_is_kept(address: &s
     assert_eq!(workspaces::find_miscounted(conn).await.unwrap(), []);
 }
 
-async fn only_equal_living_renders_in_the_window_are_earlier_ones(address: &str) {
+async fn find_earlier_needs_equal_facts_and_a_render_within_the_window(address: &str) {
     let db = make::open(address).await;
     let found = db
         .write(|tx| {
@@ -226,10 +226,10 @@ async fn only_equal_living_renders_in_the_window_are_earlier_ones(address: &str)
 mod both {
     use super::on_both_databases;
     on_both_databases! {
-        models_are_filtered_by_state_tags_and_change
-        a_cursor_walk_sees_every_row_once_while_rows_come
+        models_are_filtered_by_state_tags_and_time_of_change
+        a_cursor_visits_every_row_once_while_rows_are_inserted
         renders_are_filtered_and_counted
-        pages_by_offset_are_those_of_a_cursor_and_the_total_is_kept
-        only_equal_living_renders_in_the_window_are_earlier_ones
+        offset_pages_equal_cursor_pages_and_the_count_stays_correct
+        find_earlier_needs_equal_facts_and_a_render_within_the_window
     }
 }

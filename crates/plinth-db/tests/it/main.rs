@@ -1,4 +1,4 @@
-//! Every table on both databases.
+//! Tests of every table, on SQLite and PostgreSQL.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

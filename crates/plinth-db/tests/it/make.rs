@@ -1,4 +1,4 @@
-//! Rows for tests.
+//! Builders of test rows.
 
 use plinth_db::accounts::Account;
 use plinth_db::models::Model;
@@ -10,32 +10,32 @@ use plinth_spec::id::{AccountId, EntryId, ModelId, RenderId, WorkspaceId};
 use plinth_spec::state::{HlsStatus, ModelStatus, RenderStatus};
 use plinth_spec::wire::LedgerType;
 
-/// A row's identifier from a number.
-pub(crate) fn text(kind: char, n: u32) -> String {
+/// Builds a row's identifier from a number.
+pub(crate) fn id_text(kind: char, n: u32) -> String {
     format!("{kind}{n:011}")
 }
 
 pub(crate) fn account_id(n: u32) -> AccountId {
-    AccountId::parse(&text('a', n)).unwrap()
+    AccountId::parse(&id_text('a', n)).unwrap()
 }
 
 pub(crate) fn workspace_id(n: u32) -> WorkspaceId {
-    WorkspaceId::parse(&text('w', n)).unwrap()
+    WorkspaceId::parse(&id_text('w', n)).unwrap()
 }
 
 pub(crate) fn model_id(n: u32) -> ModelId {
-    ModelId::parse(&text('m', n)).unwrap()
+    ModelId::parse(&id_text('m', n)).unwrap()
 }
 
 pub(crate) fn render_id(n: u32) -> RenderId {
-    RenderId::parse(&text('r', n)).unwrap()
+    RenderId::parse(&id_text('r', n)).unwrap()
 }
 
 pub(crate) fn entry_id(n: u32) -> EntryId {
-    EntryId::parse(&text('e', n)).unwrap()
+    EntryId::parse(&id_text('e', n)).unwrap()
 }
 
-/// A database with account 1, its workspace 1 and model 1.
+/// Opens a database with account 1, its workspace 1 and model 1.
 pub(crate) async fn open(address: &str) -> Db {
     let db = Db::open(address, DbOptions::default()).await.unwrap();
     db.write(|tx| {
@@ -49,7 +49,7 @@ pub(crate) async fn open(address: &str) -> Db {
     db
 }
 
-/// An account with its own workspace of the same number.
+/// Inserts an account and its personal workspace, both with the number `n`.
 pub(crate) async fn tenant(tx: &mut Tx, n: u32) -> Result<(), DbError> {
     let account = Account {
         id: account_id(n),
@@ -81,7 +81,7 @@ pub(crate) fn model(n: u32, workspace: u32) -> Model {
         sku: None,
         tags: Vec::new(),
         file_size: 100,
-        sha256: text('f', n),
+        sha256: id_text('f', n),
         animations: "[]".to_owned(),
         animation_count: 0,
         mesh_names: Some("[\"a\"]".to_owned()),
@@ -135,7 +135,7 @@ pub(crate) async fn add_renders(db: &Db, numbers: std::ops::Range<u32>) {
     .unwrap();
 }
 
-/// A movement of credits of account 1.
+/// Builds a ledger entry of account 1.
 pub(crate) fn entry(n: u32, kind: LedgerType, credits: i64, render: Option<u32>) -> plinth_db::ledger::NewEntry {
     plinth_db::ledger::NewEntry {
         id: entry_id(n),

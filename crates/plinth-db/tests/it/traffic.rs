@@ -1,4 +1,4 @@
-//! Rate windows, garbage, staged uploads, the installation's own values.
+//! Rate windows, scheduled deletions, staged uploads and the key-value table of an installation.
 
 use plinth_db::rate_windows::{self, Window};
 use plinth_db::{DbError, garbage, holds, instance, staged};
@@ -7,7 +7,7 @@ use plinth_testkit::on_both_databases;
 
 use crate::make;
 
-async fn a_window_counts_until_it_ends_and_then_begins_anew(address: &str) {
+async fn a_new_window_starts_after_the_old_one_ends(address: &str) {
     let db = make::open(address).await;
     let windows = db
         .write(|tx| {
@@ -46,32 +46,36 @@ async fn concurrent_requests_are_all_counted(address: &str) {
     assert_eq!(seen, (1..=60).collect::<Vec<_>>());
 }
 
-async fn garbage_is_taken_in_order_and_forgotten_when_it_is_removed(address: &str) {
+async fn prefixes_are_claimed_in_order_of_time_and_removed_after_deletion(address: &str) {
     let db = make::open(address).await;
     let insert = async |prefix: &'static str, due| {
         db.write(move |tx| Box::pin(garbage::insert(tx, prefix, due))).await.unwrap();
     };
     let take = async |now, again_at, limit| {
-        db.write(move |tx| Box::pin(garbage::take_due(tx, now, again_at, limit))).await.unwrap()
+        db.write(move |tx| Box::pin(garbage::claim_due(tx, now, again_at, limit))).await.unwrap()
     };
     for (prefix, due) in [("b/", 20), ("a/", 10), ("c/", 40), ("c/", 30)] {
         insert(prefix, due).await;
     }
     assert_eq!(take(35, 100, 1).await, ["a/"]);
-    assert_eq!(take(35, 100, 10).await, ["b/"], "the other one is taken; a mark never moves to an earlier time");
-    db.write(|tx| Box::pin(garbage::delete_taken(tx, "b/", 100))).await.unwrap();
+    assert_eq!(take(35, 100, 10).await, ["b/"], "a/ is claimed, and scheduling c/ again does not make it earlier");
+    db.write(|tx| Box::pin(garbage::delete_claimed(tx, "b/", 100))).await.unwrap();
     assert_eq!(take(99, 200, 10).await, ["c/"]);
     insert("c/", 300).await;
-    db.write(|tx| Box::pin(garbage::delete_taken(tx, "c/", 200))).await.unwrap();
-    assert_eq!(take(100, 200, 10).await, ["a/"], "it failed, and is due again");
-    assert_eq!(take(300, 400, 10).await, ["a/", "c/"], "what is scheduled anew stays");
+    db.write(|tx| Box::pin(garbage::delete_claimed(tx, "c/", 200))).await.unwrap();
+    assert_eq!(take(100, 200, 10).await, ["a/"], "a failed deletion can be claimed again");
+    assert_eq!(
+        take(300, 400, 10).await,
+        ["a/", "c/"],
+        "a prefix that is scheduled again is not removed from the schedule"
+    );
     db.write(|tx| Box::pin(garbage::delete(tx, "c/"))).await.unwrap();
     assert_eq!(garbage::list(&mut db.read().await.unwrap()).await.unwrap(), ["a/"]);
 }
 
-async fn a_ticket_is_used_once_and_only_where_it_was_given(address: &str) {
+async fn a_ticket_works_once_and_only_in_its_workspace(address: &str) {
     let db = make::open(address).await;
-    let id = StagedId::parse(&make::text('s', 1)).unwrap();
+    let id = StagedId::parse(&make::id_text('s', 1)).unwrap();
     let uses = db
         .write(|tx| {
             Box::pin(async move {
@@ -91,7 +95,7 @@ async fn a_ticket_is_used_once_and_only_where_it_was_given(address: &str) {
     assert_eq!(uses, [true, false]);
 }
 
-async fn the_first_value_of_an_installation_stays(address: &str) {
+async fn insert_or_find_keeps_the_first_value(address: &str) {
     let db = make::open(address).await;
     for value in ["first", "second"] {
         let kept = db.write(move |tx| Box::pin(instance::insert_or_find(tx, "secret", value))).await.unwrap();
@@ -123,11 +127,11 @@ async fn a_hold_counts_until_it_expires_and_is_not_renewed_after_that(address: &
 mod both {
     use super::on_both_databases;
     on_both_databases! {
-        a_window_counts_until_it_ends_and_then_begins_anew
+        a_new_window_starts_after_the_old_one_ends
         concurrent_requests_are_all_counted
-        garbage_is_taken_in_order_and_forgotten_when_it_is_removed
-        a_ticket_is_used_once_and_only_where_it_was_given
-        the_first_value_of_an_installation_stays
+        prefixes_are_claimed_in_order_of_time_and_removed_after_deletion
+        a_ticket_works_once_and_only_in_its_workspace
+        insert_or_find_keeps_the_first_value
         a_hold_counts_until_it_expires_and_is_not_renewed_after_that
     }
 }

@@ -24,7 +24,7 @@ impl From<DbError> for Refused {
     }
 }
 
-async fn an_error_takes_everything_back(address: &str) {
+async fn an_error_rolls_the_transaction_back(address: &str) {
     let db = make::open(address).await;
     let result = db
         .write(|tx| {
@@ -38,7 +38,7 @@ async fn an_error_takes_everything_back(address: &str) {
     assert_eq!(instance::find(&mut db.read().await.unwrap(), "k").await.unwrap(), None);
 }
 
-async fn a_dropped_caller_does_not_cut_the_transaction(address: &str) {
+async fn a_transaction_completes_when_its_caller_is_dropped(address: &str) {
     let db = make::open(address).await;
     for n in 0..20u32 {
         let writing = db.write(move |tx| {
@@ -48,26 +48,26 @@ async fn a_dropped_caller_does_not_cut_the_transaction(address: &str) {
                 ledger::post(tx, &make::entry(n * 2 + 1, LedgerType::Promo, 5, None)).await
             })
         });
-        // The caller goes away at a different moment each time.
+        // Drops the caller's future at a different moment each time.
         let patience = Duration::from_micros(u64::from(n) * 400);
         if let Ok(finished) = timeout(patience, writing).await {
             finished.unwrap();
         }
     }
-    // A later writer waits for the last of them.
+    // This write waits until the last of those transactions has ended.
     tokio::time::sleep(Duration::from_millis(500)).await;
     let posted =
         db.write(|tx| Box::pin(async move { ledger::post(tx, &make::entry(100, LedgerType::Promo, 1, None)).await }));
     assert_eq!(posted.await.unwrap(), Posted::Done);
     let mut conn = db.read().await.unwrap();
     assert!(ledger::find_unbalanced(&mut conn).await.unwrap().is_empty());
-    // Whatever was begun is there as a whole: pairs of entries, and the last one.
+    // Each transaction is stored completely: entries come in pairs, followed by the last one.
     assert_eq!(ledger::count(&mut conn, &make::account_id(1), None).await.unwrap() % 2, 1);
     let balance = accounts::find(&mut conn, &make::account_id(1)).await.unwrap().unwrap().balance;
     assert_eq!(balance.paid % 10, 1);
 }
 
-async fn opening_twice_keeps_what_is_there(address: &str) {
+async fn opening_a_database_again_keeps_its_rows(address: &str) {
     let db = make::open(address).await;
     db.close().await;
     let again = Db::open(address, DbOptions::default()).await.unwrap();
@@ -75,7 +75,7 @@ async fn opening_twice_keeps_what_is_there(address: &str) {
     assert_eq!(accounts::count(&mut again.read().await.unwrap()).await.unwrap(), 1);
 }
 
-async fn the_databases_clock_runs(address: &str) {
+async fn the_database_clock_advances(address: &str) {
     let db = make::open(address).await;
     let mut conn = db.read().await.unwrap();
     let before = conn.now_ms().await.unwrap();
@@ -85,7 +85,7 @@ async fn the_databases_clock_runs(address: &str) {
     assert!(before > 1_700_000_000_000, "milliseconds since 1970, not {before}");
 }
 
-/// Begins a transaction that locks account 1 and then does nothing more, as that of a machine that is paused.
+/// Starts a transaction that locks account 1 and then stays idle, like one on a paused machine.
 async fn pause_with_lock(db: &Db) -> JoinHandle<Result<(), DbError>> {
     let (tell, locked) = oneshot::channel();
     let db = db.clone();
@@ -104,9 +104,9 @@ async fn pause_with_lock(db: &Db) -> JoinHandle<Result<(), DbError>> {
     paused
 }
 
-/// Others fail soon instead of piling up behind it, and go on when the database has ended it.
+/// Other transactions fail after a timeout instead of waiting for ever, and succeed once the database has ended the idle one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_locks_of_a_paused_machine_end() {
+async fn postgres_releases_the_locks_of_an_idle_transaction() {
     let database = TestDatabase::postgres();
     let (db, other) = (make::open(database.address()).await, Db::open(database.address(), DbOptions::default()).await);
     let other = other.unwrap();
@@ -124,13 +124,13 @@ async fn the_locks_of_a_paused_machine_end() {
     paused.abort();
 }
 
-async fn a_transaction_that_takes_too_long_is_rolled_back(address: &str) {
+async fn a_transaction_is_rolled_back_after_its_time_limit(address: &str) {
     let db = make::open(address).await;
     let begin = Instant::now();
     let paused = pause_with_lock(&db).await;
     assert!(timeout(Duration::from_mins(1), paused).await.unwrap().unwrap().is_err());
     assert!(begin.elapsed() > Duration::from_secs(30));
-    // The connection that it had is not used again.
+    // Its connection is not reused.
     for n in 0..20 {
         db.write(move |tx| {
             Box::pin(async move { ledger::post(tx, &make::entry(n, LedgerType::Promo, 1, None)).await })
@@ -140,7 +140,7 @@ async fn a_transaction_that_takes_too_long_is_rolled_back(address: &str) {
     }
 }
 
-async fn a_transaction_that_panics_leaves_nothing_open(address: &str) {
+async fn a_panic_rolls_the_transaction_back(address: &str) {
     let db = make::open(address).await;
     let again = db.clone();
     let panics = tokio::spawn(async move {
@@ -162,7 +162,7 @@ async fn a_transaction_that_panics_leaves_nothing_open(address: &str) {
 }
 
 #[tokio::test]
-async fn an_unknown_address_names_what_is_accepted_and_no_password() {
+async fn the_error_for_an_unknown_scheme_lists_valid_ones_and_hides_the_password() {
     let error = Db::open("mysql://user:secret@host/db", DbOptions::default()).await.unwrap_err().to_string();
     assert!(error.contains("sqlite://FILE") && !error.contains("secret"), "{error}");
 }
@@ -170,11 +170,11 @@ async fn an_unknown_address_names_what_is_accepted_and_no_password() {
 mod both {
     use super::on_both_databases;
     on_both_databases! {
-        an_error_takes_everything_back
-        a_dropped_caller_does_not_cut_the_transaction
-        opening_twice_keeps_what_is_there
-        the_databases_clock_runs
-        a_transaction_that_takes_too_long_is_rolled_back
-        a_transaction_that_panics_leaves_nothing_open
+        an_error_rolls_the_transaction_back
+        a_transaction_completes_when_its_caller_is_dropped
+        opening_a_database_again_keeps_its_rows
+        the_database_clock_advances
+        a_transaction_is_rolled_back_after_its_time_limit
+        a_panic_rolls_the_transaction_back
     }
 }

@@ -1,4 +1,4 @@
-//! Accounts, as an operator sees them.
+//! Administration of accounts.
 
 use plinth_db::accounts::{self, Account};
 use plinth_db::ledger::{self, NewEntry, Posted};
@@ -20,21 +20,23 @@ use crate::service::Service;
 pub struct NewAccount {
     /// E-mail address.
     pub email: String,
-    /// Whether it administers the installation.
+    /// Whether the account is an administrator of the installation.
     pub is_admin: bool,
-    /// Argon2 hash of its password, where it has one.
+    /// Argon2 hash of the password, if the account has one.
     pub password_hash: Option<String>,
 }
 
 impl Service {
-    /// Creates an account with its own workspace and the signup bonus.
-    /// Errors: an address that is malformed or taken.
+    /// Creates an account with a personal workspace and the signup bonus.
+    /// Errors: the e-mail address is malformed or already in use.
     pub async fn create_account(&self, new: NewAccount) -> Result<AccountId> {
         let email = normalized(&new.email)?;
         let created = self.write_at(move |tx, now| {
             Box::pin(async move {
                 if accounts::find_by_email(tx, &email).await?.is_some() {
-                    return Err(ServiceError::bad_request(format!("there is an account with this address: {email}")));
+                    return Err(ServiceError::bad_request(format!(
+                        "an account with the address {email} exists already"
+                    )));
                 }
                 insert(tx, NewAccount { email, ..new }, now).await
             })
@@ -42,7 +44,7 @@ impl Service {
         created.await
     }
 
-    /// Creates the very first account of an installation; none: there are accounts already.
+    /// Creates the first account of an installation. Returns `None` if there are accounts already.
     pub async fn create_first_account(&self, new: NewAccount) -> Result<Option<AccountId>> {
         let email = normalized(&new.email)?;
         let created = self.write_at(move |tx, now| {
@@ -60,7 +62,7 @@ impl Service {
         }
     }
 
-    /// Shuts an account out, or lets it in again. Its browsers are signed out.
+    /// Suspends an account and ends its browser sessions, or lifts the suspension.
     pub async fn set_suspended(&self, email: &str, is_suspended: bool) -> Result<()> {
         let email = normalized(email)?;
         let changed = self.write_at(move |tx, now| {
@@ -76,31 +78,31 @@ impl Service {
         changed.await
     }
 
-    /// Adds credits to a pool, or takes some with a negative number.
-    /// Errors: an unknown account; more taken than there is.
+    /// Adds credits to a pool; a negative number removes them.
+    /// Errors: the account is unknown, or the pool has too few credits.
     pub async fn grant_credits(&self, email: &str, pool: Pool, credits: i64) -> Result<Balance> {
         let id = self.find_account(email).await?.id;
         let granted = self.write_locked(id.clone(), move |tx, now| {
             Box::pin(async move {
                 add(tx, &id, pool, credits, LedgerType::AdminGrant, "Granted by an administrator", now).await?;
                 let account = accounts::find(tx, &id).await?;
-                Ok(account.ok_or_else(|| ServiceError::internal("an account is gone"))?.balance)
+                Ok(account.ok_or_else(|| ServiceError::internal("the account no longer exists"))?.balance)
             })
         });
         granted.await
     }
 
-    /// The account with an address.
+    /// Finds an account by its e-mail address.
     pub async fn find_account(&self, email: &str) -> Result<Account> {
         find(&mut self.db.read().await?, &normalized(email)?).await
     }
 
-    /// How many accounts there are: none on the very first start.
+    /// Counts all accounts. The count is zero on the first start of an installation.
     pub async fn count_accounts(&self) -> Result<u64> {
         Ok(accounts::count(&mut self.db.read().await?).await?)
     }
 
-    /// The calling account as the API shows it; the balances are those of whoever pays.
+    /// Returns the caller's account in the API's form, with the balance of the paying account.
     pub async fn account(&self, caller: &Caller) -> Result<plinth_spec::wire::Account> {
         let payer = accounts::find(&mut self.db.read().await?, &caller.payer_id).await?;
         let balance = payer.ok_or_else(|| ServiceError::internal("the paying account is missing"))?.balance;
@@ -117,9 +119,9 @@ impl Service {
     }
 }
 
-/// Why no first account was created.
+/// Reason why the first account was not created.
 enum FirstAccount {
-    /// There are accounts already, or another process creates it at this moment.
+    /// There are accounts already, or another process is creating the first one.
     Exists,
     Failed(ServiceError),
 }
@@ -136,7 +138,7 @@ impl From<ServiceError> for FirstAccount {
     }
 }
 
-/// A new account with its own workspace and the signup bonus.
+/// Inserts an account with a personal workspace and the signup bonus.
 async fn insert<E: From<DbError> + From<ServiceError>>(
     tx: &mut Tx,
     new: NewAccount,
@@ -166,13 +168,13 @@ async fn insert<E: From<DbError> + From<ServiceError>>(
     Ok(account.id)
 }
 
-/// The account with a normalized address.
+/// Finds an account by its normalized e-mail address.
 pub(super) async fn find(conn: &mut Conn, email: &str) -> Result<Account> {
     let account = accounts::find_by_email(conn, email).await?;
     account.ok_or_else(|| ServiceError::new(ErrorCode::NotFound, format!("there is no account {email}")))
 }
 
-/// An address as it is kept and compared.
+/// Normalizes an e-mail address to the form in which it is stored and compared.
 pub(super) fn normalized(email: &str) -> Result<String> {
     let email = email.trim().to_lowercase();
     let is_address = email.split_once('@').is_some_and(|(name, host)| !name.is_empty() && host.contains('.'));
@@ -186,7 +188,7 @@ async fn add(
     pool: Pool,
     credits: i64,
     kind: LedgerType,
-    words: &str,
+    message: &str,
     now: i64,
 ) -> Result<()> {
     let entry = NewEntry {
@@ -199,7 +201,7 @@ async fn add(
         credits,
         price_cents: 0,
         source: kind.as_str().to_owned(),
-        description: words.to_owned(),
+        description: message.to_owned(),
         created_at: now,
     };
     match ledger::post(tx, &entry).await? {
@@ -207,8 +209,8 @@ async fn add(
             count_moved(tx, kind, credits.unsigned_abs());
             Ok(())
         }
-        Posted::Short | Posted::Again => {
-            Err(ServiceError::new(ErrorCode::NoCredits, "the pool does not have as many credits"))
+        Posted::InsufficientCredits | Posted::Duplicate => {
+            Err(ServiceError::new(ErrorCode::NoCredits, "the pool does not have enough credits"))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Letting a request in.
+//! Authentication of API requests.
 
 use plinth_db::tokens::{self, Bearer};
 use plinth_spec::ErrorCode;
@@ -10,38 +10,38 @@ use super::token;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// The use of a key or a session is remembered to this many milliseconds.
+/// Minimum time in milliseconds between updates of the time of last use of a key or session.
 pub(super) const TOUCH_MS: i64 = 60_000;
 
-/// Whom a key or a browser's session let in, and where they work.
+/// The authenticated caller of a request, with workspace and permissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The key; none: a browser's session.
+    /// The API key; `None` for a browser session.
     pub token_id: Option<TokenId>,
-    /// Their account.
+    /// The caller's account.
     pub account_id: AccountId,
-    /// Its address.
+    /// E-mail address of the account.
     pub email: String,
-    /// Whether it administers the installation.
+    /// Whether the account is an administrator of the installation.
     pub is_admin: bool,
-    /// Whose models and renders they see.
+    /// Workspace whose models and renders the caller can access.
     pub workspace_id: WorkspaceId,
-    /// The team workspace, when the key is bound to one.
+    /// The team workspace, if the key belongs to one.
     pub bound: Option<BoundWorkspace>,
-    /// Who pays: the workspace's owner.
+    /// Account that pays for renders: the workspace's owner.
     pub payer_id: AccountId,
-    /// What the key may do. A session may do everything.
+    /// Permissions of the key. A session has all of them.
     pub scopes: Vec<Scope>,
-    /// What they may do in the workspace.
+    /// The caller's role in the workspace.
     pub role: Role,
 }
 
 impl Caller {
-    /// Refuses a key without a scope, and a member who may not change anything.
+    /// Returns an error if the key lacks the scope, or if the scope needs write access and the caller is a viewer.
     pub fn require(&self, scope: Scope) -> Result<()> {
         if !self.scopes.contains(&scope) {
-            let words = format!("this key lacks the scope '{}'", scope.as_str());
-            return Err(ServiceError::new(ErrorCode::InsufficientScope, words));
+            let message = format!("this key lacks the scope '{}'", scope.as_str());
+            return Err(ServiceError::new(ErrorCode::InsufficientScope, message));
         }
         if scope == Scope::Render && !self.role.can_edit() {
             return Err(ServiceError::new(ErrorCode::Forbidden, "viewers of a workspace cannot change it"));
@@ -51,7 +51,8 @@ impl Caller {
 }
 
 impl Service {
-    /// Lets a bearer in. Everything is read anew at each request, so a removed member is out at the next one.
+    /// Authenticates a bearer token. All data are read from the database on each request, so that removing a member takes effect
+    /// on the next request.
     // Spec, Authentication, 5 to 8.
     pub async fn authenticate(&self, token: Option<&str>) -> Result<Caller> {
         let prefixes = [self.options.token_prefix.as_str(), self.options.legacy_token_prefix.as_str()];
@@ -89,16 +90,16 @@ fn check(bearer: &Bearer, now: i64) -> Result<Role> {
     if bearer.token.expires_at.is_some_and(|end| end <= now) {
         return Err(ServiceError::new(ErrorCode::TokenExpired, "this API key has expired"));
     }
-    let forbidden = |words: &str| Err(ServiceError::new(ErrorCode::Forbidden, words));
+    let forbidden = |message: &str| Err(ServiceError::new(ErrorCode::Forbidden, message));
     if bearer.is_suspended {
         return forbidden("this account is suspended");
     }
     if bearer.workspace_is_deleted {
-        return forbidden("the workspace of this key is gone");
+        return forbidden("the workspace of this key was deleted");
     }
     bearer.role.map_or_else(|| forbidden("you are no longer a member of the workspace of this key"), Ok)
 }
 
-pub(super) fn unauthorized(words: &str) -> ServiceError {
-    ServiceError::new(ErrorCode::Unauthorized, words)
+pub(super) fn unauthorized(message: &str) -> ServiceError {
+    ServiceError::new(ErrorCode::Unauthorized, message)
 }

@@ -15,46 +15,46 @@ use crate::service::Service;
 /// A key to create.
 #[derive(Clone, Debug)]
 pub struct NewKey {
-    /// Whose it is.
+    /// Account that will own the key.
     pub account_id: AccountId,
-    /// The team workspace it is bound to; none: the account's own.
+    /// Team workspace to which the key gives access; `None` for the account's personal workspace.
     pub workspace_id: Option<WorkspaceId>,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// What it may do.
+    /// Permissions of the key.
     pub scopes: Vec<Scope>,
-    /// After how many seconds it ends; none: never.
+    /// Lifetime in seconds; `None` if the key never expires.
     pub expires_in_secs: Option<i64>,
-    /// Whether it has the older prefix.
+    /// Whether to use the legacy prefix.
     pub has_legacy_prefix: bool,
 }
 
-/// A key that was just made.
+/// A newly created key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewKeyMade {
     /// Identifier.
     pub id: TokenId,
-    /// The secret: this is the only time it is known.
+    /// The secret. It cannot be read again later, because only its hash is stored.
     pub token: String,
 }
 
-/// A key as its owner sees it.
+/// A key, as shown to its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// What is known of it.
+    /// Stored data of the key.
     pub token: Token,
-    /// Whether it is neither revoked nor expired.
+    /// Whether the key is neither revoked nor expired.
     pub is_good: bool,
 }
 
 impl Service {
     /// Creates a key.
-    /// Errors: too many keys; a workspace that is gone, or in which the account may not edit.
+    /// Errors: the account has too many keys, the workspace does not exist, or the account is not an editor in it.
     // Spec, Authentication, 6.
     pub async fn create_key(&self, new: NewKey) -> Result<NewKeyMade> {
         if new.name.chars().count() > limits::KEY_NAME_CHARS {
-            let words = format!("a key's name has at most {} characters", limits::KEY_NAME_CHARS);
-            return Err(ServiceError::bad_request(words));
+            let message = format!("a key's name has at most {} characters", limits::KEY_NAME_CHARS);
+            return Err(ServiceError::bad_request(message));
         }
         let options = &self.options;
         let prefix = if new.has_legacy_prefix { &options.legacy_token_prefix } else { &options.token_prefix };
@@ -63,9 +63,10 @@ impl Service {
         let id = made.id.clone();
         let inserted = self.write_locked(new.account_id.clone(), move |tx, now| {
             Box::pin(async move {
-                if tokens::count_in_force(tx, &new.account_id, now).await? >= limits::KEYS {
-                    let words = format!("an account has at most {} keys in force; revoke some first", limits::KEYS);
-                    return Err(ServiceError::new(ErrorCode::LimitReached, words));
+                if tokens::count_active(tx, &new.account_id, now).await? >= limits::KEYS {
+                    let message =
+                        format!("an account can have at most {} active keys; revoke some first", limits::KEYS);
+                    return Err(ServiceError::new(ErrorCode::LimitReached, message));
                 }
                 let workspace = match &new.workspace_id {
                     Some(id) => workspaces::find(tx, id).await?.filter(|w| w.deleted_at.is_none()),
@@ -75,8 +76,8 @@ impl Service {
                     workspace.ok_or_else(|| ServiceError::new(ErrorCode::NotFound, "there is no such workspace"))?;
                 let role = workspaces::role_of(tx, &workspace.id, &new.account_id).await?;
                 if !role.is_some_and(Role::can_edit) {
-                    let words = "a key for a workspace needs the role of an editor in it";
-                    return Err(ServiceError::new(ErrorCode::Forbidden, words));
+                    let message = "a key for a workspace needs the role of an editor in it";
+                    return Err(ServiceError::new(ErrorCode::Forbidden, message));
                 }
                 let token = NewToken {
                     id,
@@ -98,9 +99,9 @@ impl Service {
         Ok(made)
     }
 
-    /// Makes a key void; of one account only when it is given.
+    /// Revokes a key. With `owner`, only a key of that account.
     pub async fn revoke_key(&self, id: &TokenId, owner: Option<&AccountId>) -> Result<()> {
-        let missing = || ServiceError::new(ErrorCode::NotFound, "there is no such key in force");
+        let missing = || ServiceError::new(ErrorCode::NotFound, "there is no active key with this identifier");
         if let Some(owner) = owner {
             let keys = self.keys(owner).await?;
             keys.iter().find(|key| key.token.id == *id).ok_or_else(missing)?;
@@ -112,7 +113,7 @@ impl Service {
         if revoked.await? { Ok(()) } else { Err(missing()) }
     }
 
-    /// The keys of an account, newest first.
+    /// Lists the keys of an account, newest first.
     pub async fn keys(&self, account: &AccountId) -> Result<Vec<Key>> {
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;

@@ -1,4 +1,4 @@
-//! Who calls, and what they may do.
+//! Authentication and authorization: accounts, workspaces, API keys and sessions.
 
 mod account;
 mod caller;

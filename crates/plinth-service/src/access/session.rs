@@ -1,4 +1,4 @@
-//! Browsers that are signed in.
+//! Browser sessions.
 
 use plinth_db::sessions;
 use plinth_db::workspaces::{self, Membership};
@@ -12,31 +12,31 @@ use crate::error::{Result, ServiceError};
 use crate::hash::sha256_hex;
 use crate::service::Service;
 
-/// A session that was not used since this long ago has ended.
+/// Idle timeout of a session, in milliseconds.
 pub(crate) const IDLE_MS: i64 = limits::SESSION_IDLE_SECS * 1000;
 
-/// A browser that is signed in.
+/// A valid session, with the facts that the web UI needs.
 #[derive(Clone, Debug)]
 pub struct SignedIn {
-    /// Whom the session let in, and where they work now.
+    /// The authenticated caller, in the selected workspace.
     pub caller: Caller,
-    /// Where they may work, their own workspace first.
+    /// Workspaces of the account, its personal one first.
     pub workspaces: Vec<Membership>,
-    /// What each form of this session carries; no other site knows it.
+    /// CSRF token, which every form of this session must contain.
     pub form_token: String,
 }
 
 impl SignedIn {
-    /// Whether a form with this token was made for this session.
+    /// Returns whether a form's CSRF token belongs to this session.
     pub fn made_form(&self, token: &str) -> bool {
-        // Hashes are compared, so how long it takes says nothing of the token.
+        // Comparing hashes makes the duration independent of the token, which prevents timing attacks.
         sha256_hex(token) == sha256_hex(&self.form_token)
     }
 }
 
 impl Service {
-    /// Who is signed in by a session. Everything is read anew at each request, so an account that is suspended is out at
-    /// the next one, and so is a member who is removed from the workspace that was chosen.
+    /// Authenticates a session by its secret. All data are read from the database on each request, so that suspending an account
+    /// or removing a member takes effect on the next request.
     pub async fn session(&self, secret: &str) -> Result<Option<SignedIn>> {
         if !super::sign_in::is_secret(secret) {
             return Ok(None);
@@ -52,10 +52,8 @@ impl Service {
         }
         let chosen = workspaces.iter().find(|m| Some(&m.workspace.id) == session.workspace_id.as_ref());
         let own = || workspaces.iter().find(|m| m.workspace.is_personal);
-        let Membership { workspace, role } = chosen
-            .or_else(own)
-            .ok_or_else(|| ServiceError::internal("an account without a workspace of its own"))?
-            .clone();
+        let Membership { workspace, role } =
+            chosen.or_else(own).ok_or_else(|| ServiceError::internal("an account has no personal workspace"))?.clone();
         let bound = BoundWorkspace { id: workspace.id.clone(), name: workspace.name };
         let caller = Caller {
             token_id: None,
@@ -71,8 +69,8 @@ impl Service {
         Ok(Some(SignedIn { caller, workspaces, form_token: sha256_hex(format!("forms of {secret}")) }))
     }
 
-    /// Chooses where a session works.
-    /// Errors: a workspace that its account is no member of.
+    /// Selects the workspace of a session.
+    /// Errors: the account is not a member of the workspace.
     pub async fn choose_workspace(&self, secret: &str, signed_in: &SignedIn, workspace: &str) -> Result<()> {
         let known = WorkspaceId::parse(workspace)
             .and_then(|id| signed_in.workspaces.iter().find(|m| m.workspace.id == id))
@@ -85,13 +83,13 @@ impl Service {
         change.await
     }
 
-    /// Ends a session.
+    /// Deletes a session.
     pub async fn sign_out(&self, secret: &str) -> Result<()> {
         let sha256 = sha256_hex(secret);
         self.db.write(move |tx| Box::pin(async move { Ok(sessions::delete(tx, &sha256).await?) })).await
     }
 
-    /// Ends all sessions of the caller's account. Its sign-in links that wait are void, too.
+    /// Deletes all sessions and unused sign-in links of the caller's account.
     pub async fn sign_out_everywhere(&self, caller: &Caller) -> Result<()> {
         let account = caller.account_id.clone();
         self.db.write(move |tx| Box::pin(async move { Ok(sessions::delete_all(tx, &account).await?) })).await

@@ -1,4 +1,4 @@
-//! Signing in with a browser: by a link that works once, or by a password.
+//! Browser sign-in, with a single-use link or with a password.
 
 use plinth_db::{Tx, accounts, sessions};
 use plinth_spec::id::AccountId;
@@ -11,17 +11,17 @@ use crate::hash::sha256_hex;
 use crate::ids::random_text;
 use crate::service::Service;
 
-/// Characters of the secret of a link or a session: 256 bits.
+/// Length of the secret of a link or session, in characters; 256 random bits.
 const SECRET_CHARS: usize = 43;
 
-/// Whether a text has the form of the secret of a link or a session; others need no look into the database.
+/// Returns whether a text has the form of a link or session secret. Other texts need no database query.
 pub(super) fn is_secret(text: &str) -> bool {
     text.len() == SECRET_CHARS && text.bytes().all(|b| b.is_ascii_alphanumeric())
 }
 
 impl Service {
-    /// The secret of a link that signs in once.
-    /// Errors: an account that is shut out.
+    /// Creates a single-use sign-in link and returns its secret.
+    /// Errors: the account is suspended.
     pub async fn create_sign_in(&self, account: &AccountId, lifetime_secs: i64) -> Result<String> {
         let secret = random_text(SECRET_CHARS);
         let (account, sha256) = (account.clone(), sha256_hex(&secret));
@@ -36,10 +36,10 @@ impl Service {
         Ok(secret)
     }
 
-    /// Uses a sign-in link up and returns the secret of a session.
-    /// Errors: a link that is unknown, was used or is too old; an account that is shut out.
+    /// Redeems a sign-in link and returns the secret of a new session.
+    /// Errors: the link is unknown, used or expired, or the account is suspended.
     pub async fn sign_in(&self, link_secret: &str) -> Result<String> {
-        let refusal = || unauthorized("this sign-in link was used before or is too old; ask for a new one");
+        let refusal = || unauthorized("this sign-in link was used before or has expired; request a new one");
         if !is_secret(link_secret) {
             return Err(refusal());
         }
@@ -53,14 +53,14 @@ impl Service {
         opened.await
     }
 
-    /// Checks a password and returns the secret of a session.
-    /// Errors: address and password that do not belong together, an account that is shut out, too many attempts.
+    /// Checks a password and returns the secret of a new session.
+    /// Errors: address or password are wrong, the account is suspended, or there were too many attempts.
     pub async fn sign_in_with_password(&self, email: &str, password: String) -> Result<String> {
         let refusal = || unauthorized("address and password do not belong together");
         let email = normalized(email).map_err(|_malformed| refusal())?;
         self.count_password(&email).await?.check().map_err(|over| {
-            let words = format!("too many attempts; try again in {} s", over.retry_after_secs.unwrap_or_default());
-            ServiceError { message: words, ..over }
+            let message = format!("too many attempts; try again in {} s", over.retry_after_secs.unwrap_or_default());
+            ServiceError { message, ..over }
         })?;
         let account = accounts::find_by_email(&mut self.db.read().await?, &email).await?;
         let (id, hash) = account.map(|account| (account.id, account.password_hash)).unzip();
@@ -71,7 +71,7 @@ impl Service {
     }
 }
 
-/// Opens a session and returns its secret.
+/// Creates a session and returns its secret.
 async fn open(tx: &mut Tx, account: &AccountId, now: i64) -> Result<String> {
     check_open(tx, account).await?;
     let secret = random_text(SECRET_CHARS);
@@ -79,7 +79,7 @@ async fn open(tx: &mut Tx, account: &AccountId, now: i64) -> Result<String> {
     Ok(secret)
 }
 
-/// Refuses an account that is shut out.
+/// Returns an error if the account is suspended.
 async fn check_open(tx: &mut Tx, account: &AccountId) -> Result<()> {
     let account = accounts::find(tx, account).await?;
     if account.is_some_and(|account| account.suspended_at.is_none()) {

@@ -1,4 +1,4 @@
-//! The form of a token: `<prefix>_sk_`, 32 random characters, 6 characters of checksum.
+//! Format of API keys: `<prefix>_sk_`, 32 random characters and a checksum of 6 characters.
 
 use plinth_spec::id::ALPHABET;
 
@@ -9,18 +9,18 @@ const MARK: &str = "_sk_";
 const SECRET_CHARS: usize = 32;
 const CHECKSUM_CHARS: usize = 6;
 
-/// A secret as it is shown once, with what is kept of it.
+/// A new secret, with the data about it that is stored.
 #[derive(Clone, Debug)]
 pub(super) struct Secret {
-    /// The whole token.
+    /// The complete token.
     pub text: String,
-    /// What it is found by.
+    /// SHA-256 of the token, by which it is looked up.
     pub sha256: String,
-    /// What its owner recognises it by.
+    /// Last four characters, by which its owner can recognise the token.
     pub last4: String,
 }
 
-/// A new token.
+/// Generates a token.
 pub(super) fn make(prefix: &str) -> Secret {
     let secret = random_text(SECRET_CHARS);
     let text = format!("{prefix}{MARK}{secret}{}", checksum(&secret));
@@ -28,7 +28,7 @@ pub(super) fn make(prefix: &str) -> Secret {
     Secret { sha256: sha256_hex(&text), last4, text }
 }
 
-/// What a token is found by; none: its form is wrong, and no database need be asked.
+/// Returns the hash by which a token is looked up, or `None` if its format or checksum is wrong.
 pub(super) fn lookup(text: &str, prefixes: [&str; 2]) -> Option<String> {
     let body = prefixes.iter().find_map(|prefix| text.strip_prefix(prefix)?.strip_prefix(MARK))?;
     let is_word = body.len() == SECRET_CHARS + CHECKSUM_CHARS && body.bytes().all(|b| b.is_ascii_alphanumeric());
@@ -36,7 +36,7 @@ pub(super) fn lookup(text: &str, prefixes: [&str; 2]) -> Option<String> {
     (checksum(secret) == sum).then(|| sha256_hex(text))
 }
 
-/// CRC-32 in base 62: secret scanners tell a token from a random word by it.
+/// Returns the CRC-32 in base 62. It lets secret scanners tell a token from random text.
 fn checksum(secret: &str) -> String {
     let mut rest = crc32fast::hash(secret.as_bytes());
     let mut digits = [b'0'; CHECKSUM_CHARS];
@@ -54,7 +54,7 @@ mod tests {
     const PREFIXES: [&str; 2] = ["plinth", "turntable"];
 
     #[test]
-    fn both_prefixes_are_looked_up_by_the_hash_of_the_whole_token() {
+    fn tokens_of_both_prefixes_are_looked_up_by_their_hash() {
         for prefix in PREFIXES {
             let secret = make(prefix);
             assert!(secret.text.starts_with(&format!("{prefix}_sk_")));
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistyped_token_is_refused_by_its_checksum() {
+    fn a_mistyped_token_is_rejected_by_its_checksum() {
         let text = make("plinth").text;
         for at in "plinth_sk_".len()..text.len() {
             let mut other = text.clone().into_bytes();
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_refused() {
+    fn other_texts_are_rejected() {
         let text = make("other").text;
         for bad in ["", "plinth_sk_", "plinth_sk_short", "plinth", &text, &format!("{}é", make("plinth").text)] {
             assert_eq!(lookup(bad, PREFIXES), None, "{bad}");

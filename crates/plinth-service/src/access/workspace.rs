@@ -11,11 +11,11 @@ use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 use crate::service::Service;
 
-/// Most characters of a workspace's name.
+/// Maximum length of a workspace's name, in characters.
 const NAME_CHARS: usize = 100;
 
 impl Service {
-    /// Creates a team workspace. Its owner pays for it.
+    /// Creates a team workspace, whose owner pays for its renders.
     pub async fn create_workspace(&self, name: &str, owner_email: &str) -> Result<Workspace> {
         let (name, owner) = (name.trim().to_owned(), normalized(owner_email)?);
         if name.is_empty() || name.chars().count() > NAME_CHARS {
@@ -38,7 +38,7 @@ impl Service {
         created.await
     }
 
-    /// Adds a member or changes what they may do.
+    /// Adds a member, or changes the role of a member.
     pub async fn set_member(&self, id: &WorkspaceId, email: &str, role: Role) -> Result<()> {
         let (id, email) = (id.clone(), normalized(email)?);
         let changed = self.write_at(move |tx, now| {
@@ -46,7 +46,7 @@ impl Service {
                 let workspace = team(tx, &id).await?;
                 let account = find(tx, &email).await?;
                 if account.id == workspace.owner_id || role == Role::Owner {
-                    return Err(ServiceError::bad_request("the owner of a workspace stays its owner"));
+                    return Err(ServiceError::bad_request("the role of a workspace's owner cannot be changed"));
                 }
                 Ok(workspaces::set_member(tx, &id, &account.id, role, now).await?)
             })
@@ -54,7 +54,7 @@ impl Service {
         changed.await
     }
 
-    /// Removes a member. Their keys for this workspace are refused at once.
+    /// Removes a member. The member's keys for this workspace stop working immediately.
     pub async fn remove_member(&self, id: &WorkspaceId, email: &str) -> Result<()> {
         let (id, email) = (id.clone(), normalized(email)?);
         let removed = self.db.write(move |tx| {
@@ -73,11 +73,11 @@ impl Service {
         removed.await
     }
 
-    /// Closes a team workspace. Its keys are refused at once.
+    /// Deletes a team workspace. Its keys stop working immediately.
     pub async fn delete_workspace(&self, id: &WorkspaceId) -> Result<()> {
         let id = id.clone();
         let owner = team(&mut self.db.read().await?, &id).await?.owner_id;
-        // Whoever charges its owner at this moment is waited for.
+        // The owner's lock waits for transactions that are charging the owner.
         let deleted = self.write_locked(owner, move |tx, now| {
             Box::pin(async move {
                 team(tx, &id).await?;

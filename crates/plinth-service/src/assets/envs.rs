@@ -1,4 +1,4 @@
-//! Environments: a picture for ordinary screens, a gain map, and how the two go together.
+//! Environment maps: an SDR image, a gain map, and metadata for combining the two.
 
 use std::io::Read as _;
 use std::path::PathBuf;
@@ -19,33 +19,33 @@ use crate::models::{Arrived, Incoming};
 use crate::service::Service;
 use crate::write::Inserted;
 
-/// Largest side that a caller may state.
+/// Maximum width or height of an environment, in pixels.
 const MAX_SIDE: u32 = 65_536;
 
-/// A part as it was sent.
+/// An uploaded part of an environment.
 #[derive(Debug)]
 pub struct EnvPartFile {
-    /// Which one.
+    /// Kind of part.
     pub part: EnvPart,
-    /// Its content.
+    /// Content of the part.
     pub file: Incoming,
 }
 
-/// An environment as it was sent.
+/// Form fields of an uploaded environment.
 #[derive(Debug, Default)]
 pub struct NewEnv {
-    /// Its parts.
+    /// Uploaded parts.
     pub files: Vec<EnvPartFile>,
-    /// Its name.
+    /// Display name.
     pub name: Option<String>,
-    /// Columns.
+    /// Width in pixels.
     pub width: Option<String>,
-    /// Rows.
+    /// Height in pixels.
     pub height: Option<String>,
 }
 
 impl Service {
-    /// Rejects an account that has all environments that it may have, before their parts are read.
+    /// Returns an error if the account has reached its limit of environments. Call this before reading the upload.
     pub async fn check_env_count(&self, caller: &Caller) -> Result<()> {
         check_quota(envs::usage(&mut self.db.read().await?, &caller.workspace_id).await?, 0)
     }
@@ -83,7 +83,7 @@ impl Service {
         inserting.await
     }
 
-    /// The workspace's environments.
+    /// Lists the workspace's environments.
     pub async fn list_envs(&self, caller: &Caller) -> Result<Page<AssetRow>> {
         let rows = envs::list(&mut self.db.read().await?, &caller.workspace_id).await?;
         let view = |env: Env| AssetRow {
@@ -97,7 +97,7 @@ impl Service {
         Ok(Page::whole(rows.into_iter().map(view).collect()))
     }
 
-    /// Removes an environment.
+    /// Deletes an environment and its files.
     pub async fn delete_env(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
         let id = EnvId::parse(id).ok_or_else(|| not_found("environment"))?;
         let workspace = caller.workspace_id.clone();
@@ -128,7 +128,7 @@ impl Service {
     // Spec, Environment asset.
     async fn check_part(&self, caller: &Caller, part: EnvPart, file: &Arrived) -> Result<()> {
         let path = file.path().to_owned();
-        // Metadata is read as a whole, though not into values.
+        // The metadata file is read completely, but no JSON values are built.
         let is_json = part == EnvPart::Metadata;
         let bytes = if is_json { usize::try_from(file.size).unwrap_or(usize::MAX) } else { 0 };
         let memory = self.body_memory(caller, bytes).await?;
@@ -147,7 +147,7 @@ impl Service {
 fn is_json_object(path: PathBuf) -> std::io::Result<bool> {
     let text = std::fs::read(path)?;
     let is_object = text.trim_ascii_start().first() == Some(&b'{');
-    // As text: what is skipped need be UTF-8, too.
+    // Read as a string, so that skipped values must be valid UTF-8 too.
     let text = std::str::from_utf8(&text);
     Ok(is_object && text.is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok()))
 }

@@ -1,4 +1,4 @@
-//! Images and environments that settings name.
+//! Overlays, textures and environment maps, which render settings can name.
 
 mod envs;
 mod overlays;
@@ -15,7 +15,7 @@ use plinth_spec::limits;
 
 use crate::error::{Result, ServiceError};
 
-/// A name as it is kept; empty when none was sent.
+/// Trims and checks a text field; returns an empty string if it is missing.
 fn bounded(what: &str, text: Option<&str>, most: usize) -> Result<String> {
     let text = text.unwrap_or_default().trim();
     if text.chars().count() > most {
@@ -32,10 +32,11 @@ fn asset_name(text: Option<&str>) -> Result<String> {
 }
 
 fn not_found(what: &str) -> ServiceError {
-    ServiceError::new(ErrorCode::NotFound, format!("there is no such {what}"))
+    ServiceError::new(ErrorCode::NotFound, format!("this {what} does not exist"))
 }
 
-/// Rejects `more` bytes of an account that keeps `kept` assets of a kind, as number and bytes, where `most` are allowed.
+/// Returns an error if one more asset of `more` bytes would exceed the limits. `kept` and `most` are the present usage and
+/// the limits, each as number of assets and total bytes.
 fn check_usage(what: &str, kept: (u64, u64), more: u64, most: (u64, u64)) -> Result<()> {
     if kept.0 >= most.0 {
         return Err(limit_reached(what, most.0));
@@ -47,5 +48,5 @@ fn check_usage(what: &str, kept: (u64, u64), more: u64, most: (u64, u64)) -> Res
 }
 
 fn limit_reached(what: &str, most: u64) -> ServiceError {
-    ServiceError::new(ErrorCode::LimitReached, format!("an account keeps at most {most} {what}; delete some first"))
+    ServiceError::new(ErrorCode::LimitReached, format!("an account can have at most {most} {what}; delete some first"))
 }

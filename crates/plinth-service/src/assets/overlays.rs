@@ -19,27 +19,27 @@ use crate::models::Incoming;
 use crate::service::Service;
 use crate::write::Inserted;
 
-/// An overlay as it was sent.
+/// Form fields of an uploaded overlay.
 #[derive(Debug, Default)]
 pub struct NewOverlay {
-    /// The image, if any was sent.
+    /// Uploaded image.
     pub file: Option<Incoming>,
-    /// Name of its file.
+    /// Name of the uploaded file.
     pub filename: String,
-    /// What it is for.
+    /// Layer in which the overlay is drawn.
     pub layer: Option<String>,
-    /// Its name.
+    /// Display name.
     pub name: Option<String>,
-    /// What it shows.
+    /// Description of the image.
     pub description: Option<String>,
-    /// Which part of it stays.
+    /// Which part remains visible when the image is cropped.
     pub alignment: Option<String>,
-    /// 0 to 1.
+    /// Opacity, from 0 to 1.
     pub opacity: Option<String>,
 }
 
 impl Service {
-    /// Rejects an account that has all overlays that it may have, before its image is read.
+    /// Returns an error if the account has reached its limit of overlays. Call this before reading the upload.
     pub async fn check_overlay_count(&self, caller: &Caller) -> Result<()> {
         check_count(overlays::count(&mut self.db.read().await?, &caller.workspace_id).await?)
     }
@@ -89,14 +89,14 @@ impl Service {
         Ok(created)
     }
 
-    /// The workspace's overlays and those that everybody sees.
+    /// Lists the workspace's overlays and the system overlays.
     pub async fn list_overlays(&self, caller: &Caller, wanted: Option<&str>) -> Result<Page<OverlayRow>> {
         let wanted = wanted.map(|name| layer(Some(name))).transpose()?;
         let rows = overlays::list(&mut self.db.read().await?, &caller.workspace_id, wanted).await?;
         Ok(Page::whole(rows.into_iter().map(row).collect()))
     }
 
-    /// Removes an overlay of the workspace.
+    /// Deletes an overlay of the workspace.
     pub async fn delete_overlay(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
         let id = OverlayId::parse(id).ok_or_else(|| not_found("overlay"))?;
         let workspace = caller.workspace_id.clone();
@@ -104,8 +104,8 @@ impl Service {
             Box::pin(async move {
                 let overlay = overlays::find_anywhere(tx, &id).await?.ok_or_else(|| not_found("overlay"))?;
                 if overlay.is_system || overlay.workspace_id != workspace {
-                    let words = "this overlay belongs to somebody else";
-                    return Err(ServiceError::new(ErrorCode::Forbidden, words));
+                    let message = "this overlay belongs to another workspace";
+                    return Err(ServiceError::new(ErrorCode::Forbidden, message));
                 }
                 overlays::delete(tx, &id).await?;
                 garbage::insert(tx, &ObjectKey::Overlay(&id).path(), now).await?;
@@ -115,7 +115,7 @@ impl Service {
         deleted.await
     }
 
-    /// Finds an image of the workspace by its content.
+    /// Finds an overlay or texture of the workspace by the hash of its file.
     pub async fn resolve_overlay(&self, caller: &Caller, request: &ResolveOverlay) -> Result<OverlayResolved> {
         let missing = || ServiceError::new(ErrorCode::Sha256Required, "give 'sha256' as 64 hex digits");
         let sha256 = request.sha256.as_deref().and_then(parse_sha256).ok_or_else(missing)?;
@@ -123,7 +123,7 @@ impl Service {
         let mut conn = self.db.read().await?;
         let own = &caller.workspace_id;
         let overlay = overlays::find_by_sha256(&mut conn, own, &sha256, layer).await?.map(|id| id.to_string());
-        // Images for materials are kept as textures, too.
+        // Images for materials can also be stored as textures.
         let id = match overlay {
             None if layer == Layer::Texture => {
                 let texture: Option<TextureId> = plinth_db::textures::find_by_sha256(&mut conn, own, &sha256).await?;
@@ -134,7 +134,7 @@ impl Service {
         Ok(OverlayResolved { exists: id.is_some(), id })
     }
 
-    /// Shows an overlay to everybody.
+    /// Makes an overlay available to all workspaces.
     pub async fn publish_overlay(&self, id: &str) -> Result<()> {
         let id = OverlayId::parse(id).ok_or_else(|| not_found("overlay"))?;
         let published = self.db.write(move |tx| Box::pin(async move { overlays::publish(tx, &id).await }));

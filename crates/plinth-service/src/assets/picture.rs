@@ -1,4 +1,4 @@
-//! A picture as it was sent.
+//! Checks of uploaded images.
 
 use plinth_spec::ErrorCode;
 use plinth_spec::id::AccountId;
@@ -8,7 +8,7 @@ use crate::error::{Result, ServiceError};
 use crate::models::{Arrived, Incoming};
 use crate::service::Service;
 
-/// What a picture is.
+/// Properties of a checked image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Picture {
     pub width: u32,
@@ -16,8 +16,8 @@ pub(super) struct Picture {
     pub content_type: String,
 }
 
-/// The file of a form.
-/// Errors: none at all, an empty one.
+/// Returns the uploaded file of a form.
+/// Errors: the file is missing or empty.
 pub(super) async fn arrived(file: Option<Incoming>) -> Result<Arrived> {
     let file = file.ok_or_else(|| ServiceError::new(ErrorCode::NoFile, "give 'file', an image"))?;
     if file.size() == 0 {
@@ -27,8 +27,8 @@ pub(super) async fn arrived(file: Option<Incoming>) -> Result<Arrived> {
 }
 
 impl Service {
-    /// Decodes a picture as a whole, so that none is accepted that fails in a render later.
-    /// Errors: one that is too large, of another kind, or broken.
+    /// Checks an image by decoding it completely, so that an accepted image cannot fail in a render later.
+    /// Errors: the image is too large, corrupt, or of an unsupported type.
     pub(super) async fn check_picture(&self, payer: &AccountId, file: &Arrived) -> Result<Picture> {
         let report = self.check(payer, file.path().to_owned(), None).await?.map_err(|error| match error {
             CheckError::TooMuch(message) => unusable(&message),

@@ -16,17 +16,17 @@ use crate::models::Incoming;
 use crate::service::Service;
 use crate::write::Inserted;
 
-/// A texture as it was sent.
+/// Form fields of an uploaded texture.
 #[derive(Debug, Default)]
 pub struct NewTexture {
-    /// The image, if any was sent.
+    /// Uploaded image.
     pub file: Option<Incoming>,
-    /// Its name.
+    /// Display name.
     pub name: Option<String>,
 }
 
 impl Service {
-    /// Stores a texture, or answers with the one of the same bytes.
+    /// Stores a texture, or returns the existing one with the same content.
     pub async fn create_texture(&self, caller: &Caller, new: NewTexture) -> Result<AssetCreated> {
         let file = arrived(new.file).await?;
         let mut texture = Texture {
@@ -53,7 +53,7 @@ impl Service {
         let (prefix, files) = (key.path(), [(key, file.path())]);
         let inserting = self.store_named(&caller.payer_id, prefix, &files, move |tx, now| {
             Box::pin(async move {
-                // Another request may have brought the same bytes meanwhile.
+                // Another request may have stored the same content in the meantime.
                 if let Some(known) = textures::find_by_sha256(tx, &row.workspace_id, &row.sha256).await? {
                     return Ok(Inserted::Unneeded(AssetCreated { id: known.to_string(), deduped: Some(true) }));
                 }
@@ -66,7 +66,7 @@ impl Service {
         inserting.await
     }
 
-    /// The workspace's textures.
+    /// Lists the workspace's textures.
     pub async fn list_textures(&self, caller: &Caller) -> Result<Page<AssetRow>> {
         let rows = textures::list(&mut self.db.read().await?, &caller.workspace_id).await?;
         let view = |texture: Texture| AssetRow {
@@ -80,7 +80,7 @@ impl Service {
         Ok(Page::whole(rows.into_iter().map(view).collect()))
     }
 
-    /// Removes a texture.
+    /// Deletes a texture and its file.
     pub async fn delete_texture(&self, caller: &Caller, id: &str) -> Result<AssetDeleted> {
         let id = TextureId::parse(id).ok_or_else(|| not_found("texture"))?;
         let workspace = caller.workspace_id.clone();

@@ -1,4 +1,4 @@
-//! Charging and refunding renders. The caller holds the paying account.
+//! Charges and refunds renders. The caller must have locked the paying account.
 
 use plinth_db::Tx;
 use plinth_db::ledger::{self, NewEntry, Posted};
@@ -11,25 +11,27 @@ use super::moved::count_moved;
 use crate::error::{Result, ServiceError};
 use crate::ids::New as _;
 
-/// Takes a render's price from the pool that was decided on.
+/// Charges a render's price to its pool.
 pub(crate) async fn charge(tx: &mut Tx, render: &Render, now: i64) -> Result<()> {
     match post(tx, render, LedgerType::Render, now).await? {
         Some(Posted::Done) | None => Ok(()),
-        Some(Posted::Short) => Err(ServiceError::new(ErrorCode::NoCredits, "the balance does not cover this render")),
-        Some(Posted::Again) => Err(ServiceError::internal("a new render was charged before")),
+        Some(Posted::InsufficientCredits) => {
+            Err(ServiceError::new(ErrorCode::NoCredits, "the balance does not cover this render"))
+        }
+        Some(Posted::Duplicate) => Err(ServiceError::internal("a new render was charged before")),
     }
 }
 
-/// Gives a render's price back to the pool it came from, once. Returns what went back.
+/// Refunds a render's price to the pool that was charged, at most once. Returns the number of refunded credits.
 pub(crate) async fn refund(tx: &mut Tx, render: &Render, now: i64) -> Result<u64> {
     match post(tx, render, LedgerType::Refund, now).await? {
         Some(Posted::Done) => Ok(render.credits),
-        Some(Posted::Again) | None => Ok(0),
-        Some(Posted::Short) => Err(ServiceError::internal("a refund cannot overdraw")),
+        Some(Posted::Duplicate) | None => Ok(0),
+        Some(Posted::InsufficientCredits) => Err(ServiceError::internal("a refund cannot overdraw")),
     }
 }
 
-/// None: the render was free, nothing moves.
+/// Writes the ledger entry of a charge or refund. Returns `None` if the render was free.
 async fn post(tx: &mut Tx, render: &Render, kind: LedgerType, now: i64) -> Result<Option<Posted>> {
     let Some(pool) = render.pool.filter(|_pool| render.credits > 0) else { return Ok(None) };
     let credits = i64::try_from(render.credits).map_err(ServiceError::internal)?;

@@ -1,4 +1,4 @@
-//! What is on sale, and what was bought and spent.
+//! Credit packs on sale, and ledger entries.
 
 use plinth_db::{ledger, products};
 use plinth_spec::page::{PageMeta, PageRequest, Start};
@@ -9,12 +9,12 @@ use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 impl Service {
-    /// Credit packs on sale.
+    /// Lists the credit packs on sale.
     pub async fn products(&self) -> Result<Vec<Product>> {
         Ok(products::list(&mut self.db.read().await?).await?)
     }
 
-    /// Puts these packs on sale, and no others.
+    /// Replaces the credit packs on sale.
     pub async fn set_products(&self, packs: Vec<Product>) -> Result<()> {
         let set = self.db.write(move |tx| {
             Box::pin(async move {
@@ -28,7 +28,7 @@ impl Service {
         set.await
     }
 
-    /// Movements of credits, newest first. A key of a team workspace sees that workspace's only.
+    /// Lists ledger entries, newest first. A key of a team workspace sees only the entries of that workspace.
     pub async fn purchases(
         &self,
         caller: &Caller,

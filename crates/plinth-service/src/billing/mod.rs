@@ -1,4 +1,4 @@
-//! Credits: charging, refunding, quoting, listing.
+//! Credits: charges, refunds, quotes and lists.
 
 mod charge;
 mod lists;

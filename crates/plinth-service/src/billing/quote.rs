@@ -1,4 +1,4 @@
-//! What renders would cost.
+//! Price quotes for renders.
 
 use plinth_db::accounts;
 use plinth_spec::pricing::{self, Quote};
@@ -11,13 +11,13 @@ use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 impl Service {
-    /// Prices renders against the balance of whoever pays.
+    /// Returns the price of renders, and which pools of the paying account would cover it.
     pub async fn quote(&self, caller: &Caller, request: QuoteRequest) -> Result<Quote> {
         let missing = || ServiceError::new(ErrorCode::RendersRequired, "give 'renders', a list of at least one render");
         let items = request.renders.filter(|items| !items.is_empty()).ok_or_else(missing)?;
         if items.len() > limits::QUOTE_ITEMS {
-            let words = format!("a quote has at most {} renders, not {}", limits::QUOTE_ITEMS, items.len());
-            return Err(ServiceError::new(ErrorCode::TooMany, words));
+            let message = format!("a quote has at most {} renders, not {}", limits::QUOTE_ITEMS, items.len());
+            return Err(ServiceError::new(ErrorCode::TooMany, message));
         }
         let options = ParseOptions { uncapped_length: caller.is_admin };
         let settings = items.iter().map(|item| RenderSettings::from_json(item, options));

@@ -1,4 +1,4 @@
-//! Whether a file is a picture that the renderer can use.
+//! Checks image files by decoding them.
 
 use std::fs::File;
 use std::io::{Cursor, Read as _};
@@ -7,32 +7,32 @@ use image::metadata::Orientation;
 use image::{DynamicImage, ImageDecoder as _, ImageError, ImageFormat, ImageReader, Limits};
 use serde::{Deserialize, Serialize};
 
-/// Longest side of a picture in pixels.
+/// Maximum width or height of an image, in pixels.
 const MAX_SIDE: u32 = 16_384;
-/// Most bytes that a picture may unpack to.
+/// Maximum size of a decoded image, in bytes.
 const MAX_UNPACKED_BYTES: u64 = 512 << 20;
 
-/// What a picture file was found to be. One process may tell it to another.
+/// Result of checking an image file; serializable, so that a checker process can report it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ImageReport {
-    /// A picture.
+    /// The file is a usable image.
     Picture {
-        /// Columns, as it is shown.
+        /// Width in pixels, after EXIF orientation.
         width: u32,
-        /// Rows, as it is shown.
+        /// Height in pixels, after EXIF orientation.
         height: u32,
-        /// Its media type.
+        /// MIME type.
         content_type: String,
     },
-    /// Not a picture that can be used.
+    /// The file is not a usable image.
     Rejected {
-        /// Why.
+        /// Reason, for the caller.
         message: String,
     },
 }
 
-/// Decodes a picture as a whole, so that none is accepted that fails in a render later.
-/// Errors: a file that cannot be read.
+/// Checks an image by decoding it completely, so that an accepted image cannot fail in a render later.
+/// Errors: the file cannot be read.
 pub fn check_image(mut file: File) -> std::io::Result<ImageReport> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
@@ -40,7 +40,7 @@ pub fn check_image(mut file: File) -> std::io::Result<ImageReport> {
     Ok(decode(&bytes).unwrap_or_else(rejected))
 }
 
-/// Errors: why it cannot be used.
+/// Errors: the reason why the image cannot be used.
 fn decode(bytes: &[u8]) -> Result<ImageReport, String> {
     let fault = |error: ImageError| error.to_string();
     let mut reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().map_err(|error| error.to_string())?;
@@ -63,9 +63,9 @@ fn decode(bytes: &[u8]) -> Result<ImageReport, String> {
     let (width, height) = decoder.dimensions();
     let turn = decoder.orientation().map_err(fault)?;
     DynamicImage::from_decoder(decoder).map_err(fault)?;
-    // The decoder fills up what is missing of a JPEG.
+    // The decoder fills in missing data of a truncated JPEG without an error.
     if is_jpeg && !ends(bytes) {
-        return Err("it breaks off".to_owned());
+        return Err("it is truncated".to_owned());
     }
     let is_on_its_side = matches!(
         turn,
@@ -75,7 +75,7 @@ fn decode(bytes: &[u8]) -> Result<ImageReport, String> {
     Ok(ImageReport::Picture { width, height, content_type: content_type.to_owned() })
 }
 
-/// Whether a JPEG has an end (EOI) after the beginning of its last scan (SOS); ITU-T T.81, annex B.
+/// Returns whether a JPEG has an end marker (EOI) after the start of its last scan (SOS); ITU-T T.81, annex B.
 fn ends(jpeg: &[u8]) -> bool {
     let last = |marker: u8| jpeg.windows(2).rposition(|pair| pair == [0xff, marker]);
     last(0xd9) > last(0xda)
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_known_by_its_content() {
+    fn the_type_of_an_image_is_detected_from_its_content() {
         let found = decode(&encoded(3, 2, ImageFormat::Png)).unwrap();
         let content_type = "image/png".to_owned();
         assert_eq!(found, ImageReport::Picture { width: 3, height: 2, content_type });
@@ -104,17 +104,17 @@ mod tests {
     }
 
     #[test]
-    fn a_jpeg_that_breaks_off_is_rejected() {
+    fn a_truncated_jpeg_is_rejected() {
         let mut jpeg = encoded(64, 64, ImageFormat::Jpeg);
         assert!(decode(&jpeg).is_ok());
         jpeg.truncate(jpeg.len() - 3);
-        assert_eq!(decode(&jpeg).unwrap_err(), "it breaks off");
+        assert_eq!(decode(&jpeg).unwrap_err(), "it is truncated");
     }
 
     #[test]
-    fn a_picture_on_its_side_has_the_size_that_it_is_shown_with() {
+    fn width_and_height_respect_the_exif_orientation() {
         let mut jpeg = encoded(64, 32, ImageFormat::Jpeg);
-        // An EXIF segment after the beginning of the file, with the tag 0x0112 (orientation): 6, a quarter turn clockwise.
+        // Inserts an EXIF segment with tag 0x0112 (orientation) set to 6, a quarter turn clockwise.
         let tiff = b"MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
         let length = u16::try_from(2 + 6 + tiff.len()).unwrap().to_be_bytes();
         let segment = [&[0xff, 0xe1][..], &length, b"Exif\0\0", tiff].concat();
@@ -124,9 +124,9 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_beyond_the_limits_is_rejected_before_it_is_unpacked() {
+    fn an_oversized_image_is_rejected_before_decoding() {
         assert!(decode(&encoded(MAX_SIDE + 1, 1, ImageFormat::Png)).is_err());
-        // The head of a PNG with 16384 x 16384 pixels of 4 bytes.
+        // The header of a PNG with 16384 x 16384 pixels of 4 bytes.
         let head = b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00@\x00\x00\x00@\x00\x08\x06\x00\x00\x00\xa9\xc8\x10\x84\x00\x00\x00\x00IDAT5\xaf\x06\x1e";
         let large = decode(head).unwrap_err();
         assert!(large.contains("more than 512 MB unpacked"), "{large}");

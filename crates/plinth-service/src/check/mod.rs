@@ -1,4 +1,5 @@
-//! Checking files of strangers: in a process of its own, few at a time, shared fairly among accounts.
+//! Checks of untrusted files, in a separate process. The number of concurrent checks is limited and shared fairly among
+//! accounts.
 
 mod image;
 mod model;

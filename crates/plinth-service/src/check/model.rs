@@ -1,4 +1,4 @@
-//! Reading a file as a renderer will, and telling what is in it.
+//! Checks model files by reading them as the renderer does.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -8,29 +8,29 @@ use plinth_model::{Inventory, LoadOptions, inspect};
 use plinth_spec::wire::Animation;
 use serde::{Deserialize, Serialize};
 
-/// What a file was found to be. One process may tell it to another.
+/// Result of checking a model file; serializable, so that a checker process can report it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum FileReport {
-    /// A model.
+    /// The file is a model.
     Model {
-        /// Its clips.
+        /// Animation clips.
         animations: Vec<Animation>,
-        /// Names of its meshes, as a render knows them.
+        /// Mesh names, as render settings refer to them.
         mesh_names: Vec<String>,
-        /// Names of its materials.
+        /// Material names.
         material_names: Vec<String>,
     },
-    /// Not a model.
+    /// The file is not a model.
     Refused {
-        /// The HTTP status of the answer.
+        /// HTTP status of the response.
         status: u16,
-        /// Why.
+        /// Reason, for the caller.
         message: String,
     },
 }
 
-/// Reads a GLB; or a ZIP with an OBJ, which becomes a GLB in the file `to`.
-/// Errors: a file that cannot be read or written.
+/// Checks a GLB, or a ZIP with an OBJ model, which is converted to a GLB in the file `to`.
+/// Errors: a file cannot be read or written.
 pub fn check_file(mut file: File, to: Option<File>) -> std::io::Result<FileReport> {
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! A check in a process of its own, with bounds on its memory and its time.
+//! Runs file checks in a separate process with limits on memory and time.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
@@ -19,26 +19,26 @@ use crate::fair_semaphore::FairSemaphore;
 use crate::memory::is_out_of_memory;
 use crate::service::{Checker, Service};
 
-/// Memory that the check of an image may take: the largest picture, and what its decoder needs beside it.
+/// Memory limit of an image check: the largest allowed image plus the working memory of its decoder.
 const IMAGE_MEMORY_BYTES: u64 = 1536 << 20;
-/// Most bytes of a report, and of what a check says besides.
+/// Maximum size in bytes of a report, and of the output on stderr.
 const REPORT_BYTES: u64 = 64 << 20;
-/// Signal 24: the limit of processor time is used up.
+/// Number of the signal that is sent when the CPU time limit is exceeded.
 const SIGXCPU: i32 = 24;
-/// First and longest pause between two looks whether a check has ended.
+/// Initial and maximum interval at which the process is polled.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(20));
 
-/// What is checked.
+/// A kind of file check.
 pub(crate) trait Subject: DeserializeOwned + Send + 'static {
-    /// What people call it.
+    /// Name of the kind of file, for messages.
     const NAME: &'static str;
-    /// Arguments of `plinth check-file` that say what the file is expected to be.
+    /// Arguments of `plinth check-file` that select this kind of check.
     const ARGS: &'static [&'static str];
-    /// Memory that a check may take, of what the operator allows.
+    /// Memory limit of a check, given the configured limit.
     fn memory_bytes(allowed: u64) -> u64;
-    /// Checks in this process.
+    /// Runs the check in this process.
     fn check(file: &Path, to: Option<&Path>) -> std::io::Result<Self>;
-    /// Checks of this kind that may run at a time.
+    /// Semaphore that limits concurrent checks of this kind.
     fn turns(service: &Service) -> &FairSemaphore;
 }
 
@@ -76,12 +76,12 @@ impl Subject for ImageReport {
     }
 }
 
-/// Why a check gave no report.
+/// Reason why a check returned no report.
 #[derive(Debug)]
 pub(crate) enum CheckError {
-    /// The file needs more than it may have, as the message says.
+    /// The check exceeded its limit of memory or time; the message says which.
     TooMuch(String),
-    /// The check failed.
+    /// The check failed for an internal reason.
     Failed(Box<dyn std::error::Error + Send + Sync>),
 }
 
@@ -92,8 +92,8 @@ impl CheckError {
 }
 
 impl Service {
-    /// Checks a file when it is the turn of the account that pays; a ZIP is converted to a file at `to`. When this future is
-    /// dropped, the check is ended.
+    /// Waits for a permit of the paying account and checks a file; a ZIP is converted to a file at `to`. Dropping this future
+    /// stops the check.
     pub(crate) async fn check<S: Subject>(
         &self,
         payer: &AccountId,
@@ -109,16 +109,16 @@ impl Service {
                 Some(checker) => in_process(checker, &file, to.as_deref(), &folder, &stopped),
                 None => S::check(&file, to.as_deref()).map_err(CheckError::failed),
             };
-            // The turn goes along: a caller that goes away does not let more in while this one still works.
+            // The permit moves into the task, so that it is held until the check has ended, even if the caller disconnects.
             drop(turn);
             checked
         });
-        // A reader that panics is a bug, and the file that found it is rejected.
+        // A panic while reading a file is a bug; the file is rejected.
         Ok(checking.await.unwrap_or_else(|panic| Err(CheckError::failed(panic))))
     }
 }
 
-/// Stops a check when the request that waits for it goes away.
+/// Stops a check when the future that waits for it is dropped.
 struct StopOnDrop(Arc<AtomicBool>);
 
 impl Drop for StopOnDrop {
@@ -135,13 +135,13 @@ fn in_process<S: Subject>(
     stop: &AtomicBool,
 ) -> std::result::Result<S, CheckError> {
     let memory_bytes = S::memory_bytes(checker.memory_bytes);
-    // Files, so that nobody has to read while the check writes. It bounds their size itself.
+    // Output goes to files, so that no pipe must be read concurrently. The check limits their size itself.
     let mut report = tempfile::tempfile_in(folder).map_err(CheckError::failed)?;
     let mut said = tempfile::tempfile_in(folder).map_err(CheckError::failed)?;
     let mut command = Command::new(&checker.program);
     command.arg("check-file").args(S::ARGS).arg("--memory-bytes").arg(memory_bytes.to_string());
     command.arg("--seconds").arg(checker.time.as_secs().to_string()).arg(file).args(to);
-    // It reads what strangers sent: it gets none of this process' secrets. It opens these files before it enters the fence.
+    // The check reads untrusted files, so it gets no secrets of this process. It opens these files before it enters the sandbox.
     if let Some(fence) = checker.fence.fence(Vec::new(), Vec::new(), Vec::new()) {
         command.arg("--fence").arg(fence.to_argument().map_err(CheckError::failed)?);
     }
@@ -151,7 +151,7 @@ fn in_process<S: Subject>(
     let mut child = command.spawn().map_err(CheckError::failed)?;
     let ended = wait(&mut child, checker.time, stop);
     if ended.is_none() {
-        // Fails only where it has ended meanwhile.
+        // Killing fails only if the process has ended already.
         drop(child.kill());
         drop(child.wait());
     }
@@ -177,7 +177,7 @@ fn in_process<S: Subject>(
     })
 }
 
-/// Waits for the end of a check. None: it takes too long, or nobody waits for it any more.
+/// Waits for a check to end. Returns `None` on a timeout, or if `stop` is set.
 fn wait(child: &mut Child, most: Duration, stop: &AtomicBool) -> Option<ExitStatus> {
     let (begin, (mut pause, longest)) = (Instant::now(), PAUSE);
     while begin.elapsed() < most && !stop.load(Ordering::Relaxed) {

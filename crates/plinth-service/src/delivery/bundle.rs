@@ -1,4 +1,4 @@
-//! All files of a render in one ZIP.
+//! Bundles: the files of a render as one ZIP archive.
 
 use plinth_spec::state::RenderStatus;
 use plinth_spec::{ErrorCode, OutputFile};
@@ -9,18 +9,18 @@ use crate::error::{Result, ServiceError};
 use crate::jobs::RenderFiles;
 use crate::service::Service;
 
-/// A ZIP that is made as it is read.
+/// A ZIP archive that is generated while it is read.
 pub struct Bundle {
-    /// Its length.
+    /// Length in bytes.
     pub length: u64,
-    /// Its name.
+    /// File name.
     pub name: String,
-    /// Its content.
+    /// Content of the archive.
     pub content: BlobStream,
 }
 
 impl Service {
-    /// The files of a finished video that bundles have.
+    /// Bundles the files of a finished video into a ZIP archive.
     pub async fn render_bundle(&self, caller: &Caller, id: &str) -> Result<Bundle> {
         let render = self.render_row(caller, id).await?;
         let missing = || ServiceError::new(ErrorCode::VideoNotFound, "the render has no video, or not yet");

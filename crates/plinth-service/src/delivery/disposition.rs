@@ -1,8 +1,8 @@
-//! `Content-Disposition` for names that callers chose.
+//! `Content-Disposition` headers for file names that users chose.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What needs no encoding: attr-char of RFC 8187, section 3.2.1.
+/// Characters to percent-encode: all but `attr-char` of RFC 8187, section 3.2.1.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'!')
     .remove(b'#')
@@ -17,7 +17,7 @@ const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'|')
     .remove(b'~');
 
-/// The header for a download under a name (RFC 6266): an ASCII form for old clients, and the name itself.
+/// Returns the header for a download under a name (RFC 6266), with an ASCII fallback for old clients.
 pub fn attachment(name: &str) -> String {
     let is_kept = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '%' | ';' | '/') || c == ' ';
     let ascii: String = name.chars().map(|c| if is_kept(c) { c } else { '_' }).collect();
@@ -34,14 +34,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_names_stay_and_others_come_twice() {
+    fn non_ascii_names_get_an_ascii_fallback() {
         assert_eq!(attachment("red chair.glb"), "attachment; filename=\"red chair.glb\"");
         assert_eq!(attachment("stühle.glb"), "attachment; filename=\"st_hle.glb\"; filename*=UTF-8''st%C3%BChle.glb");
     }
 
     proptest! {
         #[test]
-        fn no_name_adds_a_parameter_or_a_line(name in "\\PC{0,40}|[\"\\\\;\r\n\0]{0,10}") {
+        fn names_cannot_inject_parameters_or_header_lines(name in "\\PC{0,40}|[\"\\\\;\r\n\0]{0,10}") {
             let header = attachment(&name);
             prop_assert!(header.bytes().all(|b| (0x20..0x7f).contains(&b)));
             prop_assert_eq!(header.matches('"').count(), 2);

@@ -1,4 +1,4 @@
-//! Files of models and renders.
+//! Downloads of model files and output files of renders.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,25 +16,26 @@ use crate::error::{Result, ServiceError};
 use crate::jobs::RenderFiles;
 use crate::service::Service;
 
-/// A file to hand out.
+/// A file to send to the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     pub(super) path: String,
-    /// Size, and what changes with the content.
+    /// Metadata of the stored file, such as size and ETag.
     pub blob: Blob,
-    /// What it is served as.
+    /// MIME type of the response.
     pub content_type: Cow<'static, str>,
-    /// `Content-Disposition`, where it is a download.
+    /// `Content-Disposition`, if the file is sent as a download.
     pub disposition: Option<String>,
 }
 
-/// The error for a file that a render does not have.
+/// Returns the error for a file that a render does not have.
 fn missing(file: OutputFile) -> ServiceError {
     let (code, noun) = file.declaration().missing;
     ServiceError::new(code, format!("the render has no {noun}, or not yet"))
 }
 
-/// The object of a file of a render: of a still as soon as it is stored, of every other file when all are.
+/// Returns the store key of a render's file, or `None` if it is not available. The poster is available as soon as it is
+/// stored, all other files when the render is done.
 pub(super) fn locate(render: &Render, file: OutputFile) -> Result<Option<ObjectKey<'_>>> {
     let files = RenderFiles::of(render)?;
     let key = |attempt| ObjectKey::Render(&render.id, attempt, file, files.codec);
@@ -43,14 +44,14 @@ pub(super) fn locate(render: &Render, file: OutputFile) -> Result<Option<ObjectK
     }
     let is_early = file.is_still() && !render.status.is_final();
     let Some(attempt) = render.poster_attempt.filter(|_attempt| is_early) else { return Ok(None) };
-    // A dataset has none, although its views are marked as drawn in the same way.
+    // A dataset has no poster, although it passes through the same states.
     let settings = RenderSettings::from_text(&render.settings, ParseOptions { uncapped_length: true });
     let output = settings.map_err(ServiceError::internal)?.video().output;
     Ok(OutputFile::all_of(output).any(|one| one == file).then(|| key(attempt)))
 }
 
 impl Service {
-    /// A model's GLB.
+    /// Finds the GLB of a model.
     pub async fn model_file(&self, caller: &Caller, id: &str) -> Result<Delivery> {
         let model = self.model_row(caller, id).await?;
         let missing = || ServiceError::new(ErrorCode::FileNotFound, "the model's file is missing from storage");
@@ -58,14 +59,14 @@ impl Service {
         self.deliver(&ObjectKey::Model(&model.id), disposition).await?.ok_or_else(missing)
     }
 
-    /// A file of a render.
+    /// Finds an output file of a render.
     pub async fn render_file(&self, caller: &Caller, id: &str, file: OutputFile) -> Result<Delivery> {
         let render = self.render_row(caller, id).await?;
         let key = locate(&render, file)?.ok_or_else(|| missing(file))?;
         self.deliver(&key, None).await?.ok_or_else(|| missing(file))
     }
 
-    /// The files of a finished render, with their sizes in bytes; none before it is done.
+    /// Lists the files of a render with their sizes in bytes; empty before the render is done.
     pub async fn list_render_files(&self, caller: &Caller, id: &str) -> Result<Vec<(OutputFile, u64)>> {
         let render = self.render_row(caller, id).await?;
         let files =
@@ -79,7 +80,7 @@ impl Service {
         Ok(blob.map(|blob| Delivery { path: key.path(), blob, content_type, disposition }))
     }
 
-    /// The content of a file, or a part of it.
+    /// Opens the content of a file, or a byte range of it.
     pub async fn open_delivery(&self, delivery: &Delivery, range: Option<Range<u64>>) -> Result<BlobStream> {
         Ok(self.store.read_path(&delivery.path, range).await?)
     }

@@ -1,4 +1,4 @@
-//! Streaming.
+//! HLS streaming of renders.
 
 use plinth_spec::ErrorCode;
 use plinth_spec::state::HlsStatus;
@@ -10,15 +10,15 @@ use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// The master playlist.
+/// Name of the master playlist.
 pub(crate) const MASTER: &str = "master.m3u8";
-/// The thumbnail track.
+/// Name of the thumbnail track.
 const THUMBNAILS: &str = "thumbnails.vtt";
-/// What files of a packaging end in.
+/// File extensions of packaged files.
 const EXTENSIONS: [&str; 5] = ["m3u8", "mp4", "m4s", "vtt", "jpg"];
 
 impl Service {
-    /// Where a render can be streamed from. `base` is the address of the renders.
+    /// Returns the state of a render's packaging and its stream URLs. `base` is the URL of the collection of renders.
     pub async fn hls(&self, caller: &Caller, id: &str, base: &str) -> Result<HlsView> {
         let render = self.render_row(caller, id).await?;
         let is_ready = render.hls_status == HlsStatus::Ready;
@@ -31,9 +31,9 @@ impl Service {
         })
     }
 
-    /// A file of the packaging.
+    /// Returns a packaged file.
     pub async fn hls_file(&self, caller: &Caller, id: &str, name: &str) -> Result<Delivery> {
-        let missing = || ServiceError::new(ErrorCode::NotFound, "there is no such file of this render, or not yet");
+        let missing = || ServiceError::new(ErrorCode::NotFound, "this render has no such file, or it is not ready yet");
         let render = self.render_row(caller, id).await?;
         let attempt = render.files_attempt.filter(|_| render.hls_status == HlsStatus::Ready && is_hls_name(name));
         let attempt = attempt.ok_or_else(missing)?;
@@ -42,7 +42,8 @@ impl Service {
     }
 }
 
-/// Names that a packaging has: at most one folder, plain letters, a known extension. Everything else is not looked for.
+/// Returns whether a name can be that of a packaged file: at most one folder, plain characters and a known extension. Other
+/// names are rejected without a look into the store.
 fn is_hls_name(name: &str) -> bool {
     let is_plain = |part: &str| {
         !part.is_empty()
@@ -59,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_names_of_a_packaging_are_looked_for() {
+    fn only_names_of_packaged_files_are_accepted() {
         for good in ["master.m3u8", "540p/index.m3u8", "540p/init.mp4", "540p/0.m4s", "thumbnails.vtt", "sprite-0.jpg"]
         {
             assert!(is_hls_name(good), "{good}");

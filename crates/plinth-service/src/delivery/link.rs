@@ -1,4 +1,4 @@
-//! Links that need no token until they expire.
+//! Signed links, which work without an API key until they expire.
 
 use plinth_spec::limits;
 use plinth_spec::wire::{AssetUrl, SignedUrl};
@@ -12,7 +12,7 @@ use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 impl Service {
-    /// A link to a model's GLB.
+    /// Creates a link to a model's GLB.
     pub async fn model_file_url(&self, caller: &Caller, id: &str, expires: Option<i64>) -> Result<SignedUrl> {
         let model = self.model_row(caller, id).await?;
         let key = ObjectKey::Model(&model.id);
@@ -23,7 +23,7 @@ impl Service {
         Ok(SignedUrl { url, expires_in })
     }
 
-    /// A link to a file of a render. `asset` as it was sent.
+    /// Creates a link to a file of a render. `asset` is the file's name in the API.
     pub async fn download_url(
         &self,
         caller: &Caller,
@@ -43,7 +43,7 @@ impl Service {
         Ok(AssetUrl { url, asset, expires_in })
     }
 
-    /// Scheme, host and port of all links to files.
+    /// Returns the origin (scheme, host and port) of all links to files.
     pub async fn files_origin(&self) -> Result<String> {
         Ok(self.store.link_origin().await?)
     }

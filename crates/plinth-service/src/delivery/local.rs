@@ -1,4 +1,4 @@
-//! Following a signed link to a local file. S3 serves its own links.
+//! Serves signed links to files of a local store. S3 serves its links itself.
 
 use std::borrow::Cow;
 
@@ -11,27 +11,27 @@ use crate::error::{Result, ServiceError};
 use crate::models::Incoming;
 use crate::service::Service;
 
-/// A link as it was followed.
+/// The parts of a signed link in a request.
 #[derive(Clone, Debug)]
 pub struct LocalLink {
-    /// The object.
+    /// Path of the object in the store.
     pub path: String,
-    /// When it ends, in seconds since 1970.
+    /// Expiry, as Unix time in seconds.
     pub expires_at_secs: i64,
-    /// What the content is served as.
+    /// MIME type with which the content is served.
     pub content_type: String,
-    /// `Content-Disposition` of the answer.
+    /// `Content-Disposition` of the response.
     pub disposition: String,
-    /// What proves all of this.
+    /// Signature over the other fields.
     pub signature: String,
 }
 
 impl Service {
-    /// The file that a link leads to.
+    /// Checks a download link and returns its file.
     pub async fn local_file(&self, link: LocalLink) -> Result<Delivery> {
         self.check_local_link(&link, LinkMethod::Get).await?;
         let found = self.store.find_path(&link.path).await?;
-        let blob = found.ok_or_else(|| ServiceError::new(ErrorCode::NotFound, "this file is gone"))?;
+        let blob = found.ok_or_else(|| ServiceError::new(ErrorCode::NotFound, "this file was deleted"))?;
         Ok(Delivery {
             path: link.path,
             blob,
@@ -40,13 +40,13 @@ impl Service {
         })
     }
 
-    /// Begins to take the file that a link is for.
+    /// Checks an upload link and starts to receive its file.
     pub async fn begin_local_put(&self, link: &LocalLink) -> Result<Incoming> {
         self.check_local_link(link, LinkMethod::Put).await?;
         Incoming::new(&self.options.incoming, limits::MODEL_FILE_BYTES)
     }
 
-    /// Stores the file that a link is for.
+    /// Checks an upload link again and stores the received file.
     pub async fn finish_local_put(&self, link: &LocalLink, file: Incoming) -> Result<()> {
         let file = file.finish().await?;
         self.store.put_path(&link.path, file.path()).await?;
@@ -56,7 +56,7 @@ impl Service {
     async fn check_local_link(&self, link: &LocalLink, method: LinkMethod) -> Result<()> {
         let signer = self.store.local_signer();
         let signer =
-            signer.ok_or_else(|| ServiceError::new(ErrorCode::NotFound, "there are no files under this address"))?;
+            signer.ok_or_else(|| ServiceError::new(ErrorCode::NotFound, "this server has no local file store"))?;
         let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
         let signed = Link {
             method,

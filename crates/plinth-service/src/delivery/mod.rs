@@ -1,4 +1,4 @@
-//! Handing out files.
+//! Downloads, signed links, HLS streams and ZIP bundles.
 
 mod bundle;
 mod disposition;

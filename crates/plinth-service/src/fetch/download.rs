@@ -1,4 +1,5 @@
-//! The download itself: redirects by hand, each hop checked, the checked address connected to.
+//! Downloads from URLs. Redirects are followed manually: the host of each hop is checked, and only the checked addresses are
+//! connected to.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use super::guard::{self, Refused};
 use crate::error::{Result, ServiceError};
 use crate::models::Incoming;
 
-/// Types under which servers send a GLB. The default of object stores is one of them.
+/// Accepted content types of a GLB, including the default type of object stores.
 const TYPES: [&str; 5] = [
     "model/gltf-binary",
     "application/octet-stream",
@@ -23,10 +24,10 @@ const TYPES: [&str; 5] = [
     "application/x-binary",
     "application/gltf-buffer",
 ];
-/// Parts of a query that a link of an object store carries: it is good for GET only, so it is not probed.
+/// Query parameters of presigned object-store links. Such a link is valid for GET only, so it is not probed with HEAD.
 const SIGNED: [&str; 4] = ["x-amz-signature", "x-goog-signature", "signature", "sig"];
 
-/// Reads a caller's URL.
+/// Parses the URL of a request.
 pub(crate) fn parse_url(text: &str) -> Result<Url> {
     let malformed = || ServiceError::new(ErrorCode::InvalidUrl, "this is not a URL");
     let url = Url::parse(text.trim()).map_err(|_malformed| malformed())?;
@@ -41,8 +42,7 @@ fn check_scheme(url: &Url) -> Result<()> {
     Err(ServiceError::new(ErrorCode::InvalidUrlScheme, "the URL must begin with http:// or https://"))
 }
 
-/// Downloads a GLB.
-/// Errors: each with the code that says what the caller can do.
+/// Downloads a GLB into `file`. Each kind of error has an error code of its own.
 pub(crate) async fn download(options: &FetchOptions, url: &Url, file: &mut Incoming) -> Result<()> {
     let end = Instant::now() + options.total;
     let working = async {
@@ -53,12 +53,13 @@ pub(crate) async fn download(options: &FetchOptions, url: &Url, file: &mut Incom
         check_response(&response)?;
         receive(options, response, file).await
     };
-    timeout_at(end, working).await.map_err(|_late| timed_out("the download took too long"))?
+    timeout_at(end, working).await.map_err(|_late| timed_out("the download exceeded its time limit"))?
 }
 
 async fn receive(options: &FetchOptions, mut response: Response, file: &mut Incoming) -> Result<()> {
     let broke = |error: reqwest::Error| {
-        ServiceError::new(ErrorCode::DownloadFailed, "the download broke off").with_cause(error.without_url())
+        ServiceError::new(ErrorCode::DownloadFailed, "the connection was lost during the download")
+            .with_cause(error.without_url())
     };
     loop {
         let piece = timeout(options.stall, response.chunk()).await;
@@ -69,9 +70,9 @@ async fn receive(options: &FetchOptions, mut response: Response, file: &mut Inco
     }
 }
 
-/// Asks whether there is something to download. Servers that do not know HEAD are believed.
+/// Sends a HEAD request to check that there is a file to download. Accepts servers that do not support HEAD.
 async fn probe(options: &FetchOptions, url: &Url) -> Result<()> {
-    let late = |_late| ServiceError::new(ErrorCode::Timeout, "the URL's server did not answer in time");
+    let late = |_late| ServiceError::new(ErrorCode::Timeout, "the URL's server did not respond in time");
     let response = timeout(options.answer, follow(options, url, Method::HEAD)).await.map_err(late)??;
     let unknown = [StatusCode::METHOD_NOT_ALLOWED, StatusCode::NOT_IMPLEMENTED, StatusCode::FORBIDDEN];
     if unknown.contains(&response.status()) { Ok(()) } else { check_response(&response) }
@@ -80,14 +81,14 @@ async fn probe(options: &FetchOptions, url: &Url) -> Result<()> {
 fn check_response(response: &Response) -> Result<()> {
     let status = response.status();
     if status != StatusCode::OK {
-        let words = format!("the URL's server answered {}", status.as_u16());
-        return Err(ServiceError::new(ErrorCode::UrlError, words));
+        let message = format!("the URL's server answered {}", status.as_u16());
+        return Err(ServiceError::new(ErrorCode::UrlError, message));
     }
     check_type(response.headers())?;
     let length = response.headers().get(CONTENT_LENGTH).and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length > limits::MODEL_FILE_BYTES) {
-        let words = format!("the file is larger than {} bytes", limits::MODEL_FILE_BYTES);
-        return Err(ServiceError::new(ErrorCode::FileTooLarge, words));
+        let message = format!("the file is larger than {} bytes", limits::MODEL_FILE_BYTES);
+        return Err(ServiceError::new(ErrorCode::FileTooLarge, message));
     }
     Ok(())
 }
@@ -102,7 +103,7 @@ fn check_type(headers: &HeaderMap) -> Result<()> {
     Err(ServiceError::new(ErrorCode::InvalidContentType, format!("the URL leads to '{shown}', not to a GLB file")))
 }
 
-/// Sends a request and follows redirects, each to a public host.
+/// Sends a request and follows redirects; each target must be a public host.
 async fn follow(options: &FetchOptions, url: &Url, method: Method) -> Result<Response> {
     let mut url = url.clone();
     for _hop in 0..=limits::INGEST_REDIRECTS {
@@ -112,7 +113,8 @@ async fn follow(options: &FetchOptions, url: &Url, method: Method) -> Result<Res
         }
         let target = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
         let next = target.and_then(|target| url.join(target).ok());
-        let next = next.ok_or_else(|| ServiceError::new(ErrorCode::UrlError, "the URL redirects to nowhere"))?;
+        let next =
+            next.ok_or_else(|| ServiceError::new(ErrorCode::UrlError, "the URL redirects without a valid target"))?;
         check_scheme(&next)?;
         if url.scheme() == "https" && next.scheme() == "http" {
             return Err(ServiceError::new(ErrorCode::UrlError, "the URL redirects from https to http"));
@@ -131,8 +133,8 @@ async fn send(options: &FetchOptions, url: &Url, method: Method) -> Result<Respo
         Refused::Unknown => ServiceError::new(ErrorCode::DnsError, "the URL's host has no address"),
     })?;
     let _chosen_before = rustls::crypto::ring::default_provider().install_default();
-    // Only the addresses that were checked are connected to, whatever the name means a moment later. Proxies of the
-    // environment would connect for us unchecked.
+    // Connect to the checked addresses only, because a second DNS lookup could return others (DNS rebinding). Proxies from the
+    // environment are disabled, because they would connect to unchecked addresses.
     let client = Client::builder()
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
@@ -140,22 +142,22 @@ async fn send(options: &FetchOptions, url: &Url, method: Method) -> Result<Respo
         .dns_resolver(Arc::new(Checked(addresses)))
         .build()
         .map_err(ServiceError::internal)?;
-    // Names and passwords in a URL are not sent on.
+    // Do not send credentials that the URL contains.
     let mut plain = url.clone();
     let _absent = plain.set_username("");
     let _absent = plain.set_password(None);
     let answer = timeout(options.stall, client.request(method, plain).send()).await;
-    answer.map_err(|_stalled| timed_out("the URL's server did not answer"))?.map_err(|error| {
-        let (code, words) = if error.is_timeout() {
-            (ErrorCode::Timeout, "the URL's server did not answer in time")
+    answer.map_err(|_stalled| timed_out("the URL's server did not respond"))?.map_err(|error| {
+        let (code, message) = if error.is_timeout() {
+            (ErrorCode::Timeout, "the URL's server did not respond in time")
         } else {
             (ErrorCode::UrlError, "the URL's server could not be reached")
         };
-        ServiceError::new(code, words).with_cause(error.without_url())
+        ServiceError::new(code, message).with_cause(error.without_url())
     })
 }
 
-/// Answers every question with the addresses that were checked.
+/// A DNS resolver that returns the checked addresses for every name.
 struct Checked(Vec<SocketAddr>);
 
 impl Resolve for Checked {
@@ -165,8 +167,8 @@ impl Resolve for Checked {
     }
 }
 
-fn timed_out(words: &str) -> ServiceError {
-    ServiceError::new(ErrorCode::DownloadTimeout, words)
+fn timed_out(message: &str) -> ServiceError {
+    ServiceError::new(ErrorCode::DownloadTimeout, message)
 }
 
 fn is_signed(url: &Url) -> bool {
@@ -178,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_http_urls_with_a_host_are_read() {
+    fn only_http_urls_with_a_host_are_accepted() {
         let code = |url: &str| parse_url(url).unwrap_err().code;
         for url in ["", "nonsense", "//x", "http://", "http://[::1"] {
             assert_eq!(code(url), ErrorCode::InvalidUrl, "{url}");
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn links_of_object_stores_are_not_probed() {
+    fn presigned_links_are_recognized() {
         assert!(is_signed(&Url::parse("https://b.s3.amazonaws.com/x?X-Amz-Signature=1").unwrap()));
         assert!(!is_signed(&Url::parse("https://example.org/x.glb?v=1").unwrap()));
     }

@@ -1,4 +1,4 @@
-//! Which hosts may be fetched from: public ones, by the address that is really connected to.
+//! Protection against server-side request forgery: only public addresses can be downloaded from.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -6,7 +6,7 @@ use url::{Host, Url};
 
 use super::FetchOptions;
 
-/// A host, at one port or all, that is exempt from the refusal of private addresses.
+/// A host, at one port or at all ports, that is allowed although its address is private.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostRule {
     host: String,
@@ -14,12 +14,12 @@ pub struct HostRule {
 }
 
 impl HostRule {
-    /// Reads `host` or `host:port`; an IPv6 address stands in brackets.
+    /// Parses `host` or `host:port`; an IPv6 address needs brackets.
     pub fn parse(text: &str) -> Option<Self> {
-        // The URL reader brings every spelling of an address into one form, as it will for the URLs themselves.
+        // The URL parser normalizes all notations of an address, in the same way as for the requested URLs.
         let url = Url::parse(&format!("http://{}/", text.trim())).ok()?;
         let is_plain = url.path() == "/" && url.query().is_none() && url.username().is_empty();
-        // The reader drops port 80, which is the scheme's own.
+        // The URL parser drops port 80, which is the default of the scheme.
         let has_80 = text.trim().ends_with(":80");
         let port = url.port().or(has_80.then_some(80));
         is_plain.then(|| Some(Self { host: url.host_str()?.to_ascii_lowercase(), port }))?
@@ -31,17 +31,17 @@ impl HostRule {
     }
 }
 
-/// Why a host is refused.
+/// Reason why a host is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
-    /// It is not public.
+    /// The host has an address that is not public.
     Blocked,
-    /// It has no address.
+    /// The host has no address.
     Unknown,
 }
 
-/// The addresses a URL's host may be connected at: all of them, or a refusal. A name with one private address among
-/// public ones is refused as a whole.
+/// Resolves a URL's host and returns all its addresses.
+/// Errors: the host is unknown, or at least one of its addresses is not public.
 pub(super) async fn addresses(url: &Url, options: &FetchOptions) -> Result<Vec<SocketAddr>, Refused> {
     let is_exempt = options.allowed_hosts.iter().any(|rule| rule.matches(url));
     let port = url.port_or_known_default().ok_or(Refused::Unknown)?;
@@ -64,14 +64,14 @@ pub(super) async fn addresses(url: &Url, options: &FetchOptions) -> Result<Vec<S
     Ok(found.into_iter().map(|address| (address, port).into()).collect())
 }
 
-/// Names that mean this machine or its network whatever a name server says.
+/// Returns whether a name refers to this machine or its local network, regardless of DNS.
 fn is_local_name(name: &str) -> bool {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     let ends = |end: &str| name == end || name.ends_with(&format!(".{end}"));
     ends("localhost") || ends("local") || ends("internal") || ends("home.arpa") || !name.contains('.')
 }
 
-/// Whether an address is reachable from everywhere.
+/// Returns whether an address is globally reachable.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => is_public_v4(v4),
@@ -79,7 +79,7 @@ pub(super) fn is_public(address: IpAddr) -> bool {
     }
 }
 
-// IANA IPv4 Special-Purpose Address Registry, and multicast.
+// Rejects the IANA IPv4 Special-Purpose Address Registry, and multicast.
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     !matches!(
@@ -97,8 +97,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     )
 }
 
-// IANA IPv6 Special-Purpose Address Registry: nothing outside 2000::/3, and inside it neither documentation nor what
-// carries an IPv4 address or a tunnel.
+// After the IANA IPv6 Special-Purpose Address Registry: accepts only 2000::/3, without its ranges for documentation, tunnels
+// and embedded IPv4 addresses.
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let [first, second, ..] = address.segments();
     let is_unicast = (0x2000..=0x3fff).contains(&first);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn hosts_inside_are_blocked_in_every_notation() {
+    async fn private_hosts_are_blocked_in_every_notation() {
         for host in HOSTS_INSIDE {
             assert_eq!(ask(&format!("http://{host}/x.glb"), &[]).await, Err(Refused::Blocked), "{host}");
         }
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn public_addresses_pass() {
+    async fn public_addresses_are_allowed() {
         for host in
             ["8.8.8.8", "172.15.0.1", "172.32.0.1", "100.63.0.1", "198.17.0.1", "[2606:4700::1111]", "[2a00::1]"]
         {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_exempt_host_passes_at_its_port_only() {
+    async fn an_exempt_host_is_allowed_at_its_port_only() {
         let rule = HostRule::parse("127.0.0.1:9000").unwrap();
         assert!(ask("http://127.0.0.1:9000/", std::slice::from_ref(&rule)).await.is_ok());
         assert!(ask("http://127.1:9000/", std::slice::from_ref(&rule)).await.is_ok(), "the same address");

@@ -1,4 +1,4 @@
-//! Fetching what a caller's URL leads to, and nothing inside the house.
+//! Downloads files from URLs of callers, but never from private networks.
 
 mod download;
 mod guard;
@@ -12,18 +12,18 @@ use std::time::Duration;
 
 use plinth_spec::limits;
 
-/// How URLs are fetched.
+/// Options for downloading files from URLs.
 #[derive(Clone, Debug)]
 pub struct FetchOptions {
-    /// Hosts that may be fetched from although they are not public.
+    /// Hosts that are allowed although they are not public.
     pub allowed_hosts: Vec<HostRule>,
-    /// What names mean.
+    /// Source of host addresses.
     pub names: Names,
-    /// A server accepts a connection, and answers the question whether there is something, within this time.
+    /// Timeout for connecting to a server, and for its response to the HEAD request.
     pub answer: Duration,
-    /// A download ends after this long without progress.
+    /// Timeout for receiving the next bytes of a download.
     pub stall: Duration,
-    /// A download ends after this long.
+    /// Time limit of a whole download.
     pub total: Duration,
 }
 

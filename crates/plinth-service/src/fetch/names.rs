@@ -1,19 +1,19 @@
-//! What names mean.
+//! Resolution of host names.
 
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-/// Answers with all addresses of a name.
+/// A function that returns all addresses of a host name.
 type LookUp = dyn Fn(&str) -> Vec<IpAddr> + Send + Sync;
 
-/// Where names get their addresses from.
+/// Source of host addresses.
 #[derive(Clone, Default)]
 pub enum Names {
-    /// From this machine, as all its programs do.
+    /// The operating system's resolver.
     #[default]
     System,
-    /// From a function: for tests, whose names change their meaning.
+    /// A function, for tests in which the address of a name changes.
     Given(Arc<LookUp>),
 }
 
@@ -27,10 +27,10 @@ impl fmt::Debug for Names {
 }
 
 impl Names {
-    /// All addresses of a name; none: it is unknown.
+    /// Returns all addresses of a name; empty if it is unknown.
     pub(super) async fn look_up(&self, name: &str) -> Vec<IpAddr> {
         match self {
-            // The port is of no meaning here.
+            // The lookup needs a port but ignores it.
             Self::System => match tokio::net::lookup_host((name, 0)).await {
                 Ok(found) => found.map(|address| address.ip()).collect(),
                 Err(_unknown) => Vec::new(),

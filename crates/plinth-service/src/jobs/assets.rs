@@ -1,4 +1,4 @@
-//! What a render's settings name, and where it lies.
+//! Finds the assets that a render's settings name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,16 +13,16 @@ use super::claim::Claim;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// What a render needs apart from its model.
+/// Assets of a render, apart from its model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RenderAssets {
-    /// The environment.
+    /// Environment map.
     pub env: Option<EnvId>,
-    /// Images by the identifiers that the settings name.
+    /// Images, keyed by their identifiers in the settings.
     pub images: BTreeMap<String, ImageAsset>,
 }
 
-/// An image that settings name.
+/// An image that the settings name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageAsset {
     /// An overlay.
@@ -32,7 +32,7 @@ pub enum ImageAsset {
 }
 
 impl ImageAsset {
-    /// Where it lies.
+    /// Returns the image's key in the store.
     pub const fn key(&self) -> ObjectKey<'_> {
         match self {
             Self::Overlay(id) => ObjectKey::Overlay(id),
@@ -41,16 +41,16 @@ impl ImageAsset {
     }
 }
 
-/// Something without which the render cannot be made is gone, or belongs to somebody else.
+/// A required asset does not exist or belongs to another workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssetMissing {
-    /// What clients branch on.
+    /// Machine-readable failure code.
     pub code: FailureCode,
-    /// What people read.
+    /// Human-readable message.
     pub message: String,
 }
 
-/// Identifiers that settings name.
+/// Asset identifiers in the settings.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Named {
     env: Option<String>,
@@ -59,14 +59,14 @@ struct Named {
 }
 
 impl Service {
-    /// The SHA-256 of the file of a render's model, in hexadecimal, also where the model was deleted since the order.
+    /// Returns the hex SHA-256 of the file of a render's model, also if the model was deleted after the render was created.
     /// Errors: no model has this identifier.
     pub async fn model_sha256(&self, claim: &Claim) -> Result<String> {
         let found = models::file_sha256(&mut self.db.read().await?, &claim.render.model_id).await?;
         found.ok_or_else(|| ServiceError::internal("a render's model has no row"))
     }
 
-    /// What a render needs apart from its model: things of its own workspace, and overlays that everybody sees.
+    /// Finds the assets of a render, among those of its workspace and the system overlays.
     pub async fn find_render_assets(
         &self,
         claim: &Claim,
@@ -94,7 +94,7 @@ impl Service {
                 None => return Ok(Err(missing(FailureCode::OverlayMissing, "overlay", &id))),
             };
         }
-        // The renderer says which material keeps its map for want of a texture.
+        // For a missing texture the renderer keeps the material's own map and reports a warning.
         for id in named.textures {
             if let Some(image) = find_texture(&mut conn, render, &id).await? {
                 assets.images.insert(id, image);
@@ -118,7 +118,7 @@ async fn find_overlay(conn: &mut Conn, render: &Render, id: &str, layer: Option<
     Ok(overlay.filter(is_seen).map(|overlay| overlay.id))
 }
 
-/// Images for materials are textures, or overlays of that layer.
+/// Finds an image for a material: a texture, or an overlay of the layer for materials.
 async fn find_texture(conn: &mut Conn, render: &Render, id: &str) -> Result<Option<ImageAsset>> {
     if let Some(texture) = TextureId::parse(id)
         && let Some(texture) = textures::find(conn, &render.workspace_id, &texture).await?
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_that_settings_name_is_found() {
+    fn all_asset_identifiers_in_settings_are_found() {
         let decal = |image| {
             json!({"id": "a", "imageAssetId": image, "position": [0, 0, 0], "normal": [0, 0, 1], "euler": [0, 0, 0],
                 "size": 1})

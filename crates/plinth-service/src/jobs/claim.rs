@@ -1,4 +1,4 @@
-//! Taking renders, and keeping them.
+//! Claiming renders, and renewing the claims.
 
 use plinth_db::leases::{self, Lease};
 use plinth_db::queue::{self, Kind};
@@ -12,43 +12,43 @@ use crate::ids::random_text;
 use crate::service::Service;
 
 const TOKEN_CHARS: usize = 24;
-/// Time of a slot that is counted as soon as it is taken, whatever it takes in the end.
+/// Worker time, in milliseconds, that is charged to the account's fair share as soon as a slot is claimed.
 const FIRST_SLOT_MS: i64 = 1000;
 
-/// A render that a worker holds.
+/// A worker's claim on a render.
 #[derive(Clone, Debug)]
 pub struct Claim {
-    /// The render as it was when it was taken.
+    /// The render's data at the time of the claim.
     pub render: Render,
-    /// Proves the hold: every report names it.
+    /// Token of the lease; every report must include it.
     pub token: String,
 }
 
 impl Claim {
-    /// Whether every output carries the mark of a preview: nobody paid for it.
+    /// Returns whether all output files get a watermark, as for renders that nobody paid for.
     pub fn is_marked(&self) -> bool {
         self.render.is_system_preview || self.render.pool == Some(Pool::Free)
     }
 
-    /// The files of a finished render; none at all before it is done.
+    /// Returns the files of the render; empty before the render is done.
     pub fn files(&self) -> Result<RenderFiles> {
         RenderFiles::of(&self.render)
     }
 }
 
-/// The worker no longer holds the render: its lease ran out, or the render was deleted. Whatever it made is void.
+/// The worker no longer has the lease, because the lease expired or the render was deleted. The worker's output is discarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseLost;
 
 impl From<LeaseLost> for ServiceError {
     fn from(_lost: LeaseLost) -> Self {
-        Self::new(ErrorCode::Internal, "the worker no longer holds this render")
+        Self::new(ErrorCode::Internal, "the worker has lost the lease of this render")
     }
 }
 
 impl Service {
-    /// Takes the render that comes next, and others with the same frames, up to `most` in all: the worker draws them once, in
-    /// one slot, whose time the account of the first one has used.
+    /// Claims the next render in the queue and others that share its frames, at most `most` in total. The worker draws their
+    /// frames once, in one slot, whose time is charged to the account of the first render.
     pub async fn claim_renders(&self, worker: &str, most: usize) -> Result<Vec<Claim>> {
         let (worker, lease_ms) = (worker.to_owned(), self.lease_ms());
         let claimed = self.write_at(move |tx, now| {
@@ -59,7 +59,7 @@ impl Service {
                         Lease { token: random_text(TOKEN_CHARS), until: now + lease_ms, worker: worker.clone() };
                     let render = match claims.first().map(|claim| &claim.render) {
                         None => leases::claim(tx, Kind::Render, &lease, now).await?,
-                        // One that was placed before frames were noted is alone.
+                        // Renders created by versions that did not store `frames_sha256` are claimed alone.
                         Some(first) if first.frames_sha256.is_empty() => None,
                         Some(first) => leases::claim_like(tx, &lease, first, now).await?,
                     };
@@ -75,7 +75,7 @@ impl Service {
         claimed.await
     }
 
-    /// Takes the finished render whose packaging comes next.
+    /// Claims the next finished render for HLS packaging.
     pub async fn claim_packaging(&self, worker: &str) -> Result<Option<Claim>> {
         let (worker, lease_ms) = (worker.to_owned(), self.lease_ms());
         let claimed = self.write_at(move |tx, now| {
@@ -91,8 +91,8 @@ impl Service {
         claimed.await
     }
 
-    /// Prolongs a hold. To be called at a third of the lease; a worker that is told that it lost the lease, or gets no
-    /// answer for as long as the lease, stops its job.
+    /// Renews a claim. Call it every third of the lease time. A worker must stop its job on [`LeaseLost`], or if no renewal
+    /// succeeds for the whole lease time.
     pub async fn renew_claim(&self, claim: &Claim) -> Result<std::result::Result<(), LeaseLost>> {
         let (id, token, lease_ms) = (claim.render.id.clone(), claim.token.clone(), self.lease_ms());
         let renewed = self.write_at(move |tx, now| {

@@ -1,4 +1,4 @@
-//! Which files a finished render has.
+//! The list of output files of a finished render.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use crate::error::{Result, ServiceError};
 /// A stored file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredFile {
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Checksum, for bundles.
+    /// CRC-32 of the content, for ZIP bundles.
     pub crc32: u32,
 }
 
@@ -31,32 +31,32 @@ impl From<StoredFile> for Stored {
     }
 }
 
-/// The files of a finished render.
+/// The output files of a finished render.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderFiles {
-    /// How the video is encoded.
+    /// Codec of the video.
     pub codec: Codec,
-    /// Size and checksum of each file that there is.
+    /// Size and checksum of each existing file.
     pub stored: BTreeMap<OutputFile, StoredFile>,
 }
 
-/// [`RenderFiles`] as the column `files` has them.
+/// JSON form of [`RenderFiles`] in the column `files`.
 #[derive(Serialize, Deserialize)]
 struct Column {
     #[serde(default)]
     is_prores: bool,
-    /// By [`OutputFile::as_str`]. Earlier versions wrote null for a file that there is not; later ones may know more files.
+    /// Keyed by [`OutputFile::as_str`]. Earlier versions wrote null for missing files; later ones may add other keys.
     #[serde(flatten)]
     stored: BTreeMap<String, Option<StoredFile>>,
 }
 
 impl RenderFiles {
-    /// No files yet, of a render with this codec.
+    /// Creates an empty list for a render with this codec.
     pub const fn none(codec: Codec) -> Self {
         Self { codec, stored: BTreeMap::new() }
     }
 
-    /// Those of a render; none at all before it is done.
+    /// Reads the files of a render; the list is empty before the render is done.
     pub(crate) fn of(render: &renders::Render) -> Result<Self> {
         match &render.files {
             None => Ok(Self::none(Codec::H264)),
@@ -71,13 +71,13 @@ impl RenderFiles {
         Ok(Self { codec, stored: known.collect() })
     }
 
-    /// As the column `files` has them.
+    /// Serializes the list for the column `files`.
     pub(super) fn to_column(&self) -> serde_json::Result<String> {
         let stored = self.stored.iter().map(|(file, stored)| (file.as_str().to_owned(), Some(*stored))).collect();
         serde_json::to_string(&Column { is_prores: self.codec == Codec::ProRes4444, stored })
     }
 
-    /// What is known of a file, where there is one.
+    /// Returns size and checksum of a file; `None` if the render does not have it.
     pub fn get(&self, file: OutputFile) -> Option<StoredFile> {
         self.stored.get(&file).copied()
     }
@@ -90,7 +90,7 @@ mod tests {
     const FILE: StoredFile = StoredFile { size: 7, crc32: 9 };
 
     #[test]
-    fn columns_that_earlier_versions_wrote_read_back() {
+    fn columns_of_earlier_versions_can_be_read() {
         let video = r#"{"video":{"size":7,"crc32":9},"is_prores":true,"web":{"size":7,"crc32":9},"thumb":null,
             "full_poster":{"size":7,"crc32":9},"poster":null,"dataset":null}"#;
         let files = RenderFiles::from_column(video).unwrap();
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_those_that_earlier_versions_read() {
+    fn earlier_versions_can_read_the_column() {
         let files = RenderFiles { codec: Codec::H264, stored: [(OutputFile::FullPoster, FILE)].into() };
         let column = files.to_column().unwrap();
         assert_eq!(column, r#"{"is_prores":false,"full_poster":{"size":7,"crc32":9}}"#);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_a_later_version_is_left_out() {
+    fn unknown_files_of_a_later_version_are_ignored() {
         let column = r#"{"is_prores":false,"hologram":{"size":1,"crc32":1},"web":{"size":7,"crc32":9}}"#;
         let files = RenderFiles::from_column(column).unwrap();
         assert_eq!(files.stored.into_iter().collect::<Vec<_>>(), [(OutputFile::Web, FILE)]);

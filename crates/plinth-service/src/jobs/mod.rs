@@ -1,4 +1,4 @@
-//! The workers' door: taking renders, reporting, giving back, and collecting what dead workers held.
+//! The interface of workers: claiming, reporting and releasing renders, and requeueing those of lost workers.
 
 mod assets;
 mod claim;

@@ -1,4 +1,4 @@
-//! What a worker reports of a packaging it holds.
+//! Worker reports about HLS packaging.
 
 use plinth_db::leases::{self, Report};
 use plinth_db::renders::Render;
@@ -11,21 +11,21 @@ use super::report::LATE_MS;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// Times a packaging is tried when workers die over it.
+/// Maximum number of packaging attempts if workers lose their leases.
 const ATTEMPTS: i64 = 3;
 
 impl Service {
-    /// The packaging's files are stored under the claim's attempts. They become visible now.
+    /// Publishes the files of a packaging, which the worker has stored under the claim's attempt numbers.
     pub async fn finish_packaging(&self, claim: &Claim) -> Result<std::result::Result<(), LeaseLost>> {
         self.report_packaging(claim, HlsEvent::Finish).await
     }
 
-    /// It cannot be packaged. The video is not affected and nothing is refunded.
+    /// Marks the packaging as failed. The video remains available and nothing is refunded.
     pub async fn fail_packaging(&self, claim: &Claim) -> Result<std::result::Result<(), LeaseLost>> {
         self.report_packaging(claim, HlsEvent::Fail).await
     }
 
-    /// The worker gives it back: it is stopping.
+    /// Requeues the packaging because the worker is shutting down.
     pub async fn release_packaging(&self, claim: &Claim) -> Result<std::result::Result<(), LeaseLost>> {
         self.report_packaging(claim, HlsEvent::Release).await
     }
@@ -43,7 +43,7 @@ impl Service {
     }
 }
 
-/// What becomes of a packaging whose worker died: it is tried again, but not for ever.
+/// Returns the event for a packaging whose lease has expired: another attempt, or failure after the last one.
 pub(super) const fn event_of_death(render: &Render) -> HlsEvent {
     if render.hls_attempt < ATTEMPTS { HlsEvent::Release } else { HlsEvent::Fail }
 }
@@ -74,7 +74,7 @@ pub(super) async fn move_packaging(
     if !leases::report(tx, &render.id, token, &report, now).await? {
         return Ok(Err(LeaseLost));
     }
-    // What dead attempts stored, and a failed last one.
+    // Files of lost attempts, and of the last attempt if it failed.
     let dead = if hls == HlsStatus::Failed { render.hls_attempt + 1 } else { render.hls_attempt };
     if let Some(attempt) = render.files_attempt.filter(|_attempt| hls != HlsStatus::Pending) {
         for earlier in 1..dead {

@@ -1,4 +1,4 @@
-//! How much work waits.
+//! Length of the work queue.
 
 use plinth_db::renders;
 use plinth_spec::state::RenderStatus;
@@ -6,17 +6,17 @@ use plinth_spec::state::RenderStatus;
 use crate::error::Result;
 use crate::service::Service;
 
-/// How much work waits or is being done.
+/// Number of queued and running jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// Renders in each state that is not the last one; every such state is there.
+    /// Number of renders in each non-final state; contains every such state.
     pub renders: Vec<(RenderStatus, u64)>,
-    /// Finished renders that wait for their packaging.
+    /// Number of finished renders whose HLS packaging is queued.
     pub packagings: u64,
 }
 
 impl Service {
-    /// How much work waits or is being done, on all machines together.
+    /// Counts queued and running jobs on all machines together.
     pub async fn queue(&self) -> Result<Queue> {
         let mut conn = self.db.read().await?;
         let counted = renders::count_unfinished(&mut conn).await?;

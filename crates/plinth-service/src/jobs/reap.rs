@@ -1,4 +1,4 @@
-//! Collecting what dead workers held.
+//! Requeues or fails renders whose lease has expired.
 
 use plinth_db::leases::{self, Lost};
 use plinth_db::renders::Render;
@@ -12,13 +12,13 @@ use super::report::{LATE_MS, fail};
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// Renders looked at in one go.
+/// Maximum number of renders per call.
 const AT_ONCE: u32 = 100;
 
 impl Service {
-    /// Collects renders whose worker has not been heard of for longer than its lease: they go back into the queue, and those
-    /// that were lost too often are ended and refunded. Returns how many. Every machine may do this; each is collected once.
-    /// One that fails, or whose account is held elsewhere, is left for the next time.
+    /// Requeues renders whose lease has expired; fails and refunds those whose lease expired too often. Returns their number.
+    /// Several machines may call this concurrently, and each render is handled once. A render whose account is locked, or
+    /// for which an error occurs, is left for the next call.
     pub async fn reap(&self) -> Result<usize> {
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;
@@ -30,7 +30,7 @@ impl Service {
             match self.reap_one(one).await {
                 Ok(is_reaped) => reaped += usize::from(is_reaped),
                 Err(error) => {
-                    tracing::error!(render.id = %id, error = %error, cause = ?error.cause, "a lost render stays for now");
+                    tracing::error!(render.id = %id, error = %error, cause = ?error.cause, "a render with an expired lease could not be requeued; the next run tries again");
                 }
             }
         }
@@ -44,7 +44,7 @@ impl Service {
                 if accounts::try_lock(tx, &render.payer_id).await?.is_none() {
                     return Ok(false);
                 }
-                // The worker may have been heard of in between: then its lease is a later one.
+                // The worker may have renewed its lease in the meantime.
                 if !leases::is_lost(tx, &render.id, &token, now).await? {
                     return Ok(false);
                 }
@@ -53,8 +53,8 @@ impl Service {
                 } else if losses < limits::LOSSES {
                     requeue(tx, &render, &token, now).await?
                 } else {
-                    let words = "the render nodes that worked on it stopped responding";
-                    fail(tx, &render, &token, FailureCode::Reaped, words, now).await?.is_ok()
+                    let message = "the render nodes that worked on it stopped responding";
+                    fail(tx, &render, &token, FailureCode::Reaped, message, now).await?.is_ok()
                 };
                 Ok::<_, ServiceError>(collected)
             })
@@ -67,7 +67,7 @@ impl Service {
     }
 }
 
-/// Puts a render back into the queue. What the lost worker has stored of it goes.
+/// Requeues a render and schedules the lost worker's files for deletion.
 async fn requeue(tx: &mut Tx, render: &Render, token: &str, now: i64) -> Result<bool> {
     let Some(to) = render.status.after(RenderEvent::Lose) else { return Ok(false) };
     queue::count_slot(tx, &render.id, token, now, true).await?;

@@ -1,4 +1,4 @@
-//! What a worker reports of a render it holds.
+//! Worker reports about a claimed render.
 
 use plinth_db::leases::{self, Report};
 use plinth_db::renders::Render;
@@ -13,17 +13,17 @@ use crate::billing::refund;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// Most characters of a failure's message.
+/// Maximum length of a failure message, in characters.
 const MESSAGE_CHARS: usize = 500;
 
-/// A worker that has lost its render stops storing files of it within this time.
+/// Time in milliseconds within which a worker that has lost its lease stops storing files of the render.
 pub(super) const LATE_MS: i64 = 3600 * 1000;
 
-/// A report that reached the row, or came too late.
+/// Result of a report: `Ok(Err(LeaseLost))` if the lease was lost before.
 type Reported = Result<std::result::Result<(), LeaseLost>>;
 
 impl Service {
-    /// The poster is stored; the video follows.
+    /// Publishes the poster, which the worker has stored. The video follows later.
     pub async fn poster_stored(&self, claim: &Claim) -> Reported {
         self.report(claim, RenderEvent::PosterStored, |render, report| {
             Ok(Report { poster_attempt: Some(render.attempt), ..report })
@@ -31,7 +31,7 @@ impl Service {
         .await
     }
 
-    /// All files are stored under the claim's attempt. They become visible now.
+    /// Publishes all files of a render, which the worker has stored under the claim's attempt number.
     pub async fn finish_render(&self, claim: &Claim, files: &RenderFiles, warnings: &[String]) -> Reported {
         let files = files.to_column().map_err(ServiceError::internal)?;
         let warnings = serde_json::to_string(warnings).map_err(ServiceError::internal)?;
@@ -48,12 +48,12 @@ impl Service {
         .await
     }
 
-    /// The worker gives the render back: it is stopping. What is stored of it stays.
+    /// Requeues the render because the worker is shutting down. Its stored files remain.
     pub async fn release_render(&self, claim: &Claim) -> Reported {
         self.report(claim, RenderEvent::Release, |_render, report| Ok(Report { is_last: true, ..report })).await
     }
 
-    /// The render cannot be made. Its price goes back where the failure is not the model's.
+    /// Marks the render as failed. Refunds its price unless the model caused the failure.
     pub async fn fail_render(&self, claim: &Claim, code: FailureCode, message: &str) -> Reported {
         let claim = claim.clone();
         let message = first_line(message);
@@ -91,7 +91,7 @@ impl Service {
     }
 }
 
-/// A report that changes nothing but the state.
+/// Builds a report that changes the state only.
 fn unchanged(render: &Render, to: RenderStatus) -> Report {
     Report {
         from: render.status,
@@ -107,7 +107,7 @@ fn unchanged(render: &Render, to: RenderStatus) -> Report {
     }
 }
 
-/// Ends a held render without success, refunds it where that is due, and marks its files for removal.
+/// Fails a claimed render, refunds it unless the model is at fault, and schedules its files for deletion.
 pub(super) async fn fail(
     tx: &mut Tx,
     render: &Render,

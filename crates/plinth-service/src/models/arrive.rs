@@ -1,4 +1,4 @@
-//! What every way in shares: check, store, and one transaction for model and render.
+//! The steps shared by all kinds of upload: check the file, store it, and create model and render in one transaction.
 
 use plinth_db::models::{self, Model};
 use plinth_db::{Tx, renders, staged};
@@ -18,22 +18,22 @@ use crate::renders::{Wanted, check_free_uploads, check_funds, free_uploads_since
 use crate::service::Service;
 use crate::write::Inserted;
 
-/// A file that has come, by whatever way.
+/// A received file, uploaded or downloaded.
 #[derive(Debug)]
 pub(crate) struct Arrival {
     pub file: Arrived,
     pub name: String,
     pub format: Format,
-    /// None: a free preview is made.
+    /// `None` for an upload without settings, which gets a free preview.
     pub settings: Option<RenderSettings>,
-    /// What a file that is no model is answered with.
+    /// Error code for a file that is not a valid model.
     pub code: ErrorCode,
-    /// The ticket that this uses up.
+    /// The staged upload to mark as finalized.
     pub staged: Option<StagedId>,
 }
 
 impl Service {
-    /// Makes a model and a render of a file. A file whose model is there already makes a render only.
+    /// Creates a model and a render from a file. If the workspace has an active model with the same file, creates a render only.
     // Spec, Upload and finalize rules, 1 to 3.
     pub(super) async fn arrive(&self, caller: &Caller, arrival: Arrival) -> Result<Uploaded> {
         match &arrival.settings {
@@ -52,7 +52,7 @@ impl Service {
             staged: arrival.staged,
             free_per_day: self.options.free_uploads_per_day,
         };
-        // A file that is there already was checked when it came. Of a ZIP only its conversion tells.
+        // A known file was checked when it was first uploaded. A ZIP must be converted before its GLB can be compared.
         if arrival.format == Format::Glb
             && let Some(uploaded) = self.run(&placing).await?
         {
@@ -72,7 +72,7 @@ impl Service {
         let inserting = self.store_named(&caller.payer_id, prefix, &files, |tx, now| {
             Box::pin(async move {
                 let placed = placing.run(tx, now).await?;
-                let placed = placed.ok_or_else(|| ServiceError::internal("a stored model was not placed"))?;
+                let placed = placed.ok_or_else(|| ServiceError::internal("no model was created for a stored file"))?;
                 Ok(if placed.is_new { Inserted::Named(placed) } else { Inserted::Unneeded(placed) })
             })
         });
@@ -81,7 +81,7 @@ impl Service {
         Ok(placed)
     }
 
-    /// Makes a render where a model of the file is there already.
+    /// Creates a render of the existing model with this file. Returns `None` if there is none.
     async fn run(&self, placing: &Placing) -> Result<Option<Uploaded>> {
         let attempt = placing.clone();
         let uploaded =
@@ -92,7 +92,7 @@ impl Service {
         Ok(uploaded)
     }
 
-    /// Whether the free preview of a file may be there already. Of a ZIP only its conversion tells.
+    /// Returns whether the model of a file may have its free preview already. For a ZIP, only its converted GLB could tell.
     async fn may_have_preview(&self, caller: &Caller, arrival: &Arrival) -> Result<bool> {
         if arrival.format == Format::Zip {
             return Ok(true);
@@ -103,7 +103,7 @@ impl Service {
         Ok(renders::find_system_preview(&mut conn, &model).await?.is_some())
     }
 
-    /// Refuses a free upload that is one too many, before any work.
+    /// Rejects an upload early if the account has used up its free previews.
     pub(super) async fn check_free_upload(&self, caller: &Caller) -> Result<()> {
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;
@@ -112,13 +112,13 @@ impl Service {
     }
 }
 
-/// The transaction that makes a model and its first render.
+/// The transaction that creates a model and its first render.
 #[derive(Clone, Debug)]
 struct Placing {
     caller: Caller,
-    /// Of the model's file.
+    /// Hex SHA-256 of the model's file.
     sha256: String,
-    /// The model when no active one has the file; its file is stored.
+    /// Model to insert if no active model has the file; its file is in the store.
     new_model: Option<Model>,
     settings: Option<RenderSettings>,
     staged: Option<StagedId>,
@@ -126,7 +126,8 @@ struct Placing {
 }
 
 impl Placing {
-    /// To be run under the payer's lock. None: no model has the file, and no new one is given; nothing changed.
+    /// Runs the transaction; the paying account must be locked. Returns `None` and changes nothing if no model has the file and
+    /// there is no new one to insert.
     async fn run(self, tx: &mut Tx, now: i64) -> Result<Option<Uploaded>> {
         let known = models::find_active_by_sha256(tx, &self.caller.workspace_id, &self.sha256).await?;
         if known.is_none() && self.new_model.is_none() {
@@ -135,7 +136,7 @@ impl Placing {
         if let Some(staged) = &self.staged
             && !staged::finalize(tx, staged, now).await?
         {
-            return Err(ServiceError::new(ErrorCode::NotFound, "this upload was finalized before"));
+            return Err(ServiceError::new(ErrorCode::NotFound, "this upload was already finalized"));
         }
         let (id, is_new) = match (known, &self.new_model) {
             (Some(known), _) => (known, false),
@@ -182,7 +183,7 @@ fn new_model(caller: &Caller, name: String, checked: &Checked) -> Result<Model> 
     })
 }
 
-/// The name a download carries: what is stored of a ZIP is a GLB.
+/// Replaces the extension of a ZIP's name with `.glb`, because the stored and downloaded file is a GLB.
 fn glb_name(name: String) -> String {
     match name.rsplit_once('.') {
         Some((stem, extension)) if extension.eq_ignore_ascii_case("zip") => format!("{stem}.glb"),

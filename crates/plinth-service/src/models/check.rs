@@ -1,4 +1,4 @@
-//! Whether a file is a model, and what is in it.
+//! Checks uploaded model files and reads their contents.
 
 use plinth_spec::ErrorCode;
 use plinth_spec::id::AccountId;
@@ -9,7 +9,7 @@ use crate::check::{CheckError, FileReport};
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// A file that is a model.
+/// A file that was checked to be a model.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub glb: Arrived,
@@ -18,7 +18,7 @@ pub(crate) struct Checked {
     pub material_names: Vec<String>,
 }
 
-/// What a file claims to be.
+/// File format of an upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Glb,
@@ -26,7 +26,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    /// By the name's extension.
+    /// Returns the format for a file name's extension.
     pub(crate) fn of_name(name: &str, zip_conversion: bool) -> Result<Self> {
         let extension = name.rsplit_once('.').map(|(_, e)| e.to_ascii_lowercase()).unwrap_or_default();
         match extension.as_str() {
@@ -41,9 +41,9 @@ impl Format {
 }
 
 impl Service {
-    /// Reads a file as a renderer will, converting a ZIP first. Few at a time: each takes memory as large as the model, in a
-    /// process of its own where one is set.
-    /// Errors: `code`, 422 for a file that is no model, 400 for a ZIP that unpacks to too much.
+    /// Reads a file as the renderer will; a ZIP is converted first. Runs in a separate process if one is configured. The number
+    /// of concurrent checks is limited, because each needs about as much memory as the model is large.
+    /// Errors: `code`, with status 422 for a file that is not a model and 400 for a ZIP that unpacks to too much data.
     pub(super) async fn check_model(
         &self,
         payer: &AccountId,

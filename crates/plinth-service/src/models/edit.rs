@@ -1,4 +1,4 @@
-//! Changing, hiding and removing models.
+//! Editing, archiving and deleting models.
 
 use plinth_db::models::{self, Model};
 use plinth_spec::id::ModelId;
@@ -27,32 +27,32 @@ impl Service {
         edited.await
     }
 
-    /// Hides a model from the default list.
+    /// Archives a model, which hides it from the default list.
     pub async fn archive_model(&self, caller: &Caller, id: &str) -> Result<Archived> {
         let model = self.move_model(caller, id, ModelEvent::Archive).await?;
         Ok(Archived { id: model.id, archived: true })
     }
 
-    /// Shows a hidden model again.
+    /// Returns an archived model to the default list.
     pub async fn unarchive_model(&self, caller: &Caller, id: &str) -> Result<Archived> {
         let model = self.move_model(caller, id, ModelEvent::Unarchive).await?;
         Ok(Archived { id: model.id, archived: false })
     }
 
-    /// Removes a model from its users' sight. Its renders stay, and so does its file, which they need.
+    /// Marks a model as deleted. Its renders remain, and so does its file, which they need.
     pub async fn delete_model(&self, caller: &Caller, id: &str) -> Result<ModelDeleted> {
         let model = self.move_model(caller, id, ModelEvent::Delete).await?;
         Ok(ModelDeleted { id: model.id, deleted: true })
     }
 
-    /// A model that is not in the state for an event is not found, as if it did not exist.
+    /// Applies an event to a model. A model in whose state the event is not allowed is reported as not found.
     // Spec, Model status.
     async fn move_model(&self, caller: &Caller, id: &str, event: ModelEvent) -> Result<Model> {
         let id = ModelId::parse(id).ok_or_else(ServiceError::model_not_found)?;
         let workspace = caller.workspace_id.clone();
         let moved = self.write_locked(caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
-                // Uploads of the same file wait: they must see the model in one state.
+                // The lock makes uploads of the same file wait, so that they see a consistent state of the model.
                 let model = models::find(tx, &workspace, &id).await?;
                 let model = model.ok_or_else(ServiceError::model_not_found)?;
                 let to = model.status.after(event).ok_or_else(ServiceError::model_not_found)?;

@@ -1,4 +1,4 @@
-//! A file on its way in: written to disk and hashed as it comes, never held in memory.
+//! Files being received: written to disk and hashed chunk by chunk instead of collected in memory.
 
 use std::fs::File;
 use std::path::Path;
@@ -12,12 +12,12 @@ use tokio::io::AsyncWriteExt as _;
 use crate::error::{Result, ServiceError};
 use crate::hash::{file_sha256, hex};
 
-/// What the names of files that arrive begin with.
+/// Prefix of the names of files that are being received.
 const PREFIX: &str = "plinth-incoming-";
-/// A file is locked within this time after it is made.
+/// A new file is locked within this time after its creation.
 const LOCK_TIME: Duration = Duration::from_secs(10);
 
-/// A file that is arriving. It vanishes when dropped.
+/// A temporary file that is being received. Deleted on drop.
 #[derive(Debug)]
 pub struct Incoming {
     file: NamedTempFile,
@@ -27,7 +27,7 @@ pub struct Incoming {
     limit: u64,
 }
 
-/// A file that has arrived. It vanishes when dropped.
+/// A temporary file that was received completely. Deleted on drop.
 #[derive(Debug)]
 pub(crate) struct Arrived {
     file: NamedTempFile,
@@ -36,26 +36,26 @@ pub(crate) struct Arrived {
 }
 
 impl Incoming {
-    /// Begins a file in a folder.
+    /// Creates an empty file in a folder.
     pub(crate) fn new(folder: &Path, limit: u64) -> Result<Self> {
         let file = new_file(folder)?;
         let writer = tokio::fs::File::from_std(file.reopen()?);
         Ok(Self { file, writer, hash: Sha256::new(), size: 0, limit })
     }
 
-    /// Adds what came next.
-    /// Errors: `file_too_large` as soon as it is.
+    /// Appends a chunk.
+    /// Errors: `file_too_large` as soon as the size exceeds the limit.
     pub async fn write(&mut self, bytes: &[u8]) -> Result<()> {
         self.size += bytes.len() as u64;
         if self.size > self.limit {
-            let words = format!("the file is larger than {} bytes", self.limit);
-            return Err(ServiceError::new(ErrorCode::FileTooLarge, words));
+            let message = format!("the file is larger than {} bytes", self.limit);
+            return Err(ServiceError::new(ErrorCode::FileTooLarge, message));
         }
         self.hash.update(bytes);
         Ok(self.writer.write_all(bytes).await?)
     }
 
-    /// How much has come.
+    /// Returns the number of bytes received so far.
     pub const fn size(&self) -> u64 {
         self.size
     }
@@ -67,32 +67,32 @@ impl Incoming {
 }
 
 impl Arrived {
-    /// Where it lies.
+    /// Returns the path of the temporary file.
     pub(crate) fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// A file that was made here.
+    /// Wraps a file that this process has created, for example by converting a ZIP.
     pub(crate) fn from_file(file: NamedTempFile) -> Result<Self> {
         let (sha256, size) = file_sha256(file.path())?;
         Ok(Self { file, size, sha256 })
     }
 }
 
-/// A file in the folder of those that arrive. It vanishes when dropped, and is locked as long as this process lives.
+/// Creates a temporary file in the folder for received files. It is deleted on drop and locked while this process runs.
 pub(crate) fn new_file(folder: &Path) -> Result<NamedTempFile> {
     let file = tempfile::Builder::new().prefix(PREFIX).tempfile_in(folder)?;
     file.as_file().lock()?;
     Ok(file)
 }
 
-/// Removes files of processes that were killed. Returns how many.
+/// Deletes the temporary files of processes that were killed. Returns their number.
 pub(crate) fn remove_orphans(folder: &Path) -> std::io::Result<usize> {
     let mut removed = 0;
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
-        // It may vanish at any moment. One that was made just now may not be locked yet.
+        // Another process may delete the file at any time. A file created just now may not be locked yet.
         let (true, Ok(file)) = (is_ours, File::open(entry.path())) else { continue };
         let age = file.metadata().and_then(|about| about.modified()).ok().and_then(|at| at.elapsed().ok());
         if age.is_some_and(|age| age > LOCK_TIME)
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_killed_processes_go_and_those_at_work_stay() {
+    fn orphaned_files_are_deleted_and_locked_files_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         let at_work = new_file(folder.path()).unwrap();
         let orphan = folder.path().join(format!("{PREFIX}orphan"));

@@ -1,4 +1,4 @@
-//! A file on another server becomes a model.
+//! Ingest: creates a model from a file that the service downloads from a URL.
 
 use plinth_spec::ErrorCode;
 use plinth_spec::wire::IngestModel;
@@ -13,13 +13,13 @@ use crate::fetch;
 use crate::renders::parse_settings;
 use crate::service::Service;
 
-/// The name of a model whose URL has none.
+/// Name of a model whose URL contains no file name.
 const UNNAMED: &str = "model.glb";
 
 impl Service {
-    /// Downloads a GLB and makes a model and a render of it.
+    /// Downloads a GLB and creates a model and a render from it.
     pub async fn ingest_model(&self, caller: &Caller, request: IngestModel) -> Result<Uploaded> {
-        let missing = || ServiceError::new(ErrorCode::UrlRequired, "give 'url', where the GLB is");
+        let missing = || ServiceError::new(ErrorCode::UrlRequired, "give 'url', the address of the GLB");
         let url = request.url.filter(|url| !url.trim().is_empty()).ok_or_else(missing)?;
         let url = fetch::parse_url(&url)?;
         let settings = request.render_settings.filter(|value| !value.is_null());
@@ -38,7 +38,7 @@ impl Service {
     }
 }
 
-/// The last part of the path, when it is a GLB's name.
+/// Returns the last segment of the URL's path if it is the name of a GLB file, and a default name otherwise.
 fn name_of(url: &Url) -> String {
     let last = url.path_segments().and_then(|mut parts| parts.next_back()).unwrap_or_default();
     let name = percent_decoded(last);
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_is_named_after_the_last_part_of_its_url() {
+    fn a_model_is_named_after_the_last_segment_of_its_url() {
         let name = |url: &str| name_of(&Url::parse(url).unwrap());
         assert_eq!(name("https://example.org/a/red%20chair.GLB?x=1"), "red chair.GLB");
         for url in

@@ -1,4 +1,4 @@
-//! Looking at models.
+//! Finds and lists models.
 
 use plinth_db::models::{self, Model, ModelFilter};
 use plinth_db::renders;
@@ -14,25 +14,25 @@ use crate::hash::parse_sha256;
 use crate::renders::{echoed_settings, instant};
 use crate::service::Service;
 
-/// The query of a list of models, as it was sent.
+/// Unparsed query parameters of a list of models.
 #[derive(Clone, Debug, Default)]
 pub struct ModelQuery {
-    /// `active`, `archived` or `any`.
+    /// State of the models: `active`, `archived` or `any`.
     pub status: Option<String>,
-    /// Words, of which at least one must be there.
+    /// Tags, of which a model must have at least one.
     pub tags: Option<String>,
-    /// Changed at or after this instant.
+    /// Only models that changed at or after this time.
     pub updated_since: Option<String>,
-    /// Most rows.
+    /// Maximum number of rows.
     pub limit: Option<String>,
-    /// Rows before the page.
+    /// Number of rows to skip.
     pub offset: Option<String>,
-    /// Where the page begins.
+    /// Cursor at which the page starts.
     pub cursor: Option<String>,
 }
 
 impl Service {
-    /// One page of the workspace's models, newest first.
+    /// Returns one page of the workspace's models, newest first.
     pub async fn list_models(&self, caller: &Caller, query: &ModelQuery) -> Result<Page<ModelRow>> {
         let status = match query.status.as_deref().unwrap_or("active") {
             "active" => Some(ModelStatus::Active),
@@ -42,7 +42,7 @@ impl Service {
         };
         let tags = query.tags.as_deref().unwrap_or_default();
         if tags.contains(char::is_control) {
-            return Err(ServiceError::bad_request("tags may have no control characters"));
+            return Err(ServiceError::bad_request("tags must not contain control characters"));
         }
         let tags = tags.split(',');
         let filter = ModelFilter {
@@ -51,9 +51,9 @@ impl Service {
             tags: tags.map(|tag| tag.trim().to_lowercase()).filter(|tag| !tag.is_empty()).collect(),
             updated_since: query.updated_since.as_deref().map(instant).transpose()?,
         };
-        let words = format!("models {:?} {:?} {:?}", filter.status, filter.tags, filter.updated_since);
+        let message = format!("models {:?} {:?} {:?}", filter.status, filter.tags, filter.updated_since);
         let page =
-            PageRequest::parse(query.limit.as_deref(), query.offset.as_deref(), query.cursor.as_deref(), &words)?;
+            PageRequest::parse(query.limit.as_deref(), query.offset.as_deref(), query.cursor.as_deref(), &message)?;
         let mut conn = self.db.read().await?;
         let mut rows = models::list(&mut conn, &filter, &page).await?;
         let meta = match page.start {
@@ -67,14 +67,14 @@ impl Service {
                 let position = last.map(|m| Position { created_at_ms: m.created_at, id: m.id.to_string() });
                 PageMeta::Cursor {
                     limit: page.limit,
-                    next_cursor: position.map(|position| cursor_from_position(&position, &words)),
+                    next_cursor: position.map(|position| cursor_from_position(&position, &message)),
                 }
             }
         };
         Ok(Page { data: rows.into_iter().map(row).collect(), meta })
     }
 
-    /// A model with everything known of it.
+    /// Returns a model with all its details.
     pub async fn model(&self, caller: &Caller, id: &str) -> Result<ModelDetail> {
         let model = self.model_row(caller, id).await?;
         let renders = renders::list_of_model(&mut self.db.read().await?, &model.id).await?;
@@ -90,7 +90,8 @@ impl Service {
         })
     }
 
-    /// What models are called, in the order of their identifiers: by their titles, else as their files. None: deleted.
+    /// Returns the display names of models, in the order of `ids`: the title, or the file name for a model without one. The name
+    /// is `None` for a deleted model.
     pub async fn model_names(&self, caller: &Caller, ids: &[ModelId]) -> Result<Vec<Option<String>>> {
         let mut conn = self.db.read().await?;
         let mut names = Vec::with_capacity(ids.len());
@@ -107,7 +108,7 @@ impl Service {
         found.ok_or_else(ServiceError::model_not_found)
     }
 
-    /// Whether an active model of the workspace has this file.
+    /// Returns whether an active model of the workspace has a file with this hash.
     pub async fn check_hash(&self, caller: &Caller, request: &CheckHash) -> Result<HashMatch> {
         let missing = || ServiceError::new(ErrorCode::Sha256Required, "give 'sha256' as 64 hex digits");
         let sha256 = request.sha256.as_deref().and_then(parse_sha256).ok_or_else(missing)?;

@@ -1,4 +1,4 @@
-//! Models: arriving, being looked at, changing.
+//! Models: uploads, ingest, lists and edits.
 
 mod arrive;
 mod check;

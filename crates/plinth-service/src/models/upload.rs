@@ -1,4 +1,4 @@
-//! A file sent to the service becomes a model.
+//! Creates a model from a file in the body of a request.
 
 use plinth_spec::ErrorCode;
 use plinth_spec::limits;
@@ -14,38 +14,38 @@ use crate::error::{Result, ServiceError};
 use crate::renders::parse_settings;
 use crate::service::Service;
 
-/// An upload whose file has come.
+/// An upload whose file was received.
 #[derive(Debug)]
 pub struct Upload {
-    /// The file.
+    /// Received file.
     pub file: Incoming,
-    /// Its name.
+    /// Name of the file.
     pub name: String,
-    /// `renderSettings` as they were sent: JSON text.
+    /// The field `renderSettings`, as unparsed JSON text.
     pub settings: Option<String>,
 }
 
-/// What an upload made.
+/// Result of an upload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uploaded {
-    /// The answer.
+    /// Response body.
     pub result: UploadResult,
-    /// Whether the model is new.
+    /// Whether a new model was created.
     pub is_new: bool,
 }
 
 impl Service {
-    /// Begins to take a model's file.
+    /// Starts to receive a model's file.
     pub fn incoming_model(&self) -> Result<Incoming> {
         self.incoming_file(limits::MODEL_FILE_BYTES)
     }
 
-    /// Begins to take a file of at most `limit` bytes.
+    /// Starts to receive a file of at most `limit` bytes.
     pub fn incoming_file(&self, limit: u64) -> Result<Incoming> {
         Incoming::new(&self.options.incoming, limit)
     }
 
-    /// Makes a model and a render of an uploaded file.
+    /// Creates a model and a render from an uploaded file.
     pub async fn upload_model(&self, caller: &Caller, upload: Upload) -> Result<Uploaded> {
         let name = file_name(&upload.name)?;
         let format = Format::of_name(&name, self.options.zip_conversion)?;
@@ -63,7 +63,7 @@ impl Service {
     }
 }
 
-/// Settings in a form field: JSON text. An empty field and null count as absent.
+/// Parses the JSON text of settings in a form field. An empty field and `null` count as absent.
 fn settings_from_text(text: &str) -> Result<Option<Value>> {
     if text.trim().is_empty() {
         return Ok(None);
@@ -74,12 +74,12 @@ fn settings_from_text(text: &str) -> Result<Option<Value>> {
     Ok(Some(value).filter(|value| !value.is_null()))
 }
 
-/// The name of a file that has nothing but an extension.
+/// Stem used for a file whose name consists of an extension only.
 const UNNAMED: &str = "model";
 
-/// A file's own name, without folders and control characters: the last part that is not empty. A part that is only an
-/// extension belongs to the part before it.
-/// Errors: one that is empty or too long.
+/// Returns a file's base name, without folders and control characters: the last path segment that is not empty. A segment
+/// that is only an extension is appended to the segment before it.
+/// Errors: the name is empty or too long.
 pub(super) fn file_name(sent: &str) -> Result<String> {
     let clean = |part: &str| part.chars().filter(|c| !c.is_control()).collect::<String>().trim().to_owned();
     let mut parts = sent.rsplit(['/', '\\']).map(clean).filter(|part| !part.is_empty() && part != "." && part != "..");
@@ -88,8 +88,8 @@ pub(super) fn file_name(sent: &str) -> Result<String> {
         name = format!("{}{name}", parts.next().as_deref().unwrap_or(UNNAMED));
     }
     if name.is_empty() || name.chars().count() > limits::TITLE_CHARS {
-        let words = format!("the file needs a name of 1 to {} characters", limits::TITLE_CHARS);
-        return Err(ServiceError::bad_request(words));
+        let message = format!("the file needs a name of 1 to {} characters", limits::TITLE_CHARS);
+        return Err(ServiceError::bad_request(message));
     }
     Ok(name)
 }
@@ -99,14 +99,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folders_and_control_characters_leave_a_files_name() {
+    fn folders_and_control_characters_are_removed() {
         assert_eq!(file_name("../../etc/a b.glb").unwrap(), "a b.glb");
         assert_eq!(file_name("C:\\models\\x\r\n.glb").unwrap(), "x.glb");
         assert!(file_name("/").is_err() && file_name("..").is_err() && file_name(&"x".repeat(501)).is_err());
     }
 
     #[test]
-    fn a_file_is_never_named_by_an_extension_alone() {
+    fn a_name_that_is_only_an_extension_gets_a_stem() {
         for (sent, name) in [
             ("chair.glb/", "chair.glb"),
             ("C:\\scans\\chair.zip\\", "chair.zip"),

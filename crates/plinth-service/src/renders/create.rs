@@ -1,4 +1,4 @@
-//! Creating renders, one or several.
+//! Creates single renders and batches.
 
 use plinth_spec::id::ModelId;
 use plinth_spec::idempotency::ReplayKey;
@@ -13,7 +13,7 @@ use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
 impl Service {
-    /// Creates a render, or answers with the one that the same request made before.
+    /// Creates a render, or returns the one that an earlier identical request created.
     pub async fn create_render(&self, caller: &Caller, request: CreateRender, key: ReplayKey) -> Result<CreatedRender> {
         let item = BatchItem { model_id: request.model_id, render_settings: request.render_settings };
         let placed = self.place_now(caller, vec![wanted(caller, &item)?], key).await?;
@@ -28,7 +28,7 @@ impl Service {
         })
     }
 
-    /// Creates up to 100 renders, all or none.
+    /// Creates a batch of up to 100 renders. If one item is invalid, none is created.
     pub async fn create_batch(
         &self,
         caller: &Caller,
@@ -38,8 +38,8 @@ impl Service {
         let missing = || ServiceError::new(ErrorCode::RendersRequired, "give 'renders', a list of at least one render");
         let items = request.renders.filter(|items| !items.is_empty()).ok_or_else(missing)?;
         if items.len() > limits::BATCH_ITEMS {
-            let words = format!("a batch has at most {} renders, not {}", limits::BATCH_ITEMS, items.len());
-            return Err(ServiceError::new(ErrorCode::TooMany, words));
+            let message = format!("a batch has at most {} renders, not {}", limits::BATCH_ITEMS, items.len());
+            return Err(ServiceError::new(ErrorCode::TooMany, message));
         }
         let wanted = items.iter().map(|item| wanted(caller, item)).collect::<Result<_>>()?;
         let placed = self.place_now(caller, wanted, key).await?;

@@ -11,13 +11,13 @@ use crate::billing::refund;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// What a cancelled render says of itself.
+/// Error message of a cancelled render.
 const CANCELLED: &str = "Cancelled";
-/// A worker that packages a deleted render stops within this time; then its files go too.
+/// Time in milliseconds within which a worker that packages a deleted render stops; then its files are deleted.
 const PACKAGING_MS: i64 = 3600 * 1000;
 
 impl Service {
-    /// Cancels a render that no worker has taken, and gives its price back.
+    /// Cancels a queued render that no worker has claimed, and refunds its price.
     pub async fn cancel_render(&self, caller: &Caller, id: &str) -> Result<RenderCancelled> {
         let render = self.render_row(caller, id).await?;
         let cancelled = self.write_locked(render.payer_id.clone(), move |tx, now| {
@@ -29,14 +29,14 @@ impl Service {
                 if !is_cancelled {
                     let found =
                         renders::find_anywhere(tx, &render.id).await?.ok_or_else(ServiceError::render_not_found)?;
-                    let words = match found.status {
+                    let message = match found.status {
                         RenderStatus::Failed if found.error_message.as_deref() == Some(CANCELLED) => {
                             "the render is cancelled already"
                         }
                         status if status.is_final() => "the render has ended and can no longer be cancelled",
                         _ => "the render has begun and can no longer be cancelled",
                     };
-                    return Err(ServiceError::new(ErrorCode::RenderStarted, words));
+                    return Err(ServiceError::new(ErrorCode::RenderStarted, message));
                 }
                 let refunded_credits = refund(tx, &render, now).await?;
                 Ok(RenderCancelled { id: render.id, cancelled: true, refunded_credits })
@@ -45,15 +45,15 @@ impl Service {
         cancelled.await
     }
 
-    /// Marks a failed render as seen.
+    /// Marks a failed render as seen by the user.
     pub async fn dismiss_render(&self, caller: &Caller, id: &str) -> Result<RenderDismissed> {
         let render = self.render_row(caller, id).await?;
         let dismissed = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let words = || ServiceError::bad_request("only a render in the state 'error' can be dismissed");
-                let to = render.status.after(RenderEvent::Dismiss).ok_or_else(words)?;
+                let message = || ServiceError::bad_request("only a render in the state 'error' can be dismissed");
+                let to = render.status.after(RenderEvent::Dismiss).ok_or_else(message)?;
                 if !renders::set_status(tx, &render.id, render.status, to, None, now).await? {
-                    return Err(words());
+                    return Err(message());
                 }
                 Ok(RenderDismissed { id: render.id, dismissed: true })
             })
@@ -61,19 +61,19 @@ impl Service {
         dismissed.await
     }
 
-    /// Removes a render that has ended, and its files: links to them end here.
+    /// Deletes a finished render and its files. Links to the files stop working.
     pub async fn delete_render(&self, caller: &Caller, id: &str) -> Result<RenderDeleted> {
         let render = self.render_row(caller, id).await?;
         let files = render_prefix(&render.id);
         let deleted = self.write_at(move |tx, now| {
             Box::pin(async move {
                 if !renders::set_deleted(tx, &render.id, now).await? {
-                    // Somebody else may have deleted it meanwhile.
+                    // Another request may have deleted it in the meantime.
                     if renders::find_anywhere(tx, &render.id).await?.is_none() {
                         return Err(ServiceError::render_not_found());
                     }
-                    let words = "the render is queued or at work; cancel it or wait until it has ended";
-                    return Err(ServiceError::new(ErrorCode::RenderInFlight, words));
+                    let message = "the render is queued or in progress; cancel it or wait until it has ended";
+                    return Err(ServiceError::new(ErrorCode::RenderInFlight, message));
                 }
                 let is_packaged = render.hls_status == HlsStatus::Processing;
                 let due = if is_packaged { now + PACKAGING_MS } else { now };
@@ -82,7 +82,7 @@ impl Service {
             })
         });
         let deleted = deleted.await?;
-        // The mark stays: for files that this leaves, and those that a worker is still storing.
+        // The prefix stays scheduled for deletion, for files that a worker is still storing or that could not be deleted now.
         self.remove_marked(&files).await;
         Ok(deleted)
     }

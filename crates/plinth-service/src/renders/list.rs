@@ -1,4 +1,4 @@
-//! Looking at renders.
+//! Finds and lists renders.
 
 use plinth_db::renders::{self, RenderFilter};
 use plinth_spec::id::{ModelId, RenderId};
@@ -11,25 +11,25 @@ use crate::access::Caller;
 use crate::error::{Result, ServiceError};
 use crate::service::Service;
 
-/// The query of a list of renders, as it was sent.
+/// Unparsed query parameters of a list of renders.
 #[derive(Clone, Debug, Default)]
 pub struct RenderQuery {
-    /// Of this model only.
+    /// Only renders of this model.
     pub model: Option<String>,
-    /// In this state only.
+    /// Only renders in this state.
     pub status: Option<String>,
-    /// Changed at or after this instant.
+    /// Only renders that changed at or after this time.
     pub updated_since: Option<String>,
-    /// Most rows.
+    /// Maximum number of rows.
     pub limit: Option<String>,
-    /// Rows before the page.
+    /// Number of rows to skip.
     pub offset: Option<String>,
-    /// Where the page begins.
+    /// Cursor at which the page starts.
     pub cursor: Option<String>,
 }
 
 impl Service {
-    /// A render of the caller's workspace.
+    /// Finds a render of the caller's workspace.
     pub async fn render(&self, caller: &Caller, id: &str) -> Result<Render> {
         view(&self.render_row(caller, id).await?)
     }
@@ -40,7 +40,7 @@ impl Service {
         found.ok_or_else(ServiceError::render_not_found)
     }
 
-    /// One page of the workspace's renders, newest first.
+    /// Returns one page of the workspace's renders, newest first.
     pub async fn list_renders(&self, caller: &Caller, query: &RenderQuery) -> Result<Page<Render>> {
         let status = query.status.as_deref().map(status).transpose()?;
         let model = query.model.as_deref();
@@ -50,11 +50,11 @@ impl Service {
             status,
             updated_since: query.updated_since.as_deref().map(instant).transpose()?,
         };
-        let words = format!("renders {:?} {:?} {:?}", model, status, filter.updated_since);
+        let message = format!("renders {:?} {:?} {:?}", model, status, filter.updated_since);
         let page =
-            PageRequest::parse(query.limit.as_deref(), query.offset.as_deref(), query.cursor.as_deref(), &words)?;
+            PageRequest::parse(query.limit.as_deref(), query.offset.as_deref(), query.cursor.as_deref(), &message)?;
         let mut conn = self.db.read().await?;
-        // A model that cannot exist has no renders.
+        // A malformed model identifier matches no renders.
         let nothing = model.is_some() && filter.model_id.is_none();
         let mut rows = if nothing { Vec::new() } else { renders::list(&mut conn, &filter, &page).await? };
         let meta = match page.start {
@@ -69,7 +69,7 @@ impl Service {
                 let position = last.map(|r| Position { created_at_ms: r.created_at, id: r.id.to_string() });
                 PageMeta::Cursor {
                     limit: page.limit,
-                    next_cursor: position.map(|position| cursor_from_position(&position, &words)),
+                    next_cursor: position.map(|position| cursor_from_position(&position, &message)),
                 }
             }
         };
@@ -84,7 +84,7 @@ fn status(name: &str) -> Result<RenderStatus> {
     })
 }
 
-/// An instant of a query, in milliseconds since 1970.
+/// Parses a time of a query, and returns it as Unix time in milliseconds.
 pub(crate) fn instant(text: &str) -> Result<i64> {
     match Timestamp::parse(text) {
         Ok(at) => Ok(at.0),

@@ -1,4 +1,4 @@
-//! Renders: creating, looking at, ending.
+//! Creating, listing, cancelling and deleting renders.
 
 mod create;
 mod end;

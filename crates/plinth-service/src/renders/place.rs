@@ -1,4 +1,4 @@
-//! Placing renders: replay, price, row and ledger, all within one transaction.
+//! Creates renders in one transaction: idempotent replay, price, row and ledger entry.
 
 use plinth_db::queue::{self, Kind};
 use plinth_db::renders::{self, Render};
@@ -16,25 +16,25 @@ use crate::error::{Result, ServiceError};
 use crate::hash::sha256_hex;
 use crate::ids::New as _;
 
-/// Milliseconds of a day.
+/// One day in milliseconds.
 const DAY_MS: i64 = 24 * 3600 * 1000;
-/// The place among equal ones of a render that answers no other request.
+/// `replay_ordinal` of a render that is never returned for a repeated request.
 const NO_ORDINAL: i64 = -1;
-/// What a system preview is rendered with.
+/// Settings of system previews.
 const SYSTEM_PREVIEW: &str = "{\"quality\":\"share\"}";
 
-/// A render to place.
+/// A render to create.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     pub model_id: ModelId,
     pub settings: RenderSettings,
-    /// The free pool must not pay, whatever the settings say.
+    /// Whether the free pool must not be charged, regardless of the settings.
     pub is_strict: bool,
 }
 
 impl Wanted {
-    /// The render of an upload.
-    // Spec, Errors, no_credits: the free pool steps in for created renders, not for uploads.
+    /// Creates the request for the render of an upload.
+    // Spec, Errors, no_credits: renders of uploads are never charged to the free pool.
     pub(crate) const fn of_upload(model_id: ModelId, settings: RenderSettings) -> Self {
         Self { model_id, settings, is_strict: true }
     }
@@ -45,15 +45,15 @@ impl Wanted {
     }
 }
 
-/// A placed render.
+/// A created or replayed render.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed {
     pub render: Render,
-    /// An earlier request made it.
+    /// Whether an earlier request created the render.
     pub is_replay: bool,
 }
 
-/// What becomes of one wanted render.
+/// Decision for one requested render.
 enum Slot {
     New(Render),
     Earlier(Render),
@@ -67,9 +67,9 @@ impl Slot {
     }
 }
 
-/// Places renders, all or none, and charges those that no earlier request made. `key`: of the request; none for an upload,
-/// which always makes a render and answers no later request. Takes the payer's lock.
-/// Errors: a model that is not active, unless its render was made under the same key; a balance that does not cover them.
+/// Creates renders, all or none, and charges those that are not replays. `key` is the request's idempotency key; an upload
+/// has none, so its render is always new and never replayed. Locks the paying account.
+/// Errors: a model is not active (unless its render is a replay under the same key), or the balance is too low.
 // Spec, Create-render rules, 1 to 6.
 pub(crate) async fn place(
     tx: &mut Tx,
@@ -88,12 +88,12 @@ pub(crate) async fn place(
             Some(key) => renders::find_earlier(tx, &draft, key.replays_since(now), resubmit_since(now)).await?,
             None => None,
         };
-        // What was made under the request's own key is answered with whatever has become of the model since.
+        // A replay under the same key is returned even if the model is no longer active.
         let is_own = |earlier: &Render| !earlier.replay_key.is_empty() && earlier.replay_key == draft.replay_key;
         if !earlier.as_ref().is_some_and(is_own) {
             check_is_active(tx, caller, &want.model_id).await?;
         }
-        // A replay keeps its place in the ordinals by the draft's facts, which it shares.
+        // A replay has the same facts as its draft, so it counts for the ordinals of later items.
         if let Some(earlier) = earlier {
             slots.push(Slot::Earlier(earlier));
         } else {
@@ -117,27 +117,27 @@ pub(crate) async fn place(
     Ok(placed)
 }
 
-/// Which pools pay for renders.
-/// Errors: a balance that does not cover them.
+/// Decides which pool pays for each render.
+/// Errors: the balance is too low.
 fn decide_funding(balance: Balance, costs: &[Cost]) -> Result<Vec<Pool>> {
     funding::decide(balance, costs).map_err(|short| {
         let left = short.left;
-        let words = format!(
+        let message = format!(
             "the balance does not cover a render of {} credits: {} are left, and {} in the free pool",
             short.credits, left.paid, left.free
         );
-        ServiceError::new(ErrorCode::NoCredits, words)
+        ServiceError::new(ErrorCode::NoCredits, message)
     })
 }
 
-/// Rejects a render that the payer's balance does not cover, before any work. [`place`] decides.
+/// Rejects early a render that the balance does not cover. The binding decision is made by [`place`].
 pub(crate) async fn check_funds(conn: &mut Conn, payer: &AccountId, wanted: &Wanted) -> Result<()> {
     let payer = accounts::find(conn, payer).await?;
     let payer = payer.ok_or_else(|| ServiceError::internal("the paying account is missing"))?;
     decide_funding(payer.balance, &[wanted.cost()]).map(drop)
 }
 
-/// Only active models of the workspace are rendered.
+/// Returns an error unless the model is an active one of the workspace.
 async fn check_is_active(tx: &mut Tx, caller: &Caller, id: &ModelId) -> Result<()> {
     let model = models::find(tx, &caller.workspace_id, id).await?;
     if model.is_some_and(|m| m.status == ModelStatus::Active) { Ok(()) } else { Err(ServiceError::model_not_found()) }
@@ -168,9 +168,9 @@ fn draft(caller: &Caller, want: &Wanted, key: Option<&ReplayKey>, before: &[Slot
     }
 }
 
-/// Places the free preview that every upload without settings gets, or finds the one the model has.
-/// Takes the payer's lock.
-/// Errors: too many free previews within a day.
+/// Creates the free preview of an upload without settings, or finds the one that the model has already.
+/// Locks the paying account.
+/// Errors: the account has used up its free previews of the last 24 hours.
 pub(crate) async fn place_system_preview(
     tx: &mut Tx,
     caller: &Caller,
@@ -197,21 +197,21 @@ pub(crate) async fn place_system_preview(
     Ok(render.id)
 }
 
-/// Refuses one more free preview when a day's are used up.
+/// Returns an error if the free previews of the last 24 hours are used up.
 pub(crate) fn check_free_uploads(used: u64, per_day: u32) -> Result<()> {
     if used < u64::from(per_day) {
         return Ok(());
     }
-    let words = format!("{per_day} uploads in 24 hours are free; give renderSettings for a billed render, or wait");
-    Err(ServiceError::new(ErrorCode::UploadLimit, words))
+    let message = format!("{per_day} uploads in 24 hours are free; give renderSettings for a billed render, or wait");
+    Err(ServiceError::new(ErrorCode::UploadLimit, message))
 }
 
-/// Since when free previews count.
+/// Returns the start of the time span in which free previews are counted.
 pub(crate) const fn free_uploads_since(now: i64) -> i64 {
     now - DAY_MS
 }
 
-/// Frames with the mark of a preview are others than those without.
+/// Derives the frames' hash for watermarked frames, which cannot be shared with others.
 fn marked(frames_sha256: &str) -> String {
     sha256_hex(format!("marked {frames_sha256}"))
 }

@@ -1,4 +1,4 @@
-//! Settings of a request.
+//! Parses the render settings of a request.
 
 use plinth_spec::RenderSettings;
 use plinth_spec::settings::ParseOptions;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::access::Caller;
 use crate::error::Result;
 
-/// Checks settings; null and absent ones are the defaults.
+/// Parses and validates render settings. Missing or null settings mean the defaults.
 pub(crate) fn parse_settings(caller: &Caller, value: Option<&Value>) -> Result<RenderSettings> {
     let options = ParseOptions { uncapped_length: caller.is_admin };
     Ok(match value.filter(|value| !value.is_null()) {

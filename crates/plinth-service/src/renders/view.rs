@@ -1,4 +1,4 @@
-//! A render as the API shows it.
+//! Converts renders to their API form.
 
 use plinth_db::renders;
 use plinth_spec::funding::Pool;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::error::{Result, ServiceError};
 use crate::jobs::RenderFiles;
 
-/// What was sent, with the server's stamp on renders that the free pool paid.
+/// Returns the settings of the request; adds `preview: true` for renders paid from the free pool.
 pub(crate) fn echoed_settings(render: &renders::Render) -> Result<Value> {
     let mut settings: Value = serde_json::from_str(&render.settings).map_err(ServiceError::internal)?;
     if is_preview(render)
@@ -21,12 +21,12 @@ pub(crate) fn echoed_settings(render: &renders::Render) -> Result<Value> {
     Ok(settings)
 }
 
-/// Whether the free pool paid.
+/// Returns whether the render was paid from the free pool.
 pub(super) fn is_preview(render: &renders::Render) -> bool {
     render.pool == Some(Pool::Free)
 }
 
-/// A render as the API shows it.
+/// Converts a render to its API form.
 pub(crate) fn view(render: &renders::Render) -> Result<Render> {
     let files = RenderFiles::of(render)?;
     let size = |file| files.get(file).map(|stored| stored.size);

@@ -1,4 +1,4 @@
-//! Comparing what lies in the store with what rows name.
+//! Compares the objects of the store with those that rows reference.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
@@ -13,52 +13,52 @@ use crate::error::{Result, ServiceError};
 use crate::service::Service;
 use crate::write::UNNAMED_MS;
 
-/// An upload may take this long, so a younger object that no row names yet may get its row.
+/// Longest duration of an upload, in milliseconds. A younger object without a row may belong to an upload in progress.
 const SAFETY_MS: i64 = UNNAMED_MS;
-/// Rows that are read in one go, and marks that are made in one.
+/// Number of rows per query, and of scheduled deletions per transaction.
 const AT_ONCE: u32 = 500;
 
-/// Something that does not agree.
+/// An inconsistency between the store and the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// An object that no row names and that nothing will remove.
+    /// An object that no row references and that is not scheduled for deletion.
     Orphan {
-        /// Where it lies.
+        /// Path of the object.
         path: String,
-        /// Bytes.
+        /// Size in bytes.
         size: u64,
     },
-    /// An object that a row names and that is not there.
+    /// A missing object that a row references.
     Gone {
-        /// Where it should lie.
+        /// Expected path of the object.
         path: String,
     },
 }
 
-/// What was compared.
+/// Totals of a check.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Checked {
-    /// Objects of the store.
+    /// Number of objects in the store.
     pub objects: u64,
-    /// Their bytes.
+    /// Total size of the objects, in bytes.
     pub bytes: u64,
-    /// Objects that no row names, but that are too young to tell.
+    /// Number of unreferenced objects that may belong to an upload in progress.
     pub young: u64,
-    /// Objects that are not the service's own, but lie in the same bucket or folder: they are left alone.
+    /// Number of objects in the same bucket or folder that the service did not create. A repair leaves them alone.
     pub foreign: u64,
-    /// Rows that name objects.
+    /// Number of rows that reference objects.
     pub rows: u64,
 }
 
-/// What the list of the store came to.
+/// Facts gathered while listing the store.
 #[derive(Default)]
 struct Listing {
     checked: Checked,
-    /// Objects that a row names.
+    /// Number of objects that a row references.
     named: u64,
-    /// Paths of objects that no row names and that nothing will remove.
+    /// Paths of objects that no row references and that are not scheduled for deletion.
     orphans: Vec<String>,
-    /// Hashes of all paths: a million objects take some 20 MB.
+    /// Hashes of all paths, which need about 20 MB for a million objects.
     paths: HashSet<u64>,
     hasher: RandomState,
 }
@@ -74,18 +74,17 @@ impl Listing {
 }
 
 impl Service {
-    /// Compares store and rows. `found` is told each thing that does not agree, at once. With `repair`, objects that no row
-    /// names are marked for removal. Rows whose objects are gone stay as they are: they are somebody's, and a backup may
-    /// have the objects.
-    /// Errors: with `repair`, no row names any object of the store, as when the database is not the one of this store.
+    /// Compares the store with the database, and calls `found` for each inconsistency as soon as it is found. `repair` schedules
+    /// unreferenced objects for deletion. Rows with missing objects are kept, because a backup may contain the objects.
+    /// Errors: `repair` is set but no row references any object, which suggests that the database belongs to another store.
     pub async fn check_storage(&self, repair: bool, found: &mut (dyn FnMut(Finding) + Send)) -> Result<Checked> {
         let mut listed = Listing::default();
         self.find_orphans(&mut listed, found).await?;
         if repair && !listed.orphans.is_empty() {
             if listed.named == 0 {
-                let words = "nothing was marked for removal: no row names any file of the store, so this may be the database \
+                let message = "nothing was marked for removal: no row names any file of the store, so this may be the database \
                              of another installation";
-                return Err(ServiceError::bad_request(words));
+                return Err(ServiceError::bad_request(message));
             }
             for paths in listed.orphans.chunks(AT_ONCE as usize) {
                 self.mark_orphans(paths.to_vec()).await?;
@@ -96,7 +95,8 @@ impl Service {
     }
 
     async fn find_orphans(&self, listed: &mut Listing, found: &mut (dyn FnMut(Finding) + Send)) -> Result<()> {
-        // Whatever is put has its mark before. Objects older than the safety age were put before this list was read.
+        // Each prefix is scheduled for deletion before its objects are stored. Objects older than the safety age were stored before
+        // this schedule was read.
         let marks: HashSet<String> = garbage::list(&mut self.db.read().await?).await?.into_iter().collect();
         let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
         let mut objects = self.store.list("")?;
@@ -122,7 +122,7 @@ impl Service {
         Ok(())
     }
 
-    /// Whether a row names an object. `last` keeps the row that was looked at: its objects follow each other.
+    /// Returns whether a row references an object. `last` caches the row, because the objects of a row are listed in sequence.
     async fn is_named(
         &self,
         path: &str,
@@ -142,7 +142,7 @@ impl Service {
         Ok(is_named)
     }
 
-    /// Marks objects for removal, but for those that a row names by now.
+    /// Schedules objects for deletion, except those that a row references by now.
     async fn mark_orphans(&self, paths: Vec<String>) -> Result<()> {
         let marking = self.write_at(move |tx, now| {
             Box::pin(async move {
@@ -170,7 +170,7 @@ impl Service {
                 for row in &rows {
                     listed.checked.rows += 1;
                     for path in Named::by(row)?.required {
-                        // What was put after the list was made is looked for by its name.
+                        // Objects stored after the listing are looked up one by one.
                         let is_there = listed.has(&path) || self.store.find_path(&path).await?.is_some();
                         if !is_there && self.is_still_named(kind, row.id(), &path).await? {
                             found(Finding::Gone { path });
@@ -182,7 +182,7 @@ impl Service {
         Ok(())
     }
 
-    /// Its row may have been deleted, and then its object, since the row was read.
+    /// Reads a row again and returns whether it still references an object; the row may have been deleted since it was read.
     async fn is_still_named(&self, kind: Kind, id: &str, path: &str) -> Result<bool> {
         let row = naming::find(&mut self.db.read().await?, kind, id).await?;
         let named = row.as_ref().map(Named::by).transpose()?.unwrap_or_default();
@@ -190,7 +190,7 @@ impl Service {
     }
 }
 
-/// Whether an object is removed anyway: it, or a folder that it lies in, has a mark.
+/// Returns whether an object, or a folder that contains it, is scheduled for deletion.
 fn is_marked(marks: &HashSet<String>, path: &str) -> bool {
     let folders = path.match_indices('/').filter_map(|(at, _)| path.get(..=at));
     marks.contains(path) || folders.into_iter().any(|folder| marks.contains(folder))

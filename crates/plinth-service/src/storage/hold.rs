@@ -1,4 +1,4 @@
-//! Keeping everything in the store while it is copied.
+//! Prevents deletions from the store while a backup copies it.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::error::{Result, ServiceError};
 use crate::ids::random_text;
 use crate::service::Service;
 
-/// Renewals of a hold before it expires.
+/// Number of renewals before a hold would expire.
 const RENEWALS: u32 = 10;
 const ID_CHARS: usize = 16;
 
-/// While this lives, nothing is removed from the store, on any machine.
+/// While this value exists, no machine deletes anything from the store.
 #[derive(Debug)]
 pub struct Hold {
     service: Service,
@@ -28,7 +28,7 @@ impl Drop for Hold {
 }
 
 impl Service {
-    /// Begins a hold. What is copied of the database from now on names objects that stay until the hold ends.
+    /// Starts a hold. Objects referenced by any copy of the database made from now on remain until the hold ends.
     pub async fn hold_storage(&self) -> Result<Hold> {
         let id = random_text(ID_CHARS);
         let (begun, hold_ms) = (id.clone(), self.hold_ms());
@@ -42,7 +42,7 @@ impl Service {
             loop {
                 tokio::time::sleep(pause).await;
                 if let Err(error) = service.renew_hold(renewed.clone()).await {
-                    tracing::warn!(error = %error, "the hold of the store could not be renewed");
+                    tracing::warn!(error = %error, "renewing the deletion hold failed");
                 }
             }
         });
@@ -61,8 +61,8 @@ impl Service {
         renewing.await
     }
 
-    /// Removes what lies under a prefix that is marked for removal, unless the store is held. A failure is logged only: the
-    /// mark stays.
+    /// Deletes all objects under a prefix that is scheduled for deletion, unless there is a hold. Failures are only logged,
+    /// because the prefix stays scheduled.
     pub(crate) async fn remove_marked(&self, prefix: &str) {
         let removing = async {
             if !self.is_held().await? {
@@ -71,11 +71,11 @@ impl Service {
             Ok::<_, ServiceError>(())
         };
         if let Err(error) = removing.await {
-            tracing::warn!(error = %error, cause = ?error.cause, "files that were deleted stay until the next cleanup");
+            tracing::warn!(error = %error, cause = ?error.cause, "deleted files remain in the store until the next cleanup");
         }
     }
 
-    /// Whether somebody holds the store.
+    /// Returns whether there is an active hold.
     pub async fn is_held(&self) -> Result<bool> {
         let mut conn = self.db.read().await?;
         let now = self.options.clock.now_ms(&mut conn).await?;
@@ -84,7 +84,7 @@ impl Service {
 }
 
 impl Hold {
-    /// Ends it. False: it had run out meanwhile, and something may have been removed.
+    /// Ends the hold. Returns false if it had expired, so that objects may have been deleted in the meantime.
     pub async fn release(self) -> Result<bool> {
         let id = self.id.clone();
         let releasing = self.service.write_at(move |tx, now| {

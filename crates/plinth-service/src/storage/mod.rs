@@ -1,4 +1,4 @@
-//! What lies in the store and who names it, for operators.
+//! Consistency check and backup support of the store, for operators.
 
 mod check;
 mod hold;

@@ -1,4 +1,4 @@
-//! Which objects a row names.
+//! Maps rows to the objects that they reference, and object keys to rows.
 
 use plinth_db::naming::{Kind, Naming};
 use plinth_db::renders::Render;
@@ -10,22 +10,22 @@ use crate::delivery::hls::MASTER;
 use crate::error::Result;
 use crate::jobs::RenderFiles;
 
-/// The objects of a row.
+/// The objects that a row references.
 #[derive(Clone, Debug, Default)]
 pub struct Named {
-    /// Objects that are there.
+    /// Objects that must exist.
     pub required: Vec<String>,
-    /// An object that may be there.
+    /// An object that may exist.
     pub optional: Option<String>,
-    /// Folders whose objects all belong to the row.
+    /// Folders of which all objects belong to the row.
     pub folders: Vec<String>,
-    /// Folders into which a worker may be storing.
+    /// Folders in which a worker may be storing files now.
     pub under_way: Vec<String>,
 }
 
 impl Named {
-    /// Those of a row.
-    /// Errors: a row that this version does not understand.
+    /// Returns the objects that a row references.
+    /// Errors: this version cannot parse the row.
     pub fn by(row: &Naming) -> Result<Self> {
         let mut named = Self::default();
         match row {
@@ -66,14 +66,14 @@ impl Named {
         Ok(())
     }
 
-    /// Whether an object is among them.
+    /// Returns whether the row references an object.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.required.iter().chain(&self.optional).any(|named| named == path)
             || self.folders.iter().chain(&self.under_way).any(|folder| path.starts_with(folder.as_str()))
     }
 }
 
-/// The row that would name an object: its kind and identifier. None: it is not the service's own, but lies beside what is.
+/// Returns table and identifier of the row that would reference an object, or `None` if the service did not create the object.
 pub(crate) fn naming_row(path: &str) -> Option<(Kind, &str)> {
     let (folder, rest) = path.split_once('/')?;
     let (id, _part) = rest.split_once('/').unwrap_or((rest, ""));
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_of_key_leads_to_its_row() {
+    fn every_kind_of_key_maps_to_its_row() {
         let id = "r00000000001";
         let render = RenderId::parse(id).unwrap();
         let (model, overlay) = (ModelId::parse(id).unwrap(), OverlayId::parse(id).unwrap());

@@ -1,4 +1,4 @@
-//! Overlays, textures, environments.
+//! Overlays, textures and environment maps.
 
 use bytes::Bytes;
 use plinth_db::garbage;
@@ -11,25 +11,25 @@ use plinth_spec::wire::{Layer, ResolveOverlay};
 use plinth_store::{EnvPart, ObjectKey};
 use plinth_testkit::on_both_databases;
 
-use crate::house::{self, House, code};
+use crate::test_service::{self, TestService, code};
 
 fn png(shade: u8) -> Bytes {
     plinth_testkit::png(shade).into()
 }
 
-async fn file(house: &House, bytes: &[u8]) -> Incoming {
-    let mut file = house.service.incoming_file(limits::ENV_PART_BYTES).unwrap();
+async fn file(test_service: &TestService, bytes: &[u8]) -> Incoming {
+    let mut file = test_service.service.incoming_file(limits::ENV_PART_BYTES).unwrap();
     file.write(bytes).await.unwrap();
     file
 }
 
-async fn new_texture(house: &House, shade: u8) -> NewTexture {
-    NewTexture { file: Some(file(house, &png(shade)).await), name: None }
+async fn new_texture(test_service: &TestService, shade: u8) -> NewTexture {
+    NewTexture { file: Some(file(test_service, &png(shade)).await), name: None }
 }
 
-async fn overlay(house: &House, shade: u8, layer: Option<&str>) -> NewOverlay {
+async fn overlay(test_service: &TestService, shade: u8, layer: Option<&str>) -> NewOverlay {
     NewOverlay {
-        file: Some(file(house, &png(shade)).await),
+        file: Some(file(test_service, &png(shade)).await),
         filename: "sky.png".to_owned(),
         layer: layer.map(str::to_owned),
         ..NewOverlay::default()
@@ -37,9 +37,9 @@ async fn overlay(house: &House, shade: u8, layer: Option<&str>) -> NewOverlay {
 }
 
 async fn overlays_have_defaults_bounds_and_an_owner(address: &str) {
-    let house = House::new(address).await;
-    let (service, caller) = (&house.service, &house.caller);
-    let created = service.create_overlay(caller, overlay(&house, 1, None).await).await.unwrap();
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let created = service.create_overlay(caller, overlay(&test_service, 1, None).await).await.unwrap();
     assert_eq!(
         (created.layer, created.alignment.as_str(), created.name.as_str()),
         (Layer::Background, "left", "sky.png")
@@ -51,12 +51,12 @@ async fn overlays_have_defaults_bounds_and_an_owner(address: &str) {
         NewOverlay { opacity: Some("NaN".to_owned()), ..NewOverlay::default() },
         NewOverlay { name: Some("x".repeat(101)), ..NewOverlay::default() },
         NewOverlay { description: Some("x".repeat(501)), ..NewOverlay::default() },
-        NewOverlay { file: Some(file(&house, b"GIF89a").await), ..NewOverlay::default() },
-        NewOverlay { file: Some(file(&house, b"").await), ..NewOverlay::default() },
+        NewOverlay { file: Some(file(&test_service, b"GIF89a").await), ..NewOverlay::default() },
+        NewOverlay { file: Some(file(&test_service, b"").await), ..NewOverlay::default() },
     ];
     for mut new in bad {
         if new.file.is_none() {
-            new.file = Some(file(&house, &png(1)).await);
+            new.file = Some(file(&test_service, &png(1)).await);
         }
         assert_eq!(code(service.create_overlay(caller, new).await), ErrorCode::BadRequest);
     }
@@ -65,55 +65,71 @@ async fn overlays_have_defaults_bounds_and_an_owner(address: &str) {
     assert!(service.list_overlays(caller, Some("decal")).await.unwrap().data.is_empty());
     assert_eq!(code(service.list_overlays(caller, Some("sky")).await), ErrorCode::BadRequest);
 
-    let other = house::caller(service, "grace@example.org").await;
+    let other = test_service::caller(service, "grace@example.org").await;
     let id = created.id.to_string();
     assert_eq!(code(service.delete_overlay(&other, &id).await), ErrorCode::Forbidden);
     assert_eq!(code(service.delete_overlay(&other, "k3Jd92LmQx7a").await), ErrorCode::NotFound);
     assert!(service.list_overlays(&other, None).await.unwrap().data.is_empty());
     service.publish_overlay(&id).await.unwrap();
-    assert_eq!(service.list_overlays(&other, None).await.unwrap().data.len(), 1, "system overlays are for all");
-    assert_eq!(code(service.delete_overlay(caller, &id).await), ErrorCode::Forbidden, "a system overlay stays");
-    let second = service.create_overlay(caller, overlay(&house, 2, Some("decal")).await).await.unwrap();
+    assert_eq!(
+        service.list_overlays(&other, None).await.unwrap().data.len(),
+        1,
+        "system overlays are visible in all workspaces"
+    );
+    assert_eq!(
+        code(service.delete_overlay(caller, &id).await),
+        ErrorCode::Forbidden,
+        "a system overlay cannot be deleted"
+    );
+    let second = service.create_overlay(caller, overlay(&test_service, 2, Some("decal")).await).await.unwrap();
     assert!(service.delete_overlay(caller, second.id.as_str()).await.unwrap().deleted);
-    assert_eq!(service.sweep().await.unwrap().objects, 1, "its image goes");
+    assert_eq!(service.sweep().await.unwrap().objects, 1, "the overlay's image is deleted");
 }
 
 async fn an_image_is_found_by_content_layer_and_workspace(address: &str) {
-    let house = House::new(address).await;
-    let (service, caller) = (&house.service, &house.caller);
-    let texture = service.create_texture(caller, new_texture(&house, 1).await).await.unwrap();
-    let again = service.create_texture(caller, new_texture(&house, 1).await).await.unwrap();
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let texture = service.create_texture(caller, new_texture(&test_service, 1).await).await.unwrap();
+    let again = service.create_texture(caller, new_texture(&test_service, 1).await).await.unwrap();
     assert_eq!((again.id.as_str(), again.deduped), (texture.id.as_str(), Some(true)));
-    let overlay = service.create_overlay(caller, overlay(&house, 1, Some("decal")).await).await.unwrap();
+    let overlay = service.create_overlay(caller, overlay(&test_service, 1, Some("decal")).await).await.unwrap();
     assert_eq!(service.list_textures(caller).await.unwrap().data.len(), 1);
     let digest: [u8; 32] = sha2::Digest::finalize(sha2::Digest::chain_update(sha2::Sha256::default(), png(1))).into();
-    // Upper-case digits are the same hash.
+    // A hash may be given in upper-case hex.
     let hash = digest.map(|byte| format!("{byte:02X}")).concat();
     let ask = |layer: Option<&str>| ResolveOverlay { sha256: Some(hash.clone()), layer: layer.map(str::to_owned) };
     let resolve = async |caller, layer| service.resolve_overlay(caller, &ask(layer)).await.unwrap().id;
     assert_eq!(resolve(caller, Some("decal")).await, Some(overlay.id.to_string()));
     assert_eq!(resolve(caller, Some("texture")).await, Some(texture.id));
     assert_eq!(resolve(caller, None).await, None);
-    let other = house::caller(service, "grace@example.org").await;
+    let other = test_service::caller(service, "grace@example.org").await;
     assert_eq!(resolve(&other, Some("decal")).await, None);
     let none = ResolveOverlay { sha256: None, layer: None };
     assert_eq!(code(service.resolve_overlay(caller, &none).await), ErrorCode::Sha256Required);
 }
 
-async fn the_hundred_and_first_overlay_is_one_too_many(address: &str) {
-    let house = House::new(address).await;
+async fn an_account_can_have_one_hundred_overlays(address: &str) {
+    let test_service = TestService::new(address).await;
     for shade in 0..u8::try_from(limits::OVERLAYS).unwrap() {
-        house.service.create_overlay(&house.caller, overlay(&house, shade, None).await).await.unwrap();
+        test_service
+            .service
+            .create_overlay(&test_service.caller, overlay(&test_service, shade, None).await)
+            .await
+            .unwrap();
     }
-    let error = house.service.create_overlay(&house.caller, overlay(&house, 200, None).await).await.unwrap_err();
+    let error = test_service
+        .service
+        .create_overlay(&test_service.caller, overlay(&test_service, 200, None).await)
+        .await
+        .unwrap_err();
     assert_eq!((error.code, error.status), (ErrorCode::LimitReached, 429));
 }
 
 async fn an_environment_is_a_checked_triple(address: &str) {
-    let house = House::new(address).await;
-    let (service, caller) = (&house.service, &house.caller);
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
     let webp = Bytes::from_static(b"RIFF\x04\0\0\0WEBPVP8 ");
-    let part = async |part, bytes: &[u8]| EnvPartFile { part, file: file(&house, bytes).await };
+    let part = async |part, bytes: &[u8]| EnvPartFile { part, file: file(&test_service, bytes).await };
     let json = Bytes::from_static(b"{\"version\": 1}");
     let parts = async |sdr: &[u8], metadata: &[u8]| NewEnv {
         files: vec![
@@ -140,22 +156,22 @@ async fn an_environment_is_a_checked_triple(address: &str) {
     for new in wrong {
         assert_eq!(code(service.create_env(caller, new).await), ErrorCode::BadRequest);
     }
-    let other = house::caller(service, "grace@example.org").await;
+    let other = test_service::caller(service, "grace@example.org").await;
     assert_eq!(code(service.delete_env(&other, &id).await), ErrorCode::NotFound);
     assert!(service.delete_env(caller, &id).await.unwrap().deleted);
     assert_eq!(service.sweep().await.unwrap().objects, 3);
 }
 
-async fn what_a_row_names_is_not_marked_for_removal(address: &str) {
-    let house = House::new(address).await;
-    let (service, caller) = (&house.service, &house.caller);
+async fn referenced_objects_are_not_scheduled_for_deletion(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
     let marks = async || garbage::list(&mut service.db().read().await.unwrap()).await.unwrap();
-    house.model("chair").await;
-    service.create_texture(caller, new_texture(&house, 1).await).await.unwrap();
-    service.create_overlay(caller, overlay(&house, 1, None).await).await.unwrap();
+    test_service.model("chair").await;
+    service.create_texture(caller, new_texture(&test_service, 1).await).await.unwrap();
+    service.create_overlay(caller, overlay(&test_service, 1, None).await).await.unwrap();
     assert!(marks().await.is_empty());
-    // The same bytes twice at once: one of them is not needed, wherever it was when the other came.
-    let twice = [new_texture(&house, 2).await, new_texture(&house, 2).await];
+    // Of two concurrent uploads of the same content, one becomes unneeded.
+    let twice = [new_texture(&test_service, 2).await, new_texture(&test_service, 2).await];
     let [first, second] = twice.map(|new| service.create_texture(caller, new));
     let (first, second) = tokio::join!(first, second);
     let (first, second) = (first.unwrap(), second.unwrap());
@@ -166,20 +182,20 @@ async fn what_a_row_names_is_not_marked_for_removal(address: &str) {
     assert!(left.len() <= 1 && !left.contains(&named), "{left:?}");
 }
 
-async fn what_is_known_or_too_much_is_not_looked_at(address: &str) {
-    let house = House::new(address).await;
-    let caller = &house.caller;
-    let known = house.service.create_texture(caller, new_texture(&house, 1).await).await.unwrap();
-    let blind = house.without_checks(address).await;
-    let again = blind.create_texture(caller, new_texture(&house, 1).await).await.unwrap();
+async fn known_or_excess_files_are_not_checked(address: &str) {
+    let test_service = TestService::new(address).await;
+    let caller = &test_service.caller;
+    let known = test_service.service.create_texture(caller, new_texture(&test_service, 1).await).await.unwrap();
+    let blind = test_service.without_checks(address).await;
+    let again = blind.create_texture(caller, new_texture(&test_service, 1).await).await.unwrap();
     assert_eq!((again.id, again.deduped), (known.id, Some(true)));
-    assert_eq!(code(blind.create_texture(caller, new_texture(&house, 2).await).await), ErrorCode::BadRequest);
+    assert_eq!(code(blind.create_texture(caller, new_texture(&test_service, 2).await).await), ErrorCode::BadRequest);
     for shade in 0..u8::try_from(limits::OVERLAYS).unwrap() {
-        house.service.create_overlay(caller, overlay(&house, shade, None).await).await.unwrap();
+        test_service.service.create_overlay(caller, overlay(&test_service, shade, None).await).await.unwrap();
     }
     assert_eq!(code(blind.check_overlay_count(caller).await), ErrorCode::LimitReached, "before the image is sent");
     assert_eq!(
-        code(blind.create_overlay(caller, overlay(&house, 200, None).await).await),
+        code(blind.create_overlay(caller, overlay(&test_service, 200, None).await).await),
         ErrorCode::LimitReached,
         "before the image is checked"
     );
@@ -190,9 +206,9 @@ mod both {
     on_both_databases! {
         overlays_have_defaults_bounds_and_an_owner
         an_image_is_found_by_content_layer_and_workspace
-        the_hundred_and_first_overlay_is_one_too_many
+        an_account_can_have_one_hundred_overlays
         an_environment_is_a_checked_triple
-        what_is_known_or_too_much_is_not_looked_at
-        what_a_row_names_is_not_marked_for_removal
+        known_or_excess_files_are_not_checked
+        referenced_objects_are_not_scheduled_for_deletion
     }
 }

@@ -1,4 +1,4 @@
-//! Handing out files.
+//! Downloads, streams and links.
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -10,7 +10,7 @@ use plinth_store::{BlobStream, ObjectKey};
 use plinth_testkit::{glb_with_triangle, on_both_databases};
 use serde_json::json;
 
-use crate::house::{House, code, files_of, some_files};
+use crate::test_service::{TestService, code, files_of, some_files};
 
 async fn all(mut stream: BlobStream) -> Vec<u8> {
     let mut out = Vec::new();
@@ -20,18 +20,18 @@ async fn all(mut stream: BlobStream) -> Vec<u8> {
     out
 }
 
-/// Stores files as a worker does.
-async fn store(house: &House, claim: &Claim, files: &RenderFiles) {
+/// Stores output files as a worker does.
+async fn store(test_service: &TestService, claim: &Claim, files: &RenderFiles) {
     for file in files.stored.keys() {
         let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, *file, files.codec);
-        house.service.store().put(&key, Bytes::from_static(b"abc")).await.unwrap();
+        test_service.service.store().put(&key, Bytes::from_static(b"abc")).await.unwrap();
     }
 }
 
-async fn files_appear_when_they_are_stored_and_the_render_says_so(address: &str) {
-    let house = House::new(address).await;
-    let (service, caller) = (&house.service, &house.caller);
-    let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
+async fn files_are_available_after_the_worker_reports_them(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let id = test_service.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
     let get = async |output| service.render_file(caller, &id, output).await;
     assert_eq!(code(get(OutputFile::Video).await), ErrorCode::VideoNotFound);
     assert_eq!(code(get(OutputFile::Web).await), ErrorCode::VideoNotFound);
@@ -42,19 +42,27 @@ async fn files_appear_when_they_are_stored_and_the_render_says_so(address: &str)
     assert_eq!(code(service.download_url(caller, &id, None, None).await), ErrorCode::AssetNotFound);
     assert_eq!(code(service.download_url(caller, &id, Some("hls"), None).await), ErrorCode::BadRequest);
 
-    let claim = house.claim().await;
-    store(&house, &claim, &some_files()).await;
-    assert_eq!(code(get(OutputFile::Video).await), ErrorCode::VideoNotFound, "stored is not published");
+    let claim = test_service.claim().await;
+    store(&test_service, &claim, &some_files()).await;
+    assert_eq!(
+        code(get(OutputFile::Video).await),
+        ErrorCode::VideoNotFound,
+        "a stored file is not available before the report"
+    );
     service.poster_stored(&claim).await.unwrap().unwrap();
     assert_eq!(service.list_render_files(caller, &id).await.unwrap(), []);
-    assert!(get(OutputFile::Poster).await.is_ok(), "the poster comes first");
+    assert!(get(OutputFile::Poster).await.is_ok(), "the poster is available before the video");
     assert_eq!(code(get(OutputFile::Video).await), ErrorCode::VideoNotFound);
     service.finish_render(&claim, &some_files(), &[]).await.unwrap().unwrap();
     let video = get(OutputFile::Video).await.unwrap();
     assert_eq!((video.content_type.as_ref(), video.blob.size), ("video/mp4", 3));
     assert_eq!(all(service.open_delivery(&video, Some(1..2)).await.unwrap()).await, b"b");
     assert_eq!(get(OutputFile::FullPoster).await.unwrap().content_type, "image/png");
-    assert_eq!(code(get(OutputFile::Dataset).await), ErrorCode::DatasetNotFound, "it is a video");
+    assert_eq!(
+        code(get(OutputFile::Dataset).await),
+        ErrorCode::DatasetNotFound,
+        "the render is a video and has no dataset"
+    );
 
     let listed = service.list_render_files(caller, &id).await.unwrap();
     assert_eq!(listed, OutputFile::all_of(Output::Video).map(|file| (file, 3)).collect::<Vec<_>>());
@@ -71,56 +79,63 @@ async fn files_appear_when_they_are_stored_and_the_render_says_so(address: &str)
 
     service.delete_render(caller, &id).await.unwrap();
     assert_eq!(code(get(OutputFile::Video).await), ErrorCode::RenderNotFound);
-    assert_eq!(service.sweep().await.unwrap().objects, 0, "its files are removed already");
+    assert_eq!(service.sweep().await.unwrap().objects, 0, "the render's files were deleted already");
 }
 
-async fn a_failed_render_shows_nothing_and_its_files_go(address: &str) {
-    let house = House::new(address).await;
-    let (service, caller) = (&house.service, &house.caller);
-    let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
-    let claim = house.claim().await;
-    store(&house, &claim, &some_files()).await;
+async fn the_files_of_a_failed_render_are_hidden_and_deleted(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let id = test_service.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
+    let claim = test_service.claim().await;
+    store(&test_service, &claim, &some_files()).await;
     service.poster_stored(&claim).await.unwrap().unwrap();
     service.fail_render(&claim, plinth_spec::FailureCode::EncodeFailed, "").await.unwrap().unwrap();
     assert_eq!(code(service.render_file(caller, &id, OutputFile::Poster).await), ErrorCode::PosterNotFound);
-    assert_eq!(service.sweep().await.unwrap().objects, 0, "the worker may still be storing");
-    house.wait_ms(3_600_001);
+    assert_eq!(service.sweep().await.unwrap().objects, 0, "files are kept while the worker may still be storing");
+    test_service.wait_ms(3_600_001);
     assert_eq!(service.sweep().await.unwrap().objects, 5);
 }
 
 async fn a_prores_video_and_a_dataset_have_their_own_types(address: &str) {
-    let house = House::new(address).await;
-    house.grant(plinth_spec::funding::Pool::Paid, 1000).await;
-    let model = house.model("chair").await;
-    house.service.fail_render(&house.claim().await, plinth_spec::FailureCode::Timeout, "").await.unwrap().unwrap();
-    let pro = house.render(&model, json!({"quality": "pro", "length": 1}), None).await.unwrap();
-    let claim = house.claim().await;
+    let test_service = TestService::new(address).await;
+    test_service.grant(plinth_spec::funding::Pool::Paid, 1000).await;
+    let model = test_service.model("chair").await;
+    test_service
+        .service
+        .fail_render(&test_service.claim().await, plinth_spec::FailureCode::Timeout, "")
+        .await
+        .unwrap()
+        .unwrap();
+    let pro = test_service.render(&model, json!({"quality": "pro", "length": 1}), None).await.unwrap();
+    let claim = test_service.claim().await;
     let files = files_of(Output::Video, Codec::ProRes4444);
-    store(&house, &claim, &files).await;
-    house.service.poster_stored(&claim).await.unwrap().unwrap();
-    house.service.finish_render(&claim, &files, &[]).await.unwrap().unwrap();
-    let video = house.service.render_file(&house.caller, pro.id.as_str(), OutputFile::Video).await.unwrap();
+    store(&test_service, &claim, &files).await;
+    test_service.service.poster_stored(&claim).await.unwrap().unwrap();
+    test_service.service.finish_render(&claim, &files, &[]).await.unwrap().unwrap();
+    let video =
+        test_service.service.render_file(&test_service.caller, pro.id.as_str(), OutputFile::Video).await.unwrap();
     assert_eq!(video.content_type, "video/quicktime");
 
-    let set = house.render(&model, json!({"output": "dataset"}), None).await.unwrap();
-    let claim = house.claim().await;
+    let set = test_service.render(&model, json!({"output": "dataset"}), None).await.unwrap();
+    let claim = test_service.claim().await;
     let files = files_of(Output::Dataset, Codec::H264);
-    store(&house, &claim, &files).await;
-    house.service.poster_stored(&claim).await.unwrap().unwrap();
-    house.service.finish_render(&claim, &files, &[]).await.unwrap().unwrap();
-    let file = house.service.render_file(&house.caller, set.id.as_str(), OutputFile::Dataset).await.unwrap();
+    store(&test_service, &claim, &files).await;
+    test_service.service.poster_stored(&claim).await.unwrap().unwrap();
+    test_service.service.finish_render(&claim, &files, &[]).await.unwrap().unwrap();
+    let file =
+        test_service.service.render_file(&test_service.caller, set.id.as_str(), OutputFile::Dataset).await.unwrap();
     assert_eq!(file.content_type, "application/zip");
-    let view = house.service.render(&house.caller, set.id.as_str()).await.unwrap();
+    let view = test_service.service.render(&test_service.caller, set.id.as_str()).await.unwrap();
     assert_eq!((view.dataset_zip_size, view.file_size), (Some(3), None));
-    assert!(house.service.claim_packaging("w").await.unwrap().is_some(), "of the video only");
-    assert!(house.service.claim_packaging("w").await.unwrap().is_none());
+    assert!(test_service.service.claim_packaging("w").await.unwrap().is_some(), "only the video is packaged");
+    assert!(test_service.service.claim_packaging("w").await.unwrap().is_none());
 }
 
-async fn streaming_files_are_found_when_ready_and_by_known_names_only(address: &str) {
-    let house = House::new(address).await;
-    let (service, caller) = (&house.service, &house.caller);
-    let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
-    let claim = house.claim().await;
+async fn hls_files_are_available_when_ready_and_by_valid_names_only(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let id = test_service.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
+    let claim = test_service.claim().await;
     service.poster_stored(&claim).await.unwrap().unwrap();
     service.finish_render(&claim, &some_files(), &[]).await.unwrap().unwrap();
     let claim = service.claim_packaging("w").await.unwrap().unwrap();
@@ -139,9 +154,9 @@ async fn streaming_files_are_found_when_ready_and_by_known_names_only(address: &
 }
 
 async fn a_models_file_is_downloaded_under_its_name(address: &str) {
-    let house = House::new(address).await;
-    let (service, caller) = (&house.service, &house.caller);
-    let id = house.model("stühle").await;
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let id = test_service.model("stühle").await;
     let file = service.model_file(caller, &id).await.unwrap();
     assert!(file.disposition.as_ref().unwrap().contains("st%C3%BChle.glb"));
     assert_eq!(all(service.open_delivery(&file, None).await.unwrap()).await, glb_with_triangle("stühle"));
@@ -156,10 +171,10 @@ async fn a_models_file_is_downloaded_under_its_name(address: &str) {
 mod both {
     use super::on_both_databases;
     on_both_databases! {
-        files_appear_when_they_are_stored_and_the_render_says_so
-        a_failed_render_shows_nothing_and_its_files_go
+        files_are_available_after_the_worker_reports_them
+        the_files_of_a_failed_render_are_hidden_and_deleted
         a_prores_video_and_a_dataset_have_their_own_types
-        streaming_files_are_found_when_ready_and_by_known_names_only
+        hls_files_are_available_when_ready_and_by_valid_names_only
         a_models_file_is_downloaded_under_its_name
     }
 }

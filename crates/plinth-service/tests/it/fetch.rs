@@ -1,4 +1,4 @@
-//! Fetching URLs, against real servers on this machine.
+//! Downloads from URLs, tested with real HTTP servers on this machine.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use plinth_spec::ErrorCode;
 use plinth_spec::wire::IngestModel;
 use plinth_testkit::{Reply, TestDatabase, Visit, Web, glb_with_triangle};
 
-use crate::house::{House, code};
+use crate::test_service::{TestService, code};
 
-/// Longer than any test takes.
+/// A timeout that no test reaches.
 const NEVER: Duration = Duration::from_hours(1);
 
 fn answer(visit: &Visit) -> Reply {
@@ -42,38 +42,42 @@ fn answer(visit: &Visit) -> Reply {
     }
 }
 
-async fn house(database: &TestDatabase, allowed: &[String], change: impl FnOnce(&mut FetchOptions)) -> House {
+async fn test_service(
+    database: &TestDatabase,
+    allowed: &[String],
+    change: impl FnOnce(&mut FetchOptions),
+) -> TestService {
     let rules: Vec<HostRule> = allowed.iter().map(|rule| HostRule::parse(rule).unwrap()).collect();
-    House::with(database.address(), |options| {
+    TestService::with(database.address(), |options| {
         options.fetch.allowed_hosts = rules;
         change(&mut options.fetch);
     })
     .await
 }
 
-async fn ingest(house: &House, url: &str) -> plinth_service::Result<plinth_service::models::Uploaded> {
+async fn ingest(test_service: &TestService, url: &str) -> plinth_service::Result<plinth_service::models::Uploaded> {
     let request = IngestModel { url: Some(url.to_owned()), render_settings: None };
-    house.service.ingest_model(&house.caller, request).await
+    test_service.service.ingest_model(&test_service.caller, request).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_public_url_becomes_a_model() {
     let (database, server) = (TestDatabase::sqlite(), Web::start(answer));
-    let house = house(&database, &[server.address().to_string()], |_options| {}).await;
-    let made = ingest(&house, &server.url("/chair.glb")).await.unwrap();
-    let model = house.service.model(&house.caller, made.result.model_id.as_str()).await.unwrap();
+    let test_service = test_service(&database, &[server.address().to_string()], |_options| {}).await;
+    let made = ingest(&test_service, &server.url("/chair.glb")).await.unwrap();
+    let model = test_service.service.model(&test_service.caller, made.result.model_id.as_str()).await.unwrap();
     assert_eq!(model.row.original_name, "chair.glb");
     for path in ["/hop.glb", "/no-head.glb", "/object?X-Amz-Signature=1"] {
-        let again = ingest(&house, &server.url(path)).await.unwrap();
+        let again = ingest(&test_service, &server.url(path)).await.unwrap();
         assert_eq!(again.result.duplicate, Some(true), "{path}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_cannot_be_fetched_has_the_code_that_says_why() {
+async fn failed_downloads_return_the_matching_error_code() {
     let (database, server) = (TestDatabase::sqlite(), Web::start(answer));
     let names = |_name: &str| vec![IpAddr::from([10, 0, 0, 1])];
-    let house = house(&database, &[server.address().to_string()], |options| {
+    let test_service = test_service(&database, &[server.address().to_string()], |options| {
         options.names = Names::Given(Arc::new(names));
     })
     .await;
@@ -91,19 +95,19 @@ async fn what_cannot_be_fetched_has_the_code_that_says_why() {
         ("/file.glb", ErrorCode::InvalidUrlScheme),
     ];
     for (path, expected) in cases {
-        assert_eq!(code(ingest(&house, &server.url(path)).await), expected, "{path}");
+        assert_eq!(code(ingest(&test_service, &server.url(path)).await), expected, "{path}");
     }
     let none = IngestModel { url: None, render_settings: None };
-    assert_eq!(code(house.service.ingest_model(&house.caller, none).await), ErrorCode::UrlRequired);
-    let left = std::fs::read_dir(house.folder.path())
+    assert_eq!(code(test_service.service.ingest_model(&test_service.caller, none).await), ErrorCode::UrlRequired);
+    let left = std::fs::read_dir(test_service.folder.path())
         .unwrap()
         .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().starts_with("plinth-incoming"));
-    assert_eq!(left.count(), 0, "nothing half-fetched stays behind");
+    assert_eq!(left.count(), 0, "partial downloads are deleted");
 }
 
-/// Each of these ends by one limit alone: the others are never reached, and the server never ends anything.
+/// Tests each timeout separately: the other timeouts are too long to be reached, and the server never closes a connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_download_ends_at_each_of_its_limits() {
+async fn each_timeout_ends_a_download() {
     let soon = Duration::from_millis(400);
     let silent = Web::start(|_visit| Reply::model("").hanging().saying_length(1));
     let server = Web::start(answer);
@@ -119,11 +123,11 @@ async fn a_download_ends_at_each_of_its_limits() {
         (signed(deaf), [NEVER, soon, NEVER], ErrorCode::DownloadTimeout),
     ] {
         let (database, allowed) = (TestDatabase::sqlite(), "127.0.0.1".to_owned());
-        let house = house(&database, &[allowed], |options| {
+        let test_service = test_service(&database, &[allowed], |options| {
             [options.answer, options.stall, options.total] = limits;
         })
         .await;
-        assert_eq!(code(ingest(&house, &url).await), expected, "{url} {limits:?}");
+        assert_eq!(code(ingest(&test_service, &url).await), expected, "{url} {limits:?}");
     }
 }
 
@@ -134,9 +138,9 @@ fn a_download_may_pause_for_45_seconds_and_take_10_minutes() {
     assert!(options.answer < options.stall);
 }
 
-/// A name that means one server when it is checked and another ever after.
+/// The name resolves to one server when it is checked, and to another one on later lookups.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_name_is_connected_to_where_it_was_checked() {
+async fn a_download_connects_to_the_checked_address() {
     let checked = Web::start(answer);
     let port = checked.address().port();
     let later = Web::start_at(&format!("127.0.0.2:{port}"), answer);
@@ -147,19 +151,19 @@ async fn a_name_is_connected_to_where_it_was_checked() {
         vec![IpAddr::from([127, 0, 0, if first { 1 } else { 2 }])]
     };
     let database = TestDatabase::sqlite();
-    let house = house(&database, &["rebound.example".to_owned()], |options| {
+    let test_service = test_service(&database, &["rebound.example".to_owned()], |options| {
         options.names = Names::Given(Arc::new(names));
     })
     .await;
-    // Without a probe there is one connection, and so one question.
-    let made = ingest(&house, &format!("http://rebound.example:{port}/object?X-Amz-Signature=1")).await;
+    // A presigned link is not probed, so there is only one connection and one lookup.
+    let made = ingest(&test_service, &format!("http://rebound.example:{port}/object?X-Amz-Signature=1")).await;
     assert!(made.unwrap().is_new);
     assert_eq!((asked.load(Ordering::SeqCst), checked.visits(), later.visits()), (1, 1, 0));
 }
 
-/// A name that is public when it is checked, and means this machine ever after.
+/// The name resolves to a public address when it is checked, and to this machine on later lookups.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_name_that_turns_inward_reaches_nobody() {
+async fn dns_rebinding_to_a_private_address_reaches_no_server() {
     let inside = Web::start(answer);
     let asked = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&asked);
@@ -168,15 +172,15 @@ async fn a_name_that_turns_inward_reaches_nobody() {
         vec![if first { "2001:4860:4860::8888".parse().unwrap() } else { IpAddr::from([127, 0, 0, 1]) }]
     };
     let database = TestDatabase::sqlite();
-    let house = house(&database, &[], |options| {
+    let test_service = test_service(&database, &[], |options| {
         options.names = Names::Given(Arc::new(names));
-        // Where there is a way to that address at all.
+        // The error depends on whether this machine has a route to that address.
         options.answer = Duration::from_millis(400);
     })
     .await;
     let url = format!("http://rebound.example:{}/object?X-Amz-Signature=1", inside.address().port());
-    let refused = code(ingest(&house, &url).await);
+    let refused = code(ingest(&test_service, &url).await);
     assert!(matches!(refused, ErrorCode::UrlError | ErrorCode::Timeout), "{refused:?}");
-    assert_eq!(code(ingest(&house, &url).await), ErrorCode::BlockedHost);
+    assert_eq!(code(ingest(&test_service, &url).await), ErrorCode::BlockedHost);
     assert_eq!((asked.load(Ordering::SeqCst), inside.visits()), (2, 0));
 }

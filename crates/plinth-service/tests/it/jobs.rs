@@ -1,4 +1,4 @@
-//! The workers' door.
+//! The interface of workers: claims, reports and lost leases.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,19 +13,22 @@ use plinth_testkit::on_both_databases;
 use serde_json::json;
 use tokio::sync::Barrier;
 
-use crate::house::{House, some_files};
+use crate::test_service::{TestService, some_files};
 
 async fn a_render_goes_from_pending_to_done_and_its_packaging_follows(address: &str) {
-    let house = House::new(address).await;
-    let service = &house.service;
-    let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
-    let status = async || service.render(&house.caller, &id).await.unwrap();
-    let claim = house.claim().await;
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    let id = test_service.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
+    let status = async || service.render(&test_service.caller, &id).await.unwrap();
+    let claim = test_service.claim().await;
     assert!(service.claim_renders("other", 1).await.unwrap().is_empty());
     assert_eq!(status().await.status, RenderStatus::PosterProcessing);
     service.poster_stored(&claim).await.unwrap().unwrap();
     assert_eq!(status().await.status, RenderStatus::VideoProcessing);
-    assert!(service.claim_packaging("worker").await.unwrap().is_none(), "not before the video");
+    assert!(
+        service.claim_packaging("worker").await.unwrap().is_none(),
+        "packaging cannot be claimed before the video is done"
+    );
     service.finish_render(&claim, &some_files(), &["no mesh 'x'".to_owned()]).await.unwrap().unwrap();
     let done = status().await;
     assert_eq!((done.status, done.file_size), (RenderStatus::Done, Some(3)));
@@ -43,21 +46,24 @@ async fn a_render_goes_from_pending_to_done_and_its_packaging_follows(address: &
 }
 
 async fn equal_frames_are_claimed_together(address: &str) {
-    let house = House::new(address).await;
-    let service = &house.service;
-    let (a, b) = (house.model("a").await, house.model("b").await);
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    let (a, b) = (test_service.model("a").await, test_service.model("b").await);
     for n in 1..=2 {
         for model in [&a, &b] {
-            house.render(model, json!({"quality": "share", "length": n}), None).await.unwrap();
-            house.render(model, json!({"length": f64::from(n), "quality": "share"}), Some("again")).await.unwrap();
+            test_service.render(model, json!({"quality": "share", "length": n}), None).await.unwrap();
+            test_service
+                .render(model, json!({"length": f64::from(n), "quality": "share"}), Some("again"))
+                .await
+                .unwrap();
         }
     }
-    // All were placed in one moment of the tests' clock, so they come in any order.
+    // All renders have the same creation time, so their order is not defined.
     let (mut previews, mut pairs) = (0, 0);
     while previews + pairs < 6 {
         let group = service.claim_renders("first", 4).await.unwrap();
         if group[0].render.is_system_preview {
-            assert_eq!(group.len(), 1, "a preview carries a mark, so its frames are no other's");
+            assert_eq!(group.len(), 1, "the frames of a watermarked preview are not shared");
             assert!(group[0].is_marked());
             previews += 1;
         } else {
@@ -66,9 +72,9 @@ async fn equal_frames_are_claimed_together(address: &str) {
             assert_eq!(group[0].render.frames_sha256, group[1].render.frames_sha256);
             assert_ne!(
                 group[0].render.settings_sha256, group[1].render.settings_sha256,
-                "written differently, the same frames"
+                "different notations of the same settings share frames"
             );
-            assert_ne!(group[0].token, group[1].token, "each has its own lease");
+            assert_ne!(group[0].token, group[1].token, "each claim has its own lease");
             pairs += 1;
         }
     }
@@ -77,10 +83,10 @@ async fn equal_frames_are_claimed_together(address: &str) {
 }
 
 async fn eight_workers_claim_each_of_1000_renders_once(address: &str) {
-    let house = House::new(address).await;
-    house.grant(Pool::Paid, 1000).await;
-    let model = house.model("chair").await;
-    // Each angle is ordered twice, so that claims are of one and of two; equal settings would be one order.
+    let test_service = TestService::new(address).await;
+    test_service.grant(Pool::Paid, 1000).await;
+    let model = test_service.model("chair").await;
+    // Each angle is used by two renders that share frames, so that claims contain one or two renders.
     for batch in 0..10 {
         let item = |n: u32| BatchItem {
             model_id: Some(model.clone()),
@@ -89,12 +95,13 @@ async fn eight_workers_claim_each_of_1000_renders_once(address: &str) {
         };
         let request = CreateBatch { renders: Some((0..100).map(item).collect()) };
         let key = ReplayKey::from_header(Some(&format!("batch {batch}")));
-        house.service.create_batch(&house.caller, request, key).await.unwrap();
+        test_service.service.create_batch(&test_service.caller, request, key).await.unwrap();
     }
-    // They claim at the same moment, and go on once each has claims: SQLite has one writer, who else might take all.
+    // All workers start together and continue only after each has a claim; otherwise one of them could claim all renders,
+    // because SQLite has a single writer.
     let (mut workers, together) = (Vec::new(), Arc::new(Barrier::new(8)));
     for n in 0..8 {
-        let (service, together) = (house.beside(address).await, Arc::clone(&together));
+        let (service, together) = (test_service.beside(address).await, Arc::clone(&together));
         workers.push(tokio::spawn(async move {
             let (mut taken, most) = (Vec::new(), 1 + n % 3);
             together.wait().await;
@@ -115,7 +122,7 @@ async fn eight_workers_claim_each_of_1000_renders_once(address: &str) {
     let (mut renders, mut tokens) = (Vec::new(), BTreeSet::new());
     for worker in workers {
         let taken = worker.await.unwrap();
-        assert!(!taken.is_empty(), "each of them gets some");
+        assert!(!taken.is_empty(), "each worker gets claims");
         for claim in taken {
             assert_eq!((claim.render.attempt, claim.render.status), (1, RenderStatus::PosterProcessing));
             renders.push(claim.render.id);
@@ -123,21 +130,25 @@ async fn eight_workers_claim_each_of_1000_renders_once(address: &str) {
         }
     }
     let once: BTreeSet<_> = renders.iter().collect();
-    assert_eq!((renders.len(), once.len(), tokens.len()), (1001, 1001, 1001), "with the preview of the upload");
+    assert_eq!(
+        (renders.len(), once.len(), tokens.len()),
+        (1001, 1001, 1001),
+        "1000 renders and the system preview of the upload"
+    );
 }
 
-async fn a_render_whose_worker_is_lost_is_tried_twice_more_and_then_refunded(address: &str) {
-    let house = House::new(address).await;
-    let service = &house.service;
-    let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
-    let render = async || service.render(&house.caller, &id).await.unwrap();
-    let first = house.claim().await;
-    house.wait_ms(59_000);
+async fn a_render_with_lost_workers_is_retried_twice_and_then_refunded(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    let id = test_service.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
+    let render = async || service.render(&test_service.caller, &id).await.unwrap();
+    let first = test_service.claim().await;
+    test_service.wait_ms(59_000);
     assert_eq!(service.renew_claim(&first).await.unwrap(), Ok(()));
     service.poster_stored(&first).await.unwrap().unwrap();
-    house.wait_ms(59_000);
+    test_service.wait_ms(59_000);
     assert_eq!(service.reap().await.unwrap(), 0, "the lease was renewed");
-    house.wait_ms(2_000);
+    test_service.wait_ms(2_000);
     let reapers = (0..4).map(|_n| {
         let service = service.clone();
         tokio::spawn(async move { service.reap().await.unwrap() })
@@ -149,25 +160,29 @@ async fn a_render_whose_worker_is_lost_is_tried_twice_more_and_then_refunded(add
     assert_eq!(reaped, 1);
     let waiting = render().await;
     assert_eq!((waiting.status, waiting.failure_code), (RenderStatus::Pending, None));
-    let poster = service.render_file(&house.caller, &id, OutputFile::Poster).await;
-    assert_eq!(poster.map(drop).unwrap_err().code, ErrorCode::PosterNotFound, "its files no longer count");
-    assert_eq!(house.account().await.paid, 76);
-    // A stopping worker that gives it back loses nothing.
-    service.release_render(&house.claim().await).await.unwrap().unwrap();
-    let mut last = house.claim().await;
+    let poster = service.render_file(&test_service.caller, &id, OutputFile::Poster).await;
+    assert_eq!(
+        poster.map(drop).unwrap_err().code,
+        ErrorCode::PosterNotFound,
+        "the lost attempt's poster is no longer valid"
+    );
+    assert_eq!(test_service.account().await.paid, 76);
+    // Releasing a render does not count as a loss.
+    service.release_render(&test_service.claim().await).await.unwrap().unwrap();
+    let mut last = test_service.claim().await;
     for losses in 2..=3 {
-        house.wait_ms(61_000);
+        test_service.wait_ms(61_000);
         assert_eq!(service.reap().await.unwrap(), 1);
         if losses == 2 {
             assert_eq!(render().await.status, RenderStatus::Pending);
-            last = house.claim().await;
+            last = test_service.claim().await;
             assert_eq!(last.render.attempt, 4);
         }
     }
     let ended = render().await;
     assert_eq!((ended.status, ended.failure_code), (RenderStatus::Error, Some("reaped")));
-    assert_eq!(house.account().await.paid, 100);
-    // The workers were only slow: whatever they say now changes nothing.
+    assert_eq!(test_service.account().await.paid, 100);
+    // Late reports of slow workers change nothing.
     for claim in [&first, &last] {
         assert_eq!(service.renew_claim(claim).await.unwrap(), Err(LeaseLost));
         assert_eq!(service.poster_stored(claim).await.unwrap(), Err(LeaseLost));
@@ -175,87 +190,87 @@ async fn a_render_whose_worker_is_lost_is_tried_twice_more_and_then_refunded(add
         assert_eq!(service.fail_render(claim, FailureCode::Timeout, "").await.unwrap(), Err(LeaseLost));
     }
     assert_eq!(render().await.status, RenderStatus::Error);
-    assert_eq!(house.account().await.paid, 100);
-    house.assert_balanced().await;
+    assert_eq!(test_service.account().await.paid, 100);
+    test_service.assert_balanced().await;
 }
 
-async fn a_stopping_worker_gives_back_and_another_goes_on(address: &str) {
-    let house = House::new(address).await;
-    let service = &house.service;
-    let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
-    let status = async || service.render(&house.caller, &id).await.unwrap().status;
-    let first = house.claim().await;
+async fn a_released_render_is_resumed_by_another_worker(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    let id = test_service.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
+    let status = async || service.render(&test_service.caller, &id).await.unwrap().status;
+    let first = test_service.claim().await;
     service.release_render(&first).await.unwrap().unwrap();
     assert_eq!(status().await, RenderStatus::Pending);
-    let second = house.claim().await;
+    let second = test_service.claim().await;
     assert_eq!(second.render.attempt, 2);
     service.poster_stored(&second).await.unwrap().unwrap();
     service.release_render(&second).await.unwrap().unwrap();
     assert_eq!(status().await, RenderStatus::PosterDone);
-    let third = house.claim().await;
+    let third = test_service.claim().await;
     assert_eq!((third.render.status, third.render.attempt), (RenderStatus::VideoProcessing, 3));
     assert_eq!(service.fail_render(&second, FailureCode::Timeout, "").await.unwrap(), Err(LeaseLost));
     service.finish_render(&third, &some_files(), &[]).await.unwrap().unwrap();
     assert_eq!(status().await, RenderStatus::Done);
-    assert_eq!(house.account().await.paid, 76, "charged once");
+    assert_eq!(test_service.account().await.paid, 76, "charged once");
 }
 
-async fn every_failure_but_the_models_own_is_refunded_once(address: &str) {
-    let house = House::new(address).await;
-    let model = house.model("chair").await;
-    house.service.fail_render(&house.claim().await, FailureCode::Timeout, "").await.unwrap().unwrap();
-    assert_eq!(house.account().await.paid, 100, "a free preview has nothing to refund");
+async fn failures_are_refunded_once_unless_the_model_caused_them(address: &str) {
+    let test_service = TestService::new(address).await;
+    let model = test_service.model("chair").await;
+    test_service.service.fail_render(&test_service.claim().await, FailureCode::Timeout, "").await.unwrap().unwrap();
+    assert_eq!(test_service.account().await.paid, 100, "a free preview has nothing to refund");
     for &code in FailureCode::ALL {
-        house.wait_ms(10_000);
-        let before = house.account().await.paid;
-        let render = house.render(&model, json!({"length": 1}), None).await.unwrap();
-        let claim = house.claim().await;
-        house.service.fail_render(&claim, code, "because").await.unwrap().unwrap();
+        test_service.wait_ms(10_000);
+        let before = test_service.account().await.paid;
+        let render = test_service.render(&model, json!({"length": 1}), None).await.unwrap();
+        let claim = test_service.claim().await;
+        test_service.service.fail_render(&claim, code, "because").await.unwrap().unwrap();
         let lost = if code == FailureCode::RendererError { 4 } else { 0 };
-        assert_eq!(house.account().await.paid, before - lost, "{}", code.as_str());
-        let view = house.service.render(&house.caller, render.id.as_str()).await.unwrap();
+        assert_eq!(test_service.account().await.paid, before - lost, "{}", code.as_str());
+        let view = test_service.service.render(&test_service.caller, render.id.as_str()).await.unwrap();
         assert_eq!((view.failure_code, view.hls_status), (Some(code.as_str()), HlsStatus::Skipped));
     }
-    house.assert_balanced().await;
+    test_service.assert_balanced().await;
 }
 
-async fn a_packaging_whose_workers_die_fails_after_three_times_and_the_video_stays(address: &str) {
-    let house = House::new(address).await;
-    let service = &house.service;
-    let id = house.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
-    let claim = house.claim().await;
+async fn packaging_fails_after_three_lost_workers_and_the_video_remains(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    let id = test_service.upload("chair", Some("{}")).await.unwrap().result.render_id.to_string();
+    let claim = test_service.claim().await;
     service.poster_stored(&claim).await.unwrap().unwrap();
     service.finish_render(&claim, &some_files(), &[]).await.unwrap().unwrap();
     for _death in 0..3 {
         assert!(service.claim_packaging("w").await.unwrap().is_some());
-        house.wait_ms(61_000);
+        test_service.wait_ms(61_000);
         assert_eq!(service.reap().await.unwrap(), 1);
     }
     assert!(service.claim_packaging("w").await.unwrap().is_none());
-    let render = service.render(&house.caller, &id).await.unwrap();
+    let render = service.render(&test_service.caller, &id).await.unwrap();
     assert_eq!((render.status, render.hls_status), (RenderStatus::Done, HlsStatus::Failed));
-    assert_eq!(house.account().await.paid, 76, "nothing is refunded");
+    assert_eq!(test_service.account().await.paid, 76, "nothing is refunded");
 }
 
 async fn cancel_and_claim_exclude_each_other(address: &str) {
-    let house = House::new(address).await;
-    house.grant(Pool::Paid, 1000).await;
-    let model = house.model("chair").await;
-    house.service.fail_render(&house.claim().await, FailureCode::Timeout, "").await.unwrap().unwrap();
+    let test_service = TestService::new(address).await;
+    test_service.grant(Pool::Paid, 1000).await;
+    let model = test_service.model("chair").await;
+    test_service.service.fail_render(&test_service.claim().await, FailureCode::Timeout, "").await.unwrap().unwrap();
     let (mut cancelled, mut claimed) = (0u64, 0u64);
     for n in 1..=40 {
         let length = f64::from(n) / 10.0;
-        let render = house.render(&model, json!({"quality": "share", "length": length}), None).await.unwrap();
-        let (service, caller, id) = (house.service.clone(), house.caller.clone(), render.id.to_string());
+        let render = test_service.render(&model, json!({"quality": "share", "length": length}), None).await.unwrap();
+        let (service, caller, id) = (test_service.service.clone(), test_service.caller.clone(), render.id.to_string());
         let cancel = tokio::spawn(async move { service.cancel_render(&caller, &id).await });
-        let taken = house.service.claim_renders("w", 1).await.unwrap();
+        let taken = test_service.service.claim_renders("w", 1).await.unwrap();
         let cancel = cancel.await.unwrap();
-        assert_ne!(cancel.is_ok(), !taken.is_empty(), "either one or the other");
+        assert_ne!(cancel.is_ok(), !taken.is_empty(), "exactly one of cancel and claim succeeds");
         cancelled += u64::from(cancel.is_ok());
         claimed += taken.len() as u64;
     }
     assert_eq!(cancelled + claimed, 40);
-    house.assert_balanced().await;
+    test_service.assert_balanced().await;
 }
 
 mod both {
@@ -264,10 +279,10 @@ mod both {
         a_render_goes_from_pending_to_done_and_its_packaging_follows
         equal_frames_are_claimed_together
         eight_workers_claim_each_of_1000_renders_once
-        a_render_whose_worker_is_lost_is_tried_twice_more_and_then_refunded
-        a_stopping_worker_gives_back_and_another_goes_on
-        every_failure_but_the_models_own_is_refunded_once
-        a_packaging_whose_workers_die_fails_after_three_times_and_the_video_stays
+        a_render_with_lost_workers_is_retried_twice_and_then_refunded
+        a_released_render_is_resumed_by_another_worker
+        failures_are_refunded_once_unless_the_model_caused_them
+        packaging_fails_after_three_lost_workers_and_the_video_remains
         cancel_and_claim_exclude_each_other
     }
 }

@@ -1,4 +1,4 @@
-//! The rules of the house on both databases.
+//! Tests of the use cases, on SQLite and PostgreSQL.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -6,10 +6,10 @@ mod access;
 mod assets;
 mod delivery;
 mod fetch;
-mod house;
 mod jobs;
 mod models;
 mod money;
 mod queue;
 mod renders;
 mod storage;
+mod test_service;

@@ -1,4 +1,4 @@
-//! Models: arriving, changing, lists.
+//! Models: uploads, edits and lists.
 
 use std::time::Duration;
 
@@ -11,53 +11,53 @@ use plinth_spec::{ErrorCode, limits};
 use plinth_store::ObjectKey;
 use plinth_testkit::{glb_with_triangle, glb_without_meshes, on_both_databases};
 
-use crate::house::{self, House, code, upload};
+use crate::test_service::{self, TestService, code, upload};
 
 async fn an_upload_makes_a_model_and_a_free_preview_or_a_billed_render(address: &str) {
-    let house = House::new(address).await;
-    let free = house.upload("chair", None).await.unwrap();
+    let test_service = TestService::new(address).await;
+    let free = test_service.upload("chair", None).await.unwrap();
     assert!(free.is_new && free.result.duplicate.is_none());
-    assert_eq!(house.account().await.paid, 100);
-    let preview = house.service.render(&house.caller, free.result.render_id.as_str()).await.unwrap();
+    assert_eq!(test_service.account().await.paid, 100);
+    let preview = test_service.service.render(&test_service.caller, free.result.render_id.as_str()).await.unwrap();
     assert!(preview.is_system_preview && !preview.is_preview);
     assert_eq!(preview.render_settings["quality"], "share");
 
-    let billed = house.upload("table", Some(r#"{"quality": "share", "length": 2}"#)).await.unwrap();
-    assert_eq!(house.account().await.paid, 98);
-    let render = house.service.render(&house.caller, billed.result.render_id.as_str()).await.unwrap();
+    let billed = test_service.upload("table", Some(r#"{"quality": "share", "length": 2}"#)).await.unwrap();
+    assert_eq!(test_service.account().await.paid, 98);
+    let render = test_service.service.render(&test_service.caller, billed.result.render_id.as_str()).await.unwrap();
     assert!(!render.is_system_preview);
-    let model = house.service.model(&house.caller, billed.result.model_id.as_str()).await.unwrap();
+    let model = test_service.service.model(&test_service.caller, billed.result.model_id.as_str()).await.unwrap();
     assert_eq!((model.row.original_name.as_str(), model.renders.len()), ("table.glb", 1));
     assert_eq!(model.mesh_names.unwrap(), ["table"]);
     assert_eq!(model.row.file_size, glb_with_triangle("table").len() as u64);
-    house.assert_balanced().await;
+    test_service.assert_balanced().await;
 }
 
 async fn the_same_file_is_one_model_while_that_is_active(address: &str) {
-    let house = House::new(address).await;
-    let first = house.upload("chair", None).await.unwrap();
-    let again = house.upload("chair", None).await.unwrap();
+    let test_service = TestService::new(address).await;
+    let first = test_service.upload("chair", None).await.unwrap();
+    let again = test_service.upload("chair", None).await.unwrap();
     assert!(!again.is_new);
     assert_eq!(again.result.duplicate, Some(true));
     assert_eq!((&again.result.model_id, &again.result.render_id), (&first.result.model_id, &first.result.render_id));
-    let billed = house.upload("chair", Some("{}")).await.unwrap();
-    assert_eq!((billed.result.duplicate, house.account().await.paid), (Some(true), 76));
+    let billed = test_service.upload("chair", Some("{}")).await.unwrap();
+    assert_eq!((billed.result.duplicate, test_service.account().await.paid), (Some(true), 76));
     assert_ne!(billed.result.render_id, first.result.render_id);
 
-    house.service.archive_model(&house.caller, first.result.model_id.as_str()).await.unwrap();
-    let anew = house.upload("chair", None).await.unwrap();
+    test_service.service.archive_model(&test_service.caller, first.result.model_id.as_str()).await.unwrap();
+    let anew = test_service.upload("chair", None).await.unwrap();
     assert!(anew.is_new);
-    // Both are active afterwards, which is legal.
-    house.service.unarchive_model(&house.caller, first.result.model_id.as_str()).await.unwrap();
-    let other = house::caller(&house.service, "grace@example.org").await;
-    let theirs = upload(&house.service, &other, "chair.glb", &glb_with_triangle("chair"), None).await.unwrap();
-    assert!(theirs.is_new, "workspaces share nothing");
+    // Both models are active afterwards, which is allowed.
+    test_service.service.unarchive_model(&test_service.caller, first.result.model_id.as_str()).await.unwrap();
+    let other = test_service::caller(&test_service.service, "grace@example.org").await;
+    let theirs = upload(&test_service.service, &other, "chair.glb", &glb_with_triangle("chair"), None).await.unwrap();
+    assert!(theirs.is_new, "models are not shared between workspaces");
 }
 
 async fn concurrent_uploads_of_one_file_make_one_model(address: &str) {
-    let house = House::new(address).await;
+    let test_service = TestService::new(address).await;
     let uploads = (0..8).map(|_n| {
-        let (service, caller) = (house.service.clone(), house.caller.clone());
+        let (service, caller) = (test_service.service.clone(), test_service.caller.clone());
         tokio::spawn(
             async move { upload(&service, &caller, "x.glb", &glb_with_triangle("x"), None).await.unwrap().result },
         )
@@ -68,19 +68,19 @@ async fn concurrent_uploads_of_one_file_make_one_model(address: &str) {
     }
     assert_eq!(results.iter().filter(|r| r.duplicate.is_none()).count(), 1);
     assert!(results.iter().all(|r| r.model_id == results[0].model_id && r.render_id == results[0].render_id));
-    // What was stored in vain goes when its time is over, and the model's own file stays.
-    house.wait_ms(49 * 3600 * 1000);
-    house.service.sweep().await.unwrap();
-    let file = house.service.store().find(&ObjectKey::Model(&results[0].model_id)).await.unwrap();
+    // The unneeded copies are deleted after their scheduled time; the model's file remains.
+    test_service.wait_ms(49 * 3600 * 1000);
+    test_service.service.sweep().await.unwrap();
+    let file = test_service.service.store().find(&ObjectKey::Model(&results[0].model_id)).await.unwrap();
     assert!(file.is_some());
-    let objects = std::fs::read_dir(house.folder.path().join("objects/models")).unwrap().count();
+    let objects = std::fs::read_dir(test_service.folder.path().join("objects/models")).unwrap().count();
     assert_eq!(objects, 1);
 }
 
-async fn what_is_no_model_is_refused_with_the_right_code(address: &str) {
-    let house = House::new(address).await;
+async fn invalid_files_return_the_matching_error_code(address: &str) {
+    let test_service = TestService::new(address).await;
     let send = async |name: &str, bytes: &[u8], settings: Option<&str>| {
-        let error = upload(&house.service, &house.caller, name, bytes, settings).await.unwrap_err();
+        let error = upload(&test_service.service, &test_service.caller, name, bytes, settings).await.unwrap_err();
         (error.code, error.status)
     };
     let glb = glb_with_triangle("x");
@@ -92,19 +92,19 @@ async fn what_is_no_model_is_refused_with_the_right_code(address: &str) {
     assert_eq!(send("x.glb", &glb, Some(r#"{"length": 121}"#)).await, (ErrorCode::InvalidLength, 422));
     assert_eq!(send("x.glb", &glb, Some(r#"{"preview": true}"#)).await, (ErrorCode::InvalidSettings, 400));
     assert_eq!(send("x.glb", &glb, Some(r#"{"quality": "4k", "length": 7}"#)).await, (ErrorCode::NoCredits, 402));
-    let list = house.service.list_models(&house.caller, &ModelQuery::default()).await.unwrap();
-    assert!(list.data.is_empty(), "nothing of it is kept");
-    assert_eq!(house.account().await.paid, 100);
+    let list = test_service.service.list_models(&test_service.caller, &ModelQuery::default()).await.unwrap();
+    assert!(list.data.is_empty(), "no model is created from an invalid file");
+    assert_eq!(test_service.account().await.paid, 100);
 }
 
 async fn an_upload_is_never_paid_from_the_free_pool(address: &str) {
-    let house = House::new(address).await;
-    house.grant(plinth_spec::funding::Pool::Paid, -100).await;
-    house.grant(plinth_spec::funding::Pool::Free, 100).await;
-    assert_eq!(code(house.upload("x", Some("{}")).await), ErrorCode::NoCredits);
+    let test_service = TestService::new(address).await;
+    test_service.grant(plinth_spec::funding::Pool::Paid, -100).await;
+    test_service.grant(plinth_spec::funding::Pool::Free, 100).await;
+    assert_eq!(code(test_service.upload("x", Some("{}")).await), ErrorCode::NoCredits);
 }
 
-async fn a_zip_is_converted_unless_that_is_switched_off(address: &str) {
+async fn a_zip_is_converted_unless_conversion_is_disabled(address: &str) {
     let zip = {
         use std::io::Write as _;
         let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
@@ -112,38 +112,38 @@ async fn a_zip_is_converted_unless_that_is_switched_off(address: &str) {
         writer.write_all(b"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").unwrap();
         writer.finish().unwrap().into_inner()
     };
-    let house = House::new(address).await;
-    let uploaded = upload(&house.service, &house.caller, "scan.zip", &zip, None).await.unwrap();
-    let model = house.service.model(&house.caller, uploaded.result.model_id.as_str()).await.unwrap();
+    let test_service = TestService::new(address).await;
+    let uploaded = upload(&test_service.service, &test_service.caller, "scan.zip", &zip, None).await.unwrap();
+    let model = test_service.service.model(&test_service.caller, uploaded.result.model_id.as_str()).await.unwrap();
     assert_eq!(model.row.original_name, "scan.glb");
-    let again = upload(&house.service, &house.caller, "other.zip", &zip, None).await.unwrap();
+    let again = upload(&test_service.service, &test_service.caller, "other.zip", &zip, None).await.unwrap();
     assert_eq!(again.result.duplicate, Some(true), "the conversion always gives the same bytes");
-    let stored = house.service.store().read_all(&ObjectKey::Model(&uploaded.result.model_id)).await.unwrap();
+    let stored = test_service.service.store().read_all(&ObjectKey::Model(&uploaded.result.model_id)).await.unwrap();
     assert_eq!(&stored[..4], b"glTF");
 }
 
 async fn free_previews_are_limited_per_day(address: &str) {
-    let house = House::with(address, |options| options.free_uploads_per_day = 2).await;
-    house.model("a").await;
-    house.wait_ms(3_600_000);
-    let second = house.upload("b", None).await.unwrap();
-    assert_eq!(code(house.upload("c", None).await), ErrorCode::UploadLimit);
-    assert_eq!(code(house.service.create_upload_url(&house.caller, None).await), ErrorCode::UploadLimit);
-    assert!(house.upload("c", Some(r#"{"quality": "share"}"#)).await.is_ok(), "a billed one is not counted");
-    let mut claims = house.service.claim_renders("w", 9).await.unwrap();
+    let test_service = TestService::with(address, |options| options.free_uploads_per_day = 2).await;
+    test_service.model("a").await;
+    test_service.wait_ms(3_600_000);
+    let second = test_service.upload("b", None).await.unwrap();
+    assert_eq!(code(test_service.upload("c", None).await), ErrorCode::UploadLimit);
+    assert_eq!(code(test_service.service.create_upload_url(&test_service.caller, None).await), ErrorCode::UploadLimit);
+    assert!(test_service.upload("c", Some(r#"{"quality": "share"}"#)).await.is_ok(), "a billed render does not count");
+    let mut claims = test_service.service.claim_renders("w", 9).await.unwrap();
     while let Some(claim) = claims.pop() {
-        let reported = house.service.fail_render(&claim, plinth_spec::FailureCode::Timeout, "").await.unwrap();
+        let reported = test_service.service.fail_render(&claim, plinth_spec::FailureCode::Timeout, "").await.unwrap();
         assert!(reported.is_ok());
     }
-    assert_eq!(code(house.upload("d", None).await), ErrorCode::UploadLimit, "failed ones count");
+    assert_eq!(code(test_service.upload("d", None).await), ErrorCode::UploadLimit, "failed previews count");
     assert!(second.is_new);
-    house.wait_ms(23 * 3_600_000 + 1);
-    assert!(house.upload("d", None).await.is_ok(), "the first one is a day old");
+    test_service.wait_ms(23 * 3_600_000 + 1);
+    assert!(test_service.upload("d", None).await.is_ok(), "the first preview is more than a day old");
 }
 
-async fn a_staged_upload_is_put_then_finalized_once(address: &str) {
-    let house = House::new(address).await;
-    let (service, caller) = (&house.service, &house.caller);
+async fn a_staged_upload_is_finalized_once(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
     let staged = service.create_upload_url(caller, Some(5)).await.unwrap();
     assert_eq!((staged.expires_in, staged.max_bytes), (60, 1 << 30));
     let finalize = |ticket: &str, name: &str| FinalizeUpload {
@@ -152,7 +152,7 @@ async fn a_staged_upload_is_put_then_finalized_once(address: &str) {
         render_settings: None,
     };
     let early = service.finalize_upload(caller, finalize(&staged.ticket, "x.glb")).await;
-    assert_eq!(code(early), ErrorCode::NotFound, "nothing was put");
+    assert_eq!(code(early), ErrorCode::NotFound, "no file was uploaded");
     let path = staged.url.split("/_o/").nth(1).unwrap().split('?').next().unwrap();
     let file = tempfile_with(&glb_with_triangle("staged"));
     service.store().put_path(path, file.path()).await.unwrap();
@@ -162,16 +162,16 @@ async fn a_staged_upload_is_put_then_finalized_once(address: &str) {
     );
     assert_eq!(code(service.finalize_upload(caller, finalize("short", "x.glb")).await), ErrorCode::BadRequest);
     assert_eq!(code(service.finalize_upload(caller, finalize(&"x".repeat(40), "x.glb")).await), ErrorCode::NotFound);
-    let other = house::caller(service, "grace@example.org").await;
+    let other = test_service::caller(service, "grace@example.org").await;
     assert_eq!(code(service.finalize_upload(&other, finalize(&staged.ticket, "x.glb")).await), ErrorCode::NotFound);
 
     let made = service.finalize_upload(caller, finalize(&staged.ticket, "x.glb")).await.unwrap();
     assert!(made.is_new);
     assert_eq!(code(service.finalize_upload(caller, finalize(&staged.ticket, "x.glb")).await), ErrorCode::NotFound);
     assert!(service.store().find_path(path).await.unwrap().is_none(), "the staged file is gone");
-    // Somebody writes to the link once more.
+    // The client writes to the link again.
     service.store().put_path(path, file.path()).await.unwrap();
-    house.wait_ms(49 * 3_600_000);
+    test_service.wait_ms(49 * 3_600_000);
     service.sweep().await.unwrap();
     assert!(service.store().find_path(path).await.unwrap().is_none());
     assert!(service.store().find(&ObjectKey::Model(&made.result.model_id)).await.unwrap().is_some());
@@ -183,10 +183,10 @@ fn tempfile_with(bytes: &[u8]) -> tempfile::NamedTempFile {
     file
 }
 
-async fn models_are_edited_hidden_and_deleted_by_the_rules(address: &str) {
-    let house = House::new(address).await;
-    let (service, caller) = (&house.service, &house.caller);
-    let id = house.model("chair").await;
+async fn models_are_edited_archived_and_deleted_in_allowed_states_only(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let id = test_service.model("chair").await;
     let edit = |json: &str| serde_json::from_str::<UpdateModel>(json).unwrap();
     let edited = service.update_model(caller, &id, edit(r#"{"title": "Chair", "tags": ["Red"]}"#)).await.unwrap();
     assert_eq!((edited.title.as_deref(), edited.sku, edited.tags), (Some("Chair"), None, vec!["red".to_owned()]));
@@ -208,7 +208,7 @@ async fn models_are_edited_hidden_and_deleted_by_the_rules(address: &str) {
     assert_eq!(code(service.delete_model(caller, &id).await), ErrorCode::ModelNotFound);
     assert_eq!(count("any").await, 0);
     let renders = service.list_renders(caller, &plinth_service::renders::RenderQuery::default()).await.unwrap();
-    assert_eq!(renders.data.len(), 1, "renders stay");
+    assert_eq!(renders.data.len(), 1, "renders of a deleted model remain");
     let hash = CheckHash { sha256: Some("0".repeat(64)) };
     assert!(!service.check_hash(caller, &hash).await.unwrap().exists);
     assert_eq!(
@@ -217,32 +217,32 @@ async fn models_are_edited_hidden_and_deleted_by_the_rules(address: &str) {
     );
 }
 
-async fn another_workspaces_models_do_not_exist(address: &str) {
-    let house = House::new(address).await;
-    let id = house.model("chair").await;
-    let other = house::caller(&house.service, "grace@example.org").await;
-    let service = &house.service;
+async fn models_of_another_workspace_are_not_found(address: &str) {
+    let test_service = TestService::new(address).await;
+    let id = test_service.model("chair").await;
+    let other = test_service::caller(&test_service.service, "grace@example.org").await;
+    let service = &test_service.service;
     assert_eq!(code(service.model(&other, &id).await), ErrorCode::ModelNotFound);
     assert_eq!(code(service.model_file(&other, &id).await), ErrorCode::ModelNotFound);
     assert_eq!(code(service.model_file_url(&other, &id, None).await), ErrorCode::ModelNotFound);
     assert_eq!(code(service.delete_model(&other, &id).await), ErrorCode::ModelNotFound);
     assert_eq!(code(service.archive_model(&other, &id).await), ErrorCode::ModelNotFound);
-    let sha256 = service.model(&house.caller, &id).await.unwrap().row.sha256;
+    let sha256 = service.model(&test_service.caller, &id).await.unwrap().row.sha256;
     let ask = CheckHash { sha256: Some(sha256.to_uppercase()) };
-    assert!(service.check_hash(&house.caller, &ask).await.unwrap().exists);
+    assert!(service.check_hash(&test_service.caller, &ask).await.unwrap().exists);
     assert!(!service.check_hash(&other, &ask).await.unwrap().exists);
     for nonsense in ["", "../x", "k3Jd92LmQx7a"] {
-        assert_eq!(code(service.model(&house.caller, nonsense).await), ErrorCode::ModelNotFound);
+        assert_eq!(code(service.model(&test_service.caller, nonsense).await), ErrorCode::ModelNotFound);
     }
 }
 
 async fn pages_go_by_offset_or_cursor(address: &str) {
-    let house = House::new(address).await;
+    let test_service = TestService::new(address).await;
     for n in 0..5 {
-        house.wait_ms(1);
-        house.model(&format!("m{n}")).await;
+        test_service.wait_ms(1);
+        test_service.model(&format!("m{n}")).await;
     }
-    let list = async |query: ModelQuery| house.service.list_models(&house.caller, &query).await;
+    let list = async |query: ModelQuery| test_service.service.list_models(&test_service.caller, &query).await;
     let text = |value: &str| Some(value.to_owned());
     let page = list(ModelQuery { limit: text("2"), offset: text("1"), ..ModelQuery::default() }).await.unwrap();
     assert_eq!(page.meta, PageMeta::Offset { total: 5, offset: 1, limit: 2 });
@@ -262,15 +262,15 @@ async fn pages_go_by_offset_or_cursor(address: &str) {
     assert_eq!(code(list(bad).await), ErrorCode::BadRequest);
 }
 
-/// A preview that failed does not stand for the model any more.
-async fn a_failed_preview_is_made_anew(address: &str) {
-    let house = House::new(address).await;
-    let first = house.upload("chair", None).await.unwrap().result.render_id;
-    let claim = house.claim().await;
-    house.service.fail_render(&claim, plinth_spec::FailureCode::RendererCrash, "gone").await.unwrap().unwrap();
-    let second = house.upload("chair", None).await.unwrap().result.render_id;
+/// A failed preview does not prevent a new one.
+async fn a_failed_preview_is_created_again(address: &str) {
+    let test_service = TestService::new(address).await;
+    let first = test_service.upload("chair", None).await.unwrap().result.render_id;
+    let claim = test_service.claim().await;
+    test_service.service.fail_render(&claim, plinth_spec::FailureCode::RendererCrash, "gone").await.unwrap().unwrap();
+    let second = test_service.upload("chair", None).await.unwrap().result.render_id;
     assert_ne!(first, second);
-    assert!(exists(house.service.db(), &second).await);
+    assert!(exists(test_service.service.db(), &second).await);
 }
 
 async fn exists(db: &Db, id: &RenderId) -> bool {
@@ -278,12 +278,12 @@ async fn exists(db: &Db, id: &RenderId) -> bool {
 }
 
 async fn a_known_file_is_not_checked_again_and_an_unpaid_one_not_at_all(address: &str) {
-    let house = House::new(address).await;
-    let known = house.upload("chair", None).await.unwrap().result.model_id;
-    let blind = house.without_checks(address).await;
+    let test_service = TestService::new(address).await;
+    let known = test_service.upload("chair", None).await.unwrap().result.model_id;
+    let blind = test_service.without_checks(address).await;
     let upload = async |name: &str, settings| {
         let glb = glb_with_triangle(name);
-        upload(&blind, &house.caller, "a.glb", &glb, settings).await
+        upload(&blind, &test_service.caller, "a.glb", &glb, settings).await
     };
     let again = upload("chair", Some("{}")).await.unwrap();
     assert_eq!((again.result.model_id, again.is_new), (known, false));
@@ -291,40 +291,40 @@ async fn a_known_file_is_not_checked_again_and_an_unpaid_one_not_at_all(address:
     // 24 of 100 credits are spent.
     let long = Some(r#"{"length": 60}"#);
     let garbage = async || {
-        let mut conn = house.service.db().read().await.unwrap();
+        let mut conn = test_service.service.db().read().await.unwrap();
         plinth_db::garbage::list(&mut conn).await.unwrap()
     };
     let before = garbage().await;
     assert_eq!(code(upload("table", long).await), ErrorCode::NoCredits, "not checked");
-    assert_eq!(code(house.upload("table", long).await), ErrorCode::NoCredits);
-    assert_eq!(garbage().await, before, "nothing is stored before it is paid");
+    assert_eq!(code(test_service.upload("table", long).await), ErrorCode::NoCredits);
+    assert_eq!(garbage().await, before, "an upload that cannot be paid stores nothing");
 }
 
-async fn an_account_has_so_many_staged_uploads(address: &str) {
-    let house = House::new(address).await;
-    let ask = async || house.service.create_upload_url(&house.caller, None).await;
+async fn the_number_of_open_staged_uploads_is_limited(address: &str) {
+    let test_service = TestService::new(address).await;
+    let ask = async || test_service.service.create_upload_url(&test_service.caller, None).await;
     for _n in 0..limits::STAGED_UPLOADS {
         ask().await.unwrap();
     }
     assert_eq!(code(ask().await), ErrorCode::LimitReached);
-    house.wait_ms(limits::STAGING_LIFETIME_SECS * 1000);
+    test_service.wait_ms(limits::STAGING_LIFETIME_SECS * 1000);
     ask().await.unwrap();
 }
 
-async fn a_check_that_takes_too_long_is_ended(address: &str) {
-    let house = House::new(address).await;
-    let slow = house.checked_by(address, "exec sleep 600", Duration::from_secs(1)).await;
-    let error = upload(&slow, &house.caller, "a.glb", &glb_with_triangle("a"), None).await.unwrap_err();
+async fn a_check_is_stopped_after_its_time_limit(address: &str) {
+    let test_service = TestService::new(address).await;
+    let slow = test_service.checked_by(address, "exec sleep 600", Duration::from_secs(1)).await;
+    let error = upload(&slow, &test_service.caller, "a.glb", &glb_with_triangle("a"), None).await.unwrap_err();
     assert_eq!((error.code, error.status), (ErrorCode::UploadFailed, 422));
     assert!(error.message.contains("needs more than 1 s"), "{}", error.message);
 }
 
-async fn a_check_ends_with_the_request_that_waits_for_it(address: &str) {
-    let house = House::new(address).await;
-    let pid = house.folder.path().join("pid");
+async fn dropping_the_request_stops_its_check(address: &str) {
+    let test_service = TestService::new(address).await;
+    let pid = test_service.folder.path().join("pid");
     let script = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 600", pid.display());
-    let slow = house.checked_by(address, &script, Duration::from_mins(10)).await;
-    let (caller, glb) = (house.caller.clone(), glb_with_triangle("a"));
+    let slow = test_service.checked_by(address, &script, Duration::from_mins(10)).await;
+    let (caller, glb) = (test_service.caller.clone(), glb_with_triangle("a"));
     let request = tokio::spawn(async move { upload(&slow, &caller, "a.glb", &glb, None).await.map(drop) });
     let process = loop {
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -347,18 +347,18 @@ mod both {
         an_upload_makes_a_model_and_a_free_preview_or_a_billed_render
         the_same_file_is_one_model_while_that_is_active
         concurrent_uploads_of_one_file_make_one_model
-        what_is_no_model_is_refused_with_the_right_code
+        invalid_files_return_the_matching_error_code
         an_upload_is_never_paid_from_the_free_pool
-        a_zip_is_converted_unless_that_is_switched_off
+        a_zip_is_converted_unless_conversion_is_disabled
         free_previews_are_limited_per_day
-        a_staged_upload_is_put_then_finalized_once
-        models_are_edited_hidden_and_deleted_by_the_rules
-        another_workspaces_models_do_not_exist
+        a_staged_upload_is_finalized_once
+        models_are_edited_archived_and_deleted_in_allowed_states_only
+        models_of_another_workspace_are_not_found
         pages_go_by_offset_or_cursor
-        a_failed_preview_is_made_anew
+        a_failed_preview_is_created_again
         a_known_file_is_not_checked_again_and_an_unpaid_one_not_at_all
-        an_account_has_so_many_staged_uploads
-        a_check_that_takes_too_long_is_ended
-        a_check_ends_with_the_request_that_waits_for_it
+        the_number_of_open_staged_uploads_is_limited
+        a_check_is_stopped_after_its_time_limit
+        dropping_the_request_stops_its_check
     }
 }

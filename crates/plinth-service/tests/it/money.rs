@@ -1,4 +1,5 @@
-//! Whatever happens in whatever order: balances are the sums of their entries, nothing is charged or refunded twice.
+//! Property tests: after any sequence of actions, each balance is the sum of its ledger entries, and no render is charged or
+//! refunded twice.
 
 use plinth_db::ledger;
 use plinth_service::jobs::Claim;
@@ -11,9 +12,9 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::json;
 
-use crate::house::{House, some_files};
+use crate::test_service::{TestService, some_files};
 
-/// Something that somebody does.
+/// An action of a user, a worker or the clock.
 #[derive(Clone, Debug)]
 enum Step {
     Create { length: u8, key: Option<u8>, strict: bool },
@@ -50,23 +51,23 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 struct Run<'a> {
-    house: &'a House,
+    test_service: &'a TestService,
     model: String,
     renders: Vec<String>,
     claims: Vec<Claim>,
 }
 
 impl Run<'_> {
-    /// Does a step. Refusals are part of life; an internal error is not.
+    /// Performs a step. It may be rejected, but must not cause an internal error.
     async fn step(&mut self, step: Step) {
-        let (service, caller) = (&self.house.service, &self.house.caller);
+        let (service, caller) = (&self.test_service.service, &self.test_service.caller);
         let render = |at: usize| self.renders.get(at % self.renders.len().max(1)).cloned().unwrap_or_default();
         let claim = |at: usize| self.claims.get(at % self.claims.len().max(1)).cloned();
         let internal = match step {
             Step::Create { length, key, strict } => {
                 let settings = json!({"quality": "share", "length": length, "strictCredits": strict});
                 let key = key.map(|key| key.to_string());
-                match self.house.render(&self.model, settings, key.as_deref()).await {
+                match self.test_service.render(&self.model, settings, key.as_deref()).await {
                     Ok(created) => {
                         self.renders.push(created.id.to_string());
                         None
@@ -81,7 +82,7 @@ impl Run<'_> {
                 self.claims.extend(service.claim_renders("w", most).await.unwrap());
                 None
             }
-            // A claim may be reported on twice, or in the wrong order: that must not move money.
+            // Repeated reports, and reports in the wrong order, must not change balances.
             Step::Poster(at) => {
                 if let Some(claim) = claim(at) {
                     let _out_of_order = service.poster_stored(&claim).await;
@@ -105,13 +106,13 @@ impl Run<'_> {
                 None => None,
             },
             Step::Wait(ms) => {
-                self.house.wait_ms(i64::from(ms));
+                self.test_service.wait_ms(i64::from(ms));
                 None
             }
             Step::Reap => service.reap().await.err(),
             Step::Grant(paid, credits) => {
                 let pool = if paid { Pool::Paid } else { Pool::Free };
-                service.grant_credits(crate::house::EMAIL, pool, i64::from(credits)).await.err()
+                service.grant_credits(crate::test_service::EMAIL, pool, i64::from(credits)).await.err()
             }
         };
         if let Some(error) = internal {
@@ -120,9 +121,9 @@ impl Run<'_> {
     }
 
     async fn check(&self) {
-        self.house.assert_balanced().await;
-        let mut conn = self.house.service.db().read().await.unwrap();
-        let entries = ledger::list(&mut conn, &self.house.caller.payer_id, None, 10_000, 0).await.unwrap();
+        self.test_service.assert_balanced().await;
+        let mut conn = self.test_service.service.db().read().await.unwrap();
+        let entries = ledger::list(&mut conn, &self.test_service.caller.payer_id, None, 10_000, 0).await.unwrap();
         drop(conn);
         for id in &self.renders {
             let of = |kind: LedgerType| {
@@ -132,7 +133,7 @@ impl Run<'_> {
             let (charged, refunded) = (of(LedgerType::Render), of(LedgerType::Refund));
             assert_eq!(charged.len(), 1, "charged once");
             assert!(refunded.is_empty() || refunded == [-charged[0]], "refunded at most once, and in full");
-            let Ok(render) = self.house.service.render(&self.house.caller, id).await else { continue };
+            let Ok(render) = self.test_service.service.render(&self.test_service.caller, id).await else { continue };
             let is_refunded = match render.status {
                 RenderStatus::Error => render.failure_code != Some("renderer_error"),
                 RenderStatus::Failed => !refunded.is_empty(),
@@ -145,18 +146,19 @@ impl Run<'_> {
 
 fn whatever_happens(database: &TestDatabase, cases: u32) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let house = runtime.block_on(House::new(database.address()));
-    let model = runtime.block_on(house.model("chair"));
+    let test_service = runtime.block_on(TestService::new(database.address()));
+    let model = runtime.block_on(test_service.model("chair"));
     let config = ProptestConfig { cases, max_shrink_iters: 0, failure_persistence: None, ..ProptestConfig::default() };
     let mut runner = TestRunner::new(config);
     let result = runner.run(&prop::collection::vec(step(), 1..60), |steps| {
         runtime.block_on(async {
-            let mut run = Run { house: &house, model: model.clone(), renders: Vec::new(), claims: Vec::new() };
+            let mut run =
+                Run { test_service: &test_service, model: model.clone(), renders: Vec::new(), claims: Vec::new() };
             for step in steps {
                 run.step(step).await;
             }
             run.check().await;
-            house.wait_ms(3_600_000);
+            test_service.wait_ms(3_600_000);
         });
         Ok(())
     });

@@ -10,7 +10,7 @@ use plinth_spec::wire::{BatchItem, CreateBatch, CreateRender};
 use plinth_testkit::on_both_databases;
 use serde_json::{Value, json};
 
-use crate::house::{self, House, code};
+use crate::test_service::{self, TestService, code};
 
 fn batch(items: &[(&str, Value)]) -> CreateBatch {
     let item = |(model, settings): &(&str, Value)| BatchItem {
@@ -21,133 +21,134 @@ fn batch(items: &[(&str, Value)]) -> CreateBatch {
 }
 
 async fn create_render_1_and_2_starts_pending_and_charges_at_creation(address: &str) {
-    let house = House::new(address).await;
-    let model = house.model("chair").await;
-    let render = house.render(&model, Value::Null, None).await.unwrap();
+    let test_service = TestService::new(address).await;
+    let model = test_service.model("chair").await;
+    let render = test_service.render(&model, Value::Null, None).await.unwrap();
     assert_eq!((render.status, render.is_preview, render.deduped), (RenderStatus::Pending, false, None));
     assert_eq!(render.render_settings, json!({}), "defaults are not filled in");
-    assert_eq!(house.account().await.paid, 76);
-    let tiny = house.render(&model, json!({"quality": "share", "videoLength": 0.1}), None).await.unwrap();
+    assert_eq!(test_service.account().await.paid, 76);
+    let tiny = test_service.render(&model, json!({"quality": "share", "videoLength": 0.1}), None).await.unwrap();
     assert_eq!(tiny.render_settings, json!({"quality": "share", "length": 0.1}));
-    assert_eq!(house.account().await.paid, 75, "at least one credit");
-    let dataset = house.render(&model, json!({"effect": "dataset", "datasetQuality": "100x800"}), None).await.unwrap();
-    assert_eq!(house.account().await.paid, 35);
-    let view = house.service.render(&house.caller, dataset.id.as_str()).await.unwrap();
+    assert_eq!(test_service.account().await.paid, 75, "at least one credit");
+    let dataset =
+        test_service.render(&model, json!({"effect": "dataset", "datasetQuality": "100x800"}), None).await.unwrap();
+    assert_eq!(test_service.account().await.paid, 35);
+    let view = test_service.service.render(&test_service.caller, dataset.id.as_str()).await.unwrap();
     assert_eq!(view.hls_status, HlsStatus::Skipped);
-    house.assert_balanced().await;
+    test_service.assert_balanced().await;
 }
 
 async fn create_render_3_falls_back_to_the_free_pool_unless_strict(address: &str) {
-    let house = House::new(address).await;
-    let model = house.model("chair").await;
-    house.grant(Pool::Paid, -90).await;
-    assert_eq!(code(house.render(&model, json!({}), None).await), ErrorCode::NoCredits);
-    house.grant(Pool::Free, 30).await;
-    assert_eq!(code(house.render(&model, json!({"strictCredits": true}), None).await), ErrorCode::NoCredits);
-    let render = house.render(&model, json!({}), None).await.unwrap();
+    let test_service = TestService::new(address).await;
+    let model = test_service.model("chair").await;
+    test_service.grant(Pool::Paid, -90).await;
+    assert_eq!(code(test_service.render(&model, json!({}), None).await), ErrorCode::NoCredits);
+    test_service.grant(Pool::Free, 30).await;
+    assert_eq!(code(test_service.render(&model, json!({"strictCredits": true}), None).await), ErrorCode::NoCredits);
+    let render = test_service.render(&model, json!({}), None).await.unwrap();
     assert!(render.is_preview);
     assert_eq!(render.render_settings, json!({"preview": true}));
-    let account = house.account().await;
+    let account = test_service.account().await;
     assert_eq!((account.paid, account.free, account.total), (10, 6, 16));
-    let cancelled = house.service.cancel_render(&house.caller, render.id.as_str()).await.unwrap();
+    let cancelled = test_service.service.cancel_render(&test_service.caller, render.id.as_str()).await.unwrap();
     assert_eq!(cancelled.refunded_credits, 24);
-    let account = house.account().await;
-    assert_eq!((account.paid, account.free), (10, 30), "back to the pool it came from");
-    house.assert_balanced().await;
+    let account = test_service.account().await;
+    assert_eq!((account.paid, account.free), (10, 30), "refunded to the pool that was charged");
+    test_service.assert_balanced().await;
 }
 
 async fn create_render_4_same_key_and_settings_replays_for_30_minutes(address: &str) {
-    let house = House::new(address).await;
-    house.grant(Pool::Paid, 1000).await;
-    let model = house.model("chair").await;
+    let test_service = TestService::new(address).await;
+    test_service.grant(Pool::Paid, 1000).await;
+    let model = test_service.model("chair").await;
     let settings = json!({"bgColor": "#102030", "length": 1});
-    let first = house.render(&model, settings.clone(), Some("key")).await.unwrap();
-    house.wait_ms(30 * 60 * 1000);
-    let again = house.render(&model, settings.clone(), Some("key")).await.unwrap();
+    let first = test_service.render(&model, settings.clone(), Some("key")).await.unwrap();
+    test_service.wait_ms(30 * 60 * 1000);
+    let again = test_service.render(&model, settings.clone(), Some("key")).await.unwrap();
     assert_eq!((again.id.clone(), again.deduped), (first.id.clone(), Some(true)));
-    assert_eq!(house.account().await.paid, 1096, "no second charge");
-    let other = house.render(&model, json!({"length": 1}), Some("key")).await.unwrap();
+    assert_eq!(test_service.account().await.paid, 1096, "no second charge");
+    let other = test_service.render(&model, json!({"length": 1}), Some("key")).await.unwrap();
     assert_eq!(other.deduped, None, "other settings are another render");
     let long = format!("{}{}", "k".repeat(80), "tail");
-    let cut = house.render(&model, settings.clone(), Some(&long)).await.unwrap();
-    let same = house.render(&model, settings.clone(), Some(&"k".repeat(80))).await.unwrap();
+    let cut = test_service.render(&model, settings.clone(), Some(&long)).await.unwrap();
+    let same = test_service.render(&model, settings.clone(), Some(&"k".repeat(80))).await.unwrap();
     assert_eq!(cut.id, same.id, "keys are cut at 80 characters");
-    house.wait_ms(1);
-    let late = house.render(&model, settings.clone(), Some("key")).await.unwrap();
-    assert_ne!(late.id, first.id, "the window counts from the first one");
-    house.service.cancel_render(&house.caller, late.id.as_str()).await.unwrap();
-    let after_cancel = house.render(&model, settings, Some("key")).await.unwrap();
+    test_service.wait_ms(1);
+    let late = test_service.render(&model, settings.clone(), Some("key")).await.unwrap();
+    assert_ne!(late.id, first.id, "the window starts with the first render");
+    test_service.service.cancel_render(&test_service.caller, late.id.as_str()).await.unwrap();
+    let after_cancel = test_service.render(&model, settings, Some("key")).await.unwrap();
     assert_eq!(after_cancel.deduped, None, "a cancelled render is not replayed");
-    house.assert_balanced().await;
+    test_service.assert_balanced().await;
 }
 
 async fn create_render_5_an_identical_resubmit_within_5_seconds_is_one_render(address: &str) {
-    let house = House::new(address).await;
-    let model = house.model("chair").await;
-    let first = house.render(&model, json!({"length": 1}), None).await.unwrap();
-    house.wait_ms(5_000);
-    assert_eq!(house.render(&model, json!({"length": 1}), None).await.unwrap().id, first.id);
-    house.wait_ms(1);
-    assert_ne!(house.render(&model, json!({"length": 1}), None).await.unwrap().id, first.id);
+    let test_service = TestService::new(address).await;
+    let model = test_service.model("chair").await;
+    let first = test_service.render(&model, json!({"length": 1}), None).await.unwrap();
+    test_service.wait_ms(5_000);
+    assert_eq!(test_service.render(&model, json!({"length": 1}), None).await.unwrap().id, first.id);
+    test_service.wait_ms(1);
+    assert_ne!(test_service.render(&model, json!({"length": 1}), None).await.unwrap().id, first.id);
 }
 
 async fn create_render_6_a_batch_is_all_or_nothing_and_each_item_replays(address: &str) {
-    let house = House::new(address).await;
-    let (a, b) = (house.model("a").await, house.model("b").await);
-    let service = &house.service;
+    let test_service = TestService::new(address).await;
+    let (a, b) = (test_service.model("a").await, test_service.model("b").await);
+    let service = &test_service.service;
     let key = || ReplayKey::from_header(Some("batch"));
-    let send = async |request| service.create_batch(&house.caller, request, key()).await;
+    let send = async |request| service.create_batch(&test_service.caller, request, key()).await;
     assert_eq!(code(send(CreateBatch { renders: None }).await), ErrorCode::RendersRequired);
     assert_eq!(code(send(batch(&[])).await), ErrorCode::RendersRequired);
     assert_eq!(code(send(batch(&vec![(a.as_str(), json!({})); 101])).await), ErrorCode::TooMany);
     let too_dear = batch(&[(&a, json!({})), (&b, json!({"quality": "4k", "length": 5}))]);
     assert_eq!(code(send(too_dear).await), ErrorCode::NoCredits);
-    assert_eq!(house.account().await.paid, 100, "nothing was charged");
+    assert_eq!(test_service.account().await.paid, 100, "nothing was charged");
     let unknown = batch(&[(&a, json!({})), ("k3Jd92LmQx7a", json!({}))]);
     assert_eq!(code(send(unknown).await), ErrorCode::ModelNotFound);
 
-    // Two equal items are two renders.
+    // Two equal items of a batch create two renders.
     let items = batch(&[(&a, json!({"length": 1})), (&b, json!({})), (&a, json!({"length": 1}))]);
     let first = send(items.clone()).await.unwrap();
     assert_eq!(first.iter().filter(|r| r.deduped.is_some()).count(), 0);
     assert_ne!(first[0].id, first[2].id);
-    assert_eq!(house.account().await.paid, 100 - 4 - 24 - 4);
+    assert_eq!(test_service.account().await.paid, 100 - 4 - 24 - 4);
     let again = send(items.clone()).await.unwrap();
     assert!(again.iter().all(|r| r.deduped == Some(true)));
     assert_eq!(again.iter().map(|r| &r.id).collect::<Vec<_>>(), first.iter().map(|r| &r.id).collect::<Vec<_>>());
-    service.cancel_render(&house.caller, first[2].id.as_str()).await.unwrap();
+    service.cancel_render(&test_service.caller, first[2].id.as_str()).await.unwrap();
     let third = send(items).await.unwrap();
     assert_eq!((third[0].deduped, third[1].deduped, third[2].deduped), (Some(true), Some(true), None));
 
-    house.grant(Pool::Free, 100).await;
+    test_service.grant(Pool::Free, 100).await;
     let strict = batch(&[(&a, json!({"length": 15})), (&b, json!({"length": 15, "strictCredits": true}))]);
     assert_eq!(code(send(strict).await), ErrorCode::NoCredits, "one strict item that would fall back fails all");
-    house.assert_balanced().await;
+    test_service.assert_balanced().await;
 }
 
 async fn create_render_7_needs_a_model_of_the_workspace(address: &str) {
-    let house = House::new(address).await;
+    let test_service = TestService::new(address).await;
     let send = async |model_id: Option<&str>| {
         let request = CreateRender { model_id: model_id.map(str::to_owned), render_settings: None };
-        code(house.service.create_render(&house.caller, request, ReplayKey::from_header(None)).await)
+        code(test_service.service.create_render(&test_service.caller, request, ReplayKey::from_header(None)).await)
     };
     assert_eq!(send(None).await, ErrorCode::ModelIdRequired);
     assert_eq!(send(Some("")).await, ErrorCode::ModelIdRequired);
     assert_eq!(send(Some("nonsense")).await, ErrorCode::ModelNotFound);
-    let other = house::caller(&house.service, "grace@example.org").await;
+    let other = test_service::caller(&test_service.service, "grace@example.org").await;
     let glb = plinth_testkit::glb_with_triangle("x");
-    let theirs = house::upload(&house.service, &other, "x.glb", &glb, None).await.unwrap();
+    let theirs = test_service::upload(&test_service.service, &other, "x.glb", &glb, None).await.unwrap();
     assert_eq!(send(Some(theirs.result.model_id.as_str())).await, ErrorCode::ModelNotFound);
-    let archived = house.model("mine").await;
-    house.service.archive_model(&house.caller, &archived).await.unwrap();
+    let archived = test_service.model("mine").await;
+    test_service.service.archive_model(&test_service.caller, &archived).await.unwrap();
     assert_eq!(send(Some(&archived)).await, ErrorCode::ModelNotFound);
 }
 
 async fn fifty_identical_concurrent_posts_make_one_render_and_one_charge(address: &str) {
-    let house = House::new(address).await;
-    let model = house.model("chair").await;
+    let test_service = TestService::new(address).await;
+    let model = test_service.model("chair").await;
     let posts = (0..50).map(|_n| {
-        let (service, caller, model) = (house.service.clone(), house.caller.clone(), model.clone());
+        let (service, caller, model) = (test_service.service.clone(), test_service.caller.clone(), model.clone());
         tokio::spawn(async move {
             let request = CreateRender { model_id: Some(model), render_settings: Some(json!({"length": 2})) };
             service.create_render(&caller, request, ReplayKey::from_header(Some("same"))).await.unwrap()
@@ -159,24 +160,24 @@ async fn fifty_identical_concurrent_posts_make_one_render_and_one_charge(address
     }
     assert!(created.iter().all(|r| r.id == created[0].id));
     assert_eq!(created.iter().filter(|r| r.deduped.is_none()).count(), 1);
-    assert_eq!(house.account().await.paid, 92);
-    house.assert_balanced().await;
+    assert_eq!(test_service.account().await.paid, 92);
+    test_service.assert_balanced().await;
 }
 
 async fn only_pending_renders_are_cancelled_and_only_ended_ones_deleted(address: &str) {
-    let house = House::new(address).await;
-    let (service, caller) = (&house.service, &house.caller);
-    let model = house.upload("chair", Some(r#"{"length": 1}"#)).await.unwrap().result;
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let model = test_service.upload("chair", Some(r#"{"length": 1}"#)).await.unwrap().result;
     let id = model.render_id.to_string();
     assert_eq!(code(service.delete_render(caller, &id).await), ErrorCode::RenderInFlight);
-    let claim = house.claim().await;
+    let claim = test_service.claim().await;
     assert_eq!(code(service.cancel_render(caller, &id).await), ErrorCode::RenderStarted);
     assert_eq!(code(service.delete_render(caller, &id).await), ErrorCode::RenderInFlight);
     assert_eq!(code(service.dismiss_render(caller, &id).await), ErrorCode::BadRequest);
     service.fail_render(&claim, FailureCode::RendererError, "bad\nmodel").await.unwrap().unwrap();
     let failed = service.render(caller, &id).await.unwrap();
     assert_eq!((failed.failure_code, failed.error_message.as_deref()), (Some("renderer_error"), Some("bad")));
-    assert_eq!(house.account().await.paid, 96, "the model's own fault is not refunded");
+    assert_eq!(test_service.account().await.paid, 96, "a failure caused by the model is not refunded");
     assert!(service.dismiss_render(caller, &id).await.unwrap().dismissed);
     let dismissed = service.render(caller, &id).await.unwrap();
     assert_eq!((dismissed.status, dismissed.failure_code), (RenderStatus::Failed, None));
@@ -184,21 +185,21 @@ async fn only_pending_renders_are_cancelled_and_only_ended_ones_deleted(address:
     assert_eq!(code(service.render(caller, &id).await), ErrorCode::RenderNotFound);
     assert_eq!(code(service.delete_render(caller, &id).await), ErrorCode::RenderNotFound);
 
-    let other = house.render(model.model_id.as_str(), json!({}), None).await.unwrap().id.to_string();
+    let other = test_service.render(model.model_id.as_str(), json!({}), None).await.unwrap().id.to_string();
     let cancelled = service.cancel_render(caller, &other).await.unwrap();
     assert_eq!(cancelled.refunded_credits, 24);
     let view = service.render(caller, &other).await.unwrap();
     assert_eq!((view.status, view.error_message.as_deref()), (RenderStatus::Failed, Some("Cancelled")));
     assert_eq!(code(service.cancel_render(caller, &other).await), ErrorCode::RenderStarted);
-    assert_eq!(house.account().await.paid, 96);
-    house.assert_balanced().await;
+    assert_eq!(test_service.account().await.paid, 96);
+    test_service.assert_balanced().await;
 }
 
-async fn another_workspaces_renders_do_not_exist(address: &str) {
-    let house = House::new(address).await;
-    let id = house.upload("chair", None).await.unwrap().result.render_id.to_string();
-    let other = house::caller(&house.service, "grace@example.org").await;
-    let service = &house.service;
+async fn renders_of_another_workspace_are_not_found(address: &str) {
+    let test_service = TestService::new(address).await;
+    let id = test_service.upload("chair", None).await.unwrap().result.render_id.to_string();
+    let other = test_service::caller(&test_service.service, "grace@example.org").await;
+    let service = &test_service.service;
     assert_eq!(code(service.render(&other, &id).await), ErrorCode::RenderNotFound);
     assert_eq!(code(service.cancel_render(&other, &id).await), ErrorCode::RenderNotFound);
     assert_eq!(code(service.delete_render(&other, &id).await), ErrorCode::RenderNotFound);
@@ -208,12 +209,12 @@ async fn another_workspaces_renders_do_not_exist(address: &str) {
     assert!(service.list_renders(&other, &RenderQuery::default()).await.unwrap().data.is_empty());
 }
 
-async fn lists_filter_by_model_state_and_change(address: &str) {
-    let house = House::new(address).await;
-    let (a, b) = (house.model("a").await, house.model("b").await);
-    house.wait_ms(1_000);
-    let render = house.render(&a, json!({"length": 1}), None).await.unwrap();
-    let list = async |query: RenderQuery| house.service.list_renders(&house.caller, &query).await;
+async fn lists_filter_by_model_state_and_time_of_change(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (a, b) = (test_service.model("a").await, test_service.model("b").await);
+    test_service.wait_ms(1_000);
+    let render = test_service.render(&a, json!({"length": 1}), None).await.unwrap();
+    let list = async |query: RenderQuery| test_service.service.list_renders(&test_service.caller, &query).await;
     let text = |value: &str| Some(value.to_owned());
     let count = async |query: RenderQuery| list(query).await.unwrap().data.len();
     assert_eq!(count(RenderQuery { model: text(&a), ..RenderQuery::default() }).await, 2);
@@ -238,7 +239,7 @@ mod both {
         create_render_7_needs_a_model_of_the_workspace
         fifty_identical_concurrent_posts_make_one_render_and_one_charge
         only_pending_renders_are_cancelled_and_only_ended_ones_deleted
-        another_workspaces_renders_do_not_exist
-        lists_filter_by_model_state_and_change
+        renders_of_another_workspace_are_not_found
+        lists_filter_by_model_state_and_time_of_change
     }
 }

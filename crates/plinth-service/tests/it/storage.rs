@@ -3,47 +3,47 @@
 use plinth_service::Clock;
 use plinth_testkit::on_both_databases;
 
-use crate::house::House;
+use crate::test_service::TestService;
 
 /// As long as a process that was killed is waited for.
 const HOLD_MS: i64 = 600_000;
 
 async fn a_hold_is_renewed_for_as_long_as_it_lives(address: &str) {
-    let house = House::with(address, |options| {
+    let test_service = TestService::with(address, |options| {
         options.clock = Clock::Database;
         options.hold_secs = 1;
     });
-    let house = house.await;
-    let now = async || house.service.db().read().await.unwrap().now_ms().await.unwrap();
-    let hold = house.service.hold_storage().await.unwrap();
+    let test_service = test_service.await;
+    let now = async || test_service.service.db().read().await.unwrap().now_ms().await.unwrap();
+    let hold = test_service.service.hold_storage().await.unwrap();
     let end = now().await + 2500;
     while now().await < end {
-        assert!(house.service.is_held().await.unwrap());
+        assert!(test_service.service.is_held().await.unwrap());
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     assert!(hold.release().await.unwrap(), "it was held all the time");
-    assert!(!house.service.is_held().await.unwrap());
+    assert!(!test_service.service.is_held().await.unwrap());
 }
 
 async fn a_hold_that_expired_says_so_and_does_not_come_back(address: &str) {
-    let house = House::new(address).await;
-    let lost = house.service.hold_storage().await.unwrap();
-    house.wait_ms(HOLD_MS);
-    assert!(!house.service.is_held().await.unwrap());
-    let other = house.service.hold_storage().await.unwrap();
+    let test_service = TestService::new(address).await;
+    let lost = test_service.service.hold_storage().await.unwrap();
+    test_service.wait_ms(HOLD_MS);
+    assert!(!test_service.service.is_held().await.unwrap());
+    let other = test_service.service.hold_storage().await.unwrap();
     assert!(!lost.release().await.unwrap(), "something may have been removed meanwhile");
-    assert!(house.service.is_held().await.unwrap(), "another hold is not touched");
+    assert!(test_service.service.is_held().await.unwrap(), "another hold is not touched");
     assert!(other.release().await.unwrap());
-    assert!(!house.service.is_held().await.unwrap());
+    assert!(!test_service.service.is_held().await.unwrap());
 }
 
 async fn a_dropped_hold_expires(address: &str) {
-    let house = House::new(address).await;
-    drop(house.service.hold_storage().await.unwrap());
-    assert!(house.service.is_held().await.unwrap());
-    house.wait_ms(HOLD_MS);
-    assert!(!house.service.is_held().await.unwrap());
-    house.service.sweep().await.unwrap();
+    let test_service = TestService::new(address).await;
+    drop(test_service.service.hold_storage().await.unwrap());
+    assert!(test_service.service.is_held().await.unwrap());
+    test_service.wait_ms(HOLD_MS);
+    assert!(!test_service.service.is_held().await.unwrap());
+    test_service.service.sweep().await.unwrap();
 }
 
 mod both {

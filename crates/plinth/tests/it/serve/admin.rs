@@ -16,7 +16,7 @@ async fn accounts_and_keys(served: Served) {
     assert_eq!(made["id"].as_str().unwrap().len(), 12);
     let twice = place.try_admin(&["account", "create", "bob@example.org"]);
     assert_eq!(twice.status.code(), Some(1));
-    assert_eq!(text(&twice.stderr), "plinth: there is an account with this address: bob@example.org\n");
+    assert_eq!(text(&twice.stderr), "plinth: an account with the address bob@example.org exists already\n");
     let made = place.admin(&["key", "create", "--account", "bob@example.org", "--legacy-prefix", "--name", "old"]);
     let (id, token) = (made["id"].as_str().unwrap(), made["token"].as_str().unwrap());
     assert!(token.starts_with("turntable_sk_"), "{token}");

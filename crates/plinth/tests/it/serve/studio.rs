@@ -45,7 +45,7 @@ async fn a_link_signs_in_once(served: Served) {
     let page = browser.get("/").await;
     assert!(page.shows(EMAIL) && page.shows("<dd>100</dd>") && page.shows("Nothing here yet"), "{}", page.html);
     let again = Browser::new(&served.server.base).post(&link, &[]).await;
-    assert!(again.status == 401 && again.shows("used before or is too old") && again.header("set-cookie").is_empty());
+    assert!(again.status == 401 && again.shows("used before or has expired") && again.header("set-cookie").is_empty());
     let expired = served.link(EMAIL, &["--expires-in", "0"]);
     assert_eq!(Browser::new(&served.server.base).post(&expired, &[]).await.status, 401);
     let unknown = format!("/sign-in/{}", "x".repeat(43));

@@ -1,4 +1,4 @@
-//! A house with one account, for tests.
+//! A test service with one account.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
@@ -23,18 +23,18 @@ use plinth_testkit::glb_with_triangle;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// When the tests' clock begins.
+/// Initial time of the tests' clock, as Unix time in milliseconds.
 pub(crate) const START: i64 = 1_800_000_000_000;
 pub(crate) const EMAIL: &str = "ada@example.org";
 
-pub(crate) struct House {
+pub(crate) struct TestService {
     pub(crate) service: Service,
     pub(crate) caller: Caller,
     pub(crate) time: Arc<AtomicI64>,
     pub(crate) folder: TempDir,
 }
 
-impl House {
+impl TestService {
     pub(crate) async fn new(address: &str) -> Self {
         Self::with(address, |_options| {}).await
     }
@@ -53,17 +53,17 @@ impl House {
         Self { service, caller, time, folder }
     }
 
-    /// The same service as another process has it, with connections of its own.
+    /// Opens a second service on the same database and store, as in another process.
     pub(crate) async fn beside(&self, address: &str) -> Service {
         open(address, &self.folder, self.service.options().clone()).await
     }
 
-    /// The same service with checks that fail, whatever they look at.
+    /// Opens a service on the same database and store, in which every file check fails.
     pub(crate) async fn without_checks(&self, address: &str) -> Service {
         self.checked_by(address, "exit 1", Duration::from_mins(1)).await
     }
 
-    /// The same service with this shell script in place of checks.
+    /// Opens a service on the same database and store, whose file checks run this shell script.
     pub(crate) async fn checked_by(&self, address: &str, script: &str, time: Duration) -> Service {
         let program = self.folder.path().join("checker");
         std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -76,7 +76,7 @@ impl House {
         self.time.fetch_add(ms, Ordering::SeqCst);
     }
 
-    /// Uploads a model of this name, with or without settings.
+    /// Uploads a model with this name, with or without render settings.
     pub(crate) async fn upload(&self, name: &str, settings: Option<&str>) -> Result<Uploaded> {
         upload(&self.service, &self.caller, &format!("{name}.glb"), &glb_with_triangle(name), settings).await
     }
@@ -98,13 +98,13 @@ impl House {
         self.service.grant_credits(EMAIL, pool, credits).await.unwrap();
     }
 
-    /// Every balance is the sum of its entries.
+    /// Asserts that every balance is the sum of its ledger entries.
     pub(crate) async fn assert_balanced(&self) {
         let mut conn = self.service.db().read().await.unwrap();
         assert_eq!(ledger::find_unbalanced(&mut conn).await.unwrap(), []);
     }
 
-    /// Takes the one render that waits.
+    /// Claims the only queued render.
     pub(crate) async fn claim(&self) -> Claim {
         let mut claims = self.service.claim_renders("worker", 1).await.unwrap();
         claims.pop().unwrap()
@@ -127,7 +127,7 @@ pub(crate) async fn account(service: &Service, email: &str) -> AccountId {
     service.create_account(new).await.unwrap()
 }
 
-/// A new account's caller with both scopes.
+/// Creates an account and an API key with both scopes, and returns the authenticated caller.
 pub(crate) async fn caller(service: &Service, email: &str) -> Caller {
     let account = account(service, email).await;
     let token = key(service, &account, None, vec![Scope::Read, Scope::Render]).await;
@@ -168,7 +168,7 @@ pub(crate) fn code<T: std::fmt::Debug>(result: Result<T>) -> ErrorCode {
     result.unwrap_err().code
 }
 
-/// Files of three bytes.
+/// Builds a list of output files of three bytes each.
 pub(crate) fn files_of(output: Output, codec: Codec) -> RenderFiles {
     let file = StoredFile { size: 3, crc32: 0x3524_41c2 };
     RenderFiles { codec, stored: OutputFile::all_of(output).map(|one| (one, file)).collect() }
