@@ -1,4 +1,4 @@
-//! Letting requests in: the token, the rate limit, the scope.
+//! Authentication, rate limit and scopes of API requests.
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
@@ -9,22 +9,22 @@ use plinth_service::access::Caller;
 use plinth_service::{Allowance, Meter, ServiceError};
 use plinth_spec::wire::Scope;
 
+use crate::body_timeout::DrainLimit;
 use crate::error::ApiError;
-use crate::patience::Courtesy;
 use crate::state::Api;
 
 static LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 static REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 static RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
-/// Lets a bearer in and counts the request; the answer says what is left.
+/// Middleware: authenticates the bearer token, counts the request, and reports the remaining allowance in the response headers.
 pub(crate) async fn let_in(State(api): State<Api>, mut request: Request, next: Next) -> Response {
     let caller = match api.service.authenticate(bearer(request.headers())).await {
         Ok(caller) => caller,
         Err(error) => return ApiError::from(error).into_response(),
     };
-    if let Some(courtesy) = request.extensions().get::<Courtesy>() {
-        courtesy.extend();
+    if let Some(drain_limit) = request.extensions().get::<DrainLimit>() {
+        drain_limit.extend();
     }
     let allowance = match api.service.count_request(&caller, Meter::Requests).await {
         Ok(allowance) => allowance,
@@ -38,12 +38,12 @@ pub(crate) async fn let_in(State(api): State<Api>, mut request: Request, next: N
         Err(error) => ApiError::from(error).into_response(),
     };
     say(allowance, response.headers_mut());
-    // For the log.
+    // The tracing middleware logs the caller.
     response.extensions_mut().insert(caller);
     response
 }
 
-/// The token. A request with several has none: who is in between may have looked at another one.
+/// Returns the bearer token. Several `Authorization` headers are rejected, because a proxy may have checked another one.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let (value, None) = (values.next()?, values.next()) else { return None };
@@ -57,11 +57,11 @@ fn say(allowance: Allowance, headers: &mut HeaderMap) {
     headers.insert(&RESET, HeaderValue::from(allowance.reset_secs));
 }
 
-/// A caller who may look.
+/// A caller with the scope `read`.
 #[derive(Debug)]
 pub(crate) struct Reader(pub Caller);
 
-/// A caller who may change and render.
+/// A caller with the scope that allows changes and renders.
 #[derive(Debug)]
 pub(crate) struct Editor(pub Caller);
 

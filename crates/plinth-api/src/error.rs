@@ -1,4 +1,4 @@
-//! The only place that makes an error body.
+//! Builds all error bodies of the API.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -7,7 +7,7 @@ use plinth_service::ServiceError;
 use plinth_spec::ErrorCode;
 use plinth_spec::wire::ErrorBody;
 
-/// A refused request.
+/// The error of a handler; it becomes the error body of the response.
 #[derive(Debug)]
 pub(crate) struct ApiError(ServiceError);
 
@@ -47,17 +47,17 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// An address that leads nowhere.
+/// Fallback for paths without a route.
 pub(crate) async fn not_found() -> ApiError {
     ApiError::new(ErrorCode::NotFound, "there is nothing under this address")
 }
 
-/// An address that does not take this method.
+/// Fallback for routes that do not support the request's method.
 pub(crate) async fn method_not_allowed() -> ApiError {
     ApiError::new(ErrorCode::MethodNotAllowed, "this address does not take this method")
 }
 
-/// A handler that panicked.
+/// Converts the panic of a handler into an internal error.
 #[expect(clippy::needless_pass_by_value, reason = "the panic layer hands the payload over")]
 pub(crate) fn panicked(panic: Box<dyn std::any::Any + Send + 'static>) -> Response {
     let words = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());

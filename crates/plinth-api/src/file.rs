@@ -1,4 +1,4 @@
-//! Answering with a file: whole, in part, or not at all when the client has it.
+//! File responses, with ranges and conditional requests.
 
 use std::ops::Range;
 
@@ -12,10 +12,10 @@ use plinth_spec::ErrorCode;
 use crate::error::{ApiError, Result};
 use crate::state::Api;
 
-/// The media type of a file for clients that accept nothing else.
+/// Media type for clients that accept only plain bytes.
 pub(crate) const BYTES: &str = "application/octet-stream";
 
-/// What of a file a client wants.
+/// The part of a file that a `Range` header requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Wanted {
     Whole,
@@ -23,7 +23,7 @@ enum Wanted {
     Nothing,
 }
 
-/// Answers with a file.
+/// Builds the response with a file, or with the requested range of it.
 pub(crate) async fn respond(api: &Api, headers: &HeaderMap, delivery: Delivery) -> Result<Response> {
     let size = delivery.blob.size;
     let etag = delivery.blob.etag.as_ref().map(|tag| format!("\"{}\"", tag.trim_matches('"')));
@@ -62,14 +62,14 @@ pub(crate) async fn respond(api: &Api, headers: &HeaderMap, delivery: Delivery) 
     Ok(response)
 }
 
-/// Says what a file is: its own media type, or plain bytes where the client accepts exactly that.
+/// Sets `Content-Type`: the file's own media type, or plain bytes where the client accepts exactly that.
 pub(crate) fn set_media_type(response: &mut Response, request: &HeaderMap, own: &str) {
     let wants_bytes = request.get(header::ACCEPT).is_some_and(|accepted| accepted == BYTES);
     set(response, header::CONTENT_TYPE, if wants_bytes { BYTES } else { own });
     set(response, header::VARY, "accept");
 }
 
-/// Files of users are never to be taken for pages of this address.
+/// Sets headers that keep browsers from running an uploaded file as a page of this origin.
 pub(crate) fn guard(response: &mut Response) {
     set(response, header::X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(response, header::CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox");
@@ -98,7 +98,8 @@ fn lists(header: &str, etag: &str) -> bool {
     header.split(',').map(|tag| tag.trim().trim_start_matches("W/")).any(|tag| tag == "*" || tag == etag)
 }
 
-/// RFC 9110, section 14.1.2 and 14.2: a malformed range is ignored. Several ranges are answered with the whole file.
+/// Parses a `Range` header. A malformed range is ignored (RFC 9110, sections 14.1.2 and 14.2). For several ranges the whole
+/// file is sent.
 fn wanted(range: &str, size: u64) -> Wanted {
     let Ok(parsed) = parse_range_header(range) else { return Wanted::Whole };
     let [SyntacticallyCorrectRange { start, end }] = parsed.ranges.as_slice() else { return Wanted::Whole };
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_read_as_rfc_9110_says() {
+    fn ranges_are_parsed_per_rfc_9110() {
         let cases = [
             ("bytes=0-3", Wanted::Part(0..4)),
             ("bytes=9-9", Wanted::Part(9..10)),

@@ -1,19 +1,19 @@
-//! The HTTP interface: requests in, use cases called, envelopes out. No rule is decided here.
+//! The HTTP API: parses requests, calls `plinth-service`, and builds responses. It contains no business rules.
 
 mod access;
+mod body_timeout;
 mod error;
 mod extract;
 mod file;
 mod local_link;
 mod openapi;
-mod patience;
-mod refusals;
+mod operation_errors;
 mod router;
 mod serve;
 mod state;
-mod steady;
 mod trace;
 mod v1;
+mod write_timeout;
 
 pub use openapi::document;
 pub use router::router;

@@ -1,4 +1,4 @@
-//! Signed links to local files. They need no token: the link is the capability.
+//! Signed links to files of the local store. A link needs no API key: its signature grants access.
 
 use axum::Extension;
 use axum::body::Body;
@@ -10,13 +10,13 @@ use plinth_service::delivery::LocalLink;
 use plinth_spec::ErrorCode;
 use serde::Deserialize;
 
+use crate::body_timeout::DrainLimit;
 use crate::error::{ApiError, Result};
 use crate::extract::{Path, Query};
 use crate::file::respond;
-use crate::patience::Courtesy;
 use crate::state::Api;
 
-/// What a link says beside its path.
+/// Query parameters of a signed link.
 #[derive(Debug, Deserialize)]
 pub(crate) struct LinkQuery {
     exp: i64,
@@ -36,7 +36,7 @@ fn link(path: String, query: LinkQuery) -> LocalLink {
     }
 }
 
-/// Reads a file by its link.
+/// Downloads the file of a signed link.
 pub(crate) async fn get_file(
     State(api): State<Api>,
     Path(path): Path<String>,
@@ -47,17 +47,17 @@ pub(crate) async fn get_file(
     respond(&api, &headers, delivery).await
 }
 
-/// Puts a file by its link.
+/// Uploads the file of a signed link.
 pub(crate) async fn put_file(
     State(api): State<Api>,
     Path(path): Path<String>,
     Query(query): Query<LinkQuery>,
-    Extension(courtesy): Extension<Courtesy>,
+    Extension(drain_limit): Extension<DrainLimit>,
     body: Body,
 ) -> Result<Response> {
     let link = link(path, query);
     let mut file = api.service.begin_local_put(&link).await?;
-    courtesy.extend();
+    drain_limit.extend();
     let mut pieces = body.into_data_stream();
     while let Some(piece) = pieces.next().await {
         let broke = |_gone| ApiError::new(ErrorCode::BadRequest, "the upload broke off");

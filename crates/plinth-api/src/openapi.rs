@@ -1,4 +1,4 @@
-//! The description of the interface, made from its code.
+//! The OpenAPI document, generated from the code.
 
 use plinth_spec::wire::parameter::{expires_bounds, expires_schema, limit_schema};
 use plinth_spec::wire::{ErrorBody, json_request_bytes};
@@ -13,26 +13,26 @@ use utoipa::openapi::{
 use utoipa::{PartialSchema as _, ToSchema as _};
 
 use crate::file::BYTES;
-use crate::refusals::refusals;
+use crate::operation_errors::operation_errors;
 use crate::v1;
 
-/// The media type of all bodies that are not files.
+/// Media type of all bodies except files.
 const JSON: &str = "application/json";
 
-/// The OpenAPI 3.1 document.
+/// Returns the OpenAPI 3.1 document.
 pub fn document() -> Value {
     let mut document = json!(described());
     if let Some(paths) = document["paths"].as_object_mut() {
-        // The rest of a path is a parameter as any other there.
+        // OpenAPI has no wildcard: the rest of a path is an ordinary parameter.
         *paths = std::mem::take(paths).into_iter().map(|(path, item)| (path.replace("{*", "{"), item)).collect();
     }
-    // The settings have a schema of their own, with rules that the macros cannot write.
+    // The schema of the settings is built separately: the macros cannot express its rules.
     for (name, mut schema) in
         [("RenderSettings", settings::schema()), ("EchoedRenderSettings", settings::echoed_schema())]
     {
         if let Some(members) = schema.as_object_mut() {
             members.remove("$schema");
-            // Generators of clients name types by titles: two schemas with one title would be one type.
+            // Client generators name types after titles, so two schemas with one title would become one type.
             members.remove("title");
         }
         document["components"]["schemas"][name] = schema;
@@ -73,7 +73,7 @@ fn described() -> OpenApi {
     document
 }
 
-/// Describes parameters whose bounds and defaults are those of the limits: attributes cannot name constants.
+/// Adds bounds and defaults from [`limits`] to parameters, because attributes cannot refer to constants.
 fn describe_limits(operation: &mut Operation) {
     for parameter in operation.parameters.iter_mut().flatten() {
         let RefOr::T(parameter) = parameter else { continue };
@@ -87,7 +87,7 @@ fn describe_limits(operation: &mut Operation) {
     }
 }
 
-/// Says how large a JSON body may be.
+/// Adds the size limits of a JSON body to its description.
 fn describe_body(operation: &mut Operation) {
     let Some(RefOr::T(body)) = &mut operation.request_body else { return };
     let text = json!(body.content.get("application/json")).to_string();
@@ -97,7 +97,7 @@ fn describe_body(operation: &mut Operation) {
     }
 }
 
-/// Adds what every file may be answered with: a part of it, or nothing where the client has it.
+/// Adds the responses 206 and 304 to operations that return a file.
 fn describe_parts(operation: &mut Operation) {
     let responses = &mut operation.responses.responses;
     if !responses.contains_key(&ErrorCode::RangeNotSatisfiable.status().to_string()) {
@@ -112,8 +112,8 @@ fn describe_parts(operation: &mut Operation) {
     responses.insert("304".to_owned(), ResponseBuilder::new().description(words).build().into());
 }
 
-/// Adds the other media types of files: those that depend on the file, and plain bytes, for clients whose generator knows
-/// no videos, images and models.
+/// Adds further media types of file responses: those that depend on the file, and plain bytes for generated clients that
+/// support no others.
 fn describe_media_types(operation: &mut Operation) {
     let others = match operation.operation_id.as_deref() {
         Some("get_video") => &["video/quicktime"][..],
@@ -131,10 +131,10 @@ fn describe_media_types(operation: &mut Operation) {
     }
 }
 
-/// Adds the refusals of an operation, one response for each status, its codes in words.
+/// Adds the error responses of an operation, one for each status, listing the error codes.
 fn describe_errors(path: &str, operation: &mut Operation) {
     let id = operation.operation_id.as_deref().unwrap_or_default();
-    let mut codes = refusals(id, path);
+    let mut codes = operation_errors(id, path);
     codes.sort_by_key(|code| (code.status(), code.as_str()));
     codes.dedup();
     let statuses = |code: &ErrorCode| std::iter::once(code.status()).chain(code.other_statuses().iter().copied());

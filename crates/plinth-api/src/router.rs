@@ -1,4 +1,4 @@
-//! All addresses.
+//! Routes of the HTTP server.
 
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{any, get};
@@ -6,16 +6,16 @@ use axum::{Json, Router, middleware};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::access::let_in;
+use crate::body_timeout::limit_body_time;
 use crate::error::{method_not_allowed, not_found, panicked};
 use crate::local_link::{get_file, put_file};
 use crate::openapi::document;
-use crate::patience::patient;
 use crate::state::Api;
 use crate::trace::traced;
 use crate::v1;
 
-/// All addresses of the interface: `/v1`, the same under the legacy base `/api/v1`, and signed links. Everything else is
-/// what stands beside it: `pages`, with their own answer to an address that leads nowhere.
+/// Builds the router: the API under `/v1` and under its legacy base `/api/v1`, and signed links to files. `pages` serves
+/// all other paths, with its own 404 response.
 pub fn router(api: &Api, pages: Router) -> Router {
     let (guarded, _described) = v1::guarded().split_for_parts();
     let (open, _described) = v1::open().split_for_parts();
@@ -39,6 +39,6 @@ pub fn router(api: &Api, pages: Router) -> Router {
         // Each body has a bound of its own kind, which its reader holds.
         .layer(DefaultBodyLimit::disable())
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(middleware::from_fn(patient))
+        .layer(middleware::from_fn(limit_body_time))
         .layer(middleware::from_fn(traced))
 }

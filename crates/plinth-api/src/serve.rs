@@ -1,4 +1,4 @@
-//! Serving connections: so many at a time, slow ones cut off, and an end that waits for requests but not for ever.
+//! The connection loop: limits the number of connections, closes slow ones, and shuts down gracefully within a time limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,23 +12,23 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::steady::Steady;
+use crate::write_timeout::WriteTimeoutStream;
 
-/// The head of a request comes within this time.
+/// Time limit for receiving the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(20);
-/// The system lacks files or memory for a connection: it is asked again after this time.
-const BREATH: Duration = Duration::from_millis(200);
+/// Pause before the next `accept` after one that failed, for example because file descriptors ran out.
+const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(200);
 
-/// How connections are served.
+/// Options of [`serve`].
 #[derive(Clone, Copy, Debug)]
 pub struct ServeOptions {
-    /// Connections at a time; more wait in the system's queue.
+    /// Maximum number of open connections. Further ones wait in the operating system's backlog.
     pub max_connections: usize,
-    /// How long requests may still take at the end.
+    /// Time that running requests have to finish during shutdown.
     pub shutdown: Duration,
 }
 
-/// Serves connections until `stop`, then lets the requests at work end.
+/// Serves connections until `stop` is cancelled, then waits for running requests to finish.
 pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions, stop: CancellationToken) {
     let mut builder = Builder::new(TokioExecutor::new()).http1_only();
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
@@ -36,10 +36,10 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
     let ending = GracefulShutdown::new();
     loop {
         let next = async {
-            let place = Arc::clone(&connections).acquire_owned().await;
-            (listener.accept().await, place)
+            let permit = Arc::clone(&connections).acquire_owned().await;
+            (listener.accept().await, permit)
         };
-        let (accepted, place) = tokio::select! {
+        let (accepted, permit) = tokio::select! {
             next = next => next,
             () = stop.cancelled() => break,
         };
@@ -47,27 +47,27 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
             Ok((socket, _peer)) => socket,
             Err(error) => {
                 tracing::warn!(error = %error, "a connection could not be accepted");
-                tokio::time::sleep(BREATH).await;
+                tokio::time::sleep(ACCEPT_RETRY_PAUSE).await;
                 continue;
             }
         };
         if let Err(error) = socket.set_nodelay(true) {
-            tracing::debug!(error = %error, "a connection was gone before it began");
+            tracing::debug!(error = %error, "a connection was closed before its first request");
             continue;
         }
         let service = TowerToHyperService::new(router.clone());
-        let connection = builder.serve_connection(TokioIo::new(Steady::new(socket)), service).into_owned();
+        let connection = builder.serve_connection(TokioIo::new(WriteTimeoutStream::new(socket)), service).into_owned();
         let connection = ending.watch(connection);
         tokio::spawn(async move {
-            // What a client does to its connection is its own affair.
+            // Clients may disconnect at any time, so this is no warning.
             if let Err(error) = connection.await {
                 tracing::debug!(error = %error, "a connection broke");
             }
-            drop(place);
+            drop(permit);
         });
     }
     drop(listener);
     if tokio::time::timeout(options.shutdown, ending.shutdown()).await.is_err() {
-        tracing::warn!("requests that were still at work were cut off");
+        tracing::warn!("requests were aborted because they did not finish within the shutdown time");
     }
 }

@@ -1,10 +1,10 @@
-//! What handlers share.
+//! State shared by all handlers.
 
 use std::sync::Arc;
 
 use plinth_service::Service;
 
-/// What handlers share. Cheap to clone.
+/// State shared by all handlers. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Api {
     pub(crate) service: Service,
@@ -12,7 +12,7 @@ pub struct Api {
 }
 
 impl Api {
-    /// The interface of a service that clients reach at `public_url`.
+    /// Creates the API of `service`, which clients reach at `public_url`.
     pub fn new(service: Service, public_url: &str) -> Self {
         Self { service, public_url: public_url.trim_end_matches('/').into() }
     }

@@ -1,4 +1,4 @@
-//! Each request has a name that its answer and its log lines carry; one line and one measurement are made of each.
+//! Request tracing: assigns each request an identifier, logs one line when it ends, and records its metrics.
 
 use std::time::Instant;
 
@@ -12,19 +12,20 @@ use tracing::{Instrument as _, Span};
 
 static REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// What the log says of a request whose client went away before the answer.
+/// Status logged for a request whose client disconnected before the response (nginx's code 499).
 const CLIENT_GONE: u16 = 499;
-/// What stands for the route of an address that leads nowhere.
+/// Route label of a request that matches no route.
 const NO_ROUTE: &str = "none";
 
-/// Names a request, and tells of it when it has ended. Whoever lets a caller in puts them on the answer.
+/// Middleware: assigns the request an identifier, and logs and measures the request when it ends. The authentication
+/// middleware passes the caller in the extensions of the response.
 pub(crate) async fn traced(request: Request, next: Next) -> Response {
     let id = nanoid::nanoid!(16, &nanoid::alphabet::SAFE[2..]);
     let span = tracing::info_span!("request", request.id = id);
     let mut line = Line {
         span: span.clone(),
         method: method(request.method()),
-        // The template, never the address itself: signed links are secrets.
+        // Logs the route template, never the path itself: a signed link is a secret.
         route: request.extensions().get::<MatchedPath>().map_or_else(|| NO_ROUTE.to_owned(), |p| p.as_str().to_owned()),
         begun: Instant::now(),
         status: CLIENT_GONE,
@@ -39,7 +40,7 @@ pub(crate) async fn traced(request: Request, next: Next) -> Response {
     response
 }
 
-/// What is told of a request, when this is dropped.
+/// Log line and metrics of one request, emitted on drop.
 struct Line {
     span: Span,
     method: &'static str,
@@ -70,7 +71,7 @@ impl Drop for Line {
     }
 }
 
-/// The method's name; clients may invent others, which metrics must not keep.
+/// Returns the method's name, or `other` for a non-standard method, so that clients cannot add metric labels.
 fn method(method: &Method) -> &'static str {
     match method.as_str() {
         "GET" => "GET",

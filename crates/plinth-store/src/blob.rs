@@ -1,4 +1,4 @@
-//! Putting, reading and removing objects.
+//! Writes, reads and deletes objects.
 
 use std::ops::Range;
 use std::path::Path as FilePath;
@@ -18,31 +18,31 @@ use crate::open::Store;
 use crate::resume::{PAUSE, Pieces, Reopen, resuming};
 use crate::stored::Stored;
 
-/// Bytes of one part of an upload, of which four are in memory. S3 takes 10 000 parts, so objects of up to 78 GiB.
+/// Bytes per part of a multipart upload; up to four parts are in memory. S3 allows 10 000 parts, so objects of up to 78 GiB.
 const PART_BYTES: usize = 8 << 20;
-/// Parts that are on their way at once.
+/// Maximum number of parts uploaded concurrently.
 const PARTS_AT_ONCE: usize = 3;
-/// Files that are put at once: each has up to four parts in memory.
+/// Maximum number of files uploaded concurrently. Each has up to four parts in memory.
 pub(crate) const PUTS_AT_ONCE: usize = 6;
-/// Bytes read from a file at once.
+/// Read buffer size in bytes.
 const READ_BYTES: usize = 256 << 10;
 
-/// An object's content, piece by piece.
+/// The content of an object as a stream of chunks.
 pub type BlobStream = BoxStream<'static, Result<Bytes>>;
 
-/// What is known of an object without reading it.
+/// Metadata of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blob {
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Changes whenever the content does.
+    /// Entity tag, which changes whenever the content changes.
     pub etag: Option<String>,
-    /// When it was put, in milliseconds since 1970.
+    /// Time of the last write, in milliseconds since 1970.
     pub modified_at_ms: i64,
 }
 
 impl Store {
-    /// Puts bytes. They are there as a whole or not at all.
+    /// Stores bytes atomically.
     pub async fn put(&self, key: &ObjectKey<'_>, bytes: Bytes) -> Result<Stored> {
         self.put_at(&self.path(key)?, bytes).await
     }
@@ -53,7 +53,7 @@ impl Store {
         Ok(stored)
     }
 
-    /// Puts a file, a part at a time. It is there as a whole or not at all.
+    /// Stores a file atomically, as a multipart upload.
     pub async fn put_file(&self, key: &ObjectKey<'_>, file: &FilePath) -> Result<Stored> {
         self.put_file_at(&self.path(key)?, file).await
     }
@@ -74,19 +74,19 @@ impl Store {
                 Ok(stored)
             }
             Err(error) => {
-                // What failed is the error to report; parts that stay behind are the bucket's lifecycle rule's to remove.
+                // Reports the original error. If the abort fails, the bucket's lifecycle rule removes the remaining parts.
                 let _aborted = writer.abort().await;
                 Err(error)
             }
         }
     }
 
-    /// What is known of an object; none: it is not there.
+    /// Returns the metadata of an object; `None` when it does not exist.
     pub async fn find(&self, key: &ObjectKey<'_>) -> Result<Option<Blob>> {
         self.find_path(&key.path()).await
     }
 
-    /// As [`Self::find`], by the path that a signed link names.
+    /// Like [`Self::find`], for the path in a signed link.
     pub async fn find_path(&self, path: &str) -> Result<Option<Blob>> {
         match self.objects.head(&self.path_of(path)?).await {
             Ok(meta) => {
@@ -98,12 +98,12 @@ impl Store {
         }
     }
 
-    /// Reads an object, or a part of it.
+    /// Reads an object, or the byte range `range` of it.
     pub async fn read(&self, key: &ObjectKey<'_>, range: Option<Range<u64>>) -> Result<BlobStream> {
         self.read_path(&key.path(), range).await
     }
 
-    /// Reads an object by the path that a signed link names.
+    /// Like [`Self::read`], for the path in a signed link.
     pub async fn read_path(&self, path: &str, range: Option<Range<u64>>) -> Result<BlobStream> {
         if range.as_ref().is_some_and(Range::is_empty) {
             return Ok(stream::empty().boxed());
@@ -113,24 +113,24 @@ impl Store {
         let found = self.objects.get_opts(&path, options).await?;
         let (range, etag) = (found.range.clone(), found.meta.e_tag.clone());
         let mut pieces = found.into_stream();
-        // Files of this machine do not break off.
+        // Local reads need no resumption.
         if self.folder.is_none() && etag.is_some() {
             pieces = resuming(pieces, range, Object { objects: Arc::clone(&self.objects), path, etag }, PAUSE);
         }
         Ok(pieces.map(|piece| piece.map_err(StoreError::from)).boxed())
     }
 
-    /// Puts a file under the path that a signed link names.
+    /// Stores a file under the path in a signed link.
     pub async fn put_path(&self, path: &str, file: &FilePath) -> Result<Stored> {
         self.put_file_at(&self.path_of(path)?, file).await
     }
 
-    /// Reads a small object as a whole.
+    /// Reads a small object into memory.
     pub async fn read_all(&self, key: &ObjectKey<'_>) -> Result<Bytes> {
         Ok(self.objects.get(&self.path(key)?).await?.bytes().await?)
     }
 
-    /// Removes an object. One that is not there is removed already.
+    /// Deletes an object. A missing object is no error.
     pub async fn delete(&self, key: &ObjectKey<'_>) -> Result<()> {
         match self.objects.delete(&self.path(key)?).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
@@ -138,7 +138,7 @@ impl Store {
         }
     }
 
-    /// Removes the object of this name and everything under it, when it is a folder. Returns how many objects that were.
+    /// Deletes the object with this path and all objects under it. Returns the number of deleted objects.
     pub async fn delete_prefix(&self, prefix: &str) -> Result<u64> {
         let path = self.path_of(prefix.trim_end_matches('/'))?;
         let mut removed = 0;
@@ -161,7 +161,7 @@ impl Store {
         Ok(removed)
     }
 
-    /// Whether the store answers.
+    /// Checks that the store is reachable.
     pub async fn ping(&self) -> Result<()> {
         match self.objects.head(&self.path_of("ping")?).await {
             Ok(_) | Err(object_store::Error::NotFound { .. }) => Ok(()),
@@ -170,11 +170,11 @@ impl Store {
     }
 }
 
-/// An object that is being read.
+/// The source of a resumable read.
 struct Object {
     objects: Arc<dyn ObjectStore>,
     path: Path,
-    /// Whatever is read later must be of the same object.
+    /// Entity tag that a reopened read must match, so that both parts belong to the same object.
     etag: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Several objects read as one ZIP, without compression, whose length is known before the first byte.
+//! Streams several objects as one uncompressed ZIP, whose length is known in advance.
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
@@ -14,33 +14,33 @@ const CENTRAL_HEADER: u32 = 0x0201_4b50;
 const END_64: u32 = 0x0606_4b50;
 const END_64_LOCATOR: u32 = 0x0706_4b50;
 const END: u32 = 0x0605_4b50;
-/// Names are UTF-8.
+/// General-purpose flag: file names are UTF-8.
 const FLAGS: u16 = 1 << 11;
-/// Reader that understands 64-bit sizes.
+/// ZIP version needed to extract: 4.5, for ZIP64.
 const VERSION: u16 = 45;
-/// 1 January 1980, the earliest date there is: equal bundles are equal bytes.
+/// 1 January 1980, the earliest DOS date. A fixed date makes equal bundles byte-identical.
 const DATE: u16 = (1 << 5) | 1;
-/// Stands for «see the 64-bit field».
+/// Marks a 32-bit field whose value is in the ZIP64 extra field.
 const WIDE: u32 = u32::MAX;
 
-/// A file of a bundle.
+/// A file in a bundle.
 #[derive(Clone, Debug)]
 pub struct BundleEntry<'a> {
-    /// Its name in the ZIP.
+    /// File name in the ZIP.
     pub name: String,
-    /// The object.
+    /// Key of the stored object.
     pub key: ObjectKey<'a>,
-    /// Size and checksum, as they were when it was stored.
+    /// Size and checksum that were recorded when the object was stored.
     pub stored: Stored,
 }
 
-/// Bytes of the whole ZIP.
+/// Returns the length of the whole ZIP in bytes.
 pub fn bundle_length(entries: &[BundleEntry<'_>]) -> u64 {
     let files: u64 = entries.iter().map(|e| local_header(&e.name, e.stored).len() as u64 + e.stored.size).sum();
     files + directory(&facts(entries)).len() as u64
 }
 
-/// The ZIP, piece by piece. A missing object ends it with an error.
+/// Returns the ZIP as a stream of chunks. A missing object ends the stream with an error.
 pub fn bundle_stream(store: &Store, entries: &[BundleEntry<'_>]) -> BlobStream {
     let files: Vec<(Bytes, String)> =
         entries.iter().map(|e| (Bytes::from(local_header(&e.name, e.stored)), e.key.path())).collect();
@@ -59,7 +59,7 @@ pub fn bundle_stream(store: &Store, entries: &[BundleEntry<'_>]) -> BlobStream {
     files.chain(stream::once(async { Ok(end) })).boxed()
 }
 
-/// Name, size and checksum of each file.
+/// Returns name, size and checksum of each file.
 fn facts(entries: &[BundleEntry<'_>]) -> Vec<(String, Stored)> {
     entries.iter().map(|e| (e.name.clone(), e.stored)).collect()
 }
@@ -125,11 +125,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_foreign_reader_finds_files_beyond_4_gib() {
+    fn another_zip_reader_finds_files_beyond_4_gib() {
         let huge = Stored { size: 5 << 30, crc32: 0 };
         let small = Stored { size: 3, crc32: crc32fast::hash(b"abc") };
         let files = [("video.mov".to_owned(), huge), ("poster.png".to_owned(), small)];
-        // A sparse file: the 5 GiB take no room.
+        // The file is sparse: its 5 GiB take no disk space.
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(&local_header("video.mov", huge)).unwrap();
         file.seek(SeekFrom::Current(5 << 30)).unwrap();

@@ -1,18 +1,18 @@
-//! What can go wrong with a store.
+//! The error type of the store.
 
-/// What went wrong with a store.
+/// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The address is neither of a folder nor of a bucket, or malformed.
+    /// The address is malformed or of an unknown kind.
     #[error("the store address is not usable; give file:///FOLDER or s3://BUCKET/PREFIX: {problem}")]
     Address {
-        /// What is wrong with it.
+        /// What is wrong with the address.
         problem: String,
     },
-    /// The object is not there.
+    /// The object does not exist.
     #[error("the object {key} is not in the store")]
     NotFound {
-        /// Which one.
+        /// Path of the object.
         key: String,
     },
     /// The store failed.
@@ -33,7 +33,7 @@ impl From<object_store::Error> for StoreError {
 }
 
 impl StoreError {
-    /// Whether the object is not there.
+    /// Returns whether the error is [`Self::NotFound`].
     pub const fn is_not_found(&self) -> bool {
         matches!(self, Self::NotFound { .. })
     }

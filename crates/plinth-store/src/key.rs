@@ -1,15 +1,15 @@
-//! The list of object keys: where everything lies and what it is served as.
+//! The object keys: path and content type of every stored object.
 
 use plinth_spec::OutputFile;
 use plinth_spec::id::{EnvId, ModelId, OverlayId, RenderId, StagedId, TextureId};
 use plinth_spec::quality::Codec;
 
-/// Something that is stored.
+/// Identifies a stored object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObjectKey<'a> {
     /// A model's GLB.
     Model(&'a ModelId),
-    /// A file that a client puts by itself.
+    /// A file that a client uploaded directly through a signed link.
     Staged(&'a StagedId),
     /// An overlay image.
     Overlay(&'a OverlayId),
@@ -17,8 +17,8 @@ pub enum ObjectKey<'a> {
     Texture(&'a TextureId),
     /// A part of an environment.
     Env(&'a EnvId, EnvPart),
-    /// A file of a render: render, attempt, file, codec of the render's quality. Each attempt has its own, so that a worker
-    /// that lost its lease overwrites nothing.
+    /// A file of a render: render, attempt, file, codec of the render's quality. Each attempt has its own files, so a worker
+    /// that lost its lease cannot overwrite those of its successor.
     Render(&'a RenderId, i64, OutputFile, Codec),
     /// A file of a render's HLS packaging: render, attempt of the render, attempt of the packaging, name.
     Hls(&'a RenderId, i64, i64, &'a str),
@@ -27,18 +27,18 @@ pub enum ObjectKey<'a> {
 /// A part of an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EnvPart {
-    /// The picture for ordinary screens.
+    /// The base image for SDR displays.
     Sdr,
-    /// What turns it into light.
+    /// The gain map, which extends the base image to HDR.
     GainMap,
-    /// How the two go together.
+    /// The metadata of the gain map.
     Metadata,
-    /// A small picture of it.
+    /// A thumbnail of the environment.
     Thumb,
 }
 
 impl ObjectKey<'_> {
-    /// Where it lies.
+    /// Returns the object's path in the store.
     pub fn path(&self) -> String {
         match self {
             Self::Model(id) => format!("models/{id}.glb"),
@@ -55,7 +55,7 @@ impl ObjectKey<'_> {
         }
     }
 
-    /// What it is served as. Images say so themselves: their rows hold it.
+    /// Returns the object's content type. The content types of images are stored in their database rows.
     pub fn content_type(&self) -> &'static str {
         match self {
             Self::Model(_) | Self::Staged(_) => "model/gltf-binary",
@@ -79,22 +79,22 @@ impl EnvPart {
     }
 }
 
-/// Where everything of one packaging of an attempt lies.
+/// Returns the path prefix of one HLS packaging of a render attempt.
 pub fn hls_prefix(id: &RenderId, attempt: i64, hls_attempt: i64) -> String {
     format!("{}hls/{hls_attempt}/", attempt_prefix(id, attempt))
 }
 
-/// Where everything of a render lies.
+/// Returns the path prefix of all files of a render.
 pub fn render_prefix(id: &RenderId) -> String {
     format!("renders/{id}/")
 }
 
-/// Where everything of one attempt of a render lies.
+/// Returns the path prefix of all files of one render attempt.
 pub fn attempt_prefix(id: &RenderId, attempt: i64) -> String {
     format!("{}{attempt}/", render_prefix(id))
 }
 
-/// Where everything of an environment lies.
+/// Returns the path prefix of all parts of an environment.
 pub fn env_prefix(id: &EnvId) -> String {
     format!("envs/{id}/")
 }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn hls_files_have_the_types_players_ask_for() {
+    fn hls_files_have_the_content_types_that_players_expect() {
         let id = RenderId::parse("r00000000001").unwrap();
         let kind = |name| ObjectKey::Hls(&id, 1, 1, name).content_type();
         assert_eq!(kind("master.m3u8"), "application/vnd.apple.mpegurl");

@@ -1,7 +1,7 @@
-//! Blobs: one object interface on local files and S3.
+//! Blob storage in local files or S3.
 //!
-//! [`ObjectKey`] is the list of everything that is stored. Links that need no token are signed by S3 itself, or for
-//! local files by [`LinkSigner`].
+//! [`ObjectKey`] lists every kind of stored object. S3 signs its own presigned links; [`LinkSigner`] signs those to local
+//! files.
 
 mod blob;
 mod bundle;
@@ -23,5 +23,5 @@ pub use list::Listed;
 pub use open::{Store, StoreOptions, is_s3_setting};
 pub use stored::Stored;
 
-/// The result of everything that touches the store.
+/// The result of a store operation.
 pub type Result<T> = std::result::Result<T, StoreError>;

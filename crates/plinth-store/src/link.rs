@@ -1,4 +1,4 @@
-//! Links that need no token until they expire.
+//! Signed links, which grant access to one object without an API key until they expire.
 
 use std::time::Duration;
 
@@ -15,15 +15,15 @@ use crate::error::StoreError;
 use crate::key::ObjectKey;
 use crate::open::{Links, Store};
 
-/// What stays readable in a link.
+/// Characters that are percent-encoded in the path of a link.
 const READABLE: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
 
-/// What a link allows.
+/// The operation that a link allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkMethod {
-    /// Reading.
+    /// Downloading the object.
     Get,
-    /// Putting.
+    /// Uploading the object.
     Put,
 }
 
@@ -36,33 +36,33 @@ impl LinkMethod {
     }
 }
 
-/// What a link says.
+/// The signed content of a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Link<'a> {
-    /// What it allows.
+    /// The allowed operation.
     pub method: LinkMethod,
-    /// The object.
+    /// Path of the object.
     pub key: &'a str,
-    /// When it ends, in seconds since 1970.
+    /// Expiry time, in seconds since 1970.
     pub expires_at_secs: i64,
-    /// What the answer says of its content: type, and name of the file.
+    /// `Content-Type` of the response.
     pub content_type: &'a str,
-    /// `Content-Disposition` of the answer; empty for none.
+    /// `Content-Disposition` of the response; empty for none.
     pub disposition: &'a str,
 }
 
-/// Why a link is refused.
+/// The reason why a link is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LinkError {
-    /// It was changed, or made for something else.
+    /// The signature does not match the link.
     #[error("the signature does not belong to this link")]
     Signature,
-    /// Its time is over.
+    /// The link has expired.
     #[error("the link has expired")]
     Expired,
 }
 
-/// Signs links to objects in local files, and checks them.
+/// Signs and verifies links to objects in the local store.
 #[derive(Clone)]
 pub struct LinkSigner {
     secret: Vec<u8>,
@@ -76,12 +76,12 @@ impl std::fmt::Debug for LinkSigner {
 }
 
 impl LinkSigner {
-    /// A signer with a secret of the installation. Links begin with `base`, where the service is reached.
+    /// Creates a signer with the installation's secret. `base` is the public URL of the service.
     pub const fn new(secret: Vec<u8>, base: Url) -> Self {
         Self { secret, base }
     }
 
-    /// The whole link.
+    /// Returns the signed URL.
     pub fn sign(&self, link: &Link<'_>) -> String {
         let encoded = |text: &str| utf8_percent_encode(text, READABLE).to_string();
         let base = self.base.as_str().trim_end_matches('/');
@@ -95,8 +95,8 @@ impl LinkSigner {
         )
     }
 
-    /// Whether a link is as it was signed, and still good.
-    /// Errors: the reason why not. The comparison takes the same time whatever differs.
+    /// Verifies the signature and the expiry time of a link.
+    /// Errors: the reason for the rejection. Signatures are compared in constant time.
     pub fn check(&self, link: &Link<'_>, signature: &str, now_secs: i64) -> std::result::Result<(), LinkError> {
         let bytes = bytes_from_hex(signature).ok_or(LinkError::Signature)?;
         self.mac(link).verify_slice(&bytes).map_err(|_differs| LinkError::Signature)?;
@@ -107,7 +107,7 @@ impl LinkSigner {
         #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.secret).expect("a key of any length");
         let expires = link.expires_at_secs.to_string();
-        // Each part with its length, so that no two links have the same text.
+        // Each field is preceded by its length, so that two different links never have the same signed text.
         for part in [link.method.as_str(), link.key, &expires, link.content_type, link.disposition] {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part.as_bytes());
@@ -132,7 +132,7 @@ fn bytes_from_hex(text: &str) -> Option<Vec<u8>> {
 }
 
 impl Store {
-    /// Scheme, host and port of all links.
+    /// Returns the origin of all links: scheme, host and port.
     pub async fn link_origin(&self) -> Result<String> {
         let url = match &self.links {
             Links::Local(signer) => signer.base.clone(),
@@ -141,7 +141,7 @@ impl Store {
         Ok(url.origin().ascii_serialization())
     }
 
-    /// A link to an object. `lifetime_secs` is clamped to what links may have.
+    /// Returns a signed link to an object. `lifetime_secs` is clamped to the limits for links.
     pub async fn link(
         &self,
         method: LinkMethod,
@@ -201,14 +201,14 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_good_until_its_last_second() {
+    fn a_link_is_valid_until_its_last_second() {
         let signature = signature_of(&signer().sign(&link()));
         assert_eq!(signer().check(&link(), &signature, 99), Ok(()));
         assert_eq!(signer().check(&link(), &signature, 100), Err(LinkError::Expired));
     }
 
     #[test]
-    fn a_link_reads_back_as_it_was_signed() {
+    fn the_parameters_of_a_signed_link_are_parsed_back() {
         let url = signer().sign(&link());
         assert!(url.starts_with("http://127.0.0.1:8080/_o/models/m.glb?"), "{url}");
         let url = Url::parse(&url).unwrap();
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn any_change_of_a_link_is_refused() {
+    fn a_changed_link_is_rejected() {
         let signature = signature_of(&signer().sign(&link()));
         let changed = [
             Link { method: LinkMethod::Put, ..link() },
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn another_installation_signs_differently() {
+    fn a_signature_with_another_secret_is_rejected() {
         let other = LinkSigner::new(b"other".to_vec(), Url::parse("http://127.0.0.1:8080/").unwrap());
         let signature = signature_of(&other.sign(&link()));
         assert_eq!(signer().check(&link(), &signature, 0), Err(LinkError::Signature));

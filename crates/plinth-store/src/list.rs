@@ -1,4 +1,4 @@
-//! Listing what is stored.
+//! Lists stored objects.
 
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
@@ -7,20 +7,20 @@ use crate::Result;
 use crate::error::StoreError;
 use crate::open::Store;
 
-/// An object of a list.
+/// A listed object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Where it lies, as [`ObjectKey::path`](crate::ObjectKey::path) says it.
+    /// Path of the object, as returned by [`ObjectKey::path`](crate::ObjectKey::path).
     pub path: String,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// When it was put, in milliseconds since 1970.
+    /// Time of the last write, in milliseconds since 1970.
     pub modified_at_ms: i64,
 }
 
 impl Store {
-    /// Everything under a folder, in no order; empty text: everything.
-    /// Errors: a folder that no object can lie in.
+    /// Lists all objects under a folder, unordered. An empty `folder` lists the whole store.
+    /// Errors: a `folder` that is not a valid path.
     pub fn list(&self, folder: &str) -> Result<BoxStream<'static, Result<Listed>>> {
         let root = self.path_of("")?;
         let found = self.objects.list(Some(&self.path_of(folder.trim_end_matches('/'))?));
@@ -33,7 +33,7 @@ impl Store {
                         Ok(Listed { path, size: meta.size, modified_at_ms: meta.last_modified.timestamp_millis() })
                     })
                 }
-                // It was removed meanwhile.
+                // The object was deleted during the listing.
                 Err(object_store::Error::NotFound { .. }) => None,
                 Err(error) => Some(Err(StoreError::from(error))),
             };

@@ -1,4 +1,4 @@
-//! Opening a store.
+//! Opens a store in a local folder or an S3 bucket.
 
 use std::path::Path as FilePath;
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use crate::error::StoreError;
 use crate::key::ObjectKey;
 use crate::link::LinkSigner;
 
-/// S3 sends something within this time.
+/// Maximum time in which S3 may send no data.
 const READ_TIME: Duration = Duration::from_mins(1);
 
-/// How a store is opened.
+/// Options of [`Store::open`].
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
     /// `file:///FOLDER` or `s3://BUCKET/PREFIX`.
     pub address: String,
     /// Settings of S3 by their usual names, such as `aws_access_key_id` and `aws_endpoint`.
     pub s3: Vec<(String, String)>,
-    /// Where clients reach S3, when that is elsewhere: signed links carry it.
+    /// S3 endpoint used in signed links, when clients reach S3 at another address than the server.
     pub s3_public_endpoint: Option<String>,
-    /// Signs links to local files.
+    /// Signer of links to local files.
     pub signer: LinkSigner,
 }
 
@@ -37,24 +37,24 @@ pub struct StoreOptions {
 pub struct Store {
     pub(crate) objects: Arc<dyn ObjectStore>,
     pub(crate) links: Links,
-    /// The folder of local files.
+    /// Folder of the local store; `None` for S3.
     pub(crate) folder: Option<Arc<FilePath>>,
     prefix: Path,
-    /// Files that are put at once.
+    /// Limits the number of concurrent uploads.
     pub(crate) puts: Arc<Semaphore>,
 }
 
-/// Who signs links.
+/// The signer of links.
 #[derive(Clone, Debug)]
 pub(crate) enum Links {
     Local(LinkSigner),
-    // The host is part of what is signed, so links for clients need the endpoint that clients use.
+    // S3 signatures cover the host, so links for clients must be signed for the endpoint that clients use.
     S3(Arc<AmazonS3>),
 }
 
 impl Store {
-    /// Opens a store. A folder is made when it is missing; a bucket is not.
-    /// Errors: an address that is malformed, settings of S3 that are unknown or incomplete.
+    /// Opens a store. A missing folder is created; a missing bucket is not.
+    /// Errors: a malformed address; unknown or incomplete S3 settings.
     pub fn open(options: StoreOptions) -> Result<Self> {
         let address = options.address.as_str();
         if let Some(folder) = address.strip_prefix("file://") {
@@ -81,19 +81,19 @@ impl Store {
             return Err(StoreError::Address { problem: "the folder is missing".to_owned() });
         }
         std::fs::create_dir_all(folder)?;
-        // An object that was acknowledged survives a power failure, and no empty folders are left behind.
+        // Acknowledged objects survive a power failure. Empty folders are removed.
         let files = LocalFileSystem::new_with_prefix(folder)?.with_fsync(true).with_automatic_cleanup(true);
         let folder = Some(folder.into());
         let puts = Arc::new(Semaphore::new(PUTS_AT_ONCE));
         Ok(Self { objects: Arc::new(files), links: Links::Local(signer), folder, prefix: Path::default(), puts })
     }
 
-    /// The folder of local files; none: S3.
+    /// Returns the folder of the local store; `None` for S3.
     pub fn folder(&self) -> Option<&FilePath> {
         self.folder.as_deref()
     }
 
-    /// The signer of local links; none: S3 signs its own.
+    /// Returns the signer of local links; `None` for S3, which signs its own links.
     pub const fn local_signer(&self) -> Option<&LinkSigner> {
         match &self.links {
             Links::Local(signer) => Some(signer),
@@ -111,7 +111,7 @@ impl Store {
     }
 }
 
-/// Whether S3 has a setting of this name, such as `AWS_ACCESS_KEY_ID`.
+/// Returns whether `name` is an S3 setting, such as `AWS_ACCESS_KEY_ID`.
 pub fn is_s3_setting(name: &str) -> bool {
     name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>().is_ok()
 }
@@ -119,7 +119,7 @@ pub fn is_s3_setting(name: &str) -> bool {
 fn s3(bucket: &str, settings: &[(String, String)], endpoint: Option<&str>) -> Result<AmazonS3> {
     use_ring();
     let problem = |problem: String| StoreError::Address { problem };
-    // No limit for the whole of an answer: a client may take a model of 1 GB as slowly as it likes.
+    // The whole response has no time limit, because a slow client may take long to download a model of 1 GB.
     let client = ClientOptions::new().with_timeout_disabled().with_read_timeout(READ_TIME);
     let mut builder = AmazonS3Builder::new().with_client_options(client).with_bucket_name(bucket);
     for (name, value) in settings {
@@ -131,13 +131,13 @@ fn s3(bucket: &str, settings: &[(String, String)], endpoint: Option<&str>) -> Re
     }
     let endpoint = endpoint.map(str::to_owned).or_else(|| builder.get_config_value(&AmazonS3ConfigKey::Endpoint));
     if let Some(endpoint) = endpoint {
-        // Plain HTTP is what the operator wrote, for a server on the same machine or network.
+        // Plain HTTP is allowed where the operator's endpoint names it, for a server on the same machine or network.
         builder = builder.with_allow_http(endpoint.starts_with("http://")).with_endpoint(endpoint);
     }
     builder.build().map_err(|error| problem(error.to_string()))
 }
 
-/// Makes ring the cryptography of TLS in this process, unless something chose before.
+/// Installs ring as the TLS crypto provider of this process, unless one is installed already.
 fn use_ring() {
     let _chosen_before = rustls::crypto::ring::default_provider().install_default();
 }

@@ -1,4 +1,4 @@
-//! Reading on where a connection broke.
+//! Resumes reads whose connection broke.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -8,21 +8,21 @@ use futures_util::StreamExt as _;
 use futures_util::stream::{self, BoxStream};
 use tokio::time::sleep;
 
-/// Tries without a single byte after which a read is given up.
+/// Maximum number of consecutive attempts that deliver no byte.
 const TRIES: u32 = 8;
-/// Pause before the first try after a break, for [`resuming`]; each further one is twice as long.
+/// Pause before the first retry of [`resuming`]. It doubles with each further retry.
 pub(crate) const PAUSE: Duration = Duration::from_millis(100);
 
-/// Pieces of an object as its store sends them.
+/// Chunks of an object as received from the store.
 pub(crate) type Pieces = BoxStream<'static, object_store::Result<Bytes>>;
 
-/// Opens the rest of an object, as it was when it was first opened.
+/// Opens the remaining range of an object. Fails when the object has changed since the first read.
 pub(crate) trait Reopen: Send + Sync + 'static {
     fn reopen(&self, rest: Range<u64>) -> impl Future<Output = object_store::Result<Pieces>> + Send;
 }
 
-/// A read that goes on where it broke. What has arrived is never read again, so a slow client gets a large object however
-/// often the store's server cuts the connection.
+/// Returns a stream that resumes a read after a broken connection. Received bytes are not requested again, so a slow client
+/// gets a large object however often the store's server closes the connection.
 pub(crate) fn resuming(pieces: Pieces, range: Range<u64>, source: impl Reopen, pause: Duration) -> Pieces {
     let begin = Reading { pieces, rest: range, source, pause, tries: 0 };
     stream::try_unfold(begin, async |mut reading| Ok(reading.next().await?.map(|bytes| (bytes, reading)))).boxed()
@@ -33,7 +33,7 @@ struct Reading<S> {
     rest: Range<u64>,
     source: S,
     pause: Duration,
-    /// Since the last byte.
+    /// Attempts since the last received byte.
     tries: u32,
 }
 
@@ -64,7 +64,7 @@ impl<S: Reopen> Reading<S> {
                     self.pieces = pieces;
                     return Ok(());
                 }
-                // It was replaced or removed.
+                // The object was replaced or deleted.
                 Err(gone @ (object_store::Error::Precondition { .. } | object_store::Error::NotFound { .. })) => {
                     return Err(gone);
                 }
@@ -84,7 +84,7 @@ mod tests {
 
     const SIZE: u64 = 1000;
 
-    /// Sends so many bytes each time, then breaks.
+    /// A source that sends a fixed number of bytes per connection, then fails.
     struct Breaking {
         bytes_a_time: u64,
         opened: Arc<AtomicU32>,
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_read_goes_on_however_often_it_breaks_and_not_for_ever_without_a_byte() {
+    async fn a_read_is_resumed_while_bytes_arrive_and_fails_after_repeated_empty_attempts() {
         let expected: Vec<u8> = (0..SIZE).map(|at| (at % 251) as u8).collect();
         for (bytes_a_time, opened) in [(SIZE, 0), (100, 9), (10, 99)] {
             let (read, times) = read(bytes_a_time).await;

@@ -1,10 +1,10 @@
-//! What is known of bytes that went into the store.
+//! Size and checksum of a stored object.
 
-/// What is known of bytes that went into the store: enough to put them into a ZIP without reading them again.
+/// Size and checksum of a stored object. A ZIP header can be written from them without reading the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// How many.
+    /// Size in bytes.
     pub size: u64,
-    /// Their checksum.
+    /// CRC-32 of the content.
     pub crc32: u32,
 }

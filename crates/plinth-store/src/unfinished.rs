@@ -1,4 +1,4 @@
-//! What a killed process leaves of an object that it was putting.
+//! Removes partial uploads that a killed process left in the local store.
 
 use std::io;
 use std::path::Path;
@@ -8,8 +8,8 @@ use crate::Result;
 use crate::open::Store;
 
 impl Store {
-    /// Removes what was begun to be put into a folder, and not written to since an instant. Returns how many files that
-    /// were. In a bucket such parts are the lifecycle rule's to remove.
+    /// Removes partial uploads in a local folder that were last written before `since`. Returns the number of removed files.
+    /// In an S3 bucket, a lifecycle rule must remove partial uploads.
     pub async fn remove_unfinished(&self, since: SystemTime) -> Result<u64> {
         let Some(folder) = self.folder.clone() else { return Ok(0) };
         let removed = tokio::task::spawn_blocking(move || remove_from(&folder, since));
@@ -17,7 +17,7 @@ impl Store {
     }
 }
 
-/// Anything may be removed by others meanwhile.
+/// Tolerates that other processes remove files at the same time.
 fn remove_from(folder: &Path, since: SystemTime) -> io::Result<u64> {
     let mut removed = 0;
     for entry in there(std::fs::read_dir(folder))?.into_iter().flatten() {
@@ -35,7 +35,7 @@ fn remove_from(folder: &Path, since: SystemTime) -> io::Result<u64> {
     Ok(removed)
 }
 
-/// None: it is gone.
+/// Maps «not found» to `None`.
 fn there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     match found {
         Ok(found) => Ok(Some(found)),
@@ -44,7 +44,7 @@ fn there<T>(found: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// `object_store` writes beside the object, under its name with a number, which no object has.
+/// Returns whether `name` is a temporary file of `object_store`, which appends `#` and a number to the object's name.
 fn is_unfinished(name: &str) -> bool {
     let number = name.rsplit_once('#').map(|(_object, number)| number);
     number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))

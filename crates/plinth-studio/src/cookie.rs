@@ -1,4 +1,4 @@
-//! The cookie that holds a session's secret.
+//! The session cookie.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use cookie::time::Duration;
@@ -7,30 +7,30 @@ use plinth_spec::limits;
 
 use crate::studio::Site;
 
-/// The cookie's name. With the prefix, browsers take it from this host by HTTPS only.
+/// Returns the cookie's name. Browsers accept a `__Host-` cookie only over HTTPS and only from the host itself.
 const fn name(site: &Site) -> &'static str {
     if site.is_secure { "__Host-plinth_session" } else { "plinth_session" }
 }
 
-/// The secret that a request carries.
+/// Returns the session secret from the request's cookies.
 pub(crate) fn read(site: &Site, headers: &HeaderMap) -> Option<String> {
     let texts = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
     let mut cookies = texts.flat_map(Cookie::split_parse).flatten();
     cookies.find(|cookie| cookie.name() == name(site)).map(|cookie| cookie.value().to_owned())
 }
 
-/// Gives a browser the secret of its session.
+/// Returns the `Set-Cookie` value that stores the session secret.
 pub(crate) fn set(site: &Site, secret: String) -> HeaderValue {
     header_value(site, secret, Duration::seconds(limits::SESSION_SECS))
 }
 
-/// Takes it away.
+/// Returns the `Set-Cookie` value that deletes the session cookie.
 pub(crate) fn clear(site: &Site) -> HeaderValue {
     header_value(site, String::new(), Duration::ZERO)
 }
 
 fn header_value(site: &Site, secret: String, max_age: Duration) -> HeaderValue {
-    // Lax: a link to a page from elsewhere finds its visitor signed in. No other site can send a form: see `origin`.
+    // With `Lax`, a user who follows a link from another site is still signed in. `csrf` rejects forms of other sites.
     let cookie = Cookie::build((name(site), secret))
         .path("/")
         .http_only(true)
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn by_https_the_cookie_is_bound_to_the_host() {
+    fn over_https_the_cookie_has_the_host_prefix() {
         assert_eq!(
             set(&site(true), "s".to_owned()),
             "__Host-plinth_session=s; HttpOnly; SameSite=Lax; Secure; Path=/; Max-Age=1209600"
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cookie_is_found_among_others() {
+    fn the_session_cookie_is_read_among_other_cookies() {
         let mut headers = HeaderMap::new();
         headers.append(header::COOKIE, HeaderValue::from_static("a=b; plinth_session=s; c"));
         assert_eq!(read(&site(false), &headers).as_deref(), Some("s"));

@@ -1,59 +1,59 @@
-//! What all pages have in common.
+//! The page layout: title, navigation and user menu.
 
 use askama::Template;
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use plinth_service::ServiceError;
 
+use crate::session::CurrentUser;
 use crate::studio::Studio;
 use crate::style;
-use crate::visitor::Visitor;
 
-/// What all pages have in common.
+/// Template data of the page layout.
 pub(crate) struct Frame {
-    /// What stands before each path.
+    /// Path prefix of every page.
     pub(crate) path: String,
     /// Path of the style sheet.
     pub(crate) style: &'static str,
-    /// What the page is called.
+    /// Title of the page.
     pub(crate) title: String,
-    /// Which of the pages in the head it is; empty: none of them.
+    /// Name of the current page in the navigation; empty for a page that is not listed there.
     pub(crate) here: &'static str,
-    /// Who looks at it.
-    pub(crate) visitor: Option<Shown>,
+    /// The signed-in user; `None` when nobody is signed in.
+    pub(crate) user: Option<UserMenu>,
 }
 
-/// A visitor as pages show them.
-pub(crate) struct Shown {
+/// Data of the signed-in user in the page header.
+pub(crate) struct UserMenu {
     pub(crate) email: String,
     pub(crate) form_token: String,
-    /// Where they work.
+    /// Name of the current workspace.
     pub(crate) workspace: String,
-    /// Where else they may work: identifier and name.
+    /// Identifiers and names of the user's other workspaces.
     pub(crate) others: Vec<(String, String)>,
 }
 
 impl Frame {
-    pub(crate) fn new(studio: &Studio, title: &str, visitor: Option<&Visitor>) -> Self {
+    pub(crate) fn new(studio: &Studio, title: &str, user: Option<&CurrentUser>) -> Self {
         Self {
             path: studio.site.path.clone(),
             style: style::path(),
             title: title.to_owned(),
             here: "",
-            visitor: visitor.map(Shown::of),
+            user: user.map(UserMenu::of),
         }
     }
 
-    /// The frame of a page that the head of all pages names.
+    /// Marks this page as the current one in the navigation.
     pub(crate) fn at(self, here: &'static str) -> Self {
         Self { here, ..self }
     }
 }
 
-impl Shown {
-    fn of(visitor: &Visitor) -> Self {
-        let caller = &visitor.signed_in.caller;
-        let (here, others): (Vec<_>, Vec<_>) = visitor
+impl UserMenu {
+    fn of(user: &CurrentUser) -> Self {
+        let caller = &user.signed_in.caller;
+        let (here, others): (Vec<_>, Vec<_>) = user
             .signed_in
             .workspaces
             .iter()
@@ -61,14 +61,14 @@ impl Shown {
             .partition(|(id, _)| id == caller.workspace_id.as_str());
         Self {
             email: caller.email.clone(),
-            form_token: visitor.signed_in.form_token.clone(),
+            form_token: user.signed_in.form_token.clone(),
             workspace: here.into_iter().map(|(_, name)| name).collect(),
             others,
         }
     }
 }
 
-/// A page as an answer.
+/// Renders a template into a response.
 pub(crate) fn page(template: &impl Template) -> Response {
     match template.render() {
         Ok(html) => Html(html).into_response(),

@@ -1,21 +1,21 @@
-//! Pages for browsers: signing in, API keys, renders. HTML that needs no script; every rule is the service's.
+//! The web UI: sign-in, API keys and renders, as HTML without scripts. All business rules are in `plinth-service`.
 //!
-//! A request passes three layers. The outermost ([`answer`]) turns refusals into pages and sets the headers that keep a page
-//! to itself. The next ([`origin`]) refuses what another site sends in a visitor's name. The last ([`visitor`]) finds out by
-//! the session's cookie who asks. A form of a visitor then has to carry the token of their session ([`sent`]).
+//! A request passes three layers of middleware. [`response`] renders errors as pages and sets the security headers.
+//! [`csrf`] rejects requests that another site sent. [`session`] identifies the user by the session cookie. A form of a
+//! signed-in user must also carry the CSRF token of the session ([`form`]).
 
-mod answer;
 mod cookie;
+mod csrf;
+mod error;
+mod form;
+mod format;
 mod frame;
-mod origin;
 mod pages;
-mod refusal;
+mod response;
 mod router;
-mod sent;
+mod session;
 mod studio;
 mod style;
-mod visitor;
-mod words;
 
 pub use router::router;
 pub use studio::{Studio, sign_in_url};

@@ -1,22 +1,22 @@
-//! All addresses.
+//! Routes of the web UI.
 
 use axum::extract::DefaultBodyLimit;
 use axum::routing::{get, post};
 use axum::{Router, middleware};
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::answer::answer;
-use crate::origin::same_site;
+use crate::csrf::same_site;
+use crate::error::{PageError, panicked};
 use crate::pages::{keys, overview, render, session, sign_in};
-use crate::refusal::{Refusal, panicked};
+use crate::response::finish_response;
+use crate::session::load_session;
 use crate::studio::Studio;
 use crate::style;
-use crate::visitor::recognise;
 
-/// Most bytes of a form.
+/// Maximum size of a form body, in bytes.
 const FORM_BYTES: usize = 16 << 10;
 
-/// All pages, and the answer to an address that leads nowhere.
+/// Builds the router of all pages, with a 404 page as fallback.
 pub fn router(studio: &Studio) -> Router {
     Router::new()
         .route("/", get(overview::show))
@@ -29,14 +29,14 @@ pub fn router(studio: &Studio) -> Router {
         .route("/keys/{id}/revoke", get(keys::ask_to_revoke).post(keys::revoke))
         .route("/renders/{id}", get(render::show))
         .route("/renders/{id}/files/{asset}", get(render::file))
-        .fallback(async || Refusal::not_found())
-        .method_not_allowed_fallback(async || Refusal::wrong_method())
+        .fallback(async || PageError::not_found())
+        .method_not_allowed_fallback(async || PageError::wrong_method())
         .layer(DefaultBodyLimit::max(FORM_BYTES))
-        .layer(middleware::from_fn_with_state(studio.clone(), recognise))
+        .layer(middleware::from_fn_with_state(studio.clone(), load_session))
         .layer(middleware::from_fn_with_state(studio.clone(), same_site))
         .route(style::path(), get(style::sheet))
         .route(style::ICON, get(style::icon))
         .layer(CatchPanicLayer::custom(panicked))
-        .layer(middleware::from_fn_with_state(studio.clone(), answer))
+        .layer(middleware::from_fn_with_state(studio.clone(), finish_response))
         .with_state(studio.clone())
 }

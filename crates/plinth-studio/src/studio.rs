@@ -1,32 +1,32 @@
-//! What handlers share.
+//! State shared by all handlers.
 
 use std::sync::Arc;
 
 use plinth_service::Service;
 use url::Url;
 
-/// What handlers share. Cheap to clone.
+/// State shared by all handlers. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Studio {
     pub(crate) service: Service,
     pub(crate) site: Arc<Site>,
 }
 
-/// Where browsers reach the pages.
+/// The public URL of the web UI, split into its parts.
 #[derive(Debug)]
 pub(crate) struct Site {
-    /// The whole address, without a slash at its end.
+    /// The whole URL, without a trailing slash.
     pub(crate) url: String,
-    /// Scheme, host and port of it.
+    /// Origin of the URL: scheme, host and port.
     pub(crate) origin: String,
-    /// What stands before each path: nothing, or the folder that a proxy gives.
+    /// Path prefix of every page: empty, or the path under which a reverse proxy serves the UI.
     pub(crate) path: String,
-    /// Whether it is reached by HTTPS.
+    /// Whether the URL's scheme is HTTPS.
     pub(crate) is_secure: bool,
 }
 
 impl Studio {
-    /// The pages of a service that browsers reach at `public_url`.
+    /// Creates the web UI of `service`, which browsers reach at `public_url`.
     pub fn new(service: Service, public_url: &Url) -> Self {
         let site = Site {
             url: public_url.as_str().trim_end_matches('/').to_owned(),
@@ -38,7 +38,7 @@ impl Studio {
     }
 }
 
-/// The address of a sign-in link with this secret.
+/// Returns the URL of the sign-in link with this secret.
 pub fn sign_in_url(public_url: &Url, secret: &str) -> String {
     format!("{}/sign-in/{secret}", public_url.as_str().trim_end_matches('/'))
 }

@@ -6,28 +6,28 @@ use std::sync::LazyLock;
 use axum::http::header;
 use axum::response::IntoResponse;
 
-/// Path of the icon.
+/// URL path of the icon.
 pub(crate) const ICON: &str = "/icon.svg";
 
 const SHEET: &str = include_str!("../assets/style.css");
-const PICTURE: &str = include_str!("../assets/icon.svg");
-/// The path names the content, so browsers may keep it for ever.
+const ICON_SVG: &str = include_str!("../assets/icon.svg");
+/// The path contains a hash of the content, so browsers may cache the style sheet without expiry.
 static PATH: LazyLock<String> = LazyLock::new(|| {
     let mut hasher = DefaultHasher::new();
     SHEET.hash(&mut hasher);
     format!("/style-{:016x}.css", hasher.finish())
 });
 
-/// Path of the style sheet.
+/// Returns the URL path of the style sheet.
 pub(crate) fn path() -> &'static str {
     &PATH
 }
 
 pub(crate) async fn sheet() -> impl IntoResponse {
-    let kept = "public, max-age=31536000, immutable";
-    ([(header::CONTENT_TYPE, "text/css; charset=utf-8"), (header::CACHE_CONTROL, kept)], SHEET)
+    let cache_control = "public, max-age=31536000, immutable";
+    ([(header::CONTENT_TYPE, "text/css; charset=utf-8"), (header::CACHE_CONTROL, cache_control)], SHEET)
 }
 
 pub(crate) async fn icon() -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, "public, max-age=86400")], PICTURE)
+    ([(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, "public, max-age=86400")], ICON_SVG)
 }

@@ -1,4 +1,4 @@
-//! Multipart forms: small fields in memory, files as they come.
+//! Multipart forms: small fields are read into memory, files are streamed.
 
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
@@ -11,21 +11,21 @@ use plinth_spec::{ErrorCode, limits};
 use crate::error::{ApiError, Result};
 use crate::state::Api;
 
-/// A multipart form, read field by field.
+/// A multipart form that is read field by field.
 pub(crate) struct Form {
     parts: Multipart,
     malformed: ErrorCode,
 }
 
 impl Form {
-    /// Reads a request's form. What is malformed is answered with the given code and 400.
+    /// Starts to read the form of a request. A malformed form is rejected with status 400 and the code `malformed`.
     pub(crate) async fn from(request: Request, malformed: ErrorCode) -> Result<Self> {
         let parts = Multipart::from_request(request, &()).await;
         let parts = parts.map_err(|_kind| refused(malformed, "send a form: Content-Type: multipart/form-data"))?;
         Ok(Self { parts, malformed })
     }
 
-    /// The next field.
+    /// Returns the next field; `None` at the end of the form.
     pub(crate) async fn next(&mut self) -> Result<Option<Part<'_>>> {
         let malformed = self.malformed;
         let field = self.parts.next_field().await.map_err(|error| broken(malformed, &error))?;
@@ -40,22 +40,22 @@ pub(crate) struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Its name.
+    /// Returns the field's name.
     pub(crate) fn name(&self) -> String {
         self.field.name().unwrap_or_default().to_owned()
     }
 
-    /// The name of its file; empty when it has none.
+    /// Returns the field's file name; empty when it has none.
     pub(crate) fn file_name(&self) -> String {
         self.field.file_name().unwrap_or_default().to_owned()
     }
 
-    /// The next piece of its content.
+    /// Returns the next chunk of the field's content; `None` at its end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>> {
         self.field.chunk().await.map_err(|error| broken(self.malformed, &error))
     }
 
-    /// Its whole content.
+    /// Reads the whole field. Errors: more than `limit` bytes.
     async fn bytes(mut self, limit: usize) -> Result<Bytes> {
         let mut all = BytesMut::new();
         while let Some(piece) = self.chunk().await? {
@@ -65,7 +65,7 @@ impl Part<'_> {
         Ok(all.freeze())
     }
 
-    /// Its content as a file. None: a form in which no file was chosen has one without name and content.
+    /// Streams the field into a file. Returns `None` for the nameless, empty part that browsers send when no file is chosen.
     pub(crate) async fn into_file(mut self, mut file: Incoming) -> Result<Option<Incoming>> {
         let is_named = !self.file_name().is_empty();
         while let Some(piece) = self.chunk().await? {
@@ -74,13 +74,13 @@ impl Part<'_> {
         Ok((is_named || file.size() > 0).then_some(file))
     }
 
-    /// Its whole content as text.
+    /// Reads the whole field as text.
     pub(crate) async fn text(self) -> Result<String> {
         let (name, malformed) = (self.name(), self.malformed);
         text_of(&name, self.bytes(limits::FORM_FIELD_BYTES).await?, malformed)
     }
 
-    /// Settings of a render as JSON text, with the memory that they may take.
+    /// Reads render settings as JSON text, with the memory reservation that covers their parsing.
     pub(crate) async fn render_settings(mut self, api: &Api, caller: &Caller) -> Result<(String, BodyMemory)> {
         let (name, mut text, mut memory) = (self.name(), BytesMut::new(), BodyMemory::default());
         while let Some(piece) = self.chunk().await? {

@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use plinth_spec::idempotency::ReplayKey;
 
-/// The header `Idempotency-Key`, or its absence.
+/// Value of the header `Idempotency-Key`; empty when the header is absent.
 #[derive(Debug)]
 pub(crate) struct IdempotencyKey(pub ReplayKey);
 
@@ -14,7 +14,7 @@ impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Infallible> {
-        // A key that is not ASCII is still a key: its bytes are read as well as they can be.
+        // A key with bytes that are not ASCII is accepted and decoded lossily.
         let value = parts.headers.get("idempotency-key").map(|v| String::from_utf8_lossy(v.as_bytes()).into_owned());
         Ok(Self(ReplayKey::from_header(value.as_deref())))
     }

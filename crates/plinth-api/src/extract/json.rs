@@ -1,4 +1,4 @@
-//! JSON bodies.
+//! Extracts JSON bodies.
 
 use std::time::Duration;
 
@@ -12,11 +12,11 @@ use plinth_spec::wire::JsonRequest;
 use crate::error::ApiError;
 use crate::state::Api;
 
-/// A JSON body arrives as a whole within this time.
+/// Time limit for receiving a whole JSON body.
 const ARRIVAL: Duration = Duration::from_mins(1);
 
-/// A JSON body, with the memory that it may take while it is worked on. An empty one reads as an empty object, so that the
-/// field that is missing is named.
+/// A JSON body, with the memory reservation that covers its processing. An empty body is parsed as an empty object, so
+/// that the error names the missing field.
 #[derive(Debug)]
 pub(crate) struct JsonBody<T>(pub T, pub BodyMemory);
 
@@ -52,7 +52,7 @@ impl<T: JsonRequest> FromRequest<Api> for JsonBody<T> {
 }
 
 fn parse<T: JsonRequest>(bytes: &[u8]) -> Result<T, ApiError> {
-    // Read by position, a list would pass for an object.
+    // Serde would also deserialize a struct from an array, by position.
     if bytes.trim_ascii_start().first() == Some(&b'[') {
         return Err(ApiError::bad_request("the body must be a JSON object, not a list"));
     }

@@ -1,4 +1,4 @@
-//! Reading requests. Everything malformed is refused in the envelope.
+//! Request extractors. Malformed input is rejected with the API's error body.
 
 mod form;
 mod idempotency_key;

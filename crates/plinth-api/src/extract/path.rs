@@ -1,4 +1,4 @@
-//! Parts of the path.
+//! Extracts path parameters.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::ApiError;
 
-/// Parts of the path. What is not text leads nowhere.
+/// Path parameters. A path that is not valid UTF-8 is rejected with 404.
 #[derive(Debug)]
 pub(crate) struct Path<T>(pub T);
 

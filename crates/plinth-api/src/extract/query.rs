@@ -1,4 +1,4 @@
-//! Query strings.
+//! Extracts query strings.
 
 use std::num::IntErrorKind;
 
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::ApiError;
 
-/// A query string.
+/// A parsed query string.
 #[derive(Debug)]
 pub(crate) struct Query<T>(pub T);
 
@@ -23,7 +23,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// A whole number of a query; one that is too large is the largest.
+/// Parses an integer parameter of a query. A number that is too large for `i64` is clamped.
 pub(crate) fn whole_number(name: &str, text: Option<&str>) -> Result<Option<i64>, ApiError> {
     let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(None) };
     match text.parse::<i64>().map_err(|error| *error.kind()) {

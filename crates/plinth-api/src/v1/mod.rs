@@ -19,7 +19,7 @@ use utoipa_axum::routes;
 
 use crate::state::Api;
 
-/// Endpoints that need a token.
+/// Returns the endpoints that need an API key.
 pub(crate) fn guarded() -> OpenApiRouter<Api> {
     OpenApiRouter::new()
         .routes(routes!(models::list_models, models::upload_model))
@@ -58,17 +58,17 @@ pub(crate) fn guarded() -> OpenApiRouter<Api> {
         .routes(routes!(account::list_purchases))
 }
 
-/// Endpoints that need none.
+/// Returns the endpoints that need no API key.
 pub(crate) fn open() -> OpenApiRouter<Api> {
     OpenApiRouter::new().routes(routes!(health::get_health))
 }
 
-/// A success.
+/// Wraps data in a 200 response.
 fn ok<T: Serialize>(data: T) -> Response {
     Json(Data { data }).into_response()
 }
 
-/// A success that made something.
+/// Wraps data in a 201 response.
 fn created<T: Serialize>(data: T) -> Response {
     (StatusCode::CREATED, ok(data)).into_response()
 }

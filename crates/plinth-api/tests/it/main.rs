@@ -1,4 +1,4 @@
-//! The description of the interface. What it does is tested over the real program, in the crate of the binary.
+//! Tests of the OpenAPI document. The endpoints are tested against the real binary, in the crate `plinth`.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

@@ -1,4 +1,4 @@
-//! The description of the interface.
+//! Tests of the OpenAPI document.
 
 use std::collections::BTreeSet;
 
@@ -74,7 +74,7 @@ fn the_document_is_openapi_3_1_and_has_every_endpoint() {
 }
 
 #[test]
-fn every_reference_leads_somewhere() {
+fn every_reference_resolves() {
     let document = document();
     let mut open = vec![&document];
     while let Some(value) = open.pop() {
@@ -93,7 +93,7 @@ fn every_reference_leads_somewhere() {
 }
 
 #[test]
-fn names_are_those_of_the_wire() {
+fn schemas_use_the_field_names_of_the_json_bodies() {
     let document = document();
     let schemas = &document["components"]["schemas"];
     assert_eq!(schemas["Scope"]["enum"], serde_json::json!(["read", "render"]));
@@ -103,7 +103,7 @@ fn names_are_those_of_the_wire() {
 
 /// Generators of clients name a type by its title, and leave out operations whose types collide.
 #[test]
-fn no_title_is_another_schemas_name() {
+fn titles_and_schema_names_do_not_collide() {
     let document = document();
     let schemas = document["components"]["schemas"].as_object().unwrap();
     let mut names: Vec<String> = schemas.keys().map(|name| name.to_lowercase()).collect();
@@ -113,7 +113,7 @@ fn no_title_is_another_schemas_name() {
 }
 
 #[test]
-fn every_file_is_also_answered_as_plain_bytes() {
+fn every_file_is_also_offered_as_plain_bytes() {
     let document = document();
     let mut files = 0;
     for (name, operation) in operations(&document) {
@@ -131,7 +131,7 @@ fn every_file_is_also_answered_as_plain_bytes() {
 }
 
 #[test]
-fn render_settings_have_their_fields() {
+fn render_settings_have_a_schema_with_fields() {
     let document = document();
     let schemas = &document["components"]["schemas"];
     assert_eq!(schemas["RenderSettings"]["properties"]["zoom"]["maximum"], 2.0);
@@ -143,7 +143,7 @@ fn render_settings_have_their_fields() {
 }
 
 #[test]
-fn every_error_code_is_described_somewhere() {
+fn every_error_code_appears_in_the_document() {
     let document = document();
     let text: String = operations(&document).iter().map(|(_, operation)| operation["responses"].to_string()).collect();
     for code in ErrorCode::ALL {
@@ -164,9 +164,9 @@ fn operations_need_the_key_except_health() {
     }
 }
 
-/// Some of these stand in attributes and sentences that cannot name a constant.
+/// Attributes and descriptions repeat some limits as literals, because they cannot refer to a constant.
 #[test]
-fn bounds_and_defaults_are_those_of_the_limits() {
+fn bounds_and_defaults_match_the_limits() {
     let document = document();
     let operations =
         document["paths"].as_object().unwrap().values().flat_map(|path| path.as_object().unwrap().values());

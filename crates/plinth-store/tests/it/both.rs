@@ -1,4 +1,4 @@
-//! Every rule on local files and on S3.
+//! Tests that run on local files and on S3.
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -191,7 +191,7 @@ fn addresses_that_cannot_be_opened_say_what_is_accepted() {
     assert!(open("s3://bucket", &[("aws_nonsense", "1")]).contains("aws_nonsense"));
 }
 
-/// Longer than object_store would wait for a whole answer, its retries included.
+/// The download takes longer than `object_store` would wait for a whole response, including its retries.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "takes four minutes"]
 async fn a_slow_client_gets_the_whole_of_a_large_object() {

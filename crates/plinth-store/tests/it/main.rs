@@ -1,4 +1,4 @@
-//! One suite for both stores, and links followed over HTTP.
+//! One test suite for local files and S3, and tests of signed links over HTTP.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

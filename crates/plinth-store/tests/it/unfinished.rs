@@ -1,4 +1,4 @@
-//! What a killed process leaves in a folder.
+//! Tests of the removal of partial uploads.
 
 use std::fs::File;
 use std::time::{Duration, SystemTime};
@@ -13,12 +13,12 @@ use plinth_store::ObjectKey;
 use crate::both::local;
 
 #[tokio::test]
-async fn what_was_begun_long_ago_is_removed_and_nothing_else() {
+async fn only_old_partial_uploads_are_removed() {
     let (store, folder) = local();
     let objects = folder.path().join("objects");
     let id = ModelId::parse("m00000000001").unwrap();
     store.put(&ObjectKey::Model(&id), Bytes::from_static(b"whole")).await.unwrap();
-    // A process that dies drops nothing.
+    // A killed process runs no destructors.
     for _begun in 0..2 {
         let files = LocalFileSystem::new_with_prefix(&objects).unwrap();
         let mut upload = files.put_multipart(&Path::from("renders/r1/1/video.mp4")).await.unwrap();

@@ -1,4 +1,4 @@
-//! API keys.
+//! The pages that list, create and revoke API keys.
 
 use askama::Template;
 use axum::extract::{Path, State};
@@ -10,14 +10,14 @@ use plinth_spec::limits;
 use plinth_spec::wire::Scope;
 use serde::Deserialize;
 
+use crate::error::{PageError, Result};
+use crate::form::{EmptyForm, SessionForm};
+use crate::format::{DisplayTime, scopes};
 use crate::frame::{Frame, page};
-use crate::refusal::{Refusal, Result};
-use crate::sent::{Nothing, Sent};
+use crate::session::CurrentUser;
 use crate::studio::Studio;
-use crate::visitor::Visitor;
-use crate::words::{Moment, scopes};
 
-/// How long a key may be good: days and words. The first is offered.
+/// Selectable lifetimes of a key: days and label. The first is the default; empty days mean no expiry.
 const LIFETIMES: [(&str, &str); 4] =
     [("", "for ever"), ("30", "for 30 days"), ("90", "for 90 days"), ("365", "for a year")];
 
@@ -25,16 +25,16 @@ const LIFETIMES: [(&str, &str); 4] =
 #[template(path = "keys.html")]
 struct KeysPage {
     frame: Frame,
-    keys: Vec<Shown>,
-    /// Where the account may have keys: identifier, name, whether it is where the visitor is.
+    keys: Vec<KeyRow>,
+    /// Workspaces in which the user may create keys: identifier, name, whether it is the current workspace.
     workspaces: Vec<(String, String, bool)>,
     lifetimes: [(&'static str, &'static str); 4],
     name_chars: usize,
 }
 
 #[derive(Template)]
-#[template(path = "key_made.html")]
-struct MadePage {
+#[template(path = "key_created.html")]
+struct KeyCreatedPage {
     frame: Frame,
     name: String,
     token: String,
@@ -45,40 +45,40 @@ struct MadePage {
 #[template(path = "key_revoke.html")]
 struct RevokePage {
     frame: Frame,
-    key: Shown,
+    key: KeyRow,
 }
 
 /// A key in the list.
-struct Shown {
+struct KeyRow {
     id: String,
     name: String,
-    /// Its beginning and its end.
+    /// First and last characters of the token.
     token: String,
     scopes: String,
     workspace: String,
-    created: Moment,
-    expires: Option<Moment>,
-    used: Option<Moment>,
-    revoked: Option<Moment>,
+    created: DisplayTime,
+    expires: Option<DisplayTime>,
+    used: Option<DisplayTime>,
+    revoked: Option<DisplayTime>,
     is_good: bool,
 }
 
-/// A key to make, as it was sent.
+/// Form fields of a new key.
 #[derive(Deserialize)]
-pub(crate) struct Wanted {
+pub(crate) struct CreateKeyForm {
     name: String,
     may: String,
     workspace: String,
     days: String,
 }
 
-pub(crate) async fn list(State(studio): State<Studio>, visitor: Visitor) -> Result<Response> {
-    let keys = studio.service.keys(&visitor.caller().account_id).await?;
-    let here = &visitor.caller().workspace_id;
-    let editable = visitor.signed_in.workspaces.iter().filter(|m| m.role.can_edit());
+pub(crate) async fn list(State(studio): State<Studio>, user: CurrentUser) -> Result<Response> {
+    let keys = studio.service.keys(&user.caller().account_id).await?;
+    let here = &user.caller().workspace_id;
+    let editable = user.signed_in.workspaces.iter().filter(|m| m.role.can_edit());
     Ok(page(&KeysPage {
-        frame: Frame::new(&studio, "API keys", Some(&visitor)).at("keys"),
-        keys: keys.iter().map(|key| shown(key, &visitor)).collect(),
+        frame: Frame::new(&studio, "API keys", Some(&user)).at("keys"),
+        keys: keys.iter().map(|key| key_row(key, &user)).collect(),
         workspaces: editable
             .map(|m| (m.workspace.id.to_string(), m.workspace.name.clone(), m.workspace.id == *here))
             .collect(),
@@ -87,22 +87,22 @@ pub(crate) async fn list(State(studio): State<Studio>, visitor: Visitor) -> Resu
     }))
 }
 
-/// Makes a key. Its token stands in this answer and nowhere else.
-pub(crate) async fn create(State(studio): State<Studio>, sent: Sent<Wanted>) -> Result<Response> {
-    let Sent { visitor, form } = sent;
+/// Creates a key. Its token is shown in this response only.
+pub(crate) async fn create(State(studio): State<Studio>, sent: SessionForm<CreateKeyForm>) -> Result<Response> {
+    let SessionForm { user, form } = sent;
     let name = form.name.trim().to_owned();
-    let new = wanted(&visitor, name.clone(), &form)?;
-    let made = studio.service.create_key(new).await?;
-    Ok(page(&MadePage {
-        frame: Frame::new(&studio, "Your new key", Some(&visitor)),
+    let new = new_key(&user, name.clone(), &form)?;
+    let created = studio.service.create_key(new).await?;
+    Ok(page(&KeyCreatedPage {
+        frame: Frame::new(&studio, "Your new key", Some(&user)),
         name,
-        token: made.token,
+        token: created.token,
         api: format!("{}/v1", studio.site.url),
     }))
 }
 
-fn wanted(visitor: &Visitor, name: String, form: &Wanted) -> Result<NewKey> {
-    let wrong = |words| Refusal::new(StatusCode::BAD_REQUEST, words);
+fn new_key(user: &CurrentUser, name: String, form: &CreateKeyForm) -> Result<NewKey> {
+    let wrong = |message| PageError::new(StatusCode::BAD_REQUEST, message);
     if name.is_empty() {
         return Err(wrong("give the key a name"));
     }
@@ -111,15 +111,15 @@ fn wanted(visitor: &Visitor, name: String, form: &Wanted) -> Result<NewKey> {
         "read" => vec![Scope::Read],
         _ => return Err(wrong("choose what the key may do")),
     };
-    let is_known = |id: &WorkspaceId| visitor.signed_in.workspaces.iter().any(|m| m.workspace.id == *id);
+    let is_known = |id: &WorkspaceId| user.signed_in.workspaces.iter().any(|m| m.workspace.id == *id);
     let workspace = WorkspaceId::parse(&form.workspace).filter(is_known);
-    let workspace = workspace.ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, "there is no such workspace"))?;
+    let workspace = workspace.ok_or_else(|| PageError::new(StatusCode::NOT_FOUND, "there is no such workspace"))?;
     let days: Option<i64> = match LIFETIMES.iter().find(|(days, _)| *days == form.days) {
         Some((days, _)) => days.parse().ok(),
-        None => return Err(wrong("choose how long the key is good")),
+        None => return Err(wrong("choose a lifetime for the key")),
     };
     Ok(NewKey {
-        account_id: visitor.caller().account_id.clone(),
+        account_id: user.caller().account_id.clone(),
         workspace_id: Some(workspace),
         name,
         scopes,
@@ -128,46 +128,46 @@ fn wanted(visitor: &Visitor, name: String, form: &Wanted) -> Result<NewKey> {
     })
 }
 
-/// Asks before a key is made void.
+/// Shows the page that confirms a revocation.
 pub(crate) async fn ask_to_revoke(
     State(studio): State<Studio>,
-    visitor: Visitor,
+    user: CurrentUser,
     Path(id): Path<String>,
 ) -> Result<Response> {
-    let keys = studio.service.keys(&visitor.caller().account_id).await?;
+    let keys = studio.service.keys(&user.caller().account_id).await?;
     let key = keys.iter().find(|key| key.token.id.as_str() == id && key.token.revoked_at.is_none());
-    let key = shown(key.ok_or_else(no_such_key)?, &visitor);
-    Ok(page(&RevokePage { frame: Frame::new(&studio, "Revoke a key", Some(&visitor)), key }))
+    let key = key_row(key.ok_or_else(no_such_key)?, &user);
+    Ok(page(&RevokePage { frame: Frame::new(&studio, "Revoke a key", Some(&user)), key }))
 }
 
 pub(crate) async fn revoke(
     State(studio): State<Studio>,
     Path(id): Path<String>,
-    sent: Sent<Nothing>,
+    sent: SessionForm<EmptyForm>,
 ) -> Result<Redirect> {
     let id = TokenId::parse(&id).ok_or_else(no_such_key)?;
-    studio.service.revoke_key(&id, Some(&sent.visitor.caller().account_id)).await?;
+    studio.service.revoke_key(&id, Some(&sent.user.caller().account_id)).await?;
     Ok(Redirect::to(&format!("{}/keys", studio.site.path)))
 }
 
-fn no_such_key() -> Refusal {
-    Refusal::new(StatusCode::NOT_FOUND, "there is no such key in force")
+fn no_such_key() -> PageError {
+    PageError::new(StatusCode::NOT_FOUND, "there is no active key with this identifier")
 }
 
-fn shown(key: &Key, visitor: &Visitor) -> Shown {
+fn key_row(key: &Key, user: &CurrentUser) -> KeyRow {
     let token = &key.token;
     let beginning = if token.prefix.is_empty() { String::new() } else { format!("{}_sk_", token.prefix) };
-    let workspace = visitor.signed_in.workspaces.iter().find(|m| m.workspace.id == token.workspace_id);
-    Shown {
+    let workspace = user.signed_in.workspaces.iter().find(|m| m.workspace.id == token.workspace_id);
+    KeyRow {
         id: token.id.to_string(),
         name: if token.name.is_empty() { "without a name".to_owned() } else { token.name.clone() },
         token: format!("{beginning}…{}", token.last4),
         scopes: scopes(&token.scopes),
         workspace: workspace.map_or_else(|| "no longer yours".to_owned(), |m| m.workspace.name.clone()),
-        created: Moment::of(token.created_at),
-        expires: token.expires_at.map(Moment::of),
-        used: token.last_used_at.map(Moment::of),
-        revoked: token.revoked_at.map(Moment::of),
+        created: DisplayTime::of(token.created_at),
+        expires: token.expires_at.map(DisplayTime::of),
+        used: token.last_used_at.map(DisplayTime::of),
+        revoked: token.revoked_at.map(DisplayTime::of),
         is_good: key.is_good,
     }
 }

@@ -1,4 +1,4 @@
-//! The first page: the account and its renders, or signing in.
+//! The overview page: the account and its renders, or the sign-in page.
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -10,15 +10,15 @@ use plinth_spec::wire::{Account, Render};
 use serde::Deserialize;
 
 use super::render::{has_poster, kind, read_settings};
-use super::sign_in::page_for_strangers;
-use crate::answer::policy_with_files;
+use super::sign_in::signed_out_page;
+use crate::error::Result;
+use crate::format::{self, DisplayTime};
 use crate::frame::{Frame, page};
-use crate::refusal::Result;
+use crate::response::policy_with_files;
+use crate::session::CurrentUser;
 use crate::studio::Studio;
-use crate::visitor::Visitor;
-use crate::words::{self, Moment};
 
-/// Renders of a page.
+/// Renders per page.
 const RENDERS: usize = 12;
 
 #[derive(Template)]
@@ -27,11 +27,11 @@ struct OverviewPage {
     frame: Frame,
     account: Account,
     cards: Vec<Card>,
-    /// Where the next page begins, where there is one.
+    /// Cursor of the next page; `None` on the last page.
     older: Option<String>,
-    /// Whether this is not the newest page.
+    /// Whether a cursor was given, so that this page does not start with the newest render.
     is_older: bool,
-    /// The whole address of the interface.
+    /// Base URL of the API.
     api: String,
 }
 
@@ -43,22 +43,22 @@ struct Card {
     status: &'static str,
     status_name: &'static str,
     has_poster: bool,
-    created: Moment,
+    created: DisplayTime,
 }
 
-/// Where a page begins.
+/// Query parameters of the overview page.
 #[derive(Deserialize)]
-pub(crate) struct Place {
+pub(crate) struct PageQuery {
     after: Option<String>,
 }
 
 pub(crate) async fn show(
     State(studio): State<Studio>,
-    visitor: Option<Visitor>,
-    Query(place): Query<Place>,
+    user: Option<CurrentUser>,
+    Query(place): Query<PageQuery>,
 ) -> Result<Response> {
-    let Some(visitor) = visitor else { return Ok(page_for_strangers(&studio)) };
-    let (service, caller) = (&studio.service, visitor.caller());
+    let Some(user) = user else { return Ok(signed_out_page(&studio)) };
+    let (service, caller) = (&studio.service, user.caller());
     let query = RenderQuery {
         limit: Some(RENDERS.to_string()),
         cursor: Some(place.after.clone().unwrap_or_default()),
@@ -72,7 +72,7 @@ pub(crate) async fn show(
         PageMeta::Offset { .. } => None,
     };
     let mut response = page(&OverviewPage {
-        frame: Frame::new(&studio, "Renders", Some(&visitor)).at("renders"),
+        frame: Frame::new(&studio, "Renders", Some(&user)).at("renders"),
         account: service.account(caller).await?,
         cards: renders.data.iter().zip(names).map(|(render, name)| card(render, name)).collect::<Result<_>>()?,
         older,
@@ -89,14 +89,14 @@ fn card(render: &Render, name: Option<String>) -> Result<Card> {
         id: render.id.to_string(),
         name: name.unwrap_or_else(|| "a deleted model".to_owned()),
         kind: kind(render, &settings),
-        status: words::status(render.status),
+        status: format::status(render.status),
         status_name: render.status.as_str(),
         has_poster: has_poster(render, &settings),
-        created: Moment::of(render.created_at.0),
+        created: DisplayTime::of(render.created_at.0),
     })
 }
 
-/// Lets a page show files of renders.
+/// Extends the content security policy of a page so that it may show files of renders.
 pub(super) async fn allow_files(studio: &Studio, response: &mut Response) -> Result<()> {
     let policy = policy_with_files(&studio.service.files_origin().await?);
     if let Ok(policy) = HeaderValue::from_str(&policy) {

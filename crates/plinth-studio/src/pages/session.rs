@@ -1,4 +1,4 @@
-//! What a visitor does with their session.
+//! Sign-out and the choice of the current workspace.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
@@ -7,29 +7,32 @@ use serde::Deserialize;
 
 use super::sign_in::go_home;
 use crate::cookie;
-use crate::refusal::Result;
-use crate::sent::{Nothing, Sent};
+use crate::error::Result;
+use crate::form::{EmptyForm, SessionForm};
 use crate::studio::Studio;
 
-/// Which workspace.
+/// Form fields of the workspace selector.
 #[derive(Deserialize)]
 pub(crate) struct Choice {
     workspace: String,
 }
 
-pub(crate) async fn sign_out(State(studio): State<Studio>, sent: Sent<Nothing>) -> Result<Response> {
-    studio.service.sign_out(&sent.visitor.secret).await?;
+pub(crate) async fn sign_out(State(studio): State<Studio>, sent: SessionForm<EmptyForm>) -> Result<Response> {
+    studio.service.sign_out(&sent.user.secret).await?;
     Ok(goodbye(&studio))
 }
 
-pub(crate) async fn sign_out_everywhere(State(studio): State<Studio>, sent: Sent<Nothing>) -> Result<Response> {
-    studio.service.sign_out_everywhere(sent.visitor.caller()).await?;
+pub(crate) async fn sign_out_everywhere(
+    State(studio): State<Studio>,
+    sent: SessionForm<EmptyForm>,
+) -> Result<Response> {
+    studio.service.sign_out_everywhere(sent.user.caller()).await?;
     Ok(goodbye(&studio))
 }
 
-pub(crate) async fn choose_workspace(State(studio): State<Studio>, sent: Sent<Choice>) -> Result<Redirect> {
-    let Sent { visitor, form } = sent;
-    studio.service.choose_workspace(&visitor.secret, &visitor.signed_in, &form.workspace).await?;
+pub(crate) async fn choose_workspace(State(studio): State<Studio>, sent: SessionForm<Choice>) -> Result<Redirect> {
+    let SessionForm { user, form } = sent;
+    studio.service.choose_workspace(&user.secret, &user.signed_in, &form.workspace).await?;
     Ok(go_home(&studio))
 }
 

@@ -1,4 +1,4 @@
-//! Signing in.
+//! The sign-in page and sign-in links.
 
 use askama::Template;
 use axum::extract::{Path, Request, State};
@@ -8,19 +8,19 @@ use plinth_service::ServiceError;
 use serde::Deserialize;
 
 use crate::cookie;
+use crate::error::Result;
+use crate::form::form;
+use crate::format::sentence;
 use crate::frame::{Frame, page};
-use crate::refusal::Result;
-use crate::sent::form;
+use crate::session::CurrentUser;
 use crate::studio::Studio;
-use crate::visitor::Visitor;
-use crate::words::sentence;
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]
 struct SignInPage {
     frame: Frame,
     email: String,
-    /// Why the last attempt failed.
+    /// Message of the failed sign-in; `None` on the first visit.
     problem: Option<String>,
 }
 
@@ -31,15 +31,15 @@ struct LinkPage {
     link: String,
 }
 
-/// Address and password.
+/// Form fields of a sign-in by password.
 #[derive(Deserialize)]
 pub(crate) struct Password {
     email: String,
     password: String,
 }
 
-/// The page for whoever is not signed in.
-pub(crate) fn page_for_strangers(studio: &Studio) -> Response {
+/// Renders the sign-in page.
+pub(crate) fn signed_out_page(studio: &Studio) -> Response {
     page(&SignInPage { frame: Frame::new(studio, "Sign in", None), email: String::new(), problem: None })
 }
 
@@ -47,7 +47,7 @@ pub(crate) async fn home(State(studio): State<Studio>) -> Redirect {
     go_home(&studio)
 }
 
-/// The page of a sign-in link. Looking at it uses nothing up: programs that preview links look, too.
+/// Shows the page of a sign-in link. A GET request does not consume the link, because link previews also send one.
 pub(crate) async fn ask(State(studio): State<Studio>, Path(link): Path<String>) -> Response {
     page(&LinkPage { frame: Frame::new(&studio, "Sign in", None), link })
 }
@@ -55,7 +55,7 @@ pub(crate) async fn ask(State(studio): State<Studio>, Path(link): Path<String>) 
 pub(crate) async fn by_link(
     State(studio): State<Studio>,
     Path(link): Path<String>,
-    earlier: Option<Visitor>,
+    earlier: Option<CurrentUser>,
 ) -> Result<Response> {
     let secret = studio.service.sign_in(&link).await?;
     welcome(&studio, secret, earlier).await
@@ -63,7 +63,7 @@ pub(crate) async fn by_link(
 
 pub(crate) async fn by_password(
     State(studio): State<Studio>,
-    earlier: Option<Visitor>,
+    earlier: Option<CurrentUser>,
     request: Request,
 ) -> Result<Response> {
     let Password { email, password } = form(request, &studio).await?;
@@ -74,7 +74,7 @@ pub(crate) async fn by_password(
     }
 }
 
-/// The form once more, with what was wrong.
+/// Renders the sign-in form again, with an error message.
 fn again(studio: &Studio, email: String, error: &ServiceError) -> Response {
     let problem = Some(sentence(&error.message));
     let mut response = page(&SignInPage { frame: Frame::new(studio, "Sign in", None), email, problem });
@@ -85,17 +85,17 @@ fn again(studio: &Studio, email: String, error: &ServiceError) -> Response {
     response
 }
 
-/// Gives the browser its session, a new one each time.
-async fn welcome(studio: &Studio, secret: String, earlier: Option<Visitor>) -> Result<Response> {
-    if let Some(visitor) = earlier {
-        studio.service.sign_out(&visitor.secret).await?;
+/// Ends the earlier session, if any, and sets the cookie of the new session.
+async fn welcome(studio: &Studio, secret: String, earlier: Option<CurrentUser>) -> Result<Response> {
+    if let Some(user) = earlier {
+        studio.service.sign_out(&user.secret).await?;
     }
     let mut headers = HeaderMap::new();
     headers.insert(header::SET_COOKIE, cookie::set(&studio.site, secret));
     Ok((headers, go_home(studio)).into_response())
 }
 
-/// To the first page.
+/// Redirects to the overview page.
 pub(super) fn go_home(studio: &Studio) -> Redirect {
     Redirect::to(&format!("{}/", studio.site.path))
 }

@@ -1,4 +1,4 @@
-//! Around all pages: refusals become pages, and headers keep a page to itself.
+//! Middleware around all pages: renders errors as pages and sets the security headers.
 
 use askama::Template;
 use axum::extract::{Request, State};
@@ -6,15 +6,15 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 
+use crate::error::PageError;
+use crate::format::sentence;
 use crate::frame::{Frame, page};
-use crate::refusal::Refusal;
 use crate::studio::Studio;
-use crate::words::sentence;
 
-/// Nothing but the style sheet, the icon and forms to the same address; no script, no frame around it.
+/// Content security policy: allows the style sheet, images and forms of the same origin; forbids scripts and framing.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
                       frame-ancestors 'none'";
-/// What every answer carries. `Referrer-Policy` is not `no-referrer`: then forms would name no origin.
+/// Headers of every response. With `Referrer-Policy: no-referrer`, browsers would send forms with `Origin: null`.
 static HEADERS: [(HeaderName, &str); 6] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
@@ -24,23 +24,23 @@ static HEADERS: [(HeaderName, &str); 6] = [
     (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=()"),
 ];
 
-/// The policy of a page that shows files, which may come from another address.
+/// Returns the content security policy of a page that embeds images and videos from the origin `origin`.
 pub(crate) fn policy_with_files(origin: &str) -> String {
     POLICY.replace("img-src 'self'", &format!("img-src 'self' {origin}; media-src 'self' {origin}"))
 }
 
 #[derive(Template)]
-#[template(path = "refusal.html")]
-struct RefusalPage {
+#[template(path = "error.html")]
+struct ErrorPage {
     frame: Frame,
-    words: String,
+    message: String,
 }
 
-/// Makes pages of refusals and sets headers.
-pub(crate) async fn answer(State(studio): State<Studio>, request: Request, next: Next) -> Response {
+/// Middleware: replaces a [`PageError`] by its page and sets the security headers.
+pub(crate) async fn finish_response(State(studio): State<Studio>, request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
-    let refusal = response.extensions_mut().remove::<Refusal>();
-    let mut response = refusal.map_or(response, |refusal| page_of(&studio, refusal));
+    let error = response.extensions_mut().remove::<PageError>();
+    let mut response = error.map_or(response, |error| page_of(&studio, error));
     let headers = response.headers_mut();
     for (name, value) in &HEADERS {
         headers.insert(name, HeaderValue::from_static(value));
@@ -50,13 +50,13 @@ pub(crate) async fn answer(State(studio): State<Studio>, request: Request, next:
     response
 }
 
-fn page_of(studio: &Studio, refusal: Refusal) -> Response {
-    let (status, words, retry_after_secs) = match refusal {
-        Refusal::SignedOut => return Redirect::to(&format!("{}/", studio.site.path)).into_response(),
-        Refusal::Words { status, words, retry_after_secs } => (status, words, retry_after_secs),
+fn page_of(studio: &Studio, error: PageError) -> Response {
+    let (status, message, retry_after_secs) = match error {
+        PageError::SignedOut => return Redirect::to(&format!("{}/", studio.site.path)).into_response(),
+        PageError::Message { status, message, retry_after_secs } => (status, message, retry_after_secs),
     };
     let title = if status == StatusCode::NOT_FOUND { "Not found" } else { "That did not work" };
-    let mut response = page(&RefusalPage { frame: Frame::new(studio, title, None), words: sentence(&words) });
+    let mut response = page(&ErrorPage { frame: Frame::new(studio, title, None), message: sentence(&message) });
     *response.status_mut() = status;
     if let Some(secs) = retry_after_secs {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(secs));

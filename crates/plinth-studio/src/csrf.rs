@@ -1,24 +1,24 @@
-//! Forms are sent from our own pages only.
+//! CSRF protection: accepts forms only from pages of the same origin.
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::refusal::Refusal;
+use crate::error::PageError;
 use crate::studio::Studio;
 
-/// Refuses what another site sends in a visitor's name, or what does not say where it comes from.
+/// Middleware: rejects an unsafe request that another site sent, or that does not name its origin.
 pub(crate) async fn same_site(State(studio): State<Studio>, request: Request, next: Next) -> Response {
     if request.method().is_safe() || is_own(request.headers(), &studio.site.origin) {
         return next.run(request).await;
     }
-    let words = "this form was sent from another address; open the page under its own address and send it again";
-    Refusal::new(StatusCode::FORBIDDEN, words).into_response()
+    let message = "this form was submitted from another site; open the page at its own address and submit it again";
+    PageError::new(StatusCode::FORBIDDEN, message).into_response()
 }
 
-/// Whether a browser says that a request comes from a page of this site. Browsers let no page say this for another.
-// Fetch Metadata; where a browser leaves it out (plain HTTP), the header Origin.
+/// Returns whether the request headers name this site as the origin. Scripts of other sites cannot set these headers.
+// Checks Fetch Metadata (`Sec-Fetch-Site`). Browsers omit it over plain HTTP; then the header `Origin` is checked.
 fn is_own(headers: &HeaderMap, own_origin: &str) -> bool {
     let text = |value: &HeaderValue| value.to_str().map(str::to_owned).ok();
     if let Some(site) = headers.get("sec-fetch-site") {
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_pages_of_this_site_may_send_forms() {
+    fn requests_from_other_origins_are_rejected() {
         let own = "https://render.example.org";
         let cases: [(&[(&str, &str)], bool); 11] = [
             (&[], false),

@@ -1,4 +1,4 @@
-//! A connection whose client must take what is written to it, or loses it.
+//! Closes connections whose client stops reading.
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
@@ -9,17 +9,17 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
-/// A client takes something within this time.
+/// Maximum time in which a write may make no progress.
 const STALL: Duration = Duration::from_mins(1);
 
-/// A connection whose writes make progress, or fail.
-pub(crate) struct Steady {
+/// A TCP stream whose writes fail when the client reads nothing for [`STALL`].
+pub(crate) struct WriteTimeoutStream {
     socket: TcpStream,
-    /// Since when nothing was taken.
+    /// Timer that runs while a write is pending.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl Steady {
+impl WriteTimeoutStream {
     pub(crate) const fn new(socket: TcpStream) -> Self {
         Self { socket, stalled: None }
     }
@@ -31,19 +31,19 @@ impl Steady {
         }
         let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(STALL)));
         match stalled.as_mut().poll(cx) {
-            Poll::Ready(()) => Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "the client takes nothing"))),
+            Poll::Ready(()) => Poll::Ready(Err(Error::new(ErrorKind::TimedOut, "the client reads nothing"))),
             Poll::Pending => Poll::Pending,
         }
     }
 }
 
-impl AsyncRead for Steady {
+impl AsyncRead for WriteTimeoutStream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<Result<()>> {
         Pin::new(&mut self.socket).poll_read(cx, into)
     }
 }
 
-impl AsyncWrite for Steady {
+impl AsyncWrite for WriteTimeoutStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<Result<usize>> {
         let polled = Pin::new(&mut self.socket).poll_write(cx, bytes);
         self.progress(polled, cx)

@@ -1,11 +1,11 @@
-//! Which error codes each operation may answer with: for the description of the interface.
+//! The error codes that each operation may return, for the OpenAPI document.
 
 use plinth_spec::ErrorCode as E;
 
-/// Codes of every guarded operation.
+/// Error codes of every operation that needs an API key.
 const COMMON: &[E] =
     &[E::Unauthorized, E::TokenExpired, E::Forbidden, E::InsufficientScope, E::RateLimited, E::Internal];
-/// Codes of every way to bring a model.
+/// Error codes of every operation that creates a model.
 const UPLOAD: &[E] = &[
     E::BadRequest,
     E::InvalidFormat,
@@ -15,7 +15,7 @@ const UPLOAD: &[E] = &[
     E::NoCredits,
     E::UploadLimit,
 ];
-/// Codes of fetching a URL.
+/// Error codes of downloading a model from a URL.
 const FETCH: &[E] = &[
     E::UrlRequired,
     E::InvalidUrl,
@@ -29,13 +29,13 @@ const FETCH: &[E] = &[
     E::Timeout,
     E::IngestFailed,
 ];
-/// Codes of creating renders.
+/// Error codes of creating renders.
 const CREATE: &[E] =
     &[E::BadRequest, E::ModelIdRequired, E::ModelNotFound, E::InvalidSettings, E::InvalidLength, E::NoCredits];
-/// Codes of storing an asset.
+/// Error codes of storing an asset.
 const ASSET: &[E] = &[E::BadRequest, E::NoFile, E::FileTooLarge, E::LimitReached];
 
-/// Codes of each operation's own, by its name. An operation that is not here has the common ones only.
+/// Additional error codes of each operation, by operation name. Operations that are not listed have only [`COMMON`].
 const OWN: &[(&str, &[&[E]])] = &[
     ("upload_model", &[UPLOAD, &[E::NoFile, E::UploadFailed]]),
     ("finalize_upload", &[UPLOAD, &[E::NotFound, E::UploadFailed]]),
@@ -71,8 +71,8 @@ const OWN: &[(&str, &[&[E]])] = &[
     ("list_purchases", &[&[E::BadRequest]]),
 ];
 
-/// Every code that an operation may answer with.
-pub(crate) fn refusals(operation: &str, path: &str) -> Vec<E> {
+/// Returns every error code that an operation may return.
+pub(crate) fn operation_errors(operation: &str, path: &str) -> Vec<E> {
     let own = OWN.iter().filter(|(id, _)| *id == operation).flat_map(|(_, groups)| groups.concat());
     let mut codes: Vec<E> = COMMON.iter().copied().chain(own).collect();
     if path.starts_with("/models/{") {

@@ -1,4 +1,4 @@
-//! Who asks, by the session's cookie.
+//! Identifies the signed-in user by the session cookie.
 
 use std::convert::Infallible;
 
@@ -11,54 +11,54 @@ use plinth_service::Meter;
 use plinth_service::access::{Caller, SignedIn};
 
 use crate::cookie;
-use crate::refusal::{Refusal, Result};
+use crate::error::{PageError, Result};
 use crate::studio::Studio;
 
-/// Somebody who is signed in.
+/// The signed-in user of a request.
 #[derive(Clone, Debug)]
-pub(crate) struct Visitor {
+pub(crate) struct CurrentUser {
     pub(crate) signed_in: SignedIn,
-    /// The session's secret.
+    /// Secret of the session, as stored in the cookie.
     pub(crate) secret: String,
 }
 
-impl Visitor {
+impl CurrentUser {
     pub(crate) const fn caller(&self) -> &Caller {
         &self.signed_in.caller
     }
 }
 
-/// Finds out who asks, and counts the request as the interface counts those of a key.
-pub(crate) async fn recognise(State(studio): State<Studio>, mut request: Request, next: Next) -> Response {
-    let visitor = match find(&studio, request.headers()).await {
-        Ok(Some(visitor)) => visitor,
+/// Middleware: loads the session of a request, and counts the request against the account's rate limit as the API does for an API key.
+pub(crate) async fn load_session(State(studio): State<Studio>, mut request: Request, next: Next) -> Response {
+    let user = match find(&studio, request.headers()).await {
+        Ok(Some(user)) => user,
         Ok(None) => return next.run(request).await,
-        Err(refusal) => return refusal.into_response(),
+        Err(error) => return error.into_response(),
     };
-    let caller = visitor.caller().clone();
-    request.extensions_mut().insert(visitor);
+    let caller = user.caller().clone();
+    request.extensions_mut().insert(user);
     let mut response = next.run(request).await;
-    // For the log.
+    // The tracing middleware logs the caller.
     response.extensions_mut().insert(caller);
     response
 }
 
-async fn find(studio: &Studio, headers: &HeaderMap) -> Result<Option<Visitor>> {
+async fn find(studio: &Studio, headers: &HeaderMap) -> Result<Option<CurrentUser>> {
     let Some(secret) = cookie::read(&studio.site, headers) else { return Ok(None) };
     let Some(signed_in) = studio.service.session(&secret).await? else { return Ok(None) };
     studio.service.count_request(&signed_in.caller, Meter::Requests).await?.check()?;
-    Ok(Some(Visitor { signed_in, secret }))
+    Ok(Some(CurrentUser { signed_in, secret }))
 }
 
-impl<S: Sync> FromRequestParts<S> for Visitor {
-    type Rejection = Refusal;
+impl<S: Sync> FromRequestParts<S> for CurrentUser {
+    type Rejection = PageError;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self> {
-        parts.extensions.get::<Self>().cloned().ok_or(Refusal::SignedOut)
+        parts.extensions.get::<Self>().cloned().ok_or(PageError::SignedOut)
     }
 }
 
-impl<S: Sync> OptionalFromRequestParts<S> for Visitor {
+impl<S: Sync> OptionalFromRequestParts<S> for CurrentUser {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> std::result::Result<Option<Self>, Infallible> {

@@ -1,18 +1,18 @@
-//! Facts as people read them.
+//! Formats values for display.
 
 use jiff::Timestamp;
 use plinth_spec::state::RenderStatus;
 use plinth_spec::wire::Scope;
 
-/// An instant, for programs and for people.
+/// A point in time, formatted twice: for the `datetime` attribute and for display.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Moment {
+pub(crate) struct DisplayTime {
     pub(crate) machine: String,
     pub(crate) people: String,
 }
 
-impl Moment {
-    /// Of milliseconds since 1970.
+impl DisplayTime {
+    /// Formats a Unix time in milliseconds.
     pub(crate) fn of(ms: i64) -> Self {
         let at = Timestamp::from_millisecond(ms).unwrap_or(Timestamp::MAX);
         let form = |pattern| at.strftime(pattern).to_string();
@@ -20,7 +20,7 @@ impl Moment {
     }
 }
 
-/// A message of the service as a sentence.
+/// Capitalises a message and adds a full stop where it ends without punctuation.
 pub(crate) fn sentence(message: &str) -> String {
     let mut letters = message.chars();
     let first = letters.next().map(char::to_uppercase).into_iter().flatten();
@@ -28,14 +28,14 @@ pub(crate) fn sentence(message: &str) -> String {
     if text.ends_with(['.', '!', '?']) { text } else { text + "." }
 }
 
-/// A number of bytes.
+/// Formats a file size in decimal units, such as `1.2 MB`.
 pub(crate) fn size(bytes: u64) -> String {
     let units = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
     let unit = units.into_iter().find(|(_, unit)| bytes >= *unit);
     unit.map_or_else(|| format!("{bytes} bytes"), |(name, unit)| format!("{:.1} {name}", bytes as f64 / unit as f64))
 }
 
-/// Where a render stands.
+/// Returns the label of a render status.
 pub(crate) const fn status(status: RenderStatus) -> &'static str {
     match status {
         RenderStatus::Pending => "Waiting",
@@ -48,7 +48,7 @@ pub(crate) const fn status(status: RenderStatus) -> &'static str {
     }
 }
 
-/// What a key may do.
+/// Joins the names of scopes with commas.
 pub(crate) fn scopes(scopes: &[Scope]) -> String {
     scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(", ")
 }
@@ -58,8 +58,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn facts_read_well() {
-        let moment = Moment::of(1_800_000_000_000);
+    fn values_are_formatted_for_display() {
+        let moment = DisplayTime::of(1_800_000_000_000);
         assert_eq!(
             (moment.machine.as_str(), moment.people.as_str()),
             ("2027-01-15T08:00:00Z", "15 Jan 2027, 08:00 UTC")

@@ -1,0 +1,155 @@
+//! Time limits of request bodies, and draining of bodies that a handler leaves unread.
+//!
+//! A client that is still sending when its request is rejected would see a broken connection instead of the response.
+//! Therefore the unread rest of a body is read and discarded, up to a limit of bytes and time.
+
+use std::io::{Error, ErrorKind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::header;
+use axum::middleware::Next;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
+use plinth_spec::limits;
+use tokio::time::{Instant, Sleep, sleep};
+use tower_http::timeout::TimeoutBody;
+
+/// Maximum time between two chunks of a body.
+const STALL: Duration = Duration::from_secs(30);
+/// Total time that the server waits for a body of an authenticated client, before the time for received bytes is added.
+const GRACE: Duration = Duration::from_secs(30);
+/// Minimum rate: each so many received bytes extend the total time by one second.
+const BYTES_PER_SECOND: u64 = 4096;
+/// Total time that the server waits for a body of an unauthenticated client, which can only be a small form.
+const UNAUTHENTICATED_TIME: Duration = Duration::from_secs(10);
+/// Time limit for draining a body of an authenticated client.
+const DRAIN_TIME: Duration = Duration::from_mins(5);
+/// Maximum number of bytes drained for an unauthenticated client.
+const UNAUTHENTICATED_DRAIN_BYTES: u64 = 1 << 20;
+
+/// Maximum number of bytes to drain from a request's body, shared with the authentication middleware.
+#[derive(Clone, Debug)]
+pub(crate) struct DrainLimit(Arc<AtomicU64>);
+
+impl DrainLimit {
+    /// Raises the limit to the largest model file, for a client that has shown an API key or a signed link.
+    pub(crate) fn extend(&self) {
+        self.0.store(limits::MODEL_FILE_BYTES, Ordering::Relaxed);
+    }
+
+    /// Returns the total time to wait for a body of which `received` bytes have arrived.
+    fn time(&self, received: u64) -> Duration {
+        if self.0.load(Ordering::Relaxed) == UNAUTHENTICATED_DRAIN_BYTES {
+            return UNAUTHENTICATED_TIME;
+        }
+        GRACE + Duration::from_secs(received / BYTES_PER_SECOND)
+    }
+}
+
+/// Middleware: applies the time limits to the request's body and drains its rest.
+pub(crate) async fn limit_body_time(mut request: Request, next: Next) -> Response {
+    let drain_limit = DrainLimit(Arc::new(AtomicU64::new(UNAUTHENTICATED_DRAIN_BYTES)));
+    request.extensions_mut().insert(drain_limit.clone());
+    // A client with `Expect: 100-continue` sends no body before `100 Continue`. A rejected request never gets one.
+    let is_waiting = request.headers().contains_key(header::EXPECT);
+    let request = request.map(|body| {
+        let inner = Some(Body::new(TimeoutBody::new(STALL, body)));
+        let (waited, waiting, received) = (Duration::ZERO, None, 0);
+        Body::new(TimedBody { inner, is_coming: !is_waiting, drain_limit, waited, waiting, received })
+    });
+    next.run(request).await
+}
+
+/// A body with time limits, whose unread rest is drained when it is dropped.
+struct TimedBody {
+    inner: Option<Body>,
+    /// Whether the client sends the body already, or was told to by `100 Continue`.
+    is_coming: bool,
+    drain_limit: DrainLimit,
+    /// Time spent waiting for the client. Time in which the handler did not read is not counted.
+    waited: Duration,
+    /// Start of the wait for the next chunk, and the timer that ends it.
+    waiting: Option<(Instant, Pin<Box<Sleep>>)>,
+    /// Bytes received so far.
+    received: u64,
+}
+
+impl HttpBody for TimedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let this = self.get_mut();
+        this.is_coming = true;
+        let Some(inner) = &mut this.inner else { return Poll::Ready(None) };
+        let mut polled = Pin::new(inner).poll_frame(cx);
+        if polled.is_pending() {
+            let (drain_limit, waited, received) = (&this.drain_limit, this.waited, this.received);
+            let (_since, end) = this.waiting.get_or_insert_with(|| {
+                let left = drain_limit.time(received).saturating_sub(waited);
+                (Instant::now(), Box::pin(sleep(left)))
+            });
+            if end.as_mut().poll(cx).is_ready() {
+                polled = Poll::Ready(Some(Err(axum::Error::new(Error::from(ErrorKind::TimedOut)))));
+            }
+        } else if let Some((since, _end)) = this.waiting.take() {
+            this.waited += since.elapsed();
+        }
+        match &polled {
+            Poll::Ready(None | Some(Err(_))) => this.inner = None,
+            Poll::Ready(Some(Ok(frame))) => this.received += frame.data_ref().map_or(0, |data| data.len() as u64),
+            Poll::Pending => {}
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.as_ref().is_none_or(HttpBody::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.as_ref().map_or_else(|| SizeHint::with_exact(0), HttpBody::size_hint)
+    }
+}
+
+impl Drop for TimedBody {
+    fn drop(&mut self) {
+        let rest = self.inner.take().filter(|body| self.is_coming && !body.is_end_stream());
+        if let (Some(rest), Ok(runtime)) = (rest, tokio::runtime::Handle::try_current()) {
+            let most = self.drain_limit.0.load(Ordering::Relaxed);
+            let time = if most > UNAUTHENTICATED_DRAIN_BYTES { DRAIN_TIME } else { UNAUTHENTICATED_TIME };
+            runtime.spawn(tokio::time::timeout(time, drain(rest, most)));
+        }
+    }
+}
+
+async fn drain(body: Body, most: u64) {
+    let mut left = most;
+    let mut pieces = body.into_data_stream();
+    while let Some(Ok(piece)) = pieces.next().await {
+        let Some(rest) = left.checked_sub(piece.len() as u64) else { return };
+        left = rest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_authenticated_client_gains_time_with_each_received_byte() {
+        let drain_limit = DrainLimit(Arc::new(AtomicU64::new(UNAUTHENTICATED_DRAIN_BYTES)));
+        assert_eq!(drain_limit.time(1 << 20), UNAUTHENTICATED_TIME);
+        drain_limit.extend();
+        assert_eq!(drain_limit.time(0), GRACE);
+        assert_eq!(drain_limit.time(1 << 20), GRACE + Duration::from_secs(256));
+    }
+}

@@ -1,0 +1,60 @@
+//! The error type of page handlers.
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use plinth_service::ServiceError;
+
+/// The error of a page handler. The middleware [`crate::response`] renders it as an error page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PageError {
+    /// The request has no valid session; the browser is redirected to the sign-in page.
+    SignedOut,
+    /// An error page with a status code and a message.
+    Message {
+        status: StatusCode,
+        message: String,
+        /// Seconds to wait before a retry, sent as `Retry-After`.
+        retry_after_secs: Option<u64>,
+    },
+}
+
+/// The result of a handler.
+pub(crate) type Result<T> = std::result::Result<T, PageError>;
+
+impl PageError {
+    pub(crate) fn new(status: StatusCode, message: &str) -> Self {
+        Self::Message { status, message: message.to_owned(), retry_after_secs: None }
+    }
+
+    pub(crate) fn not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "there is no page at this address")
+    }
+
+    pub(crate) fn wrong_method() -> Self {
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "this address does not support this method")
+    }
+}
+
+impl From<ServiceError> for PageError {
+    fn from(error: ServiceError) -> Self {
+        error.log();
+        let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self::Message { status, message: error.message, retry_after_secs: error.retry_after_secs }
+    }
+}
+
+impl IntoResponse for PageError {
+    fn into_response(self) -> Response {
+        let mut response = ().into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Converts the panic of a handler into an internal error.
+#[expect(clippy::needless_pass_by_value, reason = "the panic layer hands the payload over")]
+pub(crate) fn panicked(panic: Box<dyn std::any::Any + Send + 'static>) -> Response {
+    let message = panic.downcast_ref::<String>().map(String::as_str);
+    let message = message.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+    PageError::from(ServiceError::internal(format!("a page panicked: {message}"))).into_response()
+}

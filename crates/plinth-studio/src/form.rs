@@ -1,0 +1,48 @@
+//! Extracts submitted forms and checks their CSRF token.
+
+use axum::extract::{Form, FromRequest, FromRequestParts as _, Request};
+use axum::http::StatusCode;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::{PageError, Result};
+use crate::session::CurrentUser;
+
+/// A form submitted by a signed-in user. Its CSRF token has been checked against the user's session.
+pub(crate) struct SessionForm<T> {
+    pub(crate) user: CurrentUser,
+    pub(crate) form: T,
+}
+
+/// A form with no field but the CSRF token.
+#[derive(Debug, Deserialize)]
+pub(crate) struct EmptyForm {}
+
+#[derive(Deserialize)]
+struct WithFormToken<T> {
+    form_token: Option<String>,
+    #[serde(flatten)]
+    form: T,
+}
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for SessionForm<T> {
+    type Rejection = PageError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self> {
+        let (mut parts, body) = request.into_parts();
+        let user = CurrentUser::from_request_parts(&mut parts, state).await?;
+        let WithFormToken { form_token, form } = form(Request::from_parts(parts, body), state).await?;
+        if !form_token.is_some_and(|token| user.signed_in.made_form(&token)) {
+            let message = "this form belongs to an earlier session; reload its page and submit it again";
+            return Err(PageError::new(StatusCode::FORBIDDEN, message));
+        }
+        Ok(Self { user, form })
+    }
+}
+
+/// Extracts a form without checking for a session.
+pub(crate) async fn form<T: DeserializeOwned, S: Send + Sync>(request: Request, state: &S) -> Result<T> {
+    let form = Form::from_request(request, state).await;
+    let Form(form) = form.map_err(|error| PageError::new(StatusCode::BAD_REQUEST, &error.body_text()))?;
+    Ok(form)
+}
