@@ -18,7 +18,7 @@ pub(crate) const UNNAMED_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
 pub(crate) enum Inserted<T> {
     /// A row references the objects now.
     Named(T),
-    /// Another request has stored the same file first. The objects stay scheduled for deletion.
+    /// Another request has stored the same file first. No row references the objects.
     Unneeded(T),
 }
 
@@ -63,7 +63,8 @@ impl Service {
     /// Stores files and then calls `insert`, which inserts the row that references them. All keys must begin with `prefix`. The
     /// prefix is scheduled for deletion before the files are stored, and removed from the schedule with the insertion, so a
     /// crash leaves no unreferenced files behind. `insert` runs with the account locked and must repeat the checks that were
-    /// made before the files were stored.
+    /// made before the files were stored. If it refuses the request, or another request has stored the same file first, the
+    /// files are deleted at once.
     pub(crate) async fn store_named<T, F>(
         &self,
         account: &AccountId,
@@ -83,17 +84,28 @@ impl Service {
         for (key, file) in files {
             self.store.put_file(key, file).await?;
         }
+        let scheduled = prefix.clone();
         let inserting = self.write_locked(account.clone(), move |tx, now| {
             Box::pin(async move {
-                match insert(tx, now).await? {
-                    Inserted::Named(made) => {
-                        garbage::delete(tx, &prefix).await?;
-                        Ok(made)
-                    }
-                    Inserted::Unneeded(made) => Ok(made),
+                let inserted = insert(tx, now).await?;
+                if matches!(inserted, Inserted::Named(_)) {
+                    garbage::delete(tx, &scheduled).await?;
                 }
+                Ok(inserted)
             })
         });
-        inserting.await
+        let inserted = inserting.await;
+        let is_unreferenced = match &inserted {
+            Ok(Inserted::Named(_)) => false,
+            Ok(Inserted::Unneeded(_)) => true,
+            // After an internal error the row may exist: the answer of the database may have been lost.
+            Err(error) => error.status < 500,
+        };
+        if is_unreferenced {
+            self.remove_marked(&prefix).await;
+        }
+        match inserted? {
+            Inserted::Named(made) | Inserted::Unneeded(made) => Ok(made),
+        }
     }
 }

@@ -57,49 +57,46 @@ mod tests {
     use std::future::{Ready, ready};
     use std::sync::atomic::{AtomicU32, Ordering};
 
+    use backon::BackoffBuilder as _;
     use plinth_spec::ErrorCode;
-    use tokio::time::Instant;
 
     use super::*;
 
-    const OUTAGE: Duration = Duration::from_mins(10);
+    /// A step that fails `failures` times, and then returns how often it was called.
+    fn failing<E>(failures: u32, error: fn() -> E) -> impl Fn() -> Ready<Result<u32, E>> {
+        let calls = AtomicU32::new(0);
+        move || {
+            let call = calls.fetch_add(1, Ordering::Relaxed) + 1;
+            ready(if call > failures { Ok(call) } else { Err(error()) })
+        }
+    }
 
     fn store_outage() -> StoreError {
         StoreError::Objects(object_store::Error::Generic { store: "S3", source: "connection refused".into() })
     }
 
-    /// A step that fails until `end`.
-    fn fails_until<E>(end: Instant, error: fn() -> E) -> Ready<Result<(), E>> {
-        ready(if Instant::now() < end { Err(error()) } else { Ok(()) })
+    #[tokio::test]
+    async fn the_job_goes_on_after_an_outage() {
+        let (outage, step) = (Duration::from_mins(10), failing(2, store_outage));
+        assert_eq!(retry_store(outage, "the model", &step).await.unwrap(), 3);
+        let step = failing(2, || ServiceError::new(ErrorCode::Internal, "no connection"));
+        assert_eq!(retry_database(outage, "the model", &step).await.unwrap(), 3);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn five_minutes_without_store_or_database_are_waited_for() {
-        let end = Instant::now() + Duration::from_mins(5);
-        retry_store(OUTAGE, "the model", || fails_until(end, store_outage)).await.unwrap();
-        assert!(end.elapsed() <= 2 * LONGEST_PAUSE, "it goes on soon after");
-        let end = Instant::now() + Duration::from_mins(5);
-        let database_outage = || ServiceError::new(ErrorCode::Internal, "no connection");
-        retry_database(OUTAGE, "the model", || fails_until(end, database_outage)).await.unwrap();
-        assert!(end.elapsed() <= 2 * LONGEST_PAUSE, "it goes on soon after");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_outage_without_end_is_an_error() {
-        let (begin, year) = (Instant::now(), Duration::from_hours(8760));
-        retry_store(OUTAGE, "the model", || fails_until(begin + year, store_outage)).await.unwrap_err();
+    #[tokio::test]
+    async fn an_outage_that_does_not_end_is_an_error() {
+        let step = failing(u32::MAX, store_outage);
+        assert!(!retry_store(Duration::from_millis(300), "the model", &step).await.unwrap_err().is_not_found());
+        let pauses: Vec<Duration> = pauses(Duration::from_mins(10)).build().collect();
         // The jitter at most doubles each pause.
-        assert!((OUTAGE / 2..3 * OUTAGE).contains(&begin.elapsed()), "{:?}", begin.elapsed());
+        assert!(pauses.iter().all(|pause| *pause <= 2 * LONGEST_PAUSE));
+        assert!((Duration::from_mins(5)..Duration::from_mins(25)).contains(&pauses.iter().sum()));
     }
 
-    #[tokio::test(start_paused = true)]
+    #[tokio::test]
     async fn a_missing_object_is_an_error_at_once() {
-        let tries = AtomicU32::new(0);
-        let missing = async || {
-            tries.fetch_add(1, Ordering::Relaxed);
-            Err::<(), _>(StoreError::NotFound { key: "models/a.glb".to_owned() })
-        };
-        assert!(retry_store(OUTAGE, "the model", missing).await.unwrap_err().is_not_found());
-        assert_eq!(tries.into_inner(), 1);
+        let step = failing(1, || StoreError::NotFound { key: "models/a.glb".to_owned() });
+        assert!(retry_store(Duration::from_mins(10), "the model", &step).await.unwrap_err().is_not_found());
+        assert_eq!(step().await.unwrap(), 2, "it was called once");
     }
 }

@@ -68,13 +68,37 @@ async fn concurrent_uploads_of_one_file_make_one_model(address: &str) {
     }
     assert_eq!(results.iter().filter(|r| r.duplicate.is_none()).count(), 1);
     assert!(results.iter().all(|r| r.model_id == results[0].model_id && r.render_id == results[0].render_id));
-    // The unneeded copies are deleted after their scheduled time; the model's file remains.
+    assert_eq!(stored_models(&test_service), 1, "the unneeded copies are deleted at once");
     test_service.wait_ms(49 * 3600 * 1000);
     test_service.service.sweep().await.unwrap();
     let file = test_service.service.store().find(&ObjectKey::Model(&results[0].model_id)).await.unwrap();
-    assert!(file.is_some());
-    let objects = std::fs::read_dir(test_service.folder.path().join("objects/models")).unwrap().count();
-    assert_eq!(objects, 1);
+    assert!(file.is_some(), "the model's file remains");
+}
+
+/// Returns the number of model files in the store.
+fn stored_models(test_service: &TestService) -> usize {
+    std::fs::read_dir(test_service.folder.path().join("objects/models")).unwrap().count()
+}
+
+async fn uploads_that_the_balance_does_not_cover_leave_no_files(address: &str) {
+    let test_service = TestService::new(address).await;
+    // All are affordable one by one when they start, but only one of them is when they end.
+    let uploads = (0..8).map(|n| {
+        let (service, caller, name) = (test_service.service.clone(), test_service.caller.clone(), format!("{n}.glb"));
+        let settings = Some(r#"{"quality": "share", "length": 60}"#);
+        tokio::spawn(
+            async move { upload(&service, &caller, &name, &glb_with_triangle(&name), settings).await.map(drop) },
+        )
+    });
+    let mut refused = 0;
+    for upload in uploads.collect::<Vec<_>>() {
+        if let Err(error) = upload.await.unwrap() {
+            assert_eq!(error.code, ErrorCode::NoCredits);
+            refused += 1;
+        }
+    }
+    assert_eq!((refused, stored_models(&test_service)), (7, 1));
+    test_service.assert_balanced().await;
 }
 
 async fn invalid_files_return_the_matching_error_code(address: &str) {
@@ -347,6 +371,7 @@ mod both {
         an_upload_makes_a_model_and_a_free_preview_or_a_billed_render
         the_same_file_is_one_model_while_that_is_active
         concurrent_uploads_of_one_file_make_one_model
+        uploads_that_the_balance_does_not_cover_leave_no_files
         invalid_files_return_the_matching_error_code
         an_upload_is_never_paid_from_the_free_pool
         a_zip_is_converted_unless_conversion_is_disabled
