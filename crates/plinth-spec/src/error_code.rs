@@ -2,27 +2,27 @@
 
 macro_rules! error_codes {
     ($($variant:ident $code:literal $status:literal $meaning:literal;)*) => {
-        /// Why a request is refused.
+        /// Why a request is rejected.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum ErrorCode {
             $(#[doc = $meaning] $variant,)*
         }
 
         impl ErrorCode {
-            /// Every code.
+            /// All codes, in declaration order.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// The code as it stands in the API.
+            /// Returns the code's name in the API.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $code,)* }
             }
 
-            /// Its HTTP status. A few codes have several: see [`Self::other_statuses`].
+            /// Returns the HTTP status of responses with this code. A few codes have several: see [`Self::other_statuses`].
             pub const fn status(self) -> u16 {
                 match self { $(Self::$variant => $status,)* }
             }
 
-            /// When it is answered.
+            /// Describes when a response has this code.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Self::$variant => $meaning,)* }
             }
@@ -33,7 +33,7 @@ macro_rules! error_codes {
 error_codes! {
     Unauthorized "unauthorized" 401 "The token is missing, malformed, unknown or revoked.";
     TokenExpired "token_expired" 401 "The token has expired.";
-    Forbidden "forbidden" 403 "The account is suspended, its workspace is gone or closed to it, or the resource belongs to somebody else.";
+    Forbidden "forbidden" 403 "The account is suspended or has no access to the workspace, the workspace was deleted, or the resource belongs to another workspace.";
     InsufficientScope "insufficient_scope" 403 "The token lacks the scope that this call needs.";
     NoFile "no_file" 400 "The upload has no file.";
     BadRequest "bad_request" 400 "The request is malformed.";
@@ -42,43 +42,43 @@ error_codes! {
     InvalidUrlScheme "invalid_url_scheme" 400 "The URL is neither http nor https.";
     BlockedHost "blocked_host" 400 "The URL's host is not public.";
     DnsError "dns_error" 400 "The URL's host has no address.";
-    UrlError "url_error" 400 "The URL's server refused, or redirected too often.";
-    DownloadFailed "download_failed" 400 "The download broke off.";
+    UrlError "url_error" 400 "The URL's server returned an error or redirected too often.";
+    DownloadFailed "download_failed" 400 "The connection was lost during the download.";
     DownloadTimeout "download_timeout" 400 "The download stalled or took too long.";
-    InvalidContentType "invalid_content_type" 400 "The URL does not lead to a GLB file.";
-    UrlRequired "url_required" 400 "The body lacks `url`.";
-    InvalidSettings "invalid_settings" 400 "`renderSettings` are not valid.";
-    InvalidLength "invalid_length" 422 "The video's length is outside of what its tier allows.";
-    ModelIdRequired "model_id_required" 400 "The body lacks `modelId`.";
-    FileTooLarge "file_too_large" 400 "The file is larger than accepted.";
-    RendersRequired "renders_required" 400 "The body lacks `renders`, or it is empty.";
-    TooMany "too_many" 400 "There are more items than one call may have.";
-    Sha256Required "sha256_required" 400 "The body lacks `sha256`.";
+    InvalidContentType "invalid_content_type" 400 "The URL's content is not a GLB file.";
+    UrlRequired "url_required" 400 "The body has no `url`.";
+    InvalidSettings "invalid_settings" 400 "`renderSettings` is invalid.";
+    InvalidLength "invalid_length" 422 "The video's length is outside the range of its quality.";
+    ModelIdRequired "model_id_required" 400 "The body has no `modelId`.";
+    FileTooLarge "file_too_large" 400 "The file is larger than the limit.";
+    RendersRequired "renders_required" 400 "The body has no `renders`, or the list is empty.";
+    TooMany "too_many" 400 "The request has more items than the limit.";
+    Sha256Required "sha256_required" 400 "The body has no `sha256`.";
     NoCredits "no_credits" 402 "The balance does not cover the cost.";
-    ModelNotFound "model_not_found" 404 "There is no such model, or not in the state that this call needs.";
-    RenderNotFound "render_not_found" 404 "There is no such render.";
-    DatasetNotFound "dataset_not_found" 404 "There is no dataset to download.";
+    ModelNotFound "model_not_found" 404 "The model does not exist, or its status does not allow this call.";
+    RenderNotFound "render_not_found" 404 "The render does not exist.";
+    DatasetNotFound "dataset_not_found" 404 "The render has no dataset to download.";
     AssetNotFound "asset_not_found" 404 "The render does not have this file.";
-    VideoNotFound "video_not_found" 404 "The video is not there (yet).";
-    PosterNotFound "poster_not_found" 404 "The poster is not there (yet).";
-    ThumbNotFound "thumb_not_found" 404 "The thumbnail video is not there (yet).";
+    VideoNotFound "video_not_found" 404 "The video does not exist, or not yet.";
+    PosterNotFound "poster_not_found" 404 "The poster does not exist, or not yet.";
+    ThumbNotFound "thumb_not_found" 404 "The thumbnail video does not exist, or not yet.";
     FileNotFound "file_not_found" 404 "The model's file is missing from storage.";
-    NotFound "not_found" 404 "There is nothing under this address.";
-    MethodNotAllowed "method_not_allowed" 405 "The address does not take this method.";
-    Timeout "timeout" 408 "The URL's server did not answer in time.";
-    RenderStarted "render_started" 409 "The render has begun and can no longer be cancelled.";
-    RenderInFlight "render_in_flight" 409 "The render is queued or at work and cannot be deleted.";
-    RangeNotSatisfiable "range_not_satisfiable" 416 "The range lies outside of the file.";
+    NotFound "not_found" 404 "No resource has this path or ID.";
+    MethodNotAllowed "method_not_allowed" 405 "The path does not accept this method.";
+    Timeout "timeout" 408 "The URL's server did not respond in time.";
+    RenderStarted "render_started" 409 "The render has started and can no longer be cancelled.";
+    RenderInFlight "render_in_flight" 409 "The render is queued or running and cannot be deleted.";
+    RangeNotSatisfiable "range_not_satisfiable" 416 "The range lies outside the file.";
     UploadLimit "upload_limit" 429 "The free uploads of the last 24 hours are used up.";
-    LimitReached "limit_reached" 429 "No more assets of this kind can be kept.";
-    RateLimited "rate_limited" 429 "Too many requests; `Retry-After` says when to go on.";
+    LimitReached "limit_reached" 429 "The limit on stored assets of this kind is reached.";
+    RateLimited "rate_limited" 429 "Too many requests; retry after the seconds in `Retry-After`.";
     UploadFailed "upload_failed" 422 "The file could not be processed.";
     IngestFailed "ingest_failed" 422 "The downloaded file could not be processed.";
-    Internal "internal" 500 "Something went wrong in the service.";
+    Internal "internal" 500 "An unexpected error in the service.";
 }
 
 impl ErrorCode {
-    /// Further HTTP statuses of this code, where what went wrong decides.
+    /// Returns the other HTTP statuses that responses with this code can have, depending on the cause.
     pub const fn other_statuses(self) -> &'static [u16] {
         match self {
             Self::UploadFailed => &[400, 500],
@@ -95,14 +95,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_unique_snake_case_words() {
-        let words: BTreeSet<&str> = ErrorCode::ALL.iter().map(|c| c.as_str()).collect();
-        assert_eq!(words.len(), ErrorCode::ALL.len());
-        assert!(words.iter().all(|w| w.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')));
+    fn codes_are_unique_and_in_snake_case() {
+        let codes: BTreeSet<&str> = ErrorCode::ALL.iter().map(|c| c.as_str()).collect();
+        assert_eq!(codes.len(), ErrorCode::ALL.len());
+        assert!(
+            codes.iter().all(|code| code.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'))
+        );
     }
 
     #[test]
-    fn every_status_is_an_error() {
+    fn every_status_is_4xx_or_5xx() {
         for code in ErrorCode::ALL {
             assert!((400..600).contains(&code.status()));
             assert!(code.other_statuses().iter().all(|s| (400..600).contains(s) && *s != code.status()));
@@ -137,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_the_contracts() {
+    fn codes_and_statuses_match_the_contract() {
         for (text, status) in CONTRACT {
             let code = code(text);
             assert_eq!((code.status(), code.other_statuses()), (status, &[][..]), "{text}");
@@ -148,7 +150,7 @@ mod tests {
         };
         assert_eq!(varies("upload_failed"), BTreeSet::from([400, 422, 500]));
         assert_eq!(varies("ingest_failed"), BTreeSet::from([422, 500]));
-        // What the contract has no word for: its answers have no code of its own.
+        // The contract has no code for these two statuses.
         let known = |code: &&ErrorCode| {
             CONTRACT.iter().any(|(text, _)| code.as_str() == *text) || code.as_str().ends_with("_failed")
         };

@@ -1,4 +1,4 @@
-//! Why a render failed, as clients branch on it.
+//! Failure codes of renders, on which clients branch.
 
 use crate::named::named;
 
@@ -9,7 +9,7 @@ named! {
         ModelDownloadFailed = "model_download_failed",
         /// The environment could not be fetched or read.
         EnvDownloadFailed = "env_download_failed",
-        /// An overlay is gone or belongs to somebody else.
+        /// An overlay was deleted or belongs to another workspace.
         OverlayMissing = "overlay_missing",
         /// An overlay could not be fetched.
         OverlayDownloadFailed = "overlay_download_failed",
@@ -31,7 +31,7 @@ named! {
 }
 
 impl FailureCode {
-    /// Whether the charge is returned: always, except where the model itself is at fault.
+    /// Returns whether a render that failed with this code is refunded: always, unless its model is the cause.
     pub const fn is_refunded(self) -> bool {
         !matches!(self, Self::RendererError)
     }
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_models_own_fault_is_not_refunded() {
+    fn every_failure_is_refunded_unless_the_model_is_the_cause() {
         for code in FailureCode::ALL {
             assert_eq!(code.is_refunded(), *code != FailureCode::RendererError, "{}", code.as_str());
             assert_eq!(FailureCode::from_name(code.as_str()), Some(*code));

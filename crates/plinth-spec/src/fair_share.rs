@@ -1,17 +1,17 @@
-//! How slot time that accounts have used is compared, while old use counts less and less.
+//! Scores that compare the slot time used by accounts; older use counts less.
 //!
-//! Use is weighted by when it was: a second now weighs twice as much as one that is a half-life old. Weights grow with time
-//! instead of shrinking, so that a sum need not be touched while nothing is used and two sums can be compared at any time
+//! Each second of use is weighted by its time: it weighs twice as much as a second one half-life earlier. Weights grow with
+//! time instead of decaying, so a stored sum stays valid while an account uses nothing, and sums are comparable at any time
 //! (Cormode, Shkapenyuk, Srivastava and Xu, "Forward Decay", ICDE 2009). A score is the logarithm of that sum, because the
 //! sum itself would overflow within days.
 
-/// Use counts half as much after this time, in seconds.
+/// Half-life of the weight of used slot time, in seconds.
 pub const HALF_LIFE_SECS: f64 = 600.0;
-/// The score of an account that has used nothing. Lower than that of any use since 1970.
+/// The score of an account that has used no slot time. It is lower than the score of any use since 1970.
 pub const UNUSED: f64 = 0.0;
 
-/// The score after `secs` of slot time that ended at `at_ms`, in milliseconds since 1970. Nothing changes for less than a
-/// millisecond.
+/// Returns the score after an account with this `score` used `secs` of slot time that ended at `at_ms` (milliseconds since
+/// 1970). Use of less than a millisecond is ignored.
 pub fn score_after(score: f64, secs: f64, at_ms: i64) -> f64 {
     if secs < 0.001 {
         return score;
@@ -33,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn use_adds_up_and_fades_by_half() {
+    fn use_adds_up_and_is_halved_after_the_half_life() {
         let twice = score_after(score_after(UNUSED, 30.0, NOW), 30.0, NOW);
         assert!(near(twice, score_after(UNUSED, 60.0, NOW)));
         let old = score_after(UNUSED, 60.0, NOW - HALF_LIFE_MS);
@@ -43,13 +43,13 @@ mod tests {
     }
 
     #[test]
-    fn whoever_used_nothing_comes_first_and_a_moment_is_nothing() {
+    fn any_use_raises_the_score_and_zero_seconds_do_not() {
         assert!(score_after(UNUSED, 0.001, 1_000_000_000_000) > UNUSED);
         assert!(near(score_after(7.0, 0.0, NOW), 7.0));
     }
 
     #[test]
-    fn old_use_is_forgotten_and_no_time_overflows() {
+    fn use_of_ten_years_ago_does_not_count_and_nothing_overflows() {
         let years = 10 * 365 * 24 * 3_600_000;
         let later = score_after(score_after(UNUSED, 1e6, NOW), 1.0, NOW + years);
         assert!(near(later, score_after(UNUSED, 1.0, NOW + years)));

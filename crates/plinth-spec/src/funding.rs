@@ -1,4 +1,4 @@
-//! Who pays: the paid balance, the free pool, or nobody.
+//! Decides which credit pool pays for renders: the paid balance, the free pool, or neither.
 
 use crate::named::named;
 
@@ -7,12 +7,12 @@ named! {
     Pool {
         /// Ordinary credits: signup bonus and purchases.
         Paid = "paid",
-        /// The legacy free pool; what it pays for is watermarked.
+        /// The legacy free pool; renders paid from it are watermarked.
         Free = "free",
     }
 }
 
-/// What an account owns.
+/// Credits of an account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Balance {
     /// Ordinary credits.
@@ -21,12 +21,12 @@ pub struct Balance {
     pub free: u64,
 }
 
-/// What a render costs.
+/// Cost of a render.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// Credits, above 0.
+    /// Price in credits, above 0.
     pub credits: u64,
-    /// `strictCredits`: the free pool must not pay.
+    /// Whether the free pool must not pay (`strictCredits`).
     pub strict: bool,
 }
 
@@ -34,16 +34,16 @@ pub struct Cost {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("item {item} costs {credits} credits; {} paid and {} free credits are left for it", left.paid, left.free)]
 pub struct Shortage {
-    /// Index of the first cost that nobody covers.
+    /// Index of the first cost that neither pool covers.
     pub item: usize,
-    /// What it costs.
+    /// Price of that item, in credits.
     pub credits: u64,
-    /// What was left when it was its turn.
+    /// Balance left after the items before it.
     pub left: Balance,
 }
 
 impl Balance {
-    /// Both pools together.
+    /// Returns the sum of both pools.
     pub const fn total(self) -> u64 {
         self.paid.saturating_add(self.free)
     }
@@ -56,9 +56,9 @@ impl Balance {
     }
 }
 
-/// Decides which pool pays for each cost, in order: the paid balance when it covers the cost, else the free pool when it
-/// does and may. A cost is never split.
-/// Errors: the first cost that is not covered; then nothing is paid at all.
+/// Decides which pool pays for each cost, in order: the paid balance if it covers the cost, otherwise the free pool if it
+/// covers the cost and the cost is not strict. A cost is never split between pools.
+/// Errors: the first cost that is not covered; then no cost is paid.
 // Spec, Create-render rules, 3 and 6.
 pub fn decide(mut left: Balance, costs: &[Cost]) -> Result<Vec<Pool>, Shortage> {
     costs
@@ -78,8 +78,8 @@ pub fn decide(mut left: Balance, costs: &[Cost]) -> Result<Vec<Pool>, Shortage> 
         .collect()
 }
 
-/// What is drawn from each pool when costs are paid as decided.
-pub fn drawn(costs: &[Cost], pools: &[Pool]) -> Balance {
+/// Returns the sum that each pool pays, given the decision of [`decide`].
+pub fn charged(costs: &[Cost], pools: &[Pool]) -> Balance {
     let mut sum = Balance::default();
     for (cost, pool) in costs.iter().zip(pools) {
         *sum.pool(*pool) += cost.credits;
@@ -103,19 +103,19 @@ mod tests {
     }
 
     #[test]
-    fn the_free_pool_steps_in_when_it_covers_the_whole_cost() {
+    fn the_free_pool_pays_only_when_it_covers_the_whole_cost() {
         let balance = Balance { paid: 23, free: 24 };
         assert_eq!(decide(balance, &[cost(24, false)]), Ok(vec![Pool::Free]));
         assert_eq!(decide(Balance { paid: 20, free: 20 }, &[cost(24, false)]).unwrap_err().credits, 24);
     }
 
     #[test]
-    fn a_strict_render_never_falls_back() {
+    fn a_strict_render_is_never_paid_by_the_free_pool() {
         assert!(decide(Balance { paid: 23, free: 1000 }, &[cost(24, true)]).is_err());
     }
 
     #[test]
-    fn one_strict_item_that_would_fall_back_fails_the_batch() {
+    fn a_strict_item_that_only_the_free_pool_covers_fails_the_batch() {
         let balance = Balance { paid: 24, free: 1000 };
         let shortage = decide(balance, &[cost(24, false), cost(24, true)]).unwrap_err();
         assert_eq!((shortage.item, shortage.left), (1, Balance { paid: 0, free: 1000 }));
@@ -131,7 +131,7 @@ mod tests {
             let balance = Balance { paid, free };
             let costs: Vec<Cost> = costs.into_iter().map(|(c, s)| cost(c, s)).collect();
             if let Ok(pools) = decide(balance, &costs) {
-                let sum = drawn(&costs, &pools);
+                let sum = charged(&costs, &pools);
                 prop_assert!(sum.paid <= paid && sum.free <= free);
                 prop_assert_eq!(sum.total(), costs.iter().map(|c| c.credits).sum::<u64>());
                 let free_and_strict = costs.iter().zip(&pools).any(|(c, p)| c.strict && *p == Pool::Free);

@@ -1,34 +1,34 @@
-//! Identifiers: short, opaque, one type for each kind of thing.
+//! Short opaque IDs, with one type per kind of resource.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// Characters of an identifier. No `-` and no `_`, so that an identifier is safe on a command line and one word to select.
+/// Characters of an ID. `-` and `_` are not used, so that an ID never looks like a command-line flag and a double click selects all of it.
 pub const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/// Length of an identifier.
+/// Length of an ID, in characters.
 pub const LENGTH: usize = 12;
 
-/// Whether a text has the form of an identifier.
+/// Returns whether a string has the form of an ID.
 pub fn is_well_formed(text: &str) -> bool {
     text.len() == LENGTH && text.bytes().all(|b| b.is_ascii_alphanumeric())
 }
 
 macro_rules! ids {
-    ($($(#[doc = $words:literal])* $name:ident;)*) => {$(
-        $(#[doc = $words])*
+    ($($(#[doc = $doc:literal])* $name:ident;)*) => {$(
+        $(#[doc = $doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, utoipa::ToSchema)]
         #[serde(transparent)]
         #[schema(value_type = String, pattern = "^[0-9A-Za-z]{12}$", examples("k3Jd92LmQx7a"))]
         pub struct $name(String);
 
         impl $name {
-            /// The identifier of a text; `None` when the text cannot be one.
+            /// Parses an ID; returns `None` when the string does not have its form.
             pub fn parse(text: &str) -> Option<Self> {
                 is_well_formed(text).then(|| Self(text.to_owned()))
             }
 
-            /// Its text.
+            /// Returns the ID as a string.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -43,32 +43,32 @@ macro_rules! ids {
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 let text = String::deserialize(deserializer)?;
-                Self::parse(&text).ok_or_else(|| serde::de::Error::custom("not an identifier"))
+                Self::parse(&text).ok_or_else(|| serde::de::Error::custom("not a valid ID"))
             }
         }
     )*};
 }
 
 ids! {
-    /// An account: a person or a machine that pays.
+    /// ID of an account, which pays for renders.
     AccountId;
-    /// A workspace: whom models, renders and assets belong to.
+    /// ID of a workspace, which owns models, renders and assets.
     WorkspaceId;
-    /// An API key. Not its secret.
+    /// ID of an API key; it is not secret.
     TokenId;
-    /// A model.
+    /// ID of a model.
     ModelId;
-    /// A render.
+    /// ID of a render.
     RenderId;
-    /// An overlay image.
+    /// ID of an overlay image.
     OverlayId;
-    /// A texture image.
+    /// ID of a texture image.
     TextureId;
-    /// An environment.
+    /// ID of an environment map.
     EnvId;
-    /// An entry of the ledger.
+    /// ID of a ledger entry.
     EntryId;
-    /// A staged upload.
+    /// ID of a staged upload.
     StagedId;
 }
 
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_twelve_letters_and_digits_are_an_identifier() {
+    fn an_id_is_twelve_ascii_letters_and_digits() {
         assert!(RenderId::parse("k3Jd92LmQx7a").is_some());
         for bad in ["", "k3Jd92LmQx7", "k3Jd92LmQx7ab", "k3Jd92LmQx7-", "k3Jd92LmQx7é", "../../../../"] {
             assert!(RenderId::parse(bad).is_none(), "{bad}");
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn json_refuses_what_is_not_an_identifier() {
+    fn deserializing_a_malformed_id_fails() {
         assert!(serde_json::from_str::<ModelId>("\"k3Jd92LmQx7a\"").is_ok());
         assert!(serde_json::from_str::<ModelId>("\"nope\"").is_err());
     }

@@ -1,128 +1,128 @@
-//! Numbers that bound requests and files.
+//! Limits of requests, files and accounts.
 
 /// Largest model file, in bytes.
 pub const MODEL_FILE_BYTES: u64 = 1 << 30;
-/// Most bytes that a ZIP archive may unpack to.
+/// Largest total size of an unpacked ZIP archive, in bytes.
 pub const ZIP_UNPACKED_BYTES: u64 = 500_000_000;
-/// Longest video in seconds.
+/// Longest H.264 video, in seconds.
 pub const VIDEO_LENGTH_SECS: f64 = 120.0;
-/// Longest ProRes video in seconds.
+/// Longest ProRes video, in seconds.
 pub const PRO_LENGTH_SECS: f64 = 60.0;
-/// Most entries of `hiddenMeshNames`.
+/// Maximum number of entries in `hiddenMeshNames`.
 pub const HIDDEN_MESH_NAMES: usize = 512;
-/// Most characters of one hidden mesh name.
+/// Maximum length of one entry of `hiddenMeshNames`, in characters.
 pub const HIDDEN_MESH_NAME_CHARS: usize = 256;
-/// Most keys of `materialEdits`.
+/// Maximum number of materials in `materialEdits`.
 pub const MATERIAL_EDITS: usize = 256;
-/// Most bytes of `materialEdits`, serialized.
+/// Maximum size of `materialEdits` as JSON, in bytes.
 pub const MATERIAL_EDITS_BYTES: usize = 32 * 1024;
-/// Most colours of a gradient.
+/// Maximum number of colours in a gradient.
 pub const GRADIENT_STOPS: usize = 8;
-/// Most decals.
+/// Maximum number of decals in a render.
 pub const DECALS: usize = 64;
-/// Most keyframes.
+/// Maximum number of keyframes in a render.
 pub const KEYFRAMES: usize = 64;
-/// Items of one quote.
+/// Maximum number of renders in one quote request.
 pub const QUOTE_ITEMS: usize = 100;
-/// Most characters of an asset id or clip name in settings.
+/// Maximum length of an asset ID or animation name in settings, in characters.
 pub const NAME_CHARS: usize = 256;
 
-/// Renders of one batch.
+/// Maximum number of renders in one batch.
 pub const BATCH_ITEMS: usize = 100;
-/// Rows of a page when the call does not say.
+/// Default number of rows of a list page.
 pub const PAGE_DEFAULT: u32 = 50;
-/// Most rows of a page.
+/// Maximum number of rows of a list page.
 pub const PAGE_MAX: u32 = 100;
-/// Largest offset that is read; a longer list is read by cursor.
+/// Largest accepted list offset; clients read longer lists by cursor.
 pub const OFFSET_MAX: u64 = i64::MAX as u64;
-/// Tags of one model.
+/// Maximum number of tags of a model.
 pub const TAGS: usize = 20;
-/// Most characters of one tag.
+/// Maximum length of a tag, in characters.
 pub const TAG_CHARS: usize = 100;
-/// Most characters of a title, a product code or a file name.
+/// Maximum length of a title, an SKU or a file name, in characters.
 pub const TITLE_CHARS: usize = 500;
-/// Most characters of an asset's name.
+/// Maximum length of an asset's name, in characters.
 pub const ASSET_NAME_CHARS: usize = 100;
-/// Most characters of an overlay's description.
+/// Maximum length of an overlay's description, in characters.
 pub const OVERLAY_DESCRIPTION_CHARS: usize = 500;
-/// Most bytes of a JSON body that names one thing: a file, a lifetime, a title.
+/// Maximum size of a JSON body without render settings, in bytes.
 pub const JSON_SMALL_BYTES: usize = 64 << 10;
-/// Most bytes of a JSON body, or of a form field, with the settings of one render.
+/// Maximum size of a JSON body or form field with the settings of one render, in bytes.
 pub const JSON_RENDER_BYTES: usize = 1 << 20;
-/// Most bytes of a JSON body with the settings of many renders.
+/// Maximum size of a JSON body with the settings of many renders, in bytes.
 pub const JSON_BATCH_BYTES: usize = 4 << 20;
-/// Most values (numbers, texts, lists, objects, names of members) of a JSON body: a parsed one takes up to 100 times the
-/// memory of its text.
+/// Maximum number of values in a JSON body, counting numbers, strings, arrays, objects and keys. Parsed JSON can take 100
+/// times the memory of its source.
 pub const JSON_VALUES: usize = 65_536;
-/// Most bytes of a form field that is neither a file nor `renderSettings`.
+/// Maximum size of a form field other than files and `renderSettings`, in bytes.
 pub const FORM_FIELD_BYTES: usize = 16 << 10;
 
-/// Requests per token and minute.
+/// Maximum number of requests per token in one minute.
 pub const REQUESTS_PER_MINUTE: u32 = 300;
-/// Ingest requests per token and ten minutes.
+/// Maximum number of ingest requests per token in ten minutes.
 pub const INGESTS_PER_10_MINUTES: u32 = 20;
-/// A server that is ingested from accepts a connection, and says whether there is something, within this time, in seconds.
+/// Timeout for connecting to the server of an ingested URL and for its response headers, in seconds.
 pub const INGEST_ANSWER_SECS: u64 = 20;
-/// An ingest ends after this long without progress, in seconds.
+/// Timeout of an ingest download without new data, in seconds.
 pub const INGEST_STALL_SECS: u64 = 45;
-/// An ingest ends after this long, in seconds.
+/// Timeout of a whole ingest download, in seconds.
 pub const INGEST_TOTAL_SECS: u64 = 10 * 60;
-/// Redirects that an ingest follows.
+/// Maximum number of redirects that an ingest follows.
 pub const INGEST_REDIRECTS: usize = 5;
-/// Times that a render whose worker was lost goes back into the queue.
+/// Number of times that a render is queued again after its worker was lost.
 pub const LOSSES: i64 = 2;
-/// Longest time that a free preview is rendered, in seconds.
+/// Time limit for rendering a free preview, in seconds.
 pub const PREVIEW_SECS: u64 = 300;
-/// Free system previews per account in 24 hours.
+/// Maximum number of free system previews per account in 24 hours.
 pub const FREE_UPLOADS_PER_DAY: u32 = 100;
-/// Passwords that may be tried for one address in ten minutes.
+/// Maximum number of sign-in attempts per e-mail address in ten minutes.
 pub const PASSWORDS_PER_ADDRESS: u32 = 10;
 /// Passwords that may be tried in all in ten minutes.
 pub const PASSWORDS_IN_ALL: u32 = 600;
-/// API keys of an account that are in force: limits that hold per key hold per account, too.
+/// Maximum number of active API keys per account. It bounds, per account, whatever is limited per key.
 pub const KEYS: u64 = 50;
-/// Most characters of an API key's name.
+/// Maximum length of an API key's name, in characters.
 pub const KEY_NAME_CHARS: usize = 100;
-/// Credits of a new account.
+/// Credits that a new account receives.
 pub const SIGNUP_BONUS: u64 = 100;
 
 /// Largest overlay or texture image, in bytes.
 pub const IMAGE_BYTES: u64 = 25 << 20;
-/// Overlays of an account.
+/// Maximum number of overlays per account.
 pub const OVERLAYS: u64 = 100;
-/// Textures of an account.
+/// Maximum number of textures per account.
 pub const TEXTURES: u64 = 100;
-/// Bytes of all textures of an account.
+/// Maximum total size of an account's textures, in bytes.
 pub const TEXTURES_BYTES: u64 = 500 << 20;
-/// Environments of an account.
+/// Maximum number of environments per account.
 pub const ENVS: u64 = 20;
-/// Bytes of all environments of an account.
+/// Maximum total size of an account's environments, in bytes.
 pub const ENVS_BYTES: u64 = 200 << 20;
-/// Largest part of an environment, in bytes.
+/// Largest file of an environment, in bytes.
 pub const ENV_PART_BYTES: u64 = 48 << 20;
-/// Views of a dataset with cameras of the user's own.
+/// Maximum number of views of a dataset with cameras from the request.
 pub const DATASET_VIEWS: usize = 10_000;
 
-/// Lifetime of a signed URL when the call does not say, in seconds.
+/// Default lifetime of a signed URL, in seconds.
 pub const EXPIRES_DEFAULT_SECS: i64 = 3600;
 /// Shortest lifetime of a signed URL, in seconds.
 pub const EXPIRES_MIN_SECS: i64 = 60;
 /// Longest lifetime of a signed URL, in seconds.
 pub const EXPIRES_MAX_SECS: i64 = 604_800;
-/// A sign-in link works for this long when nobody says otherwise, in seconds.
+/// Default lifetime of a sign-in link, in seconds.
 pub const SIGN_IN_LINK_SECS: i64 = 24 * 3600;
-/// A browser is signed out after this long, in seconds.
+/// Lifetime of a browser session, in seconds.
 pub const SESSION_SECS: i64 = 14 * 24 * 3600;
-/// A browser that asks for nothing for this long is signed out, in seconds.
+/// Lifetime of a browser session without requests, in seconds.
 pub const SESSION_IDLE_SECS: i64 = 3 * 24 * 3600;
-/// Links to put a file that an account may ask for within the lifetime of a staged file, without finalizing them.
+/// Maximum number of staged uploads per account that are neither finalized nor expired.
 pub const STAGED_UPLOADS: u64 = 100;
-/// A staged file that is not finalized is removed after this long, in seconds.
+/// Lifetime of a staged file that is not finalized, in seconds.
 pub const STAGING_LIFETIME_SECS: i64 = 48 * 3600;
 
-/// Lifetime of a signed URL: what is wanted, within bounds.
-pub fn clamp_expires_secs(wanted: Option<i64>) -> i64 {
-    wanted.unwrap_or(EXPIRES_DEFAULT_SECS).clamp(EXPIRES_MIN_SECS, EXPIRES_MAX_SECS)
+/// Returns the lifetime of a signed URL in seconds: the requested one, clamped to the allowed range.
+pub fn clamp_expires_secs(requested: Option<i64>) -> i64 {
+    requested.unwrap_or(EXPIRES_DEFAULT_SECS).clamp(EXPIRES_MIN_SECS, EXPIRES_MAX_SECS)
 }
 
 #[cfg(test)]
@@ -130,10 +130,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lifetimes_are_clamped_not_refused() {
+    fn lifetimes_out_of_range_are_clamped() {
         let cases = [(None, 3600), (Some(59), 60), (Some(60), 60), (Some(604_801), 604_800), (Some(-5), 60)];
-        for (wanted, expected) in cases {
-            assert_eq!(clamp_expires_secs(wanted), expected);
+        for (requested, expected) in cases {
+            assert_eq!(clamp_expires_secs(requested), expected);
         }
     }
 }

@@ -1,28 +1,28 @@
-//! Closed sets of names: one declaration gives the enum, its names in the API and the way back from a name.
+//! Enums whose variants have names in the API: one declaration generates the enum, the names and the parser.
 
-/// A closed set whose members have names in the API.
+/// An enum whose variants have names in the API.
 pub trait Named: Copy + 'static {
-    /// The names of all members, in the order of the declaration.
+    /// The names of all variants, in declaration order.
     const NAMES: &'static [&'static str];
 
-    /// The member with this name.
+    /// Returns the variant with this name.
     fn from_name(name: &str) -> Option<Self>;
 }
 
-/// A closed set with a member that applies when none is given.
+/// An enum with a default variant.
 pub trait NamedDefault: Named {
-    /// The name of that member.
+    /// The name of the default variant.
     const DEFAULT_NAME: &'static str;
 }
 
-/// Declares an enum whose members have names, and which of them is the default, if any:
+/// Declares an enum whose variants have names, and optionally its default variant:
 /// `named! { /// Docs. Side, default Front { /// Docs. Front = "front", /// Docs. Back = "back", } }`.
 macro_rules! named {
     ($(#[doc = $doc:literal])* $name:ident, default $default:ident { $($members:tt)* }) => {
         $crate::named::named! { $(#[doc = $doc])* $name { $($members)* } }
 
         impl $name {
-            /// The member that applies when none is given.
+            /// The variant that applies when the request names none.
             pub const DEFAULT: Self = Self::$default;
         }
 
@@ -69,17 +69,17 @@ macro_rules! named {
         }
 
         impl $name {
-            /// All members, in the order of the declaration.
+            /// All variants, in declaration order.
             pub const ALL: &[Self] = &[$(Self::$member,)*];
-            /// Their names in the API, in the same order.
+            /// The names of all variants in the API, in declaration order.
             pub const NAMES: &[&str] = &[$($text,)*];
 
-            /// The name in the API and in the database.
+            /// Returns the variant's name in the API and in the database.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$member => $text,)* }
             }
 
-            /// The member with this name.
+            /// Returns the variant with this name.
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|one| one.as_str() == name)
             }

@@ -1,5 +1,5 @@
-//! The files that a render can have, each declared once. Store, worker, renderer, interface, command line and web UI take
-//! names, formats and sizes from here.
+//! Output files of a render, each declared once. Store, worker, renderer, API, command line and web UI read names, formats
+//! and sizes from here.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,66 +10,66 @@ use crate::quality::Codec;
 use crate::settings::Output;
 
 named! {
-    /// A file of a render that a signed URL can lead to.
+    /// Output file of a render. Clients download it by a signed URL.
     OutputFile {
-        /// The video.
+        /// Main video.
         Video = "video",
-        /// The web video.
+        /// Video for web pages.
         Web = "web",
-        /// The small poster.
+        /// Small poster.
         Poster = "poster",
-        /// The poster in full size.
+        /// Poster at the size of the frames.
         FullPoster = "full_poster",
-        /// The thumbnail video.
+        /// Thumbnail video.
         Thumb = "thumb",
-        /// The dataset.
+        /// Multi-view dataset.
         Dataset = "dataset",
     }
 }
 
-/// Files, and where each of them lies.
+/// Path of each output file, relative to the output folder.
 pub type OutputPaths = BTreeMap<OutputFile, PathBuf>;
 
-/// What an output file shows.
+/// Content of an output file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// All frames in full size, in the codec of the quality.
+    /// All frames at full size, in the codec of the quality.
     Video,
     /// All frames in H.264.
     SmallVideo(Size),
-    /// One frame as PNG: the first, of the effect `reveal` the last.
+    /// One frame as PNG: the first, or the last for the effect `reveal`.
     Still(Size),
-    /// Many views with their cameras, instead of all of these, in one ZIP.
+    /// ZIP with many views and their cameras. A render with a dataset has no other output file.
     Dataset,
 }
 
-/// Size of an output file, by that of the frames.
+/// Size of an output file, relative to the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
-    /// That of the frames.
+    /// Size of the frames.
     Full,
-    /// At most this many pixels on the long side.
+    /// At most this many pixels on the longer side.
     Within(u32),
-    /// A quarter of each side.
+    /// A quarter of the width and height.
     Quarter,
 }
 
-/// What is known of an output file, whatever the render.
+/// Static properties of an output file.
 #[derive(Clone, Copy, Debug)]
 pub struct Declaration {
-    /// What it shows.
+    /// Content.
     pub content: Content,
-    /// Name in the store, in bundles and downloads, without the extension.
+    /// File name in the store, in bundles and downloads, without the extension.
     pub stem: &'static str,
-    /// Name in what `plinth render --json` prints.
+    /// Key in the output of `plinth render --json`.
     pub local_name: &'static str,
-    /// Help of the flag of `plinth render` that writes it beside the main output; `None`: it is a main output only.
+    /// Help text of the `plinth render` flag that also writes this file. `None` for files that can only be the main output.
     pub flag_help: Option<&'static str>,
     /// Label in the web UI.
     pub label: &'static str,
-    /// Error of a request for it while the render does not have it, and what its message calls it.
+    /// Error of a download when the render does not have the file, and the noun in its message.
     pub missing: (ErrorCode, &'static str),
-    /// Whether it is part of the bundle.
+    /// Whether the bundle contains the file.
     pub is_bundled: bool,
 }
 
@@ -80,14 +80,14 @@ pub enum Format {
     Mp4,
     /// ProRes video.
     Mov,
-    /// Picture.
+    /// PNG image.
     Png,
-    /// Archive.
+    /// ZIP archive.
     Zip,
 }
 
 impl Format {
-    /// Extension of file names, without the dot.
+    /// Returns the file name extension, without the dot.
     pub const fn extension(self) -> &'static str {
         match self {
             Self::Mp4 => "mp4",
@@ -97,7 +97,7 @@ impl Format {
         }
     }
 
-    /// Media type.
+    /// Returns the media type.
     pub const fn content_type(self) -> &'static str {
         match self {
             Self::Mp4 => "video/mp4",
@@ -164,7 +164,7 @@ const DATASET: Declaration = Declaration {
 };
 
 impl OutputFile {
-    /// What is known of it.
+    /// Returns the static properties of the file.
     pub const fn declaration(self) -> Declaration {
         match self {
             Self::Video => VIDEO,
@@ -176,7 +176,7 @@ impl OutputFile {
         }
     }
 
-    /// All files of a render with this output.
+    /// Returns all files of a render with this output.
     pub fn all_of(output: Output) -> impl Iterator<Item = Self> {
         Self::ALL.iter().copied().filter(move |file| {
             let is_dataset = file.declaration().content == Content::Dataset;
@@ -184,7 +184,7 @@ impl OutputFile {
         })
     }
 
-    /// Its format, given the codec of the render's quality.
+    /// Returns the file format. `codec` is the codec of the render's quality.
     pub const fn format(self, codec: Codec) -> Format {
         match (self.declaration().content, codec) {
             (Content::Video, Codec::ProRes4444) => Format::Mov,
@@ -194,18 +194,18 @@ impl OutputFile {
         }
     }
 
-    /// Its name in the store, in bundles and downloads, given the codec of the render's quality.
+    /// Returns the file name in the store, in bundles and downloads. `codec` is the codec of the render's quality.
     pub fn file_name(self, codec: Codec) -> String {
         format!("{}.{}", self.declaration().stem, self.format(codec).extension())
     }
 
-    /// Whether it is one frame, which is ready before the videos are.
+    /// Returns whether the file is a single frame. Single frames are ready before the videos.
     pub const fn is_still(self) -> bool {
         matches!(self.declaration().content, Content::Still(_))
     }
 
-    /// Whether a hardware encoder may be used, given the codec of the quality: for H.264, apart from videos so small that
-    /// libx264 takes no time. Hardware has a least size and a number of streams at a time.
+    /// Returns whether a hardware encoder may encode the file. Only H.264 is encoded in hardware, and not the thumbnail video:
+    /// hardware encoders have a minimum size and a limited number of streams, and libx264 encodes it in almost no time.
     pub fn may_use_hardware(self, codec: Codec) -> bool {
         match self.declaration().content {
             Content::Video => codec == Codec::H264,
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_types_are_those_of_stores_that_exist() {
+    fn names_and_media_types_match_existing_stores() {
         let of = |file: OutputFile| (file.file_name(Codec::H264), file.format(Codec::H264).content_type());
         let named = |name: &str, kind| (name.to_owned(), kind);
         assert_eq!(of(OutputFile::Video), named("video.mp4", "video/mp4"));

@@ -1,4 +1,4 @@
-//! Pages of lists: limit, offset, cursor.
+//! Pagination of lists: limit, offset and cursor.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,50 +7,51 @@ use sha2::{Digest as _, Sha256};
 
 use crate::limits;
 
-/// Where a page begins.
+/// Start of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Start {
-    /// After this many rows.
+    /// Skips this many rows.
     Offset(u64),
-    /// Cursor mode: after this row, or at the first one.
+    /// Cursor mode: starts after this row, or at the first row for `None`.
     After(Option<Position>),
 }
 
-/// A place in a list that is ordered by time of creation, newest first, then identifier.
+/// Position in a list that is ordered by creation time, newest first, and then by ID.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// Time of creation, in milliseconds since 1970.
+    /// Creation time of the row, in Unix milliseconds.
     pub created_at_ms: i64,
-    /// Identifier.
+    /// ID of the row.
     pub id: String,
 }
 
-/// A wanted page.
+/// A requested page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageRequest {
-    /// Most rows.
+    /// Maximum number of rows.
     pub limit: u32,
-    /// Where it begins.
+    /// Start of the page.
     pub start: Start,
 }
 
-/// Why a page cannot be given.
+/// Error in the query parameters of a page.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
-    /// Not a number in range.
+    /// `limit` is not an integer in its range.
     #[error("limit must be a whole number from 1 to {max}, not '{0}'", max = limits::PAGE_MAX)]
     Limit(String),
-    /// Not a number.
+    /// `offset` is not a non-negative integer, or too large.
     #[error("offset must be a whole number from 0, not '{0}'")]
     Offset(String),
-    /// Not a cursor of this list.
+    /// `cursor` is malformed, or was made for a list with other filters.
     #[error("the cursor is not valid for this list; start again with an empty one")]
     Cursor,
 }
 
 impl PageRequest {
-    /// Reads the query's values. `filters` are the query's other parts: a cursor is only valid with those it began with.
-    /// Errors: a value that is malformed or out of range.
+    /// Parses the query parameters. `filters` contains all other parameters of the list: a cursor is only valid with the same
+    /// filters.
+    /// Errors: a parameter is malformed or out of range.
     pub fn parse(
         limit: Option<&str>,
         offset: Option<&str>,
@@ -73,7 +74,7 @@ impl PageRequest {
     }
 }
 
-/// The cursor that continues after a position.
+/// Encodes the cursor of the page that starts after `position`.
 pub fn cursor_from_position(position: &Position, filters: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("1.{}.{}.{}", position.created_at_ms, position.id, fingerprint(filters)))
 }
@@ -92,24 +93,24 @@ fn fingerprint(filters: &str) -> String {
     format!("{:08x}", u32::from_be_bytes([a, b, c, d]))
 }
 
-/// What a list says about its page.
+/// Metadata of a page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(untagged)]
 pub enum PageMeta {
     /// In offset mode.
     Offset {
-        /// Rows in the whole list.
+        /// Number of rows in the whole list.
         total: u64,
-        /// Rows before this page.
+        /// Number of rows before this page.
         offset: u64,
-        /// Most rows of a page.
+        /// Maximum number of rows of a page.
         limit: u32,
     },
     /// In cursor mode.
     Cursor {
-        /// Most rows of a page.
+        /// Maximum number of rows of a page.
         limit: u32,
-        /// What the next call sends as `cursor`; null on the last page.
+        /// Value of `cursor` for the next page; null on the last page.
         #[serde(rename = "nextCursor")]
         #[schema(required)]
         next_cursor: Option<String>,
@@ -123,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_go_from_1_to_100() {
+    fn limits_range_from_1_to_100() {
         let limit = |text| PageRequest::parse(Some(text), None, None, "").map(|p| p.limit);
         assert_eq!(PageRequest::parse(None, None, None, "").unwrap().limit, 50);
         assert_eq!((limit("1"), limit("100")), (Ok(1), Ok(100)));
@@ -133,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_cursor_begins_and_the_offset_is_ignored() {
+    fn an_empty_cursor_starts_at_the_first_row_and_ignores_the_offset() {
         let page = PageRequest::parse(None, Some("nonsense"), Some(""), "").unwrap();
         assert_eq!(page.start, Start::After(None));
     }
@@ -148,7 +149,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cursor_carries_its_position(time in any::<i64>(), id in "[0-9A-Za-z]{12}", filters in ".{0,20}") {
+        fn a_cursor_round_trips_its_position(time in any::<i64>(), id in "[0-9A-Za-z]{12}", filters in ".{0,20}") {
             let position = Position { created_at_ms: time, id };
             let cursor = cursor_from_position(&position, &filters);
             let page = PageRequest::parse(None, None, Some(&cursor), &filters).unwrap();
@@ -156,7 +157,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_makes_the_cursor_reader_panic(text in ".{0,80}") {
+        fn parsing_an_arbitrary_cursor_does_not_panic(text in ".{0,80}") {
             let _any = PageRequest::parse(None, None, Some(&text), "");
         }
     }

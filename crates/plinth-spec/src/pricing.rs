@@ -1,4 +1,4 @@
-//! What renders cost.
+//! Prices of renders.
 
 use serde::Serialize;
 
@@ -6,16 +6,16 @@ use crate::funding::{self, Balance, Cost};
 use crate::quality::Quality;
 use crate::settings::{Output, RenderSettings};
 
-/// Price of a video in credits: rate times seconds, rounded up to a whole credit, at least 1.
+/// Returns the price of a video in credits: rate times seconds, rounded up to a whole credit, at least 1.
 pub fn video_credits(quality: Quality, length_secs: f64) -> u64 {
     let exact = f64::from(quality.credits_per_second()) * length_secs;
-    // A length such as 0.1 s is not exact in binary: a hair above a whole credit is that credit.
+    // Lengths such as 0.1 s are not exact in binary, so the product may exceed a whole credit by a rounding error.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "lengths are positive and bounded")]
     let credits = (exact - 1e-9).ceil().max(1.0) as u64;
     credits
 }
 
-/// Price of a render in credits.
+/// Returns the price of a render in credits.
 pub fn render_credits(settings: &RenderSettings) -> u64 {
     let video = settings.video();
     match video.output {
@@ -24,52 +24,52 @@ pub fn render_credits(settings: &RenderSettings) -> u64 {
     }
 }
 
-/// What a render costs, and whether the free pool may pay.
+/// Returns the price of a render and whether only the paid pool may pay it.
 pub fn cost(settings: &RenderSettings) -> Cost {
     Cost { credits: render_credits(settings), strict: settings.video().strict_credits }
 }
 
-/// One line of a quote.
+/// Price of one render in a quote.
 #[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 #[serde(untagged)]
 pub enum QuoteLine {
     /// A video.
     Video {
-        /// Its tier.
+        /// Video quality.
         #[schema(examples("standard"))]
         quality: &'static str,
-        /// Seconds.
+        /// Length in seconds.
         length: f64,
-        /// Its price.
+        /// Price in credits.
         credits: u64,
     },
     /// A dataset.
     Dataset {
-        /// Its set.
+        /// Dataset quality.
         #[serde(rename = "datasetQuality")]
         #[schema(examples("100x800"))]
         dataset_quality: &'static str,
-        /// Its price.
+        /// Price in credits.
         credits: u64,
     },
 }
 
-/// What renders would cost, and whether the balance covers them.
+/// Price of a batch of renders, and whether the balance covers it.
 #[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Quote {
-    /// Price of all renders together.
+    /// Total price in credits.
     pub credits_required: u64,
-    /// Both pools together.
+    /// Sum of both pools in credits.
     pub credits_available: u64,
     /// Whether a batch of these renders would be accepted.
     pub sufficient: bool,
-    /// The price of each render, in order.
+    /// Price of each render, in the order of the request.
     pub breakdown: Vec<QuoteLine>,
 }
 
-/// Prices renders against a balance. Each is paid from one pool, so a sum of both that exceeds the price is not always
-/// enough.
+/// Prices a batch of renders. One pool pays the whole price of a render, so the balance may not suffice although the sum of
+/// both pools exceeds the total price.
 pub fn quote(renders: &[RenderSettings], balance: Balance) -> Quote {
     let costs: Vec<Cost> = renders.iter().map(cost).collect();
     let line = |settings: &RenderSettings| {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quote_lists_videos_and_datasets_and_takes_the_aliases() {
+    fn a_quote_lists_videos_and_datasets_and_accepts_aliases() {
         let renders = [
             settings(&json!({"quality": "4k", "videoLength": 2.5})),
             settings(&json!({"effect": "dataset", "datasetQuality": "196x1024"})),

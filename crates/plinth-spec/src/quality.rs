@@ -1,4 +1,4 @@
-//! Video tiers and dataset sets: sizes, codecs, prices.
+//! Qualities of videos and datasets: sizes, codecs and prices.
 
 use crate::named::named;
 
@@ -6,7 +6,7 @@ use crate::named::named;
 pub const FRAMES_PER_SECOND: u32 = 30;
 
 named! {
-    /// A video tier.
+    /// Video quality.
     Quality, default Standard {
         /// 960×540 H.264.
         Share = "share",
@@ -19,17 +19,17 @@ named! {
     }
 }
 
-/// How frames are encoded.
+/// Video codec and container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Codec {
-    /// H.264 in an `.mp4`.
+    /// H.264 in an MP4 container.
     H264,
-    /// ProRes 4444 in a `.mov`.
+    /// ProRes 4444 in a QuickTime container.
     ProRes4444,
 }
 
 named! {
-    /// Shape of the picture.
+    /// Aspect ratio of the frames.
     Aspect, default Wide {
         /// 16:9.
         Wide = "16:9",
@@ -41,7 +41,7 @@ named! {
 }
 
 impl Quality {
-    /// Width and height in pixels: the tier's size for 16:9, its height squared for 1:1, turned for 9:16.
+    /// Returns width and height of the frames in pixels. 1:1 uses the height of 16:9 for both; 9:16 swaps width and height.
     pub const fn size(self, aspect: Aspect) -> (u32, u32) {
         let (width, height) = match self {
             Self::Share => (960, 540),
@@ -55,12 +55,12 @@ impl Quality {
         }
     }
 
-    /// Whether gathered light is worked out more finely: large pictures show more of it.
+    /// Returns whether indirect light is baked at a finer resolution, which is visible only in large frames.
     pub const fn has_fine_light(self) -> bool {
         matches!(self, Self::FourK | Self::Pro)
     }
 
-    /// How its frames are encoded.
+    /// Returns the codec of the video.
     pub const fn codec(self) -> Codec {
         match self {
             Self::Share | Self::Standard | Self::FourK => Codec::H264,
@@ -68,12 +68,12 @@ impl Quality {
         }
     }
 
-    /// Whether its video carries alpha.
+    /// Returns whether the video has an alpha channel.
     pub const fn has_alpha(self) -> bool {
         matches!(self, Self::Pro)
     }
 
-    /// Price of a second in credits.
+    /// Returns the price of a second in credits.
     pub const fn credits_per_second(self) -> u32 {
         match self {
             Self::Share => 1,
@@ -83,7 +83,7 @@ impl Quality {
         }
     }
 
-    /// Longest video in seconds.
+    /// Returns the maximum length of a video in seconds.
     pub const fn max_length_secs(self) -> f64 {
         match self {
             Self::Pro => crate::limits::PRO_LENGTH_SECS,
@@ -93,7 +93,7 @@ impl Quality {
 }
 
 named! {
-    /// A dataset set.
+    /// Dataset quality.
     DatasetQuality, default Small {
         /// 100 views of 800×800.
         Small = "100x800",
@@ -105,7 +105,7 @@ named! {
 }
 
 impl DatasetQuality {
-    /// Number of views.
+    /// Returns the number of views.
     pub const fn views(self) -> u32 {
         match self {
             Self::Small => 100,
@@ -114,7 +114,7 @@ impl DatasetQuality {
         }
     }
 
-    /// Width and height of a view in pixels.
+    /// Returns the width, equal to the height, of a view in pixels.
     pub const fn side(self) -> u32 {
         match self {
             Self::Small => 800,
@@ -123,7 +123,7 @@ impl DatasetQuality {
         }
     }
 
-    /// Price in credits.
+    /// Returns the price in credits.
     pub const fn credits(self) -> u32 {
         match self {
             Self::Small => 40,
@@ -133,7 +133,7 @@ impl DatasetQuality {
     }
 }
 
-/// Frames of a video: its length at 30 a second, rounded, at least one.
+/// Returns the number of frames of a video: its length times 30, rounded, at least 1.
 pub fn frame_count(length_secs: f64) -> u32 {
     let frames = (length_secs * f64::from(FRAMES_PER_SECOND)).round();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to the range of u32")]
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_tier_is_the_contracts() {
+    fn video_qualities_match_the_contract() {
         for (name, sizes, codec, has_alpha, credits, secs) in [
             ("share", [(960, 540), (540, 540), (540, 960)], Codec::H264, false, 1, 120.0),
             ("standard", [(1920, 1080), (1080, 1080), (1080, 1920)], Codec::H264, false, 4, 120.0),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn each_set_is_the_contracts() {
+    fn dataset_qualities_match_the_contract() {
         let of = |name: &str| {
             let set = DatasetQuality::from_name(name).unwrap();
             (set.as_str() == name, set.views(), set.side(), set.credits())
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_thirty_a_second_and_at_least_one() {
+    fn videos_have_thirty_frames_per_second_and_at_least_one() {
         for (secs, frames) in [(0.001, 1), (0.04, 1), (0.05, 2), (1.0, 30), (6.0, 180), (120.0, 3600)] {
             assert_eq!(frame_count(secs), frames, "{secs}");
         }

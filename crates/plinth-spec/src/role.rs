@@ -5,17 +5,17 @@ use crate::named::named;
 named! {
     /// What a member may do in a workspace.
     Role {
-        /// Everything.
+        /// May do everything.
         Owner = "owner",
-        /// Change and render.
+        /// May change resources and create renders.
         Editor = "editor",
-        /// Look.
+        /// May only read.
         Viewer = "viewer",
     }
 }
 
 impl Role {
-    /// Whether this member may change anything, and may have keys bound to the workspace.
+    /// Returns whether a member with this role may change resources and own API keys that are bound to the workspace.
     // Spec, Authentication, 6.
     pub const fn can_edit(self) -> bool {
         matches!(self, Self::Owner | Self::Editor)

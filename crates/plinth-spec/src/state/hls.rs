@@ -3,31 +3,31 @@
 use crate::named::named;
 
 named! {
-    /// Where the HLS packaging of a render stands.
+    /// State of a render's HLS packaging.
     HlsStatus {
-        /// Waiting for the video, or for a worker.
+        /// The packaging waits for the video or for a worker.
         Pending = "pending",
-        /// A worker packages it.
+        /// A worker packages the video.
         Processing = "processing",
-        /// It can be played.
+        /// The stream can be played.
         Ready = "ready",
-        /// It could not be packaged; the video is not affected.
+        /// The packaging failed; the video is not affected.
         Failed = "failed",
-        /// There is none: a dataset, a system preview, or a render without video.
+        /// The render has no stream: it is a dataset or a system preview, or has no video.
         Skipped = "skipped",
     }
 }
 
 named! {
-    /// What happens to the packaging.
+    /// Event that changes the state of a packaging.
     HlsEvent {
-        /// A worker takes it.
+        /// A worker claims the packaging.
         Claim = "claim",
-        /// A worker gives it back.
+        /// A worker returns the packaging to the queue.
         Release = "release",
-        /// Its files are stored.
+        /// All files of the stream are stored.
         Finish = "finish",
-        /// It cannot be made.
+        /// The packaging failed.
         Fail = "fail",
         /// The render ended without a video.
         Skip = "skip",
@@ -35,7 +35,7 @@ named! {
 }
 
 impl HlsStatus {
-    /// The state after an event; `None` when the event is refused.
+    /// Returns the state after an event, or `None` if the event is not allowed in this state.
     pub const fn after(self, event: HlsEvent) -> Option<Self> {
         use HlsEvent as E;
         match (self, event) {
@@ -50,7 +50,7 @@ impl HlsStatus {
 }
 
 impl HlsEvent {
-    /// The states that it is allowed in, each with the state that it leads to.
+    /// Returns the transitions of the event, as pairs of old and new state.
     pub fn moves(self) -> impl Iterator<Item = (HlsStatus, HlsStatus)> {
         HlsStatus::ALL.iter().filter_map(move |from| Some((*from, from.after(self)?)))
     }

@@ -1,4 +1,4 @@
-//! States of models, renders and their HLS packaging: one transition table each.
+//! States of models, renders and their HLS packaging: each with one transition table.
 
 mod hls;
 mod model;

@@ -3,31 +3,31 @@
 use crate::named::named;
 
 named! {
-    /// Where a model stands.
+    /// State of a model.
     ModelStatus {
-        /// Listed, and matched when the same file comes again.
+        /// The model is listed, and an upload of the same file is deduplicated to it.
         Active = "active",
-        /// Hidden from the default list.
+        /// The model is hidden from the default list.
         Archived = "archived",
-        /// Gone for its users; its renders remain.
+        /// The model was deleted by its owner; its renders remain.
         Deleted = "deleted",
     }
 }
 
 named! {
-    /// What happens to a model.
+    /// Event that changes the state of a model.
     ModelEvent {
-        /// Hide it.
+        /// Hides the model.
         Archive = "archive",
-        /// Show it again.
+        /// Shows a hidden model again.
         Unarchive = "unarchive",
-        /// Remove it.
+        /// Deletes the model.
         Delete = "delete",
     }
 }
 
 impl ModelStatus {
-    /// The state after an event; `None` when the event is refused.
+    /// Returns the state after an event, or `None` if the event is not allowed in this state.
     // Spec, Model status.
     pub const fn after(self, event: ModelEvent) -> Option<Self> {
         match (self, event) {

@@ -3,49 +3,49 @@
 use crate::named::named;
 
 named! {
-    /// Where a render stands.
+    /// State of a render.
     RenderStatus {
-        /// Waiting for a worker.
+        /// The render waits for a worker.
         Pending = "pending",
-        /// Frames are drawn; there is no poster yet.
+        /// A worker draws frames; no poster is stored yet.
         PosterProcessing = "poster-processing",
-        /// The poster is there; the video pass was interrupted and waits for a worker.
+        /// The poster is stored. The video was interrupted, and the render waits for a worker.
         PosterDone = "poster-done",
-        /// The video is encoded.
+        /// A worker draws and encodes the video; the poster is stored.
         VideoProcessing = "video-processing",
-        /// All files are there.
+        /// All files are stored.
         Done = "done",
-        /// It failed.
+        /// The render failed.
         Error = "error",
-        /// It failed and was dismissed, or it was cancelled.
+        /// The render failed and was dismissed, or was cancelled.
         Failed = "failed",
     }
 }
 
 named! {
-    /// What happens to a render.
+    /// Event that changes the state of a render.
     RenderEvent {
-        /// A worker takes it.
+        /// A worker claims the render.
         Claim = "claim",
-        /// Its poster is stored.
+        /// The poster is stored.
         PosterStored = "poster stored",
-        /// A worker gives it back before anything is stored.
+        /// A worker returns the render to the queue.
         Release = "release",
-        /// Its worker was not heard of for too long: what it stored no longer counts.
+        /// The worker's lease expired. Files that it stored are discarded.
         Lose = "lose",
-        /// Its files are stored.
+        /// All files are stored.
         Finish = "finish",
-        /// It cannot be made.
+        /// The render failed.
         Fail = "fail",
-        /// Its owner no longer wants it.
+        /// The owner cancels the render.
         Cancel = "cancel",
-        /// Its owner has seen the failure.
+        /// The owner dismisses the failure.
         Dismiss = "dismiss",
     }
 }
 
 impl RenderStatus {
-    /// The state after an event; `None` when the event is refused.
+    /// Returns the state after an event, or `None` if the event is not allowed in this state.
     // Spec, Render status. A worker that stops in the video pass leaves the poster behind: `poster-done`.
     pub const fn after(self, event: RenderEvent) -> Option<Self> {
         use RenderEvent as E;
@@ -66,24 +66,24 @@ impl RenderStatus {
         }
     }
 
-    /// Whether nothing more happens by itself.
+    /// Returns whether workers no longer change the state.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Done | Self::Error | Self::Failed)
     }
 
-    /// Whether it ended without its files.
+    /// Returns whether the render ended without files.
     pub const fn has_failed(self) -> bool {
         matches!(self, Self::Error | Self::Failed)
     }
 
-    /// Whether a worker holds it.
+    /// Returns whether a worker has a lease on the render.
     pub const fn is_held(self) -> bool {
         matches!(self, Self::PosterProcessing | Self::VideoProcessing)
     }
 }
 
 impl RenderEvent {
-    /// The states that it is allowed in, each with the state that it leads to.
+    /// Returns the transitions of the event, as pairs of old and new state.
     pub fn moves(self) -> impl Iterator<Item = (RenderStatus, RenderStatus)> {
         RenderStatus::ALL.iter().filter_map(move |from| Some((*from, from.after(self)?)))
     }

@@ -1,4 +1,4 @@
-//! Account, credits, prices.
+//! Account, credits and prices.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,50 +8,50 @@ use crate::id::{AccountId, EntryId, RenderId, WorkspaceId};
 use crate::named::named;
 
 named! {
-    /// What a token may do.
+    /// Permission of a token.
     Scope {
-        /// Look.
+        /// Read access.
         Read = "read",
-        /// Change and render.
+        /// Write access, including uploads and renders.
         Render = "render",
     }
 }
 
-/// The calling account.
+/// Account of the caller.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct Account {
-    /// Identifier.
+    /// ID.
     pub id: AccountId,
     /// E-mail address.
     pub email: String,
-    /// Spendable balance: the same as `paid`.
+    /// Spendable balance; equals `paid`.
     pub credits: u64,
-    /// Ordinary credits.
+    /// Credits of the paid pool.
     pub paid: u64,
-    /// The legacy free pool.
+    /// Credits of the legacy free pool.
     pub free: u64,
-    /// Both together.
+    /// Sum of both pools.
     pub total: u64,
-    /// What the calling token may do.
+    /// Permissions of the caller's token.
     pub scopes: Vec<Scope>,
-    /// The workspace the token is bound to; null for a personal one. The balances are then its owner's.
+    /// Workspace that the token is bound to; null for a personal token. If set, the balances are those of the workspace's owner.
     #[schema(required)]
     pub workspace: Option<BoundWorkspace>,
 }
 
-/// The workspace a token is bound to.
+/// Workspace that a token is bound to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct BoundWorkspace {
-    /// Identifier.
+    /// ID.
     pub id: WorkspaceId,
-    /// Its name.
+    /// Name.
     pub name: String,
 }
 
-/// Body of a quote: each item takes `quality`, `output`, `datasetQuality` and `length`, as render settings do.
+/// Body of a quote. Each item has the fields `quality`, `output`, `datasetQuality` and `length` of render settings.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct QuoteRequest {
-    /// At most 100 renders.
+    /// Renders to price, at most 100.
     #[schema(required, value_type = Vec<super::RenderSettings>, max_items = 100)]
     pub renders: Option<Vec<Value>>,
 }
@@ -60,20 +60,20 @@ pub struct QuoteRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Product {
-    /// Identifier.
+    /// ID.
     pub id: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Credits it adds.
+    /// Credits in the pack.
     pub credits: u64,
-    /// Its price in cents.
+    /// Price in cents.
     pub price_cents: u64,
-    /// The payment provider's reference.
+    /// Price ID at the payment provider.
     pub stripe_price_id: String,
 }
 
 named! {
-    /// Why credits moved.
+    /// Reason of a ledger entry.
     LedgerType {
         /// A credit pack was bought.
         Purchase = "purchase",
@@ -81,39 +81,39 @@ named! {
         Unlock = "unlock",
         /// A render was charged.
         Render = "render",
-        /// A charge went back.
+        /// A charge was refunded.
         Refund = "refund",
         /// A promotion.
         Promo = "promo",
         /// A referral.
         Referral = "referral",
-        /// An administrator granted it.
+        /// An administrator granted credits.
         AdminGrant = "admin_grant",
-        /// A new account's welcome.
+        /// Bonus of a new account.
         SignupBonus = "signup_bonus",
     }
 }
 
-/// An entry of the ledger.
+/// Ledger entry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LedgerEntry {
-    /// Identifier.
+    /// ID.
     pub id: EntryId,
-    /// When credits moved.
+    /// Time of the entry.
     pub created_at: Timestamp,
-    /// Why.
+    /// Reason.
     #[serde(rename = "type")]
     pub kind: LedgerType,
-    /// How many: positive came in, negative went out.
+    /// Change of the balance: positive for credits added, negative for credits spent.
     pub credits: i64,
-    /// What was paid for them in cents.
+    /// Amount paid for the credits, in cents.
     pub price_cents: i64,
-    /// Where they came from.
+    /// Source of the credits.
     pub source: String,
-    /// In words.
+    /// Description for people.
     pub description: String,
-    /// The render they belong to.
+    /// Render that was charged or refunded; null for other entries.
     #[schema(required)]
     pub render_id: Option<RenderId>,
 }

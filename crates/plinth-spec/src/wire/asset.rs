@@ -8,28 +8,28 @@ use super::timestamp::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AssetRow {
-    /// Identifier.
+    /// ID.
     pub id: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Bytes, all parts together.
+    /// Total size of all files, in bytes.
     pub file_size: u64,
-    /// Columns; null when unknown.
+    /// Width in pixels; null if unknown.
     #[schema(required)]
     pub width: Option<u32>,
-    /// Rows; null when unknown.
+    /// Height in pixels; null if unknown.
     #[schema(required)]
     pub height: Option<u32>,
-    /// When it was uploaded.
+    /// Upload time.
     pub created_at: Timestamp,
 }
 
 /// A stored texture or environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct AssetCreated {
-    /// Identifier.
+    /// ID.
     pub id: String,
-    /// Present and true when the same bytes were already there.
+    /// Present and true if an identical file was already stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deduped: Option<bool>,
 }
@@ -37,7 +37,7 @@ pub struct AssetCreated {
 /// A deleted overlay, texture or environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct AssetDeleted {
-    /// Identifier.
+    /// ID.
     pub id: String,
     /// Always true.
     pub deleted: bool,

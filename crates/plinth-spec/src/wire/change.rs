@@ -1,21 +1,21 @@
-//! What an edit does to a field that may be empty.
+//! Edits of optional text fields.
 
 use serde::{Deserialize, Deserializer};
 
-/// What an edit does to a text: absent keeps it, null or an empty text clears it.
+/// Edit of an optional text field. In JSON, a missing field keeps the text, and null or an empty string clears it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Change {
-    /// It stays.
+    /// Keeps the text.
     #[default]
     Keep,
-    /// It goes.
+    /// Removes the text.
     Clear,
-    /// It becomes this.
+    /// Replaces the text.
     Set(String),
 }
 
 impl Change {
-    /// The text after the change.
+    /// Returns the text after the edit.
     pub fn applied_to(self, old: Option<String>) -> Option<String> {
         match self {
             Self::Keep => old,
@@ -32,7 +32,7 @@ impl<'de> Deserialize<'de> for Change {
     }
 }
 
-/// With `#[serde(default)]`: absent is `None`; null is an error unless `T` takes it.
+/// Deserializes a field that may be missing but not null. Use it with `#[serde(default)]`; a missing field is `None`.
 pub(super) fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }

@@ -1,11 +1,11 @@
-//! What every body is wrapped in.
+//! Envelopes of response bodies.
 
 use serde::Serialize;
 
 use crate::error_code::ErrorCode;
 use crate::page::PageMeta;
 
-/// A success.
+/// Body of a successful response.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub struct Data<T> {
     /// The result.
@@ -15,47 +15,47 @@ pub struct Data<T> {
 /// One page of a list.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 pub struct Page<T> {
-    /// Its rows.
+    /// Rows of the page.
     pub data: Vec<T>,
-    /// Where it stands in the list.
+    /// Position of the page in the list.
     pub meta: PageMeta,
 }
 
 impl<T> Page<T> {
-    /// A list that is given whole.
+    /// Returns a complete list as one page.
     pub fn whole(data: Vec<T>) -> Self {
         let total = data.len() as u64;
         Self { data, meta: PageMeta::Offset { total, offset: 0, limit: u32::try_from(total).unwrap_or(u32::MAX) } }
     }
 }
 
-/// A refusal.
+/// Body of an error response.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct ErrorBody {
-    /// What is wrong.
+    /// Details of the error.
     pub error: ErrorFacts,
 }
 
-/// What is wrong with a request.
+/// Details of an error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct ErrorFacts {
-    /// For programs: clients branch on it.
+    /// Error code for programs.
     #[schema(examples("model_not_found"))]
     pub code: &'static str,
-    /// For people.
+    /// Message for people.
     pub message: String,
-    /// The HTTP status.
+    /// HTTP status.
     #[schema(minimum = 400, maximum = 599)]
     pub status: u16,
 }
 
 impl ErrorBody {
-    /// A refusal with its code's usual status.
+    /// Returns an error with the default status of its code.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self::with_status(code, code.status(), message)
     }
 
-    /// A refusal of a code that has several statuses.
+    /// Returns an error whose code has several statuses.
     pub fn with_status(code: ErrorCode, status: u16, message: impl Into<String>) -> Self {
         Self { error: ErrorFacts { code: code.as_str(), message: message.into(), status } }
     }

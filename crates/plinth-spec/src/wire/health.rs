@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// Whether the service can work.
+/// Health of the service and its dependencies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct Health {
     /// `ok` or `degraded`.
@@ -11,6 +11,6 @@ pub struct Health {
     pub database: &'static str,
     /// `ok` or `unreachable`.
     pub store: &'static str,
-    /// The program's version.
+    /// Version of the program.
     pub version: &'static str,
 }

@@ -7,27 +7,27 @@ use crate::id::OverlayId;
 use crate::named::named;
 
 named! {
-    /// What an overlay is for.
+    /// Use of an overlay.
     Layer, default Background {
         /// Behind the model.
         Background = "background",
-        /// In front of it.
+        /// In front of the model.
         Foreground = "foreground",
-        /// Stuck onto it.
+        /// Projected onto the model.
         Decal = "decal",
-        /// In place of a material's colours.
+        /// Replaces the base colour texture of a material.
         Texture = "texture",
     }
 }
 
 named! {
-    /// Which part of a wide image stays.
+    /// Horizontal alignment of an image that is wider than the frame.
     Alignment, default Left {
-        /// The left part.
+        /// Shows the left part.
         Left = "left",
-        /// The middle.
+        /// Shows the centre.
         Center = "center",
-        /// The right part.
+        /// Shows the right part.
         Right = "right",
     }
 }
@@ -36,63 +36,63 @@ named! {
 #[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OverlayRow {
-    /// Identifier.
+    /// ID.
     pub id: OverlayId,
-    /// What it is for.
+    /// Use of the overlay.
     pub layer: Layer,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What it shows.
+    /// Description for people.
     pub description: String,
-    /// Which part of it stays.
+    /// Horizontal alignment.
     pub alignment: Alignment,
-    /// 0 is invisible, 1 opaque.
+    /// Opacity from 0 (invisible) to 1 (opaque).
     #[schema(minimum = 0, maximum = 1)]
     pub opacity: f64,
-    /// Bytes.
+    /// File size in bytes.
     pub file_size: u64,
-    /// Columns.
+    /// Width in pixels.
     pub width: u32,
-    /// Rows.
+    /// Height in pixels.
     pub height: u32,
     /// Name of the uploaded file.
     pub filename: String,
-    /// Whether everybody sees it.
+    /// Whether the overlay is visible to all workspaces.
     pub is_system: bool,
-    /// When it was uploaded.
+    /// Upload time.
     pub created_at: Timestamp,
 }
 
 /// A stored overlay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct OverlayCreated {
-    /// Identifier.
+    /// ID.
     pub id: OverlayId,
-    /// What it is for.
+    /// Use of the overlay.
     pub layer: Layer,
-    /// Which part of it stays.
+    /// Horizontal alignment.
     pub alignment: Alignment,
-    /// Its name.
+    /// Name.
     pub name: String,
 }
 
-/// Body of a look-up by content.
+/// Body of a lookup by file hash.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct ResolveOverlay {
-    /// Hex SHA-256 of the image file.
+    /// SHA-256 of the image file in hex.
     #[schema(required, value_type = String, pattern = "^[0-9a-fA-F]{64}$")]
     pub sha256: Option<String>,
-    /// What it is for; `background` when absent.
+    /// Use of the overlay; default `background`.
     #[schema(value_type = Option<Layer>)]
     pub layer: Option<String>,
 }
 
-/// Whether an image is already there.
+/// Result of a lookup by file hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct OverlayResolved {
-    /// The asset; null when there is none.
+    /// ID of the asset; null if the file is not stored.
     #[schema(required)]
     pub id: Option<String>,
-    /// Whether it exists.
+    /// Whether the file is stored.
     pub exists: bool,
 }

@@ -1,11 +1,11 @@
-//! Schemas of parameters whose bounds and defaults are those of [`limits`].
+//! OpenAPI schemas of query parameters, with bounds and defaults from [`limits`].
 
 use utoipa::openapi::schema::SchemaType;
 use utoipa::openapi::{KnownFormat, Object, ObjectBuilder, SchemaFormat, Type};
 
 use crate::limits;
 
-/// Rows of a page, in a query.
+/// Returns the schema of the query parameter `limit`.
 pub fn limit_schema() -> Object {
     integer(Type::Integer.into(), KnownFormat::Int32)
         .minimum(Some(1))
@@ -14,18 +14,18 @@ pub fn limit_schema() -> Object {
         .build()
 }
 
-/// Lifetime of a signed URL, in a query.
+/// Returns the schema of the query parameter for the lifetime of a signed URL.
 pub fn expires_schema() -> Object {
     expires(Type::Integer.into()).build()
 }
 
-/// Lifetime of a signed URL, as a member of a body.
+/// Returns the schema of the body field for the lifetime of a signed URL.
 pub fn expires_member_schema() -> Object {
-    let words = format!("Lifetime of the link in seconds; {}.", expires_bounds());
-    expires(SchemaType::from_iter([Type::Integer, Type::Null])).description(Some(words)).build()
+    let description = format!("Lifetime of the link in seconds; {}.", expires_bounds());
+    expires(SchemaType::from_iter([Type::Integer, Type::Null])).description(Some(description)).build()
 }
 
-/// What becomes of a lifetime that is out of bounds, in words.
+/// Describes how a lifetime out of bounds is clamped.
 pub fn expires_bounds() -> String {
     format!("clamped to {} to {}", limits::EXPIRES_MIN_SECS, limits::EXPIRES_MAX_SECS)
 }

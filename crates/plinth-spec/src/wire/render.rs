@@ -14,47 +14,47 @@ use crate::state::{HlsStatus, RenderStatus};
 #[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Render {
-    /// Identifier.
+    /// ID.
     pub id: RenderId,
-    /// The model it shows.
+    /// Rendered model.
     pub model_id: ModelId,
-    /// Where it stands. Poll for `done` or `error`.
+    /// State. Poll until it is `done` or `error`.
     pub status: RenderStatus,
-    /// What was sent, aliases resolved and server stamps added.
+    /// Settings of the request, with aliases resolved and the server's own fields added.
     #[schema(value_type = EchoedRenderSettings)]
     pub render_settings: Value,
-    /// Bytes of the video; null until done.
+    /// Size of the video in bytes; null until the render is done.
     #[schema(required)]
     pub file_size: Option<u64>,
-    /// What went wrong, for people.
+    /// Reason of the failure, for people.
     #[schema(required)]
     pub error_message: Option<String>,
-    /// What went wrong, for programs; set when the status is `error`.
+    /// Reason of the failure, for programs; set if `status` is `error`.
     #[schema(required)]
     pub failure_code: Option<&'static str>,
-    /// Whether there is a web video.
+    /// Whether the render has a web video.
     pub has_web_variant: bool,
-    /// Whether there is a thumbnail video.
+    /// Whether the render has a thumbnail video.
     pub has_thumb: bool,
-    /// Whether the free pool paid; then it is watermarked.
+    /// Whether the free pool paid; such a render is watermarked.
     pub is_preview: bool,
-    /// Whether it is the free preview of an upload; then it is watermarked.
+    /// Whether the render is the free preview of an upload; such a render is watermarked.
     pub is_system_preview: bool,
-    /// Always null for renders made over the API.
+    /// Always null for renders created by the API.
     #[schema(required)]
     pub unlocked_at: Option<Timestamp>,
-    /// Where its HLS packaging stands.
+    /// State of the HLS packaging.
     pub hls_status: HlsStatus,
     /// True exactly when `hlsStatus` is `ready`.
     pub hls_ready: bool,
-    /// Bytes of the dataset; null for videos and until done.
+    /// Size of the dataset in bytes; null for videos and until the render is done.
     #[schema(required)]
     pub dataset_zip_size: Option<u64>,
-    /// What the settings named and the model or workspace lacks.
+    /// Names in the settings that the model or workspace does not have.
     pub warnings: Vec<String>,
-    /// When it was created.
+    /// Creation time.
     pub created_at: Timestamp,
-    /// When its state last changed.
+    /// Time of the last change of state.
     pub updated_at: Timestamp,
 }
 
@@ -62,15 +62,15 @@ pub struct Render {
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreateRender {
-    /// The model to show.
+    /// Model to render.
     #[schema(required, value_type = String)]
     pub model_id: Option<String>,
-    /// How to show it.
+    /// Render settings; defaults if missing.
     #[schema(value_type = Option<RenderSettings>)]
     pub render_settings: Option<Value>,
 }
 
-/// Body that creates several renders, all or none.
+/// Body that creates several renders atomically.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct CreateBatch {
     /// 1 to 100 renders.
@@ -79,7 +79,7 @@ pub struct CreateBatch {
     pub renders: Option<Vec<BatchItem>>,
 }
 
-/// Reads a list of objects. Read by position, a list would pass for one of them.
+/// Deserializes a list of objects. Without the detour by maps, serde would also accept an array in place of an object.
 fn objects<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Option<Vec<T>>, D::Error> {
     let Some(sent) = Option::<Vec<Map<String, Value>>>::deserialize(from)? else { return Ok(None) };
     let read = |one| T::deserialize(Value::Object(one)).map_err(D::Error::custom);
@@ -90,10 +90,10 @@ fn objects<'de, D: Deserializer<'de>, T: DeserializeOwned>(from: D) -> Result<Op
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchItem {
-    /// The model to show.
+    /// Model to render.
     #[schema(required, value_type = String)]
     pub model_id: Option<String>,
-    /// How to show it.
+    /// Render settings; defaults if missing.
     #[schema(value_type = Option<RenderSettings>)]
     pub render_settings: Option<Value>,
 }
@@ -102,18 +102,18 @@ pub struct BatchItem {
 #[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CreatedRender {
-    /// Identifier.
+    /// ID.
     pub id: RenderId,
-    /// The model it shows.
+    /// Rendered model.
     pub model_id: ModelId,
-    /// Where it stands.
+    /// State.
     pub status: RenderStatus,
-    /// Whether the free pool paid.
+    /// Whether the free pool paid the render.
     pub is_preview: bool,
-    /// What was sent, aliases resolved and server stamps added.
+    /// Settings of the request, with aliases resolved and the server's own fields added.
     #[schema(value_type = EchoedRenderSettings)]
     pub render_settings: Value,
-    /// Present and true when an earlier request made it.
+    /// Present and true if an earlier request created the render.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deduped: Option<bool>,
 }
@@ -122,15 +122,15 @@ pub struct CreatedRender {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchRender {
-    /// Identifier.
+    /// ID.
     pub id: RenderId,
-    /// The model it shows.
+    /// Rendered model.
     pub model_id: ModelId,
-    /// Where it stands.
+    /// State.
     pub status: RenderStatus,
-    /// Whether the free pool paid.
+    /// Whether the free pool paid the render.
     pub is_preview: bool,
-    /// Present and true when an earlier request made it.
+    /// Present and true if an earlier request created the render.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deduped: Option<bool>,
 }
@@ -139,18 +139,18 @@ pub struct BatchRender {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RenderCancelled {
-    /// Identifier.
+    /// ID.
     pub id: RenderId,
     /// Always true.
     pub cancelled: bool,
-    /// Credits that went back.
+    /// Refunded credits.
     pub refunded_credits: u64,
 }
 
 /// A dismissed failure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct RenderDismissed {
-    /// Identifier.
+    /// ID.
     pub id: RenderId,
     /// Always true.
     pub dismissed: bool,
@@ -159,29 +159,29 @@ pub struct RenderDismissed {
 /// A deleted render.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct RenderDeleted {
-    /// Identifier.
+    /// ID.
     pub id: RenderId,
     /// Always true.
     pub deleted: bool,
 }
 
-/// Where a render can be streamed from.
+/// HLS stream of a render.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HlsView {
-    /// Identifier of the render.
+    /// ID of the render.
     pub id: RenderId,
-    /// Where the packaging stands.
+    /// State of the packaging.
     pub status: HlsStatus,
-    /// The master playlist; null until ready.
+    /// URL of the master playlist; null until the stream is ready.
     #[schema(required)]
     pub master_url: Option<String>,
-    /// The thumbnail track; null until ready.
+    /// URL of the thumbnail track (WebVTT); null until the stream is ready.
     #[schema(required)]
     pub thumbnails_vtt_url: Option<String>,
 }
 
-/// Stands for [`OutputFile`]: a signed URL can lead to each of them.
+/// Schema of [`OutputFile`] under its name in the API.
 #[derive(Debug)]
 pub struct DownloadAsset {}
 
@@ -193,15 +193,15 @@ impl utoipa::PartialSchema for DownloadAsset {
 
 impl utoipa::ToSchema for DownloadAsset {}
 
-/// A link to a file of a render that needs no token until it expires. A secret.
+/// Signed URL of an output file. It needs no token until it expires, so keep it secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AssetUrl {
-    /// The link.
+    /// URL.
     pub url: String,
-    /// What it leads to.
+    /// Output file.
     #[schema(value_type = DownloadAsset)]
     pub asset: OutputFile,
-    /// Its lifetime in seconds.
+    /// Lifetime in seconds.
     pub expires_in: i64,
 }

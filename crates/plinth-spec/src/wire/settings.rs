@@ -1,9 +1,9 @@
-//! Names of render settings in the description of the interface. Their fields come from the settings' own declarations.
+//! Names of render settings in the OpenAPI document. Their fields come from the declarations of the settings.
 
-/// Stands for render settings as they are sent: [`crate::settings::schema`].
+/// Render settings of a request; the schema is [`crate::settings::schema`].
 #[derive(Debug, utoipa::ToSchema)]
 pub struct RenderSettings {}
 
-/// Stands for render settings as they are echoed: [`crate::settings::echoed_schema`].
+/// Render settings of a response; the schema is [`crate::settings::echoed_schema`].
 #[derive(Debug, utoipa::ToSchema)]
 pub struct EchoedRenderSettings {}

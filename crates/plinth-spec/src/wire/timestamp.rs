@@ -1,20 +1,20 @@
-//! Instants on the wire.
+//! Timestamps in JSON.
 
 use serde::{Serialize, Serializer};
 
-/// An instant: milliseconds since 1970 inside, ISO 8601 in UTC on the wire.
+/// Point in time, stored as Unix milliseconds and serialized as ISO 8601 in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, utoipa::ToSchema)]
 #[schema(value_type = String, format = DateTime, examples("2026-11-21T09:30:00.250Z"))]
 pub struct Timestamp(pub i64);
 
-/// A text that is not an instant.
+/// Error for a string that is not an ISO 8601 timestamp.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is not an instant such as 2026-11-21T09:30:00Z")]
+#[error("'{0}' is not a timestamp such as 2026-11-21T09:30:00Z")]
 pub struct TimestampError(String);
 
 impl Timestamp {
-    /// Reads ISO 8601. Without an offset it is UTC; a date alone is its first instant.
-    /// Errors: any other text.
+    /// Parses ISO 8601. A time without an offset is UTC; a date without a time is midnight.
+    /// Errors: any other string.
     pub fn parse(text: &str) -> Result<Self, TimestampError> {
         let instant = text.parse::<jiff::Timestamp>().ok();
         let in_utc = || jiff::tz::TimeZone::UTC.to_timestamp(text.parse::<jiff::civil::DateTime>().ok()?).ok();
