@@ -98,7 +98,7 @@ async fn other_sites_send_no_forms(served: Served) {
         ("sec-fetch-site", "same-site"),
     ] {
         let page = Page::of(browser.form("/keys", &fields).header(name, value)).await;
-        assert!(page.status == 403 && page.shows("another address"), "{name}: {value}: {}", page.status);
+        assert!(page.status == 403 && page.shows("another site"), "{name}: {value}: {}", page.status);
     }
     let stolen = served.browser(EMAIL).await.get("/keys").await.form_token();
     for wrong in [None, Some(""), Some("0"), Some(stolen.as_str())] {
