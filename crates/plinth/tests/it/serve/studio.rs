@@ -105,7 +105,7 @@ async fn other_sites_send_no_forms(served: Served) {
         let others = fields.iter().copied().filter(|(key, _)| *key != "form_token");
         let fields: Vec<_> = others.chain(wrong.map(|token| ("form_token", token))).collect();
         let page = Page::of(browser.form("/keys", &fields).header("origin", own)).await;
-        assert!(page.status == 403 && page.shows("present session"), "{wrong:?}: {}", page.status);
+        assert!(page.status == 403 && page.shows("earlier session"), "{wrong:?}: {}", page.status);
     }
     let link = served.link(EMAIL, &[]);
     let page = Page::of(Browser::new(own).form(&link, &[]).header("origin", "https://evil.example")).await;
