@@ -98,14 +98,14 @@ async fn other_sites_send_no_forms(served: Served) {
         ("sec-fetch-site", "same-site"),
     ] {
         let page = Page::of(browser.form("/keys", &fields).header(name, value)).await;
-        assert!(page.status == 403 && page.shows("another address"), "{name}: {value}: {}", page.status);
+        assert!(page.status == 403 && page.shows("another site"), "{name}: {value}: {}", page.status);
     }
     let stolen = served.browser(EMAIL).await.get("/keys").await.form_token();
     for wrong in [None, Some(""), Some("0"), Some(stolen.as_str())] {
         let others = fields.iter().copied().filter(|(key, _)| *key != "form_token");
         let fields: Vec<_> = others.chain(wrong.map(|token| ("form_token", token))).collect();
         let page = Page::of(browser.form("/keys", &fields).header("origin", own)).await;
-        assert!(page.status == 403 && page.shows("present session"), "{wrong:?}: {}", page.status);
+        assert!(page.status == 403 && page.shows("earlier session"), "{wrong:?}: {}", page.status);
     }
     let link = served.link(EMAIL, &[]);
     let page = Page::of(Browser::new(own).form(&link, &[]).header("origin", "https://evil.example")).await;
