@@ -1,31 +1,31 @@
-//! Why a process cannot be fenced.
+//! Errors of the sandbox.
 
-/// Why a process cannot be fenced.
+/// Error while a process enters its sandbox.
 #[derive(Debug, thiserror::Error)]
 pub enum FenceError {
-    /// The kernel lacks something that is required.
+    /// The kernel does not support a required part of the sandbox.
     #[error("the fence is incomplete, because {}; use a newer kernel, or --fence auto", .0.join(" and "))]
     Incomplete(Vec<String>),
     /// The kernel refused a step.
     #[error("{step} failed: {source}")]
     Refused {
-        /// The step, as the message names it.
+        /// Step for the message, such as «dropping capabilities».
         step: &'static str,
         /// The error that the kernel returned.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The user that jobs shall run as cannot be used.
+    /// The configured job user is not usable.
     #[error("jobs cannot run as the user '{name}': {problem}")]
     User {
-        /// As it was given.
+        /// Configured user name.
         name: String,
-        /// What is wrong with it.
+        /// Problem with the user.
         problem: String,
     },
 }
 
 impl FenceError {
-    /// A step that the kernel refused.
+    /// Returns a function that wraps the kernel's error of a step.
     #[cfg(target_os = "linux")]
     pub(crate) fn refused(step: &'static str) -> impl FnOnce(Box<dyn std::error::Error + Send + Sync>) -> Self {
         move |source| Self::Refused { step, source }

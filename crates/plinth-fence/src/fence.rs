@@ -1,4 +1,4 @@
-//! The fence of one process.
+//! Sandbox of one process.
 
 use std::path::PathBuf;
 
@@ -8,42 +8,43 @@ use crate::error::FenceError;
 use crate::options::FenceMode;
 use crate::user::JobUser;
 
-/// The fence of one process. The server describes it, and the process enters it.
+/// Sandbox of one process. The server configures it, and the child process enters it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fence {
-    /// How strict it is.
+    /// Strictness.
     pub mode: FenceMode,
-    /// Folders that may be written to.
+    /// Folders with write access.
     pub writable: Vec<PathBuf>,
-    /// Files and folders that may be read.
+    /// Files and folders with read access.
     pub readable: Vec<PathBuf>,
-    /// Programs, libraries and drivers besides the system's, or folders of them.
+    /// Programs, libraries and drivers outside the system's folders, or folders of such files.
     pub programs: Vec<PathBuf>,
-    /// Who the process becomes.
+    /// User to switch to; `None` keeps the current user.
     pub user: Option<JobUser>,
 }
 
 impl Fence {
-    /// The fence as JSON, for an argument of a command.
+    /// Serializes the sandbox as JSON for a command-line argument.
     /// Errors: a path is not UTF-8.
     pub fn to_argument(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self)
     }
 
-    /// Reads what [`to_argument`](Self::to_argument) wrote.
-    /// Errors: the text is anything else.
+    /// Parses the output of [`to_argument`](Self::to_argument).
+    /// Errors: the text is not valid.
     pub fn from_argument(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }
 
-    /// Fences this process and all that it will start, for good. It must have one thread only: others stay outside.
-    /// Errors: the other user cannot be become, or the fence is incomplete and a complete one is required.
+    /// Puts this process and all processes that it will start into the sandbox permanently. Call it while the process has only
+    /// one thread, because it does not apply to other threads.
+    /// Errors: switching the user fails, or the mode is `Required` and the kernel does not support the whole sandbox.
     #[cfg(target_os = "linux")]
     pub fn enter(&self) -> Result<(), FenceError> {
-        // Paths are opened first: the other user may be kept from them by a folder above.
+        // Paths are opened before the user is switched, because the other user may lack access to a parent folder.
         let rules = crate::files::Rules::open(&self.writable, &self.readable, &self.programs);
         crate::privileges::drop_all(self.user.as_ref())?;
-        // A step that fails counts as one that the kernel does not support.
+        // A failed step counts as unsupported.
         let landlock_abi = rules.and_then(crate::files::Rules::enforce).unwrap_or_default();
         let seccomp = crate::syscalls::forbid().unwrap_or_default();
         let lacks = crate::Support { landlock_abi, seccomp }.lacks(self.user.is_some());
@@ -53,8 +54,8 @@ impl Fence {
         Ok(())
     }
 
-    /// Other systems have no fences.
-    /// Errors: one is required.
+    /// Does nothing: only Linux has a sandbox.
+    /// Errors: the mode is `Required`.
     #[cfg(not(target_os = "linux"))]
     pub fn enter(&self) -> Result<(), FenceError> {
         match self.mode {
@@ -64,8 +65,7 @@ impl Fence {
     }
 }
 
-/// Closes all files but the standard streams, so that nothing which the parent left open is reached. To be called before
-/// this process opens any.
+/// Closes all inherited file descriptors except the standard streams. Call it before this process opens files.
 pub fn close_inherited_files() {
     #[cfg(target_os = "linux")]
     {
@@ -76,19 +76,19 @@ pub fn close_inherited_files() {
             .filter(|fd| *fd > 2)
             .collect();
         for number in numbers {
-            // The one that read this folder is closed already.
+            // The descriptor of the directory listing is closed already, so its error is ignored.
             let _closed = nix::unistd::close(number);
         }
     }
 }
 
-/// Hides this process' environment and memory from other processes of its user.
+/// Hides the environment and memory of this process from other processes of the same user.
 pub fn hide_from_others() {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 
-        // Every kernel since 2.4 can do that.
+        // Supported by every kernel since 2.4.
         let _done = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     }
 }

@@ -1,5 +1,5 @@
-//! Landlock: which files a process reaches. Everything else, TCP and signals to others are denied, as far as the kernel's
-//! version of Landlock knows of them.
+//! Landlock: restricts file access to a list of paths, and denies TCP and signals to other processes as far as the kernel's
+//! Landlock version supports it.
 
 use std::path::{Path, PathBuf};
 
@@ -11,21 +11,22 @@ use landlock::{
 use crate::error::FenceError;
 use crate::system_paths::{DEVICES, NVIDIA, READABLE};
 
-/// The newest version of which the rights below were tried.
+/// Newest Landlock ABI that the access rights below were tested with.
 const ABI_TRIED: ABI = ABI::V7;
 
-/// Rules whose paths are open, and which hold once they are enforced.
+/// Landlock rules with opened paths, not yet enforced.
 pub(crate) struct Rules(RulesetCreated);
 
 impl Rules {
-    /// Opens the paths. One that is not there is left out.
+    /// Opens the paths. Missing paths are skipped.
     pub(crate) fn open(writable: &[PathBuf], readable: &[PathBuf], programs: &[PathBuf]) -> Result<Self, FenceError> {
         let this = std::env::current_exe().ok();
         let programs: Vec<&Path> = programs.iter().chain(&this).map(PathBuf::as_path).collect();
         rules(writable, readable, &programs).map(Self).map_err(refused)
     }
 
-    /// Holds this thread, and all that it starts, to them. The version of Landlock's interface; none: there is no Landlock.
+    /// Enforces the rules on this thread and everything that it starts. Returns the kernel's Landlock ABI version, or `None` if
+    /// the kernel has no Landlock.
     pub(crate) fn enforce(self) -> Result<Option<i32>, FenceError> {
         let status = self.0.restrict_self().map_err(refused)?;
         Ok(match status.landlock {
@@ -42,8 +43,8 @@ fn refused(error: RulesetError) -> FenceError {
 fn rules(writable: &[PathBuf], readable: &[PathBuf], programs: &[&Path]) -> Result<RulesetCreated, RulesetError> {
     let run = AccessFs::from_read(ABI_TRIED);
     let read: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
-    // A job does not start what it wrote. It makes files and folders only: through a symbolic link, whoever takes its files
-    // would take another file, and a pipe would never end.
+    // A job must not execute files that it wrote. It may create only files and folders: a symbolic link could make the worker
+    // read another file, and a pipe could block the worker for ever.
     let special =
         AccessFs::MakeSym | AccessFs::MakeFifo | AccessFs::MakeSock | AccessFs::MakeBlock | AccessFs::MakeChar;
     let write = AccessFs::from_all(ABI_TRIED) & !(special | AccessFs::Execute | AccessFs::IoctlDev);

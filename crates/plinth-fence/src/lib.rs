@@ -1,8 +1,8 @@
-//! Fences a process: from then on it reaches its own files, the system's libraries and the graphics devices, and nothing
-//! else. A process fences itself before it reads what strangers sent; what it starts inherits the fence.
+//! Sandbox for processes that read untrusted files. Inside it a process can access only its own files, the system's libraries
+//! and the graphics devices. A process enters the sandbox before it reads untrusted input; its children inherit the sandbox.
 //!
 //! Landlock restricts files, TCP and signals, seccomp restricts system calls. Capabilities are dropped, and the process may
-//! become another user. Only Linux has all of this; elsewhere a fence does nothing, and [`Support`] says so.
+//! switch to another user. On systems other than Linux the sandbox does nothing, and [`Support`] reports that.
 
 mod error;
 mod fence;

@@ -1,4 +1,4 @@
-//! How a server fences the processes that it starts.
+//! Sandbox configuration of a server.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -10,21 +10,21 @@ use crate::fence::Fence;
 use crate::support::Support;
 use crate::user::JobUser;
 
-/// Whether processes are fenced.
+/// Strictness of the sandbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FenceMode {
-    /// Each process is fenced as far as the kernel supports it.
+    /// Uses all parts of the sandbox that the kernel supports.
     #[default]
     Auto,
-    /// Each process is fenced completely; where the kernel does not support that, the server does not start.
+    /// Requires the whole sandbox; the server does not start if the kernel does not support it.
     Required,
-    /// No process is fenced.
+    /// No sandbox.
     Off,
 }
 
 impl FenceMode {
-    /// Each mode with its name in the configuration.
+    /// All modes with their names in the configuration.
     pub const ALL: [(Self, &str); 3] = [(Self::Auto, "auto"), (Self::Required, "required"), (Self::Off, "off")];
 }
 
@@ -43,33 +43,33 @@ impl FromStr for FenceMode {
     }
 }
 
-/// How a server fences the processes that it starts.
+/// Sandbox configuration of a server for its child processes.
 #[derive(Clone, Debug, Default)]
 pub struct FenceOptions {
-    /// Whether processes are fenced, and how strictly.
+    /// Strictness.
     pub mode: FenceMode,
-    /// Who they run as; `None`: the server's user.
+    /// User of the child processes; `None` is the server's user.
     pub user: Option<JobUser>,
-    /// Files and folders that they may read besides the system's libraries, drivers and fonts.
+    /// Readable files and folders in addition to the system's libraries, drivers and fonts.
     pub readable: Vec<PathBuf>,
 }
 
 impl FenceOptions {
-    /// Options with which no process is fenced.
+    /// Returns options without a sandbox.
     pub fn off() -> Self {
         Self { mode: FenceMode::Off, ..Self::default() }
     }
 
-    /// The fence of a process that may write to `writable`, read `readable`, and read and start `programs`. `None`: it runs
-    /// without.
+    /// Returns the sandbox of a process that may write to `writable`, read `readable`, and execute `programs`; `None` if the
+    /// sandbox is off.
     pub fn fence(&self, writable: Vec<PathBuf>, readable: Vec<PathBuf>, programs: Vec<PathBuf>) -> Option<Fence> {
         let programs = programs.into_iter().chain(self.readable.iter().cloned()).collect();
         let (mode, user) = (self.mode, self.user.clone());
         (mode != FenceMode::Off).then_some(Fence { mode, writable, readable, programs, user })
     }
 
-    /// Gives files to the user that fenced processes run as, where that is another one.
-    /// Errors: they cannot be given.
+    /// Changes the owner of files to the job user, if one is configured.
+    /// Errors: those of `lchown`.
     pub fn give(&self, paths: &[&Path]) -> std::io::Result<()> {
         match &self.user {
             Some(user) if self.mode != FenceMode::Off => paths.iter().try_for_each(|path| user.own(path)),
@@ -77,8 +77,8 @@ impl FenceOptions {
         }
     }
 
-    /// What a fence lacks here, as reasons to warn of.
-    /// Errors: [`FenceError::Incomplete`] where a complete one is required; [`FenceError::User`].
+    /// Checks the options against the kernel's support. Returns one warning per missing part of the sandbox.
+    /// Errors: [`FenceError::Incomplete`] if the mode is `Required` and a part is missing; [`FenceError::User`].
     pub fn check(&self, support: &Support) -> Result<Vec<String>, FenceError> {
         if self.mode == FenceMode::Off {
             return Ok(Vec::new());
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_a_warning_or_a_refusal() {
+    fn missing_support_is_a_warning_or_an_error() {
         let (old, new) =
             (Support { landlock_abi: Some(4), seccomp: true }, Support { landlock_abi: Some(7), seccomp: true });
         let of = |mode| FenceOptions { mode, ..FenceOptions::default() };
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fence_reads_back() {
+    fn a_fence_round_trips_through_its_argument() {
         let options = FenceOptions { readable: vec!["/opt/a b".into()], ..FenceOptions::default() };
         let fence = options.fence(vec!["/w".into()], vec!["/r".into()], vec!["/bin/p".into()]).unwrap();
         assert_eq!(fence.programs, [PathBuf::from("/bin/p"), PathBuf::from("/opt/a b")]);

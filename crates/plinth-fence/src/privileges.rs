@@ -1,4 +1,4 @@
-//! Dropping capabilities, and becoming another user.
+//! Dropping capabilities and switching the user.
 
 use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};
@@ -10,10 +10,10 @@ use rustix::thread::{
 use crate::error::FenceError;
 use crate::user::JobUser;
 
-/// Becomes the user, drops all capabilities, and gives up that a program could give any.
+/// Switches to the user, drops all capabilities, and sets `no_new_privs` so that no executed program can regain any.
 pub(crate) fn drop_all(user: Option<&JobUser>) -> Result<(), FenceError> {
     for number in 0..u64::BITS {
-        // Whoever is not root may not, and need not: no program can give it any.
+        // Fails without root, where it is not needed: `no_new_privs` below has the same effect.
         let _permitted = remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << number));
     }
     let _there_are_some = clear_ambient_capability_set();
@@ -34,7 +34,7 @@ fn become_user(user: &JobUser) -> Result<(), FenceError> {
     let (uid, gid) = (Uid::from_raw(user.uid), Gid::from_raw(user.gid));
     let became = setgroups(&groups).and_then(|()| setresgid(gid, gid, gid)).and_then(|()| setresuid(uid, uid, uid));
     became.map_err(|error| FenceError::User { name: user.name.clone(), problem: error.to_string() })?;
-    // A process that changed its user may not look at itself under /proc; drivers do.
+    // Switching the user makes /proc/self unreadable, which drivers need.
     set_dumpable_behavior(DumpableBehavior::Dumpable)
         .map_err(Into::into)
         .map_err(FenceError::refused("keeping /proc/self readable"))

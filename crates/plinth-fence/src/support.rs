@@ -1,21 +1,21 @@
-//! What this kernel has for fences.
+//! Kernel support for the sandbox.
 
-/// First version of Landlock's interface that restricts truncation (Linux 6.2).
+/// First Landlock ABI that restricts truncation (Linux 6.2).
 const TRUNCATE_ABI: i32 = 3;
-/// First version of Landlock's interface that restricts signals (Linux 6.12).
+/// First Landlock ABI that restricts signals (Linux 6.12).
 const SIGNAL_ABI: i32 = 6;
 
-/// What this kernel has for fences.
+/// Kernel support for the sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Support {
-    /// Version of Landlock's interface; `None`: there is no Landlock.
+    /// Landlock ABI version; `None` without Landlock.
     pub landlock_abi: Option<i32>,
-    /// Whether system calls can be filtered.
+    /// Whether seccomp filters are supported.
     pub seccomp: bool,
 }
 
 impl Support {
-    /// Tries it out, in a thread that ends.
+    /// Probes the kernel by entering a sandbox in a temporary thread.
     #[cfg(target_os = "linux")]
     pub fn here() -> Self {
         let tried = std::thread::spawn(|| Self {
@@ -27,14 +27,14 @@ impl Support {
         tried.join().unwrap_or(Self { landlock_abi: None, seccomp: false })
     }
 
-    /// Other systems have nothing.
+    /// Returns no support: only Linux has a sandbox.
     #[cfg(not(target_os = "linux"))]
     pub const fn here() -> Self {
         Self { landlock_abi: None, seccomp: false }
     }
 
-    /// What a fence lacks, each as a clause. The file system keeps another user from most of what older versions of Landlock
-    /// let pass.
+    /// Describes each missing part of the sandbox in a clause. With a job user, file permissions make up for most of what older
+    /// Landlock versions allow.
     pub fn lacks(&self, has_own_user: bool) -> Vec<String> {
         let mut lacks = Vec::new();
         match self.landlock_abi {
@@ -59,7 +59,7 @@ impl Support {
     }
 }
 
-/// Whether this process has root's rights.
+/// Returns whether this process runs as root.
 pub fn runs_as_root() -> bool {
     #[cfg(target_os = "linux")]
     {
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_told_and_another_user_makes_up_for_some() {
+    fn missing_parts_are_listed_and_a_job_user_makes_up_for_some() {
         let old = Support { landlock_abi: Some(1), seccomp: true };
         assert_eq!((old.lacks(false).len(), old.lacks(true).len()), (2, 0));
         let ubuntu = Support { landlock_abi: Some(4), seccomp: true };

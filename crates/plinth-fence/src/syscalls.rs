@@ -1,4 +1,4 @@
-//! seccomp: system calls that neither a reader of models nor a driver nor an encoder needs.
+//! seccomp: denies system calls that model readers, drivers and encoders do not need.
 
 use std::collections::BTreeMap;
 
@@ -11,40 +11,40 @@ use seccompiler::{
 
 use crate::error::FenceError;
 
-/// Calls that are not permitted.
+/// Denied system calls.
 #[rustfmt::skip]
 const FORBIDDEN: &[c_long] = &[
-    // Sockets: none at all.
+    // All sockets.
     libc::SYS_socket, libc::SYS_bind, libc::SYS_listen, libc::SYS_accept, libc::SYS_accept4, libc::SYS_connect,
     // Other processes.
     libc::SYS_ptrace, libc::SYS_process_vm_readv, libc::SYS_process_vm_writev, libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd, libc::SYS_kcmp,
-    // Shared memory and queues that other jobs of this user would see.
+    // Shared memory and queues that are visible to other jobs of the same user.
     libc::SYS_shmget, libc::SYS_semget, libc::SYS_msgget, libc::SYS_mq_open,
-    // Leaving the session, by which the worker knows a job's processes.
+    // Leaving the session, by which the worker finds all processes of a job.
     libc::SYS_setsid,
     // Namespaces and mounts.
     libc::SYS_unshare, libc::SYS_setns, libc::SYS_mount, libc::SYS_umount2, libc::SYS_pivot_root, libc::SYS_chroot,
     libc::SYS_move_mount, libc::SYS_open_tree, libc::SYS_fsopen, libc::SYS_fsconfig, libc::SYS_fsmount,
     libc::SYS_fspick, libc::SYS_mount_setattr,
-    // Permissions and owners by path, which Landlock lets pass.
+    // Permissions and owners by path, which Landlock does not restrict.
     libc::SYS_fchmodat, libc::SYS_fchmodat2, libc::SYS_fchownat, libc::SYS_setxattr, libc::SYS_lsetxattr,
     libc::SYS_removexattr, libc::SYS_lremovexattr,
-    // What Landlock denies as well: whoever takes a job's files would follow a symbolic link.
+    // Also denied by Landlock: the worker would follow a symbolic link when it reads the job's files.
     libc::SYS_symlinkat, libc::SYS_mknodat,
-    // Files by number instead of path.
+    // Opening files by inode instead of path.
     libc::SYS_open_by_handle_at,
-    // Large parts of the kernel that faults are found in.
+    // Complex parts of the kernel with a history of vulnerabilities.
     libc::SYS_bpf, libc::SYS_perf_event_open, libc::SYS_userfaultfd, libc::SYS_keyctl, libc::SYS_add_key,
     libc::SYS_request_key, libc::SYS_fanotify_init, libc::SYS_lookup_dcookie, libc::SYS_personality,
-    // The machine.
+    // System administration.
     libc::SYS_kexec_load, libc::SYS_init_module, libc::SYS_finit_module, libc::SYS_delete_module, libc::SYS_reboot,
     libc::SYS_swapon, libc::SYS_swapoff, libc::SYS_acct, libc::SYS_quotactl, libc::SYS_sethostname,
     libc::SYS_setdomainname, libc::SYS_settimeofday, libc::SYS_clock_settime, libc::SYS_clock_adjtime,
     libc::SYS_adjtimex, libc::SYS_syslog, libc::SYS_vhangup, libc::SYS_nfsservctl,
 ];
 
-/// The same, where only this architecture has them.
+/// Denied system calls that only this architecture has.
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 const FORBIDDEN_HERE: &[c_long] = &[
@@ -55,24 +55,25 @@ const FORBIDDEN_HERE: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const FORBIDDEN_HERE: &[c_long] = &[];
 
-/// Calls that look as if the kernel did not have them, so that callers go another way.
+/// System calls that fail with ENOSYS, so that callers use their fallback.
 #[rustfmt::skip]
 const ABSENT: &[c_long] = &[
-    // Its flags lie in memory, where a filter cannot look; without it, `clone` is called.
+    // Its flags are in memory, which a filter cannot read. The C library falls back to `clone`.
     libc::SYS_clone3,
-    // Does what other calls do, past the filter.
+    // Its operations would bypass the filter.
     libc::SYS_io_uring_setup, libc::SYS_io_uring_enter, libc::SYS_io_uring_register,
 ];
 
-/// Kinds of namespaces that `clone` makes.
+/// Flags of `clone` that create namespaces.
 #[rustfmt::skip]
 const NAMESPACES: &[i32] = &[
     libc::CLONE_NEWUSER, libc::CLONE_NEWNS, libc::CLONE_NEWPID, libc::CLONE_NEWNET, libc::CLONE_NEWIPC,
     libc::CLONE_NEWUTS, libc::CLONE_NEWCGROUP,
 ];
 
-/// Forbids them to this thread and all that it starts. False: this kernel or processor has no such filters.
-/// Errors: the kernel refuses one.
+/// Applies the filters to this thread and everything that it starts. Returns false if the kernel or architecture does not
+/// support them.
+/// Errors: the kernel rejects a filter.
 pub(crate) fn forbid() -> Result<bool, FenceError> {
     if secure_computing_mode().is_err() {
         return Ok(false);
@@ -84,15 +85,15 @@ pub(crate) fn forbid() -> Result<bool, FenceError> {
     Ok(filters.is_some())
 }
 
-/// None: not for this processor.
+/// Compiles the filters; `None` if seccompiler does not support the architecture.
 fn filters() -> Result<Option<[BpfProgram; 2]>, BackendError> {
     let Ok(architecture) = std::env::consts::ARCH.try_into() else { return Ok(None) };
     let program = |rules: BTreeMap<i64, Vec<SeccompRule>>, errno: i32| {
-        let answer = SeccompAction::Errno(errno.unsigned_abs());
-        SeccompFilter::new(rules, SeccompAction::Allow, answer, architecture)?.try_into()
+        let action = SeccompAction::Errno(errno.unsigned_abs());
+        SeccompFilter::new(rules, SeccompAction::Allow, action, architecture)?.try_into()
     };
     let absent = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
-    // The one that is applied last answers where both would.
+    // For a call in both filters, the kernel uses the result of the filter that was applied last.
     Ok(Some([program(forbidden()?, libc::EPERM)?, program(absent, libc::ENOSYS)?]))
 }
 
@@ -105,9 +106,9 @@ fn forbidden() -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
         rule(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(flag), flag)
     });
     rules.insert(libc::SYS_clone, namespaces.collect::<Result<_, _>>()?);
-    // Typing into the terminal of whoever started the server.
+    // Injecting input into the terminal of the server.
     rules.insert(libc::SYS_ioctl, vec![rule(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, libc::TIOCSTI)?]);
-    // Times by path; those of an open file have none.
+    // Setting times by path. Calls for an open file pass a null path.
     rules.insert(libc::SYS_utimensat, vec![rule(1, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?]);
     Ok(rules)
 }
@@ -116,7 +117,7 @@ fn rule(argument: u8, size: SeccompCmpArgLen, is: SeccompCmpOp, value: u64) -> R
     SeccompRule::new(vec![SeccompCondition::new(argument, size, is, value)?])
 }
 
-/// The same calls under the numbers of the x32 interface, and those that only it numbers so.
+/// Adds the numbers of the same calls in the x32 ABI, and the calls that only x32 has.
 #[cfg(target_arch = "x86_64")]
 fn forbid_x32(rules: &mut BTreeMap<i64, Vec<SeccompRule>>) {
     const BIT: i64 = 0x4000_0000;

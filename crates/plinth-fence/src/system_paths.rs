@@ -1,8 +1,8 @@
-//! What drivers, encoders and the C library need of the system.
+//! System paths that drivers, encoders and the C library need.
 
-/// Read-only: libraries, drivers and their configuration, fonts, what the kernel tells of the hardware.
+/// Read-only paths: libraries, drivers and their configuration, fonts, hardware information.
 ///
-/// Neither all of /etc nor all of /proc: configuration holds secrets, and so do other processes' command lines.
+/// Only parts of /etc and /proc, because configuration files and command lines of other processes may contain secrets.
 pub(crate) const READABLE: &[&str] = &[
     "/usr",
     "/bin",
@@ -44,7 +44,7 @@ pub(crate) const READABLE: &[&str] = &[
     "/var/cache/fontconfig",
 ];
 
-/// Devices that may be read, written to and controlled.
+/// Devices with read, write and ioctl access.
 pub(crate) const DEVICES: &[&str] = &[
     "/dev/dri",
     "/dev/dxg",
@@ -57,5 +57,5 @@ pub(crate) const DEVICES: &[&str] = &[
     "/dev/zero",
 ];
 
-/// Beginning of the names of NVIDIA's devices in /dev, which are numbered.
+/// Prefix of NVIDIA's device names in /dev.
 pub(crate) const NVIDIA: &str = "nvidia";

@@ -1,31 +1,31 @@
-//! The whole picture, put together from the part that a frame carries.
+//! Full image, composed from the region that a frame contains.
 
 use plinth_frame::{Backdrop, Frame, PixelFormat, Region};
 
 use crate::watermark::Watermark;
 
-/// An opaque picture: R, G, B, 255 bytes, row 0 at the top.
+/// Opaque image with bytes R, G, B, 255 per pixel, row 0 at the top.
 pub(crate) struct Canvas {
     pub(crate) width: u32,
     pub(crate) height: u32,
     pub(crate) pixels: Vec<u8>,
-    /// What was put here last: where the next frame has the same, its region covers all that changes.
+    /// Region and backdrop of the previous frame. If the next frame has the same, only its region changes.
     around: Option<(Region, Backdrop)>,
 }
 
 impl Canvas {
-    /// An empty picture.
+    /// Creates a black image.
     pub(crate) fn new(width: u32, height: u32) -> Self {
         Self::from_pixels(width, height, vec![0; width as usize * height as usize * 4])
     }
 
-    /// A finished picture.
+    /// Creates an image from its pixels.
     pub(crate) fn from_pixels(width: u32, height: u32, pixels: Vec<u8>) -> Self {
         Self { width, height, pixels, around: None }
     }
 
-    /// Puts a frame's region in its place and its backdrop around it; straight alpha is composed over `background` in
-    /// display space. All of it is under `mark`, which is the same for all frames.
+    /// Draws a frame's region and its backdrop around it. Straight alpha is composed over `background` in display space.
+    /// `mark` is drawn over everything, and must be the same for all frames.
     pub(crate) fn put(&mut self, frame: &Frame, background: &Backdrop, mark: Option<&Watermark>) {
         let region = frame.region;
         let backdrop = match &frame.backdrop {
@@ -78,7 +78,7 @@ impl Canvas {
     }
 }
 
-/// The colour of a backdrop at a pixel; black where there is none.
+/// Returns the colour of a backdrop at a pixel; black without a backdrop.
 fn color_at(backdrop: &Backdrop, pixel: usize) -> [u8; 3] {
     match backdrop {
         Backdrop::Solid(color) => *color,
@@ -87,7 +87,7 @@ fn color_at(backdrop: &Backdrop, pixel: usize) -> [u8; 3] {
     }
 }
 
-/// 16-bit straight alpha over an opaque colour.
+/// Composes a colour with 16-bit straight alpha over an opaque colour.
 fn compose(to: &mut [u8], from: [u32; 4], background: [u8; 3]) {
     let alpha = u64::from(from[3]);
     for c in 0..3 {

@@ -1,4 +1,4 @@
-//! RGB to what encoders take: BT.709, limited range (ITU-R BT.709-6, sections 3.2 to 3.4).
+//! Conversion of RGB to the encoders' pixel formats: BT.709, limited range (ITU-R BT.709-6, sections 3.2 to 3.4).
 
 use plinth_frame::{Frame, PixelFormat, Region};
 use rayon::prelude::*;
@@ -8,7 +8,7 @@ use crate::MediaError;
 use crate::canvas::Canvas;
 use crate::watermark::Watermark;
 
-/// Writes a picture as planar 4:2:0, 8 bits: all of Y, then U, then V.
+/// Converts an image to planar 4:2:0 with 8 bits: the Y plane, then U, then V.
 pub(crate) fn yuv420p(canvas: &Canvas, out: &mut Vec<u8>) -> Result<(), MediaError> {
     let luma = canvas.width as usize * canvas.height as usize;
     out.resize(luma + luma / 2, 0);
@@ -35,7 +35,7 @@ pub(crate) fn yuv420p(canvas: &Canvas, out: &mut Vec<u8>) -> Result<(), MediaErr
     .map_err(|e| MediaError::Frames { problem: format!("a frame cannot be converted: {e}") })
 }
 
-/// Planar 4:4:4 with alpha, 10 bits in little-endian words: Y, U, V, A. Alpha is full range and straight.
+/// Image in planar 4:4:4 with alpha, 10 bits in little-endian 16-bit words. Plane order Y, U, V, A; alpha is full range and straight.
 pub(crate) struct Yuva444p10 {
     width: usize,
     height: usize,
@@ -44,14 +44,14 @@ pub(crate) struct Yuva444p10 {
 }
 
 impl Yuva444p10 {
-    /// An empty picture.
+    /// Creates a transparent black image.
     pub(crate) fn new(width: u32, height: u32) -> Self {
         let (width, height) = (width as usize, height as usize);
         Self { width, height, bytes: vec![0; width * height * 8], around: None }
     }
 
-    /// Puts a frame's region in its place and nothing (black, alpha 0) around it, all of it under `mark`, which is the
-    /// same for all frames.
+    /// Draws a frame's region, with transparent black around it. `mark` is drawn over everything, and must be the same for all
+    /// frames.
     pub(crate) fn put(&mut self, frame: &Frame, mark: Option<&Watermark>) {
         let region = frame.region;
         let marked = |x, y, pixel| mark.map_or(pixel, |mark| mark.marked(x, y, pixel));
@@ -65,7 +65,7 @@ impl Yuva444p10 {
         });
     }
 
-    /// Computes the pixels of a region from their columns and rows.
+    /// Sets the pixels of a region. `pixel` receives column and row.
     fn fill(&mut self, region: Region, pixel: impl Fn(usize, usize) -> [f32; 4] + Sync) {
         let stride = self.width * 2;
         let [first, top, width, height] = [region.x, region.y, region.width, region.height].map(|side| side as usize);
@@ -81,13 +81,13 @@ impl Yuva444p10 {
         }
     }
 
-    /// The planes.
+    /// Returns all planes.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-/// A pixel as 0..=1.
+/// Converts a pixel to components in 0..=1.
 fn rgba(format: PixelFormat, from: &[u8]) -> [f32; 4] {
     match format {
         PixelFormat::Rgba8 => std::array::from_fn(|i| f32::from(from[i]) / 255.0),
@@ -97,7 +97,7 @@ fn rgba(format: PixelFormat, from: &[u8]) -> [f32; 4] {
     }
 }
 
-/// Component 0..=3 of Y, U, V, A.
+/// Returns component 0..=3 of Y, U, V, A as a 10-bit value.
 fn component(index: usize, [r, g, b, a]: [f32; 4]) -> u16 {
     const KR: f32 = 0.2126;
     const KB: f32 = 0.0722;

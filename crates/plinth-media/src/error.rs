@@ -1,110 +1,110 @@
-//! Why files could not be written.
+//! Errors of encoding and writing.
 
 use std::path::PathBuf;
 
 use crate::ffmpeg::H264Encoder;
 
-/// Why files could not be written.
+/// Error of encoding or writing files.
 #[derive(Debug, thiserror::Error)]
 pub enum MediaError {
-    /// ffmpeg is not there.
+    /// ffmpeg could not be started.
     #[error(
         "'{program}' cannot be started; install ffmpeg (Debian and Ubuntu: `apt-get install ffmpeg`) or name it with --ffmpeg"
     )]
     FfmpegMissing {
-        /// What was called.
+        /// Program path or name.
         program: String,
-        /// Why.
+        /// Cause.
         #[source]
         source: std::io::Error,
     },
-    /// An encoder stopped.
+    /// An encoder failed.
     #[error("encoding {} failed: {words}", file.display())]
     Encoder {
-        /// The file it was writing.
+        /// Output file of the encoder.
         file: PathBuf,
-        /// The end of what ffmpeg said.
+        /// Last lines of ffmpeg's error output.
         words: String,
     },
-    /// A hardware encoder failed over a file that libx264 may still write.
+    /// A hardware encoder failed. libx264 may still be able to encode the file.
     #[error("{encoder} failed: {source}")]
     Hardware {
-        /// Which one.
+        /// Encoder.
         encoder: H264Encoder,
-        /// How.
+        /// Cause.
         source: Box<Self>,
     },
-    /// A hardware encoder that was asked for does not work on this machine.
+    /// The requested hardware encoder does not work on this machine.
     #[error("{encoder} cannot be used on this machine: {problem}; choose another encoder, or auto")]
     EncoderUnusable {
-        /// Which one.
+        /// Encoder.
         encoder: H264Encoder,
-        /// What it did when it was tried.
+        /// Result of the trial.
         problem: String,
     },
-    /// An encoder ended well, but its file is not what it should be.
+    /// An encoder exited without an error, but its file is not complete or not as requested.
     #[error("{} is not complete: {problem}; is the disk full?", file.display())]
     Incomplete {
-        /// Which one.
+        /// Path of the file.
         file: PathBuf,
-        /// What is wrong.
+        /// Problem, as a clause.
         problem: String,
     },
-    /// A video cannot be packaged.
+    /// A video could not be packaged.
     #[error("{} cannot be packaged: {problem}", file.display())]
     Source {
-        /// Which one.
+        /// Path of the file.
         file: PathBuf,
-        /// What is wrong.
+        /// Problem, as a clause.
         problem: String,
     },
     /// A file could not be written.
     #[error("{} cannot be written: {source}", file.display())]
     File {
-        /// Which one.
+        /// Path of the file.
         file: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// A picture could not be written as PNG.
+    /// A PNG could not be written.
     #[error("{} cannot be written: {source}", file.display())]
     Png {
-        /// Which one.
+        /// Path of the file.
         file: PathBuf,
-        /// Why.
+        /// Cause.
         source: ::png::EncodingError,
     },
-    /// One file is to be two.
+    /// Two outputs have the same path.
     #[error("{} is named for two outputs; give each its own name", file.display())]
     SameFile {
-        /// Which one.
+        /// Path of the file.
         file: PathBuf,
     },
-    /// A dataset's folder has files already.
+    /// The folder for a dataset is not empty.
     #[error("the folder {} is not empty; name a new one, or remove it", folder.display())]
     FolderNotEmpty {
-        /// Which one.
+        /// Path of the folder.
         folder: PathBuf,
     },
     /// Another process is writing the same dataset.
     #[error("{} is being written by another process", file.display())]
     Busy {
-        /// The dataset.
+        /// Path of the dataset.
         file: PathBuf,
     },
-    /// Somebody asked to stop.
+    /// The work was cancelled.
     #[error("cancelled")]
     Stopped,
-    /// Frames are missing or do not fit.
+    /// Frames are missing, or do not match the plan.
     #[error("{problem}")]
     Frames {
-        /// What is wrong.
+        /// Problem, as a clause.
         problem: String,
     },
 }
 
 impl MediaError {
-    /// The same error, and that a device may be at fault where one encoded and the encoder or its file is what failed.
+    /// Wraps the error in [`MediaError::Hardware`] if `encoder` is a hardware encoder that may have caused it.
     pub(crate) fn of_encoder(self, encoder: H264Encoder) -> Self {
         match self {
             Self::Encoder { .. } | Self::Incomplete { .. } if encoder.is_hardware() => {

@@ -1,13 +1,13 @@
-//! Frames become files: MP4, MOV, PNG and datasets; finished videos become streamable.
+//! Encodes frames to files (MP4, MOV, PNG and datasets) and packages finished videos as HLS.
 //!
-//! [`MediaWriter`] takes frames in order and feeds every output from them: each encoder is an ffmpeg process of its
-//! own behind a bounded queue, so memory does not grow with the length of a video and encoding runs beside rendering.
-//! [`DatasetWriter`] takes the layers of views in the same way. Files appear under their names only when all of them are
+//! [`MediaWriter`] receives frames in order and writes all outputs from them. Each video has its own ffmpeg process behind a
+//! bounded queue, so memory does not grow with the length of a video, and encoding runs in parallel to rendering.
+//! [`DatasetWriter`] receives the layers of views in the same way. Files appear under their names only when all of them are
 //! complete.
 //!
-//! [`choose_encoder`] finds out, once in a process, which H.264 encoder works on this machine.
+//! [`choose_encoder`] tests, once per process, which H.264 encoder works on this machine.
 //!
-//! [`hls::package`] makes a finished video streamable. [`Watermark`] marks what nobody paid for.
+//! [`hls::package`] packages a finished video as HLS. [`Watermark`] marks free previews.
 
 #![expect(
     clippy::cast_possible_truncation,

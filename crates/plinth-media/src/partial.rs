@@ -1,4 +1,4 @@
-//! Files that appear only when they are complete.
+//! Temporary files that are renamed when they are complete.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,45 +10,45 @@ use crate::MediaError;
 const PREFIX: &str = ".plinth-";
 const SUFFIX: &str = ".partial";
 
-/// A file under a temporary name in its target's folder; removed unless it is kept.
+/// File under a temporary name in the folder of its target. Dropping it removes the file.
 ///
-/// It is locked as long as this process lives, so that a later run knows those that a killed process left behind.
+/// This process keeps the file locked, so that later runs can recognize the files of killed processes.
 pub(crate) struct Partial {
     file: NamedTempFile,
     target: PathBuf,
 }
 
 impl Partial {
-    /// Makes the temporary file.
-    /// Errors: the folder is missing or cannot be written to, or the target is a folder itself.
+    /// Creates the temporary file.
+    /// Errors: the folder is missing or not writable, or the target is a folder.
     pub(crate) fn create(target: &Path) -> Result<Self, MediaError> {
         let fault = |source| MediaError::File { file: target.to_owned(), source };
         if target.is_dir() {
             return Err(fault(std::io::ErrorKind::IsADirectory.into()));
         }
         loop {
-            // Only the kind of the error: its text names the temporary file.
+            // Keeps only the kind of the error, because its message contains the temporary name.
             let file = new_file(folder(target)).map_err(|error| fault(error.kind().into()))?;
-            // Without locks on this file system nothing is swept either.
+            // If the file system has no locks, `sweep` does not remove anything either.
             drop(file.as_file().lock());
-            // Another process may have swept it before it was locked.
+            // Another process may have removed the file before it was locked.
             if file.path().exists() {
                 return Ok(Self { file, target: target.to_owned() });
             }
         }
     }
 
-    /// Where to write.
+    /// Returns the path of the temporary file.
     pub(crate) fn path(&self) -> &Path {
         self.file.path()
     }
 
-    /// Where it will be.
+    /// Returns the final path.
     pub(crate) fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Gives the file its name, replacing what was there, and returns its size in bytes.
+    /// Renames the file to its target, replacing an existing file. Returns the path and the size in bytes.
     pub(crate) fn keep(self) -> Result<(PathBuf, u64), MediaError> {
         let fault = |source| MediaError::File { file: self.target.clone(), source };
         let size = self.file.as_file().metadata().map_err(fault)?.len();
@@ -68,13 +68,13 @@ pub(crate) fn sweep(target: &Path) {
         }
         let Ok(file) = File::open(entry.path()) else { continue };
         if file.try_lock().is_ok() {
-            // Whoever may not remove it leaves it to its owner.
+            // Without permission, the file remains for its owner to remove.
             drop(std::fs::remove_file(entry.path()));
         }
     }
 }
 
-/// The folder that a file lies in.
+/// Returns the folder of a file.
 pub(crate) fn folder(target: &Path) -> &Path {
     target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -82,7 +82,7 @@ pub(crate) fn folder(target: &Path) -> &Path {
 fn new_file(folder: &Path) -> std::io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(PREFIX).suffix(SUFFIX).rand_bytes(10);
-    // What a new file has, not what a secret has.
+    // Permissions of an ordinary new file instead of the restrictive ones of a temporary file.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     builder.tempfile_in(folder)
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_living_process_keeps_its_file_and_a_dead_one_loses_it() {
+    fn sweep_removes_only_files_of_dead_processes() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("a.mp4");
         let living = Partial::create(&target).unwrap();
@@ -112,7 +112,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_kept_file_has_the_mode_of_any_new_file() {
+    fn a_kept_file_has_the_mode_of_an_ordinary_new_file() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let (plain, target) = (folder.path().join("plain"), folder.path().join("a.mp4"));

@@ -1,4 +1,4 @@
-//! Stills, and the pictures of datasets.
+//! PNG encoding of stills and dataset layers.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -9,7 +9,7 @@ use ::png::{BitDepth, ColorType};
 use crate::MediaError;
 use crate::canvas::Canvas;
 
-/// Writes an opaque picture as an 8-bit RGB PNG into `path`; messages name it `target`.
+/// Writes an opaque image to `path` as 8-bit RGB PNG. Error messages use `target`, its final path.
 pub(crate) fn write(path: &Path, target: &Path, canvas: &Canvas) -> Result<(), MediaError> {
     let file = File::create(path).map_err(|source| MediaError::File { file: target.to_owned(), source })?;
     let rgb: Vec<u8> = canvas.pixels.as_chunks::<4>().0.iter().flat_map(|[r, g, b, _]| [*r, *g, *b]).collect();
@@ -18,22 +18,22 @@ pub(crate) fn write(path: &Path, target: &Path, canvas: &Canvas) -> Result<(), M
         .map_err(|source| MediaError::Png { file: target.to_owned(), source })
 }
 
-/// An 8-bit sRGB picture of R, G, B bytes as PNG.
+/// Encodes an 8-bit sRGB image with bytes R, G, B per pixel.
 pub(crate) fn rgb_8(width: u32, height: u32, pixels: &[u8]) -> Result<Vec<u8>, ::png::EncodingError> {
     encoded(width, height, (ColorType::Rgb, BitDepth::Eight), true, pixels)
 }
 
-/// An 8-bit picture of three channels that are no colours.
+/// Encodes an 8-bit image with three channels of non-colour data.
 pub(crate) fn vectors_8(width: u32, height: u32, pixels: &[u8]) -> Result<Vec<u8>, ::png::EncodingError> {
     encoded(width, height, (ColorType::Rgb, BitDepth::Eight), false, pixels)
 }
 
-/// An 8-bit picture of one channel that is no colour.
+/// Encodes an 8-bit image with one channel of non-colour data.
 pub(crate) fn grey_8(width: u32, height: u32, pixels: &[u8]) -> Result<Vec<u8>, ::png::EncodingError> {
     encoded(width, height, (ColorType::Grayscale, BitDepth::Eight), false, pixels)
 }
 
-/// A picture of big-endian words of one channel that is no colour.
+/// Encodes a 16-bit image with one channel of non-colour data in big-endian words.
 pub(crate) fn grey_16(width: u32, height: u32, pixels: &[u8]) -> Result<Vec<u8>, ::png::EncodingError> {
     encoded(width, height, (ColorType::Grayscale, BitDepth::Sixteen), false, pixels)
 }
@@ -62,7 +62,7 @@ fn encode(
     encoder.set_color(color);
     encoder.set_depth(depth);
     encoder.set_compression(::png::Compression::Fast);
-    // Choosing a filter row by row gives the same size and takes three times as long.
+    // The adaptive filter gives the same size and takes three times as long.
     encoder.set_filter(::png::Filter::Paeth);
     if is_srgb {
         encoder.set_source_srgb(::png::SrgbRenderingIntent::Perceptual);

@@ -1,4 +1,4 @@
-//! What every H.264 video has, whatever encoded it.
+//! Properties of all H.264 videos, independent of the encoder.
 
 use std::path::Path;
 
@@ -7,9 +7,9 @@ use crate::container::{avc_config, movie, order};
 /// `profile_idc` of High (ITU-T H.264, annex A).
 const HIGH: u8 = 100;
 
-/// Refuses a complete MP4 that is not H.264 High at a constant rate, with its index in front, pictures in the order in which
-/// they are decoded, and one that needs no other at the begin of each second and nowhere else.
-/// Errors: what is wrong, in words.
+/// Checks that a complete MP4 has H.264 High profile, a constant frame rate, its index (`moov`) before the media data, no
+/// reordered frames, and key frames exactly at the start of each second.
+/// Errors: a description of the violated property.
 pub(crate) fn check(file: &Path, fps: u32) -> Result<(), String> {
     let read = |error: std::io::Error| error.to_string();
     let movie = movie(file).map_err(read)?.ok_or("it is no H.264 at a constant frame rate")?;

@@ -1,4 +1,4 @@
-//! Smaller versions of a picture.
+//! Downscaling of images.
 
 use fast_image_resize::images::{TypedImage, TypedImageRef};
 use fast_image_resize::pixels::U8x4;
@@ -7,7 +7,7 @@ use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use crate::MediaError;
 use crate::canvas::Canvas;
 
-/// Scales pictures of one size to another by area.
+/// Downscales images of one size to another by area averaging.
 pub(crate) struct Reducer {
     resizer: Resizer,
     width: u32,
@@ -19,10 +19,10 @@ impl Reducer {
         Self { resizer: Resizer::new(), width, height }
     }
 
-    /// The picture, smaller.
+    /// Returns the downscaled image.
     pub(crate) fn reduce(&mut self, canvas: &Canvas) -> Result<Canvas, MediaError> {
         let fault = |e: String| MediaError::Frames { problem: format!("a frame cannot be scaled: {e}") };
-        // Typed, here and elsewhere: of the untyped call all kinds of pixels are compiled, which takes a minute.
+        // The typed call compiles one pixel type only; the untyped one compiles all, which takes a minute.
         let source = TypedImageRef::<U8x4>::from_buffer(canvas.width, canvas.height, &canvas.pixels)
             .map_err(|e| fault(e.to_string()))?;
         let mut smaller = Canvas::new(self.width, self.height);
@@ -34,7 +34,7 @@ impl Reducer {
     }
 }
 
-/// Size with the long side at most `limit`, both sides even.
+/// Returns the size with the longer side at most `limit` and both sides even.
 pub(crate) fn within(width: u32, height: u32, limit: u32) -> (u32, u32) {
     let long = width.max(height);
     if long <= limit {
@@ -44,7 +44,7 @@ pub(crate) fn within(width: u32, height: u32, limit: u32) -> (u32, u32) {
     (scaled(width), scaled(height))
 }
 
-/// A quarter of each side, even.
+/// Returns a quarter of each side, rounded to even.
 pub(crate) fn quarter(width: u32, height: u32) -> (u32, u32) {
     (even(u64::from(width.div_ceil(4))), even(u64::from(height.div_ceil(4))))
 }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_even_and_keep_the_shape() {
+    fn sizes_are_even_and_keep_the_aspect_ratio() {
         assert_eq!(within(3840, 2160, 1920), (1920, 1080));
         assert_eq!(within(2160, 3840, 1920), (1080, 1920));
         assert_eq!(within(960, 540, 1920), (960, 540));

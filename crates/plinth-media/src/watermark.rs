@@ -1,28 +1,28 @@
-//! The mark over pictures that nobody paid for: the product's name, tiled over the whole picture on a slant.
+//! Watermark of free previews: the product's name, tiled diagonally over the whole image.
 //!
-//! White letters with a dark edge, so that it is seen on any background. The letters are strokes, drawn by their
-//! distance to each pixel; no font is needed, and the same size gives the same mark everywhere.
+//! Letters are white with a dark edge, so that they are visible on any background. They consist of line segments, drawn by the
+//! distance of each pixel. This needs no font, and an image size always gives the same watermark.
 
 use rayon::prelude::*;
 
-/// Opacity of letters and edge, of 255.
+/// Opacity of letters and edge, from 0 to 255.
 const OPACITY: f32 = 0.28 * 255.0;
-/// Height of letters as part of the picture's short side.
+/// Height of letters relative to the shorter side of the image.
 const LETTER_HEIGHT: f32 = 1.0 / 16.0;
-/// Half the width of a stroke, in heights of a letter; so all that follows.
+/// Half the width of a stroke, in letter heights, like all lengths below.
 const STROKE: f32 = 0.085;
 /// Width of the edge.
 const EDGE: f32 = 0.08;
 /// Space between the words of a line.
 const WORD_GAP: f32 = 1.9;
-/// Distance of lines.
+/// Distance between base lines.
 const LINE_HEIGHT: f32 = 3.0;
-/// Slant: cosine and sine of 30°.
+/// Cosine and sine of the slant angle, 30°.
 const SLANT: [f32; 2] = [0.866_025_4, 0.5];
 /// Width of the word.
 const WORD_WIDTH: f32 = 5.06;
 
-/// The word's strokes, from x, y to x, y; the base line is 0, letters are 1 high.
+/// Strokes of the word as line segments [x0, y0, x1, y1]. The base line is y = 0, and letters are 1 high.
 const STROKES: [[f32; 4]; 20] = [
     // P
     [0.0, 0.0, 0.0, 1.0],
@@ -52,7 +52,7 @@ const STROKES: [[f32; 4]; 20] = [
     [4.41, 0.5, 5.06, 0.5],
 ];
 
-/// The mark for pictures of one size, computed once.
+/// Watermark for images of one size, computed once.
 #[derive(Clone, Debug)]
 pub struct Watermark {
     width: usize,
@@ -61,7 +61,7 @@ pub struct Watermark {
 }
 
 impl Watermark {
-    /// The mark for pictures of `width` × `height` pixels.
+    /// Computes the watermark for images of `width` × `height` pixels.
     pub fn new(width: u32, height: u32) -> Self {
         let letter = (width.min(height) as f32 * LETTER_HEIGHT).max(1.0);
         let (width, height) = (width as usize, height as usize);
@@ -74,14 +74,14 @@ impl Watermark {
         Self { width, pixels }
     }
 
-    /// Marks an opaque picture of the mark's size.
+    /// Draws the watermark over an opaque image of the same size.
     pub fn mark_rgb(&self, pixels: &mut [[u8; 3]]) {
         for (to, mark) in pixels.iter_mut().zip(&self.pixels) {
             *to = to.map(|below| over(*mark, below));
         }
     }
 
-    /// Marks a picture with straight alpha of the mark's size: the mark is seen also where the picture is not.
+    /// Draws the watermark over an image of the same size with straight alpha. It is also visible on transparent pixels.
     pub fn mark_rgba(&self, pixels: &mut [[u8; 4]]) {
         for (to, mark) in pixels.iter_mut().zip(&self.pixels) {
             let marked = over_straight(*mark, to.map(|c| f32::from(c) / 255.0));
@@ -89,10 +89,10 @@ impl Watermark {
         }
     }
 
-    /// Marks consecutive pixels of an opaque picture, of which these are the first one's column and row.
+    /// Draws the watermark over consecutive pixels of an opaque image, starting at column `x` and row `y`.
     pub(crate) fn mark_run(&self, x: usize, y: usize, run: &mut [[u8; 4]]) {
         let at = y * self.width + x;
-        // Most pixels lie between the words.
+        // Most pixels are between the words.
         for ([r, g, b, _], mark) in run.iter_mut().zip(&self.pixels[at..]).filter(|(_, mark)| mark[1] > 0) {
             for c in [r, g, b] {
                 *c = over(*mark, *c);
@@ -100,20 +100,20 @@ impl Watermark {
         }
     }
 
-    /// A pixel with straight alpha, 0..=1, under the mark.
+    /// Returns a pixel with the watermark over it. Components are straight alpha in 0..=1.
     pub(crate) fn marked(&self, x: usize, y: usize, below: [f32; 4]) -> [f32; 4] {
         over_straight(self.pixels[y * self.width + x], below)
     }
 }
 
-/// The mark over an opaque component.
+/// Composes the watermark over an opaque component.
 fn over([level, opacity]: [u8; 2], below: u8) -> u8 {
     let [level, opacity, below] = [level, opacity, below].map(u16::from);
-    // At most 255 × 255 and a half of 255.
+    // The sum is at most 255 × 255 + 127, which fits.
     ((level * opacity + below * (255 - opacity) + 127) / 255) as u8
 }
 
-/// The mark over a pixel with straight alpha (Porter and Duff 1984, "over").
+/// Composes the watermark over a pixel with straight alpha (Porter and Duff 1984, "over").
 fn over_straight([level, opacity]: [u8; 2], [r, g, b, alpha]: [f32; 4]) -> [f32; 4] {
     if opacity == 0 {
         return [r, g, b, alpha];
@@ -125,17 +125,17 @@ fn over_straight([level, opacity]: [u8; 2], [r, g, b, alpha]: [f32; 4]) -> [f32;
     [r, g, b, sum]
 }
 
-/// Grey level and opacity at a point, in pixels from the top left.
+/// Returns grey level and opacity at a point, in pixels from the top left.
 fn mark([x, y]: [f32; 2], letter: f32) -> [u8; 2] {
     let [cos, sin] = SLANT;
-    // Along the slanted line of words, and upwards from it.
+    // Coordinates along the slanted base line and perpendicular to it.
     let (along, up) = ((x * cos - y * sin) / letter, (-x * sin - y * cos) / letter);
     let line = (up / LINE_HEIGHT).floor();
     let up = up - line * LINE_HEIGHT - (LINE_HEIGHT - 1.0) / 2.0;
     let pitch = WORD_WIDTH + WORD_GAP;
-    // Each line is shifted against its neighbours.
+    // Each line is offset from its neighbours.
     let along = (along + 0.5 * pitch * line).rem_euclid(pitch) - WORD_GAP / 2.0;
-    // Half a pixel more for soft borders.
+    // Half a pixel more for antialiasing.
     let reach = STROKE + EDGE + 0.5 / letter;
     if up < -reach || up > 1.0 + reach || along < -reach || along > WORD_WIDTH + reach {
         return [0; 2];
@@ -149,7 +149,7 @@ fn mark([x, y]: [f32; 2], letter: f32) -> [u8; 2] {
     [(255.0 * inner / whole).round() as u8, (OPACITY * whole).round() as u8]
 }
 
-/// Distance of a point from a stroke.
+/// Returns the distance of a point to a line segment.
 fn distance([x, y]: [f32; 2], [from_x, from_y, to_x, to_y]: [f32; 4]) -> f32 {
     let (dx, dy) = (to_x - from_x, to_y - from_y);
     let (px, py) = (x - from_x, y - from_y);
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_seen_everywhere_on_any_background() {
+    fn the_watermark_is_visible_on_any_background() {
         for (width, height) in [(960, 540), (540, 540), (540, 960), (240, 136)] {
             for (level, least) in [(0, 50), (255, 50), (128, 25)] {
                 // Edges of small pictures are thinner than a pixel.
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn it_scales_with_the_picture() {
+    fn the_watermark_scales_with_the_image() {
         let share = |width, height| {
             let mark = Watermark::new(width, height);
             mark.pixels.iter().filter(|[_, opacity]| *opacity > 0).count() as f32 / (width * height) as f32
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn alpha_rises_as_far_as_the_mark_is_opaque() {
+    fn alpha_increases_by_the_opacity_of_the_watermark() {
         let mark = Watermark::new(320, 180);
         let mut nothing = vec![[0; 4]; 320 * 180];
         let mut opaque = vec![[10, 20, 30, 255]; 320 * 180];
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn over_half_a_pixel_both_are_seen_by_their_weight() {
+    fn over_a_half_transparent_pixel_both_are_weighted() {
         let [r, _, _, a] = over_straight([255, 51], [0.5, 0.5, 0.5, 0.5]);
         assert!((a - 0.6).abs() < 1e-6);
         assert!((r - (0.2 + 0.5 * 0.4) / 0.6).abs() < 1e-6);

@@ -1,4 +1,4 @@
-//! One pass of frames feeds every output.
+//! Writes all outputs of a video in one pass over its frames.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -18,18 +18,18 @@ use crate::properties;
 use crate::resize::{Reducer, quarter, within};
 use crate::watermark::Watermark;
 
-/// Quality of the video itself, on the scale of x264's constant rate factor.
+/// Quality of the main video as x264 constant rate factor (CRF).
 const MAIN_CRF: u8 = 17;
-/// Quality of the web and thumbnail videos, on the same scale.
+/// Quality of the web and thumbnail videos as CRF.
 const SMALL_CRF: u8 = 22;
 
-/// What is to be written.
+/// Outputs to write, and their format.
 #[derive(Clone, Debug)]
 pub struct MediaPlan {
-    /// The ffmpeg to call.
+    /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
-    /// What encodes H.264, the thumbnail apart: libx264 does that in no time, and hardware has a least size and a number of
-    /// streams at a time.
+    /// H.264 encoder of all videos except the thumbnail. libx264 encodes the thumbnail in almost no time, and hardware encoders
+    /// have a minimum size and a limited number of streams.
     pub encoder: H264Encoder,
     /// Width of the frames, even.
     pub width: u32,
@@ -37,24 +37,25 @@ pub struct MediaPlan {
     pub height: u32,
     /// Frames per second.
     pub fps: u32,
-    /// Frames that will come.
+    /// Number of frames.
     pub frames: u32,
-    /// Codec of the video in full size.
+    /// Codec of the main video.
     pub codec: Codec,
-    /// The files, none of them a dataset. Where the video is as the web video has to be, the two are the same.
+    /// Output files; must not contain a dataset. If the main video already meets the requirements of the web video, the web video
+    /// is a copy of it.
     pub files: OutputPaths,
-    /// The frame that posters show.
+    /// Index of the poster frame.
     pub poster_frame: u32,
-    /// Posters get their names as soon as they are drawn, not when everything is complete; they stay if the rest fails.
+    /// Whether posters appear as soon as they are drawn, before everything else is complete. They remain if the rest fails.
     pub posters_early: bool,
-    /// What is under transparent frames in everything but a ProRes video; opaque.
+    /// Opaque background of transparent frames in all outputs except ProRes videos.
     pub background: Backdrop,
-    /// Whether every output is marked as not paid for.
+    /// Whether all outputs have the preview watermark.
     pub watermark: bool,
 }
 
 impl MediaPlan {
-    /// Width and height of an output in pixels.
+    /// Returns width and height of an output in pixels.
     fn size(&self, size: Size) -> (u32, u32) {
         match size {
             Size::Full => (self.width, self.height),
@@ -64,14 +65,14 @@ impl MediaPlan {
     }
 }
 
-/// A finished file.
+/// Finished output file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenFile {
-    /// Which one it is.
+    /// Output file.
     pub file: OutputFile,
-    /// Where it is.
+    /// Path.
     pub path: PathBuf,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
     /// Width in pixels.
     pub width: u32,
@@ -79,14 +80,14 @@ pub struct WrittenFile {
     pub height: u32,
 }
 
-/// What was written.
+/// Result of writing all outputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MediaReport {
     /// All files.
     pub files: Vec<WrittenFile>,
 }
 
-/// One video on its way.
+/// State of one video.
 struct Track {
     file: OutputFile,
     codec: H264Encoder,
@@ -97,7 +98,7 @@ struct Track {
     height: u32,
 }
 
-/// A poster, written when its frame comes.
+/// Poster, written when its frame arrives.
 struct Poster {
     file: OutputFile,
     partial: Partial,
@@ -105,15 +106,16 @@ struct Poster {
     height: u32,
 }
 
-/// The video with alpha on its way.
+/// State of the video with alpha.
 struct AlphaTrack {
     encoder: Encoder,
     partial: Partial,
     planes: Yuva444p10,
 }
 
-/// Takes frames and writes all planned files. Where a hardware encoder fails, that is [`MediaError::Hardware`]: the same plan
-/// with [`H264Encoder::Libx264`] may still be carried out, from the first frame on. Dropped before [`Self::finish`], it leaves none but early posters.
+/// Receives frames and writes all planned outputs. If a hardware encoder fails, the error is [`MediaError::Hardware`]: the caller
+/// may then start again with the first frame and [`H264Encoder::Libx264`]. Dropping the writer before [`Self::finish`] removes
+/// all files except early posters.
 pub struct MediaWriter<'a> {
     plan: MediaPlan,
     stop: &'a AtomicBool,
@@ -122,16 +124,16 @@ pub struct MediaWriter<'a> {
     alpha: Option<AlphaTrack>,
     tracks: Vec<Track>,
     posters: Vec<Poster>,
-    /// Posters that have their names already.
+    /// Posters that were already renamed to their final paths.
     kept: Vec<WrittenFile>,
-    /// Where the video goes again, because these are the same.
+    /// Files that are copies of the main video.
     copies: Vec<(OutputFile, Partial)>,
     next: u32,
 }
 
 impl<'a> MediaWriter<'a> {
     /// Starts the encoders. Setting `stop` ends every wait for them with [`MediaError::Stopped`].
-    /// Errors: ffmpeg is missing, a file cannot be written where it shall be, or the plan makes no sense.
+    /// Errors: ffmpeg is missing, a path is not writable, or the plan is not valid.
     pub fn start(plan: MediaPlan, stop: &'a AtomicBool) -> Result<Self, MediaError> {
         check(&plan)?;
         plan.files.values().for_each(|path| sweep(path));
@@ -214,8 +216,8 @@ impl<'a> MediaWriter<'a> {
         Ok(())
     }
 
-    /// Waits for the encoders and gives all files their names.
-    /// Errors: frames that did not come, or an encoder or disk that failed; then none of the files is there.
+    /// Waits for the encoders and renames all files to their final paths.
+    /// Errors: frames are missing, or an encoder or the disk failed. None of the files exists then.
     pub fn finish(self) -> Result<MediaReport, MediaError> {
         if self.next != self.plan.frames {
             let problem = format!("only {} of {} frames came", self.next, self.plan.frames);
@@ -232,7 +234,7 @@ impl<'a> MediaWriter<'a> {
             let finish = || {
                 encoder.finish(self.stop)?;
                 verify(&partial, self.plan.frames)?;
-                // Of libx264 tests know it; drivers are as they are.
+                // Tests cover libx264; hardware drivers differ too much to rely on.
                 if codec.is_hardware() { verify_properties(&partial, self.plan.fps) } else { Ok(()) }
             };
             finish().map_err(|error| error.of_encoder(codec))?;
@@ -261,7 +263,7 @@ impl FrameSink for MediaWriter<'_> {
     }
 }
 
-/// Refuses what cannot be written.
+/// Checks that the plan is valid.
 fn check(plan: &MediaPlan) -> Result<(), MediaError> {
     let MediaPlan { width, height, frames, poster_frame, .. } = *plan;
     if width == 0 || height == 0 || width % 2 == 1 || height % 2 == 1 || frames == 0 || poster_frame >= frames {
@@ -279,7 +281,7 @@ fn check(plan: &MediaPlan) -> Result<(), MediaError> {
     }
 }
 
-/// Refuses a video whose index does not name all frames.
+/// Checks that the index of a video contains all frames.
 fn verify(partial: &Partial, frames: u32) -> Result<(), MediaError> {
     let incomplete = |problem| MediaError::Incomplete { file: partial.target().to_owned(), problem };
     match container::pictures(partial.path()) {
@@ -290,13 +292,13 @@ fn verify(partial: &Partial, frames: u32) -> Result<(), MediaError> {
     }
 }
 
-/// Refuses a complete H.264 video that is not as all are.
+/// Checks the properties that all H.264 videos must have.
 fn verify_properties(partial: &Partial, fps: u32) -> Result<(), MediaError> {
     properties::check(partial.path(), fps)
         .map_err(|words| MediaError::Encoder { file: partial.target().to_owned(), words })
 }
 
-/// Gives a complete file its name.
+/// Renames a complete file to its final path.
 fn keep(file: OutputFile, partial: Partial, (width, height): (u32, u32)) -> Result<WrittenFile, MediaError> {
     let (path, bytes) = partial.keep()?;
     Ok(WrittenFile { file, path, bytes, width, height })

@@ -1,30 +1,30 @@
-//! Cameras of the user's own, from a `transforms.json`.
+//! Custom cameras from a `transforms.json`.
 
 use glam::{DMat3, DMat4, DVec4};
 use plinth_scene::{DatasetViews, Intrinsics};
 use plinth_spec::limits::DATASET_VIEWS;
 use serde_json::{Map, Value};
 
-/// How far from a right angle or from unit length axes may be.
+/// Tolerance for axes that must be orthogonal and of unit length.
 const RIGID: f64 = 1e-3;
-/// Camera models without distortion, or with one that is zero here.
+/// Camera models without distortion, or whose distortion may be zero.
 const MODELS: [&str; 4] = ["OPENCV", "PINHOLE", "SIMPLE_PINHOLE", "PERSPECTIVE"];
-/// Members that bend the picture where they are not zero.
+/// Distortion coefficients; only zero is supported.
 const DISTORTION: [&str; 8] = ["k1", "k2", "k3", "k4", "k5", "k6", "p1", "p2"];
-/// Members that describe the lens, which all views have to share.
+/// Fields of the intrinsics, which all views must share.
 const LENS: [&str; 10] = ["w", "h", "fl_x", "fl_y", "cx", "cy", "camera_angle_x", "camera_angle_y", "x_fov", "y_fov"];
 
-/// Why cameras cannot be used.
+/// Error in a `transforms.json`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct CamerasError(String);
 
-/// Reads cameras as nerfstudio, instant-ngp and the NeRF-synthetic scenes have them: a lens in pixels or as an angle, and a
-/// matrix for each frame that takes the camera (looking along its −Z, +Y up) to the world of datasets. Where the file names
-/// no size, views are squares of `side` pixels.
-/// Errors: what is missing, distorted, or no rigid motion.
+/// Parses cameras in the format of nerfstudio, instant-ngp and the NeRF-synthetic scenes: a focal length in pixels or a field of
+/// view, and one camera-to-world matrix per frame. The camera looks along −Z with +Y up; the world is that of datasets. Views
+/// are squares of `side` pixels if the file has no size.
+/// Errors: a field is missing or malformed, the camera is distorted, or a matrix is not a rigid transform.
 pub fn read_cameras(text: &str, side: u32) -> Result<DatasetViews, CamerasError> {
-    let wrong = |words: String| Err(CamerasError(words));
+    let wrong = |message: String| Err(CamerasError(message));
     let file: Value = match serde_json::from_str(text) {
         Ok(value) => value,
         Err(error) => return wrong(format!("it is not valid JSON: {error}")),
@@ -63,7 +63,7 @@ fn intrinsics(members: &Map<String, Value>, side: u32) -> Result<Intrinsics, Cam
     }
     let length = |key: &str| match members.get(key) {
         None => Ok(side),
-        // Some writers have whole numbers as 800.0.
+        // Some programs write integers as 800.0.
         Some(value) => (1..=u32::from(u16::MAX))
             .find(|pixels| value.as_f64() == Some(f64::from(*pixels)))
             .ok_or_else(|| CamerasError(format!("{key} is {value}, not a number of pixels"))),
@@ -87,7 +87,7 @@ fn intrinsics(members: &Map<String, Value>, side: u32) -> Result<Intrinsics, Cam
     Ok(Intrinsics { width, height, fl_x, fl_y, cx, cy })
 }
 
-/// Four rows of four numbers, the last of them 0, 0, 0, 1; it may be left out.
+/// Parses three or four rows of four numbers. The fourth row must be 0, 0, 0, 1.
 fn matrix(value: &Value) -> Option<DMat4> {
     let rows = value.as_array()?.iter().map(row).collect::<Option<Vec<_>>>()?;
     match rows.as_slice() {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lens_is_an_angle_or_pixels() {
+    fn the_focal_length_is_in_pixels_or_a_field_of_view() {
         let DatasetViews::Given { intrinsics, world_from_camera } = read(json!({})).unwrap() else { panic!() };
         assert_eq!((intrinsics.width, intrinsics.height, intrinsics.cx), (800, 800, 400.0));
         assert!((intrinsics.fl_x - 400.0 / 0.35_f64.tan()).abs() < 1e-9);
@@ -141,8 +141,8 @@ mod tests {
     }
 
     #[test]
-    fn poses_are_read_as_they_are_written() {
-        // The reader of JSON may miss the nearest number by one step: far below what any reader of the set keeps.
+    fn poses_are_parsed_exactly() {
+        // The JSON parser may be off by one unit in the last place, far below the precision of dataset loaders.
         let (mut worst, mut count) = (0.0_f64, 0);
         for i in 0..2000 {
             let (s, c) = (f64::from(i) * 0.618_033_988_749_895).sin_cos();
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_rendered_is_told() {
+    fn unsupported_cameras_are_errors() {
         let mut stretched = AHEAD;
         stretched[0][0] = 2.0;
         let mut mirrored = AHEAD;

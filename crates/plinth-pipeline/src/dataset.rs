@@ -1,4 +1,4 @@
-//! A dataset from start to end.
+//! Dataset jobs.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use crate::manifest::{Manifest, Moments};
 use crate::progress::{Clock, Progress, Stage};
 use crate::sink::Cancelled;
 
-/// Runs a job that makes a dataset.
+/// Runs a dataset job.
 pub(crate) fn run(
     job: &Job,
     target: &Path,
@@ -70,7 +70,7 @@ pub(crate) fn run(
     Ok(Manifest::of(job, (&gpu, &renderer), scene, vec![written], &moments))
 }
 
-/// The views that settings ask for.
+/// Returns the views requested by the settings.
 fn views_of(settings: &RenderSettings) -> DatasetViews {
     let dataset = settings.dataset();
     let quality = dataset.quality;
@@ -91,7 +91,7 @@ fn coverage(views: &DatasetViews) -> &'static str {
     }
 }
 
-/// The views of a scene as a dataset's files tell of them.
+/// Converts the views of a scene to the cameras of the dataset's files.
 pub fn dataset_cameras(set: ViewSet) -> DatasetCameras {
     let lens = set.intrinsics;
     DatasetCameras {
@@ -107,13 +107,13 @@ pub fn dataset_cameras(set: ViewSet) -> DatasetCameras {
     }
 }
 
-/// Everything that decides what the views look like.
+/// Hash of all inputs that affect the pixels of the views. An interrupted dataset is resumed only with the same key.
 fn key(job: &Job, about: &DatasetAbout, views: &DatasetViews) -> String {
     let mut hash = Sha256::new();
     hash.update([u8::from(job.watermark), u8::from(job.draft)]);
     hash.update(Sha256::digest(&job.model));
-    for words in [&about.version, &about.adapter, &about.render_settings.to_string(), &format!("{views:?}")] {
-        hash.update(Sha256::digest(words));
+    for text in [&about.version, &about.adapter, &about.render_settings.to_string(), &format!("{views:?}")] {
+        hash.update(Sha256::digest(text));
     }
     if let Some(environment) = &job.environment {
         hash.update(environment.width.to_le_bytes());
@@ -124,7 +124,7 @@ fn key(job: &Job, about: &DatasetAbout, views: &DatasetViews) -> String {
     hex(hash)
 }
 
-/// Hands views to the files and tells how far they are.
+/// Passes views to the writer and reports progress.
 struct WatchedLayers<'a> {
     writer: DatasetWriter<'a>,
     clock: Clock,

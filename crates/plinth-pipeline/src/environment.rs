@@ -1,51 +1,51 @@
-//! The files of an environment.
+//! Environment files.
 
 use std::path::{Path, PathBuf};
 
 use plinth_scene::{EnvironmentMap, SceneError, gain_map, radiance_hdr};
 use serde::{Deserialize, Serialize};
 
-/// The files of an environment.
+/// Files of an environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum EnvironmentFiles {
-    /// One Radiance panorama.
+    /// Equirectangular panorama in Radiance HDR format.
     Radiance(PathBuf),
-    /// A gain map.
+    /// SDR image with a gain map.
     #[serde(rename_all = "camelCase")]
     GainMap {
-        /// The picture for ordinary screens, WebP.
+        /// SDR image, WebP.
         sdr: PathBuf,
-        /// What turns it into light, WebP.
+        /// Gain map, WebP.
         gain_map: PathBuf,
-        /// How the two go together, JSON.
+        /// Gain map metadata, JSON.
         metadata: PathBuf,
     },
 }
 
-/// Why an environment cannot be read.
+/// Error while reading an environment.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvironmentError {
     /// A file cannot be read.
     #[error("{} cannot be read", file.display())]
     File {
-        /// Which one.
+        /// Path of the file.
         file: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// The files hold no environment.
+    /// The content of the files is not valid.
     #[error("{files}")]
     Content {
-        /// Their names.
+        /// File names.
         files: String,
-        /// What is wrong.
+        /// Cause.
         source: SceneError,
     },
 }
 
 impl EnvironmentFiles {
-    /// Reads them.
+    /// Reads and decodes the files.
     /// Errors: [`EnvironmentError`].
     pub fn read(&self) -> Result<EnvironmentMap, EnvironmentError> {
         let bytes = |file: &Path| {

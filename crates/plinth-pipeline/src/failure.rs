@@ -1,4 +1,4 @@
-//! Any error of a job, and the failure code that clients branch on.
+//! Errors of jobs and their failure codes.
 
 use std::error::Error;
 use std::io::ErrorKind;
@@ -9,34 +9,34 @@ use plinth_render::{GpuError, RenderError};
 use plinth_scene::SceneError;
 use plinth_spec::FailureCode;
 
-/// Why a job did not finish.
+/// Error of a job.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
-    /// The model is bad.
+    /// The model is not valid.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// The scene cannot be built.
     #[error(transparent)]
     Scene(#[from] SceneError),
-    /// There is no device to draw on.
+    /// No graphics device is available.
     #[error(transparent)]
     Gpu(#[from] GpuError),
-    /// Drawing failed.
+    /// Rendering failed.
     #[error(transparent)]
     Render(#[from] RenderError),
-    /// Writing files failed.
+    /// Encoding or writing files failed.
     #[error(transparent)]
     Media(MediaError),
-    /// Somebody asked to stop.
+    /// The job was cancelled.
     #[error("cancelled")]
     Cancelled,
-    /// A helper thread died: an error in this program.
-    #[error("a thread of the renderer died")]
+    /// A thread panicked, which is a bug in this program.
+    #[error("a thread of the renderer panicked")]
     Crashed,
 }
 
 impl JobError {
-    /// Whether an image that the settings name is at fault, not the model.
+    /// Returns whether an image named in the settings caused the error, not the model.
     pub const fn names_an_asset(&self) -> bool {
         matches!(self, Self::Scene(SceneError::Asset { .. } | SceneError::NoSuchAsset { .. }))
     }
@@ -51,7 +51,7 @@ impl From<MediaError> for JobError {
     }
 }
 
-/// The failure code of an error.
+/// Returns the failure code of an error.
 pub fn failure_code(error: &JobError) -> FailureCode {
     match error {
         JobError::Model(_) | JobError::Scene(SceneError::NothingVisible | SceneError::NoCameraFacesTheModel) => {
@@ -68,24 +68,24 @@ pub fn failure_code(error: &JobError) -> FailureCode {
     }
 }
 
-/// An error with its causes in one line, for people. A full disk is named first: it says what to do.
+/// Formats an error with its causes in one line. A full disk comes first, because it tells the operator what to do.
 pub fn failure_message(error: &(dyn Error + 'static)) -> String {
     let mut parts: Vec<String> = Vec::new();
     let (mut cause, mut is_full) = (Some(error), false);
     while let Some(one) = cause {
-        let words = one.to_string();
-        is_full |= words.contains(NO_SPACE) || is_full_disk(one);
-        // Many errors say their cause already.
-        if !parts.iter().any(|known| known.contains(&words)) {
-            parts.push(words);
+        let message = one.to_string();
+        is_full |= message.contains(NO_SPACE) || is_full_disk(one);
+        // The messages of many errors contain their cause already.
+        if !parts.iter().any(|known| known.contains(&message)) {
+            parts.push(message);
         }
         cause = one.source();
     }
-    let words = parts.join(": ");
-    if is_full { format!("the disk of the render node is full: {words}") } else { words }
+    let message = parts.join(": ");
+    if is_full { format!("the disk of the render node is full: {message}") } else { message }
 }
 
-/// What ffmpeg says of a full disk.
+/// Message of ffmpeg for a full disk.
 const NO_SPACE: &str = "No space left on device";
 
 fn is_full_disk(error: &(dyn Error + 'static)) -> bool {
@@ -120,6 +120,6 @@ mod tests {
         let missing = MediaError::FfmpegMissing { program: "ffmpeg".to_owned(), source: ErrorKind::NotFound.into() };
         let words = failure_message(&JobError::from(missing));
         assert!(words.ends_with(": entity not found"), "{words}");
-        assert_eq!(failure_message(&JobError::Crashed), "a thread of the renderer died");
+        assert_eq!(failure_message(&JobError::Crashed), "a thread of the renderer panicked");
     }
 }

@@ -1,4 +1,4 @@
-//! A job from start to end.
+//! Job: all inputs of a render, and its execution.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,53 +22,53 @@ use crate::manifest::{Manifest, Moments};
 use crate::progress::{Clock, Progress, Stage};
 use crate::sink::{Cancelled, WatchedSink};
 
-/// How a dataset is made.
+/// Options of a dataset.
 #[derive(Clone, Debug, Default)]
 pub struct DatasetOptions {
-    /// Its views; `None`: those of the settings' `datasetQuality` and `coverage`.
+    /// Views; `None` uses the settings `datasetQuality` and `coverage`.
     pub views: Option<DatasetViews>,
-    /// Whether the split files for readers of the NeRF-synthetic layout are written too.
+    /// Whether to also write the split files of the NeRF-synthetic layout.
     pub splits: bool,
 }
 
-/// One job.
+/// Inputs of a job.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The GLB file's bytes.
+    /// Content of the GLB file.
     pub model: Vec<u8>,
-    /// The settings.
+    /// Render settings.
     pub settings: RenderSettings,
-    /// The environment; `None`: the built-in studio.
+    /// Environment; `None` is the built-in studio.
     pub environment: Option<EnvironmentMap>,
-    /// Files of the images that the settings name, by asset id.
+    /// Content of the images named in the settings, by asset ID.
     pub assets: BTreeMap<String, Vec<u8>>,
-    /// What is to be written, and where. A dataset is written alone: to a `.zip`, or else to a folder that is not there yet
-    /// or empty.
+    /// Output files and their paths. A dataset is always the only output, and goes to a `.zip` file or to a new or empty folder.
     pub outputs: OutputPaths,
-    /// How a dataset is made, where one is.
+    /// Options for a dataset; unused for videos.
     pub dataset: DatasetOptions,
-    /// Whether every output is marked as not paid for.
+    /// Whether all outputs have the preview watermark.
     pub watermark: bool,
-    /// Whether gathered light is worked out coarsely, so that the first frame comes sooner.
+    /// Whether indirect light is baked at draft quality, so that the first frame is ready sooner.
     pub draft: bool,
-    /// Part of an adapter's name, or `cpu`; `None`: the best there is.
+    /// Part of the graphics adapter's name, or `cpu`. `None` selects the fastest adapter.
     pub adapter: Option<String>,
-    /// The ffmpeg to call.
+    /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
-    /// Where what was worked out for a model is kept.
+    /// Cache of baked light; `None` disables caching.
     pub cache: Option<Cache>,
-    /// What encodes H.264. Where it is hardware and fails, all frames are drawn again and libx264 encodes them.
+    /// H.264 encoder. If a hardware encoder fails, all frames are drawn again and encoded with libx264.
     pub encoder: H264Encoder,
-    /// Posters appear as soon as they are drawn; everything else when all is complete.
+    /// Whether posters appear as soon as they are drawn. All other files appear when everything is complete.
     pub posters_early: bool,
-    /// Whether the manifest carries a hash of all frames.
+    /// Whether to put a hash of all frames into the manifest.
     pub hash_frames: bool,
-    /// Whether the manifest says how long each pass takes. Frames do not overlap then.
+    /// Whether to measure the time of each render pass for the manifest. Frames do not overlap then.
     pub time_passes: bool,
 }
 
 impl Job {
-    /// Without an environment or images of one's own, unmarked, on the best adapter, with the `ffmpeg` of the search path.
+    /// Creates a job with the built-in environment, no images and no watermark, on the fastest adapter, with the `ffmpeg` found
+    /// in `PATH`.
     pub fn new(model: Vec<u8>, settings: RenderSettings, outputs: OutputPaths) -> Self {
         Self {
             model,
@@ -89,19 +89,19 @@ impl Job {
         }
     }
 
-    /// Nothing but stills: only their frame needs to be drawn.
+    /// Returns whether all outputs are stills, so that only one frame needs to be drawn.
     fn is_still(&self) -> bool {
         self.outputs.keys().all(|file| file.is_still())
     }
 
-    /// What its settings refer to.
+    /// Returns the assets that the settings refer to.
     pub(crate) fn scene_assets(&self) -> SceneAssets<'_> {
         SceneAssets { environment: self.environment.clone(), images: &self.assets }
     }
 }
 
-/// Runs a job. `report` hears how far it is; setting `cancel` ends it. Files appear only when all are complete.
-/// Errors: everything that can go wrong, see [`JobError`].
+/// Runs a job. `report` receives its progress; setting `cancel` cancels it. Files appear only when all are complete.
+/// Errors: [`JobError`].
 pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> Result<Manifest, JobError> {
     if let Some(target) = job.outputs.get(&OutputFile::Dataset) {
         return dataset::run(job, target, report, cancel);
@@ -110,7 +110,7 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let stage = |stage| Progress { stage, frame: 0, frames: 0, left: None };
     report(stage(Stage::Loading));
     if !job.is_still() {
-        // Better known now than after the work.
+        // Fails early, before the frames are drawn.
         plinth_media::ffmpeg_version(&job.ffmpeg)?;
     }
     let (width, height) = job.settings.video().quality.size(job.settings.video().aspect);
@@ -131,7 +131,7 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     let prepared = Instant::now();
     let plan = plan(job, &scene, (width, height), poster_frame);
     let (drawn, hardware_failure) = match draw(job, &mut renderer, &scene, plan.clone(), report, cancel) {
-        // A render is not lost with a card. What was encoded of the video is.
+        // A failed hardware encoder does not fail the render, but its partial video is lost.
         Err(JobError::Media(failed @ MediaError::Hardware { .. })) => {
             let software = MediaPlan { encoder: H264Encoder::Libx264, ..plan };
             let drawn = draw(job, &mut renderer, &scene, software, report, cancel)?;
@@ -147,19 +147,19 @@ pub fn run(job: &Job, report: &mut dyn FnMut(Progress), cancel: &AtomicBool) -> 
     Ok(Manifest { frame_hash, encoder, hardware_failure, ..manifest })
 }
 
-/// Whether an output, the thumbnail video apart, is H.264 in this quality: then it matters which encoder there is.
+/// Returns whether any output except the thumbnail video is H.264, so that the choice of the encoder matters.
 pub fn may_use_hardware(outputs: &OutputPaths, quality: Quality) -> bool {
     outputs.keys().any(|file| file.may_use_hardware(quality.codec()))
 }
 
-/// What came of one pass over all frames.
+/// Result of drawing all frames once.
 struct Drawn {
     written: MediaReport,
     frame_hash: Option<String>,
     first_frame: Option<Instant>,
-    /// Time spent in the writer before the last frame was drawn.
+    /// Time spent in the writer until the last frame was drawn.
     writing: Duration,
-    /// When that was.
+    /// Time at which the last frame was drawn.
     rendered: Instant,
 }
 
@@ -193,7 +193,7 @@ fn draw(
     Ok(Drawn { written, frame_hash: hash.map(hex), first_frame, writing, rendered })
 }
 
-/// A digest as hexadecimal digits.
+/// Formats a digest in hex.
 pub(crate) fn hex(hash: Sha256) -> String {
     hash.finalize().iter().fold(String::new(), |mut text, byte| {
         let _written = write!(text, "{byte:02x}");
@@ -201,12 +201,13 @@ pub(crate) fn hex(hash: Sha256) -> String {
     })
 }
 
-/// The adapter with its driver.
+/// Returns the names of the adapter and its driver.
 pub(crate) fn adapter_name(gpu: &Gpu) -> String {
     format!("{} ({})", gpu.report().name, gpu.report().driver)
 }
 
-/// The frame that posters show: the first, or the last of a reveal. A still drops all other frames.
+/// Returns the index of the poster frame: the first, or the last of a reveal. If only stills are written, all other frames are
+/// dropped.
 fn poster_frame(scene: &mut Scene, job: &Job) -> u32 {
     let last = scene.shots.len() - 1;
     let index = if job.settings.camera().effect == Effect::Reveal { last } else { 0 };
@@ -236,7 +237,7 @@ fn plan(job: &Job, scene: &Scene, (width, height): (u32, u32), poster_frame: u32
     }
 }
 
-/// An error of the renderer, or the one that its sink gave it.
+/// Converts an error of the renderer, and unwraps the error of its sink.
 pub(crate) fn from_render(error: RenderError) -> JobError {
     let RenderError::Sink { source } = error else { return JobError::Render(error) };
     if source.0.is::<Cancelled>() {

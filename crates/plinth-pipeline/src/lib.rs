@@ -1,4 +1,4 @@
-//! One job: a model, settings and assets in, files and a manifest out.
+//! Jobs: render a model with settings and assets to files and a manifest.
 
 #![expect(clippy::cast_possible_truncation, reason = "frame counts come from lengths of minutes")]
 

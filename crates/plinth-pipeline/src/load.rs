@@ -1,4 +1,4 @@
-//! The first stage of every job: the model is read while the device opens.
+//! First stage of every job: loads the model while the graphics device opens.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +10,9 @@ use plinth_scene::SceneError;
 use crate::failure::JobError;
 use crate::job::Job;
 
-/// Reads the model, builds its scene with `build`, and opens the device. `longest` is the longest side of the pictures.
+/// Loads the model, builds its scene with `build`, and opens the graphics device. `longest` is the longer side of the frames in
+/// pixels.
+/// Errors: those of the model, the scene and the device; cancellation.
 pub(crate) fn load<S>(
     job: &Job,
     longest: u32,
@@ -18,14 +20,13 @@ pub(crate) fn load<S>(
     cancel: &AtomicBool,
 ) -> Result<(S, Gpu), JobError> {
     let options = GpuOptions { adapter: job.adapter.clone() };
-    // The device opens while the model is read.
     let opening = std::thread::spawn(move || Gpu::open(&options));
     let load = LoadOptions { max_texture_side: texture_side(longest), ..LoadOptions::default() };
     let scene = load_glb(&job.model, &load).map_err(JobError::from).and_then(|model| {
         stop_if(cancel)?;
         Ok(build(Arc::new(model))?)
     });
-    // A driver must not be left while it starts, so it is awaited also where the model is bad.
+    // Some drivers crash if the process exits while they start, so this waits even if the model is not valid.
     let gpu = opening.join().map_err(|_panic| JobError::Crashed)?;
     let scene = scene?;
     let gpu = gpu?;
@@ -33,12 +34,12 @@ pub(crate) fn load<S>(
     Ok((scene, gpu))
 }
 
-/// Ends the job where somebody asked for that.
+/// Returns an error if the job was cancelled.
 pub(crate) fn stop_if(cancel: &AtomicBool) -> Result<(), JobError> {
     if cancel.load(Ordering::Relaxed) { Err(JobError::Cancelled) } else { Ok(()) }
 }
 
-/// Texels beyond what the picture can show are not kept.
+/// Returns the size in texels to which textures are reduced: more is not visible in the frames.
 fn texture_side(longest: u32) -> u32 {
     longest.next_power_of_two().clamp(512, 8192)
 }

@@ -1,4 +1,4 @@
-//! What a job made.
+//! Manifest of a finished job.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,40 +10,40 @@ use serde::{Deserialize, Serialize};
 
 use crate::job::{Job, adapter_name};
 
-/// What a job made, for machines.
+/// Machine-readable result of a job.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
     /// Version of the program.
     pub version: String,
-    /// Adapter and driver that drew.
+    /// Graphics adapter and driver.
     pub adapter: String,
-    /// The settings as they were read.
+    /// Settings with aliases resolved.
     pub render_settings: serde_json::Value,
-    /// Frames of the video, or views of the dataset.
+    /// Number of frames of the video or views of the dataset.
     pub frames: u32,
-    /// SHA-256 over all frames in order, as hexadecimal digits; only where it was asked for.
+    /// SHA-256 over all frames in order, in hex; only if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_hash: Option<String>,
-    /// Milliseconds a frame by pass; only where it was asked for and the adapter has a clock.
+    /// Milliseconds per frame of each render pass; only if requested and if the adapter supports timestamps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pass_millis: Option<BTreeMap<String, f64>>,
-    /// The encoder of H.264 videos, the thumbnail apart; only where there are any.
+    /// Encoder of H.264 videos except the thumbnail video; missing without such videos.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoder: Option<H264Encoder>,
-    /// Why libx264 had to encode instead of the hardware encoder; only where it had to.
+    /// Error of the hardware encoder after which libx264 encoded the videos; missing if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hardware_failure: Option<String>,
-    /// The files.
+    /// Written files.
     pub files: Vec<ManifestFile>,
-    /// Settings without effect and repairs of the model.
+    /// Warnings: settings without effect, and repairs of the model.
     pub warnings: Vec<String>,
-    /// Where the time went.
+    /// Time spent by stage.
     pub timings: Timings,
 }
 
 impl Manifest {
-    /// Of a job whose files are complete.
+    /// Creates the manifest of a job whose files are complete.
     pub(crate) fn of(
         job: &Job,
         (gpu, renderer): (&Gpu, &Renderer<'_>),
@@ -71,18 +71,18 @@ impl Manifest {
     }
 }
 
-/// One file.
+/// Written file.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ManifestFile {
-    /// [`plinth_spec::output_file::Declaration::local_name`].
+    /// Kind of the file: [`plinth_spec::output_file::Declaration::local_name`].
     pub kind: String,
-    /// Where it is.
+    /// Path.
     pub path: String,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Width in pixels, of a dataset that of each view.
+    /// Width in pixels; of a view for datasets.
     pub width: u32,
-    /// Height in pixels.
+    /// Height in pixels; of a view for datasets.
     pub height: u32,
 }
 
@@ -98,41 +98,41 @@ impl From<WrittenFile> for ManifestFile {
     }
 }
 
-/// Seconds by stage.
+/// Time spent by stage, in seconds.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Timings {
-    /// Start to the model read and the device open.
+    /// From the start until the model is loaded and the device is open.
     pub load_secs: f64,
-    /// Light, textures, geometry, pipelines.
+    /// Preparation of light, textures, geometry and pipelines.
     pub prepare_secs: f64,
-    /// Start to the first frame.
+    /// From the start to the first frame.
     pub first_frame_secs: f64,
-    /// First to last frame.
+    /// From the first to the last frame.
     pub render_secs: f64,
-    /// Of this, handing frames to the encoders: conversion, and waiting where they are behind.
+    /// Part of `render_secs` spent in the writer: conversion of frames, and waiting for the encoders.
     pub write_secs: f64,
-    /// Last frame to complete files.
+    /// From the last frame until all files are complete.
     pub finish_secs: f64,
-    /// All together.
+    /// Total.
     pub total_secs: f64,
 }
 
-/// When the stages of a job ended.
+/// Points in time at which the stages of a job ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moments {
     pub(crate) begin: Instant,
     pub(crate) loaded: Instant,
     pub(crate) prepared: Instant,
-    /// `None` where no frame had to be drawn.
+    /// `None` if no frame had to be drawn.
     pub(crate) first_frame: Option<Instant>,
     pub(crate) rendered: Instant,
-    /// Time spent in the writer until then.
+    /// Time spent in the writer until `rendered`.
     pub(crate) writing: Duration,
 }
 
 impl Moments {
-    /// Seconds until now.
+    /// Returns the time of each stage; the last stage ends now.
     fn timings(&self) -> Timings {
         let first = self.first_frame.unwrap_or(self.rendered);
         Timings {

@@ -1,33 +1,33 @@
-//! How far a job is.
+//! Progress of a job.
 
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-/// What a job is doing.
+/// Stage of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Stage {
-    /// Reading the model, opening the device.
+    /// Loads the model and opens the graphics device.
     Loading,
-    /// Light, textures, geometry.
+    /// Prepares light, textures and geometry.
     Preparing,
-    /// Drawing and encoding. Reported before the first file is begun; a wish to stop is looked for after that.
+    /// Draws and encodes frames. Reported before the first file is created; cancellation is checked after the report.
     Rendering,
-    /// Waiting for encoders.
+    /// Waits for the encoders.
     Finishing,
 }
 
-/// How far a job is.
+/// Progress of a job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Progress {
-    /// What it is doing.
+    /// Current stage.
     pub stage: Stage,
-    /// Frames that are done.
+    /// Number of finished frames.
     pub frame: u32,
-    /// Frames in all.
+    /// Total number of frames.
     pub frames: u32,
-    /// Time that rendering will still take, once two frames are done.
+    /// Estimated time until all frames are drawn; `None` until two frames are finished.
     pub left: Option<Duration>,
 }
 
@@ -35,17 +35,17 @@ pub struct Progress {
 pub(crate) struct Clock {
     first: Option<Instant>,
     frames: u32,
-    /// Frames that were done before.
+    /// Number of frames that were finished before this run.
     before: u32,
 }
 
 impl Clock {
-    /// For `frames`, of which `before` are done already.
+    /// Creates a clock for `frames`, of which `before` are finished already.
     pub(crate) fn new(frames: u32, before: u32) -> Self {
         Self { first: None, frames, before }
     }
 
-    /// Notes that `done` frames are done.
+    /// Records that `done` frames are finished, and returns the progress.
     pub(crate) fn tick(&mut self, done: u32) -> Progress {
         let first = *self.first.get_or_insert_with(Instant::now);
         let steps = done.saturating_sub(self.before + 1);

@@ -1,4 +1,4 @@
-//! Between renderer and files: counts, hashes, and listens for a wish to stop.
+//! Frame sink between renderer and media writer, with progress, hashes and cancellation.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,12 +9,12 @@ use sha2::{Digest, Sha256};
 
 use crate::progress::{Clock, Progress};
 
-/// The wish to stop, as an error.
+/// Error of a cancelled job.
 #[derive(Debug, thiserror::Error)]
 #[error("cancelled")]
 pub(crate) struct Cancelled;
 
-/// Hands frames to the files and tells how far they are.
+/// Passes frames to the writer and reports progress.
 pub(crate) struct WatchedSink<'a> {
     pub(crate) writer: MediaWriter<'a>,
     pub(crate) clock: Clock,

@@ -1,4 +1,4 @@
-//! Running a job in a process of its own: `plinth render-child`.
+//! Child process of a job: `plinth render-child`.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read};
@@ -19,82 +19,82 @@ use tokio_util::sync::CancellationToken;
 use crate::options::WorkerOptions;
 use crate::session;
 
-/// Time between two looks at a job.
-const LOOK: Duration = Duration::from_millis(100);
-/// Time between two looks at its memory.
-const WEIGH: Duration = Duration::from_millis(500);
-/// How long a job may take to end once it has told its result, or has closed its output.
-const LEAVE: Duration = Duration::from_secs(10);
-/// Longest line that is read.
+/// Interval at which a job is checked.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Interval at which the memory of a job is measured.
+const MEMORY_INTERVAL: Duration = Duration::from_millis(500);
+/// Time that a job gets to exit after it sent its result or closed its output.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Maximum length of an event line, in bytes.
 const LINE_BYTES: u64 = 4 << 20;
-/// How much of what it says besides is kept, for the log.
-const WORDS_BYTES: usize = 4096;
-/// Signal 6: the program gave up, as it does when the kernel refuses it memory.
+/// Number of bytes at the end of stderr that are logged.
+const STDERR_BYTES: usize = 4096;
+/// Signal 6: the program aborted, for example because an allocation failed.
 const SIGABRT: i32 = 6;
-/// Signal 24: the limit of processor time is used up.
+/// Signal 24: the CPU time limit was exceeded.
 const SIGXCPU: i32 = 24;
 
-/// A job that is to run.
+/// Child process to start.
 #[derive(Clone, Debug)]
 pub(crate) struct ChildPlan {
-    /// Its folder, with the description.
+    /// Folder of the job, with its description.
     pub(crate) folder: PathBuf,
-    /// Environment variables besides those of the options.
+    /// Environment variables in addition to those of the options.
     pub(crate) variables: Vec<(&'static str, PathBuf)>,
-    /// What it enters before it reads anything but the description.
+    /// Sandbox that the child enters before it reads any file except the description.
     pub(crate) fence: Option<Fence>,
 }
 
-/// How a job ended.
+/// Result of a job.
 #[derive(Debug)]
 pub(crate) enum Ended {
-    /// With this result.
+    /// The job succeeded.
     Done(ChildEvent),
-    /// Without success.
+    /// The job failed.
     Failed(ChildFailure),
-    /// It was cut off.
-    Cut,
+    /// The job was cancelled.
+    Cancelled,
 }
 
-/// Runs a job to its end, and ends it when it takes too long or too much, or when `cut` is cancelled. Whatever happens,
-/// none of its processes is left. `hear` hears of its progress. Blocks.
+/// Runs a job, and kills it when it exceeds its time or memory limit or when `cut` is cancelled. All its processes have ended
+/// when this returns. `on_event` receives progress events. Blocks.
 pub(crate) fn run(
     options: &WorkerOptions,
     plan: &ChildPlan,
-    hear: &mut dyn FnMut(ChildEvent),
+    on_event: &mut dyn FnMut(ChildEvent),
     cut: &CancellationToken,
 ) -> Ended {
     let mut running = match Running::start(options, plan) {
         Ok(running) => running,
         Err(error) => return crashed(format!("the renderer cannot be started: {error}")),
     };
-    let heard = running.listen(options, hear, cut);
-    let status = running.end(matches!(heard, Heard::Closed | Heard::Result(_)));
-    let words = running.words();
-    let ended = match heard {
-        Heard::Result(ChildEvent::Failed(failure)) => return Ended::Failed(failure),
-        Heard::Result(event) => return Ended::Done(event),
-        Heard::Cut => return Ended::Cut,
-        Heard::TooLong => failed(FailureCode::Timeout, too_long(options)),
-        Heard::TooLarge => crashed(too_large(options)),
-        Heard::Nonsense => crashed("the renderer said what cannot be understood".to_owned()),
-        Heard::Closed => match status.map(|status| (status, status.signal())) {
-            Some((_status, Some(SIGXCPU))) => failed(FailureCode::Timeout, too_long(options)),
-            Some((_status, Some(SIGABRT))) if is_out_of_memory(&words) => crashed(too_large(options)),
+    let outcome = running.listen(options, on_event, cut);
+    let status = running.end(matches!(outcome, Outcome::Closed | Outcome::Result(_)));
+    let stderr_tail = running.stderr_tail();
+    let ended = match outcome {
+        Outcome::Result(ChildEvent::Failed(failure)) => return Ended::Failed(failure),
+        Outcome::Result(event) => return Ended::Done(event),
+        Outcome::Cancelled => return Ended::Cancelled,
+        Outcome::TimedOut => failed(FailureCode::Timeout, timeout_message(options)),
+        Outcome::OutOfMemory => crashed(memory_message(options)),
+        Outcome::InvalidEvent => crashed("the renderer sent an invalid event".to_owned()),
+        Outcome::Closed => match status.map(|status| (status, status.signal())) {
+            Some((_status, Some(SIGXCPU))) => failed(FailureCode::Timeout, timeout_message(options)),
+            Some((_status, Some(SIGABRT))) if is_out_of_memory(&stderr_tail) => crashed(memory_message(options)),
             Some((_status, Some(signal))) => crashed(format!("the renderer died of signal {signal}")),
             Some((status, None)) => crashed(format!("the renderer ended without a result ({status})")),
             None => crashed("the renderer hung when it was to end".to_owned()),
         },
     };
-    tracing::warn!(outcome = ?ended, words, "a job was ended or died");
+    tracing::warn!(outcome = ?ended, stderr_tail, "a job was killed or crashed");
     ended
 }
 
-fn too_long(options: &WorkerOptions) -> String {
+fn timeout_message(options: &WorkerOptions) -> String {
     format!("the render took longer than {} seconds", options.timeout.as_secs())
 }
 
-fn too_large(options: &WorkerOptions) -> String {
+fn memory_message(options: &WorkerOptions) -> String {
     let most = options.memory_bytes >> 20;
     format!("the render needs more than {most} MB of memory; a simpler model or smaller textures help")
 }
@@ -107,23 +107,23 @@ fn crashed(message: String) -> Ended {
     failed(FailureCode::RendererCrash, message)
 }
 
-/// What was heard of a job at last.
-enum Heard {
+/// Reason to stop listening to a job.
+enum Outcome {
     Result(ChildEvent),
     Closed,
-    Nonsense,
-    TooLong,
-    TooLarge,
-    Cut,
+    InvalidEvent,
+    TimedOut,
+    OutOfMemory,
+    Cancelled,
 }
 
-/// A line that was not understood.
-struct Nonsense;
+/// A line that is not a valid event.
+struct InvalidEvent;
 
 struct Running {
     child: Child,
-    events: Receiver<Result<ChildEvent, Nonsense>>,
-    words: Arc<Mutex<VecDeque<u8>>>,
+    events: Receiver<Result<ChildEvent, InvalidEvent>>,
+    stderr_tail: Arc<Mutex<VecDeque<u8>>>,
 }
 
 impl Running {
@@ -136,7 +136,7 @@ impl Running {
             .env_clear()
             .envs(options.environment.iter().map(|(name, value)| (name, value)))
             .envs(plan.variables.iter().map(|(name, value)| (name, value)))
-            // Open as long as this process lives: the job ends when it closes.
+            // The job exits when its stdin closes, so it does not outlive this process.
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -145,73 +145,79 @@ impl Running {
         if let Some(stdout) = child.stdout.take() {
             thread::spawn(move || read_events(stdout, &tell));
         }
-        let words = Arc::new(Mutex::new(VecDeque::new()));
+        let stderr_tail = Arc::new(Mutex::new(VecDeque::new()));
         if let Some(stderr) = child.stderr.take() {
-            let kept = Arc::clone(&words);
-            thread::spawn(move || keep_words(stderr, &kept));
+            let kept = Arc::clone(&stderr_tail);
+            thread::spawn(move || collect_stderr(stderr, &kept));
         }
-        Ok(Self { child, events, words })
+        Ok(Self { child, events, stderr_tail })
     }
 
-    fn listen(&self, options: &WorkerOptions, hear: &mut dyn FnMut(ChildEvent), cut: &CancellationToken) -> Heard {
+    fn listen(
+        &self,
+        options: &WorkerOptions,
+        on_event: &mut dyn FnMut(ChildEvent),
+        cut: &CancellationToken,
+    ) -> Outcome {
         let begin = Instant::now();
-        let mut weighed = begin;
+        let mut measured_at = begin;
         loop {
-            match self.events.recv_timeout(LOOK) {
-                Ok(Ok(event @ (ChildEvent::Progress { .. } | ChildEvent::PostersWritten))) => hear(event),
-                Ok(Ok(result)) => return Heard::Result(result),
-                Ok(Err(Nonsense)) => return Heard::Nonsense,
-                Err(RecvTimeoutError::Disconnected) => return Heard::Closed,
+            match self.events.recv_timeout(POLL_INTERVAL) {
+                Ok(Ok(event @ (ChildEvent::Progress { .. } | ChildEvent::PostersWritten))) => on_event(event),
+                Ok(Ok(result)) => return Outcome::Result(result),
+                Ok(Err(InvalidEvent)) => return Outcome::InvalidEvent,
+                Err(RecvTimeoutError::Disconnected) => return Outcome::Closed,
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if cut.is_cancelled() {
-                return Heard::Cut;
+                return Outcome::Cancelled;
             }
             if begin.elapsed() > options.timeout {
-                return Heard::TooLong;
+                return Outcome::TimedOut;
             }
-            if weighed.elapsed() > WEIGH {
-                weighed = Instant::now();
+            if measured_at.elapsed() > MEMORY_INTERVAL {
+                measured_at = Instant::now();
                 if session::memory_bytes(self.child.id()) > options.memory_bytes {
-                    return Heard::TooLarge;
+                    return Outcome::OutOfMemory;
                 }
             }
         }
     }
 
-    /// Ends all its processes, and says how the first one ended; `by_itself`: it is given a while for that.
+    /// Kills all processes of the job and returns the exit status of the first one. With `by_itself` it first waits for a
+    /// regular exit.
     fn end(&mut self, by_itself: bool) -> Option<ExitStatus> {
-        let deadline = Instant::now() + if by_itself { LEAVE } else { Duration::ZERO };
+        let deadline = Instant::now() + if by_itself { EXIT_TIMEOUT } else { Duration::ZERO };
         let mut status = None;
         while status.is_none() && Instant::now() < deadline {
             status = self.child.try_wait().ok().flatten();
             if status.is_none() {
-                thread::sleep(LOOK / 10);
+                thread::sleep(POLL_INTERVAL / 10);
             }
         }
         session::kill(self.child.id());
         if status.is_none() {
-            // Both fail only where it is gone already.
+            // Both calls fail only if the process has ended already.
             drop(self.child.kill());
             drop(self.child.wait());
         }
         status
     }
 
-    fn words(&self) -> String {
-        let words = self.words.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&words.iter().copied().collect::<Vec<_>>()).trim().to_owned()
+    fn stderr_tail(&self) -> String {
+        let stderr_tail = self.stderr_tail.lock().unwrap_or_else(PoisonError::into_inner);
+        String::from_utf8_lossy(&stderr_tail.iter().copied().collect::<Vec<_>>()).trim().to_owned()
     }
 }
 
-/// Hands on events until the end of the stream, or the first line that is none.
-fn read_events(stdout: impl Read, tell: &SyncSender<Result<ChildEvent, Nonsense>>) {
+/// Sends events to `tell` until the end of the stream or the first invalid line.
+fn read_events(stdout: impl Read, tell: &SyncSender<Result<ChildEvent, InvalidEvent>>) {
     let mut reader = BufReader::new(stdout);
     loop {
         let mut line = Vec::new();
-        // Nothing more can be heard of a stream that fails.
+        // A failed read ends the stream.
         let Ok(1..) = reader.by_ref().take(LINE_BYTES).read_until(b'\n', &mut line) else { return };
-        let event = serde_json::from_slice(&line).map_err(|_error| Nonsense);
+        let event = serde_json::from_slice(&line).map_err(|_error| InvalidEvent);
         let is_last = event.is_err();
         if tell.send(event).is_err() || is_last {
             return;
@@ -219,12 +225,12 @@ fn read_events(stdout: impl Read, tell: &SyncSender<Result<ChildEvent, Nonsense>
     }
 }
 
-fn keep_words(mut stderr: impl Read, kept: &Mutex<VecDeque<u8>>) {
+fn collect_stderr(mut stderr: impl Read, kept: &Mutex<VecDeque<u8>>) {
     let mut piece = [0; 1024];
     while let Ok(count @ 1..) = stderr.read(&mut piece) {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.extend(piece.iter().take(count));
-        let beyond = kept.len().saturating_sub(WORDS_BYTES);
+        let beyond = kept.len().saturating_sub(STDERR_BYTES);
         kept.drain(..beyond);
     }
 }

@@ -1,9 +1,9 @@
-//! What of the environment the jobs see: what drivers and encoders need, and no secrets.
+//! Environment variables of jobs: those that drivers and encoders need, without secrets.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// Variables that a job sees by their names.
+/// Names of variables that are passed to jobs.
 const NAMES: [&str; 13] = [
     "PATH",
     "LANG",
@@ -19,13 +19,13 @@ const NAMES: [&str; 13] = [
     "RAYON_NUM_THREADS",
     "RUST_BACKTRACE",
 ];
-/// Variables of Vulkan, of VA-API, of their drivers and their makers, by how they begin.
+/// Prefixes of variables that are passed to jobs: Vulkan, VA-API and drivers.
 const PREFIXES: [&str; 13] = [
     "VK_", "LIBVA_", "MESA_", "LP_", "GALLIUM_", "LIBGL_", "DRI_", "ZINK_", "RADV_", "ANV_", "NVIDIA_", "__NV_",
     "__GL_",
 ];
 
-/// Variables that hold paths of libraries and drivers.
+/// Variables with paths of libraries and drivers.
 const PATHS: [&str; 7] = [
     "LD_LIBRARY_PATH",
     "VK_DRIVER_FILES",
@@ -36,7 +36,7 @@ const PATHS: [&str; 7] = [
     "LIBGL_DRIVERS_PATH",
 ];
 
-/// What jobs with these variables use besides the system's libraries and drivers: those that variables name, and ffmpeg.
+/// Returns the paths that jobs read outside the system's folders: libraries and drivers named in variables, and ffmpeg.
 pub(crate) fn programs(environment: &[(OsString, OsString)], ffmpeg: &Path) -> Vec<PathBuf> {
     let value = |name: &str| environment.iter().find(|(known, _value)| known == name).map(|(_name, value)| value);
     let paths = |name| value(name).into_iter().flat_map(std::env::split_paths);
@@ -48,7 +48,7 @@ pub(crate) fn programs(environment: &[(OsString, OsString)], ffmpeg: &Path) -> V
     libraries.chain(places.into_iter().find(|place| place.is_file())).collect()
 }
 
-/// Those variables of a program that its jobs see.
+/// Filters the environment variables of a worker down to those that are passed to its jobs.
 pub fn child_environment(all: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
     all.filter(|(name, _value)| is_passed_on(name)).collect()
 }
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_variables_name_may_be_read_and_so_may_ffmpeg() {
+    fn programs_contain_paths_of_variables_and_ffmpeg() {
         let folder = tempfile::tempdir().unwrap();
         let ffmpeg = folder.path().join("ffmpeg");
         std::fs::write(&ffmpeg, "").unwrap();
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn drivers_get_theirs_and_secrets_stay() {
+    fn driver_variables_are_passed_and_secrets_are_not() {
         let drivers = ["PATH", "VK_DRIVER_FILES", "LP_NUM_THREADS", "LIBVA_DRIVER_NAME"];
         let all = [
             "PATH",

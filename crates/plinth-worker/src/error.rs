@@ -1,22 +1,22 @@
-//! Why a worker cannot work.
+//! Errors that stop a worker.
 
 use std::path::PathBuf;
 
-/// Why a worker cannot work.
+/// Error that stops a worker.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// The folder for jobs cannot be used.
+    /// The folder for jobs is not usable.
     #[error("the worker's folder {} cannot be used", folder.display())]
     Scratch {
-        /// Which one.
+        /// Path of the folder.
         folder: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// Nothing here can draw.
+    /// No graphics adapter or encoder works on this machine.
     #[error("this machine cannot render; `plinth doctor` says more: {message}")]
     CannotRender {
-        /// What was tried and failed.
+        /// Failures of the adapters and encoders.
         message: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Objects of the store become files.
+//! Downloads from the store.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use futures_util::TryStreamExt as _;
 use plinth_store::{ObjectKey, Store, StoreError};
 use tokio::io::AsyncWriteExt as _;
 
-/// Copies an object into a file.
+/// Downloads an object to a file.
 pub(crate) async fn download(store: &Store, key: &ObjectKey<'_>, file: &Path) -> Result<(), StoreError> {
     let mut content = store.read(key, None).await?;
     let mut writer = tokio::fs::File::create(file).await?;

@@ -1,4 +1,4 @@
-//! The worker's side of a job: describing it, starting it, waiting for it.
+//! Preparation and execution of jobs in child processes.
 
 use std::fs::{create_dir_all, read_dir};
 use std::io;
@@ -18,26 +18,26 @@ use crate::node::Node;
 use crate::options::WorkerOptions;
 use crate::outputs::OUT;
 
-/// Least time for finding out what this machine renders with, however short renders may be.
+/// Minimum time limit of the probe, which may be longer than the limit of renders.
 const PROBE_TIME: Duration = Duration::from_mins(1);
-/// How much longer than the wall clock's limit that of the processors is: who exceeds both has taken too long.
+/// Added to the wall-clock limit to get the CPU time limit per core.
 const CPU_LEEWAY: Duration = Duration::from_mins(1);
-/// Largest file that a job may write: a minute of ProRes in 4K has some 10 GB.
+/// Maximum size of a file written by a job, in bytes. A minute of 4K ProRes has about 10 GB.
 const FILE_BYTES: u64 = 64 << 30;
 
-/// A job that is to run, in a folder that holds what it reads.
+/// Job to run. Its folder contains its input files.
 #[derive(Debug)]
 pub(crate) struct JobPlan<'a> {
     pub(crate) task: ChildTask,
-    /// How long it may take.
+    /// Time limit.
     pub(crate) time: Duration,
     pub(crate) folder: &'a Path,
-    /// Where drivers keep what they have compiled; `None`: it goes with the job.
+    /// Folder in which drivers cache compiled shaders; `None` discards them with the job.
     pub(crate) home: Option<PathBuf>,
 }
 
 impl Node {
-    /// Runs a job in a process of its own. `posters_written` hears when the posters are there.
+    /// Runs a job in a child process. `posters_written` is notified when the posters are written.
     pub(crate) async fn run_child(
         &self,
         plan: JobPlan<'_>,
@@ -48,7 +48,7 @@ impl Node {
         let plan = match self.describe(plan) {
             Ok(plan) => plan,
             Err(error) => {
-                tracing::error!(error = %error, "a job cannot be described");
+                tracing::error!(error = %error, "preparing a job failed");
                 let message = "the render node has no room for the job; please try again".to_owned();
                 return Ended::Failed(ChildFailure { code: FailureCode::RendererCrash, message });
             }
@@ -60,21 +60,21 @@ impl Node {
             let mut hear = |event: ChildEvent| match event {
                 ChildEvent::PostersWritten => {
                     if let Some(tell) = posters_written.take() {
-                        // Whoever does not listen any more is being cut off.
+                        // The receiver is dropped only when the job is cancelled.
                         let _unheard = tell.send(());
                     }
                 }
-                other => tracing::debug!(event = ?other, "the job goes on"),
+                other => tracing::debug!(event = ?other, "event of a job"),
             };
             run(&options, &plan, &mut hear, &cut)
         });
         running.await.unwrap_or_else(|error| {
-            let message = format!("the job's watch died: {error}");
+            let message = format!("the task that watches the job panicked: {error}");
             Ended::Failed(ChildFailure { code: FailureCode::RendererCrash, message })
         })
     }
 
-    /// Writes the description, makes the folders that the job writes to, and gives them to the user that it runs as.
+    /// Writes the job description, creates the writable folders, and changes their owner to the job's user.
     fn describe(&self, plan: JobPlan<'_>) -> io::Result<ChildPlan> {
         let JobPlan { task, time, folder, home } = plan;
         let (out, temporary) = (folder.join(OUT), folder.join("tmp"));
@@ -90,7 +90,7 @@ impl Node {
         let fence = &self.options.fence;
         let inputs = read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
         let mut given: Vec<&Path> = writable.iter().chain(&inputs).map(PathBuf::as_path).collect();
-        // The file of a kept model stays the worker's, under each of its names.
+        // Cached models are hard links, and their owner must stay the worker's user.
         given.retain(|path| std::fs::metadata(path).is_ok_and(|about| about.is_dir() || about.nlink() == 1));
         given.push(folder);
         fence.give(&given)?;
@@ -105,8 +105,8 @@ impl Node {
 
     fn limits(&self, time: Duration) -> ChildLimits {
         let cores = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-        // The clock on the wall is watched here; the processors' is for a job whose worker hangs.
-        // So is the memory of all its processes together; the kernel holds each of them at once, not at the next look.
+        // The worker watches the wall clock and the memory of all processes of the job; the CPU limit is for the case that the
+        // worker hangs. The kernel additionally enforces the memory limit for each process.
         ChildLimits {
             cpu_secs: (time + CPU_LEEWAY).as_secs() * cores,
             file_bytes: FILE_BYTES,
@@ -114,7 +114,7 @@ impl Node {
         }
     }
 
-    /// Finds out whether and with what this machine renders. None: the worker was stopped meanwhile.
+    /// Probes the graphics adapter and encoders of this machine. Returns `None` if the worker was stopped in the meantime.
     pub(crate) async fn probe(&self, stop: &CancellationToken) -> Result<Option<MachineFound>, WorkerError> {
         let cannot = |message: String| WorkerError::CannotRender { message };
         let folder = self
@@ -127,9 +127,9 @@ impl Node {
         let plan = JobPlan { task: ChildTask::Probe(task), time, folder: folder.path(), home: None };
         match self.run_child(plan, stop, None).await {
             Ended::Done(ChildEvent::Probed(found)) => Ok(Some(found)),
-            Ended::Done(_other) => Err(cannot("the renderer made something else".to_owned())),
+            Ended::Done(_other) => Err(cannot("the renderer returned an unexpected result".to_owned())),
             Ended::Failed(failure) => Err(cannot(failure.message)),
-            Ended::Cut => Ok(None),
+            Ended::Cancelled => Ok(None),
         }
     }
 }

@@ -1,14 +1,16 @@
-//! Takes waiting renders, runs each in a process of its own, and reports. The one place where pictures and requests meet.
+//! Worker: claims renders, runs each in a child process, and reports the results. Only this crate depends on both the
+//! rendering pipeline and the service.
 //!
-//! [`run`] is a worker; a program may have one beside its other work, and there may be any number of programs. A worker
-//! holds what it took by leases that it renews; one that dies loses them, and whoever keeps the service up collects them.
+//! [`run`] is one worker. A process may run one beside its other work, and any number of processes may run workers. A worker
+//! holds its jobs by leases that it renews. If it dies, the leases expire, and the service's upkeep reclaims the jobs.
 
 mod child;
 mod environment;
 mod error;
 mod fetch;
-mod hold;
 mod job;
+mod job_error;
+mod lease_renewal;
 mod models;
 mod node;
 mod options;
@@ -19,7 +21,6 @@ mod rendering;
 mod report;
 mod scratch;
 mod session;
-mod stop;
 mod upload;
 
 pub use environment::child_environment;

@@ -1,4 +1,4 @@
-//! What is kept on this machine for further renders: models, and what drivers have compiled.
+//! Cache of models, baked light and compiled shaders on this machine.
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -14,34 +14,34 @@ use plinth_store::{ObjectKey, Store, StoreError};
 use crate::fetch::download;
 use crate::scratch::Scratch;
 
-/// What jobs of one model may keep of what they work out, in bytes.
+/// Size limit of the baked light of one model, in bytes.
 const LIGHT_BYTES: u64 = 512 << 20;
 
-/// A model that a job needs.
+/// Model that a job needs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct RequestedModel<'a> {
     pub(crate) id: &'a ModelId,
-    /// SHA-256 of its file, in lower-case hex.
+    /// SHA-256 of the file in lower-case hex.
     pub(crate) sha256: &'a str,
 }
 
-/// Puts a model's file into a job's folder: from those that are kept, or from the store. Either is checked first.
+/// Places a model's file in a job's folder, from the cache or the store, after its hash was checked.
 pub(crate) async fn fetch_model(
     store: &Store,
     scratch: &Scratch,
-    keep_bytes: u64,
-    wanted: &Wanted<'_>,
+    cache_bytes: u64,
+    wanted: &RequestedModel<'_>,
     file: &Path,
 ) -> Result<(), StoreError> {
-    let kept = kept_model(scratch, wanted.id);
-    // A link holds it even when it is cleared away meanwhile.
+    let kept = cached_model_path(scratch, wanted.id);
+    // The hard link stays valid if the cached file is evicted in the meantime.
     if std::fs::hard_link(&kept, file).is_ok() {
         if has_sha256(file, wanted.sha256).await? {
             touch(&kept);
-            clear_kept(scratch, keep_bytes).await;
+            evict(scratch, cache_bytes).await;
             return Ok(());
         }
-        tracing::warn!(model.id = %wanted.id, "the kept file of a model was changed; it is fetched anew");
+        tracing::warn!(model.id = %wanted.id, "the cached file of a model was changed; downloading it again");
         std::fs::remove_file(file)?;
     }
     let arriving = tempfile::Builder::new().prefix("model-").tempfile_in(scratch.own())?.into_temp_path();
@@ -51,16 +51,16 @@ pub(crate) async fn fetch_model(
             io::Error::new(io::ErrorKind::InvalidData, "the stored file is not the one that was uploaded").into()
         );
     }
-    // Jobs read it, whoever they run as.
+    // Jobs may run as another user.
     std::fs::set_permissions(&arriving, Permissions::from_mode(0o444))?;
     if std::fs::hard_link(&arriving, file).is_err() {
         tokio::fs::copy(&arriving, file).await?;
     }
     let made = kept.parent().map_or(Ok(()), std::fs::create_dir_all);
     if let Err(error) = made.and_then(|()| arriving.persist(&kept).map_err(|error| error.error)) {
-        tracing::warn!(error = %error, "a model cannot be kept for further renders");
+        tracing::warn!(error = %error, "caching a model failed");
     }
-    clear_kept(scratch, keep_bytes).await;
+    evict(scratch, cache_bytes).await;
     Ok(())
 }
 
@@ -71,56 +71,57 @@ async fn has_sha256(file: &Path, wanted: &str) -> io::Result<bool> {
     Ok(found == wanted)
 }
 
-/// Where a model is kept, in a folder of its own.
-fn kept_model(scratch: &Scratch, id: &ModelId) -> PathBuf {
+/// Returns the path of a cached model.
+fn cached_model_path(scratch: &Scratch, id: &ModelId) -> PathBuf {
     scratch.models().join(id.to_string()).join("model.glb")
 }
 
-/// Where jobs of a model keep what they work out for it. Only they write there, so that no model's jobs can give another's
-/// something wrong.
+/// Returns the folder for a model's baked light. Only jobs of this model can write to it, so a hostile model cannot poison the
+/// cache of another.
 pub(crate) fn cache_folder(scratch: &Scratch, id: &ModelId) -> CacheFolder {
     CacheFolder { folder: scratch.models().join(id.to_string()).join("light"), most_bytes: LIGHT_BYTES }
 }
 
-/// The home folder of a workspace's jobs, where drivers keep what they have compiled: what they find there they run.
+/// Returns the home folder of a workspace's jobs, where drivers cache compiled shaders. Each workspace has its own, because
+/// drivers execute what they find there.
 pub(crate) fn home_folder(scratch: &Scratch, workspace: &WorkspaceId) -> PathBuf {
     let own = scratch.homes().join(workspace.to_string());
-    // Notes the use beside the folder that jobs write to: in there it could be a link of theirs. Without the note it is
-    // cleared away earlier.
+    // The time of use is recorded outside the folder that jobs can write to, where the file could be a link. If this fails,
+    // the folder is only evicted earlier.
     drop(std::fs::create_dir_all(&own).and_then(|()| File::create(own.join("used"))));
     own.join("home")
 }
 
-/// Removes the models and home folders that were not used for longest, with all that is kept of them, until the others fit.
-async fn clear_kept(scratch: &Scratch, keep_bytes: u64) {
+/// Evicts the least recently used models and home folders until the rest fits the size limit.
+async fn evict(scratch: &Scratch, cache_bytes: u64) {
     let folders = [scratch.models().to_owned(), scratch.homes().to_owned()];
-    let cleared = tokio::task::spawn_blocking(move || clear(&folders, keep_bytes)).await;
+    let cleared = tokio::task::spawn_blocking(move || clear(&folders, cache_bytes)).await;
     if let Ok(Err(error)) = cleared {
-        tracing::warn!(error = %error, "kept models cannot be cleared away");
+        tracing::warn!(error = %error, "evicting cached models failed");
     }
 }
 
-/// Notes that a file was used now.
+/// Sets the time of last use of a file.
 fn touch(file: &Path) {
     let touched = File::open(file).and_then(|file| file.set_modified(SystemTime::now()));
     if let Err(error) = touched {
-        tracing::debug!(error = %error, "a kept model was cleared away meanwhile");
+        tracing::debug!(error = %error, "a cached model was evicted in the meantime");
     }
 }
 
-fn clear(folders: &[PathBuf], keep_bytes: u64) -> io::Result<()> {
+fn clear(folders: &[PathBuf], cache_bytes: u64) -> io::Result<()> {
     let mut models = Vec::new();
     let entries = folders.iter().map(std::fs::read_dir).collect::<io::Result<Vec<_>>>()?;
     for entry in entries.into_iter().flatten() {
         let path = entry?.path();
-        // Another worker may clear away at the same time.
+        // Another worker may evict at the same time.
         let Ok((used, size)) = used_and_size(&path) else { continue };
         models.push((used, size, path));
     }
     models.sort();
     let mut bytes: u64 = models.iter().map(|(_used, size, _path)| size).sum();
     for (_used, size, path) in models {
-        if bytes <= keep_bytes {
+        if bytes <= cache_bytes {
             break;
         }
         drop(if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) });
@@ -129,7 +130,7 @@ fn clear(folders: &[PathBuf], keep_bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// When any file of a folder was last used, and the size of all of them.
+/// Returns the latest time of use of any file in a folder, and their total size.
 fn used_and_size(path: &Path) -> io::Result<(SystemTime, u64)> {
     let about = std::fs::symlink_metadata(path)?;
     let own = (about.modified()?, about.len());
@@ -147,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_used_for_longest_goes_first() {
+    fn least_recently_used_models_are_evicted_first() {
         let folder = tempfile::tempdir().unwrap();
         let now = SystemTime::now();
         for (age, name) in ["newest", "newer", "older", "oldest"].iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A worker: takes what waits while it has a free slot.
+//! Main loop of a worker: claims jobs while it has free slots.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
@@ -19,32 +19,33 @@ use crate::packaging::package;
 use crate::rendering::render;
 use crate::scratch::Scratch;
 
-/// Renders with the same frames that are taken at once.
-const GROUP: usize = 16;
-/// Pause after the database did not answer.
+/// Maximum number of renders with the same frames that are claimed together.
+const MAX_GROUP_SIZE: usize = 16;
+/// Pause after a failed query.
 const ERROR_PAUSE: Duration = Duration::from_secs(2);
-/// Slots on a software driver, which uses every core for one picture, and on a graphics card, which waits for encoders.
+/// Default number of slots: on a software driver, which uses all cores for one frame, and on a graphics card, where encoding
+/// limits the speed of a single job.
 const SLOTS: (usize, usize) = (1, 2);
 
-/// What the parts of a worker share.
+/// Shared state of a worker.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) service: Service,
     pub(crate) options: WorkerOptions,
     pub(crate) scratch: Scratch,
-    /// What encodes H.264 here.
+    /// H.264 encoder of this machine.
     pub(crate) encoder: H264Encoder,
 }
 
-/// What a slot does.
+/// Claimed job.
 enum Work {
     Render(Vec<Claim>),
     Package(Box<Claim>),
 }
 
-/// Takes waiting renders and packagings until `stop` is cancelled; then lets what runs go on for the grace time, and gives
-/// back the rest. What dead workers held is for [`Service::upkeep`] to collect, beside this or elsewhere.
-/// Errors: the folder cannot be used, or nothing here can draw.
+/// Runs renders and packagings until `stop` is cancelled. Running jobs then get the grace time to finish, and the rest returns
+/// to the queue. [`Service::upkeep`] reclaims the renders of dead workers, in this or any other process.
+/// Errors: the scratch folder is not usable, or no adapter or encoder works on this machine.
 pub async fn run(service: Service, options: WorkerOptions, stop: CancellationToken) -> Result<(), WorkerError> {
     let folder = options.scratch.clone();
     let opened = tokio::task::spawn_blocking(move || {
@@ -57,7 +58,7 @@ pub async fn run(service: Service, options: WorkerOptions, stop: CancellationTok
     let mut node = Node { service, options, scratch, encoder: H264Encoder::default() };
     let Some(found) = node.probe(&stop).await? else { return Ok(()) };
     for (encoder, reason) in found.encoder.failures() {
-        tracing::info!(%encoder, reason, "a hardware encoder is not used: it does not work here");
+        tracing::info!(%encoder, reason, "a hardware encoder does not work and is not used");
     }
     node.encoder = found.encoder.encoder;
     let node = Arc::new(node);
@@ -65,7 +66,7 @@ pub async fn run(service: Service, options: WorkerOptions, stop: CancellationTok
     let (worker, adapter, encoder) = (&node.options.name, found.adapter, node.encoder);
     tracing::info!(worker, adapter, %encoder, slots, "the worker waits for renders");
     let (mut running, kill) = (JoinSet::new(), CancellationToken::new());
-    take_turns(&node, slots, &mut running, &stop, &kill).await;
+    claim_until_stopped(&node, slots, &mut running, &stop, &kill).await;
     let grace = node.options.grace;
     tracing::info!(running = running.len(), grace_secs = grace.as_secs(), "the worker stops");
     if timeout(grace, drain(&mut running)).await.is_err() {
@@ -75,15 +76,15 @@ pub async fn run(service: Service, options: WorkerOptions, stop: CancellationTok
     Ok(())
 }
 
-/// Fills free slots until `stop` is cancelled.
-async fn take_turns(
+/// Claims jobs for free slots until `stop` is cancelled.
+async fn claim_until_stopped(
     node: &Arc<Node>,
     slots: usize,
     running: &mut JoinSet<()>,
     stop: &CancellationToken,
     kill: &CancellationToken,
 ) {
-    // Renders and packagings take turns, so that neither waits for the end of the other's queue.
+    // Alternates between the two queues, so that neither starves.
     let mut package_first = false;
     while !stop.is_cancelled() {
         let mut pause = node.options.poll;
@@ -95,7 +96,7 @@ async fn take_turns(
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    tracing::error!(error = %error, cause = ?error.cause, "waiting renders cannot be looked for");
+                    tracing::error!(error = %error, cause = ?error.cause, "claiming jobs failed");
                     pause = ERROR_PAUSE;
                     break;
                 }
@@ -104,7 +105,7 @@ async fn take_turns(
         let has_room = running.len() < slots;
         tokio::select! {
             () = stop.cancelled() => {}
-            ended = running.join_next(), if !running.is_empty() => tell_of_panic(ended),
+            ended = running.join_next(), if !running.is_empty() => log_panic(ended),
             () = node.service.render_placed(), if has_room => {}
             () = sleep(jittered(pause)), if has_room => {}
         }
@@ -113,26 +114,26 @@ async fn take_turns(
 
 async fn drain(running: &mut JoinSet<()>) {
     while let Some(ended) = running.join_next().await {
-        tell_of_panic(Some(ended));
+        log_panic(Some(ended));
     }
 }
 
-fn tell_of_panic(ended: Option<Result<(), tokio::task::JoinError>>) {
+fn log_panic(ended: Option<Result<(), tokio::task::JoinError>>) {
     if let Some(Err(error)) = ended {
-        // Its leases run out, and the renders are reaped.
-        tracing::error!(error = %error, "the worker died over a job");
+        // The leases expire, and the renders return to the queue.
+        tracing::error!(error = %error, "a job panicked");
     }
 }
 
-/// Somewhat less or more, so that workers do not all look at the same time.
+/// Varies a pause by a quarter, so that workers do not poll in lockstep.
 fn jittered(pause: Duration) -> Duration {
-    // The only source of randomness in the standard library.
+    // `RandomState` is the only source of randomness in the standard library.
     let random = RandomState::new().hash_one(0_u8);
     pause.mul_f64(0.75 + 0.5 * random as f64 / u64::MAX as f64)
 }
 
 impl Node {
-    /// Takes what waits, if anything does.
+    /// Claims the next job, if there is one.
     async fn take(&self, package_first: bool) -> plinth_service::Result<Option<Work>> {
         let Self { service, options, .. } = self;
         for package in [package_first, !package_first] {
@@ -142,7 +143,7 @@ impl Node {
                     return Ok(Some(Work::Package(Box::new(claim))));
                 }
             } else {
-                let claims = service.claim_renders(&options.name, GROUP).await?;
+                let claims = service.claim_renders(&options.name, MAX_GROUP_SIZE).await?;
                 if !claims.is_empty() {
                     metrics::counter!("plinth_worker_claims_total", "kind" => "render").increment(claims.len() as u64);
                     return Ok(Some(Work::Render(claims)));

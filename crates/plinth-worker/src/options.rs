@@ -1,4 +1,4 @@
-//! How a worker is set.
+//! Configuration of a worker.
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -8,40 +8,40 @@ use std::time::Duration;
 use plinth_fence::FenceOptions;
 use plinth_pipeline::EncoderChoice;
 
-/// How a worker is set.
+/// Configuration of a worker.
 #[derive(Clone, Debug)]
 pub struct WorkerOptions {
-    /// Its name, for people.
+    /// Name of the worker in logs and tables.
     pub name: String,
-    /// Renders at a time; `None`: one on a software driver, which uses every core, and two on a graphics card.
+    /// Number of concurrent jobs. `None` selects one on a software driver, which uses all cores, and two on a graphics card.
     pub slots: Option<NonZeroUsize>,
-    /// Where it keeps models and the folders of its jobs. Several workers of a machine may share it.
+    /// Folder for cached models and for the folders of jobs. Workers of one machine may share it.
     pub scratch: PathBuf,
-    /// The plinth program, whose `render-child` does the jobs.
+    /// The plinth program; jobs run as `plinth render-child`.
     pub program: PathBuf,
-    /// Environment variables of the jobs; see [`crate::child_environment`].
+    /// Environment variables of jobs; see [`crate::child_environment`].
     pub environment: Vec<(OsString, OsString)>,
-    /// Part of an adapter's name, or `cpu`; `None`: the best there is.
+    /// Part of the graphics adapter's name, or `cpu`. `None` selects the fastest adapter.
     pub adapter: Option<String>,
-    /// The ffmpeg to call.
+    /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
-    /// The H.264 encoder that is asked for; which one that is here is found out once, when the worker begins.
+    /// Requested H.264 encoder. The worker probes the hardware once at its start.
     pub encoder: EncoderChoice,
-    /// How jobs are fenced.
+    /// Sandbox of jobs.
     pub fence: FenceOptions,
-    /// A job that takes longer is ended.
+    /// Time limit of a job.
     pub timeout: Duration,
-    /// A free preview that takes longer is ended.
+    /// Time limit of a free preview.
     pub preview_timeout: Duration,
-    /// A job that takes more memory is ended, in bytes.
+    /// Memory limit of a job, in bytes.
     pub memory_bytes: u64,
-    /// Models that are kept for further renders, with the light worked out for them, in bytes.
+    /// Size limit of the cache of models and their baked light, in bytes.
     pub cache_bytes: u64,
     /// How long a job waits for a store or a database that does not respond; its lease may end sooner.
     pub outage: Duration,
-    /// Time between two looks for waiting renders.
+    /// Interval at which the worker polls the queue.
     pub poll: Duration,
-    /// How long jobs may go on once the worker shall stop; what is not done then is given back.
+    /// Time that running jobs get to finish after a stop is requested. Unfinished renders then return to the queue.
     pub grace: Duration,
 }
 

@@ -1,19 +1,19 @@
-//! Which files a render has, and where its job writes them.
+//! Output files of a render and their paths.
 
 use std::path::{Path, PathBuf};
 
 use plinth_spec::quality::Codec;
 use plinth_spec::{OutputFile, OutputPaths, RenderSettings};
 
-/// Folder for the files in a job's folder.
+/// Name of the output folder in a job's folder.
 pub(crate) const OUT: &str = "out";
 
-/// Where a file lies in the job's folder.
+/// Returns the path of an output file, relative to the job's folder.
 pub(crate) fn place(file: OutputFile, codec: Codec) -> PathBuf {
     Path::new(OUT).join(file.file_name(codec))
 }
 
-/// All files of a render, and where its job writes them.
+/// Returns all output files of a render with their paths.
 pub(crate) fn outputs(settings: &RenderSettings) -> OutputPaths {
     let codec = settings.video().quality.codec();
     OutputFile::all_of(settings.video().output).map(|file| (file, place(file, codec))).collect()

@@ -1,4 +1,4 @@
-//! A finished video becomes streamable.
+//! Packaging jobs: HLS streams of finished videos.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -11,39 +11,39 @@ use tokio_util::sync::CancellationToken;
 
 use crate::child::Ended;
 use crate::fetch::download;
-use crate::hold::Hold;
 use crate::job::JobPlan;
+use crate::job_error::{JobError, or_cancelled};
+use crate::lease_renewal::LeaseRenewal;
 use crate::node::Node;
 use crate::outage::retry_store;
 use crate::outputs::OUT;
-use crate::report::{encoded_in_software, report, report_end, took};
-use crate::stop::{Stop, or_cut};
+use crate::report::{encoded_in_software, record_duration, report, report_end};
 use crate::upload::upload_package;
 
-/// Packages a render, and reports. `kill`: the worker stops, it is given back.
+/// Packages a render and reports the result. Cancelling `kill` returns the packaging to the queue.
 pub(crate) async fn package(node: &Node, claim: &Claim, kill: &CancellationToken) {
     let cut = kill.child_token();
-    let hold = Hold::new(&node.service, std::slice::from_ref(claim), cut.clone());
+    let lease_renewal = LeaseRenewal::new(&node.service, std::slice::from_ref(claim), cut.clone());
     let (service, id) = (&node.service, &claim.render.id);
     match make(node, claim, &cut).await {
         Ok(()) => {}
-        Err(Stop::Failed(failure)) => {
+        Err(JobError::Failed(failure)) => {
             metrics::counter!("plinth_worker_failures_total", "code" => "packaging").increment(1);
             tracing::error!(render.id = %id, error = failure.message, "a video cannot be packaged");
             report_end("packaging failed", id, || service.fail_packaging(claim)).await;
         }
-        Err(Stop::Cut) if kill.is_cancelled() => {
+        Err(JobError::Cancelled) if kill.is_cancelled() => {
             report_end("packaging given back", id, || service.release_packaging(claim)).await;
         }
-        Err(Stop::Cut) => {}
+        Err(JobError::Cancelled) => {}
     }
-    drop(hold);
+    drop(lease_renewal);
 }
 
-async fn make(node: &Node, claim: &Claim, cut: &CancellationToken) -> Result<(), Stop> {
+async fn make(node: &Node, claim: &Claim, cut: &CancellationToken) -> Result<(), JobError> {
     let begin = Instant::now();
-    let folder = node.scratch.job().map_err(|error| Stop::preparing(&error))?;
-    let source = or_cut(cut, fetch_video(node, claim, folder.path())).await?;
+    let folder = node.scratch.job().map_err(|error| JobError::preparing(&error))?;
+    let source = or_cancelled(cut, fetch_video(node, claim, folder.path())).await?;
     let (ffmpeg, encoder) = (node.options.ffmpeg.clone(), node.encoder);
     let task = PackageTask { source, out_dir: PathBuf::from(OUT), ffmpeg, encoder };
     let time = node.options.timeout;
@@ -53,25 +53,27 @@ async fn make(node: &Node, claim: &Claim, cut: &CancellationToken) -> Result<(),
             encoded_in_software(hardware_failure.as_deref());
             files
         }
-        Ended::Done(_other) => return Err(Stop::failed(FailureCode::RendererCrash, "the job made something else")),
-        Ended::Failed(failure) => return Err(Stop::Failed(failure)),
-        Ended::Cut => return Err(Stop::Cut),
+        Ended::Done(_other) => {
+            return Err(JobError::failed(FailureCode::RendererCrash, "the job returned an unexpected result"));
+        }
+        Ended::Failed(failure) => return Err(JobError::Failed(failure)),
+        Ended::Cancelled => return Err(JobError::Cancelled),
     };
     let (service, out) = (&node.service, folder.path().join(OUT));
     let store = async {
-        upload_package(node, &out, claim, &names).await.map_err(|error| Stop::storing(&error))?;
+        upload_package(node, &out, claim, &names).await.map_err(|error| JobError::storing(&error))?;
         report(node.options.outage, "packaged", &claim.render.id, || service.finish_packaging(claim)).await;
         Ok(())
     };
-    or_cut(cut, store).await?;
-    took("package", begin);
+    or_cancelled(cut, store).await?;
+    record_duration("package", begin);
     Ok(())
 }
 
-/// The web video is H.264 of at most the size that is streamed; where the video is that, too, they are the same file.
-async fn fetch_video(node: &Node, claim: &Claim, folder: &Path) -> Result<PathBuf, Stop> {
+/// Downloads the video to package: the web video if there is one, because it is H.264 and no larger than the largest stream.
+async fn fetch_video(node: &Node, claim: &Claim, folder: &Path) -> Result<PathBuf, JobError> {
     let lost = |error: &(dyn std::error::Error + 'static)| {
-        Stop::fetching(FailureCode::ModelDownloadFailed, "the finished video", error)
+        JobError::fetching(FailureCode::ModelDownloadFailed, "the finished video", error)
     };
     let files = claim.files().map_err(|error| lost(&error))?;
     let file = if files.get(OutputFile::Web).is_some() { OutputFile::Web } else { OutputFile::Video };

@@ -1,4 +1,4 @@
-//! Renders with the same frames: drawn once, stored for each.
+//! Rendering jobs. Renders with the same frames are drawn once and stored for each render.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -18,78 +18,78 @@ use tokio_util::sync::CancellationToken;
 
 use crate::child::Ended;
 use crate::fetch::download;
-use crate::hold::Hold;
 use crate::job::JobPlan;
-use crate::models::{Wanted, cache_folder, fetch_model, home_folder};
+use crate::job_error::{JobError, or_cancelled};
+use crate::lease_renewal::LeaseRenewal;
+use crate::models::{RequestedModel, cache_folder, fetch_model, home_folder};
 use crate::node::Node;
 use crate::outage::{retry_database, retry_store};
 use crate::outputs::outputs;
-use crate::report::{encoded_in_software, report, report_end, took};
-use crate::stop::{Stop, or_cut};
+use crate::report::{encoded_in_software, record_duration, report, report_end};
 use crate::upload::upload_render;
 
-/// Makes a group of renders with the same frames, and reports of each. `kill`: the worker stops, they are given back.
+/// Runs a group of renders with the same frames and reports the result of each. Cancelling `kill` returns them to the queue.
 pub(crate) async fn render(node: &Node, claims: &[Claim], kill: &CancellationToken) {
     let cut = kill.child_token();
-    let hold = Hold::new(&node.service, claims, cut.clone());
+    let lease_renewal = LeaseRenewal::new(&node.service, claims, cut.clone());
     match make(node, claims, &cut).await {
         Ok(()) => {}
-        Err(Stop::Failed(failure)) => {
+        Err(JobError::Failed(failure)) => {
             metrics::counter!("plinth_worker_failures_total", "code" => failure.code.as_str()).increment(1);
             for claim in claims {
                 let tell = || node.service.fail_render(claim, failure.code, &failure.message);
                 report_end("failed", &claim.render.id, tell).await;
             }
         }
-        Err(Stop::Cut) if kill.is_cancelled() => {
+        Err(JobError::Cancelled) if kill.is_cancelled() => {
             for claim in claims {
                 report_end("given back", &claim.render.id, || node.service.release_render(claim)).await;
             }
         }
-        // Whoever ended the leases has ended the renders.
-        Err(Stop::Cut) => {}
+        // All leases are lost: the renders were cancelled, or other workers have them.
+        Err(JobError::Cancelled) => {}
     }
-    drop(hold);
+    drop(lease_renewal);
 }
 
-/// One render of a group, and what is known of it already.
+/// Progress of one render of a group.
 struct Part<'a> {
     claim: &'a Claim,
-    /// The service has heard of its poster.
+    /// Whether the service was told that the poster is stored.
     has_poster: bool,
     stored: RenderFiles,
 }
 
-async fn make(node: &Node, claims: &[Claim], cut: &CancellationToken) -> Result<(), Stop> {
+async fn make(node: &Node, claims: &[Claim], cut: &CancellationToken) -> Result<(), JobError> {
     let Some(first) = claims.first() else { return Ok(()) };
     let settings = read_settings(first)?;
     let files = outputs(&settings);
-    let folder = node.scratch.job().map_err(|error| Stop::preparing(&error))?;
+    let folder = node.scratch.job().map_err(|error| JobError::preparing(&error))?;
     let group = Group { node, cut, folder: folder.path(), files: &files };
     let mut parts: Vec<Part<'_>> = claims
         .iter()
-        // One that another worker gave back after its poster goes on as if it were there: it comes again with the rest.
+        // If another worker stored the poster before it returned the render, the poster is only replaced with all other files.
         .map(|claim| {
             let has_poster = claim.render.status == RenderStatus::VideoProcessing;
             Part { claim, has_poster, stored: RenderFiles::none(settings.video().quality.codec()) }
         })
         .collect();
     let begin = Instant::now();
-    let task = or_cut(cut, group.prepare(first, &settings)).await?;
-    took("fetch", begin);
+    let task = or_cancelled(cut, group.prepare(first, &settings)).await?;
+    record_duration("fetch", begin);
     let begin = Instant::now();
     let warnings = group.draw(task, &mut parts).await?;
-    took("render", begin);
+    record_duration("render", begin);
     let begin = Instant::now();
-    or_cut(cut, group.store(&mut parts, &warnings)).await?;
-    took("upload", begin);
+    or_cancelled(cut, group.store(&mut parts, &warnings)).await?;
+    record_duration("upload", begin);
     Ok(())
 }
 
-fn read_settings(claim: &Claim) -> Result<RenderSettings, Stop> {
-    // Whether a length was allowed was decided when the render was created.
+fn read_settings(claim: &Claim) -> Result<RenderSettings, JobError> {
+    // The length was checked when the render was created.
     RenderSettings::from_text(&claim.render.settings, ParseOptions { uncapped_length: true }).map_err(|error| {
-        Stop::failed(FailureCode::RendererCrash, format!("this version does not understand the settings: {error}"))
+        JobError::failed(FailureCode::RendererCrash, format!("this version does not understand the settings: {error}"))
     })
 }
 
@@ -101,30 +101,33 @@ struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// Brings everything that the job needs into its folder.
-    async fn prepare(&self, claim: &Claim, settings: &RenderSettings) -> Result<RenderTask, Stop> {
+    /// Downloads the input files of the job into its folder.
+    async fn prepare(&self, claim: &Claim, settings: &RenderSettings) -> Result<RenderTask, JobError> {
         let Node { service, scratch, options, .. } = self.node;
         let model = PathBuf::from("model.glb");
-        let lost = |error: &(dyn Error + 'static)| Stop::fetching(FailureCode::ModelDownloadFailed, "the model", error);
+        let lost =
+            |error: &(dyn Error + 'static)| JobError::fetching(FailureCode::ModelDownloadFailed, "the model", error);
         let sha256 = retry_database(options.outage, "the model", || service.model_sha256(claim))
             .await
             .map_err(|error| lost(&error))?;
-        let wanted = Wanted { id: &claim.render.model_id, sha256: &sha256 };
+        let wanted = RequestedModel { id: &claim.render.model_id, sha256: &sha256 };
         let file = self.folder.join(&model);
         let fetch = || fetch_model(service.store(), scratch, options.cache_bytes, &wanted, &file);
         retry_store(self.node.options.outage, "the model", fetch).await.map_err(|error| lost(&error))?;
         let RenderAssets { env, images } =
             retry_database(options.outage, "the assets", || service.find_render_assets(claim, settings))
                 .await
-                .map_err(|error| Stop::fetching(FailureCode::OverlayDownloadFailed, "what the settings name", &error))?
-                .map_err(|missing| Stop::failed(missing.code, missing.message))?;
+                .map_err(|error| {
+                    JobError::fetching(FailureCode::OverlayDownloadFailed, "what the settings name", &error)
+                })?
+                .map_err(|missing| JobError::failed(missing.code, missing.message))?;
         let mut image_files = BTreeMap::new();
         for (id, image) in images {
             let file = PathBuf::from(format!("image-{id}"));
             let (key, place) = (image.key(), self.folder.join(&file));
             retry_store(self.node.options.outage, "an image", || download(service.store(), &key, &place))
                 .await
-                .map_err(|error| Stop::fetching(FailureCode::OverlayDownloadFailed, "an image", &error))?;
+                .map_err(|error| JobError::fetching(FailureCode::OverlayDownloadFailed, "an image", &error))?;
             image_files.insert(id, file);
         }
         Ok(RenderTask {
@@ -145,15 +148,15 @@ impl Group<'_> {
         })
     }
 
-    async fn fetch_environment(&self, id: &EnvId) -> Result<EnvironmentFiles, Stop> {
+    async fn fetch_environment(&self, id: &EnvId) -> Result<EnvironmentFiles, JobError> {
         let store = self.node.service.store();
         let fetch = async |part, name: &str| {
             let file = PathBuf::from(name);
             let (key, place) = (ObjectKey::Env(id, part), self.folder.join(&file));
             let fetched =
                 retry_store(self.node.options.outage, "the environment", || download(store, &key, &place)).await;
-            fetched.map_err(|error| Stop::fetching(FailureCode::EnvDownloadFailed, "the environment", &error))?;
-            Ok::<_, Stop>(file)
+            fetched.map_err(|error| JobError::fetching(FailureCode::EnvDownloadFailed, "the environment", &error))?;
+            Ok::<_, JobError>(file)
         };
         Ok(EnvironmentFiles::GainMap {
             sdr: fetch(EnvPart::Sdr, "env.sdr.webp").await?,
@@ -162,12 +165,12 @@ impl Group<'_> {
         })
     }
 
-    /// Runs the job; posters are stored while the video is still drawn. Returns what the job had no use for.
-    async fn draw(&self, task: RenderTask, parts: &mut [Part<'_>]) -> Result<Vec<String>, Stop> {
+    /// Runs the job, and stores posters while the video is still being drawn. Returns the warnings of the render.
+    async fn draw(&self, task: RenderTask, parts: &mut [Part<'_>]) -> Result<Vec<String>, JobError> {
         let (tell, posters_written) = oneshot::channel();
         let child_cut = self.cut.child_token();
         let options = &self.node.options;
-        // One that was paid for has its time, even where a preview has the same frames.
+        // The shorter limit of previews applies only if the group has no paid render.
         let are_previews = parts.iter().all(|part| part.claim.render.is_system_preview);
         let time = if are_previews { options.preview_timeout.min(options.timeout) } else { options.timeout };
         let task = ChildTask::Render(Box::new(task));
@@ -175,9 +178,9 @@ impl Group<'_> {
         let plan = JobPlan { task, time, folder: self.folder, home };
         let child = self.node.run_child(plan, &child_cut, Some(tell));
         let posters = async {
-            // A job that ends without posters drops the sender.
+            // The sender is dropped if the job ends without posters.
             let Ok(()) = posters_written.await else { return Ok(()) };
-            let shown = or_cut(self.cut, self.show_posters(parts)).await;
+            let shown = or_cancelled(self.cut, self.show_posters(parts)).await;
             if shown.is_err() {
                 child_cut.cancel();
             }
@@ -190,14 +193,16 @@ impl Group<'_> {
                 encoded_in_software(manifest.hardware_failure.as_deref());
                 Ok(manifest.warnings)
             }
-            Ended::Done(_other) => Err(Stop::failed(FailureCode::RendererCrash, "the renderer made something else")),
-            Ended::Failed(failure) => Err(Stop::Failed(failure)),
-            Ended::Cut => Err(Stop::Cut),
+            Ended::Done(_other) => {
+                Err(JobError::failed(FailureCode::RendererCrash, "the renderer returned an unexpected result"))
+            }
+            Ended::Failed(failure) => Err(JobError::Failed(failure)),
+            Ended::Cancelled => Err(JobError::Cancelled),
         }
     }
 
-    /// Stores the posters of those renders that have none yet, and says so.
-    async fn show_posters(&self, parts: &mut [Part<'_>]) -> Result<(), Stop> {
+    /// Stores posters for the renders without one, and reports them.
+    async fn show_posters(&self, parts: &mut [Part<'_>]) -> Result<(), JobError> {
         let service = &self.node.service;
         let stills = self.files.iter().filter(|(file, _place)| file.is_still());
         let stills = stills.map(|(file, place)| (*file, place.clone())).collect();
@@ -210,8 +215,8 @@ impl Group<'_> {
         Ok(())
     }
 
-    /// Stores all files of each render, and finishes it.
-    async fn store(&self, parts: &mut [Part<'_>], warnings: &[String]) -> Result<(), Stop> {
+    /// Stores all files of each render and finishes the render.
+    async fn store(&self, parts: &mut [Part<'_>], warnings: &[String]) -> Result<(), JobError> {
         self.show_posters(parts).await?;
         let service = &self.node.service;
         for part in parts {
@@ -222,8 +227,8 @@ impl Group<'_> {
         Ok(())
     }
 
-    async fn upload(&self, part: &mut Part<'_>, files: &OutputPaths) -> Result<(), Stop> {
+    async fn upload(&self, part: &mut Part<'_>, files: &OutputPaths) -> Result<(), JobError> {
         let uploaded = upload_render(self.node, self.folder, part.claim, files, &mut part.stored).await;
-        uploaded.map_err(|error| Stop::storing(&error))
+        uploaded.map_err(|error| JobError::storing(&error))
     }
 }

@@ -1,4 +1,4 @@
-//! Telling the service, and whoever measures, how a job went.
+//! Reports of jobs to the service, and metrics.
 
 use std::time::{Duration, Instant};
 
@@ -53,12 +53,12 @@ fn noted(what: &'static str, id: &RenderId, answer: Result<(), LeaseLost>) -> bo
     answer.is_ok()
 }
 
-/// Measures how long a stage of a job took.
-pub(crate) fn took(stage: &'static str, begin: Instant) {
+/// Records the duration of a stage of a job.
+pub(crate) fn record_duration(stage: &'static str, begin: Instant) {
     metrics::histogram!("plinth_worker_job_seconds", "stage" => stage).record(begin.elapsed());
 }
 
-/// Tells whoever runs the machine of a hardware encoder that failed over a job, which libx264 then did.
+/// Logs and counts the failure of a hardware encoder, after which libx264 encoded the job.
 pub(crate) fn encoded_in_software(failure: Option<&str>) {
     if let Some(error) = failure {
         metrics::counter!("plinth_worker_encoder_failures_total").increment(1);

@@ -1,4 +1,4 @@
-//! The worker's folder: models that are kept, and a folder for each job.
+//! Scratch folder of a worker: cached models, and one folder per job.
 
 use std::fs::{File, Permissions};
 use std::io;
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-/// Begin of the names of workers' own folders.
+/// Prefix of the folder names of workers.
 const RUN: &str = "run-";
-/// File in a worker's own folder, locked as long as it lives.
+/// Name of the lock file in a worker's folder. The worker locks it until it ends.
 const LOCK: &str = "lock";
 
-/// A worker's place in the folder. What it made there goes with it, apart from models and drivers' caches.
+/// Folder of a worker inside the shared scratch folder. It is removed when dropped; cached models and driver caches remain.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     run: TempDir,
@@ -22,40 +22,40 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Takes a place, and clears away what dead workers left. Blocks.
+    /// Creates the worker's folder and removes the folders of dead workers. Blocks.
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
         let (models, homes) = (folder.join("models"), folder.join("homes"));
         for made in [&models, &homes] {
             std::fs::create_dir_all(made)?;
         }
-        // A folder whose lock is not taken yet must not look like a dead worker's.
+        // This lock keeps other workers from removing the new folder before its lock file is locked.
         let gate = File::create(folder.join(LOCK))?;
         gate.lock()?;
         sweep(folder)?;
         let run = tempfile::Builder::new().prefix(RUN).tempdir_in(folder)?;
-        // A job of another user finds its folder, and lists nothing.
+        // Jobs that run as another user can enter their own folder but cannot list the others.
         std::fs::set_permissions(run.path(), Permissions::from_mode(0o711))?;
         let lock = File::create(run.path().join(LOCK))?;
         lock.lock()?;
         Ok(Self { run, _lock: lock, models, homes })
     }
 
-    /// A new folder for a job, which goes when it is dropped.
+    /// Creates a folder for a job. It is removed when dropped.
     pub(crate) fn job(&self) -> io::Result<TempDir> {
         tempfile::Builder::new().prefix("job-").tempdir_in(self.run.path())
     }
 
-    /// The worker's own folder.
+    /// Returns the worker's folder.
     pub(crate) fn own(&self) -> &Path {
         self.run.path()
     }
 
-    /// Where models are kept.
+    /// Returns the folder of cached models.
     pub(crate) fn models(&self) -> &Path {
         &self.models
     }
 
-    /// Where each workspace's jobs have a home folder.
+    /// Returns the folder with a home folder per workspace.
     pub(crate) fn homes(&self) -> &Path {
         &self.homes
     }
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_living_worker_keeps_its_folder_and_a_dead_one_loses_it() {
+    fn folders_of_dead_workers_are_removed_and_those_of_running_workers_kept() {
         let folder = tempfile::tempdir().unwrap();
         let living = Scratch::open(folder.path()).unwrap();
         let job = living.job().unwrap();

@@ -1,29 +1,29 @@
-//! All processes of a job: a job is a session of its own, which its encoders belong to, whatever their process groups.
+//! Processes of a job. A job runs in its own session, which contains its encoders whatever their process groups.
 
 use std::thread;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Looks for survivors after a kill: one that was just starting another needs a second look.
-const LOOKS: u32 = 100;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
+/// Maximum number of kill rounds. A process that forks while it is killed needs a further round.
+const KILL_ROUNDS: u32 = 100;
+const ROUND_PAUSE: Duration = Duration::from_millis(10);
 
-/// A process, as the kernel describes it.
+/// Running process of a session.
 struct Member {
     pid: Pid,
     memory_pages: u64,
 }
 
-/// Memory that all processes of a session have in use, in bytes.
+/// Returns the resident memory of all processes of a session, in bytes.
 pub(crate) fn memory_bytes(session: u32) -> u64 {
     let pages: u64 = members(session).iter().map(|member| member.memory_pages).sum();
     pages * rustix::param::page_size() as u64
 }
 
-/// Ends all processes of a session, and returns when they are gone.
+/// Kills all processes of a session and waits until they have ended.
 pub(crate) fn kill(session: u32) {
-    for _look in 0..LOOKS {
+    for _look in 0..KILL_ROUNDS {
         let members = members(session);
         if members.is_empty() {
             return;
@@ -31,12 +31,12 @@ pub(crate) fn kill(session: u32) {
         for member in members {
             let _ended_meanwhile = kill_process(member.pid, Signal::KILL);
         }
-        thread::sleep(BETWEEN_LOOKS);
+        thread::sleep(ROUND_PAUSE);
     }
-    tracing::error!(process.session = session, "processes of a job do not end");
+    tracing::error!(process.session = session, "processes of a job are still running after they were killed");
 }
 
-/// The living processes of a session. Empty where the system has no /proc.
+/// Lists the running processes of a session. Empty on systems without /proc.
 fn members(session: u32) -> Vec<Member> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     let names = entries.flatten().filter_map(|entry| entry.file_name().to_str().map(str::to_owned));
@@ -44,16 +44,16 @@ fn members(session: u32) -> Vec<Member> {
 }
 
 fn member(pid: i32, session: u32) -> Option<Member> {
-    // A process that ends meanwhile has no file any more.
+    // The file is missing if the process has ended in the meantime.
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (state, of, memory_pages) = parse(&stat)?;
     (of == session && !matches!(state, "Z" | "X")).then_some(())?;
     Some(Member { pid: Pid::from_raw(pid)?, memory_pages })
 }
 
-/// State, session and resident pages (proc_pid_stat(5): fields 3, 6 and 24).
+/// Parses state, session and resident pages (proc_pid_stat(5), fields 3, 6 and 24).
 fn parse(stat: &str) -> Option<(&str, u32, u64)> {
-    // The name before it may hold anything, also a bracket.
+    // The process name before it may contain any character, including parentheses.
     let (_name, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     let state = *fields.first()?;
@@ -67,14 +67,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_with_brackets_is_no_trap() {
+    fn process_names_with_parentheses_are_parsed() {
         let stat = "7 (a) Z 1 (b) S 1 7 5 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 99 1000 42 18446744073709551615 0";
         assert_eq!(parse(stat), Some(("S", 5, 42)));
         assert_eq!(parse("7 (a) S 1"), None);
     }
 
     #[test]
-    fn a_session_is_killed_with_everything_that_it_started() {
+    fn killing_a_session_ends_all_its_processes() {
         let mut child = Command::new("setsid")
             .args(["sh", "-c", "sh -c 'sleep 100; true' & setsid -w true; echo ready; sleep 100; true"])
             .stdout(Stdio::piped())
@@ -83,8 +83,8 @@ mod tests {
         let mut said = [0; 6];
         std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut said).unwrap();
         let session = child.id();
-        let all_there = (0..LOOKS).any(|_look| {
-            thread::sleep(BETWEEN_LOOKS);
+        let all_there = (0..KILL_ROUNDS).any(|_look| {
+            thread::sleep(ROUND_PAUSE);
             members(session).len() >= 4
         });
         assert!(all_there, "two shells, each with its sleep");

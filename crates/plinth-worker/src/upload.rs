@@ -1,4 +1,4 @@
-//! Files of a job become objects.
+//! Uploads of a job's files to the store.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -11,10 +11,10 @@ use plinth_store::{ObjectKey, StoreError};
 use crate::node::Node;
 use crate::outage::retry_store;
 
-/// Small files that are on their way at once.
+/// Maximum number of concurrent uploads.
 const AT_ONCE: usize = 8;
 
-/// Stores those files of a render under the claim's attempt that are not stored yet.
+/// Uploads the files of a render that are not in `stored` yet, under the attempt of the claim.
 pub(crate) async fn upload_render(
     node: &Node,
     folder: &Path,
@@ -34,7 +34,7 @@ pub(crate) async fn upload_render(
     Ok(())
 }
 
-/// Stores files of a packaging under the claim's attempts, those that name others last.
+/// Uploads the files of a packaging under the attempts of the claim. Playlists come after the files that they reference.
 pub(crate) async fn upload_package(
     node: &Node,
     folder: &Path,
@@ -58,8 +58,8 @@ pub(crate) async fn upload_package(
     Ok(())
 }
 
-/// A file in a folder. A name or a link that leads out of it is refused, and so is anything but a file: they come from a
-/// job.
+/// Returns the path of a job's output file in `folder`. Because jobs are untrusted, the function refuses names and links that
+/// lead out of the folder, and anything that is not a regular file.
 fn file_in(folder: &Path, name: &Path) -> io::Result<PathBuf> {
     let refused = |problem| Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
     if !name.components().all(|part| matches!(part, Component::Normal(_))) {
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_leads_out_of_the_folder() {
+    fn names_outside_the_folder_are_refused() {
         let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let path = |name: &str| folder.path().join(name);
         std::fs::create_dir(path("540p")).unwrap();

@@ -105,7 +105,7 @@ fn a_job_of_another_user_reaches_nothing() {
 
 #[test]
 fn root_and_strangers_are_no_users_for_jobs() {
-    for (name, problem) in [("root", "kept from"), ("no-such-user-here", "no such user")] {
+    for (name, problem) in [("root", "must not run as root"), ("no-such-user-here", "does not exist")] {
         let error = JobUser::find(name).unwrap_err().to_string();
         assert!(error.contains(problem) && error.contains(name), "{error}");
     }

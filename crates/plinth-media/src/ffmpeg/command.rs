@@ -1,18 +1,18 @@
-//! Arguments, explicit about colour: what ffmpeg is not told it guesses, and guesses BT.601.
+//! Command lines of ffmpeg. They always name the colour space, because ffmpeg otherwise assumes BT.601.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use super::h264::{Effort, H264, H264Encoder};
 
-/// How a stream is encoded.
+/// Encoding of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VideoCodec {
-    /// H.264 in MP4, in constant quality.
+    /// H.264 in MP4 at constant quality.
     H264 {
-        /// What encodes it.
+        /// Encoder.
         encoder: H264Encoder,
-        /// Quality on the scale of x264's constant rate factor.
+        /// Quality as x264 constant rate factor (CRF).
         crf: u8,
     },
     /// ProRes 4444 with 16-bit alpha in MOV.
@@ -20,13 +20,13 @@ pub(crate) enum VideoCodec {
 }
 
 impl VideoCodec {
-    /// Whether a device encodes it.
+    /// Returns whether a hardware encoder is used.
     pub(crate) const fn is_hardware(self) -> bool {
         matches!(self, Self::H264 { encoder, .. } if encoder.is_hardware())
     }
 }
 
-/// A raw video stream and what becomes of it.
+/// Raw video stream and its encoding.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stream {
     pub(crate) width: u32,
@@ -35,11 +35,11 @@ pub(crate) struct Stream {
     pub(crate) codec: VideoCodec,
 }
 
-/// Pictures that an encoder works on at a time. Each costs it some 80 MB in 4K (ProRes: 130), so this is not left to the
-/// number of cores; and files come out the same on any machine.
+/// Number of encoder threads. Each takes about 80 MB in 4K (ProRes: 130 MB), so it does not depend on the number of cores. This
+/// also makes files identical on all machines.
 pub(super) const THREADS: &str = "4";
 
-/// The whole command.
+/// Returns the command that encodes `stream` to `out`.
 pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
     let size = format!("{}x{}", stream.width, stream.height);
     let fps = stream.fps.to_string();
@@ -48,7 +48,7 @@ pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
         VideoCodec::ProRes4444 => "yuva444p10le",
     };
     let mut command = Command::new(program);
-    // Without -xerror it ends well even where the end of a file could not be written.
+    // Without -xerror, ffmpeg exits with success even if the end of the file could not be written.
     command.args(["-hide_banner", "-loglevel", "error", "-xerror", "-y"]);
     if let VideoCodec::H264 { encoder, .. } = stream.codec {
         encoder.device(&mut command);
@@ -66,10 +66,10 @@ pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
             command.args(["-video_track_timescale", "30000", "-movflags", "+faststart", "-f", "mp4"]);
         }
         VideoCodec::ProRes4444 => {
-            // prores_ks takes its tags from the frames, not from the options.
+            // prores_ks reads colour tags from the frames, not from the options.
             command.args(["-vf", "setparams=range=tv:color_primaries=bt709:color_trc=bt709:colorspace=bt709"]);
             command.args(["-c:v", "prores_ks", "-profile:v", "4444", "-alpha_bits", "16", "-vendor", "apl0"]);
-            // The finest quantiser from the start: the search for it gives the same bytes in five times the time.
+            // A fixed finest quantizer: the search for one gives the same bytes in five times the time.
             command.args(["-q:v", "1", "-pix_fmt", "yuva444p10le", "-movflags", "+write_colr", "-f", "mov"]);
         }
     }
@@ -78,9 +78,9 @@ pub(crate) fn encode(program: &Path, stream: Stream, out: &Path) -> Command {
     command
 }
 
-/// Words go to the parent, and so does the say over its end.
+/// Sends the output of a command to the parent, and leaves its termination to the parent.
 pub(crate) fn supervised(command: &mut Command) {
-    // Ctrl-C on a terminal goes to the whole group of processes; whether an encoder stops is for its parent to say.
+    // A terminal sends Ctrl-C to the whole process group, but only the parent decides whether an encoder stops.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
     command.stdout(Stdio::null()).stderr(Stdio::piped());

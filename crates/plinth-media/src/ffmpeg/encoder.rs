@@ -1,4 +1,4 @@
-//! A running encoder of frames.
+//! Running video encoder.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use super::command::{Stream, encode};
 use super::process::{DEVICE_STALL, PAUSE, Process};
 use crate::MediaError;
 
-/// Pictures that may wait for the encoder.
+/// Maximum number of queued frames.
 const QUEUE: usize = 3;
-/// An encoder on the processor that takes no picture for this long hangs.
+/// A software encoder that accepts no frame for this long is considered hung.
 const STALL: Duration = Duration::from_mins(2);
 
-/// A running encoder: pictures go in through a queue, a file comes out.
+/// Running encoder with a queue of frames and an output file.
 pub(crate) struct Encoder {
-    // Before the process: the end of its input comes before its end.
+    // Declared before the process, so that the input closes before the process is dropped.
     queue: Option<SyncSender<Vec<u8>>>,
     spare: Receiver<Vec<u8>>,
     process: Process,
@@ -27,7 +27,7 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    /// Starts ffmpeg, which writes `file`; messages name it `target`.
+    /// Starts ffmpeg with the output `file`. Error messages use `target`, its final path.
     pub(crate) fn start(program: &Path, stream: Stream, file: &Path, target: &Path) -> Result<Self, MediaError> {
         let mut process = Process::start(encode(program, stream, file), file, target)?;
         let (queue, pictures) = sync_channel::<Vec<u8>>(QUEUE);
@@ -36,11 +36,11 @@ impl Encoder {
         std::thread::spawn(move || {
             let Some(mut stdin) = stdin else { return };
             for picture in pictures {
-                // A closed pipe ends this thread and with it the queue, which whoever sends the next picture notices.
+                // A closed pipe ends this thread and closes the queue, so that sending the next frame fails.
                 if stdin.write_all(&picture).is_err() {
                     return;
                 }
-                // A full or closed channel only means that this buffer is not used again.
+                // If the channel is full or closed, the buffer is dropped instead of reused.
                 drop(give_back.try_send(picture));
             }
         });
@@ -49,13 +49,13 @@ impl Encoder {
         Ok(Self { queue: Some(queue), spare, process, file: file.to_owned(), stall, is_hardware })
     }
 
-    /// A buffer that was used before, if one is free.
+    /// Returns a used buffer if one is free, or else an empty one.
     pub(crate) fn spare(&self) -> Vec<u8> {
         self.spare.try_recv().unwrap_or_default()
     }
 
-    /// Queues the next picture; waits while the queue is full.
-    /// Errors: the encoder stopped, hangs, or `stop` became true.
+    /// Queues the next frame, and waits while the queue is full.
+    /// Errors: the encoder failed or hangs, or `stop` became true.
     pub(crate) fn picture(&mut self, mut bytes: Vec<u8>, stop: &AtomicBool) -> Result<(), MediaError> {
         let begin = Instant::now();
         while let Some(queue) = &self.queue {
@@ -76,7 +76,7 @@ impl Encoder {
         Err(self.process.failure())
     }
 
-    /// Ends the stream and waits for the file.
+    /// Closes the stream and waits for the file.
     /// Errors: the encoder failed, or `stop` became true.
     pub(crate) fn finish(mut self, stop: &AtomicBool) -> Result<(), MediaError> {
         self.queue = None;
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::ffmpeg::{H264Encoder, VideoCodec};
 
-    /// An encoder on a device, which does these lines instead of encoding, and how long it may hang.
+    /// A fake hardware encoder that runs a shell script, with its timeout.
     fn hung(folder: &Path, lines: &str) -> Encoder {
         let (program, file) = (folder.join("ffmpeg.sh"), folder.join("a.mp4"));
         std::fs::write(&program, format!("#!/bin/bash\n{lines}\n")).unwrap();
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_takes_no_more_pictures_is_not_waited_for() {
+    fn a_hardware_encoder_that_accepts_no_frames_fails() {
         let folder = tempfile::tempdir().unwrap();
         let never = AtomicBool::new(false);
         let mut encoder = hung(folder.path(), "head -c 400000 >/dev/null; exec sleep 100");
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_hangs_at_the_end_is_waited_for_only_while_the_file_changes() {
+    fn a_hardware_encoder_that_hangs_at_the_end_fails_once_its_file_stops_growing() {
         let folder = tempfile::tempdir().unwrap();
         let never = AtomicBool::new(false);
         let writes = "cat >/dev/null; for i in {1..12}; do sleep 0.1; echo x >>\"${@: -1}\"; done";

@@ -1,4 +1,4 @@
-//! What an ffmpeg can do, found out by doing it.
+//! Probes the capabilities of an ffmpeg.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,31 +11,31 @@ use super::h264::H264Encoder;
 use super::process::printed;
 use crate::MediaError;
 
-/// What an ffmpeg can do.
+/// Capabilities of an ffmpeg.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// The first line it says of itself.
+    /// First line of `ffmpeg -version`.
     pub version: String,
-    /// It encodes H.264 with libx264.
+    /// Whether libx264 works.
     pub h264: bool,
-    /// It encodes ProRes 4444.
+    /// Whether the ProRes 4444 encoder works.
     pub prores: bool,
 }
 
-/// A probe is too short to be stopped.
+/// Cancellation flag that is never set: a probe is too short to be cancelled.
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// How long ffmpeg may take to say what it is.
+/// Time limit of queries.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// The first line that ffmpeg says of itself.
+/// Returns the first line of `ffmpeg -version`.
 /// Errors: [`MediaError::FfmpegMissing`].
 pub fn ffmpeg_version(program: &Path) -> Result<String, MediaError> {
     let said = ask(program, &["-version"])?;
     Ok(said.lines().next().unwrap_or("unknown version").to_owned())
 }
 
-/// Whether an ffmpeg was built with an encoder; that says nothing of the device it may need.
+/// Returns for each encoder whether ffmpeg was built with it. The hardware that it needs may still be missing.
 /// Errors: [`MediaError::FfmpegMissing`].
 pub(crate) fn lists_encoders(program: &Path, encoders: &[H264Encoder]) -> Result<Vec<bool>, MediaError> {
     let said = ask(program, &["-hide_banner", "-encoders"])?;
@@ -54,7 +54,7 @@ fn missing(program: &Path, source: std::io::Error) -> MediaError {
     MediaError::FfmpegMissing { program: program.display().to_string(), source }
 }
 
-/// Starts ffmpeg and encodes a frame with each encoder that needs no device.
+/// Starts ffmpeg and encodes one frame with each software encoder.
 /// Errors: [`MediaError::FfmpegMissing`].
 pub fn probe(program: &Path) -> Result<Capabilities, MediaError> {
     let version = ffmpeg_version(program)?;

@@ -1,4 +1,4 @@
-//! A running ffmpeg.
+//! Running ffmpeg process.
 
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -11,19 +11,20 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::MediaError;
 
-/// How much of what ffmpeg says is kept.
+/// Number of bytes of error output that are kept.
 const TAIL_BYTES: usize = 8192;
-/// How many lines of that a message has.
+/// Number of lines of error output in a message.
 const LAST_LINES: usize = 4;
-/// How long a failed process may take for its last words.
+/// Time that a failed process gets to finish its error output.
 const LAST_WORDS: Duration = Duration::from_secs(2);
-/// Pause between two looks at a busy process.
+/// Polling interval of a process.
 pub(super) const PAUSE: Duration = Duration::from_millis(2);
 
-/// A device that takes no picture and writes nothing for this long hangs: drivers wait for ever for one that was lost.
+/// A hardware encoder that accepts no frame and writes nothing for this long is considered hung. Drivers wait for ever for a lost
+/// device.
 pub(crate) const DEVICE_STALL: Duration = Duration::from_secs(30);
 
-/// A running ffmpeg; killed when it is dropped, and when the thread that started it ends.
+/// Running ffmpeg process. It is killed when dropped, and on Linux when the thread that started it ends.
 pub(crate) struct Process {
     child: Child,
     said: Arc<Mutex<Vec<u8>>>,
@@ -33,7 +34,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts a command. It writes to `file`, which messages name `target`.
+    /// Starts a command with the output `file`. Error messages use `target`, its final path.
     pub(crate) fn start(command: Command, file: &Path, target: &Path) -> Result<Self, MediaError> {
         let program = command.get_program().to_string_lossy().into_owned();
         let mut child = spawn(command).map_err(|source| MediaError::FfmpegMissing { program, source })?;
@@ -47,13 +48,13 @@ impl Process {
         Ok(Self { child, said, listener, file: file.to_owned(), target: target.to_owned() })
     }
 
-    /// Where it reads from, once.
+    /// Takes the stdin of the process. Works once.
     pub(super) fn take_stdin(&mut self) -> Option<ChildStdin> {
         self.child.stdin.take()
     }
 
-    /// Waits for its end.
-    /// Errors: it failed, or `stop` became true.
+    /// Waits for the process to exit.
+    /// Errors: the process failed, or `stop` became true.
     pub(crate) fn wait(&mut self, stop: &AtomicBool) -> Result<(), MediaError> {
         loop {
             match self.child.try_wait() {
@@ -65,8 +66,8 @@ impl Process {
         }
     }
 
-    /// Waits for its end as long as it writes to its files, which may hang for `stall`.
-    /// Errors: it failed or hangs, or `stop` became true.
+    /// Waits for the process to exit, as long as its files change at least every `stall`.
+    /// Errors: the process failed or hangs, or `stop` became true.
     pub(crate) fn wait_while_writing(
         &mut self,
         files: &[&Path],
@@ -91,7 +92,7 @@ impl Process {
         }
     }
 
-    /// Why it failed, in its own words.
+    /// Returns the error of the failed process, with the end of its error output.
     pub(super) fn failure(&mut self) -> MediaError {
         let deadline = Instant::now() + LAST_WORDS;
         let status = self.end_by(deadline);
@@ -106,7 +107,7 @@ impl Process {
         MediaError::Encoder { file: self.target.clone(), words }
     }
 
-    /// The end of what it said, once it has ended.
+    /// Returns the end of the error output after the process has exited.
     pub(crate) fn said(&self) -> String {
         self.said_by(Instant::now() + LAST_WORDS)
     }
@@ -118,7 +119,7 @@ impl Process {
         String::from_utf8_lossy(&self.said.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }
 
-    /// How the process ended by itself; after the deadline it is made to.
+    /// Waits until the deadline for the process to exit, then kills it. Returns the status of a regular exit.
     fn end_by(&mut self, deadline: Instant) -> Option<ExitStatus> {
         while Instant::now() < deadline {
             match self.child.try_wait() {
@@ -131,7 +132,7 @@ impl Process {
     }
 
     fn kill(&mut self) {
-        // Both fail only where the process is gone already.
+        // Both calls fail only if the process has exited already.
         drop(self.child.kill());
         drop(self.child.wait());
     }
@@ -145,8 +146,8 @@ impl Drop for Process {
     }
 }
 
-/// What a program that needs no input prints within a time limit, however it ends.
-/// Errors: it cannot be started, or does not end in time.
+/// Runs a program without input and returns its output, whatever its exit status.
+/// Errors: the program cannot be started, or does not exit within the time limit.
 pub(super) fn printed(mut command: Command, limit: Duration) -> std::io::Result<String> {
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = spawn(command)?;
@@ -154,44 +155,44 @@ pub(super) fn printed(mut command: Command, limit: Duration) -> std::io::Result<
     if let Some(mut stdout) = child.stdout.take() {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
-            // What was printed before an error is all there is.
+            // After a read error, the output so far is used.
             drop(stdout.read_to_end(&mut bytes));
             drop(tell.send(bytes));
         });
     }
     let bytes = told.recv_timeout(limit).map_err(|_late| ErrorKind::TimedOut.into());
-    // Both fail only where it is gone already.
+    // Both calls fail only if the process has exited already.
     drop(child.kill());
     drop(child.wait());
     bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// When and how far files were written: sizes and times of the last change.
+/// Returns sizes and modification times of files, to detect changes.
 fn last_written(files: &[&Path]) -> Vec<Option<(u64, Option<SystemTime>)>> {
     let state = |file: &&Path| std::fs::metadata(file).ok().map(|about| (about.len(), about.modified().ok()));
     files.iter().map(state).collect()
 }
 
-/// Starts a process that the system ends with the thread that started it, however that ends: a killed parent kills nobody.
+/// Starts a process that the kernel kills when the thread that started it ends, even if this process is killed.
 #[cfg(target_os = "linux")]
 fn spawn(command: Command) -> std::io::Result<Child> {
     ur_taking_me_with_you::spawn_dying_with_parent(command)
 }
 
-/// Starts a process. Other systems do not end it with its parent; most ends of the pipes between them do.
+/// Starts a process. Other systems do not kill it with its parent, but closed pipes usually end it.
 #[cfg(not(target_os = "linux"))]
 fn spawn(mut command: Command) -> std::io::Result<Child> {
     command.spawn()
 }
 
-/// The last lines in one.
+/// Joins the last lines into one.
 fn last_words(said: &str) -> String {
     let lines: Vec<&str> =
         said.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("Last message repeated")).collect();
     lines[lines.len().saturating_sub(LAST_LINES)..].join("; ")
 }
 
-/// Reads to the end and keeps the last bytes.
+/// Reads a pipe to its end and keeps the last bytes.
 fn listen(pipe: &mut impl Read, said: &Mutex<Vec<u8>>) {
     let mut chunk = [0; 1024];
     while let Ok(count) = pipe.read(&mut chunk) {
@@ -210,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_lines_are_quoted_in_their_order() {
+    fn messages_quote_the_last_lines_in_order() {
         let said = "a\nb\nwrite: disk full\n    Last message repeated 17 times\n\nno trailer\nc\nd\n";
         assert_eq!(last_words(said), "write: disk full; no trailer; c; d");
         assert_eq!(last_words(""), "");

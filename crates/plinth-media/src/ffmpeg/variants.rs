@@ -1,4 +1,4 @@
-//! One reading of a video feeds all encoders of its variants and the pictures of its thumbnail track.
+//! Encodes all HLS variants and the thumbnails of a video in one pass.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -7,42 +7,42 @@ use std::process::{Command, Stdio};
 use super::command::{THREADS, supervised};
 use super::h264::{Effort, H264, H264Encoder};
 
-/// Quality of every variant, on the scale of x264's constant rate factor.
+/// Quality of all variants as x264 constant rate factor (CRF).
 const CRF: u8 = 21;
-/// Threads that decode and that scale.
+/// Number of decoder threads, and of scaler threads.
 const READERS: &str = "2";
 
-/// One variant of a video.
+/// HLS variant of a video.
 #[derive(Clone, Debug)]
 pub(crate) struct Variant {
     pub(crate) width: u32,
     pub(crate) height: u32,
-    /// What the rate may rise to where pictures are hard, in thousand bits a second.
+    /// Peak bit rate in kbit/s.
     pub(crate) peak_kbit: u32,
-    /// A fragmented MP4: a `moof` and a `mdat` for each group of pictures.
+    /// Fragmented MP4 with a `moof` and a `mdat` per group of pictures (GOP).
     pub(crate) file: PathBuf,
 }
 
-/// Small pictures, one each some frames.
+/// Thumbnails of selected frames.
 #[derive(Clone, Debug)]
 pub(crate) struct Tiles {
     pub(crate) width: u32,
     pub(crate) height: u32,
-    /// ffmpeg's condition for a frame, by its number `n`.
+    /// Expression of ffmpeg's `select` filter for the frame number `n`.
     pub(crate) select: String,
-    /// Raw R, G, B bytes, one picture after the other.
+    /// File with consecutive raw images of R, G, B bytes.
     pub(crate) file: PathBuf,
 }
 
-/// A video that is read.
+/// Source video.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source<'a> {
     pub(crate) file: &'a Path,
-    /// Frames a second, rounded where that is no whole number.
+    /// Frames per second, rounded to an integer.
     pub(crate) fps: u32,
 }
 
-/// The whole command.
+/// Returns the command that encodes all variants and thumbnails.
 pub(crate) fn encode_variants(
     program: &Path,
     encoder: H264Encoder,
@@ -61,18 +61,18 @@ pub(crate) fn encode_variants(
         let Variant { width, height, peak_kbit, .. } = *variant;
         let (peak_kbit, effort) = (Some(peak_kbit), Effort::Usual);
         H264 { encoder, width, height, fps, crf: CRF, peak_kbit, effort }.output(&mut command);
-        // The first picture is shown at 0 although others were decoded before those that are shown before them.
+        // Negative composition offsets let the first frame be shown at time 0 although frames are reordered.
         let flags = "+frag_keyframe+empty_moov+default_base_moof+negative_cts_offsets+skip_trailer";
         command.args(["-avoid_negative_ts", "disabled", "-movflags", flags, "-f", "mp4"]);
         command.arg(&variant.file);
     }
-    // The rate is said here and in the graph: in ffmpeg 7.1 a filter that selects has none, and pictures would be dropped.
+    // The frame rate is given here and in the filter graph: ffmpeg 7.1 has none after `select`, and would drop frames.
     command.args(["-map", "[tiles]", "-r", &fps.to_string(), "-f", "rawvideo"]).arg(&tiles.file).stdin(Stdio::null());
     supervised(&mut command);
     command
 }
 
-/// The graph of filters.
+/// Returns the filter graph.
 fn graph(encoder: H264Encoder, variants: &[Variant], tiles: &Tiles, fps: u32) -> String {
     let mut graph = format!("[0:v:0]split={}", variants.len() + 1);
     for i in 0..variants.len() {
@@ -85,7 +85,7 @@ fn graph(encoder: H264Encoder, variants: &[Variant], tiles: &Tiles, fps: u32) ->
     }
     let Tiles { width, height, select, .. } = tiles;
     let colour = "in_color_matrix=bt709:in_range=tv:flags=area+accurate_rnd+full_chroma_int+full_chroma_inp";
-    // Consecutive times, or the gaps would be filled.
+    // Consecutive timestamps; otherwise ffmpeg would fill the gaps with duplicates.
     let _written =
         write!(graph, ";[st]select='{select}',scale={width}:{height}:{colour},format=rgb24,setpts=N/{fps}/TB[tiles]");
     graph

@@ -1,4 +1,4 @@
-//! A variant as ffmpeg wrote it becomes an initialization section and segments.
+//! Cuts a variant written by ffmpeg into an initialization section and segments.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -8,31 +8,32 @@ use super::variant::{IFrame, Segment, Variant};
 use crate::MediaError;
 use crate::container::{AvcConfig, Fragment, avc_config, fragments};
 
-/// Groups of pictures in a segment. A group lasts a second: so dense are the pictures that players show while seeking.
+/// Number of groups of pictures (GOPs) in a segment. A GOP lasts one second, which is the interval of frames that players can
+/// show while seeking.
 const GROUPS_IN_SEGMENT: usize = super::SEGMENT_SECS as usize;
-/// A segment says what it is in its first bytes (ISO/IEC 14496-12, section 8.16.2): a box `styp` with the brand `msdh`.
+/// First bytes of a segment (ISO/IEC 14496-12, section 8.16.2): a box `styp` with the brand `msdh`.
 const SEGMENT_TYPE: [u8; 20] = *b"\0\0\0\x14stypmsdh\0\0\0\0msdh";
-/// Highest level that all players take: 4.2.
+/// Highest H.264 level that all players support: 4.2.
 const HIGHEST_LEVEL: u8 = 42;
 /// H.264 High.
 const HIGHEST_PROFILE: u8 = 100;
 
-/// Name of the initialization section in the folder of a variant.
+/// File name of the initialization section.
 pub(super) const INIT: &str = "init.mp4";
 
-/// Name of a segment in the folder of a variant.
+/// Returns the file name of a segment.
 pub(super) fn segment_name(index: usize) -> String {
     format!("{index}.m4s")
 }
 
-/// How many pictures a variant must have: in all, and in each group but the last.
+/// Required number of frames of a variant: in total, and in each GOP except the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pictures {
     pub(super) all: u32,
     pub(super) in_group: u32,
 }
 
-/// Cuts `file` into `folder`, which is there.
+/// Cuts `file` into files in the existing folder `folder`.
 pub(super) fn cut(file: &Path, folder: &Path, pictures: Pictures) -> Result<Variant, MediaError> {
     let broken = |problem: String| MediaError::Incomplete { file: folder.to_owned(), problem };
     let fault = |error: std::io::Error| broken(error.to_string());
@@ -74,7 +75,7 @@ pub(super) fn cut(file: &Path, folder: &Path, pictures: Pictures) -> Result<Vari
     Ok(Variant { config, timescale, segments })
 }
 
-/// Refuses what players would stumble over.
+/// Checks for properties that break players.
 fn check(groups: &[Fragment], config: AvcConfig, pictures: Pictures) -> Result<(), String> {
     if config.profile > HIGHEST_PROFILE || config.level > HIGHEST_LEVEL {
         return Err(format!("its profile {} or level {} is too high for players", config.profile, config.level));

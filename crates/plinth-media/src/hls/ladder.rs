@@ -1,15 +1,15 @@
-//! Which variants a video gets.
+//! Variants of a video (the HLS bit rate ladder).
 
-/// Short sides of the variants, largest first. Above 1080 H.264 would need a level that players refuse (5.1 for 4K).
+/// Shorter sides of the variants, largest first. Sizes above 1080 would need an H.264 level that players reject (5.1 for 4K).
 const SHORT_SIDES: [u32; 4] = [1080, 720, 540, 360];
-/// Highest rate of a variant of 1920×1080, in thousand bits a second (Apple's H.264 table, 30 frames a second).
+/// Peak bit rate of 1920×1080 in kbit/s (Apple's H.264 table, 30 frames per second).
 const FULL_HD_KBIT: f64 = 7800.0;
-/// How rates follow from numbers of pixels in that table.
+/// Exponent of the relation between pixel count and bit rate in that table.
 const RATE_POWER: f64 = 0.75;
-/// No variant is held below this rate.
-const LEAST_KBIT: u32 = 200;
+/// Minimum peak bit rate, in kbit/s.
+const MIN_PEAK_KBIT: u32 = 200;
 
-/// One step of the ladder.
+/// One variant of the ladder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rung {
     pub(super) width: u32,
@@ -17,19 +17,19 @@ pub(super) struct Rung {
 }
 
 impl Rung {
-    /// Name of its folder.
+    /// Returns the folder name of the variant.
     pub(super) fn name(self) -> String {
         format!("{}p", self.width.min(self.height))
     }
 
-    /// What its rate may rise to.
+    /// Returns the peak bit rate in kbit/s.
     pub(super) fn peak_kbit(self) -> u32 {
         let share = f64::from(self.width) * f64::from(self.height) / (1920.0 * 1080.0);
-        ((FULL_HD_KBIT * share.powf(RATE_POWER)) as u32).max(LEAST_KBIT)
+        ((FULL_HD_KBIT * share.powf(RATE_POWER)) as u32).max(MIN_PEAK_KBIT)
     }
 }
 
-/// The steps for a video of this size, largest first: up to its own size, at least two.
+/// Returns the variants for a video of this size, largest first: up to its own size, and at least two.
 pub(super) fn ladder(width: u32, height: u32) -> Vec<Rung> {
     let own = width.min(height);
     let top = own.min(SHORT_SIDES[0]);
@@ -42,7 +42,7 @@ pub(super) fn ladder(width: u32, height: u32) -> Vec<Rung> {
     sides.into_iter().map(rung).collect()
 }
 
-/// A side in proportion, even as 4:2:0 needs it.
+/// Scales a side and rounds it to an even number, as 4:2:0 requires.
 fn scaled(side: u32, short: u32, own: u32) -> u32 {
     let twice = u64::from(own) * 2;
     let halves = (u64::from(side) * u64::from(short) + u64::from(own)) / twice;
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ladder_ends_at_the_own_size_and_at_1080() {
+    fn the_largest_variant_has_the_size_of_the_video_or_1080() {
         assert_eq!(sizes(3840, 2160), [(1920, 1080), (1280, 720), (960, 540), (640, 360)]);
         assert_eq!(sizes(1920, 1080), [(1920, 1080), (1280, 720), (960, 540), (640, 360)]);
         assert_eq!(sizes(1080, 1920), [(1080, 1920), (720, 1280), (540, 960), (360, 640)]);
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_two_variants_at_least() {
+    fn there_are_at_least_two_variants() {
         assert_eq!(sizes(320, 180), [(320, 180), (160, 90)]);
         assert_eq!(sizes(66, 50), [(66, 50), (34, 26)]);
     }

@@ -1,8 +1,8 @@
-//! A finished video becomes streamable: HLS (RFC 8216; Apple's HLS Authoring Specification).
+//! Packages a finished video as HLS (RFC 8216; Apple's HLS Authoring Specification).
 //!
-//! One ffmpeg reads the video once and writes all variants as fragmented MP4, and small pictures. All else is done here,
-//! because ffmpeg's playlists lack what players need: variants are cut into segments at their fragments, and
-//! playlists say what was found in the files.
+//! One ffmpeg process reads the video once and writes all variants as fragmented MP4, and thumbnails. This module cuts the
+//! variants into segments at their fragments, and writes playlists from the content of the files, because ffmpeg's playlists
+//! lack attributes that players need.
 //!
 //! ```text
 //! master.m3u8                      variants with their rates, sizes and codecs
@@ -30,37 +30,37 @@ use sprite::Grid;
 use thumbnails::Cues;
 use variant::Variant;
 
-/// Length of a segment, the last one apart, and what playlists call the target.
+/// Length of all segments except the last, and the target duration in playlists.
 const SEGMENT_SECS: u32 = 2;
-/// The master playlist.
+/// File name of the master playlist.
 const MASTER: &str = "master.m3u8";
-/// The thumbnail track.
+/// File name of the thumbnail track.
 const THUMBNAILS: &str = "thumbnails.vtt";
 
-/// What is to be packaged.
+/// Input and output of a packaging.
 #[derive(Clone, Debug)]
 pub struct HlsPlan {
-    /// The ffmpeg to call.
+    /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
-    /// What encodes the variants; where it is hardware and fails, libx264 does.
+    /// Encoder of the variants. If a hardware encoder fails, libx264 is used instead.
     pub encoder: H264Encoder,
-    /// A finished H.264 MP4 with a constant frame rate.
+    /// Finished H.264 MP4 with a constant frame rate.
     pub source: PathBuf,
-    /// Folder for the files; made where it is missing.
+    /// Output folder; created if missing.
     pub out_dir: PathBuf,
 }
 
-/// What was packaged.
+/// Result of a packaging.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HlsPackage {
-    /// Names of all files, relative to the folder, the master playlist last: `540p/init.mp4`, `540p/0.m4s` and so on.
+    /// Names of all files relative to the folder, such as `540p/init.mp4` and `540p/0.m4s`. The master playlist is last.
     pub files: Vec<String>,
-    /// Why libx264 had to encode instead of the hardware encoder; `None`: it did not have to.
+    /// Error of the hardware encoder after which libx264 encoded the variants; `None` if there was none.
     pub hardware_failure: Option<String>,
 }
 
 /// Packages a video. Setting `cancel` ends it with [`MediaError::Stopped`]. Files appear only when all are complete.
-/// Errors: ffmpeg is missing or fails, the source is no H.264 MP4, or a file cannot be written.
+/// Errors: ffmpeg is missing or fails, the source is not an H.264 MP4, or a file cannot be written.
 pub fn package(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaError> {
     match package_by(plan, cancel) {
         Err(failed @ MediaError::Hardware { .. }) => {
@@ -72,7 +72,7 @@ pub fn package(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaE
     }
 }
 
-/// Packages a video with the encoder of the plan and no other.
+/// Packages a video with the encoder of the plan, without a fallback.
 /// Errors: those of [`package`], and [`MediaError::Hardware`].
 pub(crate) fn package_by(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaError> {
     let source = |problem: String| MediaError::Source { file: plan.source.clone(), problem };
@@ -80,13 +80,13 @@ pub(crate) fn package_by(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPacka
     let movie = movie.ok_or_else(|| source("it is no whole H.264 MP4 at a constant frame rate".to_owned()))?;
     let fault = |source| MediaError::File { file: plan.out_dir.clone(), source };
     std::fs::create_dir_all(&plan.out_dir).map_err(fault)?;
-    // Beside the files that it becomes, so that they only change their names.
+    // In the same folder as the final files, so that they only need to be renamed.
     let aside = tempfile::Builder::new().prefix(".plinth-").tempdir_in(&plan.out_dir).map_err(fault)?;
     let made = make(plan, &movie, aside.path(), cancel).map_err(|error| named(error, aside.path(), &plan.out_dir));
     made.map_err(|error| error.of_encoder(plan.encoder))
 }
 
-/// Makes all files in `aside`, then gives them their names.
+/// Writes all files in `aside`, then renames them.
 fn make(plan: &HlsPlan, movie: &Movie, aside: &Path, cancel: &AtomicBool) -> Result<HlsPackage, MediaError> {
     let (rungs, cues, grid) =
         (ladder(movie.width, movie.height), Cues::new(movie), Grid::new(movie.width, movie.height));
@@ -113,7 +113,7 @@ fn make(plan: &HlsPlan, movie: &Movie, aside: &Path, cancel: &AtomicBool) -> Res
     keep(aside, &plan.out_dir, &variants, sprites)
 }
 
-/// An error that names a file by where it would have been.
+/// Replaces the temporary path in an error by the final one.
 fn named(error: MediaError, aside: &Path, out_dir: &Path) -> MediaError {
     let home = |file: PathBuf| file.strip_prefix(aside).map_or_else(|_| file.clone(), |name| out_dir.join(name));
     match error {

@@ -1,4 +1,4 @@
-//! What a child process is to do.
+//! Job description for a child process.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,117 +11,118 @@ use serde_json::Value;
 
 use crate::environment::EnvironmentFiles;
 
-/// Name of the description in the job's folder.
+/// File name of the description in the job's folder.
 pub const DESCRIPTION_FILE: &str = "job.json";
 
-/// What a child process is to do. Paths are relative to the job's folder, so that no message tells where that is.
+/// Job of a child process. Paths are relative to the job's folder, so that error messages do not reveal its location.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChildJob {
     /// The task.
     pub task: ChildTask,
-    /// What it may use.
+    /// Resource limits.
     pub limits: ChildLimits,
 }
 
-/// The kinds of tasks.
+/// Kinds of tasks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ChildTask {
-    /// A model becomes files.
+    /// Renders a model.
     Render(Box<RenderTask>),
-    /// A video becomes streamable.
+    /// Packages a video as HLS.
     Package(PackageTask),
-    /// Which adapter and which encoder a render would take is found out.
+    /// Probes the graphics adapter and the encoder.
     Probe(ProbeTask),
 }
 
-/// What a render would take is found out where renders run.
+/// Probe of the graphics adapter and the encoder, in the same sandbox as renders.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbeTask {
-    /// Part of an adapter's name, or `cpu`; `None`: the best there is.
+    /// Part of the graphics adapter's name, or `cpu`. `None` selects the fastest adapter.
     pub adapter: Option<String>,
-    /// The ffmpeg to call.
+    /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
-    /// The H.264 encoder that is asked for.
+    /// Requested H.264 encoder.
     pub encoder: EncoderChoice,
 }
 
-/// A model becomes files.
+/// Rendering of a model.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RenderTask {
-    /// The GLB file.
+    /// GLB file.
     pub model: PathBuf,
-    /// Settings that were checked when they were sent.
+    /// Render settings, validated when the render was created.
     pub settings: Value,
-    /// The environment; `None`: the built-in studio.
+    /// Environment; `None` is the built-in studio.
     pub environment: Option<EnvironmentFiles>,
-    /// Images that the settings name: identifier and file.
+    /// Images named in the settings: file by ID.
     pub images: BTreeMap<String, PathBuf>,
-    /// What is to be written, and where.
+    /// Output files and their paths.
     pub outputs: OutputPaths,
-    /// Part of an adapter's name, or `cpu`; `None`: the best there is.
+    /// Part of the graphics adapter's name, or `cpu`. `None` selects the fastest adapter.
     pub adapter: Option<String>,
-    /// The ffmpeg to call.
+    /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
-    /// Where what is worked out for this model is kept; `None`: it is not kept.
+    /// Cache of baked light for this model; `None` disables caching.
     pub cache: Option<CacheFolder>,
-    /// What encodes H.264.
+    /// H.264 encoder.
     pub encoder: H264Encoder,
-    /// Whether every output carries the mark of a preview.
+    /// Whether all outputs have the preview watermark.
     pub watermark: bool,
-    /// Whether gathered light is worked out coarsely, so that the first frame comes sooner.
+    /// Whether indirect light is baked at draft quality, so that the first frame is ready sooner.
     pub draft: bool,
 }
 
-/// A folder for what is worked out for one model. No other model's job may write there: what it holds is believed.
+/// Folder with the baked light of one model. Jobs of other models must not have write access, because the contents are
+/// trusted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CacheFolder {
-    /// The folder, which need not be there yet; not relative to the job's, which goes.
+    /// Absolute path of the folder, which may not exist yet.
     pub folder: PathBuf,
-    /// Bytes that it may hold.
+    /// Size limit in bytes.
     pub most_bytes: u64,
 }
 
-/// A video becomes streamable.
+/// Packaging of a video as HLS.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PackageTask {
-    /// A finished H.264 MP4.
+    /// Finished H.264 video in an MP4 container.
     pub source: PathBuf,
-    /// Folder for the files.
+    /// Output folder.
     pub out_dir: PathBuf,
-    /// The ffmpeg to call.
+    /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
-    /// What encodes H.264.
+    /// H.264 encoder.
     pub encoder: H264Encoder,
 }
 
-/// What a child process may use.
+/// Resource limits of a child process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChildLimits {
-    /// Seconds of processor time, over all threads, of each process.
+    /// CPU time limit of each process, in seconds over all threads.
     pub cpu_secs: u64,
-    /// Bytes of a file.
+    /// Maximum size of a file, in bytes.
     pub file_bytes: u64,
-    /// Bytes of memory of each process.
+    /// Memory limit of each process, in bytes.
     pub memory_bytes: u64,
 }
 
 impl ChildJob {
-    /// Writes the description into a folder.
-    /// Errors: the file cannot be written.
+    /// Writes the description to a folder.
+    /// Errors: those of writing the file.
     pub fn write(&self, folder: &Path) -> io::Result<()> {
         let text = serde_json::to_vec(self).map_err(io::Error::from)?;
         std::fs::write(folder.join(DESCRIPTION_FILE), text)
     }
 
-    /// Reads the description of a folder.
-    /// Errors: the file is missing, or not a description.
+    /// Reads the description from a folder.
+    /// Errors: the file is missing or malformed.
     pub fn read(folder: &Path) -> io::Result<Self> {
         let text = std::fs::read(folder.join(DESCRIPTION_FILE))?;
         serde_json::from_slice(&text).map_err(io::Error::from)

@@ -1,4 +1,4 @@
-//! What a child process tells, one JSON object a line.
+//! Events of a child process, one JSON object per line.
 
 use plinth_media::EncoderFound;
 use plinth_spec::FailureCode;
@@ -7,57 +7,57 @@ use serde::{Deserialize, Serialize};
 use crate::manifest::Manifest;
 use crate::progress::Stage;
 
-/// What a child process tells. The last one of a task is its result; a process that ends without it has crashed.
+/// Event of a child process. The last event of a task is its result; a process that exits without a result has crashed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "camelCase")]
 pub enum ChildEvent {
-    /// How far it is.
+    /// Progress of the task.
     Progress {
-        /// What it is doing.
+        /// Current stage.
         stage: Stage,
-        /// Frames that are done.
+        /// Number of finished frames.
         frame: u32,
-        /// Frames in all.
+        /// Total number of frames.
         frames: u32,
     },
-    /// The posters are there under their names.
+    /// All posters are written.
     PostersWritten,
-    /// All files of a render are there. The last of its task.
+    /// All files of a render are written. Last event of the task.
     Rendered {
-        /// What was made.
+        /// Files, sizes and timings of the render.
         manifest: Box<Manifest>,
     },
-    /// All files of a packaging are there. The last of its task.
+    /// All files of a packaging are written. Last event of the task.
     Packaged {
-        /// Their names, relative to the folder that was asked for.
+        /// File names, relative to the output folder.
         files: Vec<String>,
-        /// Why libx264 had to encode instead of the hardware encoder; `None`: it did not have to.
+        /// Error of the hardware encoder after which libx264 encoded the files; `None` if there was none.
         hardware_failure: Option<String>,
     },
-    /// What a render would take. The last of its task.
+    /// Result of a probe. Last event of the task.
     Probed(MachineFound),
-    /// The task cannot be done. The last of any task.
+    /// The task failed. Last event of the task.
     Failed(ChildFailure),
 }
 
-/// What a render would take.
+/// Graphics adapter and encoder of this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineFound {
-    /// The adapter's name.
+    /// Name of the adapter.
     pub adapter: String,
-    /// Whether it draws on the processor.
+    /// Whether the adapter is a software driver.
     pub is_software: bool,
-    /// The H.264 encoder, and what was tried to find it.
+    /// H.264 encoder, and the results of the probe.
     pub encoder: EncoderFound,
 }
 
-/// Why a task cannot be done.
+/// Failure of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChildFailure {
-    /// What clients branch on.
+    /// Failure code for programs.
     pub code: FailureCode,
-    /// What people read.
+    /// Message for people.
     pub message: String,
 }
 
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_is_one_line_and_reads_back() {
+    fn a_failure_is_one_line_and_round_trips() {
         let failure = ChildFailure { code: FailureCode::DisplayLost, message: "two\nlines".to_owned() };
         let line = serde_json::to_string(&ChildEvent::Failed(failure.clone())).unwrap();
         assert_eq!(line, r#"{"event":"failed","code":"display_lost","message":"two\nlines"}"#);

@@ -1,4 +1,5 @@
-//! A job in a process of its own: a folder with a description goes in, files and a line per event come out.
+//! Jobs in child processes. A child reads the description in the job's folder, writes its files there, and prints one event per
+//! line.
 
 mod description;
 mod event;

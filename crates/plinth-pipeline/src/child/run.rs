@@ -1,4 +1,4 @@
-//! Doing a task and telling of it.
+//! Execution of a task in a child process.
 
 use std::error::Error;
 use std::io;
@@ -18,11 +18,10 @@ use crate::failure::{JobError, failure_code, failure_message};
 use crate::job::{DatasetOptions, Job, run};
 use crate::progress::Progress;
 
-/// Lines about frames that a render tells at most.
+/// Maximum number of progress events of a render.
 const STEPS: u32 = 100;
 
-/// Does a task in the current folder. `tell` hears of it; the last thing that it hears is the result, unless `cancel`
-/// became true.
+/// Runs a task in the current folder. `tell` receives its events; the last one is the result, unless the task was cancelled.
 pub fn run_child(task: &ChildTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBool) {
     let done = match task {
         ChildTask::Render(task) => render(task, tell, cancel),
@@ -36,7 +35,7 @@ pub fn run_child(task: &ChildTask, tell: &mut dyn FnMut(ChildEvent), cancel: &At
     }
 }
 
-/// Why a task has no result.
+/// Reason why a task has no result.
 enum Ended {
     Failed(ChildFailure),
     Cancelled,
@@ -64,7 +63,7 @@ impl From<EnvironmentError> for Ended {
 }
 
 fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBool) -> Result<ChildEvent, Ended> {
-    // Whether a length was allowed is decided when a render is created.
+    // The length was checked when the render was created.
     let settings = RenderSettings::from_json(&task.settings, ParseOptions { uncapped_length: true })
         .map_err(|error| Ended::failed(FailureCode::RendererCrash, &error))?;
     let model = std::fs::read(&task.model).map_err(|error| {
@@ -75,7 +74,7 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
     let environment = task.environment.as_ref().map(EnvironmentFiles::read).transpose()?;
     let assets: io::Result<_> = task.images.iter().map(|(id, file)| Ok((id.clone(), std::fs::read(file)?))).collect();
     let assets = assets.map_err(|error| Ended::failed(FailureCode::OverlayDownloadFailed, &error))?;
-    // Without it the render takes longer.
+    // If the cache cannot be opened, the render only takes longer.
     let cache = task.cache.as_ref().and_then(|cache| Cache::open(cache.folder.clone(), cache.most_bytes).ok());
     let job = Job {
         model,
@@ -100,7 +99,7 @@ fn render(task: &RenderTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBo
     let mut told = None;
     let mut report = |progress: Progress| {
         let Progress { stage, frame, frames, .. } = progress;
-        // A poster that is there is complete.
+        // Posters appear under their names only when they are complete.
         if !stills_told && frame > 0 && stills.iter().all(|still| still.exists()) {
             stills_told = true;
             tell(ChildEvent::PostersWritten);

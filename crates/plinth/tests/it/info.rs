@@ -92,7 +92,7 @@ fn a_user_for_jobs_that_is_not_there_is_told_before_anything_begins() {
         program().args(["serve", "--job-user", "no-such-user-here", "--data", &place.file("data")]).output().unwrap();
     assert_eq!(done.status.code(), Some(1));
     let said = text(&done.stderr);
-    assert!(said.contains("'no-such-user-here': there is no such user"), "{said}");
+    assert!(said.contains("'no-such-user-here': the user does not exist"), "{said}");
     assert_eq!(place.names(), ["cube.glb"]);
 }
 

@@ -1,4 +1,4 @@
-//! Keeping what was taken: renewing its leases.
+//! Renewal of leases.
 
 use std::time::Duration;
 
@@ -8,16 +8,16 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-/// Renewals within the time of a lease.
+/// Number of renewals per lease time.
 const RENEWALS: u32 = 3;
-/// A renewal that failed is tried again after this part of a lease.
+/// A failed renewal is retried after this fraction of the lease time.
 const AGAIN: u32 = 12;
 
-/// Renews the leases of claims until it is dropped. When all of them are lost, it cuts the job off.
+/// Renews the leases of claims until dropped, and cancels the job when all leases are lost.
 #[derive(Debug)]
-pub(crate) struct Hold(JoinHandle<()>);
+pub(crate) struct LeaseRenewal(JoinHandle<()>);
 
-impl Hold {
+impl LeaseRenewal {
     pub(crate) fn new(service: &Service, claims: &[Claim], cut: CancellationToken) -> Self {
         let lease = Duration::from_secs(service.options().lease_secs.into());
         let now = Instant::now();
@@ -26,7 +26,7 @@ impl Hold {
     }
 }
 
-impl Drop for Hold {
+impl Drop for LeaseRenewal {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -34,7 +34,7 @@ impl Drop for Hold {
 
 struct Held {
     claim: Claim,
-    /// Unless it is renewed. No later than what the database has.
+    /// Local estimate of the end of the lease, never later than the end in the database.
     until: Instant,
 }
 
@@ -47,19 +47,19 @@ async fn keep(service: Service, mut held: Vec<Held>, lease: Duration, cut: Cance
         for mut one in held {
             let asked = Instant::now();
             let id = &one.claim.render.id;
-            // The renewal itself runs on: it is a write, which is never cut in half.
+            // After the timeout the renewal continues in the background, because writes are never cancelled.
             match timeout_at(one.until, service.renew_claim(&one.claim)).await {
                 Ok(Ok(Ok(()))) => one.until = asked + lease,
                 Ok(Ok(Err(_lost))) => {
-                    tracing::info!(render.id = %id, "the render is no longer this worker's");
+                    tracing::info!(render.id = %id, "the lease is lost");
                     continue;
                 }
                 Ok(Err(error)) => {
-                    tracing::warn!(render.id = %id, error = %error, cause = ?error.cause, "a lease cannot be renewed");
+                    tracing::warn!(render.id = %id, error = %error, cause = ?error.cause, "renewing a lease failed");
                     pause = lease / AGAIN;
                 }
                 Err(_elapsed) => {
-                    tracing::warn!(render.id = %id, "a lease could not be renewed in time");
+                    tracing::warn!(render.id = %id, "a lease expired before it was renewed");
                     continue;
                 }
             }

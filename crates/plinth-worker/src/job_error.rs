@@ -1,4 +1,4 @@
-//! Why a job does not come to its end.
+//! Errors that end a job.
 
 use std::error::Error;
 
@@ -7,45 +7,48 @@ use plinth_pipeline::failure_message;
 use plinth_spec::FailureCode;
 use tokio_util::sync::CancellationToken;
 
-/// Why a job does not come to its end.
+/// Error that ends a job.
 #[derive(Debug)]
-pub(crate) enum Stop {
-    /// It cannot be done.
+pub(crate) enum JobError {
+    /// The job failed.
     Failed(ChildFailure),
-    /// Somebody else has it now, or this worker is stopping.
-    Cut,
+    /// The job was cancelled: its lease is lost, or the worker stops.
+    Cancelled,
 }
 
-impl Stop {
+impl JobError {
     pub(crate) fn failed(code: FailureCode, message: impl Into<String>) -> Self {
         Self::Failed(ChildFailure { code, message: message.into() })
     }
 
-    /// Something could not be fetched from the store.
+    /// Logs `error` and returns the failure of a download.
     pub(crate) fn fetching(code: FailureCode, what: &str, error: &(dyn Error + 'static)) -> Self {
         tracing::error!(error = failure_message(error), "{what} cannot be fetched");
-        // What exactly is for the log: it names hosts and keys.
+        // Only the log has the details, because they contain host names and keys.
         Self::failed(code, format!("{what} could not be fetched; please try again"))
     }
 
-    /// A finished file could not be stored.
+    /// Logs `error` and returns the failure of an upload.
     pub(crate) fn storing(error: &(dyn Error + 'static)) -> Self {
         tracing::error!(error = failure_message(error), "a finished file cannot be stored");
         Self::failed(FailureCode::UploadFailed, "a finished file could not be stored; please try again")
     }
 
-    /// The job's folder cannot be made.
+    /// Logs `error` and returns the failure to create the job's folder.
     pub(crate) fn preparing(error: &(dyn Error + 'static)) -> Self {
         tracing::error!(error = failure_message(error), "a job's folder cannot be made");
         Self::failed(FailureCode::RendererCrash, "the render node has no room for the job; please try again")
     }
 }
 
-/// Does something, unless it is cut off.
-pub(crate) async fn or_cut<T>(cut: &CancellationToken, work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
+/// Runs `work` until it ends or `cut` is cancelled.
+pub(crate) async fn or_cancelled<T>(
+    cut: &CancellationToken,
+    work: impl Future<Output = Result<T, JobError>>,
+) -> Result<T, JobError> {
     tokio::select! {
         biased;
-        () = cut.cancelled() => Err(Stop::Cut),
+        () = cut.cancelled() => Err(JobError::Cancelled),
         done = work => done,
     }
 }
