@@ -383,5 +383,5 @@ fn a_decal_beside_the_model_is_told() {
     settings["decals"] = json!([decal(&json!({"position": [9, 9, 9]}))]);
     let white = named(Material::default());
     let scene = scene_with(model(vec![(square(), white, [0.0; 3], 1.0)]), &settings, even(), &quarters());
-    assert_eq!(scene.warnings, ["decals[0] 'logo': the model is not where the decal is"]);
+    assert_eq!(scene.warnings, ["decals[0] 'logo': the decal does not touch the model"]);
 }

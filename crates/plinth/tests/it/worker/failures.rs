@@ -45,7 +45,7 @@ async fn a_clip_that_the_model_lacks_is_a_warning() {
 
 /// What a render is told once whose material 'Wood' names a texture that is not there.
 fn missing_map(texture: &str) -> String {
-    format!("materialEdits.Wood: the map stays: the settings name the asset '{texture}', which is not there")
+    format!("materialEdits.Wood: the map is unchanged: the settings name the asset '{texture}', which does not exist")
 }
 
 #[tokio::test(flavor = "multi_thread")]
