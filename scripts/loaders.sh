@@ -9,7 +9,7 @@ set -euo pipefail
 # github.com/nerfstudio-project/gsplat of 2026-08-20.
 commit=90d7b4b349e379ccf9ee6a8cef76aa40f48bb32e
 
-folder=${1:?"say where: scripts/loaders.sh FOLDER"}
+folder=${1:?"usage: scripts/loaders.sh FOLDER"}
 here=$(cd "$(dirname "$0")/.." && pwd)
 say() { echo "loaders: $*"; }
 
@@ -21,7 +21,7 @@ fi
 say "installing what bench/loaders.txt lists (with torch: about 1 GB to download, 3 GB and more on disk)"
 "$folder/bin/pip" install --quiet --requirement "$here/bench/loaders.txt"
 if [[ -n ${GSPLAT_EXAMPLES:-} ]]; then
-    say "gsplat's reader is that of $GSPLAT_EXAMPLES"
+    say "using gsplat's reader in $GSPLAT_EXAMPLES"
 elif [[ ! -d $folder/gsplat/examples ]]; then
     say "fetching gsplat at $commit"
     git init --quiet "$folder/gsplat"

@@ -20,10 +20,10 @@ else
 fi
 status=${PIPESTATUS[0]}
 
-# Plain lines of the log, without colours.
+# Prints the log without colours.
 plain() { sed 's/\x1b\[[0-9;]*m//g' "$log"; }
 
-# "PASSED FAILED SKIPPED" of what was run.
+# Prints "PASSED FAILED SKIPPED".
 numbers() {
     if [[ $nextest == yes ]]; then
         plain | awk '
