@@ -1,4 +1,4 @@
-//! Colour, depth and normals of each view, aligned to the pixel.
+//! Draws aligned layers of dataset views: colour, depth and normals.
 
 use plinth_frame::{Layers, LayersSink, PixelFormat, Region};
 use plinth_scene::{Background, Scene};
@@ -12,10 +12,9 @@ use crate::readback::{PlaneView, Readback};
 use crate::renderer::Renderer;
 
 impl Renderer<'_> {
-    /// Draws the shots of the scene that are `wanted`, by their place, in that order, with depth and normals. A shot gives
-    /// the same layers whatever others are wanted. The scene's background has to be transparent and the picture's format
-    /// `Rgba8`.
-    /// Errors: a background that is not, a device that fails, or a sink that takes no more.
+    /// Draws the `wanted` shots of the scene, given by index, in that order, with depth and normals. The layers of a
+    /// shot do not depend on which others are wanted. The background must be transparent and the format `Rgba8`.
+    /// Errors: the background is not transparent, the device fails, or the sink stops.
     pub fn render_layers(
         &mut self,
         scene: &Scene,
@@ -52,7 +51,7 @@ impl Renderer<'_> {
         Ok(())
     }
 
-    /// Hands over the oldest view that is on its way. Whether there was one.
+    /// Delivers the oldest view that is being drawn; returns whether there was one.
     fn deliver_layers(&self, ring: &mut Readback, sink: &mut dyn LayersSink) -> Result<bool, RenderError> {
         let spare = sink.spare();
         let Some(layers) = ring.take(self.gpu, |index, planes| self.layers(index, planes, spare))? else {
@@ -62,7 +61,8 @@ impl Renderer<'_> {
         Ok(true)
     }
 
-    /// The layers of a view, in the memory of `spare`. What is outside of the drawn parts is nothing in all of them.
+    /// Returns the layers of a view, reusing the buffers of `spare`. Pixels outside of the drawn region are empty in
+    /// all layers.
     fn layers(&self, index: u32, planes: &[PlaneView<'_>], spare: Option<Layers>) -> Layers {
         let (width, height) = (self.picture.width, self.picture.height);
         let mut layers = spare.unwrap_or_else(|| Layers::nothing(width, height));
@@ -87,7 +87,7 @@ impl Renderer<'_> {
     }
 }
 
-/// The rows of a part of a picture.
+/// Returns the rows of a region of a picture.
 fn rows_of<T>(whole: &mut [T], width: u32, part: Region) -> impl Iterator<Item = &mut [T]> {
     let (left, right) = (part.x as usize, (part.x + part.width) as usize);
     whole

@@ -1,5 +1,5 @@
-//! From triangles to shaded surfaces: the samples' triangles become up to two surfaces a pixel, and each surface is
-//! shaded once (Burns and Hunt 2013, "The Visibility Buffer: A Cache-Friendly Approach to Deferred Shading").
+//! Converts triangle samples to shaded surfaces: the samples of each pixel become up to two surfaces, and each surface
+//! is shaded once (Burns and Hunt 2013, "The Visibility Buffer: A Cache-Friendly Approach to Deferred Shading").
 
 use plinth_frame::Region;
 
@@ -12,22 +12,22 @@ use crate::recorder::Recorder;
 use crate::targets::Targets;
 use crate::upload::geometry::{Batch, filled};
 
-/// Surfaces that are kept of a pixel.
+/// Number of surfaces per pixel.
 pub(crate) const SURFACES: usize = 2;
 
-/// Sorts samples into surfaces.
+/// Groups samples to surfaces.
 pub(crate) struct Classify {
-    /// Pixels of one surface, and the batch of every first surface.
+    /// Pixels with one surface, and the batch of all first surfaces.
     inner: Sorting,
-    /// Finds edges, then both their surfaces; none where a pixel has one sample.
+    /// Finds edges, then their two surfaces; `None` if a pixel has only one sample.
     edges: Option<[Sorting; 2]>,
-    /// The batches of second surfaces.
+    /// Batches of second surfaces.
     second: Sorting,
-    /// For each batch and surface: what shading reads.
+    /// Inputs of shading for each batch and surface.
     shade_groups: Vec<[wgpu::BindGroup; SURFACES]>,
 }
 
-/// A draw that sorts, over a part of the canvas.
+/// A classifying draw over a region of the canvas.
 struct Sorting {
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
@@ -112,7 +112,7 @@ impl Classify {
         Ok(Self { inner, edges, second, shade_groups })
     }
 
-    /// Fills the surfaces of the pixels in a part of the canvas, and their batches; elsewhere there are none.
+    /// Fills the surfaces and batches of the pixels in a region of the canvas; there are none elsewhere.
     pub(crate) fn run(
         &self,
         recorder: &mut Recorder<'_>,
@@ -137,7 +137,7 @@ impl Classify {
         sort("classify second", &self.second, &[], depth_target(second_batch, Some(0.0), true));
     }
 
-    /// What shading reads of a batch for the k-th surface.
+    /// Returns the inputs of shading for a batch and the k-th surface.
     pub(crate) fn shade_group(&self, batch: usize, k: usize) -> &wgpu::BindGroup {
         &self.shade_groups[batch][k]
     }
@@ -174,19 +174,19 @@ fn shade_groups(
         .collect()
 }
 
-/// The smallest part that holds both.
+/// Returns the smallest region that contains both.
 pub(crate) fn joined(a: Region, b: Region) -> Region {
     let (x, y) = (a.x.min(b.x), a.y.min(b.y));
     let (right, bottom) = ((a.x + a.width).max(b.x + b.width), (a.y + a.height).max(b.y + b.height));
     Region { x, y, width: right - x, height: bottom - y }
 }
 
-/// Whether a pixel is in both.
+/// Whether the regions overlap.
 pub(crate) const fn overlap(a: Region, b: Region) -> bool {
     a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height
 }
 
-/// The part of the target in which a box can be seen, in whole pixels; nothing when it is outside.
+/// Returns the region of the target in which a box can be visible, in whole pixels; empty if it is outside.
 pub(crate) fn scissor(
     clip_from_world: &glam::Mat4,
     (min, max): (glam::Vec3, glam::Vec3),
