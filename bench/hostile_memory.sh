@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Sends small files that decode to much, large environments and large JSON bodies to a server of its own, many at a time,
-# and says what that cost: the server's peak memory, the slowest GET /v1/health, and whether honest uploads succeeded.
+# Starts a server and sends it, many at the same time, small files that decode to many pixels, large environments and large
+# JSON bodies. Prints the server's peak memory, the slowest GET /v1/health, and whether valid uploads succeeded.
 # usage: bench/hostile_memory.sh    AT_ONCE=12 SECONDS_LONG=20 LIMIT_MB=1500; fails above the limit, when a health check
-# takes more than 1 s, or when an honest upload fails
+# takes more than 1 s, or when a valid upload fails
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Uploads a model of almost 1 GB to a server of its own and says how much memory that cost the server.
+# Starts a server, uploads a model of almost 1 GB and prints how much memory the server took for that.
 # usage: bench/upload_memory.sh    MEGABYTES=1000 LIMIT_MB=64; fails when the server grew by more than the limit
 set -euo pipefail
 cd "$(dirname "$0")/.."

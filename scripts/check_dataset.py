@@ -272,18 +272,18 @@ def check_layers(s, t, poses, shape):
         seen += inside.sum()
         check(inside.any() or shape is None, f"view {i} shows nothing")
         solid = l["masks"] >= 128
-        # Where a model may be seen through, only what is wholly there or not at all is told.
+        # If the model may have blended parts, only pixels with full or no coverage are compared.
         told = ~near_edge(inside) if shape else ~near_edge(inside) & ((l["masks"] == 0) | (l["masks"] == 255))
         check((solid == inside)[told].all(), f"view {i}: mask and depth disagree away from edges")
         deep = l["depth_16bit"] / 65535 * (far - near) + near
         shallow = l["depth"] / 255 * (far - near) + near
         check((l["depth_16bit"][~inside] == 65535).all() and (l["depth"][~inside] == 255).all(), f"view {i}: no surface")
-        check((l["normals"][~inside] == 128).all(), f"view {i}: normals where no surface is")
+        check((l["normals"][~inside] == 128).all(), f"view {i}: normals without a surface")
         nothing = (l["masks"] == 0)
         white &= (l["images"][nothing] == 255).all()
         if not inside.any():
             continue
-        # The three depths are of one distance: each is within half of its own step.
+        # The three depths encode the same distance, so they agree within half a step each.
         steps = (0.0005, (far - near) / 65535 / 2, (far - near) / 255 / 2)
         worst["deep"] = max(worst["deep"], (np.abs(deep - metric)[inside] / (steps[0] + steps[1])).max())
         worst["shallow"] = max(worst["shallow"], (np.abs(shallow - deep)[inside] / (steps[1] + steps[2])).max())

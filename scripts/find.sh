@@ -2,14 +2,14 @@
 # Finds a program that scripts and tests call, and prints its path: the first one with the required features, wherever it is on
 # PATH. If there is none, it prints one line to stderr that says what is missing, and exits with 1.
 #
-#   scripts/find.sh ffmpeg [ENCODER ...]    PLINTH_FFMPEG, or the first that has these encoders (default: libx264)
-#   scripts/find.sh ffprobe                 PLINTH_TEST_FFPROBE, or the one beside that ffmpeg, or the first
+#   scripts/find.sh ffmpeg [ENCODER ...]    PLINTH_FFMPEG, or the first with these encoders (default: libx264)
+#   scripts/find.sh ffprobe                 PLINTH_TEST_FFPROBE, or the one in the folder of that ffmpeg, or the first
 #   scripts/find.sh python                  PLINTH_TEST_PYTHON, or the first that imports what scripts/python.txt lists
-#   scripts/find.sh venv                    the first python3 that can make a virtual environment
+#   scripts/find.sh venv                    the first python3 that can create virtual environments
 #   scripts/find.sh postgres                PLINTH_TEST_POSTGRES, or the folder of the newest initdb, postgres and pg_isready
-#   scripts/find.sh aws                     the first AWS CLI that knows AWS_ENDPOINT_URL (1.29, 2.13 or newer)
+#   scripts/find.sh aws                     the first AWS CLI that supports AWS_ENDPOINT_URL (1.29, 2.13 or newer)
 #
-# A variable that is set names the only candidate.
+# If one of these variables is set, only the program that it names is considered.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)

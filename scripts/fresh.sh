@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Proves that a clean clone works on a fresh machine: the README's two commands, `make demo` and `make test`, in new root
-# file systems that have only git, make, curl, a C compiler and Rust.
+# Tests that a clean clone works on a fresh machine: runs `make demo` and `make test` in new root file systems that have only
+# git, make, curl, a C compiler and Rust.
 #
 #   scripts/fresh.sh [SYSTEM ...]    bookworm (Debian 12), trixie (Debian 13), noble (Ubuntu 24.04); default: all three
 #
-# Each runs as root; as a user with sudo; and as a user without, who must be told what to ask the administrator for, and for
-# whom it must work once that was done. Root's run begins without any built or downloaded file. The other users have file
-# systems just as new, but take over what root has built and what cargo has downloaded, so that time goes into what differs.
+# Each system is tested as root, as a user with sudo, and as a user without sudo: then the commands must print what to ask
+# the administrator for, and work once that was done. The run as root starts without built or downloaded files. The other
+# users have new file systems, too, but reuse root's build results and cargo's downloads to save time.
 #
-# Needs root, mmdebstrap, unshare, and the keys of the systems' archives. Rust is this machine's, read-only. Commits are what
-# is tried: changes that are not committed are not seen. Environment:
+# Needs root, mmdebstrap, unshare, and the keys of the systems' archives. The Rust toolchain is that of this
+# machine, read-only. Only committed changes are tested. Environment:
 #   USERS   of root sudo plain (default: all, in this order)
 #   COMMANDS    of demo test (default: both)
 #   WORK    a folder for file systems, some 20 GB (default: a new one in /var/tmp)
-#   LOGS    a folder for what was said (default: WORK/logs)
-#   BUILT   yes: all take over this machine's target folder, which must be that of the commit; so only what is installed and
-#           what runs is tried, on systems no older than this one
+#   LOGS    a folder for logs (default: WORK/logs)
+#   BUILT   yes: all users reuse this machine's target folder, which must match the commit; this tests only installing and
+#           running, on systems no older than this one
 #   DEBIAN_MIRROR, UBUNTU_MIRROR    archives (default: the one this machine uses, or the official one)
 set -euo pipefail
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Puts other projects' dataset readers into a folder of their own, where `make test` finds them: pycolmap, and gsplat's
-# reader with torch (some GB; pip's own settings say from where). GSPLAT_EXAMPLES names the folder examples/ of a copy of
-# gsplat; without it the one that was tried is fetched with git.
+# Installs dataset readers of other projects in a folder where `make test` finds them: pycolmap, and gsplat's reader with
+# torch (some GB, from the registry that pip is configured for). GSPLAT_EXAMPLES names the folder examples/ of a copy of
+# gsplat; without it the tested version is fetched with git.
 #
 #   scripts/loaders.sh FOLDER
 set -euo pipefail

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes clients from the OpenAPI document with three public generators, and fails where one of them warns, leaves an
-# operation out, or writes code that does not compile. Needs the registries of pip and npm, a Python that makes virtual
-# environments and Node 20 or newer. What is installed and made lies below the target folder.
+# Generates clients from the OpenAPI document with three public generators, and fails if one of them prints a warning, skips
+# an operation, or writes code that does not compile. Needs the registries of pip and npm, a Python that can create virtual
+# environments, and Node 20 or newer. Installs and writes everything below the target folder.
 #
 #   scripts/openapi_clients.sh [DOCUMENT]     DOCUMENT: a file; default: what `plinth openapi` prints
 set -euo pipefail
@@ -57,14 +57,14 @@ python -m compileall -q "$made/python"
 
 say "openapi-typescript"
 openapi-typescript "$made/openapi.json" -o "$made/openapi-typescript.ts" >"$made/openapi-typescript.log" 2>&1 ||
-    { cat "$made/openapi-typescript.log" >&2; fail "openapi-typescript refuses"; }
+    { cat "$made/openapi-typescript.log" >&2; fail "openapi-typescript rejects the document"; }
 warns openapi-typescript "$made/openapi-typescript.log"
 sed -n '/^export interface operations {$/,/^}$/ s/^    \([a-z0-9_]*\): {$/\1/p' "$made/openapi-typescript.ts" |
     has_all openapi-typescript
 
 say "@hey-api/openapi-ts"
 openapi-ts -i "$made/openapi.json" -o "$made/hey-api" >"$made/hey-api.log" 2>&1 ||
-    { cat "$made/hey-api.log" >&2; fail "@hey-api/openapi-ts refuses"; }
+    { cat "$made/hey-api.log" >&2; fail "@hey-api/openapi-ts rejects the document"; }
 warns @hey-api/openapi-ts "$made/hey-api.log"
 sed -n 's/^export const \([A-Za-z0-9]*\) = <.*/\1/p' "$made/hey-api/sdk.gen.ts" |
     sed 's/[A-Z]/_\l&/g' | has_all @hey-api/openapi-ts

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Sends a served instance what its OpenAPI document allows, and what it does not, and looks for answers that it does not
-# describe: server errors, statuses, headers, types, bodies. Needs schemathesis (pip install schemathesis).
+# Sends a running server valid and invalid requests generated from its OpenAPI document, and checks the responses for server
+# errors and for statuses, headers, types and bodies that the document does not describe. Needs schemathesis (pip install schemathesis).
 # usage: scripts/schemathesis.sh [SECONDS [more arguments of `st run`]]
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -9,8 +9,9 @@
 #
 # and always compilers.
 #
-# With apt-get (Debian, Ubuntu), after saying what and how large; elsewhere, and for a user who may not, it says what is
-# needed. Python's packages go into a virtual environment below the target folder where a Python can make one.
+# Installs with apt-get (Debian, Ubuntu), and first prints the packages and their size. On other systems, and for users who
+# cannot install packages, it prints what is needed. Python packages are installed in a virtual environment in the target
+# folder if possible.
 set -euo pipefail
 
 PATH="$PATH:/usr/sbin:/sbin" # ldconfig
