@@ -15,7 +15,7 @@ use crate::upload::material::CutMaterial;
 /// Contents of vertex stream 0.
 #[derive(Clone, Copy)]
 enum Vertices {
-    /// Poses, of which this number of attributes is read.
+    /// Poses; the shader reads the given number of their attributes.
     Pose(usize),
     /// Positions of [`NumberedTriangles`](crate::upload::numbered::NumberedTriangles).
     Numbered,
