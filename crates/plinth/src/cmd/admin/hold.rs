@@ -1,20 +1,23 @@
-//! Work during which nothing is removed from the store.
+//! Runs work while deletion from the store is paused.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use plinth_service::Service;
 use tokio_util::sync::CancellationToken;
 
-use super::run::refused;
+use super::run::message_only;
 use crate::signals;
 
-/// Runs `work` while the store is held, and releases the hold however the work ends. `work` gets a token that the first
-/// signal to stop cancels, and returns soon after that.
-/// Errors: what `work` returns; a signal; the hold expired meanwhile, so that objects may have been removed.
-pub(super) async fn held<T>(service: &Service, work: impl AsyncFnOnce(CancellationToken) -> Result<T>) -> Result<T> {
+/// Places a hold on the store, runs `work`, and releases the hold whether or not `work` succeeded. `work` receives a
+/// token that the first signal cancels, and must return soon after that.
+/// Errors: `work` failed; a signal arrived; the hold expired meanwhile, so objects may have been deleted.
+pub(super) async fn with_hold<T>(
+    service: &Service,
+    work: impl AsyncFnOnce(CancellationToken) -> Result<T>,
+) -> Result<T> {
     let stop = signals::listen()?;
-    let hold = service.hold_storage().await.map_err(refused)?;
+    let hold = service.hold_storage().await.map_err(message_only)?;
     let worked = work(stop.clone()).await;
-    let released = hold.release().await.map_err(refused);
+    let released = hold.release().await.map_err(message_only);
     let value = worked?;
     if stop.is_cancelled() {
         bail!("stopped by a signal; the copy is not complete");
