@@ -154,6 +154,11 @@ impl Gpu {
         self.device.limits().max_storage_buffer_binding_size
     }
 
+    /// Bytes that are allocated on the device, where that is known.
+    pub(crate) fn allocated_bytes(&self) -> Option<u64> {
+        self.device.generate_allocator_report().map(|report| report.total_allocated_bytes)
+    }
+
     /// Whether frames are drawn by the processor.
     pub(crate) fn is_software(&self) -> bool {
         self.report.kind == AdapterKind::Software

@@ -100,6 +100,11 @@ impl Readback {
         self.free.is_empty()
     }
 
+    /// Whether no picture is on its way.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
     /// Copies the textures, one per plane, into a free buffer at the end of `encoder` and submits it. Nothing when no
     /// buffer is free.
     pub(crate) fn submit(
