@@ -38,19 +38,19 @@ impl<'a> Delivery<'a> {
         Self { next: 0, plan }
     }
 
-    /// Delivers a frame as often as it is shown; its buffer is returned for reuse.
+    /// Delivers a frame as often as it is shown; returns its buffer for reuse.
     pub(crate) fn deliver(
         &mut self,
         mut frame: plinth_frame::Frame,
         sink: &mut dyn FrameSink,
-    ) -> Result<Vec<u8>, RenderError> {
+    ) -> Result<plinth_frame::Frame, RenderError> {
         let source = frame.index as usize;
         while self.next <= self.plan.last_use[source] {
             frame.index = self.next as u32;
             sink.frame(&frame).map_err(|source| RenderError::Sink { source })?;
             self.next += 1;
         }
-        Ok(frame.pixels)
+        Ok(frame)
     }
 }
 

@@ -154,6 +154,11 @@ impl Gpu {
         self.device.limits().max_storage_buffer_binding_size
     }
 
+    /// Returns the bytes allocated on the device, if the driver reports them.
+    pub(crate) fn allocated_bytes(&self) -> Option<u64> {
+        self.device.generate_allocator_report().map(|report| report.total_allocated_bytes)
+    }
+
     /// Whether frames are drawn on the CPU.
     pub(crate) fn is_software(&self) -> bool {
         self.report.kind == AdapterKind::Software

@@ -19,6 +19,7 @@ mod frame_uniform;
 mod gpu;
 mod gpu_types;
 mod ibl;
+mod lanes;
 mod layers;
 mod pass;
 mod pipelines;

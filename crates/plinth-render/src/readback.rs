@@ -100,6 +100,11 @@ impl Readback {
         self.free.is_empty()
     }
 
+    /// Whether no picture is being read back.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
     /// Adds a copy of the textures, one per plane, to a free buffer at the end of `encoder`, and submits it. Does
     /// nothing if no buffer is free.
     pub(crate) fn submit(

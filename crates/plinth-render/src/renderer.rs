@@ -13,8 +13,9 @@ use crate::delivery::{Delivery, Repeats, straight_bytes, words_from_halves};
 use crate::frame_group::{LightMaps, frame_group, frame_layout};
 use crate::frame_plan::{FramePlan, Parts};
 use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, GpuOptions};
 use crate::gpu_types;
+use crate::lanes::{self, Drawing};
 use crate::pass::behind::scene_layout;
 use crate::pass::composite::Composite;
 use crate::pass::floor::{Floor, FloorArea};
@@ -69,7 +70,7 @@ pub(crate) struct Layouts {
 pub struct Renderer<'g> {
     pub(crate) gpu: &'g Gpu,
     pub(crate) picture: Picture,
-    light: Prepared,
+    light: Arc<Prepared>,
     pose_light: Option<PoseLight>,
     layouts: Layouts,
     switches: LightSwitches,
@@ -93,17 +94,14 @@ impl<'g> Renderer<'g> {
         if picture.width > limit || picture.height > limit {
             return Err(RenderError::PictureTooLarge { width: picture.width, height: picture.height, limit });
         }
-        let posed = scene.pose(scene.shots.first().and_then(|shot| shot.clip_time));
-        let area = scene.shadow.filter(|_| !scene.is_dataset).map(|_| FloorArea::of(scene));
-        let moving = scene.moving(&posed);
-        let smallest = smallest_shown(gpu, scene, &posed, picture.height);
-        let setting = Setting { scene, posed: &posed, moving: &moving, floor: area, smallest };
-        let ((prepared, fresh), textures) = rayon::join(
-            || prepare(&setting, cache),
-            || Textures::upload(gpu, &scene.model, wanted_images(scene, &posed)),
-        );
-        let store = || cache.map(|cache| fresh.store(cache));
-        rayon::join(|| Self::assemble(gpu, picture, &setting, (prepared, cache), textures), store).0
+        with_setting(gpu, scene, picture, |setting| {
+            let ((prepared, fresh), textures) = rayon::join(
+                || prepare(setting, cache),
+                || Textures::upload(gpu, &scene.model, wanted_images(scene, setting.posed)),
+            );
+            let store = || cache.map(|cache| fresh.store(cache));
+            rayon::join(|| Self::assemble(gpu, picture, setting, (Arc::new(prepared), cache), textures), store).0
+        })
     }
 
     #[expect(clippy::too_many_lines, reason = "the parts in the order in which they need each other")]
@@ -111,7 +109,7 @@ impl<'g> Renderer<'g> {
         gpu: &'g Gpu,
         picture: Picture,
         setting: &Setting<'_>,
-        (mut light, cache): (Prepared, Option<&Cache>),
+        (mut light, cache): (Arc<Prepared>, Option<&Cache>),
         mut textures: Textures,
     ) -> Result<Self, RenderError> {
         let Setting { scene, floor: area, smallest, .. } = *setting;
@@ -189,7 +187,8 @@ impl<'g> Renderer<'g> {
         gpu.check()?;
         let pipelines = Pipelines::new(&base, &batches, &materials)?;
         let stage = Stage::new((materials, batches), pipelines, (key_map, sun_map), sprite_reach, triangles);
-        let pose_light = PoseLight::new(setting, &mut light, cache);
+        // A model that moves is drawn by one renderer only, so its light is not shared.
+        let pose_light = Arc::get_mut(&mut light).and_then(|light| PoseLight::new(setting, light, cache));
         Ok(Self {
             gpu,
             picture,
@@ -212,36 +211,34 @@ impl<'g> Renderer<'g> {
     /// Draws all shots of the scene in order. Equal consecutive frames are drawn once and delivered several times.
     /// Errors: the device fails, or the sink accepts no more frames.
     pub fn render(&mut self, scene: &Scene, sink: &mut dyn FrameSink) -> Result<(), RenderError> {
-        let mut ring = Readback::new(self.gpu, &[(self.view.look.region, self.color_bytes())], self.frames_in_flight());
         let plan = Repeats::of(&scene.shots);
+        let drawn = scene.shots.iter().enumerate().filter(|(i, _)| plan.source[*i] == *i);
+        let shots: Vec<&Shot> = drawn.map(|(_, shot)| shot).collect();
+        let mut sources = (0..scene.shots.len()).filter(|i| plan.source[*i] == *i);
         let mut delivery = Delivery::new(&plan);
-        let mut clip_time = None;
-        let mut spare = Vec::new();
-        for (i, shot) in scene.shots.iter().enumerate() {
-            if plan.source[i] != i {
-                continue;
-            }
-            let mut finished = |index, planes: &[PlaneView<'_>]| self.frame(index, planes, std::mem::take(&mut spare));
-            if ring.is_full()
-                && let Some(frame) = ring.take(self.gpu, &mut finished)?
-            {
-                spare = delivery.deliver(frame, sink)?;
-            }
-            let pose_changed = i == 0 || clip_time != shot.clip_time;
-            clip_time = shot.clip_time;
-            if pose_changed && i > 0 {
-                self.pose(scene, clip_time)?;
-            }
-            let finished = self.view.targets.finished.clone();
-            self.submit(&mut ring, i as u32, &[&finished], |renderer, recorder| {
-                renderer.encode(recorder, scene, shot, i == 0, pose_changed);
-            })?;
-        }
-        let mut finished = |index, planes: &[PlaneView<'_>]| self.frame(index, planes, std::mem::take(&mut spare));
-        while let Some(frame) = ring.take(self.gpu, &mut finished)? {
-            delivery.deliver(frame, sink)?;
-        }
-        Ok(())
+        lanes::draw(self, scene, &shots, &Frames, &mut |frame| {
+            let index = sources.next().unwrap_or_default() as u32;
+            delivery.deliver(Frame { index, ..frame }, sink).map(Some)
+        })
+    }
+
+    /// Returns what is needed to draw the scene on a second device too, if that shortens the time for `pictures`
+    /// pictures: a software driver processes the triangles of a device on one core.
+    pub(crate) fn helper(&self, pictures: usize) -> Option<Helper> {
+        let size = u64::from(self.picture.width) * u64::from(self.picture.height);
+        let helps = self.gpu.is_software()
+            && pictures >= LEAST_PICTURES
+            && size <= MOST_PIXELS
+            && self.profile.is_none()
+            && self.pose_light.is_none()
+            && !self.stage.moves()
+            && self.gpu.allocated_bytes().is_some_and(|bytes| bytes <= MOST_BYTES)
+            && std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+        helps.then(|| Helper {
+            adapter: self.gpu.report().name.clone(),
+            picture: self.picture,
+            light: Arc::clone(&self.light),
+        })
     }
 
     /// Draws what `record` records, and starts to read the textures back as picture `index`.
@@ -368,7 +365,8 @@ impl<'g> Renderer<'g> {
         pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches)
     }
 
-    fn frame(&self, index: u32, planes: &[PlaneView<'_>], spare: Vec<u8>) -> Frame {
+    fn frame(&self, index: u32, planes: &[PlaneView<'_>], spare: Option<Frame>) -> Frame {
+        let spare = spare.map(|frame| frame.pixels).unwrap_or_default();
         let pixels = planes.first().map(|plane| plane.packed(spare)).unwrap_or_default();
         let transparent = self.backdrop == Backdrop::Transparent;
         let pixels = match self.picture.format {
@@ -386,6 +384,67 @@ impl<'g> Renderer<'g> {
             pixels,
         }
     }
+}
+
+/// Draws finished frames.
+struct Frames;
+
+impl Drawing for Frames {
+    type Picture = Frame;
+    type Targets = ();
+
+    fn targets(&self, _renderer: &Renderer<'_>) -> Result<(), RenderError> {
+        Ok(())
+    }
+
+    fn planes(&self, renderer: &Renderer<'_>, (): &()) -> Vec<(wgpu::Texture, Region, u32)> {
+        vec![(renderer.view.targets.finished.clone(), renderer.view.look.region, renderer.color_bytes())]
+    }
+
+    fn record(&self, _renderer: &Renderer<'_>, (): &(), _recorder: &mut Recorder<'_>) {}
+
+    fn read(&self, renderer: &Renderer<'_>, shot: &Shot, planes: &[PlaneView<'_>], spare: Option<Frame>) -> Frame {
+        renderer.frame(shot.index, planes, spare)
+    }
+}
+
+/// With fewer pictures, drawing ends before a second device is ready.
+const LEAST_PICTURES: usize = 20;
+/// Larger pictures use one device: two sets of render targets take too much memory, and triangles take little of the time.
+const MOST_PIXELS: u64 = 1920 * 1080;
+/// If the first device has allocated more bytes, no second one is opened.
+const MOST_BYTES: u64 = 512 << 20;
+
+/// The data needed to draw a still scene on a second device.
+pub(crate) struct Helper {
+    adapter: String,
+    picture: Picture,
+    light: Arc<Prepared>,
+}
+
+impl Helper {
+    /// Opens a second device of the same adapter.
+    pub(crate) fn open(&self) -> Option<Gpu> {
+        Gpu::open(&GpuOptions { adapter: Some(self.adapter.clone()) }).ok()
+    }
+
+    /// Creates the renderer on the second device.
+    /// Errors: the device fails.
+    pub(crate) fn renderer<'g>(self, gpu: &'g Gpu, scene: &Scene) -> Result<Renderer<'g>, RenderError> {
+        with_setting(gpu, scene, self.picture, |setting| {
+            let textures = Textures::upload(gpu, &scene.model, wanted_images(scene, setting.posed));
+            Renderer::assemble(gpu, self.picture, setting, (self.light, None), textures)
+        })
+    }
+}
+
+/// Calls `work` with the inputs for the light and the triangles of a scene in its first pose.
+fn with_setting<T>(gpu: &Gpu, scene: &Scene, picture: Picture, work: impl FnOnce(&Setting<'_>) -> T) -> T {
+    let posed = scene.pose(scene.shots.first().and_then(|shot| shot.clip_time));
+    let floor = scene.shadow.filter(|_| !scene.is_dataset).map(|_| FloorArea::of(scene));
+    let moving = scene.moving(&posed);
+    let smallest = smallest_shown(gpu, scene, &posed, picture.height);
+    work(&Setting { scene, posed: &posed, moving: &moving, floor, smallest })
 }
 
 fn scene_grows(scene: &Scene) -> bool {

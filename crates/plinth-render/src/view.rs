@@ -37,8 +37,7 @@ impl View {
         frame_groups: &dyn Fn(&wgpu::Buffer) -> [wgpu::BindGroup; 2],
     ) -> Result<Self, RenderError> {
         let targets = Targets::new(gpu, look);
-        let classify =
-            Classify::new(gpu, &layouts.frame, &layouts.batch, &targets, look.samples, (batches, triangles))?;
+        let classify = Classify::new(gpu, &layouts.frame, &layouts.batch, &targets, look, (batches, triangles))?;
         let spread = match (&targets.layered, &targets.colors) {
             (Some(_), Some(colors)) => {
                 Some(Spread::new(gpu, &layouts.frame, (&targets, colors), look.samples, look.color_format)?)

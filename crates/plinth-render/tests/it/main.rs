@@ -11,6 +11,7 @@
 mod bumps;
 mod cache;
 mod compiling;
+mod devices;
 mod lamps;
 mod layers;
 mod looks;
