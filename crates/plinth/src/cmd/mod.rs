@@ -6,7 +6,9 @@ mod environment;
 mod fence;
 mod flags;
 mod kept;
+pub(crate) mod migrate;
 mod outputs;
+pub(crate) mod package_files;
 mod progress;
 
 pub(crate) mod admin;
@@ -52,9 +54,11 @@ pub(crate) fn command() -> Command {
         .subcommand(render_child::command())
         .subcommand(serve::command())
         .subcommand(worker::command())
+        .subcommand(migrate::command())
         .subcommand(admin::command())
         .subcommand(check_file::command())
         .subcommand(openapi::command())
+        .subcommand(package_files::command())
 }
 
 /// MODEL.

@@ -1,7 +1,6 @@
 //! The table of configuration. Flags, variables, keys, help and documentation are made from it.
 
 use clap::{Arg, ArgAction};
-use plinth_db::DbOptions;
 use plinth_service::ServiceOptions;
 use plinth_spec::limits;
 
@@ -20,6 +19,8 @@ pub(crate) enum Group {
     Rules,
     /// The renders of this machine.
     Worker,
+    /// `plinth worker` as a process of its own.
+    WorkerProcess,
     /// What frames are drawn and encoded with.
     Machine,
     /// What jobs may reach.
@@ -103,7 +104,7 @@ rows! {
         Default::Otherwise("the endpoint of S3"),
         "Where clients reach S3, when that is elsewhere than for the service; signed links carry it";
     DATABASE_CONNECTIONS: Data, "database_connections", "database-connections", "N",
-        Default::Number(DbOptions::POSTGRES_CONNECTIONS as u64),
+        Default::Otherwise("16, `plinth worker` 4"),
         "Connections of this process to PostgreSQL";
     TOKEN_PREFIX: Keys, "token_prefix", "token-prefix", "WORD", Default::Text(ServiceOptions::TOKEN_PREFIX),
         "What new API keys begin with, before _sk_";
@@ -117,6 +118,8 @@ rows! {
         "Connections at a time; more wait";
     SHUTDOWN_SECONDS: Http, "shutdown_seconds", "shutdown-seconds", "SECONDS", Default::Number(30),
         "How long requests may still take when the server is stopped";
+    DRAIN_SECONDS: Http, "drain_seconds", "drain-seconds", "SECONDS", Default::Number(0),
+        "How long a server that is stopped still takes requests, while /readyz says that it is not ready, so that load balancers turn away first";
     ZIP_CONVERSION: Rules, "zip_conversion", "zip-conversion", "true|false", Default::Text("true"),
         "Take a .zip with one OBJ and make a GLB of it";
     INGEST_ALLOW_HOSTS: Rules, "ingest_allow_hosts", "ingest-allow-hosts", "HOST[:PORT],…",
@@ -141,6 +144,14 @@ rows! {
     LEASE_SECONDS: Worker, "lease_seconds", "lease-seconds", "SECONDS",
         Default::Number(ServiceOptions::LEASE_SECS as u64),
         "A render whose worker is not heard of for this long goes back into the queue, twice at most";
+    TAKES: Worker, "takes", "takes", "CLASS,…", Default::Otherwise("all"),
+        "Classes of renders that this worker takes: share, standard, 4k, pro and dataset";
+    WORKER_POOL: Worker, "pool", "pool", "NAME", Default::Otherwise("none"),
+        "Pool of this worker, noted with each render that it takes; an autoscaler counts a pool's renders by it";
+    EXIT_WHEN_IDLE: WorkerProcess, "exit_when_idle", "exit-when-idle", "SECONDS", Default::Otherwise("it goes on"),
+        "The worker ends when it has had no work for this long; without a number, as soon as there is none";
+    HEALTH_LISTEN: WorkerProcess, "health_listen", "health-listen", "ADDRESS", Default::Otherwise("no health checks"),
+        "Address and port where the worker answers GET /livez and /readyz; `plinth serve` does so on its own address";
     WORKER_SLOTS: Worker, "worker_slots", "worker-slots", "N", Default::Otherwise("by hardware"),
         "Renders at a time on this machine";
     RENDER_TIMEOUT_SECONDS: Worker, "render_timeout_seconds", "render-timeout-seconds", "SECONDS",
@@ -186,6 +197,8 @@ rows! {
         "error, warn, info, debug or trace; also per part, as in info,plinth_api=debug";
 }
 
+/// Connections of a `plinth worker` to PostgreSQL where nothing is set: there may be many workers.
+pub(crate) const WORKER_CONNECTIONS: u32 = 4;
 /// Name of the file of configuration where none is given.
 pub(crate) const FILE: &str = "plinth.toml";
 /// The variable that names it.
@@ -205,12 +218,18 @@ pub(crate) fn config_arg() -> Arg {
 pub(crate) fn args(groups: &'static [Group]) -> impl Iterator<Item = Arg> {
     TABLE.iter().filter(move |row| groups.contains(&row.group)).map(|row| {
         let default = row.default.words().replace('`', "");
-        Arg::new(row.key)
-            .long(row.flag)
-            .value_name(row.takes)
-            .action(ArgAction::Set)
-            .help_heading("Configuration")
-            .help(format!("{} [env: {}] [default: {default}]", row.words, row.variable()))
+        let arg = Arg::new(row.key);
+        // A flag that means something without its value, too.
+        let arg = if row.key == EXIT_WHEN_IDLE.key {
+            arg.num_args(0..=1).require_equals(true).default_missing_value("0")
+        } else {
+            arg
+        };
+        arg.long(row.flag).value_name(row.takes).action(ArgAction::Set).help_heading("Configuration").help(format!(
+            "{} [env: {}] [default: {default}]",
+            row.words,
+            row.variable()
+        ))
     })
 }
 
@@ -236,6 +255,19 @@ mod tests {
         assert_eq!(ENCODER.takes, names.join("|"));
         let default = plinth_media::EncoderChoice::default().to_string();
         assert!(matches!(ENCODER.default, Default::Text(text) if text == default));
+    }
+
+    #[test]
+    fn the_classes_of_work_are_those_that_there_are() {
+        for class in plinth_spec::WorkClass::NAMES {
+            assert!(TAKES.words.contains(class), "{class}");
+        }
+    }
+
+    #[test]
+    fn the_default_numbers_of_connections_are_those_that_are_used() {
+        let words = format!("{}, `plinth worker` {}", plinth_db::DbOptions::POSTGRES_CONNECTIONS, WORKER_CONNECTIONS);
+        assert_eq!(DATABASE_CONNECTIONS.default.words(), words);
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod encoders;
 mod failures;
 mod fence;
 mod house;
+mod pools;
 mod process;
 mod renders;
 mod stopping;
