@@ -18,6 +18,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python=$("$here/scripts/find.sh" venv)
 mkdir -p "$out"
+"$python" -B "$here/packages/python/test_launcher.py" --quiet
 
 # The C library that this needs, as wheels name it.
 tag() { # FILE ...
