@@ -20,6 +20,9 @@ print(next(p["version"] for p in json.load(sys.stdin)["packages"] if p["name"] =
 triple=$(rustc -vV | sed -n 's/^host: //p')
 name=plinth-$version-$triple
 say() { echo "dist: $*"; }
+for needed in dpkg-shlibdeps:dpkg-dev patchelf:patchelf objdump:binutils python3:python3; do
+    command -v "${needed%:*}" >/dev/null || { say "${needed%:*} is missing (apt-get install ${needed#*:})" >&2; exit 1; }
+done
 
 tool() { # NAME VERSION: the path of a cargo tool, built where it is missing
     local path

@@ -5,6 +5,10 @@ use std::time::Duration;
 
 use crate::RenderError;
 
+/// Graphics interfaces that are tried: of these, the ones that are built for the system (Vulkan; Metal on macOS; Direct3D 12
+/// and Vulkan on Windows).
+const BACKENDS: wgpu::Backends = wgpu::Backends::PRIMARY;
+
 /// How long one wait for the device may take before it counts as hung.
 const DEVICE_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -90,7 +94,7 @@ enum Fault {
 /// All adapters of this machine, the best first.
 pub fn adapters() -> Vec<AdapterReport> {
     let instance = instance();
-    let mut found = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::VULKAN));
+    let mut found = pollster::block_on(instance.enumerate_adapters(BACKENDS));
     found.sort_by_key(preference);
     found.iter().map(report).collect()
 }
@@ -99,7 +103,7 @@ impl Gpu {
     /// Opens the asked adapter, or the best there is: a discrete card, an integrated one, then software.
     pub fn open(options: &GpuOptions) -> Result<Self, GpuError> {
         let instance = instance();
-        let mut found = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::VULKAN));
+        let mut found = pollster::block_on(instance.enumerate_adapters(BACKENDS));
         found.sort_by_key(preference);
         let adapter = choose(found, options)?;
         let features = adapter.features();
@@ -162,7 +166,7 @@ impl Gpu {
 
 fn instance() -> wgpu::Instance {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
-    descriptor.backends = wgpu::Backends::VULKAN;
+    descriptor.backends = BACKENDS;
     descriptor.flags = wgpu::InstanceFlags::empty();
     wgpu::Instance::new(descriptor)
 }
