@@ -1,5 +1,6 @@
 //! The worker: whole renders, and everything that can happen to them.
 
+mod autoscaler;
 mod encoders;
 mod failures;
 mod fence;
