@@ -54,6 +54,14 @@ pub(crate) const fn storage(binding: u32) -> wgpu::BindGroupLayoutEntry {
     }
 }
 
+/// A storage buffer that fragments write.
+pub(crate) const fn written_storage(binding: u32) -> wgpu::BindGroupLayoutEntry {
+    wgpu::BindGroupLayoutEntry {
+        visibility: wgpu::ShaderStages::FRAGMENT,
+        ..buffer(binding, wgpu::BufferBindingType::Storage { read_only: false })
+    }
+}
+
 const fn buffer(binding: u32, ty: wgpu::BufferBindingType) -> wgpu::BindGroupLayoutEntry {
     entry(binding, wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None })
 }

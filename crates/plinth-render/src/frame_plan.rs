@@ -129,6 +129,9 @@ impl FramePlan<'_, '_> {
     fn shade(&mut self, view: &View, colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES]) {
         let stage = self.stage;
         for (k, color) in colors.into_iter().enumerate() {
+            if k >= view.classify.surfaces() {
+                continue;
+            }
             let depth = depth_target(&view.targets.batches[k], None, false);
             let mut pass = self.recorder.pass("shade", &view.frame_group, &[color], Some(depth));
             for i in stage.solid() {
@@ -140,7 +143,7 @@ impl FramePlan<'_, '_> {
                 pass.set_bind_group(2, &stage.material(i).group, &[]);
                 pass.set_bind_group(3, &stage.batches[i].light.group, &[]);
                 pass.set_scissor_rect(part.x, part.y, part.width, part.height);
-                pass.draw(0..3, 0..1);
+                pass.draw(view.classify.shade_vertices(part, k), 0..1);
             }
         }
     }

@@ -38,7 +38,7 @@ impl View {
     ) -> Result<Self, RenderError> {
         let targets = Targets::new(gpu, look);
         let classify =
-            Classify::new(gpu, &layouts.frame, &layouts.batch, &targets, look.samples, (batches, triangles))?;
+            Classify::new(gpu, &layouts.frame, &layouts.batch, &targets, look, (batches, triangles))?;
         let spread = match (&targets.layered, &targets.colors) {
             (Some(_), Some(colors)) => {
                 Some(Spread::new(gpu, &layouts.frame, (&targets, colors), look.samples, look.color_format)?)

@@ -1,8 +1,9 @@
 // From samples to surfaces: what a pixel shows becomes one surface, or two at an edge, so that each is shaded once.
 //
-// First draw: the surface of pixels that have one, and the batch of every pixel's first surface as depth. Then the others
-// are marked in another depth (MARK), which lets only them through when both their surfaces are found (EDGE_PIXELS). Last,
-// that depth becomes the batch of the second surface (SECOND).
+// First draw: the surface of pixels that have one, and the batch of every pixel's first surface as depth. The tiles that
+// have other pixels are noted, and the rest is drawn only there (ONE_SURFACE, EDGE_PIXELS): these pixels are marked in
+// another depth (MARK), which lets only them through when both their surfaces are found (EDGE_PIXELS). Last, that depth
+// becomes the batch of the second surface.
 #import types/frame.wgsl
 #import types/visibility.wgsl
 #import lib/full_screen.wgsl
@@ -21,10 +22,27 @@
 // Per triangle: batch in the low 16 bits, then its mean normal, octahedral, 8 bits a coordinate.
 @group(1) @binding(1) var<storage, read> triangles: array<u32>;
 
+#ifdef AT_EDGES
+@group(1) @binding(3) var<storage, read> edge_tiles: array<u32>;
+#import lib/edge_runs.wgsl
+
+@vertex
+fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
+    return vec4(edge_run_corner(i), 0.5, 1.0);
+}
+#else
+#ifdef MULTISAMPLED
+@group(1) @binding(3) var<storage, read_write> edge_tiles: array<u32>;
+#import lib/edge_tiles.wgsl
+// The first word of `edge_tiles`.
+override ROW_TILES: u32 = 1u;
+#endif
+
 @vertex
 fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
     return vec4(full_screen_corner(i), 0.5, 1.0);
 }
+#endif
 
 fn batch_of(triangle: u32) -> u32 {
     return triangles[triangle - 1u] & 0xffffu;
@@ -155,6 +173,10 @@ fn fs(@builtin(position) at: vec4<f32>) -> Classified {
     let ids = triangles_at(model_pixel(at));
     let triangle = most_seen(ids);
     let edge = any(ids != vec4(ids.x));
+    if edge {
+        let tile = vec2<u32>(at.xy) / TILE_SIDE;
+        edge_tiles[TILE_HEADER + tile.y * ROW_TILES + tile.x] = 1u;
+    }
 #else
     let halves = textureLoad(samples_map, model_pixel(at), 0).rg;
     let triangle = halves.x | (halves.y << 16u);

@@ -15,6 +15,8 @@
 @group(1) @binding(2) var surfaces: texture_2d<u32>;
 // The other surface of each pixel.
 @group(1) @binding(5) var other_surfaces: texture_2d<u32>;
+@group(1) @binding(6) var<storage, read> edge_tiles: array<u32>;
+#import lib/edge_runs.wgsl
 
 // Change of the texture coordinates from this pixel to the next: xy to the right, zw downward.
 var<private> uv0_steps: vec4<f32>;
@@ -23,9 +25,16 @@ var<private> uv1_steps: vec4<f32>;
 //{material textures}
 #import lib/surface.wgsl
 
+// Three vertices that cover the picture, for first surfaces, then those of the tiles that have edges, for second ones.
 @vertex
 fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
-    return vec4(full_screen_corner(i), batch_depth(batch.number), 1.0);
+    var corner: vec2<f32>;
+    if i < 3u {
+        corner = full_screen_corner(i);
+    } else {
+        corner = edge_run_corner(i - 3u);
+    }
+    return vec4(corner, batch_depth(batch.number), 1.0);
 }
 
 // Places of the four samples of a pixel (Vulkan's standard locations), from its middle.

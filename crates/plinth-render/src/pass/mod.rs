@@ -3,6 +3,7 @@
 pub(crate) mod accumulated_shadow;
 pub(crate) mod behind;
 pub(crate) mod composite;
+pub(crate) mod edge_tiles;
 pub(crate) mod floor;
 pub(crate) mod geometry;
 pub(crate) mod post;

@@ -21,6 +21,8 @@ const FILES: &[(&str, &str)] = files! {
     "lib/direct_light.wgsl"
     "lib/dither.wgsl"
     "lib/filter.wgsl"
+    "lib/edge_runs.wgsl"
+    "lib/edge_tiles.wgsl"
     "lib/full_screen.wgsl"
     "lib/gathered_light.wgsl"
     "lib/halve.wgsl"

@@ -42,7 +42,7 @@ pub(crate) const PASSES: &[PassShader] = &[
     pass!("accumulate", &[]),
     pass!("behind", &[&["SURFACES", "SAMPLES_DRAWN"], SAMPLED]),
     pass!("bloom", &[&["BRIGHT", "HALVE", "WIDEN", "SHOWN"]]),
-    pass!("classify", &[&["", "MULTISAMPLED", "MULTISAMPLED EDGE_PIXELS", "ONE_SURFACE", "ONE_SURFACE MARK"]]),
+    pass!("classify", &[&["", "MULTISAMPLED", "MULTISAMPLED AT_EDGES EDGE_PIXELS", "AT_EDGES ONE_SURFACE", "AT_EDGES ONE_SURFACE MARK"]]),
     pass!(
         "composite",
         &[&["", "LAYERED"], SAMPLED, &["", "RADIANCE", "RADIANCE UNLIT", "RADIANCE GLOW", "RADIANCE UNLIT GLOW"]]
