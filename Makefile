@@ -10,7 +10,7 @@ export LOADERS_PYTHON ?= $(abspath $(wildcard $(TARGET)/loaders/bin/python))
 export GSPLAT_EXAMPLES ?= $(abspath $(wildcard $(TARGET)/loaders/gsplat/examples))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo serve test lint loaders crash fuzz bench fidelity compare gallery generate
+.PHONY: help setup build demo serve test lint loaders crash fuzz bench fidelity compare gallery generate dist image bare chart
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,19 @@ compare: setup ## draw models with three.js and Plinth and show the differences 
 gallery: build ## render every setting with several values to docs/gallery/ (ONLY="bloomStrength dofStrength", MODEL=a.glb)
 	@scripts/setup.sh python
 	@scripts/tools.sh render "$$(scripts/find.sh python)" -B scripts/gallery/gallery.py $(MODEL) $(if $(ONLY),--only $(ONLY))
+
+dist: ## make the packages in dist/: archive, Debian package, Python wheels, SBOM, checksums (PROGRAM=one that is built)
+	@scripts/setup.sh
+	scripts/dist.sh $(if $(PROGRAM),--program "$(PROGRAM)")
+
+image: ## make the OCI image in dist/ from its Debian package, without a registry (root, mmdebstrap, buildah)
+	scripts/image.sh
+
+bare: ## try the packages of dist/ on new root file systems (root, mmdebstrap, runc, umoci, skopeo; PARTS="deb wheel image")
+	scripts/bare.sh $(PARTS)
+
+chart: ## test the Helm chart (Python with venv, node with npm)
+	deploy/helm/test.sh
 
 generate: build ## rewrite the tables in docs/settings.md and docs/operations.md
 	@scripts/generate.sh

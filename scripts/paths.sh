@@ -22,7 +22,7 @@ while IFS= read -r page; do
             echo "paths: $page names $path, which does not exist" >&2
             missing=1
         fi
-    done < <(grep -oE '`(crates/plinth[a-z-]*|docs|scripts|bench|fuzz|fixtures|\.ci)/[A-Za-z0-9_./-]+`' "$page" | tr -d '`' || true)
+    done < <(grep -oE '`(crates/plinth[a-z-]*|docs|scripts|bench|deploy|packages|fuzz|fixtures|\.ci)/[A-Za-z0-9_./-]+`' "$page" | tr -d '`' || true)
 done < <(git ls-files --cached --others --exclude-standard -- '*.md')
 ((missing == 0)) || exit 1
 echo "paths: every file that $pages documents name exists"

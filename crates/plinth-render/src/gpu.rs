@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use crate::RenderError;
 
+/// Graphics APIs that are used, as far as they are built for the system: Vulkan; Metal on macOS; Direct3D 12 and Vulkan on Windows.
+const BACKENDS: wgpu::Backends = wgpu::Backends::PRIMARY;
+
 /// A device that does not respond within this time is considered hung.
 const DEVICE_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -90,7 +93,7 @@ enum Fault {
 /// Returns all adapters of this machine, best first.
 pub fn adapters() -> Vec<AdapterReport> {
     let instance = instance();
-    let mut found = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::VULKAN));
+    let mut found = pollster::block_on(instance.enumerate_adapters(BACKENDS));
     found.sort_by_key(preference);
     found.iter().map(report).collect()
 }
@@ -99,7 +102,7 @@ impl Gpu {
     /// Opens the requested adapter, or the best available: a discrete card, an integrated one, or a software driver.
     pub fn open(options: &GpuOptions) -> Result<Self, GpuError> {
         let instance = instance();
-        let mut found = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::VULKAN));
+        let mut found = pollster::block_on(instance.enumerate_adapters(BACKENDS));
         found.sort_by_key(preference);
         let adapter = choose(found, options)?;
         let features = adapter.features();
@@ -167,7 +170,7 @@ impl Gpu {
 
 fn instance() -> wgpu::Instance {
     let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
-    descriptor.backends = wgpu::Backends::VULKAN;
+    descriptor.backends = BACKENDS;
     descriptor.flags = wgpu::InstanceFlags::empty();
     wgpu::Instance::new(descriptor)
 }

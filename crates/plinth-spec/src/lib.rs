@@ -20,9 +20,11 @@ pub mod role;
 pub mod settings;
 pub mod state;
 pub mod wire;
+pub mod work_class;
 
 pub use error_code::ErrorCode;
 pub use failure_code::FailureCode;
 pub use output_file::{OutputFile, OutputPaths};
 pub use quality::{Aspect, DatasetQuality, Quality};
 pub use settings::{RenderSettings, SettingsError};
+pub use work_class::{Takes, WorkClass};

@@ -3,6 +3,7 @@
 
 mod cmd;
 mod config;
+mod health;
 mod logs;
 mod metrics;
 mod signals;
@@ -34,8 +35,10 @@ fn main() -> ExitCode {
             Some(("settings", args)) => cmd::settings::run(args, &mut out),
             Some(("serve", args)) => cmd::serve::run(args, &mut out),
             Some(("worker", args)) => cmd::worker::run(args),
+            Some(("migrate", args)) => cmd::migrate::run(args, &mut out),
             Some(("admin", args)) => cmd::admin::run(args, &mut out),
             Some(("check-file", args)) => cmd::check_file::run(args, &mut out),
+            Some(("package-files", args)) => cmd::package_files::run(args),
             Some(("openapi", _args)) => cmd::openapi::run(&mut out),
             _ => Ok(()),
         };

@@ -5,7 +5,9 @@ mod confine;
 mod environment;
 mod fence;
 mod flags;
+pub(crate) mod migrate;
 mod outputs;
+pub(crate) mod package_files;
 mod progress;
 mod storage_state;
 
@@ -54,9 +56,11 @@ pub(crate) fn command() -> Command {
         .subcommand(render_child::command())
         .subcommand(serve::command())
         .subcommand(worker::command())
+        .subcommand(migrate::command())
         .subcommand(admin::command())
         .subcommand(check_file::command())
         .subcommand(openapi::command())
+        .subcommand(package_files::command())
 }
 
 /// The argument MODEL.

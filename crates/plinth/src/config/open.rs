@@ -17,7 +17,7 @@ pub(crate) const RESTORING: &str = ".restoring";
 /// `public_url`.
 /// Errors: the database or store cannot be opened, the folder is not writable, or it is being restored.
 pub(crate) async fn open_service(config: &Config, public_url: &Url) -> Result<Service> {
-    make_folder(&config.data_dir)?;
+    make_data_folder(config)?;
     let restoring = config.data_dir.join(RESTORING);
     ensure!(
         !restoring.exists(),
@@ -31,9 +31,26 @@ pub(crate) async fn open_service(config: &Config, public_url: &Url) -> Result<Se
     Ok(Service::new(db, store, config.service.clone()))
 }
 
+/// Creates the data folder if it does not exist.
+pub(crate) fn make_data_folder(config: &Config) -> Result<()> {
+    make_folder(&config.data_dir)
+}
+
+/// Returns the version of the database's tables; `None` if there are no tables.
+pub(crate) async fn table_version(config: &Config) -> Result<Option<i64>> {
+    if config.database_url.strip_prefix("sqlite://").is_some_and(|file| !Path::new(file).exists()) {
+        return Ok(None);
+    }
+    let db = open_database(config, false).await?;
+    let version = db.table_version().await.context("the version of the tables cannot be read");
+    db.close().await;
+    version
+}
+
 /// Opens the database; migrates it if `may_change`.
 pub(crate) async fn open_database(config: &Config, may_change: bool) -> Result<Db> {
-    let options = DbOptions { postgres_connections: config.database_connections, may_change };
+    let connections = config.database_connections.unwrap_or(DbOptions::POSTGRES_CONNECTIONS);
+    let options = DbOptions { postgres_connections: connections, may_change };
     let name = without_secrets(&config.database_url);
     Db::open(&config.database_url, options).await.with_context(|| format!("the database {name} cannot be opened"))
 }

@@ -10,11 +10,13 @@ use plinth_fence::{FenceMode, FenceOptions, JobUser};
 use plinth_media::EncoderChoice;
 use plinth_service::{Checker, FetchOptions, HostRule, ServiceOptions};
 use plinth_spec::wire::Product;
+use plinth_spec::{Takes, WorkClass};
 use tracing_subscriber::filter::Targets;
 use url::Url;
 
 use super::lookup::Lookup;
 use super::table as row;
+use super::value::Found;
 
 /// The validated configuration of a server or worker.
 #[derive(Clone)]
@@ -23,8 +25,8 @@ pub(crate) struct Config {
     pub(crate) data_dir: PathBuf,
     /// `sqlite://…` or `postgres://…`.
     pub(crate) database_url: String,
-    /// Maximum number of connections to PostgreSQL.
-    pub(crate) database_connections: u32,
+    /// Maximum number of connections to PostgreSQL; `None`: depends on the command.
+    pub(crate) database_connections: Option<u32>,
     /// `file://…` or `s3://…`.
     pub(crate) store_url: String,
     /// Endpoint under which clients reach S3.
@@ -37,6 +39,16 @@ pub(crate) struct Config {
     pub(crate) max_connections: usize,
     /// How long running requests may take after the server was told to stop.
     pub(crate) shutdown: Duration,
+    /// How long a server that was told to stop continues to accept requests.
+    pub(crate) drain: Duration,
+    /// Classes of renders that the worker claims.
+    pub(crate) takes: Takes,
+    /// Pool of the worker; empty: none.
+    pub(crate) worker_pool: String,
+    /// Idle time after which a worker exits; `None`: it never exits.
+    pub(crate) exit_when_idle: Option<Duration>,
+    /// Address of a worker's health checks.
+    pub(crate) health_listen: Option<SocketAddr>,
     /// Maximum number of simultaneous renders; `None`: depends on the hardware.
     pub(crate) worker_slots: Option<usize>,
     /// Time limit of a render.
@@ -107,19 +119,26 @@ impl Config {
         let address = "an address with a port, such as 127.0.0.1:8080";
         let text = |row| -> Result<Option<String>> { Ok(lookup.find(row)?.map(|found| found.text)) };
         let local = |kind: &str, name: &str| format!("{kind}://{}", data_dir.join(name).display());
-        let slots = lookup.find(&row::WORKER_SLOTS)?;
         let fence = fence(&lookup)?;
         let log_level = lookup.get(&row::LOG_LEVEL)?;
         Ok(Self {
             database_url: text(&row::DATABASE_URL)?.unwrap_or_else(|| local("sqlite", "plinth.db")),
-            database_connections: lookup.count(&row::DATABASE_CONNECTIONS)?,
+            database_connections: count_if_set(&lookup, &row::DATABASE_CONNECTIONS)?,
             store_url: text(&row::STORE_URL)?.unwrap_or_else(|| local("file", "objects")),
             store_public_endpoint: text(&row::STORE_PUBLIC_ENDPOINT)?,
             listen: lookup.get(&row::LISTEN)?.parse(address)?,
             public_url: public_url(&lookup)?,
             max_connections: lookup.count(&row::MAX_CONNECTIONS)?,
             shutdown: Duration::from_secs(lookup.count(&row::SHUTDOWN_SECONDS)?),
-            worker_slots: slots.map(|_set| lookup.count(&row::WORKER_SLOTS)).transpose()?,
+            drain: seconds(&lookup.get(&row::DRAIN_SECONDS)?)?,
+            takes: match lookup.find(&row::TAKES)? {
+                Some(found) => found.parse(&format!("a list of some of {}", WorkClass::NAMES.join(", ")))?,
+                None => Takes::default(),
+            },
+            worker_pool: text(&row::WORKER_POOL)?.unwrap_or_default(),
+            exit_when_idle: lookup.find(&row::EXIT_WHEN_IDLE)?.as_ref().map(seconds).transpose()?,
+            health_listen: lookup.find(&row::HEALTH_LISTEN)?.map(|found| found.parse(address)).transpose()?,
+            worker_slots: count_if_set(&lookup, &row::WORKER_SLOTS)?,
             render_timeout: Duration::from_secs(lookup.count(&row::RENDER_TIMEOUT_SECONDS)?),
             preview_timeout: Duration::from_secs(lookup.count(&row::PREVIEW_TIMEOUT_SECONDS)?),
             render_memory_bytes: lookup.count::<u64>(&row::RENDER_MEMORY_MB)? << 20,
@@ -178,6 +197,16 @@ fn service_options(lookup: &Lookup<'_>, data_dir: &Path, fence: FenceOptions) ->
         fetch: FetchOptions { allowed_hosts: rules.collect::<std::result::Result<_, _>>()?, ..FetchOptions::default() },
         ..ServiceOptions::default()
     })
+}
+
+/// A whole number above 0; none: nothing is set.
+fn count_if_set<T: TryFrom<u64>>(lookup: &Lookup<'_>, row: &row::Row) -> Result<Option<T>> {
+    lookup.find(row)?.map(|_set| lookup.count(row)).transpose()
+}
+
+/// A number of seconds, which may be 0.
+fn seconds(found: &Found) -> Result<Duration> {
+    Ok(Duration::from_secs(found.parse::<u32>("a whole number of seconds")?.into()))
 }
 
 fn fence(lookup: &Lookup<'_>) -> Result<FenceOptions> {

@@ -1,7 +1,6 @@
 //! The configuration table, from which flags, environment variables, keys, help and documentation are generated.
 
 use clap::{Arg, ArgAction};
-use plinth_db::DbOptions;
 use plinth_service::ServiceOptions;
 use plinth_spec::limits;
 
@@ -20,6 +19,8 @@ pub(crate) enum Group {
     Rules,
     /// Renders on this machine.
     Worker,
+    /// `plinth worker` as a separate process.
+    WorkerProcess,
     /// Adapter, ffmpeg and encoder.
     Machine,
     /// Sandbox of jobs.
@@ -101,7 +102,7 @@ rows! {
         Default::Otherwise("the endpoint that the service uses"),
         "Endpoint of S3 in signed links, if clients reach S3 under another address than the service";
     DATABASE_CONNECTIONS: Data, "database_connections", "database-connections", "N",
-        Default::Number(DbOptions::POSTGRES_CONNECTIONS as u64),
+        Default::Otherwise("16, `plinth worker` 4"),
         "Maximum number of connections of this process to PostgreSQL";
     TOKEN_PREFIX: Keys, "token_prefix", "token-prefix", "WORD", Default::Text(ServiceOptions::TOKEN_PREFIX),
         "Prefix of new API keys, before _sk_";
@@ -115,6 +116,8 @@ rows! {
         "Maximum number of simultaneous connections; more have to wait";
     SHUTDOWN_SECONDS: Http, "shutdown_seconds", "shutdown-seconds", "SECONDS", Default::Number(30),
         "How long running requests may take after the server was told to stop";
+    DRAIN_SECONDS: Http, "drain_seconds", "drain-seconds", "SECONDS", Default::Number(0),
+        "How long a server that was told to stop continues to accept requests, while /readyz reports that it is not ready";
     ZIP_CONVERSION: Rules, "zip_conversion", "zip-conversion", "true|false", Default::Text("true"),
         "Accept a .zip with one OBJ and convert it to GLB";
     INGEST_ALLOW_HOSTS: Rules, "ingest_allow_hosts", "ingest-allow-hosts", "HOST[:PORT],…",
@@ -139,6 +142,14 @@ rows! {
     LEASE_SECONDS: Worker, "lease_seconds", "lease-seconds", "SECONDS",
         Default::Number(ServiceOptions::LEASE_SECS as u64),
         "A render returns to the queue if its worker does not renew its lease for this long; at most twice";
+    TAKES: Worker, "takes", "takes", "CLASS,…", Default::Otherwise("all"),
+        "Classes of renders that this worker claims: share, standard, 4k, pro and dataset";
+    WORKER_POOL: Worker, "pool", "pool", "NAME", Default::Otherwise("none"),
+        "Pool of this worker, recorded with each render that it claims; an autoscaler counts the renders of a pool by it";
+    EXIT_WHEN_IDLE: WorkerProcess, "exit_when_idle", "exit-when-idle", "SECONDS", Default::Otherwise("never"),
+        "The worker exits after this idle time; without a number, as soon as the queue is empty";
+    HEALTH_LISTEN: WorkerProcess, "health_listen", "health-listen", "ADDRESS", Default::Otherwise("no health checks"),
+        "Address and port where the worker answers GET /livez and /readyz; `plinth serve` answers them on its own address";
     WORKER_SLOTS: Worker, "worker_slots", "worker-slots", "N", Default::Otherwise("by hardware"),
         "Maximum number of simultaneous renders on this machine";
     RENDER_TIMEOUT_SECONDS: Worker, "render_timeout_seconds", "render-timeout-seconds", "SECONDS",
@@ -184,6 +195,8 @@ rows! {
         "error, warn, info, debug or trace; levels can also be set per crate, as in info,plinth_api=debug";
 }
 
+/// Default number of connections of a `plinth worker` to PostgreSQL; small, because there may be many workers.
+pub(crate) const WORKER_CONNECTIONS: u32 = 4;
 /// Default name of the configuration file.
 pub(crate) const FILE: &str = "plinth.toml";
 /// Environment variable that names the configuration file.
@@ -203,12 +216,18 @@ pub(crate) fn config_arg() -> Arg {
 pub(crate) fn args(groups: &'static [Group]) -> impl Iterator<Item = Arg> {
     TABLE.iter().filter(move |row| groups.contains(&row.group)).map(|row| {
         let default = row.default.text().replace('`', "");
-        Arg::new(row.key)
-            .long(row.flag)
-            .value_name(row.takes)
-            .action(ArgAction::Set)
-            .help_heading("Configuration")
-            .help(format!("{} [env: {}] [default: {default}]", row.description, row.variable()))
+        let arg = Arg::new(row.key);
+        // This flag may be given without a value.
+        let arg = if row.key == EXIT_WHEN_IDLE.key {
+            arg.num_args(0..=1).require_equals(true).default_missing_value("0")
+        } else {
+            arg
+        };
+        arg.long(row.flag).value_name(row.takes).action(ArgAction::Set).help_heading("Configuration").help(format!(
+            "{} [env: {}] [default: {default}]",
+            row.description,
+            row.variable()
+        ))
     })
 }
 
@@ -234,6 +253,19 @@ mod tests {
         assert_eq!(ENCODER.takes, names.join("|"));
         let default = plinth_media::EncoderChoice::default().to_string();
         assert!(matches!(ENCODER.default, Default::Text(text) if text == default));
+    }
+
+    #[test]
+    fn all_classes_of_work_are_listed() {
+        for class in plinth_spec::WorkClass::NAMES {
+            assert!(TAKES.description.contains(class), "{class}");
+        }
+    }
+
+    #[test]
+    fn the_default_numbers_of_connections_are_true() {
+        let words = format!("{}, `plinth worker` {}", plinth_db::DbOptions::POSTGRES_CONNECTIONS, WORKER_CONNECTIONS);
+        assert_eq!(DATABASE_CONNECTIONS.default.text(), words);
     }
 
     #[test]

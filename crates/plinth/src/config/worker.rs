@@ -16,6 +16,9 @@ const POLL: Duration = Duration::from_millis(500);
 pub(crate) fn worker_options(config: &Config) -> Result<WorkerOptions> {
     Ok(WorkerOptions {
         name: config.worker_name.clone().unwrap_or_else(host_and_process),
+        pool: config.worker_pool.clone(),
+        takes: config.takes.clone(),
+        exit_when_idle: None,
         slots: config.worker_slots.and_then(NonZeroUsize::new),
         scratch: config.worker_dir.clone(),
         program: std::env::current_exe()

@@ -146,3 +146,17 @@ fn progress_is_plain_lines_without_a_terminal() {
         assert_eq!(text(&plinth(&[&common[..], &[silent]].concat()).stderr), "", "{silent}");
     }
 }
+
+#[test]
+fn packages_get_a_manual_page_of_each_command_and_completions() {
+    let folder = tempfile::tempdir().unwrap();
+    let done = plinth(&["package-files", folder.path().to_str().unwrap()]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    assert!(read("man/plinth.1").contains("turntable"));
+    assert!(read("man/plinth-worker.1").contains("exit"));
+    assert!(!folder.path().join("man/plinth-render-child.1").exists(), "commands of the program's own have none");
+    for name in ["completions/plinth.bash", "completions/_plinth", "completions/plinth.fish"] {
+        assert!(read(name).contains("render"), "{name}");
+    }
+}

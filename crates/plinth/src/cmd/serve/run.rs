@@ -6,14 +6,17 @@ use anyhow::{Context as _, Result};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use plinth_api::{Api, ServeOptions, router};
 use plinth_studio::Studio;
+use plinth_worker::Phase;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use super::{first_start, server_lock};
 use crate::cmd::{block_on, fence};
 use crate::config::{self, Config, Group};
 use crate::metrics::Metrics;
-use crate::{logs, signals};
+use crate::{health, logs, signals};
 
 const GROUPS: &[Group] = &[
     Group::Address,
@@ -77,14 +80,23 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
     if with_worker {
         let (worker, ended) = (service.clone(), stop.clone());
         let options = config::worker_options(config)?;
-        tasks.spawn(async move { Ok(plinth_worker::run(worker, options, ended).await?) });
+        let (phase, _unwatched) = watch::channel(Phase::Starting);
+        tasks.spawn(async move { Ok(plinth_worker::run(worker, options, ended, phase).await?) });
     }
     let options = ServeOptions { max_connections: config.max_connections, shutdown: config.shutdown };
     let pages = plinth_studio::router(&Studio::new(service.clone(), &public_url));
     let site = router(&Api::new(service.clone(), public_url.as_str()), pages);
-    let ended = stop.clone();
+    // Outside of the site: what asks every few seconds is not logged.
+    let site = health::of_server(service.clone(), stop.clone()).fallback_service(site);
+    let (ended, drain) = (stop.clone(), config.drain);
     tasks.spawn(async move {
-        plinth_api::serve(listener, site, options, ended).await;
+        let closing = CancellationToken::new();
+        let drained = async {
+            ended.cancelled().await;
+            tokio::time::sleep(drain).await;
+            closing.cancel();
+        };
+        tokio::join!(plinth_api::serve(listener, site, options, closing.clone()), drained);
         Ok(())
     });
     // When one task ends, all are told to stop and are waited for.

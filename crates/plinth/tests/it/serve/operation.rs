@@ -116,3 +116,64 @@ async fn health_reports_a_lost_store() {
     }
     assert!(gone.elapsed() > Duration::from_secs(4), "not before");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stopping_server_is_alive_but_not_ready_and_answers_until_it_has_drained() {
+    let place = Place::alone();
+    let server = place.serve(&["--no-worker", "--drain-seconds", "3"]);
+    let client = Client::new(&server.base, &place.account(EMAIL));
+    let ask = async |path: &str| {
+        let answer = client.http.get(format!("{}{path}", server.base)).send().await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    assert_eq!(ask("/livez").await, (200, "alive\n".to_owned()));
+    assert_eq!(ask("/readyz").await, (200, "ready\n".to_owned()));
+    server.signal("TERM");
+    let begin = Instant::now();
+    while ask("/readyz").await.0 == 200 {
+        assert!(begin.elapsed() < Duration::from_secs(2), "readiness falls at once");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(ask("/readyz").await, (503, "the server is stopping".to_owned()));
+    assert_eq!(ask("/livez").await.0, 200);
+    assert_eq!(client.get("/account").await.status, 200, "requests are still answered");
+    let (_said, code) = server.end();
+    assert_eq!(code, Some(143), "a second signal stops at once");
+    assert!(!place.log().contains("/livez"), "health checks are not logged");
+}
+
+#[tokio::test]
+async fn readiness_falls_when_the_database_is_gone() {
+    let mut served = Served::shared().await;
+    let ask = async |path: &str| {
+        served.client.http.get(format!("{}{path}", served.server.base)).send().await.unwrap().status().as_u16()
+    };
+    assert_eq!((ask("/livez").await, ask("/readyz").await), (200, 200));
+    drop(served.place.postgres.take());
+    assert_eq!((ask("/livez").await, ask("/readyz").await), (200, 503));
+}
+
+async fn migrate_makes_the_tables_and_says_so(place: Place) {
+    let migrate = |flags: &[&str]| {
+        let done = place.program().arg("migrate").args(flags).output().unwrap();
+        (done.status.code(), crate::text(&done.stdout) + &crate::text(&done.stderr))
+    };
+    let (code, said) = migrate(&["--check"]);
+    assert!(code == Some(1) && said.contains("there are no tables yet; run plinth migrate"), "{said}");
+    let (code, said) = migrate(&[]);
+    assert!(code == Some(0) && said.starts_with("The tables were made, of version "), "{said}");
+    let (code, said) = migrate(&[]);
+    assert!(code == Some(0) && said.ends_with(" already.\n"), "{said}");
+    assert_eq!(migrate(&["--check"]).0, Some(0));
+    place.serve(&["--no-worker"]).end();
+}
+
+#[tokio::test]
+async fn migrate_makes_the_tables_of_sqlite() {
+    migrate_makes_the_tables_and_says_so(Place::alone()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn migrate_makes_the_tables_of_postgres() {
+    migrate_makes_the_tables_and_says_so(Place::shared().await).await;
+}

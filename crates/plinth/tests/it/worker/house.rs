@@ -14,15 +14,16 @@ use plinth_media::EncoderChoice;
 use plinth_service::access::{Caller, NewAccount, NewKey};
 use plinth_service::models::{Incoming, Upload};
 use plinth_service::{Clock, Service, ServiceOptions};
-use plinth_spec::OutputFile;
 use plinth_spec::funding::Pool;
 use plinth_spec::idempotency::{RESUBMIT_MS, ReplayKey};
 use plinth_spec::wire::{CreateRender, Render, Scope};
+use plinth_spec::{OutputFile, Takes};
 use plinth_store::{LinkSigner, Store, StoreOptions};
 use plinth_testkit::{S3Server, TestDatabase, ffmpeg, ffmpeg_in_scripts, glb_with_triangle};
-use plinth_worker::{WorkerError, WorkerOptions, child_environment, run};
+use plinth_worker::{Phase, WorkerError, WorkerOptions, child_environment, run};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -176,6 +177,9 @@ impl House {
     pub(crate) fn options(&self) -> WorkerOptions {
         WorkerOptions {
             name: "worker".to_owned(),
+            pool: String::new(),
+            takes: Takes::default(),
+            exit_when_idle: None,
             slots: NonZeroUsize::new(1),
             scratch: self.folder.path().join("scratch"),
             program: PathBuf::from(env!("CARGO_BIN_EXE_plinth")),
@@ -252,7 +256,8 @@ pub(crate) struct Worker {
 impl Worker {
     fn start(service: Service, options: WorkerOptions) -> Self {
         let stop = CancellationToken::new();
-        Self { task: tokio::spawn(run(service, options, stop.clone())), stop }
+        let (phase, _unwatched) = watch::channel(Phase::Starting);
+        Self { task: tokio::spawn(run(service, options, stop.clone(), phase)), stop }
     }
 
     pub(crate) async fn stop(self) {
