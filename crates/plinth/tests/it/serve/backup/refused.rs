@@ -101,7 +101,7 @@ async fn a_restoration_goes_into_an_empty_folder_without_a_server() {
     std::fs::create_dir_all(&left).unwrap();
     std::fs::write(left.join("half.glb"), "x").unwrap();
     let said = failure(&other, &["account", "create", "eve@example.org"]);
-    assert!(said.contains("was interrupted; run `plinth admin restore` again"), "{said}");
+    assert!(said.contains("was interrupted; empty the folder and run `plinth admin restore` again"), "{said}");
     other.admin(&["restore", backup]);
     assert_eq!(names(&data), ["objects", "plinth.db", "plinth.db.serve.lock"].map(PathBuf::from));
     let server = other.serve(&["--no-worker"]);
