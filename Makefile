@@ -1,4 +1,4 @@
-# Commands of this workspace. Every build uses the dev profile, which is optimised, so everything is built once.
+# Commands of this workspace. All but `make release` use the dev profile, which is optimised, so everything is built once.
 
 SHELL := /bin/bash
 # Where rustup puts cargo, for shells that have not read its environment.
@@ -10,7 +10,7 @@ export LOADERS_PYTHON ?= $(abspath $(wildcard $(TARGET)/loaders/bin/python))
 export GSPLAT_EXAMPLES ?= $(abspath $(wildcard $(TARGET)/loaders/gsplat/examples))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo serve test lint loaders crash fuzz bench fidelity compare gallery generate
+.PHONY: help setup build release demo serve test lint loaders crash fuzz bench fidelity compare gallery generate
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +21,10 @@ setup: ## install what building, drawing, tests and lints need, where missing (D
 build:
 	@scripts/setup.sh render
 	cargo build --workspace --bins
+
+release: ## build the program for users, with link-time optimisation and without symbols: target/release/plinth
+	@scripts/setup.sh
+	cargo build --release --package plinth
 
 demo: build ## render a sample model to demo-output/ (installs ffmpeg, a Vulkan driver, a compiler where missing)
 	@mkdir -p demo-output
