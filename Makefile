@@ -1,4 +1,5 @@
-# Commands of this workspace. Every build uses the dev profile, which is optimised, so that everything is built only once.
+# Commands of this workspace. All builds except `make release` use the dev profile, which is optimised, so that everything is built
+# only once.
 
 SHELL := /bin/bash
 # The folder of rustup's cargo, for shells that have not loaded its environment.
@@ -10,7 +11,7 @@ export LOADERS_PYTHON ?= $(abspath $(wildcard $(TARGET)/loaders/bin/python))
 export GSPLAT_EXAMPLES ?= $(abspath $(wildcard $(TARGET)/loaders/gsplat/examples))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo serve test lint loaders crash fuzz bench fidelity compare gallery generate dist image bare chart
+.PHONY: help setup build release demo serve test lint loaders crash fuzz bench fidelity compare gallery generate dist image bare chart
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -21,6 +22,10 @@ setup: ## install what building, rendering, tests and lints need, if missing (De
 build:
 	@scripts/setup.sh render
 	cargo build --workspace --bins
+
+release: ## build the program for users, with link-time optimisation and without symbols: target/release/plinth
+	@scripts/setup.sh
+	cargo build --release --package plinth
 
 demo: build ## render a sample model to demo-output/ (installs ffmpeg, a Vulkan driver and a compiler if missing)
 	@mkdir -p demo-output
