@@ -186,6 +186,18 @@ pub async fn list_of_model(conn: &mut Conn, model: &ModelId) -> Result<Vec<Rende
     conn.fetch_all(sql, params![model]).await?.iter().map(Render::of).collect()
 }
 
+/// Returns the newest finished renders of a model in a workspace, at most `limit`, newest first.
+pub async fn newest_done(conn: &mut Conn, workspace: &WorkspaceId, model: &ModelId, limit: u32) -> Result<Vec<Render>> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM renders WHERE model_id = $1 AND workspace_id = $2 AND status = $3 AND deleted_at IS NULL \
+         ORDER BY created_at DESC, id DESC LIMIT $4"
+    );
+    let params = params![model, workspace, RenderStatus::Done.as_str(), i64::from(limit)];
+    conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
+}
+
 /// Returns one page, newest first. In cursor mode it contains one extra row if there is another page.
 pub async fn list(conn: &mut Conn, filter: &RenderFilter, page: &PageRequest) -> Result<Vec<Render>> {
     let (after, limit) = match &page.start {

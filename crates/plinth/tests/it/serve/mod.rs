@@ -33,6 +33,7 @@ mod start;
 mod storage;
 mod streaming;
 mod studio;
+mod studio_library;
 mod tenancy;
 mod texts;
 mod web;

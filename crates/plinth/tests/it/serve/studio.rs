@@ -184,12 +184,19 @@ async fn cookies_are_valid_for_pages_only_and_keys_for_the_api_only(served: Serv
 
 async fn pages_have_a_strict_security_policy(served: Served) {
     let browser = served.browser(EMAIL).await;
-    for path in ["/", "/keys", "/nowhere", "/sign-in/x", "/renders/k3Jd92LmQx7a"] {
+    for path in ["/", "/keys", "/renders", "/nowhere", "/sign-in/x", "/renders/k3Jd92LmQx7a", "/models/k3Jd92LmQx7a"] {
         let page = browser.get(path).await;
         let policy = page.header("content-security-policy");
         assert!(policy.starts_with("default-src 'none'; style-src 'self'; img-src 'self'"), "{path}: {policy}");
         assert!(policy.contains("frame-ancestors 'none'") && policy.contains("base-uri 'none'"), "{path}: {policy}");
-        assert!(!policy.contains("script") && !policy.contains("unsafe") && !page.shows("<script"), "{path}: {policy}");
+        assert!(policy.contains("; script-src 'self'; ") && !policy.contains("unsafe"), "{path}: {policy}");
+        assert!(policy.contains("require-trusted-types-for 'script'; trusted-types 'none'"), "{path}: {policy}");
+        let scripts = page.html.matches("<script").count();
+        assert_eq!(
+            page.html.matches("<script type=\"module\" src=\"/assets/").count(),
+            scripts,
+            "{path}: no inline code"
+        );
         assert_eq!(page.header("x-content-type-options"), "nosniff", "{path}");
         assert_eq!(page.header("referrer-policy"), "same-origin", "{path}");
         assert_eq!(page.header("cache-control"), "no-store", "{path}");
@@ -205,11 +212,20 @@ async fn pages_have_a_strict_security_policy(served: Served) {
     assert_eq!(Page::of(browser.request(Method::PUT, "/keys")).await.status, 403, "no header names the origin");
     let put = browser.request(Method::PUT, "/keys").header("origin", &served.server.base);
     assert_eq!(Page::of(put).await.status, 405);
-    let style = browser.get("/").await.between("rel=\"stylesheet\" href=\"", "\"").to_owned();
-    let style = browser.get(&style).await;
-    assert!(
-        style.header("content-type").starts_with("text/css") && style.header("cache-control").contains("immutable")
-    );
+    let page = browser.get("/").await;
+    for (before, kind) in [("rel=\"stylesheet\" href=\"", "text/css"), ("type=\"module\" src=\"", "text/javascript")] {
+        let path = page.between(before, "\"").to_owned();
+        let asset = browser.get(&path).await;
+        assert!(asset.header("content-type").starts_with(kind), "{path}");
+        assert!(asset.header("cache-control").contains("immutable") && asset.header("vary") == "accept-encoding");
+        let zipped = browser.request(Method::GET, &path).header("accept-encoding", "br, gzip").send().await.unwrap();
+        assert_eq!(zipped.headers()["content-encoding"], "gzip");
+        assert!(zipped.bytes().await.unwrap().len() < asset.html.len());
+        let (folder, _name) = path.rsplit_once('/').unwrap();
+        assert_eq!(browser.get(&format!("{folder}/nothing.js")).await.status, 404);
+        let older = path.replace(folder, "/assets/0000000000000000");
+        assert_eq!(browser.get(&older).await.status, 404, "another version's");
+    }
     let large = "x".repeat(32 << 10);
     let form = browser.form("/sign-in", &[("email", large.as_str())]).header("origin", &served.server.base);
     assert_eq!(Page::of(form).await.status, 400, "the size of a form is limited");
@@ -219,7 +235,7 @@ async fn renders_are_visible_only_in_their_workspace(served: Served) {
     let place = &served.place;
     let browser = served.browser(EMAIL).await;
     let path = served.page_of_render(&served.client, "oak chair").await;
-    let list = browser.get("/").await;
+    let list = browser.get("/renders").await;
     assert!(list.shows("oak chair.glb") && list.shows(&path) && list.shows("Waiting") && list.shows("free preview"));
     let page = browser.get(&path).await;
     assert!(
@@ -235,7 +251,7 @@ async fn renders_are_visible_only_in_their_workspace(served: Served) {
         let (foreign, unknown) = (bob.get(&path).await, bob.get("/renders/k3Jd92LmQx7a").await);
         assert_eq!((foreign.status, &foreign.html), (404, &unknown.html));
     }
-    assert!(!bob.get("/").await.shows("oak chair"));
+    assert!(!bob.get("/renders").await.shows("oak chair") && !bob.get("/").await.shows("oak chair"));
     // The renders of a team are visible to its members, as long as they are members.
     let team = place.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
     let of_team = served.client(&place.key(EMAIL, &["--workspace", &team]));
@@ -245,7 +261,7 @@ async fn renders_are_visible_only_in_their_workspace(served: Served) {
     place.admin(&["workspace", "add", &team, BOB, "--role", "viewer"]);
     assert_eq!(bob.get(&path).await.status, 404, "Bob is in another workspace");
     assert_eq!(bob.send("/workspace", &choose).await.status, 303);
-    assert!(bob.get("/").await.shows("team chair.glb") && bob.get(&path).await.status == 200);
+    assert!(bob.get("/renders").await.shows("team chair.glb") && bob.get(&path).await.status == 200);
     assert!(!bob.get("/keys").await.shows(&format!("<option value=\"{team}\"")), "a viewer cannot create keys there");
     let fields = [("name", "x"), ("may", "read"), ("workspace", team.as_str()), ("days", "")];
     assert_eq!(bob.send("/keys", &fields).await.status, 403);
@@ -306,7 +322,7 @@ async fn the_page_of_a_finished_render_links_its_files(served: Served) {
     let page = browser.get(&format!("/renders/{id}")).await;
     assert!(page.shows("<video") && page.shows(&format!("src=\"/renders/{id}/files/web\"")), "{}", page.html);
     assert!(!page.shows("http-equiv=\"refresh\"") && page.shows("<code>quality</code>"), "{}", page.html);
-    assert!(browser.get("/").await.shows(&format!("src=\"/renders/{id}/files/poster\"")));
+    assert!(browser.get("/renders").await.shows(&format!("src=\"/renders/{id}/files/poster\"")));
     for (asset, kind) in
         [("video", "video/mp4"), ("web", "video/mp4"), ("poster", "image/png"), ("full_poster", "image/png")]
     {
@@ -355,5 +371,5 @@ async fn behind_https_the_cookie_is_bound_to_the_host_and_links_include_the_path
     assert_eq!(unbound.get("/keys").await.header("location"), "/plinth/");
     let browser = Browser::with(&served.server.base, Some(cookie));
     let page = browser.get("/keys").await;
-    assert!(page.shows("href=\"/plinth/style-") && page.shows("action=\"/plinth/keys\""), "{}", page.html);
+    assert!(page.shows("href=\"/plinth/assets/") && page.shows("action=\"/plinth/keys\""), "{}", page.html);
 }
