@@ -10,7 +10,7 @@ use crate::models::{Kept, ball, gpu, model, scene, square, straight_on};
 const FRAMES: usize = 150;
 
 fn film() -> plinth_scene::Scene {
-    let glossy = || Material { roughness: 0.3, ..Material::default() };
+    let glossy = || Material { perceptual_roughness: 0.3, ..Material::default() };
     let clear = Material { transmission: Some(plinth_model::Transmission { factor: 0.8, texture: None }), ..glossy() };
     let parts = vec![
         (square(), glossy(), [0.0, 0.0, -0.6], 1.0),
