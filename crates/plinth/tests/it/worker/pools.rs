@@ -70,7 +70,7 @@ async fn a_worker_is_ready_while_it_claims_and_alive_until_its_last_job_has_ende
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let flags = ["--health-listen", &address, "--worker-grace-seconds", "200"];
     let mut worker = Process::start(&house, &flags);
-    let http = reqwest::Client::builder().build().unwrap();
+    let http = plinth_testkit::Client::new(&format!("http://{address}"), "").http;
     let ask = async |path: &str| {
         let answer = http.get(format!("http://{address}{path}")).send().await.ok()?;
         let status = answer.status().as_u16();
