@@ -46,8 +46,10 @@ fn frames_are_equal_whichever_device_draws_them() {
 fn views_are_equal_and_in_the_order_that_was_asked_for() {
     let mut settings = straight_on();
     settings["length"] = json!(2.0);
-    settings["keyframes"][0]["pose"]["position"] = json!([0, 1, 4]);
-    settings["keyframes"][1] = json!({"pose": {"position": [3, 1, 2], "lookAt": [0, 0, 0], "fov": 40}});
+    settings["keyframes"] = json!([
+        {"pose": {"position": [0, 1, 4], "lookAt": [0, 0, 0], "fov": 40}},
+        {"pose": {"position": [3, 1, 2], "lookAt": [0, 0, 0], "fov": 40}},
+    ]);
     let mut scene = scene(model(vec![(ball(24, 48), Material::default(), [0.0; 3], 1.0)]), &settings);
     scene.background = plinth_scene::Background::Transparent;
     let picture = Picture { width: 96, height: 96, format: PixelFormat::Rgba8 };

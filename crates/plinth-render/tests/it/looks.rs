@@ -169,7 +169,7 @@ fn a_map_is_replaced_and_left_out_and_a_wrong_id_keeps_it() {
     for wrong in ["nowhere", "broken"] {
         let (kept, warnings) = drawn(&json!({"mapAssetId": wrong}));
         assert_eq!(at(&kept, 36, 48), [255; 3]);
-        assert!(warnings.iter().any(|w| w.contains("the map stays") && w.contains(wrong)), "{warnings:?}");
+        assert!(warnings.iter().any(|w| w.contains("the map is unchanged") && w.contains(wrong)), "{warnings:?}");
     }
 }
 
