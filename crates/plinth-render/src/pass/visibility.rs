@@ -83,78 +83,11 @@ impl Classify {
         look: TargetLook,
         (batches, triangles): (&[Batch], &wgpu::Buffer),
     ) -> Result<Self, RenderError> {
-        let device = &gpu.device;
         let canvas = look.canvas();
         let tiles = EdgeTiles::new(gpu, canvas.width, canvas.height)?;
-        let samples = look.samples;
-        let is_multisampled = samples > 1;
-        let pipeline = |label, defines: &[&str], constants: &[_], layout: &wgpu::BindGroupLayout, target| {
-            let groups = [frame_layout, layout];
-            let pass = FullScreen { label, path: "pass/classify.wgsl", defines, constants, groups: &groups, target };
-            full_screen(gpu, &pass)
-        };
-        let of_samples = |tiles: wgpu::BindGroupLayoutEntry| {
-            let mut entries = vec![
-                bindings::multisampled(0, wgpu::TextureSampleType::Uint, samples),
-                bindings::storage(1),
-                bindings::multisampled(2, wgpu::TextureSampleType::Depth, samples),
-            ];
-            entries.push(tiles);
-            bindings::layout(device, "classify", &entries)
-        };
-        let resources = [
-            bindings::view(&targets.triangles),
-            triangles.as_entire_binding(),
-            bindings::view(&targets.depth),
-            tiles.buffer.as_entire_binding(),
-        ];
-        let batch = FullScreenTarget { depth: Some(BATCH_FORMAT), ..Default::default() };
-        let sample_count = ("SAMPLES", f64::from(samples));
-        let inner = {
-            let defines: &[&str] = if is_multisampled { &["MULTISAMPLED"] } else { &[] };
-            let constants = [sample_count, ("ROW_TILES", f64::from(tiles.row_tiles))];
-            let constants = if is_multisampled { &constants[..] } else { &constants[..1] };
-            let target = FullScreenTarget { colors: &[SURFACE_FORMAT], ..batch };
-            let layout = of_samples(bindings::written_storage(3));
-            Sorting {
-                pipeline: pipeline("classify", defines, constants, &layout, target)?,
-                group: bindings::group(device, "classify", &layout, &resources),
-            }
-        };
-        let edges = || {
-            let entries = [
-                bindings::texture(0, wgpu::TextureSampleType::Uint),
-                bindings::storage(1),
-                bindings::vertex_storage(3),
-            ];
-            let one = bindings::layout(device, "classify one surface", &entries);
-            let surface = |label, defines: &[&str], k: usize| {
-                let entry = |binding, resource| wgpu::BindGroupEntry { binding, resource };
-                let entries = [
-                    entry(0, bindings::view(&targets.surfaces[k])),
-                    entry(1, triangles.as_entire_binding()),
-                    entry(3, tiles.buffer.as_entire_binding()),
-                ];
-                let descriptor = wgpu::BindGroupDescriptor { label: Some(label), layout: &one, entries: &entries };
-                Ok::<_, RenderError>(Sorting {
-                    pipeline: pipeline(label, defines, &[], &one, batch)?,
-                    group: device.create_bind_group(&descriptor),
-                })
-            };
-            let over = Some((BATCH_FORMAT, wgpu::CompareFunction::Less));
-            let target = FullScreenTarget { colors: &[SURFACE_FORMAT; SURFACES], over, ..Default::default() };
-            let defines = &["MULTISAMPLED", "AT_EDGES", "EDGE_PIXELS"];
-            let layout = of_samples(bindings::vertex_storage(3));
-            Ok::<_, RenderError>(Edges {
-                mark: surface("mark edges", &["AT_EDGES", "ONE_SURFACE", "MARK"], 0)?,
-                sort: Sorting {
-                    pipeline: pipeline("classify edges", defines, &[sample_count], &layout, target)?,
-                    group: bindings::group(device, "classify edges", &layout, &resources),
-                },
-                second: surface("classify second", &["AT_EDGES", "ONE_SURFACE"], 1)?,
-            })
-        };
-        let edges = is_multisampled.then(edges).transpose()?;
+        let inputs = Inputs { gpu, frame_layout, targets, triangles, tiles: &tiles, samples: look.samples };
+        let inner = inputs.inner()?;
+        let edges = (look.samples > 1).then(|| inputs.edges()).transpose()?;
         let shade_groups = shade_groups(gpu, batch_layout, targets, &tiles, batches)?;
         Ok(Self { inner, edges, shade_groups, tiles })
     }
@@ -203,6 +136,103 @@ impl Classify {
     /// Returns the inputs of shading for a batch and the k-th surface.
     pub(crate) fn shade_group(&self, batch: usize, k: usize) -> &wgpu::BindGroup {
         &self.shade_groups[batch][k]
+    }
+}
+
+/// What the draws are made from.
+struct Inputs<'a> {
+    gpu: &'a Gpu,
+    frame_layout: &'a wgpu::BindGroupLayout,
+    targets: &'a Targets,
+    triangles: &'a wgpu::Buffer,
+    tiles: &'a EdgeTiles,
+    samples: u32,
+}
+
+/// A pass that writes the batch of every pixel as depth.
+const BATCH_TARGET: FullScreenTarget<'_> =
+    FullScreenTarget { colors: &[], blend: None, depth: Some(BATCH_FORMAT), over: None, samples: 1 };
+
+impl Inputs<'_> {
+    fn sample_count(&self) -> (&'static str, f64) {
+        ("SAMPLES", f64::from(self.samples))
+    }
+
+    fn pipeline(
+        &self,
+        label: &str,
+        defines: &[&str],
+        constants: &[(&str, f64)],
+        layout: &wgpu::BindGroupLayout,
+        target: FullScreenTarget<'_>,
+    ) -> Result<wgpu::RenderPipeline, RenderError> {
+        let groups = [self.frame_layout, layout];
+        let pass = FullScreen { label, path: "pass/classify.wgsl", defines, constants, groups: &groups, target };
+        full_screen(self.gpu, &pass)
+    }
+
+    /// Layout of group 1 for draws that read samples, and that group. `tiles` is the layout entry of the tiles.
+    fn of_samples(&self, label: &str, tiles: wgpu::BindGroupLayoutEntry) -> (wgpu::BindGroupLayout, wgpu::BindGroup) {
+        let device = &self.gpu.device;
+        let layout = bindings::layout(
+            device,
+            label,
+            &[
+                bindings::multisampled(0, wgpu::TextureSampleType::Uint, self.samples),
+                bindings::storage(1),
+                bindings::multisampled(2, wgpu::TextureSampleType::Depth, self.samples),
+                tiles,
+            ],
+        );
+        let resources = [
+            bindings::view(&self.targets.triangles),
+            self.triangles.as_entire_binding(),
+            bindings::view(&self.targets.depth),
+            self.tiles.buffer.as_entire_binding(),
+        ];
+        let group = bindings::group(device, label, &layout, &resources);
+        (layout, group)
+    }
+
+    fn inner(&self) -> Result<Sorting, RenderError> {
+        let target = FullScreenTarget { colors: &[SURFACE_FORMAT], ..BATCH_TARGET };
+        let constants = [self.sample_count(), ("ROW_TILES", f64::from(self.tiles.row_tiles))];
+        let (defines, constants): (&[&str], _) =
+            if self.samples > 1 { (&["MULTISAMPLED"], &constants[..]) } else { (&[], &constants[..1]) };
+        let (layout, group) = self.of_samples("classify", bindings::written_storage(3));
+        Ok(Sorting { pipeline: self.pipeline("classify", defines, constants, &layout, target)?, group })
+    }
+
+    fn edges(&self) -> Result<Edges, RenderError> {
+        let over = Some((BATCH_FORMAT, wgpu::CompareFunction::Less));
+        let target = FullScreenTarget { colors: &[SURFACE_FORMAT; SURFACES], over, ..Default::default() };
+        let defines = &["MULTISAMPLED", "AT_EDGES", "EDGE_PIXELS"];
+        let (layout, group) = self.of_samples("classify edges", bindings::vertex_storage(3));
+        Ok(Edges {
+            mark: self.of_surface("mark edges", &["AT_EDGES", "ONE_SURFACE", "MARK"], 0)?,
+            sort: Sorting {
+                pipeline: self.pipeline("classify edges", defines, &[self.sample_count()], &layout, target)?,
+                group,
+            },
+            second: self.of_surface("classify second", &["AT_EDGES", "ONE_SURFACE"], 1)?,
+        })
+    }
+
+    /// A draw that reads the k-th surfaces.
+    fn of_surface(&self, label: &str, defines: &[&str], k: usize) -> Result<Sorting, RenderError> {
+        let device = &self.gpu.device;
+        let entries =
+            [bindings::texture(0, wgpu::TextureSampleType::Uint), bindings::storage(1), bindings::vertex_storage(3)];
+        let layout = bindings::layout(device, label, &entries);
+        let entry = |binding, resource| wgpu::BindGroupEntry { binding, resource };
+        let entries = [
+            entry(0, bindings::view(&self.targets.surfaces[k])),
+            entry(1, self.triangles.as_entire_binding()),
+            entry(3, self.tiles.buffer.as_entire_binding()),
+        ];
+        let descriptor = wgpu::BindGroupDescriptor { label: Some(label), layout: &layout, entries: &entries };
+        let group = device.create_bind_group(&descriptor);
+        Ok(Sorting { pipeline: self.pipeline(label, defines, &[], &layout, BATCH_TARGET)?, group })
     }
 }
 

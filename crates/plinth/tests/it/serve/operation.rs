@@ -153,7 +153,7 @@ async fn readiness_falls_when_the_database_is_gone() {
     assert_eq!((ask("/livez").await, ask("/readyz").await), (200, 503));
 }
 
-async fn migrate_makes_the_tables_and_says_so(place: Place) {
+fn migrate_makes_the_tables_and_says_so(place: &Place) {
     let migrate = |flags: &[&str]| {
         let done = place.program().arg("migrate").args(flags).output().unwrap();
         (done.status.code(), crate::text(&done.stdout) + &crate::text(&done.stderr))
@@ -168,12 +168,12 @@ async fn migrate_makes_the_tables_and_says_so(place: Place) {
     place.serve(&["--no-worker"]).end();
 }
 
-#[tokio::test]
-async fn migrate_makes_the_tables_of_sqlite() {
-    migrate_makes_the_tables_and_says_so(Place::alone()).await;
+#[test]
+fn migrate_makes_the_tables_of_sqlite() {
+    migrate_makes_the_tables_and_says_so(&Place::alone());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn migrate_makes_the_tables_of_postgres() {
-    migrate_makes_the_tables_and_says_so(Place::shared().await).await;
+    migrate_makes_the_tables_and_says_so(&Place::shared().await);
 }
