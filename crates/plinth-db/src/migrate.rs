@@ -15,6 +15,9 @@ const FILES: &[(i64, &str, &str)] = &[
     (8, "browsers", include_str!("../migrations/0008_browsers.sql")),
     (9, "queue", include_str!("../migrations/0009_queue.sql")),
     (10, "storage", include_str!("../migrations/0010_storage.sql")),
+    (101, "link_secrets", include_str!("../migrations/0101_link_secrets.sql")),
+    (102, "filtered_lists", include_str!("../migrations/0102_filtered_lists.sql")),
+    (103, "staged_bytes", include_str!("../migrations/0103_staged_bytes.sql")),
 ];
 
 /// Returns all migrations, in order of their version.

@@ -5,9 +5,11 @@ mod disposition;
 mod file;
 pub(crate) mod hls;
 mod link;
+mod link_secrets;
 mod local;
 
 pub use bundle::Bundle;
 pub use disposition::attachment;
 pub use file::Delivery;
+pub use link_secrets::LinkSecretInfo;
 pub use local::LocalLink;

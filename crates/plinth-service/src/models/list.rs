@@ -2,11 +2,11 @@
 
 use plinth_db::models::{self, Model, ModelFilter};
 use plinth_db::renders;
-use plinth_spec::ErrorCode;
 use plinth_spec::id::ModelId;
 use plinth_spec::page::{PageMeta, PageRequest, Position, Start, cursor_from_position};
 use plinth_spec::state::ModelStatus;
 use plinth_spec::wire::{CheckHash, HashMatch, ModelDetail, ModelRow, Page, RenderSummary, Timestamp};
+use plinth_spec::{ErrorCode, limits};
 
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
@@ -74,10 +74,12 @@ impl Service {
         Ok(Page { data: rows.into_iter().map(row).collect(), meta })
     }
 
-    /// Returns a model with all its details.
+    /// Returns a model with its details and its newest renders.
     pub async fn model(&self, caller: &Caller, id: &str) -> Result<ModelDetail> {
         let model = self.model_row(caller, id).await?;
-        let renders = renders::list_of_model(&mut self.db.read().await?, &model.id).await?;
+        let (most, characters) = (limits::MODEL_RENDERS, limits::MODEL_RENDERS_CHARACTERS);
+        let mut conn = self.db.read().await?;
+        let renders = renders::list_summaries(&mut conn, &model.id, &caller.workspace_id, most, characters).await?;
         let names = |json: &Option<String>| {
             json.as_deref().map(serde_json::from_str::<Vec<String>>).transpose().map_err(ServiceError::internal)
         };
@@ -134,11 +136,11 @@ fn row(model: Model) -> ModelRow {
     }
 }
 
-fn summary(render: &renders::Render) -> Result<RenderSummary> {
+fn summary(render: &renders::RenderSummary) -> Result<RenderSummary> {
     Ok(RenderSummary {
         id: render.id.clone(),
         status: render.status,
-        render_settings: echoed_settings(render)?,
+        render_settings: echoed_settings(&render.settings, render.pool)?,
         created_at: Timestamp(render.created_at),
         updated_at: Timestamp(render.updated_at),
     })

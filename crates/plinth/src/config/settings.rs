@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::ArgMatches;
+use plinth_api::TrustedProxy;
 use plinth_fence::{FenceMode, FenceOptions, JobUser};
 use plinth_media::EncoderChoice;
 use plinth_service::{Checker, FetchOptions, HostRule, ServiceOptions};
@@ -35,6 +36,8 @@ pub(crate) struct Config {
     pub(crate) public_url: Option<Url>,
     /// HTTP connections at a time.
     pub(crate) max_connections: usize,
+    /// Reverse proxies that name the client in a header.
+    pub(crate) trusted_proxies: Vec<TrustedProxy>,
     /// How long requests may take when the server is stopped.
     pub(crate) shutdown: Duration,
     /// Renders at a time; none: by hardware.
@@ -117,6 +120,7 @@ impl Config {
             listen: lookup.get(&row::LISTEN)?.parse(address)?,
             public_url: public_url(&lookup)?,
             max_connections: lookup.count(&row::MAX_CONNECTIONS)?,
+            trusted_proxies: trusted_proxies(&lookup)?,
             shutdown: Duration::from_secs(lookup.count(&row::SHUTDOWN_SECONDS)?),
             worker_slots: slots.map(|_set| lookup.count(&row::WORKER_SLOTS)).transpose()?,
             render_timeout: Duration::from_secs(lookup.count(&row::RENDER_TIMEOUT_SECONDS)?),
@@ -184,6 +188,13 @@ fn fence(lookup: &Lookup<'_>) -> Result<FenceOptions> {
     let readable: std::io::Result<_> = paths.map(std::path::absolute).collect();
     let mode = lookup.get(&row::FENCE)?.parse(&format!("one of {names}"))?;
     Ok(FenceOptions { mode, user, readable: readable.context("no current folder")? })
+}
+
+fn trusted_proxies(lookup: &Lookup<'_>) -> Result<Vec<TrustedProxy>> {
+    let Some(found) = lookup.find(&row::TRUSTED_PROXIES)? else { return Ok(Vec::new()) };
+    let texts = found.text.split(',').map(str::trim).filter(|text| !text.is_empty());
+    let must_be = "a list of addresses or networks, such as 127.0.0.1,10.0.0.0/8";
+    texts.map(|text| text.parse().map_err(|_malformed| found.wrong(must_be).into())).collect()
 }
 
 /// What keys begin with: a word, so that a key stays one.

@@ -113,8 +113,10 @@ rows! {
         "Address and port of the HTTP interface; port 0 takes a free one";
     PUBLIC_URL: Address, "public_url", "public-url", "URL", Default::Otherwise("`http://<listen>`"),
         "Where clients reach the service: the beginning of the links in its answers";
-    MAX_CONNECTIONS: Http, "max_connections", "max-connections", "N", Default::Number(1024),
-        "Connections at a time; more wait";
+    MAX_CONNECTIONS: Http, "max_connections", "max-connections", "N", Default::Number(8192),
+        "Connections at a time, as far as the limit of open files allows; more wait";
+    TRUSTED_PROXIES: Http, "trusted_proxies", "trusted-proxies", "ADDRESS[/BITS],…", Default::Otherwise("none"),
+        "Reverse proxies that name the client in the header X-Forwarded-For, by which passwords are limited";
     SHUTDOWN_SECONDS: Http, "shutdown_seconds", "shutdown-seconds", "SECONDS", Default::Number(30),
         "How long requests may still take when the server is stopped";
     ZIP_CONVERSION: Rules, "zip_conversion", "zip-conversion", "true|false", Default::Text("true"),

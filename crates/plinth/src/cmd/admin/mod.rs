@@ -5,6 +5,7 @@ mod backup;
 mod credits;
 mod held;
 mod key;
+mod links;
 mod manifest;
 mod overlay;
 mod restore;

@@ -7,15 +7,15 @@ use clap::{Arg, ArgMatches, Command};
 use plinth_service::ServiceError;
 use serde_json::Value;
 
-use super::{account, backup, credits, key, overlay, restore, storage, workspace};
+use super::{account, backup, credits, key, links, overlay, restore, storage, workspace};
 use crate::cmd::{block_on, json_arg};
 use crate::config::{self, Config, Group};
 
 pub(crate) fn command() -> Command {
     Command::new("admin")
-        .about("Accounts, keys, credits, workspaces, overlays, backups and storage of an installation")
+        .about("Accounts, keys, links, credits, workspaces, overlays, backups and storage of an installation")
         .long_about(
-            "Accounts, keys, credits, workspaces, overlays, backups and storage of an installation. Acts on its database \
+            "Accounts, keys, links, credits, workspaces, overlays, backups and storage of an installation. Acts on its database \
              directly; the server may run meanwhile, except for `restore`.",
         )
         .subcommand_required(true)
@@ -26,6 +26,7 @@ pub(crate) fn command() -> Command {
         )
         .subcommand(account::command())
         .subcommand(key::command())
+        .subcommand(links::command())
         .subcommand(credits::command())
         .subcommand(workspace::command())
         .subcommand(overlay::command())
@@ -60,6 +61,7 @@ fn on_service(config: &Config, (noun, verb): (&str, &str), args: &ArgMatches, ou
         let service = config::open_service(config, &public_url).await?;
         let done = match noun {
             "account" => account::run(&service, &public_url, verb, args).await,
+            "links" => links::run(&service, verb, args).await,
             "key" => key::run(&service, verb, args).await,
             "credits" => credits::run(&service, args).await,
             "workspace" => workspace::run(&service, verb, args).await,

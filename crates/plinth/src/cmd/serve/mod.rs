@@ -1,6 +1,7 @@
 //! `plinth serve`.
 
 mod first_start;
+mod open_files;
 pub(crate) mod place;
 mod run;
 

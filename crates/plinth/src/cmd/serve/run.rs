@@ -9,7 +9,7 @@ use plinth_studio::Studio;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::{first_start, place};
+use super::{first_start, open_files, place};
 use crate::cmd::{block_on, fence};
 use crate::config::{self, Config, Group};
 use crate::metrics::Metrics;
@@ -78,7 +78,11 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
         let options = config::worker_options(config)?;
         tasks.spawn(async move { Ok(plinth_worker::run(worker, options, ended).await?) });
     }
-    let options = ServeOptions { max_connections: config.max_connections, shutdown: config.shutdown };
+    let options = ServeOptions {
+        max_connections: open_files::connections_within_limit(config.max_connections),
+        shutdown: config.shutdown,
+        trusted_proxies: config.trusted_proxies.clone(),
+    };
     let pages = plinth_studio::router(&Studio::new(service.clone(), &public_url));
     let site = router(&Api::new(service.clone(), public_url.as_str()), pages);
     let ended = stop.clone();

@@ -283,6 +283,29 @@ async fn a_password_signs_in_until_too_many_were_wrong(served: Served) {
     assert_eq!(served.browser(BOB).await.get("/keys").await.status, 200, "a link works all the same");
 }
 
+/// Clients behind a reverse proxy are told apart by the header that it sets, if the proxy is trusted.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn passwords_are_limited_per_client_of_a_trusted_proxy() {
+    let right = "correct horse battery";
+    for (trusted, others) in [("127.0.0.0/8", 303), ("192.0.2.1", 429)] {
+        let served = Served::on(Place::alone().set("PLINTH_TRUSTED_PROXIES", trusted));
+        served.place.admin(&["account", "create", BOB, "--password", right]);
+        let browser = Browser::new(&served.server.base);
+        let attempt = async |client: &str, password: &str| {
+            let form = browser.form("/sign-in", &[("email", BOB), ("password", password)]);
+            Page::of(form.header("origin", &served.server.base).header("x-forwarded-for", client)).await.status
+        };
+        for _ in 0..10 {
+            assert_eq!(attempt("203.0.113.1", "wrong").await, 401);
+        }
+        assert_eq!(attempt("203.0.113.1", right).await, 429);
+        assert_eq!(attempt("203.0.113.1, 203.0.113.2", right).await, others, "trusted: {trusted}");
+    }
+    let failed = Place::alone().set("PLINTH_TRUSTED_PROXIES", "10.0.0.0/8,x").program().arg("serve").output().unwrap();
+    let message = crate::text(&failed.stderr);
+    assert!(failed.status.code() == Some(2) && message.contains("such as 127.0.0.1,10.0.0.0/8"), "{message}");
+}
+
 async fn files_of_a_finished_render_are_led_to(served: Served) {
     let Served { client, server, place } = served;
     let token = client.token.clone();
