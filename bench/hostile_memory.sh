@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Sends small files that decode to much, large environments, large JSON bodies, models and archives to a server of its own, many
-# at a time, and prints what that cost: the server's peak memory, that of its checks, the slowest GET /v1/health, and
-# whether honest uploads of images and models succeeded.
-# usage: bench/hostile_memory.sh    AT_ONCE=12 (of each of five kinds) SECONDS_LONG=300 LIMIT_MB=1500 CHECK_MB=4096; fails above
-# the limit, when a health check takes more than 1 s, or when an honest upload fails
+# Starts a server and sends it, many at the same time, small files that decode to many pixels, large environments, large JSON
+# bodies, models and archives. Prints the peak memory of the server and of its checks, the slowest GET /v1/health, and
+# whether valid uploads of images and models succeeded.
+# usage: bench/hostile_memory.sh    AT_ONCE=12 (of each of five kinds) SECONDS_LONG=300 LIMIT_MB=1500 CHECK_MB=4096; fails
+# above the limit, when a health check takes more than 1 s, or when a valid upload fails
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -33,14 +33,14 @@ def png(path, width, height):
 
 png(folder + "/large.png", 16384, 8192)
 large = open(folder + "/large.png", "rb").read()
-for number in range(64):  # each is another file
+for number in range(64):  # each is a different file
     with open(f"{folder}/large-{number}.png", "wb") as file:
         file.write(large + bytes([number]))
 png(folder + "/small.png", 64, 64)
 webp = b"RIFF\0\0\0\0WEBP"
 with open(folder + "/part.webp", "wb") as file:
     file.write(webp + bytes((48 << 20) - len(webp)))
-# 48 MB of small values, each of which a tree of values would hold in hundreds of bytes.
+# 48 MB of small values, each of which would take hundreds of bytes as a parsed JSON value.
 with open(folder + "/part.json", "wb") as file:
     file.write(b'{"":[' + b'{"":0},' * (((48 << 20) - 16) // 7) + b"0]}")
 for name, size in (("batch", 16 << 20), ("order", 1 << 20)):
@@ -126,7 +126,7 @@ for ((n = 0; n < at_once; n++)); do
         jobs_started+=" $!"
     done
 done
-# Honest uploads run beside the health checks, so that one does not delay the other.
+# Valid uploads run beside the health checks, so that one does not delay the other.
 slowest=0 slowest_upload=0 uploads=0 failed=0 children=0
 honest_uploads() {
     local number=0 file address took code
@@ -136,7 +136,7 @@ honest_uploads() {
         read -r code took < <(curl -sS -m 180 -o "$folder/answer" -w '%{http_code} %{time_total}\n' \
             -H "Authorization: Bearer $honest" -F "file=@$file" -F "name=$number" "$address" || echo none 180)
         echo "$code $took $file" >>"$folder/honest"
-        [[ $code = 20[01] ]] || echo "an honest upload was answered with $code: $(cat "$folder/answer")" >&2
+        [[ $code = 20[01] ]] || echo "a valid upload got the status $code: $(cat "$folder/answer")" >&2
         number=$((number + 1))
         sleep 0.2
     done
@@ -158,7 +158,7 @@ slowest_upload=$(awk '$2 > most { most = $2 } END { print most + 0 }' "$folder/h
 peak=$(field VmHWM)
 for kind in $kinds; do echo "$kind: $(sort "$folder/$kind.codes" | uniq -c | awk '{ printf "%s times %s  ", $1, $2 }')"; done
 echo "server at $before MB before, $peak MB at its peak; its checks took $children MB together"
-echo "slowest health check $slowest s; $uploads honest uploads, $failed failed, the slowest took $slowest_upload s"
+echo "slowest health check $slowest s; $uploads valid uploads, $failed failed, the slowest took $slowest_upload s"
 if ((peak >= limit || failed > 0)) || awk -v s="$slowest" 'BEGIN { exit !(s > 1) }'; then
     echo "hostile_memory: over a limit ($limit MB, 1 s, no failure)" >&2
     exit 1

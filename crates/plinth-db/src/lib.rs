@@ -37,6 +37,7 @@ pub mod workspaces;
 
 pub use conn::Conn;
 pub use error::DbError;
+pub use migrate::newest_version;
 pub use pool::{Db, DbOptions};
 pub use tx::Tx;
 

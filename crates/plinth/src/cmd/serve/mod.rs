@@ -2,7 +2,7 @@
 
 mod first_start;
 mod open_files;
-pub(crate) mod place;
 mod run;
+pub(crate) mod server_lock;
 
 pub(crate) use run::{command, run};
