@@ -6,42 +6,42 @@ use plinth_service::Service;
 use plinth_service::delivery::LinkSecretInfo;
 use serde_json::{Value, json};
 
-use super::run::{Done, refused};
+use super::run::{Done, message_only};
 
 pub(super) fn command() -> Command {
-    let revoke = "End all links that were signed before, instead of letting them expire";
+    let revoke = "Make all older links invalid at once, instead of letting them expire";
     Command::new("links")
-        .about("Secrets that sign links to local files; S3 signs links with its own")
+        .about("Manages the secrets that sign links to local files; links to S3 are signed with its keys")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(
             Command::new("rotate")
-                .about("Makes a new secret for links; those that were signed before work until they expire")
+                .about("Creates a new secret for links; links signed with an older one stay valid until they expire")
                 .arg(Arg::new("revoke").long("revoke").action(ArgAction::SetTrue).help(revoke)),
         )
-        .subcommand(Command::new("list").about("Lists the secrets whose links still work, the newest first"))
+        .subcommand(Command::new("list").about("Lists the secrets whose links are still valid, newest first"))
 }
 
 pub(super) async fn run(service: &Service, verb: &str, args: &ArgMatches) -> Result<Done> {
     if verb == "list" {
-        let secrets = service.link_secrets().await.map_err(refused)?;
-        let words: Vec<String> = secrets.iter().map(words).collect();
+        let secrets = service.link_secrets().await.map_err(message_only)?;
+        let lines: Vec<String> = secrets.iter().map(line).collect();
         let json = json!({"secrets": secrets.iter().map(json).collect::<Vec<_>>()});
-        return Ok(Done { words: words.join("\n"), json });
+        return Ok(Done { text: lines.join("\n"), json });
     }
     let is_revoked = args.get_flag("revoke");
-    let made = service.rotate_link_secret(is_revoked).await.map_err(refused)?;
-    let before = if is_revoked { "no longer work" } else { "work until they expire" };
-    let words = format!("secret {} signs links from now on; those that were signed before {before}", made.id);
-    Ok(Done { words, json: json(&made) })
+    let made = service.rotate_link_secret(is_revoked).await.map_err(message_only)?;
+    let before = if is_revoked { "are no longer valid" } else { "stay valid until they expire" };
+    let text = format!("secret {} signs links from now on; those signed with an older one {before}", made.id);
+    Ok(Done { text, json: json(&made) })
 }
 
-fn words(secret: &LinkSecretInfo) -> String {
+fn line(secret: &LinkSecretInfo) -> String {
     let id = if secret.id.is_empty() { "(without id)" } else { &secret.id };
     match secret.ends_at {
         Some(end) => {
             let end = time(end);
-            format!("{id} signs no new links; its links end at {} at the latest", end.as_str().unwrap_or_default())
+            format!("{id} signs no new links; its links expire by {}", end.as_str().unwrap_or_default())
         }
         None => format!("{id} signs new links"),
     }
