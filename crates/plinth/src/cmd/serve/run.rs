@@ -83,11 +83,7 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
         let (phase, _unwatched) = watch::channel(Phase::Starting);
         tasks.spawn(async move { Ok(plinth_worker::run(worker, options, ended, phase).await?) });
     }
-    let options = ServeOptions {
-        max_connections: open_files::connections_within_limit(config.max_connections),
-        shutdown: config.shutdown,
-        trusted_proxies: config.trusted_proxies.clone(),
-    };
+    let options = serve_options(config);
     let pages = plinth_studio::router(&Studio::new(service.clone(), &public_url));
     let site = router(&Api::new(service.clone(), public_url.as_str()), pages);
     // Outside of the site: what asks every few seconds is not logged.
@@ -111,4 +107,12 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
     }
     service.db().close().await;
     outcome
+}
+
+fn serve_options(config: &Config) -> ServeOptions {
+    ServeOptions {
+        max_connections: open_files::connections_within_limit(config.max_connections),
+        shutdown: config.shutdown,
+        trusted_proxies: config.trusted_proxies.clone(),
+    }
 }
