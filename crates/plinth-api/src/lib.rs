@@ -2,6 +2,7 @@
 
 mod access;
 mod body_timeout;
+mod client;
 mod error;
 mod extract;
 mod file;
@@ -15,6 +16,7 @@ mod trace;
 mod v1;
 mod write_timeout;
 
+pub use client::TrustedProxy;
 pub use openapi::document;
 pub use router::router;
 pub use serve::{ServeOptions, serve};

@@ -23,6 +23,8 @@ pub(crate) struct LinkQuery {
     #[serde(rename = "type")]
     content_type: String,
     disp: String,
+    #[serde(default)]
+    kid: String,
     sig: String,
 }
 
@@ -32,6 +34,7 @@ fn link(path: String, query: LinkQuery) -> LocalLink {
         expires_at_secs: query.exp,
         content_type: query.content_type,
         disposition: query.disp,
+        secret_id: query.kid,
         signature: query.sig,
     }
 }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::Request;
+use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
@@ -11,7 +13,9 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use tower::ServiceExt as _;
 
+use crate::client::{TrustedProxy, client_address};
 use crate::write_timeout::WriteTimeoutStream;
 
 /// Time limit for receiving the head of a request.
@@ -20,12 +24,14 @@ const HEAD_TIME: Duration = Duration::from_secs(20);
 const ACCEPT_RETRY_PAUSE: Duration = Duration::from_millis(200);
 
 /// Options of [`serve`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ServeOptions {
     /// Maximum number of open connections. Further ones wait in the operating system's backlog.
     pub max_connections: usize,
     /// Time that running requests have to finish during shutdown.
     pub shutdown: Duration,
+    /// Reverse proxies that name the client in the header `X-Forwarded-For`.
+    pub trusted_proxies: Vec<TrustedProxy>,
 }
 
 /// Serves connections until `stop` is cancelled, then waits for running requests to finish.
@@ -33,6 +39,7 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
     let mut builder = Builder::new(TokioExecutor::new()).http1_only();
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEAD_TIME);
     let connections = Arc::new(Semaphore::new(options.max_connections));
+    let trusted_proxies: Arc<[TrustedProxy]> = options.trusted_proxies.into();
     let ending = GracefulShutdown::new();
     loop {
         let next = async {
@@ -43,8 +50,8 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
             next = next => next,
             () = stop.cancelled() => break,
         };
-        let socket = match accepted {
-            Ok((socket, _peer)) => socket,
+        let (socket, peer) = match accepted {
+            Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(error = %error, "a connection could not be accepted");
                 tokio::time::sleep(ACCEPT_RETRY_PAUSE).await;
@@ -55,7 +62,13 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
             tracing::debug!(error = %error, "a connection was closed before its first request");
             continue;
         }
-        let service = TowerToHyperService::new(router.clone());
+        let trusted_proxies = Arc::clone(&trusted_proxies);
+        let service = router.clone().map_request(move |mut request: Request<Incoming>| {
+            let client = client_address(peer.ip(), request.headers(), &trusted_proxies);
+            request.extensions_mut().insert(client);
+            request
+        });
+        let service = TowerToHyperService::new(service);
         let connection = builder.serve_connection(TokioIo::new(WriteTimeoutStream::new(socket)), service).into_owned();
         let connection = ending.watch(connection);
         tokio::spawn(async move {

@@ -4,7 +4,7 @@ use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgArguments;
 use sqlx::query::Query;
 use sqlx::sqlite::SqliteArguments;
-use sqlx::{Executor as _, Postgres, Sqlite};
+use sqlx::{AssertSqlSafe, Executor as _, Postgres, SqlSafeStr, Sqlite};
 use tokio::time::timeout;
 
 use crate::Result;
@@ -45,13 +45,27 @@ impl Conn {
     }
 
     pub(crate) async fn fetch_all(&mut self, sql: impl Into<Sql>, params: &[Param]) -> Result<Vec<Row>> {
-        let sql = sql.into();
+        let Sql { sqlite, postgres } = sql.into();
+        self.fetch_rows(sqlite, postgres, params).await
+    }
+
+    /// Like [`fetch_all`](Self::fetch_all), for a statement that was built for a number of rows. It must not contain values.
+    pub(crate) async fn fetch_all_built(&mut self, text: &str, params: &[Param]) -> Result<Vec<Row>> {
+        self.fetch_rows(AssertSqlSafe(text), AssertSqlSafe(text), params).await
+    }
+
+    async fn fetch_rows(
+        &mut self,
+        sqlite: impl SqlSafeStr,
+        postgres: impl SqlSafeStr,
+        params: &[Param],
+    ) -> Result<Vec<Row>> {
         Ok(match &mut self.0 {
             Inner::Sqlite(conn) => {
-                sqlite_query(sql, params).fetch_all(&mut **conn).await?.into_iter().map(Row::Sqlite).collect()
+                sqlite_query(sqlite, params).fetch_all(&mut **conn).await?.into_iter().map(Row::Sqlite).collect()
             }
             Inner::Postgres(conn) => {
-                let result = with_timeout(postgres_query(sql, params).fetch_all(&mut **conn)).await;
+                let result = with_timeout(postgres_query(postgres, params).fetch_all(&mut **conn)).await;
                 result.inspect_err(|error| close_after_timeout(conn, error))?.into_iter().map(Row::Postgres).collect()
             }
         })
@@ -60,9 +74,9 @@ impl Conn {
     pub(crate) async fn fetch_optional(&mut self, sql: impl Into<Sql>, params: &[Param]) -> Result<Option<Row>> {
         let sql = sql.into();
         Ok(match &mut self.0 {
-            Inner::Sqlite(conn) => sqlite_query(sql, params).fetch_optional(&mut **conn).await?.map(Row::Sqlite),
+            Inner::Sqlite(conn) => sqlite_query(sql.sqlite, params).fetch_optional(&mut **conn).await?.map(Row::Sqlite),
             Inner::Postgres(conn) => {
-                let result = with_timeout(postgres_query(sql, params).fetch_optional(&mut **conn)).await;
+                let result = with_timeout(postgres_query(sql.postgres, params).fetch_optional(&mut **conn)).await;
                 result.inspect_err(|error| close_after_timeout(conn, error))?.map(Row::Postgres)
             }
         })
@@ -74,11 +88,25 @@ impl Conn {
 
     /// Executes a statement and returns the number of affected rows. Only [`Tx`](crate::Tx) may write with it.
     pub(crate) async fn execute(&mut self, sql: impl Into<Sql>, params: &[Param]) -> Result<u64> {
-        let sql = sql.into();
+        let Sql { sqlite, postgres } = sql.into();
+        self.execute_text(sqlite, postgres, params).await
+    }
+
+    /// Like [`execute`](Self::execute), for a statement that was built for a number of rows. It must not contain values.
+    pub(crate) async fn execute_built(&mut self, text: &str, params: &[Param]) -> Result<u64> {
+        self.execute_text(AssertSqlSafe(text), AssertSqlSafe(text), params).await
+    }
+
+    async fn execute_text(
+        &mut self,
+        sqlite: impl SqlSafeStr,
+        postgres: impl SqlSafeStr,
+        params: &[Param],
+    ) -> Result<u64> {
         Ok(match &mut self.0 {
-            Inner::Sqlite(conn) => sqlite_query(sql, params).execute(&mut **conn).await?.rows_affected(),
+            Inner::Sqlite(conn) => sqlite_query(sqlite, params).execute(&mut **conn).await?.rows_affected(),
             Inner::Postgres(conn) => {
-                let result = with_timeout(postgres_query(sql, params).execute(&mut **conn)).await;
+                let result = with_timeout(postgres_query(postgres, params).execute(&mut **conn)).await;
                 result.inspect_err(|error| close_after_timeout(conn, error))?.rows_affected()
             }
         })
@@ -106,8 +134,8 @@ fn close_after_timeout(conn: &mut PoolConnection<Postgres>, error: &DbError) {
     }
 }
 
-fn sqlite_query(sql: Sql, params: &[Param]) -> Query<'static, Sqlite, SqliteArguments> {
-    params.iter().cloned().fold(sqlx::query(sql.sqlite), |query, param| match param {
+fn sqlite_query(text: impl SqlSafeStr, params: &[Param]) -> Query<'static, Sqlite, SqliteArguments> {
+    params.iter().cloned().fold(sqlx::query(text), |query, param| match param {
         Param::Int(value) => query.bind(value),
         Param::Text(value) => query.bind(value),
         Param::Flag(value) => query.bind(value),
@@ -115,8 +143,8 @@ fn sqlite_query(sql: Sql, params: &[Param]) -> Query<'static, Sqlite, SqliteArgu
     })
 }
 
-fn postgres_query(sql: Sql, params: &[Param]) -> Query<'static, Postgres, PgArguments> {
-    params.iter().cloned().fold(sqlx::query(sql.postgres), |query, param| match param {
+fn postgres_query(text: impl SqlSafeStr, params: &[Param]) -> Query<'static, Postgres, PgArguments> {
+    params.iter().cloned().fold(sqlx::query(text), |query, param| match param {
         Param::Int(value) => query.bind(value),
         Param::Text(value) => query.bind(value),
         Param::Flag(value) => query.bind(value),

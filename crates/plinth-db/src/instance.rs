@@ -1,4 +1,4 @@
-//! Key-value table of an installation's own data, such as the secret that signs its links.
+//! Key-value table of an installation's own data.
 
 use crate::sql::params;
 use crate::{Conn, Result, Tx};

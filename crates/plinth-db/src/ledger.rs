@@ -5,7 +5,8 @@ use plinth_spec::id::{AccountId, EntryId, RenderId, WorkspaceId};
 use plinth_spec::wire::{LedgerEntry, LedgerType, Timestamp};
 
 use crate::row::Row;
-use crate::sql::params;
+use crate::sql::{Param, params};
+use crate::table::insert_rows_statement;
 use crate::{Conn, Result, Tx, accounts};
 
 /// A new ledger entry.
@@ -56,24 +57,48 @@ pub async fn post(tx: &mut Tx, entry: &NewEntry) -> Result<Posted> {
     if !accounts::move_credits(tx, &e.account_id, e.pool, e.credits).await? {
         return Ok(Posted::InsufficientCredits);
     }
-    // Unique indexes prevent a second entry even if the caller has not locked the account.
-    let sql = "INSERT INTO ledger (id, account_id, workspace_id, render_id, type, pool, credits, price_cents, \
-               source, description, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
-    let params = params![
-        &e.id,
-        &e.account_id,
-        e.workspace_id.as_ref(),
-        e.render_id.as_ref(),
-        e.kind.as_str(),
-        e.pool.as_str(),
-        e.credits,
-        e.price_cents,
-        e.source.as_str(),
-        e.description.as_str(),
-        e.created_at,
-    ];
-    tx.execute(sql, params).await?;
+    insert(tx, std::slice::from_ref(e)).await?;
     Ok(Posted::Done)
+}
+
+/// Changes the balance of one account and writes several entries, with one statement for each pool and one for all entries.
+/// Returns false if a pool has too few credits; the caller must then roll the transaction back.
+/// Errors: a render has an entry of its type already.
+pub async fn post_all(tx: &mut Tx, account: &AccountId, entries: &[NewEntry]) -> Result<bool> {
+    for pool in [Pool::Paid, Pool::Free] {
+        let credits = entries.iter().filter(|entry| entry.pool == pool).map(|entry| entry.credits).sum::<i64>();
+        if credits != 0 && !accounts::move_credits(tx, account, pool, credits).await? {
+            return Ok(false);
+        }
+    }
+    insert(tx, entries).await.map(|()| true)
+}
+
+/// Inserts entries. Unique indexes prevent a second entry of a render even if the caller has not locked the account.
+async fn insert(tx: &mut Tx, entries: &[NewEntry]) -> Result<()> {
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let columns =
+        "id, account_id, workspace_id, render_id, type, pool, credits, price_cents, source, description, created_at";
+    let values = |e: &NewEntry| {
+        let params = params![
+            &e.id,
+            &e.account_id,
+            e.workspace_id.as_ref(),
+            e.render_id.as_ref(),
+            e.kind.as_str(),
+            e.pool.as_str(),
+            e.credits,
+            e.price_cents,
+            e.source.as_str(),
+            e.description.as_str(),
+            e.created_at,
+        ];
+        params.to_vec()
+    };
+    let values: Vec<Param> = entries.iter().flat_map(values).collect();
+    tx.execute_built(&insert_rows_statement("ledger", columns, entries.len()), &values).await.map(drop)
 }
 
 /// Lists the entries of an account, newest first, optionally of one workspace only.

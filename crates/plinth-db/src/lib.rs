@@ -21,6 +21,7 @@ pub mod holds;
 pub mod instance;
 pub mod leases;
 pub mod ledger;
+pub mod link_secrets;
 pub mod models;
 pub mod naming;
 pub mod overlays;

@@ -16,6 +16,9 @@ const FILES: &[(i64, &str, &str)] = &[
     (9, "queue", include_str!("../migrations/0009_queue.sql")),
     (10, "storage", include_str!("../migrations/0010_storage.sql")),
     (201, "worker_pools", include_str!("../migrations/0201_worker_pools.sql")),
+    (202, "link_secrets", include_str!("../migrations/0202_link_secrets.sql")),
+    (203, "filtered_lists", include_str!("../migrations/0203_filtered_lists.sql")),
+    (204, "staged_bytes", include_str!("../migrations/0204_staged_bytes.sql")),
 ];
 
 /// Returns the version of the tables that this program uses: that of the last migration.

@@ -5,8 +5,8 @@ use plinth_spec::page::{PageRequest, Start};
 use plinth_spec::state::ModelStatus;
 
 use crate::row::Row;
-use crate::sql::{params, touched};
-use crate::table::table;
+use crate::sql::{Param, params, touched};
+use crate::table::{numbered, table};
 use crate::{Conn, Result, Tx};
 
 /// A model.
@@ -92,6 +92,20 @@ pub async fn insert(tx: &mut Tx, model: &Model) -> Result<()> {
 pub async fn find(conn: &mut Conn, workspace: &WorkspaceId, id: &ModelId) -> Result<Option<Model>> {
     let sql = concat!(select!(), "FROM models m WHERE m.id = $1 AND m.workspace_id = $2 AND m.status <> 'deleted'");
     conn.fetch_optional(sql, params![id, workspace]).await?.as_ref().map(Model::of).transpose()
+}
+
+/// Returns those of the given models that are active and belong to the workspace.
+pub async fn list_active(conn: &mut Conn, workspace: &WorkspaceId, ids: &[ModelId]) -> Result<Vec<ModelId>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let sql = format!(
+        "SELECT id FROM models WHERE workspace_id = $1 AND status = 'active' AND id IN {}",
+        numbered(2, ids.len())
+    );
+    let values: Vec<Param> = std::iter::once(Param::from(workspace)).chain(ids.iter().map(Param::from)).collect();
+    let rows = conn.fetch_all_built(&sql, &values).await?;
+    rows.iter().map(|row| row.parsed("id", ModelId::parse)).collect()
 }
 
 /// Returns the hex SHA-256 of a model's file, also for a deleted model: renders created before its deletion need the file.

@@ -29,6 +29,8 @@ const TIME_LIMITS: [(&str, &str); 6] = [
 ];
 /// Client-side timeout of a PostgreSQL statement; a little longer than `statement_timeout`.
 pub(crate) const QUERY_TIMEOUT: Duration = Duration::from_secs(35);
+/// Largest number of connections to PostgreSQL that are reserved for leases; a quarter of all, if that is less.
+const MAX_LEASE_CONNECTIONS: u32 = 4;
 /// Number of read-only connections to a SQLite database.
 const SQLITE_READERS: u32 = 4;
 
@@ -60,7 +62,8 @@ pub struct Db(Pools);
 enum Pools {
     // SQLite allows one writer at a time. With a pool of one connection, writers wait in order; SQLite's file lock is unfair.
     Sqlite { writer: SqlitePool, readers: SqlitePool },
-    Postgres(PgPool),
+    // Requests of clients cannot use up the connections reserved for workers, which renew their leases with them.
+    Postgres { requests: PgPool, leases: PgPool },
 }
 
 impl Db {
@@ -80,15 +83,27 @@ impl Db {
 
     /// Returns true if processes on several machines can share this database (PostgreSQL).
     pub const fn is_shared(&self) -> bool {
-        matches!(self.0, Pools::Postgres(_))
+        matches!(self.0, Pools::Postgres { .. })
     }
 
     /// Gets a read-only connection from the pool.
     pub async fn read(&self) -> Result<Conn> {
         Ok(Conn(match &self.0 {
             Pools::Sqlite { readers, .. } => Inner::Sqlite(readers.acquire().await?),
-            Pools::Postgres(pool) => Inner::Postgres(pool.acquire().await?),
+            Pools::Postgres { requests, .. } => Inner::Postgres(requests.acquire().await?),
         }))
+    }
+
+    /// Returns the same database with the connections that are reserved for workers' claims, reports and renewals of leases.
+    #[must_use]
+    pub fn for_leases(&self) -> Self {
+        match &self.0 {
+            // A single writer serves all.
+            Pools::Sqlite { .. } => self.clone(),
+            Pools::Postgres { leases, .. } => {
+                Self(Pools::Postgres { requests: leases.clone(), leases: leases.clone() })
+            }
+        }
     }
 
     /// Runs a trivial query to check that the database responds.
@@ -131,14 +146,17 @@ impl Db {
                 readers.close().await;
                 writer.close().await;
             }
-            Pools::Postgres(pool) => pool.close().await,
+            Pools::Postgres { requests, leases } => {
+                requests.close().await;
+                leases.close().await;
+            }
         }
     }
 
     pub(crate) async fn connection_to_write(&self) -> Result<Conn> {
         Ok(Conn(match &self.0 {
             Pools::Sqlite { writer, .. } => Inner::Sqlite(writer.acquire().await?),
-            Pools::Postgres(pool) => Inner::Postgres(pool.acquire().await?),
+            Pools::Postgres { requests, .. } => Inner::Postgres(requests.acquire().await?),
         }))
     }
 }
@@ -176,6 +194,12 @@ async fn open_postgres(address: &str, options: DbOptions) -> Result<Pools> {
         conn.close().await?;
     }
     let connect = connect.options(TIME_LIMITS);
-    let pool = PgPoolOptions::new().max_connections(options.postgres_connections).acquire_timeout(WAIT_TIMEOUT);
-    Ok(Pools::Postgres(pool.connect_with(connect).await?))
+    let pool = |connections| PgPoolOptions::new().max_connections(connections).acquire_timeout(WAIT_TIMEOUT);
+    let reserved = (options.postgres_connections / 4).clamp(1, MAX_LEASE_CONNECTIONS);
+    let Some(others) = options.postgres_connections.checked_sub(reserved).filter(|others| *others > 0) else {
+        let only = pool(1).connect_with(connect).await?;
+        return Ok(Pools::Postgres { requests: only.clone(), leases: only });
+    };
+    let requests = pool(others).connect_with(connect.clone()).await?;
+    Ok(Pools::Postgres { requests, leases: pool(reserved).connect_lazy_with(connect) })
 }

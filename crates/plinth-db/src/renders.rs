@@ -8,9 +8,10 @@ use plinth_spec::page::{PageRequest, Position, Start};
 use plinth_spec::state::{HlsEvent, HlsStatus, RenderEvent, RenderStatus};
 use plinth_spec::{FailureCode, WorkClass};
 
-use crate::sql::{params, touched};
+use crate::row::Row;
+use crate::sql::{Param, params, touched};
 use crate::states::{BuiltSql, after_packaging, is_in, may, may_package};
-use crate::table::table;
+use crate::table::{insert_rows_statement, table};
 use crate::{Conn, Result, Tx, workspaces};
 
 /// A render.
@@ -86,14 +87,23 @@ table!(Render in "renders", columns: id, workspace_id, model_id, payer_id, setti
     attempt, hls_attempt, poster_attempt, files_attempt, files, created_at, updated_at);
 pub(crate) use columns;
 
-// One condition per index. A single condition for all filters would make the database read the whole list.
+// One condition per index. A single condition for all filters would make the database read the whole list. In `changed`, the
+// renders that changed are found first, because an index in the order of the list would be read up to its end.
 macro_rules! filter {
     (none) => {
         " FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL AND $2 IS NULL AND $3 IS NULL AND $4 IS NULL "
     };
+    (status) => {
+        " FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL AND $2 IS NULL AND status = $3 \
+         AND ($4 IS NULL OR updated_at >= $4) "
+    };
     (workspace) => {
         " FROM renders WHERE workspace_id = $1 AND deleted_at IS NULL AND $2 IS NULL \
-         AND ($3 IS NULL OR status = $3) AND ($4 IS NULL OR updated_at >= $4) "
+         AND ($3 IS NULL OR status = $3) AND updated_at >= $4 "
+    };
+    (changed) => {
+        " FROM renders WHERE id IN (SELECT changed_id FROM changed) AND deleted_at IS NULL AND $2 IS NULL \
+         AND ($3 IS NULL OR status = $3) "
     };
     (model) => {
         " FROM renders WHERE model_id = $2 AND workspace_id = $1 AND deleted_at IS NULL \
@@ -102,20 +112,75 @@ macro_rules! filter {
 }
 // Builds a statement over a list, with the condition that fits the filter.
 macro_rules! over {
-    ($filter:expr, $before:expr, $after:expr) => {
-        match $filter {
-            RenderFilter { model_id: Some(_), .. } => concat!($before, filter!(model), $after),
-            RenderFilter { status: None, updated_since: None, .. } => concat!($before, filter!(none), $after),
-            _ => concat!($before, filter!(workspace), $after),
+    ($shape:expr, $before:expr, $after:expr) => {
+        match $shape {
+            Shape::Model => concat!($before, filter!(model), $after),
+            Shape::None => concat!($before, filter!(none), $after),
+            Shape::Status => concat!($before, filter!(status), $after),
+            Shape::Workspace => concat!($before, filter!(workspace), $after),
+            Shape::Changed => concat!(
+                "WITH changed AS MATERIALIZED (SELECT id AS changed_id FROM renders \
+                 WHERE workspace_id = $1 AND deleted_at IS NULL AND updated_at >= $4) ",
+                $before,
+                filter!(changed),
+                $after
+            ),
         }
     };
+}
+
+/// Condition of a list, which determines the index to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    None,
+    Model,
+    Status,
+    /// All renders that changed, among many.
+    Workspace,
+    /// All renders that changed, of which there are few.
+    Changed,
+}
+
+/// Up to this number, the renders that changed are found and then sorted.
+const FEW_CHANGED: i64 = 5000;
+
+impl Shape {
+    async fn of(conn: &mut Conn, filter: &RenderFilter) -> Result<Self> {
+        let Some(since) = filter.updated_since.filter(|_since| filter.model_id.is_none()) else {
+            return Ok(match filter {
+                RenderFilter { model_id: Some(_), .. } => Self::Model,
+                RenderFilter { status: Some(_), .. } => Self::Status,
+                _ => Self::None,
+            });
+        };
+        let sql = "SELECT count(*) AS n FROM (SELECT 1 AS one FROM renders \
+                   WHERE workspace_id = $1 AND deleted_at IS NULL AND updated_at >= $2 LIMIT $3) changed";
+        let row = conn.fetch_one(sql, params![&filter.workspace_id, since, FEW_CHANGED + 1]).await?;
+        Ok(match filter.status {
+            _ if row.int("n")? <= FEW_CHANGED => Self::Changed,
+            Some(_) => Self::Status,
+            None => Self::Workspace,
+        })
+    }
 }
 
 /// Inserts a render and increments its workspace's counter.
 pub async fn insert(tx: &mut Tx, render: &Render) -> Result<()> {
     render.add(tx).await?;
-    let sql = "UPDATE workspaces SET render_count = render_count + 1 WHERE id = $1";
-    tx.execute(sql, params![&render.workspace_id]).await.map(drop)
+    add_to_count(tx, &render.workspace_id, 1).await
+}
+
+/// Inserts renders of one workspace with one statement, and raises the workspace's counter.
+pub async fn insert_all(tx: &mut Tx, renders: &[Render]) -> Result<()> {
+    let Some(first) = renders.first() else { return Ok(()) };
+    let values: Vec<Param> = renders.iter().flat_map(Render::values).collect();
+    tx.execute_built(&insert_rows_statement("renders", columns!(), renders.len()), &values).await?;
+    add_to_count(tx, &first.workspace_id, i64::try_from(renders.len()).unwrap_or(i64::MAX)).await
+}
+
+async fn add_to_count(tx: &mut Tx, workspace: &WorkspaceId, more: i64) -> Result<()> {
+    let sql = "UPDATE workspaces SET render_count = render_count + $2 WHERE id = $1";
+    tx.execute(sql, params![workspace, more]).await.map(drop)
 }
 
 /// Finds a render of a workspace; deleted renders are not found.
@@ -131,30 +196,49 @@ pub async fn find_anywhere(conn: &mut Conn, id: &RenderId) -> Result<Option<Rend
     conn.fetch_optional(sql, params![id]).await?.as_ref().map(Render::of).transpose()
 }
 
-/// Finds the earlier render to return for a repeated request: the newest one with the workspace, model, settings and
-/// ordinal of `draft` that was created since `keyed_since` with the same idempotency key, or since `any_since` with any key.
-/// `any_since` must not be earlier than `keyed_since`.
-pub async fn find_earlier(conn: &mut Conn, draft: &Render, keyed_since: i64, any_since: i64) -> Result<Option<Render>> {
-    static SQL: LazyLock<BuiltSql> = LazyLock::new(|| {
-        BuiltSql::same(format!(
-            "SELECT {} FROM renders WHERE workspace_id = $1 AND settings_sha256 = $3 AND created_at >= $6 \
-             AND model_id = $2 AND (replay_key = $4 OR created_at >= $7) AND replay_ordinal = $5 \
-             AND NOT is_system_preview AND deleted_at IS NULL AND NOT ({}) \
-             ORDER BY CASE WHEN replay_key = $4 THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT 1",
-            columns!(),
-            is_in(RenderStatus::has_failed)
-        ))
-    });
-    let values = params![
-        &draft.workspace_id,
-        &draft.model_id,
-        draft.settings_sha256.as_str(),
-        draft.replay_key.as_str(),
-        draft.replay_ordinal,
-        keyed_since,
-        any_since
-    ];
-    conn.fetch_optional(&SQL, values).await?.as_ref().map(Render::of).transpose()
+/// Finds, for each of `drafts` of one request, the earlier render to return instead: the newest one with the workspace,
+/// model, settings and ordinal of the draft that was created since `keyed_since` with the same idempotency key, or since
+/// `any_since` with any key. `any_since` must not be earlier than `keyed_since`.
+pub async fn find_earlier(
+    conn: &mut Conn,
+    drafts: &[Render],
+    keyed_since: i64,
+    any_since: i64,
+) -> Result<Vec<Option<Render>>> {
+    let mut found = vec![None; drafts.len()];
+    let Some(first) = drafts.first() else { return Ok(found) };
+    let mut values = params![&first.workspace_id, first.replay_key.as_str(), keyed_since, any_since].to_vec();
+    let mut wanted = Vec::with_capacity(drafts.len());
+    for (number, draft) in (0_i64..).zip(drafts) {
+        let at = values.len();
+        let [n, model, settings, ordinal] = [at + 1, at + 2, at + 3, at + 4];
+        wanted.push(format!("(CAST(${n} AS BIGINT), ${model}, ${settings}, CAST(${ordinal} AS BIGINT))"));
+        values.extend_from_slice(params![
+            number,
+            &draft.model_id,
+            draft.settings_sha256.as_str(),
+            draft.replay_ordinal
+        ]);
+    }
+    let sql = format!(
+        "WITH wanted (number, wanted_model, wanted_settings, wanted_ordinal) AS (VALUES {}) \
+         SELECT number, {} FROM wanted JOIN renders ON renders.id = (SELECT earlier.id FROM renders earlier \
+         WHERE earlier.workspace_id = $1 AND earlier.settings_sha256 = wanted_settings AND earlier.created_at >= $3 \
+         AND earlier.model_id = wanted_model AND (earlier.replay_key = $2 OR earlier.created_at >= $4) \
+         AND earlier.replay_ordinal = wanted_ordinal AND NOT earlier.is_system_preview \
+         AND earlier.deleted_at IS NULL AND NOT (earlier.{}) \
+         ORDER BY CASE WHEN earlier.replay_key = $2 THEN 0 ELSE 1 END, earlier.created_at DESC, earlier.id DESC LIMIT 1)",
+        wanted.join(", "),
+        columns!(),
+        is_in(RenderStatus::has_failed)
+    );
+    for row in conn.fetch_all_built(&sql, &values).await? {
+        let number = row.count("number")?;
+        if let Some(slot) = usize::try_from(number).ok().and_then(|number| found.get_mut(number)) {
+            *slot = Some(Render::of(&row)?);
+        }
+    }
+    Ok(found)
 }
 
 /// Finds the newest system preview of a model that has not failed.
@@ -176,14 +260,50 @@ pub async fn count_system_previews(conn: &mut Conn, payer: &AccountId, since: i6
     conn.fetch_one(sql, params![payer, since]).await?.count("n")
 }
 
-/// Lists all renders of a model, newest first.
-pub async fn list_of_model(conn: &mut Conn, model: &ModelId) -> Result<Vec<Render>> {
-    let sql = concat!(
-        "SELECT ",
-        columns!(),
-        " FROM renders WHERE model_id = $1 AND deleted_at IS NULL ORDER BY created_at DESC, id DESC"
-    );
-    conn.fetch_all(sql, params![model]).await?.iter().map(Render::of).collect()
+/// Facts about a render of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RenderSummary {
+    /// Identifier.
+    pub id: RenderId,
+    /// Current state.
+    pub status: RenderStatus,
+    /// Canonical settings, as JSON.
+    pub settings: String,
+    /// Pool of credits that was charged; `None` if the render was free.
+    pub pool: Option<Pool>,
+    /// Time of creation.
+    pub created_at: i64,
+    /// Time of the last change.
+    pub updated_at: i64,
+}
+
+/// Lists the renders of a model, newest first: at most `limit`, and at most as many as have `characters` of settings in total.
+pub async fn list_summaries(
+    conn: &mut Conn,
+    model: &ModelId,
+    workspace: &WorkspaceId,
+    limit: u32,
+    characters: u64,
+) -> Result<Vec<RenderSummary>> {
+    let sql = "SELECT id, status, settings, pool, created_at, updated_at FROM \
+               (SELECT id, status, settings, pool, created_at, updated_at, \
+               sum(length(settings)) OVER (ORDER BY created_at DESC, id DESC) AS characters FROM \
+               (SELECT id, status, settings, pool, created_at, updated_at FROM renders \
+               WHERE model_id = $1 AND workspace_id = $2 AND deleted_at IS NULL \
+               ORDER BY created_at DESC, id DESC LIMIT $3) newest) counted \
+               WHERE characters <= $4 ORDER BY created_at DESC, id DESC";
+    let rows = conn.fetch_all(sql, params![model, workspace, i64::from(limit), characters.cast_signed()]).await?;
+    let summary = |row: &Row| {
+        Ok(RenderSummary {
+            id: row.parsed("id", RenderId::parse)?,
+            status: row.parsed("status", RenderStatus::from_name)?,
+            settings: row.text("settings")?,
+            pool: row.maybe_parsed("pool", Pool::from_name)?,
+            created_at: row.int("created_at")?,
+            updated_at: row.int("updated_at")?,
+        })
+    };
+    rows.iter().map(summary).collect()
 }
 
 /// Returns the newest finished renders of a model in a workspace, at most `limit`, newest first.
@@ -200,16 +320,17 @@ pub async fn newest_done(conn: &mut Conn, workspace: &WorkspaceId, model: &Model
 
 /// Returns one page, newest first. In cursor mode it contains one extra row if there is another page.
 pub async fn list(conn: &mut Conn, filter: &RenderFilter, page: &PageRequest) -> Result<Vec<Render>> {
+    let shape = Shape::of(conn, filter).await?;
     let (after, limit) = match &page.start {
         Start::Offset(0) => (None, page.limit),
-        Start::Offset(offset) => match find_position(conn, filter, offset - 1).await? {
+        Start::Offset(offset) => match find_position(conn, filter, shape, offset - 1).await? {
             None => return Ok(Vec::new()),
             found => (found, page.limit),
         },
         Start::After(position) => (position.clone(), page.limit + 1),
     };
     let sql = over!(
-        filter,
+        shape,
         concat!("SELECT ", columns!()),
         "AND (created_at, id) < ($5, $6) ORDER BY created_at DESC, id DESC LIMIT $7"
     );
@@ -221,8 +342,8 @@ pub async fn list(conn: &mut Conn, filter: &RenderFilter, page: &PageRequest) ->
 }
 
 /// Finds the position of the row with this zero-based number in the list. Skipped rows are read from the index only.
-async fn find_position(conn: &mut Conn, filter: &RenderFilter, number: u64) -> Result<Option<Position>> {
-    let sql = over!(filter, "SELECT created_at, id", "ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET $5");
+async fn find_position(conn: &mut Conn, filter: &RenderFilter, shape: Shape, number: u64) -> Result<Option<Position>> {
+    let sql = over!(shape, "SELECT created_at, id", "ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET $5");
     let f = filter;
     let status = f.status.map(RenderStatus::as_str);
     let params = params![&f.workspace_id, f.model_id.as_ref(), status, f.updated_since, number.cast_signed()];
@@ -237,7 +358,8 @@ pub async fn count(conn: &mut Conn, filter: &RenderFilter) -> Result<u64> {
         return workspaces::render_count(conn, workspace_id).await;
     }
     let params = params![&f.workspace_id, f.model_id.as_ref(), f.status.map(RenderStatus::as_str), f.updated_since];
-    conn.fetch_one(over!(filter, "SELECT count(*) AS n", ""), params).await?.count("n")
+    let shape = Shape::of(conn, filter).await?;
+    conn.fetch_one(over!(shape, "SELECT count(*) AS n", ""), params).await?.count("n")
 }
 
 /// Counts the unfinished renders, queued or claimed, per state.

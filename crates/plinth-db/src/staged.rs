@@ -22,6 +22,34 @@ pub async fn count_open(conn: &mut Conn, workspace: &WorkspaceId, since: i64) ->
     conn.fetch_one(sql, params![workspace, since]).await?.count("n")
 }
 
+/// Returns the total size of the files of the uploads that [`count_open`] counts, without that of `except`.
+pub async fn open_bytes(
+    conn: &mut Conn,
+    workspace: &WorkspaceId,
+    since: i64,
+    except: Option<&StagedId>,
+) -> Result<u64> {
+    let sql = concat!(
+        "SELECT CAST(coalesce(sum(size), 0) AS BIGINT) AS n FROM staged_uploads \
+         WHERE created_at > $2 AND finalized_at IS NULL AND ($3 IS NULL OR id <> $3) AND ",
+        of_owner!()
+    );
+    conn.fetch_one(sql, params![workspace, since, except]).await?.count("n")
+}
+
+/// Sets the size of an upload's file.
+pub async fn set_size(tx: &mut Tx, id: &StagedId, size: u64) -> Result<()> {
+    let sql = "UPDATE staged_uploads SET size = $2 WHERE id = $1 AND size <> $2";
+    tx.execute(sql, params![id, size.cast_signed()]).await.map(drop)
+}
+
+/// Finds the workspace of an upload that was not finalized.
+pub async fn find_workspace(conn: &mut Conn, id: &StagedId) -> Result<Option<WorkspaceId>> {
+    let sql = "SELECT workspace_id FROM staged_uploads WHERE id = $1 AND finalized_at IS NULL";
+    let row = conn.fetch_optional(sql, params![id]).await?;
+    row.map(|row| row.parsed("workspace_id", WorkspaceId::parse)).transpose()
+}
+
 /// Finds the staged upload of a ticket in this workspace, unless it was finalized.
 pub async fn find_open(conn: &mut Conn, ticket_sha256: &str, workspace: &WorkspaceId) -> Result<Option<StagedId>> {
     let sql = "SELECT id FROM staged_uploads \

@@ -87,8 +87,20 @@ parsed! {
 
 /// Builds the `INSERT` statement for these columns.
 pub(crate) fn insert_statement(table: &str, columns: &str) -> BuiltSql {
-    let values: Vec<String> = (1..=columns.split(',').count()).map(|number| format!("${number}")).collect();
-    BuiltSql::same(format!("INSERT INTO {table} ({columns}) VALUES ({})", values.join(", ")))
+    BuiltSql::same(insert_rows_statement(table, columns, 1))
+}
+
+/// Builds the `INSERT` statement for several rows of these columns.
+pub(crate) fn insert_rows_statement(table: &str, columns: &str, rows: usize) -> String {
+    let width = columns.split(',').count();
+    let rows: Vec<String> = (0..rows).map(|row| numbered(row * width + 1, width)).collect();
+    format!("INSERT INTO {table} ({columns}) VALUES {}", rows.join(", "))
+}
+
+/// Builds a list of parameters in parentheses, the first of which is `$first`.
+pub(crate) fn numbered(first: usize, count: usize) -> String {
+    let numbers: Vec<String> = (first..first + count).map(|number| format!("${number}")).collect();
+    format!("({})", numbers.join(", "))
 }
 
 /// Maps a struct to a table whose columns have the names of its fields: `table!(Env in "envs", columns: id, name)`.
@@ -112,12 +124,16 @@ macro_rules! table {
                 })
             }
 
-            async fn add(&self, tx: &mut $crate::Tx) -> $crate::Result<()> {
+            /// Returns the values of the columns, in their order.
+            fn values(&self) -> Vec<$crate::sql::Param> {
                 use $crate::table::Column;
+                vec![Column::param(&self.$first) $(, Column::param(&self.$rest))*]
+            }
+
+            async fn add(&self, tx: &mut $crate::Tx) -> $crate::Result<()> {
                 static SQL: std::sync::LazyLock<$crate::states::BuiltSql> =
                     std::sync::LazyLock::new(|| $crate::table::insert_statement($table, $columns!()));
-                let params = [Column::param(&self.$first) $(, Column::param(&self.$rest))*];
-                tx.execute(&SQL, &params).await.map(drop)
+                tx.execute(&SQL, &self.values()).await.map(drop)
             }
         }
     };
@@ -134,5 +150,7 @@ mod tests {
         static SQL: std::sync::LazyLock<BuiltSql> =
             std::sync::LazyLock::new(|| insert_statement("envs", "id, name, width"));
         assert_eq!(Sql::from(&SQL).sqlite, "INSERT INTO envs (id, name, width) VALUES ($1, $2, $3)");
+        let two = insert_rows_statement("envs", "id, name", 2);
+        assert_eq!(two, "INSERT INTO envs (id, name) VALUES ($1, $2), ($3, $4)");
     }
 }

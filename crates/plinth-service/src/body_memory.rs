@@ -18,7 +18,7 @@ const MEMORY_PER_BYTE: u64 = 8;
 const WAIT_SECS: u64 = 30;
 
 /// A reservation of memory for a request body; released on drop.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct BodyMemory(#[expect(dead_code, reason = "the permit is released on drop")] Option<FairPermit>);
 
 impl Service {

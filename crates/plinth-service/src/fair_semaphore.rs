@@ -1,6 +1,7 @@
-//! A semaphore with fair queueing: the waiting account that holds the fewest units is next.
+//! A semaphore with fair queueing: the waiting holder with the fewest units is next.
 
 use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use plinth_spec::id::AccountId;
@@ -8,51 +9,56 @@ use tokio::sync::oneshot;
 
 use crate::error::{Result, ServiceError};
 
-/// A semaphore with weighted permits. The next permit goes to the waiting account that holds the fewest units. Requests
-/// of one account are served in order. Cheap to clone.
+/// What permits are shared among, by default accounts.
+pub(crate) trait Holder: Clone + Eq + Hash + std::fmt::Debug {}
+
+impl<H: Clone + Eq + Hash + std::fmt::Debug> Holder for H {}
+
+/// A semaphore with weighted permits. The next permit goes to the waiting holder with the fewest units. Requests of one
+/// holder are served in order. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct FairSemaphore(Arc<Mutex<State>>);
+pub(crate) struct FairSemaphore<H: Holder = AccountId>(Arc<Mutex<State<H>>>);
 
 #[derive(Debug)]
-struct State {
+struct State<H: Holder> {
     free: u64,
-    /// Maximum number of units per account, even if no other account is waiting.
-    max_per_account: u64,
-    held: HashMap<AccountId, u64>,
+    /// Maximum number of units per holder, even if no other holder is waiting.
+    max_per_holder: u64,
+    held: HashMap<H, u64>,
     /// In order of arrival.
-    waiting: VecDeque<Waiter>,
+    waiting: VecDeque<Waiter<H>>,
 }
 
 #[derive(Debug)]
-struct Waiter {
-    account: AccountId,
+struct Waiter<H: Holder> {
+    holder: H,
     weight: u64,
-    grant: oneshot::Sender<FairPermit>,
+    grant: oneshot::Sender<FairPermit<H>>,
 }
 
 /// Units of a semaphore; returned on drop.
 #[derive(Debug)]
-pub(crate) struct FairPermit {
-    semaphore: FairSemaphore,
-    account: AccountId,
+pub(crate) struct FairPermit<H: Holder = AccountId> {
+    semaphore: FairSemaphore<H>,
+    holder: H,
     weight: u64,
 }
 
-impl FairSemaphore {
-    /// Creates a semaphore with `capacity` units, of which one account can hold at most `max_per_account`.
-    pub(crate) fn new(capacity: u64, max_per_account: u64) -> Self {
-        let max_per_account = max_per_account.min(capacity);
-        let state = State { free: capacity, max_per_account, held: HashMap::new(), waiting: VecDeque::new() };
+impl<H: Holder> FairSemaphore<H> {
+    /// Creates a semaphore with `capacity` units, of which one holder can have at most `max_per_holder`.
+    pub(crate) fn new(capacity: u64, max_per_holder: u64) -> Self {
+        let max_per_holder = max_per_holder.min(capacity);
+        let state = State { free: capacity, max_per_holder, held: HashMap::new(), waiting: VecDeque::new() };
         Self(Arc::new(Mutex::new(state)))
     }
 
-    /// Waits for `weight` units, or for the maximum per account if that is less.
-    pub(crate) async fn acquire(&self, account: &AccountId, weight: u64) -> Result<FairPermit> {
+    /// Waits for `weight` units, or for the maximum per holder if that is less.
+    pub(crate) async fn acquire(&self, holder: &H, weight: u64) -> Result<FairPermit<H>> {
         let (grant, granted) = oneshot::channel();
         {
             let mut state = self.state();
-            let weight = weight.min(state.max_per_account);
-            state.waiting.push_back(Waiter { account: account.clone(), weight, grant });
+            let weight = weight.min(state.max_per_holder);
+            state.waiting.push_back(Waiter { holder: holder.clone(), weight, grant });
         }
         self.grant();
         granted.await.map_err(ServiceError::internal)
@@ -63,42 +69,42 @@ impl FairSemaphore {
         loop {
             // The lock is released at the end of this statement, because `send` to a cancelled waiter drops the permit, which locks.
             let next = self.state().take_next();
-            let Some(Waiter { account, weight, grant }) = next else { return };
-            let _gone = grant.send(FairPermit { semaphore: self.clone(), account, weight });
+            let Some(Waiter { holder, weight, grant }) = next else { return };
+            let _gone = grant.send(FairPermit { semaphore: self.clone(), holder, weight });
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, State<H>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl<H: Holder> State<H> {
     /// Removes and returns the next waiter if enough units are free for it. Otherwise returns `None` instead of serving a
     /// smaller request first, so that small requests cannot starve a large one.
-    fn take_next(&mut self) -> Option<Waiter> {
+    fn take_next(&mut self) -> Option<Waiter<H>> {
         self.waiting.retain(|waiter| !waiter.grant.is_closed());
-        let held = |waiter: &Waiter| self.held.get(&waiter.account).copied().unwrap_or_default();
-        let may_have = |waiter: &Waiter| held(waiter) + waiter.weight <= self.max_per_account;
+        let held = |waiter: &Waiter<H>| self.held.get(&waiter.holder).copied().unwrap_or_default();
+        let may_have = |waiter: &Waiter<H>| held(waiter) + waiter.weight <= self.max_per_holder;
         let candidates = self.waiting.iter().enumerate().filter(|(_, waiter)| may_have(waiter));
         // `min_by_key` returns the first minimum, which has waited longest.
         let (next, _) = candidates.min_by_key(|(_, waiter)| held(waiter))?;
         let waiter = if self.waiting[next].weight <= self.free { self.waiting.remove(next)? } else { return None };
         self.free -= waiter.weight;
-        *self.held.entry(waiter.account.clone()).or_default() += waiter.weight;
+        *self.held.entry(waiter.holder.clone()).or_default() += waiter.weight;
         Some(waiter)
     }
 }
 
-impl Drop for FairPermit {
+impl<H: Holder> Drop for FairPermit<H> {
     fn drop(&mut self) {
         {
             let mut state = self.semaphore.state();
             state.free += self.weight;
-            if let Some(held) = state.held.get_mut(&self.account) {
+            if let Some(held) = state.held.get_mut(&self.holder) {
                 *held -= self.weight;
                 if *held == 0 {
-                    state.held.remove(&self.account);
+                    state.held.remove(&self.holder);
                 }
             }
         }

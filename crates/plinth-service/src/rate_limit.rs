@@ -52,57 +52,88 @@ impl Allowance {
 }
 
 impl Service {
-    /// Counts a request of the caller's API key, or of the account if the caller uses a browser session.
+    /// Counts a request of the caller's API key and of the account, whose keys together may make ten times as many; or of the
+    /// account's browser sessions.
     pub async fn count_request(&self, caller: &Caller, meter: Meter) -> Result<Allowance> {
         let (name, limit, window_ms) = match meter {
             Meter::Requests => ("requests", self.options.requests_per_minute, 60_000),
             Meter::Ingests => ("ingests", self.options.ingests_per_10_minutes, 600_000),
         };
-        let token = caller.token_id.as_ref();
-        let key = token.map_or_else(|| format!("{name}:of:{}", caller.account_id), |token| format!("{name}:{token}"));
-        self.count(key, limit, window_ms).await
-    }
-
-    /// Counts a password attempt: for this e-mail address, and for all addresses together.
-    pub(crate) async fn count_password(&self, email: &str) -> Result<Allowance> {
-        let key = format!("password:{}", sha256_hex(email));
-        let own = self.count(key, limits::PASSWORDS_PER_ADDRESS, PASSWORDS_MS).await?;
-        // A rejected attempt must not use up the limit that all addresses share.
-        if own.is_exceeded {
-            return Ok(own);
-        }
-        self.count("passwords".to_owned(), limits::PASSWORDS_IN_ALL, PASSWORDS_MS).await
-    }
-
-    /// Counts a request in a window that starts with its first request: in the database if several processes share it, and
-    /// otherwise in memory.
-    async fn count(&self, key: String, limit: u32, window_ms: i64) -> Result<Allowance> {
-        let (window, now) = match &self.windows {
-            Windows::Memory(windows) => {
-                let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
-                (count_in(&mut lock(windows), key, window_ms, now), now)
+        let account = &caller.account_id;
+        let counted = match &caller.token_id {
+            None => vec![(format!("{name}:of:{account}"), limit)],
+            Some(token) => {
+                let of_account = limit.saturating_mul(limits::ACCOUNT_FACTOR);
+                vec![(format!("{name}:{token}"), limit), (format!("{name}:by:{account}"), of_account)]
             }
-            Windows::Database => self.count_in_database(key, window_ms).await?,
         };
-        let left = u64::from(limit).saturating_sub(window.requests);
-        Ok(Allowance {
-            limit,
-            remaining: u32::try_from(left).unwrap_or(limit),
-            // Another request may have started the window after this one read the clock, so the difference needs a clamp.
-            reset_secs: (window.ends_at - now).clamp(1, window_ms).unsigned_abs().div_ceil(1000),
-            is_exceeded: window.requests > u64::from(limit),
-        })
+        self.count(counted, window_ms).await
     }
 
-    async fn count_in_database(&self, key: String, window_ms: i64) -> Result<(Window, i64)> {
-        let counted = self.write_at(move |tx, now| {
+    /// Counts a password that a client of the network `client` tries for an e-mail address. `is_shared` says that the network
+    /// is a reverse proxy with several clients.
+    /// Errors: `rate_limited` if there were too many attempts.
+    pub(crate) async fn count_password(&self, client: &str, is_shared: bool, email: &str) -> Result<()> {
+        let account = sha256_hex(email);
+        let of_client = if is_shared { limits::PASSWORDS_PER_UNTRUSTED_PROXY } else { limits::PASSWORDS_PER_CLIENT };
+        // A rejected attempt must not use up the limits after it, which are shared with others.
+        let counted = vec![
+            (format!("password:{client}:{account}"), limits::PASSWORDS_PER_CLIENT_AND_ACCOUNT),
+            (format!("password:{client}"), of_client),
+            (format!("password:{account}"), limits::PASSWORDS_PER_ACCOUNT),
+        ];
+        self.count(counted, PASSWORDS_MS).await?.check().map(drop)
+    }
+
+    /// Counts a request under several keys, each with its limit, in windows that start with their first request: in the database
+    /// if several processes share it, and otherwise in memory. Stops at the first key whose limit is exceeded, and returns its
+    /// allowance; otherwise returns that of the first key.
+    async fn count(&self, counted: Vec<(String, u32)>, window_ms: i64) -> Result<Allowance> {
+        if let Windows::Memory(windows) = &self.windows {
+            let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
+            let mut windows = lock(windows);
+            let counting = counted
+                .into_iter()
+                .map(|(key, limit)| allowance(limit, count_in(&mut windows, key, window_ms, now), window_ms, now));
+            return first_or_exceeded(counting).ok_or_else(no_limit);
+        }
+        let counting = self.write_at(move |tx, now| {
             Box::pin(async move {
-                let window = rate_windows::count(tx, &key, window_ms, now).await?;
-                Ok::<_, ServiceError>((window, now))
+                let mut allowances = Vec::new();
+                for (key, limit) in counted {
+                    let window = rate_windows::count(tx, &key, window_ms, now).await?;
+                    let allowance = allowance(limit, window, window_ms, now);
+                    allowances.push(allowance);
+                    if allowance.is_exceeded {
+                        break;
+                    }
+                }
+                Ok::<_, ServiceError>(allowances)
             })
         });
-        counted.await
+        first_or_exceeded(counting.await?.into_iter()).ok_or_else(no_limit)
     }
+}
+
+fn allowance(limit: u32, window: Window, window_ms: i64, now: i64) -> Allowance {
+    let left = u64::from(limit).saturating_sub(window.requests);
+    Allowance {
+        limit,
+        remaining: u32::try_from(left).unwrap_or(limit),
+        // Another request may have started the window after this one read the clock, so the difference needs a clamp.
+        reset_secs: (window.ends_at - now).clamp(1, window_ms).unsigned_abs().div_ceil(1000),
+        is_exceeded: window.requests > u64::from(limit),
+    }
+}
+
+/// Returns the first exceeded allowance, without looking at those after it, or the first one if none is exceeded.
+fn first_or_exceeded(mut allowances: impl Iterator<Item = Allowance>) -> Option<Allowance> {
+    let first = allowances.next()?;
+    if first.is_exceeded { Some(first) } else { allowances.find(|one| one.is_exceeded).or(Some(first)) }
+}
+
+fn no_limit() -> ServiceError {
+    ServiceError::internal("a request is counted without a limit")
 }
 
 /// Storage of the request counters.

@@ -8,7 +8,7 @@ use plinth_db::Db;
 use plinth_fence::FenceOptions;
 use plinth_spec::limits;
 use plinth_store::Store;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 
 use crate::clock::Clock;
 use crate::fair_semaphore::FairSemaphore;
@@ -17,7 +17,7 @@ use crate::health::StoreHealth;
 use crate::rate_limit::Windows;
 
 /// Maximum number of concurrent password checks.
-const MAX_CONCURRENT_PASSWORD_CHECKS: usize = 2;
+const MAX_CONCURRENT_PASSWORD_CHECKS: u64 = 2;
 /// Memory limit, for the whole process, of request bodies that are read into memory. Small bodies do not count.
 const BODY_MEMORY_BYTES: u64 = 256 << 20;
 /// Share of [`BODY_MEMORY_BYTES`] that one account may use.
@@ -106,13 +106,20 @@ impl Default for ServiceOptions {
 #[derive(Clone, Debug)]
 pub struct Service {
     pub(crate) db: Db,
+    /// The same database, with the connections that are reserved for workers.
+    pub(crate) leases: Db,
+    /// One permit for each account, for the transaction that holds the account's lock.
+    pub(crate) writers: FairSemaphore,
     pub(crate) store: Store,
     pub(crate) options: Arc<ServiceOptions>,
     pub(crate) model_checks: FairSemaphore,
     pub(crate) image_checks: FairSemaphore,
     /// Permits for memory of request bodies, in bytes.
     pub(crate) body_memory: FairSemaphore,
-    pub(crate) passwords: Arc<Semaphore>,
+    /// Permits for model files that accounts are sending.
+    pub(crate) uploads: FairSemaphore,
+    /// Permits for password checks, shared among the networks of clients.
+    pub(crate) passwords: FairSemaphore<String>,
     pub(crate) placed: Arc<Notify>,
     pub(crate) windows: Windows,
     pub(crate) store_health: Arc<StoreHealth>,
@@ -126,10 +133,13 @@ impl Service {
             model_checks: FairSemaphore::new(checks, checks),
             image_checks: FairSemaphore::new(checks, checks),
             body_memory: FairSemaphore::new(BODY_MEMORY_BYTES, BODY_MEMORY_BYTES_PER_ACCOUNT),
-            passwords: Arc::new(Semaphore::new(MAX_CONCURRENT_PASSWORD_CHECKS)),
+            uploads: FairSemaphore::new(u64::MAX, limits::UPLOADS_AT_ONCE),
+            passwords: FairSemaphore::new(MAX_CONCURRENT_PASSWORD_CHECKS, 1),
             placed: Arc::new(Notify::new()),
             windows: Windows::of(&db),
             options: Arc::new(options),
+            leases: db.for_leases(),
+            writers: FairSemaphore::new(u64::MAX, 1),
             db,
             store,
             store_health: Arc::default(),

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use plinth_db::{garbage, holds, rate_windows, sessions, staged};
+use plinth_db::{garbage, holds, link_secrets, rate_windows, sessions, staged};
 use plinth_spec::limits;
 
 use crate::access::IDLE_MS;
@@ -30,7 +30,7 @@ pub struct Swept {
 }
 
 impl Service {
-    /// Deletes objects scheduled for deletion, abandoned uploads, and expired sessions and rate windows. Several machines may
+    /// Deletes objects scheduled for deletion, abandoned uploads, and expired sessions, link secrets and rate windows. Several machines may
     /// run this concurrently. Call it again until it deletes nothing.
     pub async fn sweep(&self) -> Result<Swept> {
         // Checked again below: if a hold started meanwhile, the backup in progress may reference the claimed objects.
@@ -61,7 +61,10 @@ impl Service {
                 let uploads = staged::delete_before(tx, now - STAGED_LIFETIME_MS, BATCH_SIZE).await?.len() as u64;
                 let windows = rate_windows::delete_ended(tx, now).await?;
                 holds::delete_expired(tx, now).await?;
-                Ok::<_, ServiceError>(uploads + windows + sessions::delete_expired(tx, now, now - IDLE_MS).await?)
+                let secrets = link_secrets::delete_ended(tx, now).await?;
+                Ok::<_, ServiceError>(
+                    uploads + windows + secrets + sessions::delete_expired(tx, now, now - IDLE_MS).await?,
+                )
             })
         });
         swept.rows = rows.await?;

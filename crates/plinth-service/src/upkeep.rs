@@ -63,6 +63,14 @@ impl Service {
             Ok(files) => tracing::info!(files, "deleted incomplete uploads of killed servers"),
             Err(error) => tracing::error!(error = %causes(&error), "cleaning up the upload folder failed"),
         }
+        // Links of the local store record the sizes themselves.
+        if self.store.local_signer().is_none() {
+            match self.measure_staged().await {
+                Ok(0) => {}
+                Ok(files) => tracing::warn!(files, "deleted uploaded files that are too large for a model"),
+                Err(error) => tracing::error!(error = %causes(&error), "measuring uploaded files failed"),
+            }
+        }
         loop {
             match self.sweep().await {
                 Ok(swept) if swept == Swept::default() => return,

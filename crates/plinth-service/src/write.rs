@@ -1,18 +1,24 @@
 //! Transactions with a timestamp, and storing files together with the row that references them.
 
 use std::path::Path;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use plinth_db::{DbError, Tx, accounts, garbage};
+use plinth_spec::ErrorCode;
 use plinth_spec::id::AccountId;
 use plinth_spec::limits;
 use plinth_store::ObjectKey;
 
 use crate::error::{Result, ServiceError};
+use crate::fair_semaphore::FairPermit;
 use crate::service::Service;
 
 /// Time in milliseconds after which a stored object is deleted if no row references it.
 pub(crate) const UNNAMED_MS: i64 = limits::STAGING_LIFETIME_SECS * 1000;
+
+/// Timeout for the lock of an account while other requests of this process hold it, in seconds.
+const TURN_SECS: u64 = 30;
 
 /// Result of inserting the row for stored objects.
 pub(crate) enum Inserted<T> {
@@ -42,17 +48,49 @@ impl Service {
     }
 
     /// Runs `work` in a transaction that holds the lock of an account, and passes it the Unix time in milliseconds, read
-    /// after the lock was obtained.
-    /// Errors: those of `work` and of the database.
+    /// after the lock was obtained. Requests of this process that need the same lock wait without a database connection, so
+    /// many of one account cannot use up the connections.
+    /// Errors: those of `work` and of the database; `rate_limited` after waiting 30 s for other requests.
     pub(crate) async fn write_locked<T, F>(&self, account: AccountId, work: F) -> Result<T>
     where
         F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, Result<T>> + Send + 'static,
         T: Send + 'static,
     {
         let clock = self.options.clock.clone();
+        let turn = self.writer_turn(&account).await?;
         let written = self.db.write(move |tx| {
+            // Released after the commit, or when the transaction is rolled back.
+            tx.after_commit(move || drop(turn));
             Box::pin(async move {
                 accounts::lock(tx, &account).await?;
+                let now = clock.now_ms(tx).await?;
+                work(tx, now).await
+            })
+        });
+        written.await
+    }
+
+    /// Waits until no other request of this process holds the lock of the account.
+    async fn writer_turn(&self, account: &AccountId) -> Result<FairPermit> {
+        let waiting = self.writers.acquire(account, 1);
+        let granted = tokio::time::timeout(Duration::from_secs(TURN_SECS), waiting).await;
+        granted.unwrap_or_else(|_late| {
+            let message = "too many requests of this account at the same time; send fewer";
+            let error = ServiceError::new(ErrorCode::RateLimited, message);
+            Err(ServiceError { retry_after_secs: Some(TURN_SECS), ..error })
+        })
+    }
+
+    /// Runs `work` in a transaction as [`write_at`](Self::write_at) does, on the connections that are reserved for workers.
+    pub(crate) async fn write_lease<T, E, F>(&self, work: F) -> std::result::Result<T, E>
+    where
+        F: for<'t> FnOnce(&'t mut Tx, i64) -> BoxFuture<'t, std::result::Result<T, E>> + Send + 'static,
+        T: Send + 'static,
+        E: From<DbError> + Send + 'static,
+    {
+        let clock = self.options.clock.clone();
+        let written = self.leases.write(move |tx| {
+            Box::pin(async move {
                 let now = clock.now_ms(tx).await?;
                 work(tx, now).await
             })

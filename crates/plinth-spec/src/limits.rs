@@ -33,6 +33,10 @@ pub const BATCH_ITEMS: usize = 100;
 pub const PAGE_DEFAULT: u32 = 50;
 /// Maximum number of rows of a list page.
 pub const PAGE_MAX: u32 = 100;
+/// Maximum number of renders that a model's details contain; clients read further ones from the list of renders.
+pub const MODEL_RENDERS: u32 = 1000;
+/// Maximum total size of the settings of those renders, in characters.
+pub const MODEL_RENDERS_CHARACTERS: u64 = 4 << 20;
 /// Largest accepted list offset; clients read longer lists by cursor.
 pub const OFFSET_MAX: u64 = i64::MAX as u64;
 /// Maximum number of tags of a model.
@@ -75,10 +79,14 @@ pub const LOSSES: i64 = 2;
 pub const PREVIEW_SECS: u64 = 300;
 /// Maximum number of free system previews per account in 24 hours.
 pub const FREE_UPLOADS_PER_DAY: u32 = 100;
-/// Maximum number of sign-in attempts per e-mail address in ten minutes.
-pub const PASSWORDS_PER_ADDRESS: u32 = 10;
-/// Maximum number of sign-in attempts in total in ten minutes.
-pub const PASSWORDS_IN_ALL: u32 = 600;
+/// Maximum number of passwords that one client may try for one account in ten minutes.
+pub const PASSWORDS_PER_CLIENT_AND_ACCOUNT: u32 = 10;
+/// Maximum number of passwords that one client may try in ten minutes.
+pub const PASSWORDS_PER_CLIENT: u32 = 60;
+/// Maximum number of passwords that the clients of a reverse proxy that is not trusted may try in ten minutes, together.
+pub const PASSWORDS_PER_UNTRUSTED_PROXY: u32 = 600;
+/// Maximum number of passwords that all clients together may try for one account in ten minutes.
+pub const PASSWORDS_PER_ACCOUNT: u32 = 100;
 /// Maximum number of active API keys per account. It bounds, per account, whatever is limited per key.
 pub const KEYS: u64 = 50;
 /// Maximum length of an API key's name, in characters.
@@ -117,6 +125,12 @@ pub const SESSION_SECS: i64 = 14 * 24 * 3600;
 pub const SESSION_IDLE_SECS: i64 = 3 * 24 * 3600;
 /// Maximum number of staged uploads per account that are neither finalized nor expired.
 pub const STAGED_UPLOADS: u64 = 100;
+/// Maximum total size of an account's staged files that are not finalized, in bytes.
+pub const STAGED_BYTES: u64 = 20 << 30;
+/// Maximum number of model files that an account may send at the same time; more wait.
+pub const UPLOADS_AT_ONCE: u64 = 16;
+/// Number of times that the limits of one API key apply to all keys of an account together.
+pub const ACCOUNT_FACTOR: u32 = 10;
 /// Lifetime of a staged file that is not finalized, in seconds.
 pub const STAGING_LIFETIME_SECS: i64 = 48 * 3600;
 

@@ -62,32 +62,56 @@ pub enum LinkError {
     Expired,
 }
 
-/// Signs and verifies links to objects in the local store.
+/// A secret that signs links to objects in the local store.
 #[derive(Clone)]
+pub struct LinkSecret {
+    /// Identifier, which links name. Links signed with the first secret of an old installation name none; it is empty there.
+    pub id: String,
+    /// The secret.
+    pub secret: String,
+}
+
+impl std::fmt::Debug for LinkSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LinkSecret").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// A link to create with [`Store::link`].
+#[derive(Clone, Copy, Debug)]
+pub struct NewLink<'a> {
+    /// The allowed operation.
+    pub method: LinkMethod,
+    /// The object.
+    pub key: &'a ObjectKey<'a>,
+    /// Requested lifetime; it is clamped to the limits for links.
+    pub lifetime_secs: i64,
+    /// `Content-Disposition` of the response.
+    pub disposition: Option<&'a str>,
+    /// Current time, in seconds since 1970.
+    pub now_secs: i64,
+}
+
+/// Signs and verifies links to objects in the local store.
+#[derive(Clone, Debug)]
 pub struct LinkSigner {
-    secret: Vec<u8>,
     base: Url,
 }
 
-impl std::fmt::Debug for LinkSigner {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LinkSigner").field("base", &self.base.as_str()).finish_non_exhaustive()
-    }
-}
-
 impl LinkSigner {
-    /// Creates a signer with the installation's secret. `base` is the public URL of the service.
-    pub const fn new(secret: Vec<u8>, base: Url) -> Self {
-        Self { secret, base }
+    /// Creates a signer. `base` is the public URL of the service.
+    pub const fn new(base: Url) -> Self {
+        Self { base }
     }
 
     /// Returns the signed URL.
-    pub fn sign(&self, link: &Link<'_>) -> String {
+    pub fn sign(&self, secret: &LinkSecret, link: &Link<'_>) -> String {
         let encoded = |text: &str| utf8_percent_encode(text, READABLE).to_string();
         let base = self.base.as_str().trim_end_matches('/');
-        let signature = hex(&self.mac(link).finalize().into_bytes());
+        let signature = hex(&mac(secret, link).finalize().into_bytes());
+        let id = if secret.id.is_empty() { String::new() } else { format!("&kid={}", encoded(&secret.id)) };
         format!(
-            "{base}/_o/{}?exp={}&type={}&disp={}&sig={signature}",
+            "{base}/_o/{}?exp={}&type={}&disp={}{id}&sig={signature}",
             encoded(link.key),
             link.expires_at_secs,
             encoded(link.content_type),
@@ -95,25 +119,31 @@ impl LinkSigner {
         )
     }
 
-    /// Verifies the signature and the expiry time of a link.
+    /// Verifies the signature and the expiry time of a link. `secret` is the one that the link names.
     /// Errors: the reason for the rejection. Signatures are compared in constant time.
-    pub fn check(&self, link: &Link<'_>, signature: &str, now_secs: i64) -> std::result::Result<(), LinkError> {
+    pub fn check(
+        &self,
+        secret: &LinkSecret,
+        link: &Link<'_>,
+        signature: &str,
+        now_secs: i64,
+    ) -> std::result::Result<(), LinkError> {
         let bytes = bytes_from_hex(signature).ok_or(LinkError::Signature)?;
-        self.mac(link).verify_slice(&bytes).map_err(|_differs| LinkError::Signature)?;
+        mac(secret, link).verify_slice(&bytes).map_err(|_differs| LinkError::Signature)?;
         if now_secs < link.expires_at_secs { Ok(()) } else { Err(LinkError::Expired) }
     }
+}
 
-    fn mac(&self, link: &Link<'_>) -> Hmac<Sha256> {
-        #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.secret).expect("a key of any length");
-        let expires = link.expires_at_secs.to_string();
-        // Each field is preceded by its length, so that two different links never have the same signed text.
-        for part in [link.method.as_str(), link.key, &expires, link.content_type, link.disposition] {
-            mac.update(&(part.len() as u64).to_be_bytes());
-            mac.update(part.as_bytes());
-        }
-        mac
+fn mac(secret: &LinkSecret, link: &Link<'_>) -> Hmac<Sha256> {
+    #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.secret.as_bytes()).expect("a key of any length");
+    let expires = link.expires_at_secs.to_string();
+    // Each field is preceded by its length, so that two different links never have the same signed text.
+    for part in [link.method.as_str(), link.key, &expires, link.content_type, link.disposition] {
+        mac.update(&(part.len() as u64).to_be_bytes());
+        mac.update(part.as_bytes());
     }
+    mac
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -141,23 +171,17 @@ impl Store {
         Ok(url.origin().ascii_serialization())
     }
 
-    /// Returns a signed link to an object. `lifetime_secs` is clamped to the limits for links.
-    pub async fn link(
-        &self,
-        method: LinkMethod,
-        key: &ObjectKey<'_>,
-        lifetime_secs: i64,
-        disposition: Option<&str>,
-        now_secs: i64,
-    ) -> Result<String> {
-        let lifetime_secs = limits::clamp_expires_secs(Some(lifetime_secs));
+    /// Returns a signed link to an object. `secret` signs links to the local store; S3 signs with its own.
+    pub async fn link(&self, link: NewLink<'_>, secret: &LinkSecret) -> Result<String> {
+        let NewLink { method, key, disposition, now_secs, .. } = link;
+        let lifetime_secs = limits::clamp_expires_secs(Some(link.lifetime_secs));
         match &self.links {
             Links::Local(signer) => {
                 let path = key.path();
                 let expires_at_secs = now_secs + lifetime_secs;
                 let disposition = disposition.unwrap_or_default();
                 let content_type = key.content_type();
-                Ok(signer.sign(&Link { method, key: &path, expires_at_secs, content_type, disposition }))
+                Ok(signer.sign(secret, &Link { method, key: &path, expires_at_secs, content_type, disposition }))
             }
             Links::S3(s3) => {
                 let mut query: Vec<(&str, &str)> = Vec::new();
@@ -183,7 +207,11 @@ mod tests {
     use super::*;
 
     fn signer() -> LinkSigner {
-        LinkSigner::new(b"secret".to_vec(), Url::parse("http://127.0.0.1:8080/").unwrap())
+        LinkSigner::new(Url::parse("http://127.0.0.1:8080/").unwrap())
+    }
+
+    fn secret() -> LinkSecret {
+        LinkSecret { id: "k3Jd92LmQx7a".to_owned(), secret: "secret".to_owned() }
     }
 
     fn link() -> Link<'static> {
@@ -202,14 +230,14 @@ mod tests {
 
     #[test]
     fn a_link_is_valid_until_its_last_second() {
-        let signature = signature_of(&signer().sign(&link()));
-        assert_eq!(signer().check(&link(), &signature, 99), Ok(()));
-        assert_eq!(signer().check(&link(), &signature, 100), Err(LinkError::Expired));
+        let signature = signature_of(&signer().sign(&secret(), &link()));
+        assert_eq!(signer().check(&secret(), &link(), &signature, 99), Ok(()));
+        assert_eq!(signer().check(&secret(), &link(), &signature, 100), Err(LinkError::Expired));
     }
 
     #[test]
     fn the_parameters_of_a_signed_link_are_parsed_back() {
-        let url = signer().sign(&link());
+        let url = signer().sign(&secret(), &link());
         assert!(url.starts_with("http://127.0.0.1:8080/_o/models/m.glb?"), "{url}");
         let url = Url::parse(&url).unwrap();
         let disposition = url.query_pairs().find(|(k, _)| k == "disp").unwrap().1.into_owned();
@@ -217,8 +245,16 @@ mod tests {
     }
 
     #[test]
+    fn a_link_names_its_secret_and_hides_it() {
+        let url = signer().sign(&secret(), &link());
+        assert!(url.contains("&kid=k3Jd92LmQx7a&") && !format!("{:?}", secret()).contains("\"secret\""), "{url}");
+        let first = LinkSecret { id: String::new(), ..secret() };
+        assert!(!signer().sign(&first, &link()).contains("kid"), "links of old installations name no secret");
+    }
+
+    #[test]
     fn a_changed_link_is_rejected() {
-        let signature = signature_of(&signer().sign(&link()));
+        let signature = signature_of(&signer().sign(&secret(), &link()));
         let changed = [
             Link { method: LinkMethod::Put, ..link() },
             Link { key: "models/n.glb", ..link() },
@@ -227,23 +263,23 @@ mod tests {
             Link { disposition: "", ..link() },
         ];
         for link in changed {
-            assert_eq!(signer().check(&link, &signature, 0), Err(LinkError::Signature), "{link:?}");
+            assert_eq!(signer().check(&secret(), &link, &signature, 0), Err(LinkError::Signature), "{link:?}");
         }
         for at in 0..signature.len() {
             let mut other = signature.clone().into_bytes();
             other[at] = if other[at] == b'0' { b'1' } else { b'0' };
             let other = String::from_utf8(other).unwrap();
-            assert_eq!(signer().check(&link(), &other, 0), Err(LinkError::Signature));
+            assert_eq!(signer().check(&secret(), &link(), &other, 0), Err(LinkError::Signature));
         }
         for bad in ["", "00", "zz", &"g".repeat(64), &signature.to_uppercase()] {
-            assert_eq!(signer().check(&link(), bad, 0), Err(LinkError::Signature));
+            assert_eq!(signer().check(&secret(), &link(), bad, 0), Err(LinkError::Signature));
         }
     }
 
     #[test]
     fn a_signature_with_another_secret_is_rejected() {
-        let other = LinkSigner::new(b"other".to_vec(), Url::parse("http://127.0.0.1:8080/").unwrap());
-        let signature = signature_of(&other.sign(&link()));
-        assert_eq!(signer().check(&link(), &signature, 0), Err(LinkError::Signature));
+        let other = LinkSecret { secret: "other".to_owned(), ..secret() };
+        let signature = signature_of(&signer().sign(&other, &link()));
+        assert_eq!(signer().check(&secret(), &link(), &signature, 0), Err(LinkError::Signature));
     }
 }

@@ -4,9 +4,12 @@
 //! ends. Creating a cluster takes a second, so an empty one is cached and copied.
 
 use std::fs;
+use std::io;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -51,7 +54,7 @@ impl TestDatabase {
 /// A temporary PostgreSQL server.
 pub struct Postgres {
     folder: TempDir,
-    server: Child,
+    server: Mutex<Child>,
 }
 
 impl Postgres {
@@ -61,20 +64,25 @@ impl Postgres {
         let data = folder.path().join("data");
         copy_pattern(&data);
         own(folder.path());
-        let server = as_unprivileged(&bin("postgres"))
-            .arg("-D")
-            .arg(&data)
-            .arg("-k")
-            .arg(folder.path())
-            .args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off"])
-            .args(["-c", "synchronous_commit=off", "-c", "shared_buffers=16MB", "-c", "max_connections=60"])
-            .stdout(Stdio::null())
-            .stderr(fs::File::create(folder.path().join("log")).expect("a log file"))
-            .spawn()
-            .unwrap_or_else(|error| panic!("postgres cannot be started: {error}. {HELP}"));
-        let mut started = Self { folder, server };
+        let server = Mutex::new(spawn(folder.path()));
+        let started = Self { folder, server };
         started.wait();
         started
+    }
+
+    /// Shuts the server down, which ends all connections and aborts their transactions, and starts it again.
+    pub fn restart(&self) {
+        {
+            let mut server = self.server();
+            assert!(signal(&server, "-INT"), "postgres is not running");
+            server.wait().expect("the end of postgres");
+            *server = spawn(self.folder.path());
+        }
+        self.wait();
+    }
+
+    fn server(&self) -> MutexGuard<'_, Child> {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the database URL.
@@ -82,14 +90,14 @@ impl Postgres {
         format!("postgres://{UNPRIVILEGED}@localhost/postgres?host={}", self.folder.path().display())
     }
 
-    fn wait(&mut self) {
+    fn wait(&self) {
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             let ready = Command::new(bin("pg_isready")).arg("-q").arg("-h").arg(self.folder.path()).status();
             if ready.is_ok_and(|status| status.success()) {
                 return;
             }
-            let ended = self.server.try_wait().expect("the state of postgres");
+            let ended = self.server().try_wait().expect("the state of postgres");
             if ended.is_some() || Instant::now() > deadline {
                 let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
                 panic!("postgres did not become ready:\n{log}");
@@ -103,12 +111,52 @@ impl Drop for Postgres {
     fn drop(&mut self) {
         // An immediate shutdown (SIGQUIT), because the data is not needed. SIGKILL would leave shared memory segments
         // behind, of which a system has only a few thousand.
-        let asked = Command::new("kill").arg("-QUIT").arg(self.server.id().to_string()).status();
-        if !asked.is_ok_and(|status| status.success()) {
-            let _gone = self.server.kill();
+        let mut server = self.server();
+        if !signal(&server, "-QUIT") {
+            let _gone = server.kill();
         }
-        let _waited = self.server.wait();
+        let _waited = server.wait();
     }
+}
+
+/// Starts the server of a cluster.
+fn spawn(folder: &Path) -> Child {
+    let mut command = as_unprivileged(&bin("postgres"));
+    command
+        .arg("-D")
+        .arg(folder.join("data"))
+        .arg("-k")
+        .arg(folder)
+        .args(["-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off"])
+        .args(["-c", "synchronous_commit=off", "-c", "shared_buffers=16MB", "-c", "max_connections=60"])
+        .stdout(Stdio::null())
+        .stderr(fs::File::options().create(true).append(true).open(folder.join("log")).expect("a log file"));
+    spawn_in_lasting_thread(command).unwrap_or_else(|error| panic!("postgres cannot be started: {error}. {HELP}"))
+}
+
+/// Starts a program from a thread that lives as long as this process. The kernel sends the parent-death signal when the
+/// thread that started the program ends.
+fn spawn_in_lasting_thread(command: Command) -> io::Result<Child> {
+    type Order = (Command, Sender<io::Result<Child>>);
+    static ORDERS: LazyLock<Mutex<Sender<Order>>> = LazyLock::new(|| {
+        let (orders, received) = mpsc::channel::<Order>();
+        std::thread::spawn(move || {
+            for (mut command, answer) in received {
+                let _gone = answer.send(command.spawn());
+            }
+        });
+        Mutex::new(orders)
+    });
+    let (answer, answered) = mpsc::channel();
+    let order = ORDERS.lock().unwrap_or_else(PoisonError::into_inner).send((command, answer));
+    order.expect("the thread that starts programs");
+    answered.recv().expect("the thread that starts programs")
+}
+
+/// Sends a signal, and returns whether there was a process to receive it.
+fn signal(server: &Child, name: &str) -> bool {
+    let sent = Command::new("kill").arg(name).arg(server.id().to_string()).status();
+    sent.is_ok_and(|status| status.success())
 }
 
 /// Copies the empty cluster. It is created once per user for all test processes, and only that user can read it.

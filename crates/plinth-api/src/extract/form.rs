@@ -3,13 +3,10 @@
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
 use bytes::{Bytes, BytesMut};
-use plinth_service::BodyMemory;
-use plinth_service::access::Caller;
 use plinth_service::models::Incoming;
 use plinth_spec::{ErrorCode, limits};
 
 use crate::error::{ApiError, Result};
-use crate::state::Api;
 
 /// A multipart form that is read field by field.
 pub(crate) struct Form {
@@ -80,18 +77,11 @@ impl Part<'_> {
         text_of(&name, self.bytes(limits::FORM_FIELD_BYTES).await?, malformed)
     }
 
-    /// Reads render settings as JSON text, with the memory reservation that covers their parsing.
-    pub(crate) async fn render_settings(mut self, api: &Api, caller: &Caller) -> Result<(String, BodyMemory)> {
-        let (name, mut text, mut memory) = (self.name(), BytesMut::new(), BodyMemory::default());
-        while let Some(piece) = self.chunk().await? {
-            let (before, after) = (text.len(), text.len() + piece.len());
-            check_length(after, limits::JSON_RENDER_BYTES)?;
-            if (before..after).contains(&limits::JSON_SMALL_BYTES) {
-                memory = api.service.body_memory(caller, limits::JSON_RENDER_BYTES).await?;
-            }
-            text.extend_from_slice(&piece);
-        }
-        Ok((text_of(&name, text.freeze(), ErrorCode::InvalidSettings)?, memory))
+    /// Reads render settings as JSON text. The caller reserves the memory for parsing them when the whole form was received,
+    /// so that a slow file does not hold it.
+    pub(crate) async fn render_settings(self) -> Result<String> {
+        let name = self.name();
+        text_of(&name, self.bytes(limits::JSON_RENDER_BYTES).await?, ErrorCode::InvalidSettings)
     }
 }
 

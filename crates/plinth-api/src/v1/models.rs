@@ -51,20 +51,20 @@ pub(crate) async fn upload_model(State(api): State<Api>, Editor(caller): Editor,
         match part.name().as_str() {
             "file" => {
                 let name = part.file_name();
-                let mut incoming = api.service.incoming_model()?;
+                let mut incoming = api.service.incoming_model(&caller).await?;
                 while let Some(piece) = part.chunk().await? {
                     incoming.write(&piece).await?;
                 }
                 file = Some((incoming, name));
             }
-            "renderSettings" => settings = Some(part.render_settings(&api, &caller).await?),
+            "renderSettings" => settings = Some(part.render_settings().await?),
             _ => {}
         }
     }
     let missing = || ApiError::new(ErrorCode::NoFile, "give 'file', a model");
     // A form in which no file was chosen sends one without name and content.
-    let (settings, _memory) = settings.unzip();
     let (file, name) = file.filter(|(file, name)| file.size() > 0 || !name.is_empty()).ok_or_else(missing)?;
+    let _memory = api.service.body_memory(&caller, settings.as_ref().map_or(0, String::len)).await?;
     Ok(uploaded(api.service.upload_model(&caller, Upload { file, name, settings }).await?))
 }
 

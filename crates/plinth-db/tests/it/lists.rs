@@ -1,8 +1,10 @@
 //! Models and renders: lookup, updates and paging.
 
+use std::time::{Duration, Instant};
+
 use plinth_db::models::{self, ModelFilter};
 use plinth_db::renders::{self, RenderFilter};
-use plinth_db::{Conn, DbError, workspaces};
+use plinth_db::{Conn, Db, DbError, workspaces};
 use plinth_spec::page::{PageRequest, Position, Start};
 use plinth_spec::state::{HlsStatus, ModelStatus, RenderStatus};
 use plinth_testkit::on_both_databases;
@@ -134,7 +136,16 @@ async fn renders_are_filtered_and_counted(address: &str) {
     assert_eq!((rows[0].hls_status, rows[0].failure_code), (HlsStatus::Skipped, None));
     let other_model = RenderFilter { model_id: Some(make::model_id(9)), ..all_renders() };
     assert_eq!(renders::count(conn, &other_model).await.unwrap(), 0);
-    assert_eq!(renders::list_of_model(conn, &make::model_id(1)).await.unwrap().len(), 3);
+    let list = async |conn: &mut Conn, limit, characters| {
+        let of = (make::model_id(1), make::workspace_id(1));
+        let rows = renders::list_summaries(conn, &of.0, &of.1, limit, characters).await.unwrap();
+        rows.into_iter().map(|render| render.id).collect::<Vec<_>>()
+    };
+    let newest = list(conn, 1000, 1000).await;
+    assert_eq!((newest.len(), list(conn, 2, 1000).await), (3, newest[..2].to_vec()));
+    assert_eq!(list(conn, 1000, 5).await, newest[..2], "each has settings of two characters");
+    let of_other = renders::list_summaries(conn, &make::model_id(1), &make::workspace_id(2), 9, 99).await.unwrap();
+    assert_eq!(of_other, []);
     assert!(renders::find(conn, &make::workspace_id(2), &make::render_id(2)).await.unwrap().is_none(), "another's");
     assert!(renders::find_anywhere(conn, &make::render_id(2)).await.unwrap().is_some());
     assert_eq!(renders::count_unfinished(conn).await.unwrap(), [(RenderStatus::Pending, 2)]);
@@ -214,9 +225,19 @@ async fn find_earlier_needs_equal_facts_and_a_render_within_the_window(address: 
                         replay_ordinal: ordinal,
                         ..make::render(20, 1)
                     };
-                    let earlier = renders::find_earlier(tx, &draft, keyed_since, any_since).await?;
+                    // Together with another draft of the request, which must not be confused with it.
+                    let other = renders::Render { settings_sha256: "y".to_owned(), ..draft.clone() };
+                    let earlier = renders::find_earlier(tx, &[other, draft], keyed_since, any_since).await?;
+                    let [None, earlier] = <[_; 2]>::try_from(earlier).unwrap() else { panic!("two results") };
                     ids.push(earlier.map(|r| r.id));
                 }
+                let two = [keyed(30), renders::Render { replay_ordinal: 1, ..keyed(31) }];
+                let earlier = renders::find_earlier(tx, &two, 0, never).await?;
+                assert_eq!(
+                    earlier.iter().flatten().map(|r| &r.id).collect::<Vec<_>>(),
+                    [&make::render_id(10), &make::render_id(11)]
+                );
+                assert!(renders::find_earlier(tx, &[], 0, 0).await?.is_empty());
                 assert_eq!(renders::find_system_preview(tx, &make::model_id(1)).await?, Some(make::render_id(13)));
                 assert_eq!(renders::count_system_previews(tx, &make::account_id(1), 12).await?, 1);
                 assert_eq!(renders::count_system_previews(tx, &make::account_id(1), 13).await?, 0);
@@ -229,12 +250,98 @@ async fn find_earlier_needs_equal_facts_and_a_render_within_the_window(address: 
     assert_eq!(found, [first, None, second.clone(), None, None, None, second, None]);
 }
 
+/// Inserts finished renders with these numbers, several per statement.
+async fn add_finished(db: &Db, numbers: std::ops::Range<u32>) {
+    let done = |n| renders::Render { status: RenderStatus::Done, hls_status: HlsStatus::Ready, ..make::render(n, 1) };
+    let numbers: Vec<u32> = numbers.collect();
+    for some in numbers.chunks(500) {
+        let rows: Vec<_> = some.iter().map(|n| done(*n)).collect();
+        db.write(|tx| Box::pin(async move { renders::insert_all(tx, &rows).await })).await.unwrap();
+    }
+}
+
+/// The renders that changed are found the same way whether they are few or many.
+async fn changed_renders_are_listed_whether_few_or_many(address: &str) {
+    let db = make::open(address).await;
+    add_finished(&db, 1..6002).await;
+    let conn = &mut db.read().await.unwrap();
+    for (since, total) in [(6001, 1), (5902, 100), (1, 6001), (7000, 0)] {
+        for status in [None, Some(RenderStatus::Done), Some(RenderStatus::Pending)] {
+            let filter = RenderFilter { updated_since: Some(since), status, ..all_renders() };
+            let total = if status == Some(RenderStatus::Pending) { 0 } else { total };
+            assert_eq!(renders::count(conn, &filter).await.unwrap(), total, "{filter:?}");
+            let rows = renders::list(conn, &filter, &first(50)).await.unwrap();
+            let ids: Vec<_> = rows.into_iter().map(|render| render.id).collect();
+            let newest = (1..=6001_u32).rev().take(usize::try_from(total.min(50)).unwrap());
+            assert_eq!(ids, newest.map(make::render_id).collect::<Vec<_>>(), "{filter:?}");
+        }
+    }
+}
+
+/// `cargo nextest run --workspace --run-ignored only -E 'test(of_a_million)' --no-capture`
+async fn filtered_lists_of_a_million_are_quick(address: &str) {
+    let db = make::open(address).await;
+    add_finished(&db, 1..1_000_001).await;
+    make::add_renders(&db, 1_000_001..1_000_011).await;
+    // PostgreSQL counts by the index once it has cleaned up behind the insertions.
+    let conn = &mut db.read().await.unwrap();
+    let (pending, done) = (Some(RenderStatus::Pending), Some(RenderStatus::Done));
+    for (what, filter, limit_ms) in [
+        ("nothing changed", RenderFilter { updated_since: Some(2_000_000), ..all_renders() }, 5.0),
+        ("ten changed", RenderFilter { updated_since: Some(1_000_001), ..all_renders() }, 5.0),
+        ("ten are pending", RenderFilter { status: pending, ..all_renders() }, 100.0),
+        ("a million are done", RenderFilter { status: done, ..all_renders() }, 100.0),
+        ("all changed", RenderFilter { updated_since: Some(0), ..all_renders() }, 100.0),
+    ] {
+        let (mut lists, mut counts) = (Vec::new(), Vec::new());
+        for _n in 0..50 {
+            let begin = Instant::now();
+            renders::list(conn, &filter, &first(50)).await.unwrap();
+            lists.push(begin.elapsed());
+            let begin = Instant::now();
+            renders::count(conn, &filter).await.unwrap();
+            counts.push(begin.elapsed());
+        }
+        lists.sort_unstable();
+        counts.sort_unstable();
+        let ms = |times: &[Duration], percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1000.0;
+        #[expect(clippy::print_stdout, reason = "it measures")]
+        let () = println!(
+            "{what}: page p50 {:.2} ms, p99 {:.2} ms; total p50 {:.2} ms, p99 {:.2} ms",
+            ms(&lists, 50),
+            ms(&lists, 99),
+            ms(&counts, 50),
+            ms(&counts, 99)
+        );
+        assert!(ms(&lists, 50) < limit_ms, "{what}");
+    }
+}
+
+mod of_a_million {
+    use plinth_testkit::TestDatabase;
+
+    use super::filtered_lists_of_a_million_are_quick;
+
+    #[tokio::test]
+    #[ignore = "takes minutes"]
+    async fn on_sqlite() {
+        filtered_lists_of_a_million_are_quick(TestDatabase::sqlite().address()).await;
+    }
+
+    #[tokio::test]
+    #[ignore = "takes minutes"]
+    async fn on_postgres() {
+        filtered_lists_of_a_million_are_quick(TestDatabase::postgres().address()).await;
+    }
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
         models_are_filtered_by_state_tags_and_time_of_change
         a_cursor_visits_every_row_once_while_rows_are_inserted
         renders_are_filtered_and_counted
+        changed_renders_are_listed_whether_few_or_many
         offset_pages_equal_cursor_pages_and_the_count_stays_correct
         find_earlier_needs_equal_facts_and_a_render_within_the_window
     }

@@ -2,6 +2,7 @@
 
 mod account;
 mod caller;
+mod client;
 mod key;
 mod password;
 mod session;
@@ -11,6 +12,7 @@ mod workspace;
 
 pub use account::NewAccount;
 pub use caller::Caller;
+pub use client::ClientAddress;
 pub use key::{Key, NewKey, NewKeyMade};
 pub use password::hash_password;
 pub(crate) use session::IDLE_MS;

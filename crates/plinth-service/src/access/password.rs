@@ -1,7 +1,5 @@
 //! Password hashing. Only hashes are stored.
 
-use std::sync::Arc;
-
 use argon2::Argon2;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 
@@ -26,15 +24,15 @@ pub fn hash_password(password: &str) -> Result<String> {
 
 impl Service {
     /// Returns whether a password matches a hash. Without a hash it takes the same time, so that the response time does not
-    /// reveal which accounts exist.
-    pub(super) async fn check_password(&self, password: String, hash: Option<String>) -> Result<bool> {
+    /// reveal which accounts exist. Each check uses much memory and a CPU core, so only a few run concurrently; they are
+    /// shared fairly among the networks of clients.
+    pub(super) async fn check_password(&self, client: String, password: String, hash: Option<String>) -> Result<bool> {
         if password.len() > BYTES_MAX {
             return Ok(false);
         }
-        // Each check uses much memory and a CPU core, so only a few run concurrently.
-        let place = Arc::clone(&self.passwords).acquire_owned().await;
+        let permit = self.passwords.acquire(&client, 1).await?;
         let check = tokio::task::spawn_blocking(move || {
-            let _place = place;
+            let _permit = permit;
             match hash {
                 Some(hash) => Argon2::default().verify_password(password.as_bytes(), hash.as_str()).is_ok(),
                 None => Argon2::default().hash_password(password.as_bytes()).is_err(),

@@ -6,6 +6,7 @@ use plinth_spec::{ErrorCode, limits};
 
 use super::account::normalized;
 use super::caller::unauthorized;
+use super::client::ClientAddress;
 use crate::error::{Result, ServiceError};
 use crate::hash::sha256_hex;
 use crate::ids::random_text;
@@ -55,16 +56,20 @@ impl Service {
 
     /// Checks a password and returns the secret of a new session.
     /// Errors: address or password are wrong, the account is suspended, or there were too many attempts.
-    pub async fn sign_in_with_password(&self, email: &str, password: String) -> Result<String> {
+    pub async fn sign_in_with_password(&self, client: ClientAddress, email: &str, password: String) -> Result<String> {
         let refusal = || unauthorized("address and password do not belong together");
         let email = normalized(email).map_err(|_malformed| refusal())?;
-        self.count_password(&email).await?.check().map_err(|over| {
+        let network = client.network();
+        self.count_password(&network, client.is_shared, &email).await.map_err(|over| {
+            if over.code != ErrorCode::RateLimited {
+                return over;
+            }
             let message = format!("too many attempts; try again in {} s", over.retry_after_secs.unwrap_or_default());
             ServiceError { message, ..over }
         })?;
         let account = accounts::find_by_email(&mut self.db.read().await?, &email).await?;
         let (id, hash) = account.map(|account| (account.id, account.password_hash)).unzip();
-        let is_right = self.check_password(password, hash.flatten()).await?;
+        let is_right = self.check_password(network, password, hash.flatten()).await?;
         let account = id.filter(|_known| is_right).ok_or_else(refusal)?;
         let opened = self.write_at(move |tx, now| Box::pin(async move { open(tx, &account, now).await }));
         opened.await

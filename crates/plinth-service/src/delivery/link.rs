@@ -3,7 +3,7 @@
 use plinth_spec::limits;
 use plinth_spec::wire::{AssetUrl, SignedUrl};
 use plinth_spec::{ErrorCode, OutputFile};
-use plinth_store::{LinkMethod, ObjectKey};
+use plinth_store::{LinkMethod, NewLink, ObjectKey};
 
 use super::disposition::attachment;
 use super::file::locate;
@@ -56,7 +56,18 @@ impl Service {
     ) -> Result<(String, i64)> {
         let expires_in = limits::clamp_expires_secs(expires);
         let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
-        let url = self.store.link(LinkMethod::Get, key, expires_in, Some(disposition), now / 1000).await?;
-        Ok((url, expires_in))
+        let link = NewLink {
+            method: LinkMethod::Get,
+            key,
+            lifetime_secs: expires_in,
+            disposition: Some(disposition),
+            now_secs: now / 1000,
+        };
+        Ok((self.sign(link).await?, expires_in))
+    }
+
+    /// Signs a link.
+    pub(crate) async fn sign(&self, link: NewLink<'_>) -> Result<String> {
+        Ok(self.store.link(link, &self.signing_secret().await?).await?)
     }
 }

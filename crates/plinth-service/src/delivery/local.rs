@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use plinth_spec::ErrorCode;
-use plinth_spec::limits;
 use plinth_store::{Link, LinkError, LinkMethod};
 
 use super::file::Delivery;
+use super::link_secrets::find_secret;
 use crate::error::{Result, ServiceError};
 use crate::models::Incoming;
 use crate::service::Service;
@@ -22,7 +22,9 @@ pub struct LocalLink {
     pub content_type: String,
     /// `Content-Disposition` of the response.
     pub disposition: String,
-    /// Signature over the other fields.
+    /// Identifier of the secret that signed the link; empty for links of old installations.
+    pub secret_id: String,
+    /// Signature.
     pub signature: String,
 }
 
@@ -43,12 +45,13 @@ impl Service {
     /// Checks an upload link and starts to receive its file.
     pub async fn begin_local_put(&self, link: &LocalLink) -> Result<Incoming> {
         self.check_local_link(link, LinkMethod::Put).await?;
-        Incoming::new(&self.options.incoming, limits::MODEL_FILE_BYTES)
+        self.begin_staged(&link.path).await
     }
 
-    /// Checks an upload link again and stores the received file.
+    /// Stores the received file of an upload link.
     pub async fn finish_local_put(&self, link: &LocalLink, file: Incoming) -> Result<()> {
         let file = file.finish().await?;
+        self.record_staged(&link.path, file.size).await?;
         self.store.put_path(&link.path, file.path()).await?;
         Ok(())
     }
@@ -57,7 +60,12 @@ impl Service {
         let signer = self.store.local_signer();
         let signer =
             signer.ok_or_else(|| ServiceError::new(ErrorCode::NotFound, "this server has no local file store"))?;
-        let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
+        let mut conn = self.db.read().await?;
+        let now = self.options.clock.now_ms(&mut conn).await?;
+        let secret = find_secret(&mut conn, &link.secret_id, now).await?;
+        drop(conn);
+        // Links of a secret that was revoked are as invalid as forged ones.
+        let secret = secret.ok_or_else(|| ServiceError::new(ErrorCode::Forbidden, "this link is not valid"))?;
         let signed = Link {
             method,
             key: &link.path,
@@ -65,7 +73,7 @@ impl Service {
             content_type: &link.content_type,
             disposition: &link.disposition,
         };
-        signer.check(&signed, &link.signature, now / 1000).map_err(|refused| match refused {
+        signer.check(&secret, &signed, &link.signature, now / 1000).map_err(|refused| match refused {
             LinkError::Signature => ServiceError::new(ErrorCode::Forbidden, "this link is not valid"),
             LinkError::Expired => ServiceError::new(ErrorCode::Forbidden, "this link has expired"),
         })

@@ -6,10 +6,12 @@ mod disposition;
 mod file;
 pub(crate) mod hls;
 mod link;
+mod link_secrets;
 mod local;
 
 pub use bundle::Bundle;
 pub use cover::Cover;
 pub use disposition::attachment;
 pub use file::Delivery;
+pub use link_secrets::LinkSecretInfo;
 pub use local::LocalLink;

@@ -51,7 +51,7 @@ impl Service {
     /// frames once, in one slot, whose time is charged to the account of the first render.
     pub async fn claim_renders(&self, worker: impl Into<Worker>, most: usize) -> Result<Vec<Claim>> {
         let (worker, lease_ms) = (worker.into(), self.lease_ms());
-        let claimed = self.write_at(move |tx, now| {
+        let claimed = self.write_lease(move |tx, now| {
             Box::pin(async move {
                 let mut claims: Vec<Claim> = Vec::new();
                 while claims.len() < most {
@@ -78,7 +78,7 @@ impl Service {
     /// Claims the next finished render for HLS packaging.
     pub async fn claim_packaging(&self, worker: impl Into<Worker>) -> Result<Option<Claim>> {
         let (worker, lease_ms) = (worker.into(), self.lease_ms());
-        let claimed = self.write_at(move |tx, now| {
+        let claimed = self.write_lease(move |tx, now| {
             Box::pin(async move {
                 let lease = Lease { token: random_text(TOKEN_CHARS), until: now + lease_ms, worker };
                 let render = leases::claim(tx, Kind::Package, &lease, now).await?;
@@ -95,7 +95,7 @@ impl Service {
     /// succeeds for the whole lease time.
     pub async fn renew_claim(&self, claim: &Claim) -> Result<std::result::Result<(), LeaseLost>> {
         let (id, token, lease_ms) = (claim.render.id.clone(), claim.token.clone(), self.lease_ms());
-        let renewed = self.write_at(move |tx, now| {
+        let renewed = self.write_lease(move |tx, now| {
             Box::pin(async move {
                 let is_held = leases::renew(tx, &id, &token, now + lease_ms).await?;
                 queue::count_slot(tx, &id, &token, now, false).await?;

@@ -32,7 +32,7 @@ impl Service {
 
     async fn report_packaging(&self, claim: &Claim, event: HlsEvent) -> Result<std::result::Result<(), LeaseLost>> {
         let claim = claim.clone();
-        let reported = self.write_at(move |tx, now| {
+        let reported = self.write_lease(move |tx, now| {
             Box::pin(async move {
                 let held = leases::find_held(tx, &claim.render.id, &claim.token).await?;
                 let Some(render) = held else { return Ok(Err(LeaseLost)) };

@@ -38,7 +38,7 @@ impl Service {
     }
 
     async fn reap_one(&self, lost: Lost) -> Result<bool> {
-        let reaped = self.write_at(move |tx, now| {
+        let reaped = self.write_lease(move |tx, now| {
             Box::pin(async move {
                 let Lost { render, token, losses } = lost;
                 if accounts::try_lock(tx, &render.payer_id).await?.is_none() {

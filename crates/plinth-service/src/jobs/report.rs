@@ -57,7 +57,7 @@ impl Service {
     pub async fn fail_render(&self, claim: &Claim, code: FailureCode, message: &str) -> Reported {
         let claim = claim.clone();
         let message = first_line(message);
-        let failed = self.write_at(move |tx, now| {
+        let failed = self.write_lease(move |tx, now| {
             Box::pin(async move { fail(tx, &claim.render, &claim.token, code, &message, now).await })
         });
         failed.await
@@ -68,7 +68,7 @@ impl Service {
         F: FnOnce(&Render, Report) -> Result<Report> + Send + 'static,
     {
         let claim = claim.clone();
-        let reported = self.write_at(move |tx, now| {
+        let reported = self.write_lease(move |tx, now| {
             Box::pin(async move {
                 let Some(render) = leases::find_held(tx, &claim.render.id, &claim.token).await? else {
                     return Ok(Err(LeaseLost));

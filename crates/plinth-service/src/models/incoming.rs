@@ -10,6 +10,7 @@ use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt as _;
 
 use crate::error::{Result, ServiceError};
+use crate::fair_semaphore::FairPermit;
 use crate::hash::{file_sha256, hex};
 
 /// Prefix of the names of files that are being received.
@@ -25,22 +26,26 @@ pub struct Incoming {
     hash: Sha256,
     size: u64,
     limit: u64,
+    /// Permit of the account, for model files.
+    permit: Option<FairPermit>,
 }
 
 /// A temporary file that was received completely. Deleted on drop.
 #[derive(Debug)]
 pub(crate) struct Arrived {
     file: NamedTempFile,
+    #[expect(dead_code, reason = "the permit is released on drop")]
+    permit: Option<FairPermit>,
     pub size: u64,
     pub sha256: String,
 }
 
 impl Incoming {
     /// Creates an empty file in a folder.
-    pub(crate) fn new(folder: &Path, limit: u64) -> Result<Self> {
+    pub(crate) fn new(folder: &Path, limit: u64, permit: Option<FairPermit>) -> Result<Self> {
         let file = new_file(folder)?;
         let writer = tokio::fs::File::from_std(file.reopen()?);
-        Ok(Self { file, writer, hash: Sha256::new(), size: 0, limit })
+        Ok(Self { file, writer, hash: Sha256::new(), size: 0, limit, permit })
     }
 
     /// Appends a chunk.
@@ -62,7 +67,7 @@ impl Incoming {
 
     pub(crate) async fn finish(mut self) -> Result<Arrived> {
         self.writer.flush().await?;
-        Ok(Arrived { file: self.file, size: self.size, sha256: hex(&self.hash.finalize()) })
+        Ok(Arrived { file: self.file, permit: self.permit, size: self.size, sha256: hex(&self.hash.finalize()) })
     }
 }
 
@@ -75,7 +80,7 @@ impl Arrived {
     /// Wraps a file that this process has created, for example by converting a ZIP.
     pub(crate) fn from_file(file: NamedTempFile) -> Result<Self> {
         let (sha256, size) = file_sha256(file.path())?;
-        Ok(Self { file, size, sha256 })
+        Ok(Self { file, permit: None, size, sha256 })
     }
 }
 

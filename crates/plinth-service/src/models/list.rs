@@ -83,10 +83,12 @@ impl Service {
         Ok(Page { data: rows.into_iter().map(row).collect(), meta })
     }
 
-    /// Returns a model with all its details.
+    /// Returns a model with its details and its newest renders.
     pub async fn model(&self, caller: &Caller, id: &str) -> Result<ModelDetail> {
         let model = self.model_row(caller, id).await?;
-        let renders = renders::list_of_model(&mut self.db.read().await?, &model.id).await?;
+        let (most, characters) = (limits::MODEL_RENDERS, limits::MODEL_RENDERS_CHARACTERS);
+        let mut conn = self.db.read().await?;
+        let renders = renders::list_summaries(&mut conn, &model.id, &caller.workspace_id, most, characters).await?;
         let names = |json: &Option<String>| {
             json.as_deref().map(serde_json::from_str::<Vec<String>>).transpose().map_err(ServiceError::internal)
         };
@@ -143,11 +145,11 @@ fn row(model: Model) -> ModelRow {
     }
 }
 
-fn summary(render: &renders::Render) -> Result<RenderSummary> {
+fn summary(render: &renders::RenderSummary) -> Result<RenderSummary> {
     Ok(RenderSummary {
         id: render.id.clone(),
         status: render.status,
-        render_settings: echoed_settings(render)?,
+        render_settings: echoed_settings(&render.settings, render.pool)?,
         created_at: Timestamp(render.created_at),
         updated_at: Timestamp(render.updated_at),
     })

@@ -1,11 +1,12 @@
 //! Staged uploads: the client uploads a file to the store through a signed link, then finalizes it to create a model.
 
 use futures_util::StreamExt as _;
+use plinth_db::workspaces::{self, Workspace};
 use plinth_db::{garbage, staged};
 use plinth_spec::id::StagedId;
 use plinth_spec::wire::{FinalizeUpload, StagedUpload};
 use plinth_spec::{ErrorCode, limits};
-use plinth_store::{LinkMethod, ObjectKey};
+use plinth_store::{LinkMethod, Listed, NewLink, ObjectKey};
 
 use super::arrive::Arrival;
 use super::check::Format;
@@ -19,6 +20,27 @@ use crate::renders::parse_settings;
 use crate::service::Service;
 
 const TICKET_CHARS: usize = 40;
+/// Folder of staged files in the store.
+const STAGED: &str = "staged";
+/// Number of sizes that are recorded in one transaction.
+const MEASURED_AT_ONCE: usize = 500;
+
+/// Returns the time since which uploads count that are not finalized.
+const fn since(now: i64) -> i64 {
+    now - limits::STAGING_LIFETIME_SECS * 1000
+}
+
+fn id_of(path: &str) -> Option<StagedId> {
+    StagedId::parse(path.strip_prefix(STAGED)?.strip_prefix('/')?.strip_suffix(".glb")?)
+}
+
+fn too_many_bytes() -> ServiceError {
+    let most = limits::STAGED_BYTES >> 30;
+    let message = format!(
+        "the files that were put and not finalized have more than {most} GB; finalize some, or wait for two days"
+    );
+    ServiceError::new(ErrorCode::LimitReached, message)
+}
 
 impl Service {
     /// Creates an upload link, and the ticket to finalize the upload with.
@@ -31,11 +53,14 @@ impl Service {
         let workspace = caller.workspace_id.clone();
         let created = self.write_locked(caller.payer_id.clone(), move |tx, now| {
             Box::pin(async move {
-                let since = now - limits::STAGING_LIFETIME_SECS * 1000;
+                let since = since(now);
                 if staged::count_open(tx, &workspace, since).await? >= limits::STAGED_UPLOADS {
                     let most = limits::STAGED_UPLOADS;
                     let message = format!("{most} links to put a file are open; finalize some, or wait for two days");
                     return Err(ServiceError::new(ErrorCode::LimitReached, message));
+                }
+                if staged::open_bytes(tx, &workspace, since, None).await? >= limits::STAGED_BYTES {
+                    return Err(too_many_bytes());
                 }
                 staged::insert(tx, &row, &sha256, &workspace, now).await?;
                 // Schedules the file for deletion, after the link has expired and the lifetime of staged files is over.
@@ -45,7 +70,14 @@ impl Service {
             })
         });
         let now = created.await?;
-        let url = self.store.link(LinkMethod::Put, &key, expires_in, None, now / 1000).await?;
+        let link = NewLink {
+            method: LinkMethod::Put,
+            key: &key,
+            lifetime_secs: expires_in,
+            disposition: None,
+            now_secs: now / 1000,
+        };
+        let url = self.sign(link).await?;
         Ok(StagedUpload { url, ticket, expires_in, max_bytes: limits::MODEL_FILE_BYTES })
     }
 
@@ -71,7 +103,7 @@ impl Service {
             return Err(ServiceError::new(ErrorCode::FileTooLarge, message));
         }
         // The client can still write to the link, so the file is read exactly once and only that content is used.
-        let mut file = self.incoming_model()?;
+        let mut file = self.incoming_model(caller).await?;
         self.take_object(&key, &mut file).await?;
         let code = ErrorCode::UploadFailed;
         let file = file.finish().await?;
@@ -80,6 +112,73 @@ impl Service {
         // The prefix stays scheduled for deletion, because the client may write to the link again.
         self.remove_marked(&key.path()).await;
         Ok(uploaded)
+    }
+
+    /// Starts to receive the file of an upload link, unless the account's staged files are too large.
+    pub(crate) async fn begin_staged(&self, path: &str) -> Result<Incoming> {
+        let (id, workspace) = self.staged_upload(path).await?;
+        let mut conn = self.db.read().await?;
+        let now = self.options.clock.now_ms(&mut conn).await?;
+        let used = staged::open_bytes(&mut conn, &workspace.id, since(now), Some(&id)).await?;
+        drop(conn);
+        let left = limits::STAGED_BYTES.checked_sub(used).filter(|left| *left > 0).ok_or_else(too_many_bytes)?;
+        self.incoming(&workspace.owner_id, left.min(limits::MODEL_FILE_BYTES)).await
+    }
+
+    /// Records the size of a received file.
+    /// Errors: the account's staged files are too large together with this one.
+    pub(crate) async fn record_staged(&self, path: &str, size: u64) -> Result<()> {
+        let (id, workspace) = self.staged_upload(path).await?;
+        let recorded = self.write_locked(workspace.owner_id, move |tx, now| {
+            Box::pin(async move {
+                let used = staged::open_bytes(tx, &workspace.id, since(now), Some(&id)).await?;
+                if used + size > limits::STAGED_BYTES {
+                    return Err(too_many_bytes());
+                }
+                Ok(staged::set_size(tx, &id, size).await?)
+            })
+        });
+        recorded.await
+    }
+
+    /// Records the sizes of files that clients have uploaded to S3, which accepts them without asking, and deletes those that are
+    /// too large for a model. Returns their number.
+    pub(crate) async fn measure_staged(&self) -> Result<u64> {
+        let (mut sizes, mut deleted) = (Vec::new(), 0);
+        let mut listed = self.store.list(STAGED)?;
+        while let Some(object) = listed.next().await {
+            let Listed { path, size, .. } = object?;
+            let Some(id) = id_of(&path) else { continue };
+            if size > limits::MODEL_FILE_BYTES {
+                self.store.delete(&ObjectKey::Staged(&id)).await?;
+                deleted += 1;
+            } else {
+                sizes.push((id, size));
+            }
+        }
+        for some in sizes.chunks(MEASURED_AT_ONCE) {
+            let some = some.to_vec();
+            let measured = self.db.write(move |tx| {
+                Box::pin(async move {
+                    for (id, size) in &some {
+                        staged::set_size(tx, id, *size).await?;
+                    }
+                    Ok::<_, ServiceError>(())
+                })
+            });
+            measured.await?;
+        }
+        Ok(deleted)
+    }
+
+    /// Finds the upload with this path in the store, and its workspace.
+    async fn staged_upload(&self, path: &str) -> Result<(StagedId, Workspace)> {
+        let gone = || ServiceError::new(ErrorCode::NotFound, "this upload was finalized or has expired");
+        let id = id_of(path).ok_or_else(gone)?;
+        let mut conn = self.db.read().await?;
+        let workspace = staged::find_workspace(&mut conn, &id).await?.ok_or_else(gone)?;
+        let workspace = workspaces::find(&mut conn, &workspace).await?.ok_or_else(gone)?;
+        Ok((id, workspace))
     }
 
     async fn take_object(&self, key: &ObjectKey<'_>, file: &mut Incoming) -> Result<()> {

@@ -1,6 +1,9 @@
 //! Creates a model from a file in the body of a request.
 
+use std::time::Duration;
+
 use plinth_spec::ErrorCode;
+use plinth_spec::id::AccountId;
 use plinth_spec::limits;
 use plinth_spec::wire::UploadResult;
 use serde_json::Value;
@@ -13,6 +16,9 @@ use crate::body_memory::parse_json;
 use crate::error::{Result, ServiceError};
 use crate::renders::parse_settings;
 use crate::service::Service;
+
+/// Timeout for the permit to send a model, in seconds.
+const WAIT_SECS: u64 = 30;
 
 /// An upload whose file was received.
 #[derive(Debug)]
@@ -35,14 +41,26 @@ pub struct Uploaded {
 }
 
 impl Service {
-    /// Starts to receive a model's file.
-    pub fn incoming_model(&self) -> Result<Incoming> {
-        self.incoming_file(limits::MODEL_FILE_BYTES)
+    /// Starts to receive a model's file. Waits while the account sends as many others as it may.
+    /// Errors: `rate_limited` after 30 s.
+    pub async fn incoming_model(&self, caller: &Caller) -> Result<Incoming> {
+        self.incoming(&caller.payer_id, limits::MODEL_FILE_BYTES).await
+    }
+
+    /// Starts to receive a model's file of at most `limit` bytes for an account.
+    pub(super) async fn incoming(&self, account: &AccountId, limit: u64) -> Result<Incoming> {
+        let waiting = self.uploads.acquire(account, 1);
+        let granted = tokio::time::timeout(Duration::from_secs(WAIT_SECS), waiting).await;
+        let permit = granted.map_err(|_late| {
+            let message = format!("{} files are being sent already; try again later", limits::UPLOADS_AT_ONCE);
+            ServiceError { retry_after_secs: Some(WAIT_SECS), ..ServiceError::new(ErrorCode::RateLimited, message) }
+        })?;
+        Incoming::new(&self.options.incoming, limit, Some(permit?))
     }
 
     /// Starts to receive a file of at most `limit` bytes.
     pub fn incoming_file(&self, limit: u64) -> Result<Incoming> {
-        Incoming::new(&self.options.incoming, limit)
+        Incoming::new(&self.options.incoming, limit, None)
     }
 
     /// Creates a model and a render from an uploaded file.

@@ -23,7 +23,7 @@ impl Service {
             model_id: placed.render.model_id.clone(),
             status: placed.render.status,
             is_preview: is_preview(&placed.render),
-            render_settings: echoed_settings(&placed.render)?,
+            render_settings: echoed_settings(&placed.render.settings, placed.render.pool)?,
             deduped: placed.is_replay.then_some(true),
         })
     }
@@ -54,9 +54,11 @@ impl Service {
     }
 
     async fn place_now(&self, caller: &Caller, wanted: Vec<Wanted>, key: ReplayKey) -> Result<Vec<Placed>> {
+        let payer = caller.payer_id.clone();
         let caller = caller.clone();
-        let placed =
-            self.write_at(move |tx, now| Box::pin(async move { place(tx, &caller, wanted, Some(&key), now).await }));
+        let placed = self.write_locked(payer, move |tx, now| {
+            Box::pin(async move { place(tx, &caller, wanted, Some(&key), now).await })
+        });
         let placed = placed.await?;
         self.placed.notify_one();
         Ok(placed)

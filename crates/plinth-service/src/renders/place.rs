@@ -1,5 +1,7 @@
 //! Creates renders in one transaction: idempotent replay, price, row and ledger entry.
 
+use std::collections::BTreeSet;
+
 use plinth_db::queue::{self, Kind};
 use plinth_db::renders::{self, Render};
 use plinth_db::{Conn, Tx, accounts, models};
@@ -7,7 +9,7 @@ use plinth_spec::funding::{self, Balance, Cost, Pool};
 use plinth_spec::id::{AccountId, ModelId, RenderId};
 use plinth_spec::idempotency::{ReplayKey, resubmit_since};
 use plinth_spec::settings::{Output, ParseOptions};
-use plinth_spec::state::{HlsStatus, ModelStatus, RenderStatus};
+use plinth_spec::state::{HlsStatus, RenderStatus};
 use plinth_spec::{ErrorCode, RenderSettings, WorkClass, pricing};
 
 use crate::access::Caller;
@@ -53,20 +55,6 @@ pub(crate) struct Placed {
     pub is_replay: bool,
 }
 
-/// Decision for one requested render.
-enum Slot {
-    New(Render),
-    Earlier(Render),
-}
-
-impl Slot {
-    const fn render(&self) -> &Render {
-        match self {
-            Self::New(render) | Self::Earlier(render) => render,
-        }
-    }
-}
-
 /// Creates renders, all or none, and charges those that are not replays. `key` is the request's idempotency key; an upload
 /// has none, so its render is always new and never replayed. Locks the paying account.
 /// Errors: a model is not active (unless its render is a replay under the same key), or the balance is too low.
@@ -80,39 +68,33 @@ pub(crate) async fn place(
 ) -> Result<Vec<Placed>> {
     let payer = accounts::lock(tx, &caller.payer_id).await?;
     let payer = payer.ok_or_else(|| ServiceError::internal("the paying account is missing"))?;
-    let mut slots: Vec<Slot> = Vec::new();
-    let mut costs = Vec::new();
-    for want in wanted {
-        let draft = draft(caller, &want, key, &slots, now);
-        let earlier = match key {
-            Some(key) => renders::find_earlier(tx, &draft, key.replays_since(now), resubmit_since(now)).await?,
-            None => None,
-        };
-        // A replay under the same key is returned even if the model is no longer active.
-        let is_own = |earlier: &Render| !earlier.replay_key.is_empty() && earlier.replay_key == draft.replay_key;
-        if !earlier.as_ref().is_some_and(is_own) {
-            check_is_active(tx, caller, &want.model_id).await?;
-        }
-        // A replay has the same facts as its draft, so it counts for the ordinals of later items.
-        if let Some(earlier) = earlier {
-            slots.push(Slot::Earlier(earlier));
-        } else {
-            costs.push(want.cost());
-            slots.push(Slot::New(draft));
-        }
+    let mut drafts: Vec<Render> = Vec::with_capacity(wanted.len());
+    for want in &wanted {
+        drafts.push(draft(caller, want, key, &drafts, now));
     }
+    let earlier = match key {
+        Some(key) => renders::find_earlier(tx, &drafts, key.replays_since(now), resubmit_since(now)).await?,
+        None => vec![None; drafts.len()],
+    };
+    check_are_active(tx, caller, &drafts, &earlier).await?;
+    let is_new = earlier.iter().map(Option::is_none);
+    let costs: Vec<Cost> =
+        wanted.iter().zip(is_new).filter(|(_, is_new)| *is_new).map(|(want, _)| want.cost()).collect();
     let pools = decide_funding(payer.balance, &costs)?;
     let mut funding = costs.into_iter().zip(pools);
-    let mut placed = Vec::new();
-    for slot in slots {
-        placed.push(match slot {
-            Slot::Earlier(render) => Placed { render, is_replay: true },
-            Slot::New(draft) => {
+    let mut placed = Vec::with_capacity(drafts.len());
+    for (draft, earlier) in drafts.into_iter().zip(earlier) {
+        placed.push(match earlier {
+            Some(render) => Placed { render, is_replay: true },
+            None => {
                 let (cost, pool) = funding.next().ok_or_else(|| ServiceError::internal("a render without funding"))?;
-                Placed { render: insert(tx, draft, cost, pool, now).await?, is_replay: false }
+                Placed { render: funded(draft, cost, pool), is_replay: false }
             }
         });
     }
+    let new: Vec<Render> = placed.iter().filter(|one| !one.is_replay).map(|one| one.render.clone()).collect();
+    renders::insert_all(tx, &new).await?;
+    charge(tx, &caller.payer_id, &new, now).await?;
     queue::enter(tx, Kind::Render, placed.iter().map(|placed| placed.render.work_class), &caller.payer_id).await?;
     Ok(placed)
 }
@@ -137,25 +119,28 @@ pub(crate) async fn check_funds(conn: &mut Conn, payer: &AccountId, wanted: &Wan
     decide_funding(payer.balance, &[wanted.cost()]).map(drop)
 }
 
-/// Returns an error unless the model is an active one of the workspace.
-async fn check_is_active(tx: &mut Tx, caller: &Caller, id: &ModelId) -> Result<()> {
-    let model = models::find(tx, &caller.workspace_id, id).await?;
-    if model.is_some_and(|m| m.status == ModelStatus::Active) { Ok(()) } else { Err(ServiceError::model_not_found()) }
+/// Returns an error unless all models are active ones of the workspace. A replay under the same key needs no active model.
+async fn check_are_active(tx: &mut Tx, caller: &Caller, drafts: &[Render], earlier: &[Option<Render>]) -> Result<()> {
+    let is_own = |draft: &Render, earlier: &Option<Render>| {
+        earlier.as_ref().is_some_and(|earlier| !earlier.replay_key.is_empty() && earlier.replay_key == draft.replay_key)
+    };
+    let checked = drafts.iter().zip(earlier).filter(|(draft, earlier)| !is_own(draft, earlier));
+    let ids: BTreeSet<&ModelId> = checked.map(|(draft, _earlier)| &draft.model_id).collect();
+    let ids: Vec<ModelId> = ids.into_iter().cloned().collect();
+    let active = models::list_active(tx, &caller.workspace_id, &ids).await?;
+    if active.len() == ids.len() { Ok(()) } else { Err(ServiceError::model_not_found()) }
 }
 
-async fn insert(tx: &mut Tx, draft: Render, cost: Cost, pool: Pool, now: i64) -> Result<Render> {
+fn funded(draft: Render, cost: Cost, pool: Pool) -> Render {
     let frames_sha256 = if pool == Pool::Free { marked(&draft.frames_sha256) } else { draft.frames_sha256.clone() };
-    let render = Render { pool: Some(pool), credits: cost.credits, frames_sha256, ..draft };
-    renders::insert(tx, &render).await?;
-    charge(tx, &render, now).await?;
-    Ok(render)
+    Render { pool: Some(pool), credits: cost.credits, frames_sha256, ..draft }
 }
 
-fn draft(caller: &Caller, want: &Wanted, key: Option<&ReplayKey>, before: &[Slot], now: i64) -> Render {
+fn draft(caller: &Caller, want: &Wanted, key: Option<&ReplayKey>, before: &[Render], now: i64) -> Render {
     let settings = want.settings.canonical();
     let settings_sha256 = sha256_hex(&settings);
     let is_equal = |r: &&Render| r.model_id == want.model_id && r.settings_sha256 == settings_sha256;
-    let equal_before = before.iter().map(Slot::render).filter(is_equal).count();
+    let equal_before = before.iter().filter(is_equal).count();
     let is_dataset = want.settings.video().output == Output::Dataset;
     Render {
         settings,

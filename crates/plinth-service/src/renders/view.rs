@@ -11,9 +11,9 @@ use crate::error::{Result, ServiceError};
 use crate::jobs::RenderFiles;
 
 /// Returns the settings of the request; adds `preview: true` for renders paid from the free pool.
-pub(crate) fn echoed_settings(render: &renders::Render) -> Result<Value> {
-    let mut settings: Value = serde_json::from_str(&render.settings).map_err(ServiceError::internal)?;
-    if is_preview(render)
+pub(crate) fn echoed_settings(settings: &str, pool: Option<Pool>) -> Result<Value> {
+    let mut settings: Value = serde_json::from_str(settings).map_err(ServiceError::internal)?;
+    if pool == Some(Pool::Free)
         && let Some(members) = settings.as_object_mut()
     {
         members.insert("preview".to_owned(), Value::Bool(true));
@@ -36,7 +36,7 @@ pub(crate) fn view(render: &renders::Render) -> Result<Render> {
         id: render.id.clone(),
         model_id: render.model_id.clone(),
         status: render.status,
-        render_settings: echoed_settings(render)?,
+        render_settings: echoed_settings(&render.settings, render.pool)?,
         file_size: size(OutputFile::Video),
         error_message: render.error_message.clone(),
         failure_code: render.failure_code.filter(|_code| failed).map(FailureCode::as_str),

@@ -1,6 +1,6 @@
 //! Authentication and authorization.
 
-use plinth_service::access::{Caller, NewAccount, NewKey};
+use plinth_service::access::{Caller, ClientAddress, NewAccount, NewKey};
 use plinth_spec::role::Role;
 use plinth_spec::wire::Scope;
 use plinth_spec::{ErrorCode, limits};
@@ -123,6 +123,24 @@ async fn requests_are_counted_exactly_per_token_and_window(address: &str) {
     assert_eq!((fresh.remaining, fresh.reset_secs, fresh.is_exceeded), (29, 60, false));
 }
 
+async fn the_requests_of_all_keys_of_an_account_are_limited(address: &str) {
+    let test_service = TestService::with(address, |options| options.requests_per_minute = 3).await;
+    let service = &test_service.service;
+    let mut passed = 0;
+    for _key in 0..limits::ACCOUNT_FACTOR + 2 {
+        let scopes = vec![Scope::Read];
+        let key = test_service::key(service, &test_service.caller.account_id, None, scopes).await;
+        let caller = service.authenticate(Some(&key)).await.unwrap();
+        for _request in 0..4 {
+            let allowance = service.count_request(&caller, plinth_service::Meter::Requests).await.unwrap();
+            passed += u32::from(allowance.check().is_ok());
+        }
+    }
+    assert_eq!(passed, 3 * limits::ACCOUNT_FACTOR);
+    let guest = test_service::caller(service, "grace@example.org").await;
+    service.count_request(&guest, plinth_service::Meter::Requests).await.unwrap().check().unwrap();
+}
+
 async fn a_sign_in_link_opens_one_session(address: &str) {
     let test_service = TestService::new(address).await;
     let service = &test_service.service;
@@ -225,7 +243,9 @@ async fn passwords_sign_in_and_are_counted(address: &str) {
     let password_hash = Some(plinth_service::access::hash_password("a long one").unwrap());
     let new = NewAccount { email: "grace@example.org".to_owned(), is_admin: false, password_hash };
     service.create_account(new).await.unwrap();
-    let attempt = async |email: &str, password: &str| service.sign_in_with_password(email, password.to_owned()).await;
+    let attempt = async |email: &str, password: &str| {
+        service.sign_in_with_password(client("192.0.2.1"), email, password.to_owned()).await
+    };
     let secret = attempt("Grace@example.org", "a long one").await.unwrap();
     assert_eq!(service.session(&secret).await.unwrap().unwrap().caller.email, "grace@example.org");
     assert_eq!(code(attempt("grace@example.org", "another").await), ErrorCode::Unauthorized);
@@ -234,13 +254,66 @@ async fn passwords_sign_in_and_are_counted(address: &str) {
     assert_eq!(code(attempt("grace@example.org", "another").await), ErrorCode::Unauthorized);
     assert_eq!(code(attempt("grace@example.org", "a long one").await), ErrorCode::Forbidden);
     service.set_suspended("grace@example.org", false).await.unwrap();
-    for _ in 4..limits::PASSWORDS_PER_ADDRESS {
+    for _ in 4..limits::PASSWORDS_PER_CLIENT_AND_ACCOUNT {
         assert_eq!(code(attempt("grace@example.org", "another").await), ErrorCode::Unauthorized);
     }
     let over = attempt("grace@example.org", "a long one").await.unwrap_err();
     assert_eq!((over.code, over.retry_after_secs), (ErrorCode::RateLimited, Some(600)));
     test_service.wait_ms(600_000);
     assert!(attempt("grace@example.org", "a long one").await.is_ok());
+}
+
+fn client(address: &str) -> ClientAddress {
+    ClientAddress { address: address.parse().unwrap(), is_shared: false }
+}
+
+async fn wrong_passwords_of_some_clients_do_not_lock_out_others(address: &str) {
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    let password_hash = Some(plinth_service::access::hash_password("a long one").unwrap());
+    for email in ["grace@example.org", "alan@example.org"] {
+        let new = NewAccount { email: email.to_owned(), is_admin: false, password_hash: password_hash.clone() };
+        service.create_account(new).await.unwrap();
+    }
+    // Too long to be checked, so that the test is fast.
+    let wrong = async |client: ClientAddress, email: &str| {
+        code(service.sign_in_with_password(client, email, "x".repeat(2000)).await)
+    };
+    let right = async |client: ClientAddress, email: &str| {
+        service.sign_in_with_password(client, email, "a long one".to_owned()).await
+    };
+    // 600 wrong passwords of ten clients, which are then at their limit.
+    for n in 0..10 {
+        let attacker = client(&format!("192.0.2.{n}"));
+        for at in 0..limits::PASSWORDS_PER_CLIENT {
+            assert_eq!(wrong(attacker, &format!("{at}@example.org")).await, ErrorCode::Unauthorized);
+        }
+        assert_eq!(wrong(attacker, "another@example.org").await, ErrorCode::RateLimited);
+        assert_eq!(code(right(attacker, "grace@example.org").await), ErrorCode::RateLimited);
+    }
+    right(client("198.51.100.1"), "grace@example.org").await.unwrap();
+    // All addresses of an IPv6 network are one client.
+    for at in 0..limits::PASSWORDS_PER_CLIENT {
+        assert_eq!(wrong(client(&format!("2001:db8::{at}")), &format!("{at}@b.org")).await, ErrorCode::Unauthorized);
+    }
+    assert_eq!(wrong(client("2001:db8::ffff"), "a@b.org").await, ErrorCode::RateLimited);
+    // Many clients that try one account close that account only, and only for passwords.
+    for n in 0..limits::PASSWORDS_PER_ACCOUNT / limits::PASSWORDS_PER_CLIENT_AND_ACCOUNT {
+        for _ in 0..limits::PASSWORDS_PER_CLIENT_AND_ACCOUNT {
+            assert_eq!(wrong(client(&format!("203.0.113.{n}")), "alan@example.org").await, ErrorCode::Unauthorized);
+        }
+        assert_eq!(wrong(client(&format!("203.0.113.{n}")), "alan@example.org").await, ErrorCode::RateLimited);
+    }
+    assert_eq!(code(right(client("198.51.100.1"), "alan@example.org").await), ErrorCode::RateLimited);
+    right(client("203.0.113.1"), "grace@example.org").await.unwrap();
+    // The clients of an unknown reverse proxy have one address, and more attempts.
+    let shared = ClientAddress { is_shared: true, ..client("127.0.0.1") };
+    for at in 0..limits::PASSWORDS_PER_UNTRUSTED_PROXY {
+        assert_eq!(wrong(shared, &format!("{at}@c.org")).await, ErrorCode::Unauthorized);
+    }
+    assert_eq!(code(right(shared, "grace@example.org").await), ErrorCode::RateLimited);
+    test_service.wait_ms(600_000);
+    right(client("192.0.2.1"), "alan@example.org").await.unwrap();
 }
 
 async fn the_number_of_active_keys_per_account_is_limited(address: &str) {
@@ -275,10 +348,12 @@ mod both {
         rejected_tokens_name_the_reason
         a_member_works_in_the_workspace_and_its_owner_pays
         requests_are_counted_exactly_per_token_and_window
+        the_requests_of_all_keys_of_an_account_are_limited
         a_sign_in_link_opens_one_session
         sessions_expire
         suspending_and_signing_out_everywhere_end_all_sessions
         a_session_works_where_its_account_is_a_member
         passwords_sign_in_and_are_counted
+        wrong_passwords_of_some_clients_do_not_lock_out_others
     }
 }

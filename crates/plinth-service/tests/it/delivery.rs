@@ -2,13 +2,16 @@
 
 use bytes::Bytes;
 use futures_util::StreamExt as _;
+use plinth_db::link_secrets::{self, LinkSecret};
+use plinth_service::delivery::LocalLink;
 use plinth_service::jobs::{Claim, RenderFiles};
 use plinth_spec::quality::Codec;
 use plinth_spec::settings::Output;
-use plinth_spec::{ErrorCode, OutputFile};
+use plinth_spec::{ErrorCode, OutputFile, limits};
 use plinth_store::{BlobStream, ObjectKey};
 use plinth_testkit::{glb_with_triangle, on_both_databases};
 use serde_json::json;
+use url::Url;
 
 use crate::test_service::{TestService, code, files_of, some_files};
 
@@ -168,9 +171,71 @@ async fn a_models_file_is_downloaded_under_its_name(address: &str) {
     assert_eq!(code(service.model_file_url(caller, &id, None).await), ErrorCode::FileNotFound);
 }
 
+/// Splits a link into its parts, as the HTTP interface does.
+pub(crate) fn parts(url: &str) -> LocalLink {
+    let url = Url::parse(url).unwrap();
+    let parameter = |name: &str| {
+        url.query_pairs().find(|(known, _)| known == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
+    };
+    LocalLink {
+        path: url.path().trim_start_matches("/_o/").to_owned(),
+        expires_at_secs: parameter("exp").parse().unwrap(),
+        content_type: parameter("type"),
+        disposition: parameter("disp"),
+        secret_id: parameter("kid"),
+        signature: parameter("sig"),
+    }
+}
+
+async fn links_of_earlier_secrets_end_with_their_time_or_when_revoked(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let model = test_service.model("chair").await;
+    let week = Some(limits::EXPIRES_MAX_SECS);
+    let link = async || parts(&service.model_file_url(caller, &model, week).await.unwrap().url);
+    let is_valid = async |link: &LocalLink| service.local_file(link.clone()).await.is_ok();
+    let old = link().await;
+    let made = service.rotate_link_secret(false).await.unwrap();
+    let new = link().await;
+    assert!(!made.id.is_empty() && new.secret_id == made.id && old.secret_id != made.id);
+    assert!(is_valid(&old).await && is_valid(&new).await);
+    let swapped = LocalLink { secret_id: new.secret_id.clone(), ..old.clone() };
+    let unnamed = LocalLink { secret_id: String::new(), ..old.clone() };
+    assert!(!is_valid(&swapped).await && !is_valid(&unnamed).await);
+    // Another process, which has signed nothing yet, knows both.
+    let beside = test_service.beside(address).await;
+    assert!(beside.local_file(old.clone()).await.is_ok() && beside.local_file(new.clone()).await.is_ok());
+    test_service.wait_ms(limits::EXPIRES_MAX_SECS * 1000 - 1000);
+    assert!(is_valid(&old).await, "a link signed before the rotation works as long as it says");
+    test_service.wait_ms(2 * 3600 * 1000);
+    let ids: Vec<String> = service.link_secrets().await.unwrap().into_iter().map(|secret| secret.id).collect();
+    assert_eq!(ids, [made.id.clone()]);
+    assert!(service.sweep().await.unwrap().rows >= 1, "the old secret is deleted");
+    let newer = link().await;
+    service.rotate_link_secret(true).await.unwrap();
+    assert!(!is_valid(&newer).await && is_valid(&link().await).await);
+    assert_eq!(service.link_secrets().await.unwrap().len(), 1);
+}
+
+/// The first secret of an old installation has no identifier, and neither have its links.
+async fn links_without_an_identifier_stay_valid(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let first = LinkSecret { id: String::new(), secret: "as before".to_owned(), created_at: 0, ends_at: None };
+    let inserting = service.db().write(|tx| Box::pin(async move { link_secrets::insert(tx, &first).await }));
+    inserting.await.unwrap();
+    let model = test_service.model("chair").await;
+    let url = service.model_file_url(caller, &model, None).await.unwrap().url;
+    assert!(!url.contains("kid") && service.local_file(parts(&url)).await.is_ok(), "{url}");
+    service.rotate_link_secret(false).await.unwrap();
+    assert!(service.local_file(parts(&url)).await.is_ok());
+}
+
 mod both {
     use super::on_both_databases;
     on_both_databases! {
+        links_of_earlier_secrets_end_with_their_time_or_when_revoked
+        links_without_an_identifier_stay_valid
         files_are_available_after_the_worker_reports_them
         the_files_of_a_failed_render_are_hidden_and_deleted
         a_prores_video_and_a_dataset_have_their_own_types

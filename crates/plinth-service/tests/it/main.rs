@@ -13,3 +13,4 @@ mod queue;
 mod renders;
 mod storage;
 mod test_service;
+mod writers;

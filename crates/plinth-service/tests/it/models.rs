@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use plinth_db::{Db, renders};
 use plinth_service::models::ModelQuery;
-use plinth_spec::id::RenderId;
+use plinth_spec::id::{RenderId, StagedId};
 use plinth_spec::page::PageMeta;
 use plinth_spec::wire::{CheckHash, FinalizeUpload, UpdateModel};
 use plinth_spec::{ErrorCode, limits};
@@ -335,6 +335,65 @@ async fn the_number_of_open_staged_uploads_is_limited(address: &str) {
     ask().await.unwrap();
 }
 
+async fn the_size_of_staged_files_is_limited(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let staged = service.create_upload_url(caller, None).await.unwrap();
+    let other = service.create_upload_url(caller, None).await.unwrap();
+    let id = |url: &str| StagedId::parse(url.split("/staged/").nth(1).unwrap().split('.').next().unwrap()).unwrap();
+    let set_size = async |url: &str, size: u64| {
+        let id = id(url);
+        service
+            .db()
+            .write(move |tx| Box::pin(async move { plinth_db::staged::set_size(tx, &id, size).await }))
+            .await
+            .unwrap();
+    };
+    let put = async |url: &str, bytes: &[u8]| {
+        let link = crate::delivery::parts(url);
+        let mut file = service.begin_local_put(&link).await?;
+        file.write(bytes).await?;
+        service.finish_local_put(&link, file).await
+    };
+    // Another file takes all but three bytes of the limit.
+    set_size(&other.url, limits::STAGED_BYTES - 3).await;
+    put(&staged.url, b"abc").await.unwrap();
+    put(&staged.url, b"abc").await.unwrap();
+    assert_eq!(code(put(&staged.url, b"abcd").await), ErrorCode::FileTooLarge);
+    assert_eq!(code(service.create_upload_url(caller, None).await), ErrorCode::LimitReached);
+    set_size(&other.url, limits::STAGED_BYTES).await;
+    assert_eq!(code(put(&staged.url, b"a").await), ErrorCode::LimitReached);
+    // Two that are sent at the same time cannot exceed it either.
+    set_size(&other.url, limits::STAGED_BYTES - 3).await;
+    set_size(&staged.url, 0).await;
+    let link = crate::delivery::parts(&staged.url);
+    let mut file = service.begin_local_put(&link).await.unwrap();
+    file.write(b"abc").await.unwrap();
+    set_size(&other.url, limits::STAGED_BYTES - 2).await;
+    assert_eq!(code(service.finish_local_put(&link, file).await), ErrorCode::LimitReached);
+    // Another account has a limit of its own, and files end with their time.
+    let guest = test_service::caller(service, "grace@example.org").await;
+    service.create_upload_url(&guest, None).await.unwrap();
+    test_service.wait_ms(limits::STAGING_LIFETIME_SECS * 1000);
+    service.create_upload_url(caller, None).await.unwrap();
+}
+
+async fn an_account_sends_a_limited_number_of_files_at_the_same_time(address: &str) {
+    let test_service = TestService::new(address).await;
+    let (service, caller) = (&test_service.service, &test_service.caller);
+    let mut files = Vec::new();
+    for _n in 0..limits::UPLOADS_AT_ONCE {
+        files.push(service.incoming_model(caller).await.unwrap());
+    }
+    let waiting =
+        async |caller| tokio::time::timeout(Duration::from_millis(200), service.incoming_model(caller)).await.is_err();
+    assert!(waiting(caller).await);
+    let guest = test_service::caller(service, "grace@example.org").await;
+    assert!(!waiting(&guest).await, "others do not wait");
+    files.pop();
+    assert!(!waiting(caller).await);
+}
+
 async fn a_check_is_stopped_after_its_time_limit(address: &str) {
     let test_service = TestService::new(address).await;
     let slow = test_service.checked_by(address, "exec sleep 600", Duration::from_secs(1)).await;
@@ -383,6 +442,8 @@ mod both {
         a_failed_preview_is_created_again
         a_known_file_is_not_checked_again_and_an_unpaid_one_not_at_all
         the_number_of_open_staged_uploads_is_limited
+        the_size_of_staged_files_is_limited
+        an_account_sends_a_limited_number_of_files_at_the_same_time
         a_check_is_stopped_after_its_time_limit
         dropping_the_request_stops_its_check
     }

@@ -6,10 +6,11 @@ use std::time::Duration;
 use plinth_db::garbage;
 use plinth_service::access::Caller;
 use plinth_service::jobs::Claim;
+use plinth_service::renders::RenderQuery;
 use plinth_spec::FailureCode;
 use plinth_spec::funding::Pool;
 use plinth_spec::idempotency::ReplayKey;
-use plinth_spec::wire::{BatchItem, CreateBatch};
+use plinth_spec::wire::{BatchItem, CreateBatch, CreateRender};
 use plinth_store::ObjectKey;
 use plinth_testkit::{TestDatabase, glb_with_triangle, on_both_databases};
 use serde_json::json;
@@ -67,6 +68,35 @@ async fn an_account_with_one_render_is_not_delayed_by_one_with_many(address: &st
         modest.account_id,
         "a free slot serves the other account"
     );
+}
+
+/// One account has 10 000 renders queued on two slots. Fifty times another one orders a single render, and the slot that becomes
+/// free next takes it.
+async fn a_single_render_starts_in_the_next_free_slot(address: &str) {
+    const JOB_MS: i64 = 30_000;
+    let test_service = TestService::new(address).await;
+    let service = &test_service.service;
+    tenant(&test_service, "greedy", 10_000).await;
+    let mut slots = [claim(&test_service).await.unwrap(), claim(&test_service).await.unwrap()];
+    let modest = tenant(&test_service, "modest", 1).await;
+    let model = service.list_renders(&modest, &RenderQuery::default()).await.unwrap().data[0].model_id.to_string();
+    for number in 0..50_i32 {
+        if number > 0 {
+            let render_settings = Some(json!({"length": 1, "rotateY": number}));
+            let request = CreateRender { model_id: Some(model.clone()), render_settings };
+            service.create_render(&modest, request, ReplayKey::from_header(None)).await.unwrap();
+        }
+        test_service.wait_ms(JOB_MS);
+        slots.reverse();
+        // Refunded work counts like any other.
+        service.fail_render(&slots[0], FailureCode::Timeout, "").await.unwrap().unwrap();
+        let next = claim(&test_service).await.unwrap();
+        assert_eq!(next.render.payer_id, modest.account_id, "try {number}");
+        test_service.wait_ms(JOB_MS);
+        service.fail_render(&next, FailureCode::Timeout, "").await.unwrap().unwrap();
+        slots[0] = claim(&test_service).await.unwrap();
+        assert_ne!(slots[0].render.payer_id, modest.account_id, "no slot stays idle");
+    }
 }
 
 /// Simulates two worker slots for half an hour, with jobs of different lengths that finish, fail or are free. Leases are
@@ -205,6 +235,7 @@ mod both {
     use super::on_both_databases;
     on_both_databases! {
         an_account_with_one_render_is_not_delayed_by_one_with_many
+        a_single_render_starts_in_the_next_free_slot
         waiting_accounts_get_equal_worker_time
         previews_come_after_everything_else_of_the_account
         an_account_reenters_the_queue

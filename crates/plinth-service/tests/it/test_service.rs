@@ -117,7 +117,7 @@ async fn open(address: &str, folder: &TempDir, options: ServiceOptions) -> Servi
         address: format!("file://{}", folder.path().join("objects").display()),
         s3: Vec::new(),
         s3_public_endpoint: None,
-        signer: LinkSigner::new(b"secret".to_vec(), "http://127.0.0.1:1".parse().unwrap()),
+        signer: LinkSigner::new("http://127.0.0.1:1".parse().unwrap()),
     });
     Service::new(db, store.unwrap(), options)
 }
@@ -158,7 +158,7 @@ pub(crate) async fn upload(
     bytes: &[u8],
     settings: Option<&str>,
 ) -> Result<Uploaded> {
-    let mut file = service.incoming_model().unwrap();
+    let mut file = service.incoming_model(caller).await.unwrap();
     file.write(bytes).await?;
     let upload = Upload { file, name: name.to_owned(), settings: settings.map(str::to_owned) };
     service.upload_model(caller, upload).await

@@ -68,7 +68,8 @@ pub struct ModelDetail {
     /// Material names as `materialEdits` matches them; null when unknown.
     #[schema(required)]
     pub material_names: Option<Vec<String>>,
-    /// Its renders, newest first.
+    /// Its newest renders, newest first: at most 1000, and fewer where their settings are very large. `GET /renders?model=…`
+    /// lists all of them.
     pub renders: Vec<RenderSummary>,
 }
 

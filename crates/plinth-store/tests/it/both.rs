@@ -6,14 +6,18 @@ use plinth_spec::OutputFile;
 use plinth_spec::id::{ModelId, RenderId};
 use plinth_spec::quality::Codec;
 use plinth_store::{
-    BlobStream, BundleEntry, LinkMethod, LinkSigner, ObjectKey, Store, StoreOptions, Stored, bundle_length,
-    bundle_stream, render_prefix,
+    BlobStream, BundleEntry, LinkMethod, LinkSecret, LinkSigner, NewLink, ObjectKey, Store, StoreOptions, Stored,
+    bundle_length, bundle_stream, render_prefix,
 };
 use plinth_testkit::S3Server;
 use tempfile::TempDir;
 
 fn signer() -> LinkSigner {
-    LinkSigner::new(b"secret".to_vec(), "http://127.0.0.1:1/".parse().unwrap())
+    LinkSigner::new("http://127.0.0.1:1/".parse().unwrap())
+}
+
+fn secret() -> LinkSecret {
+    LinkSecret { id: "id".to_owned(), secret: "secret".to_owned() }
 }
 
 pub(crate) fn local() -> (Store, TempDir) {
@@ -160,11 +164,14 @@ async fn an_s3_link_is_followed_without_credentials_and_a_changed_one_is_refused
     let id = model();
     let key = ObjectKey::Model(&id);
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
-    let put = store.link(LinkMethod::Put, &key, 60, None, 0).await.unwrap();
+    let put = NewLink { method: LinkMethod::Put, key: &key, lifetime_secs: 60, disposition: None, now_secs: 0 };
+    let disposition = Some("attachment; filename=\"a.glb\"");
+    let get = NewLink { method: LinkMethod::Get, disposition, ..put };
+    let put = store.link(put, &secret()).await.unwrap();
     assert!(http.put(&put).body("glb").send().await.unwrap().status().is_success());
     assert_eq!(store.read_all(&key).await.unwrap(), "glb");
 
-    let get = store.link(LinkMethod::Get, &key, 60, Some("attachment; filename=\"a.glb\""), 0).await.unwrap();
+    let get = store.link(get, &secret()).await.unwrap();
     let answer = http.get(&get).send().await.unwrap();
     assert!(get.starts_with(&format!("{}/", store.link_origin().await.unwrap())), "{get}");
     assert_eq!(answer.headers()["content-disposition"], "attachment; filename=\"a.glb\"");

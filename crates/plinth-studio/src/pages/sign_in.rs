@@ -1,10 +1,12 @@
 //! The sign-in page and sign-in links.
 
 use askama::Template;
+use axum::Extension;
 use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use plinth_service::ServiceError;
+use plinth_service::access::ClientAddress;
 use serde::Deserialize;
 
 use crate::cookie;
@@ -63,11 +65,12 @@ pub(crate) async fn by_link(
 
 pub(crate) async fn by_password(
     State(studio): State<Studio>,
+    Extension(client): Extension<ClientAddress>,
     earlier: Option<CurrentUser>,
     request: Request,
 ) -> Result<Response> {
     let Password { email, password } = form(request, &studio).await?;
-    match studio.service.sign_in_with_password(&email, password).await {
+    match studio.service.sign_in_with_password(client, &email, password).await {
         Ok(secret) => welcome(&studio, secret, earlier).await,
         Err(error) if error.status < 500 => Ok(again(&studio, email, &error)),
         Err(error) => Err(error.into()),

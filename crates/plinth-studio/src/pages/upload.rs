@@ -97,7 +97,7 @@ async fn token(field: &mut Field<'_>) -> Result<String> {
 async fn receive(studio: &Studio, user: &CurrentUser, mut field: Field<'_>, before: usize) -> Result<Option<Received>> {
     let (service, caller) = (&studio.service, user.caller());
     let name = field.file_name().unwrap_or_default().to_owned();
-    let mut file = service.incoming_model()?;
+    let mut file = service.incoming_model(caller).await?;
     let mut stored = Ok(());
     // A file that is too large is read to its end, because other files may follow.
     while let Some(piece) = field.chunk().await.map_err(|error| broken(&error))? {

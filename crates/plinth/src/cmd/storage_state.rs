@@ -89,6 +89,6 @@ async fn ping_database(config: &Config) -> Result<()> {
 
 async fn ping_store(config: &Config) -> Result<()> {
     // This signer is never used.
-    let signer = LinkSigner::new(Vec::new(), config.public_url_at(config.listen)?);
+    let signer = LinkSigner::new(config.public_url_at(config.listen)?);
     Ok(config::open_store(config, signer)?.ping().await?)
 }

@@ -26,8 +26,7 @@ pub(crate) async fn open_service(config: &Config, public_url: &Url) -> Result<Se
     );
     make_folder(&config.service.incoming)?;
     let db = open_database(config, true).await?;
-    let secret = plinth_service::link_secret(&db).await.context("the database has no secret for signing links")?;
-    let store = open_store(config, LinkSigner::new(secret, public_url.clone()))?;
+    let store = open_store(config, LinkSigner::new(public_url.clone()))?;
     Ok(Service::new(db, store, config.service.clone()))
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use clap::ArgMatches;
+use plinth_api::TrustedProxy;
 use plinth_fence::{FenceMode, FenceOptions, JobUser};
 use plinth_media::EncoderChoice;
 use plinth_service::{Checker, FetchOptions, HostRule, ServiceOptions};
@@ -37,6 +38,8 @@ pub(crate) struct Config {
     pub(crate) public_url: Option<Url>,
     /// Maximum number of simultaneous HTTP connections.
     pub(crate) max_connections: usize,
+    /// Reverse proxies whose `X-Forwarded-For` header is trusted.
+    pub(crate) trusted_proxies: Vec<TrustedProxy>,
     /// How long running requests may take after the server was told to stop.
     pub(crate) shutdown: Duration,
     /// How long a server that was told to stop continues to accept requests.
@@ -129,6 +132,7 @@ impl Config {
             listen: lookup.get(&row::LISTEN)?.parse(address)?,
             public_url: public_url(&lookup)?,
             max_connections: lookup.count(&row::MAX_CONNECTIONS)?,
+            trusted_proxies: trusted_proxies(&lookup)?,
             shutdown: Duration::from_secs(lookup.count(&row::SHUTDOWN_SECONDS)?),
             drain: seconds(&lookup.get(&row::DRAIN_SECONDS)?)?,
             takes: match lookup.find(&row::TAKES)? {
@@ -217,6 +221,13 @@ fn fence(lookup: &Lookup<'_>) -> Result<FenceOptions> {
     let readable: std::io::Result<_> = paths.map(std::path::absolute).collect();
     let mode = lookup.get(&row::FENCE)?.parse(&format!("one of {names}"))?;
     Ok(FenceOptions { mode, user, readable: readable.context("the current folder is not accessible")? })
+}
+
+fn trusted_proxies(lookup: &Lookup<'_>) -> Result<Vec<TrustedProxy>> {
+    let Some(found) = lookup.find(&row::TRUSTED_PROXIES)? else { return Ok(Vec::new()) };
+    let texts = found.text.split(',').map(str::trim).filter(|text| !text.is_empty());
+    let must_be = "a list of addresses or networks, such as 127.0.0.1,10.0.0.0/8";
+    texts.map(|text| text.parse().map_err(|_malformed| found.wrong(must_be).into())).collect()
 }
 
 /// Prefix of API keys: letters, digits and underscores, so that a key can be selected as one word.

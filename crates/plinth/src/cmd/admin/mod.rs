@@ -5,6 +5,7 @@ mod backup;
 mod credits;
 mod hold;
 mod key;
+mod links;
 mod manifest;
 mod overlay;
 mod restore;

@@ -7,16 +7,16 @@ use clap::{Arg, ArgMatches, Command};
 use plinth_service::ServiceError;
 use serde_json::Value;
 
-use super::{account, backup, credits, key, overlay, restore, storage, workspace};
+use super::{account, backup, credits, key, links, overlay, restore, storage, workspace};
 use crate::cmd::{block_on, json_arg};
 use crate::config::{self, Config, Group};
 
 pub(crate) fn command() -> Command {
     Command::new("admin")
-        .about("Manages accounts, keys, credits, workspaces, overlays, backups and storage")
+        .about("Manages accounts, keys, links, credits, workspaces, overlays, backups and storage")
         .long_about(
-            "Manages accounts, keys, credits, workspaces, overlays, backups and storage. Works directly on the database; \
-             the server may run meanwhile, except for `restore`.",
+            "Manages accounts, keys, links, credits, workspaces, overlays, backups and storage. Works directly on the \
+             database; the server may run meanwhile, except for `restore`.",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
@@ -26,6 +26,7 @@ pub(crate) fn command() -> Command {
         )
         .subcommand(account::command())
         .subcommand(key::command())
+        .subcommand(links::command())
         .subcommand(credits::command())
         .subcommand(workspace::command())
         .subcommand(overlay::command())
@@ -60,6 +61,7 @@ fn on_service(config: &Config, (noun, verb): (&str, &str), args: &ArgMatches, ou
         let service = config::open_service(config, &public_url).await?;
         let done = match noun {
             "account" => account::run(&service, &public_url, verb, args).await,
+            "links" => links::run(&service, verb, args).await,
             "key" => key::run(&service, verb, args).await,
             "credits" => credits::run(&service, args).await,
             "workspace" => workspace::run(&service, verb, args).await,

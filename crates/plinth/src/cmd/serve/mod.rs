@@ -1,6 +1,7 @@
 //! `plinth serve`.
 
 mod first_start;
+mod open_files;
 mod run;
 pub(crate) mod server_lock;
 

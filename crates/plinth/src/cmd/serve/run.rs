@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{first_start, server_lock};
+use super::{first_start, open_files, server_lock};
 use crate::cmd::{block_on, fence};
 use crate::config::{self, Config, Group};
 use crate::metrics::Metrics;
@@ -83,7 +83,7 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
         let (phase, _unwatched) = watch::channel(Phase::Starting);
         tasks.spawn(async move { Ok(plinth_worker::run(worker, options, ended, phase).await?) });
     }
-    let options = ServeOptions { max_connections: config.max_connections, shutdown: config.shutdown };
+    let options = serve_options(config);
     let pages = plinth_studio::router(&Studio::new(service.clone(), &public_url));
     let site = router(&Api::new(service.clone(), public_url.as_str()), pages);
     // Outside of the site: what asks every few seconds is not logged.
@@ -107,4 +107,12 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
     }
     service.db().close().await;
     outcome
+}
+
+fn serve_options(config: &Config) -> ServeOptions {
+    ServeOptions {
+        max_connections: open_files::connections_within_limit(config.max_connections),
+        shutdown: config.shutdown,
+        trusted_proxies: config.trusted_proxies.clone(),
+    }
 }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use plinth_db::{Db, DbOptions};
 use plinth_service::access::Caller;
 use plinth_service::jobs::{Claim, RenderFiles, StoredFile};
-use plinth_service::{Clock, Service, ServiceOptions, link_secret};
+use plinth_service::{Clock, Service, ServiceOptions};
 use plinth_spec::OutputFile;
 use plinth_spec::idempotency::ReplayKey;
 use plinth_spec::quality::Codec;
@@ -47,7 +47,7 @@ impl Backstage {
 
     async fn at(served: &Served, time: SystemTime) -> Self {
         let db = Db::open(&served.place.database(), DbOptions::default()).await.unwrap();
-        let signer = LinkSigner::new(link_secret(&db).await.unwrap(), served.server.base.parse().unwrap());
+        let signer = LinkSigner::new(served.server.base.parse().unwrap());
         let store = Store::open(served.place.store(signer)).unwrap();
         let time = i64::try_from(time.duration_since(UNIX_EPOCH).unwrap().as_millis()).unwrap();
         let options = ServiceOptions {

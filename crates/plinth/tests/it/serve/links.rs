@@ -165,4 +165,29 @@ async fn a_link_expires() {
     }
 }
 
+/// A rotation takes effect in the running server: links signed with an older secret stay valid until they expire, unless
+/// they are revoked.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn links_of_earlier_secrets_work_until_they_are_revoked() {
+    let served = Served::alone();
+    let client = &served.client;
+    let model = client.upload("chair", None).await.text("modelId");
+    let link = async || client.get(&format!("/models/{model}/file-url")).await.text("url");
+    let status = async |url: &str| client.http.get(url).send().await.unwrap().status().as_u16();
+    let first = link().await;
+    let made = served.place.admin(&["links", "rotate"]);
+    let second = link().await;
+    assert_eq!(parameter(&second, "kid"), made["id"].as_str().unwrap());
+    assert_ne!(parameter(&first, "kid"), parameter(&second, "kid"));
+    assert_eq!((status(&first).await, status(&second).await), (200, 200));
+    let swapped = first.replace(&parameter(&first, "kid"), &parameter(&second, "kid"));
+    assert_eq!(status(&swapped).await, 403, "a signature is valid with its own secret only");
+    let listed = served.place.admin(&["links", "list"]);
+    let ends: Vec<bool> = listed["secrets"].as_array().unwrap().iter().map(|one| one["endsAt"].is_string()).collect();
+    assert_eq!(ends, [false, true]);
+    served.place.admin(&["links", "rotate", "--revoke"]);
+    assert_eq!((status(&first).await, status(&second).await, status(&link().await).await), (403, 403, 200));
+    assert_eq!(served.place.admin(&["links", "list"])["secrets"].as_array().unwrap().len(), 1);
+}
+
 on_both! { links_are_valid_for_their_lifetime a_link_only_reads_its_file a_modified_link_is_rejected }

@@ -31,7 +31,8 @@ async fn fill(served: &Served, model: &ModelId, address: &str) {
     let mut conn = db.read().await.unwrap();
     let account = plinth_db::accounts::find_by_email(&mut conn, EMAIL).await.unwrap().unwrap().id;
     let workspace = plinth_db::workspaces::find_personal(&mut conn, &account).await.unwrap().unwrap().id;
-    let like = renders::list_of_model(&mut conn, model).await.unwrap().remove(0);
+    let newest = renders::list_summaries(&mut conn, model, &workspace, 1, 1 << 20).await.unwrap().remove(0);
+    let like = renders::find_anywhere(&mut conn, &newest.id).await.unwrap().unwrap();
     drop(conn);
     for begin in (0..RENDERS).step_by(AT_ONCE) {
         let (like, workspace) = (like.clone(), workspace.clone());

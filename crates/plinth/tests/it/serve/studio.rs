@@ -299,6 +299,29 @@ async fn password_attempts_are_limited(served: Served) {
     assert_eq!(served.browser(BOB).await.get("/keys").await.status, 200, "a sign-in link still works");
 }
 
+/// Behind a trusted reverse proxy, each client is limited by its own address from the proxy's header.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn passwords_are_limited_per_client_of_a_trusted_proxy() {
+    let right = "correct horse battery";
+    for (trusted, others) in [("127.0.0.0/8", 303), ("192.0.2.1", 429)] {
+        let served = Served::on(Place::alone().set("PLINTH_TRUSTED_PROXIES", trusted));
+        served.place.admin(&["account", "create", BOB, "--password", right]);
+        let browser = Browser::new(&served.server.base);
+        let attempt = async |client: &str, password: &str| {
+            let form = browser.form("/sign-in", &[("email", BOB), ("password", password)]);
+            Page::of(form.header("origin", &served.server.base).header("x-forwarded-for", client)).await.status
+        };
+        for _ in 0..10 {
+            assert_eq!(attempt("203.0.113.1", "wrong").await, 401);
+        }
+        assert_eq!(attempt("203.0.113.1", right).await, 429);
+        assert_eq!(attempt("203.0.113.1, 203.0.113.2", right).await, others, "trusted: {trusted}");
+    }
+    let failed = Place::alone().set("PLINTH_TRUSTED_PROXIES", "10.0.0.0/8,x").program().arg("serve").output().unwrap();
+    let message = crate::text(&failed.stderr);
+    assert!(failed.status.code() == Some(2) && message.contains("such as 127.0.0.1,10.0.0.0/8"), "{message}");
+}
+
 async fn the_page_of_a_finished_render_links_its_files(served: Served) {
     let Served { client, server, place } = served;
     let token = client.token.clone();

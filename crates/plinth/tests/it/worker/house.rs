@@ -81,7 +81,7 @@ impl House {
             None => (format!("file://{}", folder.path().join("objects").display()), Vec::new()),
             Some(server) => (format!("s3://{}/here", server.bucket()), s3_settings(server)),
         };
-        let signer = LinkSigner::new(b"secret".to_vec(), "http://127.0.0.1:1".parse().unwrap());
+        let signer = LinkSigner::new("http://127.0.0.1:1".parse().unwrap());
         let store = Store::open(StoreOptions { address, s3: settings, s3_public_endpoint: None, signer }).unwrap();
         let service = Service::new(db, store, options);
         let caller = caller(&service, EMAIL).await;
@@ -98,7 +98,7 @@ impl House {
     }
 
     pub(crate) async fn upload_file(&self, name: &str, glb: &[u8], settings: Option<Value>) -> (String, String) {
-        let mut file = self.service.incoming_model().unwrap();
+        let mut file = self.service.incoming_model(&self.caller).await.unwrap();
         file.write(glb).await.unwrap();
         let settings = settings.map(|settings| settings.to_string());
         let upload = Upload { file, name: format!("{name}.glb"), settings };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
 
-use plinth_db::{Conn, Db, DbOptions, garbage, ledger, renders, workspaces};
+use plinth_db::{Conn, Db, DbOptions, garbage, ledger, models, renders, workspaces};
 use plinth_spec::id::{ModelId, RenderId};
 use plinth_spec::limits;
 use plinth_spec::state::HlsStatus;
@@ -220,7 +220,7 @@ async fn is_named(conn: &mut Conn, object: &str, known: &BTreeMap<&str, &Value>)
         ["models", file] => {
             let id = file.strip_suffix(".glb").and_then(ModelId::parse);
             let Some(id) = id else { return false };
-            !renders::list_of_model(conn, &id).await.unwrap().is_empty()
+            models::file_sha256(conn, &id).await.unwrap().is_some()
         }
         ["renders", id, attempt, ..] if known.contains_key(id) => {
             let render = renders::find_anywhere(conn, &RenderId::parse(id).unwrap()).await.unwrap().unwrap();

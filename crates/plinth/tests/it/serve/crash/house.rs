@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -29,6 +30,8 @@ pub(super) struct House {
     /// The address changes with each restart.
     base: RwLock<String>,
     server: Mutex<Option<Server>>,
+    /// Odd while the database is restarted.
+    outages: AtomicUsize,
     workers: [Mutex<Option<Worker>>; WORKERS],
 }
 
@@ -53,8 +56,14 @@ impl House {
         let token = place.account(EMAIL);
         place.admin(&["credits", "grant", EMAIL, &CREDITS.to_string()]);
         let workers = std::array::from_fn(|_| Mutex::new(None));
-        let house =
-            Self { client: Client::new("", &token), place, base: RwLock::default(), server: Mutex::new(None), workers };
+        let house = Self {
+            client: Client::new("", &token),
+            place,
+            base: RwLock::default(),
+            server: Mutex::new(None),
+            outages: AtomicUsize::new(0),
+            workers,
+        };
         house.start_server();
         (0..WORKERS).for_each(|worker| house.start_worker(worker));
         house
@@ -68,6 +77,20 @@ impl House {
 
     pub(super) fn kill_server(&self) {
         drop(self.server.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    /// Sends the server a signal.
+    pub(super) fn signal_server(&self, signal: &str) {
+        self.server.lock().unwrap_or_else(PoisonError::into_inner).as_ref().unwrap().signal(signal);
+    }
+
+    /// Restarts the database in the middle of transactions. Returns false where it is a file.
+    pub(super) fn restart_database(&self) -> bool {
+        let Some(postgres) = &self.place.postgres else { return false };
+        self.outages.fetch_add(1, Ordering::SeqCst);
+        block_in_place(|| postgres.restart());
+        self.outages.fetch_add(1, Ordering::SeqCst);
+        true
     }
 
     pub(super) fn start_worker(&self, number: usize) {
@@ -109,7 +132,11 @@ impl House {
         let mut sent = 0;
         loop {
             sent += 1;
-            if let Some(answer) = whole_answer(request(&self.client())).await {
+            let outages = self.outages.load(Ordering::SeqCst);
+            let answer = whole_answer(request(&self.client())).await;
+            // While the database restarts, requests fail, and it is not known whether they did their work.
+            let is_outage = outages % 2 == 1 || self.outages.load(Ordering::SeqCst) != outages;
+            if let Some(answer) = answer.filter(|answer| answer.status < 500 || !is_outage) {
                 assert!(answer.status < 500, "{answer:?}\n{}", self.place.log());
                 return (answer, sent);
             }

@@ -41,12 +41,18 @@ pub(super) struct Struck {
     workers: usize,
     stopped: usize,
     frozen: usize,
+    frozen_servers: usize,
+    databases: usize,
 }
 
 impl fmt::Display for Struck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { servers, workers, stopped, frozen } = self;
-        write!(f, "{servers} servers and {workers} workers killed, {stopped} stopped, {frozen} frozen")
+        let Self { servers, workers, stopped, frozen, frozen_servers, databases } = self;
+        write!(
+            f,
+            "{servers} servers and {workers} workers killed, {stopped} workers stopped, {frozen} workers and \
+             {frozen_servers} servers frozen, {databases} restarts of the database"
+        )
     }
 }
 
@@ -71,7 +77,7 @@ impl Strikes {
 
 async fn strike(house: &House, struck: &mut Struck, random: &mut fastrand::Rng) {
     let worker = random.usize(..WORKERS);
-    match random.u8(..10) {
+    match random.u8(..13) {
         0..4 => {
             house.kill_server();
             pause(random).await;
@@ -88,6 +94,13 @@ async fn strike(house: &House, struck: &mut Struck, random: &mut fastrand::Rng) 
             house.stop_worker(worker);
             house.start_worker(worker);
             struck.stopped += 1;
+        }
+        8 | 9 if house.restart_database() => struck.databases += 1,
+        10 => {
+            house.signal_server("STOP");
+            sleep(FROZEN).await;
+            house.signal_server("CONT");
+            struck.frozen_servers += 1;
         }
         _ => {
             // Its renders are claimed by others before it continues.

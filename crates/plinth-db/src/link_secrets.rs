@@ -1,0 +1,70 @@
+//! Secrets that sign links to local files.
+
+use crate::sql::params;
+use crate::table::table;
+use crate::{Conn, Result, Tx};
+
+/// A secret that signs links.
+#[derive(Clone)]
+pub struct LinkSecret {
+    /// Identifier, which links name; empty for the first secret of an old installation.
+    pub id: String,
+    /// The secret.
+    pub secret: String,
+    /// Time of creation.
+    pub created_at: i64,
+    /// Time at which its links end; `None` for a secret that signs new links.
+    pub ends_at: Option<i64>,
+}
+
+impl std::fmt::Debug for LinkSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { id, created_at, ends_at, .. } = self;
+        let mut shown = f.debug_struct("LinkSecret");
+        shown.field("id", id).field("created_at", created_at).field("ends_at", ends_at).finish_non_exhaustive()
+    }
+}
+
+table!(LinkSecret in "link_secrets", columns: id, secret, created_at, ends_at);
+
+/// Inserts a secret.
+pub async fn insert(tx: &mut Tx, secret: &LinkSecret) -> Result<()> {
+    secret.add(tx).await
+}
+
+/// Finds the newest secret that signs new links.
+pub async fn find_newest(conn: &mut Conn) -> Result<Option<LinkSecret>> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM link_secrets WHERE ends_at IS NULL ORDER BY created_at DESC, id DESC LIMIT 1"
+    );
+    conn.fetch_optional(sql, params![]).await?.as_ref().map(LinkSecret::of).transpose()
+}
+
+/// Finds a secret whose links have not ended.
+pub async fn find(conn: &mut Conn, id: &str, now: i64) -> Result<Option<LinkSecret>> {
+    let sql = concat!("SELECT ", columns!(), " FROM link_secrets WHERE id = $1 AND (ends_at IS NULL OR ends_at > $2)");
+    conn.fetch_optional(sql, params![id, now]).await?.as_ref().map(LinkSecret::of).transpose()
+}
+
+/// Lists the secrets whose links have not ended, newest first.
+pub async fn list(conn: &mut Conn, now: i64) -> Result<Vec<LinkSecret>> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM link_secrets WHERE ends_at IS NULL OR ends_at > $1 ORDER BY created_at DESC, id DESC"
+    );
+    conn.fetch_all(sql, params![now]).await?.iter().map(LinkSecret::of).collect()
+}
+
+/// Lets all secrets end at a time, or at the earlier one at which they end already.
+pub async fn end_all(tx: &mut Tx, ends_at: i64) -> Result<()> {
+    let sql = "UPDATE link_secrets SET ends_at = $1 WHERE ends_at IS NULL OR ends_at > $1";
+    tx.execute(sql, params![ends_at]).await.map(drop)
+}
+
+/// Deletes secrets whose links have ended. Returns their number.
+pub async fn delete_ended(tx: &mut Tx, now: i64) -> Result<u64> {
+    tx.execute("DELETE FROM link_secrets WHERE ends_at <= $1", params![now]).await
+}

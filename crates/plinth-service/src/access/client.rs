@@ -1,0 +1,40 @@
+//! The address of a client that is not authenticated yet.
+
+use std::net::IpAddr;
+
+/// The address from which a request came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientAddress {
+    /// Address of the client, or of a reverse proxy that did not name its client.
+    pub address: IpAddr,
+    /// Whether several clients may have this address, because it belongs to a reverse proxy.
+    pub is_shared: bool,
+}
+
+impl ClientAddress {
+    /// Returns the network whose members count as one client: the address itself for IPv4, and for IPv6 the 64 bits that
+    /// are usually assigned to one customer.
+    pub(super) fn network(&self) -> String {
+        match self.address.to_canonical() {
+            IpAddr::V4(address) => address.to_string(),
+            IpAddr::V6(address) => {
+                let [a, b, c, d, ..] = address.segments();
+                format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_one_ipv6_network_count_as_one_client() {
+        let network = |text: &str| ClientAddress { address: text.parse().unwrap(), is_shared: false }.network();
+        assert_eq!(network("2001:db8:1:2::1"), network("2001:db8:1:2:ffff::9"));
+        assert_ne!(network("2001:db8:1:2::1"), network("2001:db8:1:3::1"));
+        assert_ne!(network("192.0.2.1"), network("192.0.2.2"));
+        assert_eq!(network("::ffff:192.0.2.1"), network("192.0.2.1"));
+    }
+}

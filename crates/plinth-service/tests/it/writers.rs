@@ -1,0 +1,209 @@
+//! Many requests of one account keep neither other accounts nor workers from the database.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use plinth_db::{Db, DbError, DbOptions, accounts};
+use plinth_service::access::Caller;
+use plinth_service::{Result, Service};
+use plinth_spec::funding::Pool;
+use plinth_spec::id::AccountId;
+use plinth_spec::idempotency::ReplayKey;
+use plinth_spec::wire::{BatchItem, BatchRender, CreateBatch};
+use plinth_testkit::{TestDatabase, glb_with_triangle};
+use serde_json::json;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+use crate::test_service::{self, TestService};
+
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Creates an account with much credit and a model.
+async fn tenant(service: &Service, name: &str) -> (Caller, String) {
+    let email = format!("{name}@example.org");
+    let caller = test_service::caller(service, &email).await;
+    service.grant_credits(&email, Pool::Paid, 1_000_000).await.unwrap();
+    let glb = glb_with_triangle(name);
+    let model = test_service::upload(service, &caller, "a.glb", &glb, None).await.unwrap().result.model_id;
+    (caller, model.to_string())
+}
+
+async fn order(service: &Service, caller: &Caller, model: &str, renders: usize) -> Result<Vec<BatchRender>> {
+    let item = |n: usize| BatchItem {
+        model_id: Some(model.to_owned()),
+        render_settings: Some(json!({"rotateY": n as f64 / 100.0})),
+    };
+    let request = CreateBatch { renders: Some((0..renders).map(item).collect()) };
+    // Each with a key of its own, so that none is a replay.
+    service.create_batch(caller, request, ReplayKey::from_header(Some(&nanoid()))).await
+}
+
+fn nanoid() -> String {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    NEXT.fetch_add(1, Ordering::Relaxed).to_string()
+}
+
+/// Locks an account in a connection of its own, as another machine does, until the sender is dropped.
+async fn lock(db: &Db, account: &AccountId) -> (oneshot::Sender<()>, JoinHandle<std::result::Result<(), DbError>>) {
+    let (release, released) = oneshot::channel::<()>();
+    let (tell, locked) = oneshot::channel();
+    let (db, account) = (db.clone(), account.clone());
+    let held = tokio::spawn(async move {
+        let work = db.write(|tx| {
+            Box::pin(async move {
+                accounts::lock(tx, &account).await?;
+                tell.send(()).unwrap();
+                let _dropped = released.await;
+                Ok(())
+            })
+        });
+        work.await
+    });
+    locked.await.unwrap();
+    (release, held)
+}
+
+/// While an account is locked, its requests wait without connections. SQLite has no such locks: one transaction writes at a time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_that_wait_for_an_account_leave_connections_to_others() {
+    let database = TestDatabase::postgres();
+    let test_service = TestService::new(database.address()).await;
+    let service = &test_service.service;
+    let (greedy, theirs) = tenant(service, "greedy").await;
+    let (other, ours) = tenant(service, "other").await;
+    let claim = test_service.claim().await;
+    let elsewhere = Db::open(database.address(), DbOptions::default()).await.unwrap();
+    let (release, held) = lock(&elsewhere, &greedy.payer_id).await;
+    let waiting: Vec<_> = (0..40)
+        .map(|_n| {
+            let (service, greedy, theirs) = (service.clone(), greedy.clone(), theirs.clone());
+            tokio::spawn(async move { order(&service, &greedy, &theirs, 1).await.map(|made| made.len()) })
+        })
+        .collect();
+    // Gives them the time to take connections, if they can.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    for _n in 0..20 {
+        timeout(PATIENCE, order(service, &other, &ours, 1)).await.unwrap().unwrap();
+        timeout(PATIENCE, service.renew_claim(&claim)).await.unwrap().unwrap().unwrap();
+    }
+    drop(release);
+    held.await.unwrap().unwrap();
+    for one in waiting {
+        assert_eq!(one.await.unwrap().unwrap(), 1);
+    }
+    test_service.assert_balanced().await;
+}
+
+/// Workers have connections of their own. SQLite has one writer, which takes turns.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn workers_renew_leases_while_requests_use_all_other_connections() {
+    let database = TestDatabase::postgres();
+    let test_service = TestService::new(database.address()).await;
+    let service = &test_service.service;
+    test_service.upload("chair", None).await.unwrap();
+    let claim = test_service.claim().await;
+    let mut locks = Vec::new();
+    for n in 0..12 {
+        let account = test_service::account(service, &format!("{n}@example.org")).await;
+        locks.push((service.db().clone(), account));
+    }
+    let mut held = Vec::new();
+    for (db, account) in &locks {
+        held.push(lock(db, account).await);
+    }
+    let stuck = timeout(Duration::from_millis(300), test_service::account(service, "late@example.org")).await;
+    assert!(stuck.is_err(), "requests have no connection left");
+    timeout(PATIENCE, service.renew_claim(&claim)).await.unwrap().unwrap().unwrap();
+    timeout(PATIENCE, service.release_render(&claim)).await.unwrap().unwrap().unwrap();
+    for (release, held) in held {
+        drop(release);
+        held.await.unwrap().unwrap();
+    }
+}
+
+/// An account that orders much is served in turn with others.
+async fn an_order_is_not_delayed_by_many_of_another_account(database: TestDatabase) {
+    let test_service = TestService::new(database.address()).await;
+    let service = &test_service.service;
+    let (greedy, theirs) = tenant(service, "greedy").await;
+    let (other, ours) = tenant(service, "other").await;
+    let done = Arc::new(AtomicUsize::new(0));
+    let orders: Vec<_> = (0..60)
+        .map(|_n| {
+            let (service, greedy, theirs, done) = (service.clone(), greedy.clone(), theirs.clone(), Arc::clone(&done));
+            tokio::spawn(async move {
+                order(&service, &greedy, &theirs, 100).await.unwrap();
+                done.fetch_add(1, Ordering::SeqCst);
+            })
+        })
+        .collect();
+    // In this single thread, all of them queue before the other account does.
+    for _n in 0..200 {
+        tokio::task::yield_now().await;
+    }
+    order(service, &other, &ours, 100).await.unwrap();
+    let before = done.load(Ordering::SeqCst);
+    assert!(before < 20, "{before} of 60 orders went before");
+    for one in orders {
+        one.await.unwrap();
+    }
+    test_service.assert_balanced().await;
+}
+
+#[tokio::test]
+async fn an_order_is_not_delayed_by_many_of_another_account_on_sqlite() {
+    an_order_is_not_delayed_by_many_of_another_account(TestDatabase::sqlite()).await;
+}
+
+#[tokio::test]
+async fn an_order_is_not_delayed_by_many_of_another_account_on_postgres() {
+    an_order_is_not_delayed_by_many_of_another_account(TestDatabase::postgres()).await;
+}
+
+/// Counts the statements that sqlx reports in this thread.
+struct Statements(Arc<AtomicU64>);
+
+impl Subscriber for Statements {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target() == "sqlx::query"
+    }
+
+    fn new_span(&self, _span: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _span: &Id, _values: &Record<'_>) {}
+
+    fn record_follows_from(&self, _span: &Id, _follows: &Id) {}
+
+    fn event(&self, _event: &Event<'_>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn enter(&self, _span: &Id) {}
+
+    fn exit(&self, _span: &Id) {}
+}
+
+/// On PostgreSQL, whose statements run in this thread; SQLite runs the same statements in another one.
+#[tokio::test]
+async fn a_batch_takes_as_few_statements_as_a_single_render() {
+    let database = TestDatabase::postgres();
+    let test_service = TestService::new(database.address()).await;
+    let service = &test_service.service;
+    let (caller, model) = tenant(service, "ada-lovelace").await;
+    let counted = Arc::new(AtomicU64::new(0));
+    let _counting = tracing::subscriber::set_default(Statements(Arc::clone(&counted)));
+    let mut statements = Vec::new();
+    for renders in [1, 100] {
+        let before = counted.load(Ordering::Relaxed);
+        assert_eq!(order(service, &caller, &model, renders).await.unwrap().len(), renders);
+        statements.push(counted.load(Ordering::Relaxed) - before);
+    }
+    assert!((5..=16).contains(&statements[1]) && statements[0] == statements[1], "{statements:?}");
+}
