@@ -228,7 +228,8 @@ async fn find_earlier_needs_equal_facts_and_a_render_within_the_window(address: 
                     // Together with another draft of the request, which must not be confused with it.
                     let other = renders::Render { settings_sha256: "y".to_owned(), ..draft.clone() };
                     let earlier = renders::find_earlier(tx, &[other, draft], keyed_since, any_since).await?;
-                    let [None, earlier] = <[_; 2]>::try_from(earlier).unwrap() else { panic!("two results") };
+                    let [none, earlier] = <[_; 2]>::try_from(earlier).unwrap();
+                    assert!(none.is_none());
                     ids.push(earlier.map(|r| r.id));
                 }
                 let two = [keyed(30), renders::Render { replay_ordinal: 1, ..keyed(31) }];

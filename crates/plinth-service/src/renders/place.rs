@@ -84,12 +84,11 @@ pub(crate) async fn place(
     let mut funding = costs.into_iter().zip(pools);
     let mut placed = Vec::with_capacity(drafts.len());
     for (draft, earlier) in drafts.into_iter().zip(earlier) {
-        placed.push(match earlier {
-            Some(render) => Placed { render, is_replay: true },
-            None => {
-                let (cost, pool) = funding.next().ok_or_else(|| ServiceError::internal("a render without funding"))?;
-                Placed { render: funded(draft, cost, pool), is_replay: false }
-            }
+        placed.push(if let Some(render) = earlier {
+            Placed { render, is_replay: true }
+        } else {
+            let (cost, pool) = funding.next().ok_or_else(|| ServiceError::internal("a render without funding"))?;
+            Placed { render: funded(draft, cost, pool), is_replay: false }
         });
     }
     let new: Vec<Render> = placed.iter().filter(|one| !one.is_replay).map(|one| one.render.clone()).collect();

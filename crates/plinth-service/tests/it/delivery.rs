@@ -209,7 +209,7 @@ async fn links_of_earlier_secrets_end_with_their_time_or_when_revoked(address: &
     assert!(is_valid(&old).await, "a link signed before the rotation works as long as it says");
     test_service.wait_ms(2 * 3600 * 1000);
     let ids: Vec<String> = service.link_secrets().await.unwrap().into_iter().map(|secret| secret.id).collect();
-    assert_eq!(ids, [made.id.clone()]);
+    assert_eq!(ids, [made.id.as_str()]);
     assert!(service.sweep().await.unwrap().rows >= 1, "the old secret is deleted");
     let newer = link().await;
     service.rotate_link_secret(true).await.unwrap();
