@@ -12,9 +12,10 @@ use plinth_frame::Region;
 use plinth_scene::{Scene, Shot};
 
 use crate::RenderError;
+use crate::helper::Helper;
 use crate::readback::{PlaneView, Readback};
 use crate::recorder::Recorder;
-use crate::renderer::{Helper, Renderer};
+use crate::renderer::Renderer;
 
 /// A kind of picture that a renderer can draw.
 pub(crate) trait Drawing: Sync {

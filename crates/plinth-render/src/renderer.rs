@@ -3,19 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use plinth_frame::{Backdrop, Frame, FrameSink, PixelFormat, Region};
+use plinth_frame::{Backdrop, PixelFormat, Region};
 use plinth_model::Model;
 use plinth_scene::{Background, PosedPrimitive, Scene, Shot};
 
 use crate::RenderError;
 use crate::cache::Cache;
-use crate::delivery::{Delivery, Repeats, straight_bytes, words_from_halves};
 use crate::frame_group::{LightMaps, frame_group, frame_layout};
 use crate::frame_plan::{FramePlan, Parts};
 use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
-use crate::gpu::{Gpu, GpuOptions};
+use crate::gpu::Gpu;
 use crate::gpu_types;
-use crate::lanes::{self, Drawing};
 use crate::pass::behind::scene_layout;
 use crate::pass::composite::Composite;
 use crate::pass::floor::{Floor, FloorArea};
@@ -29,7 +27,7 @@ use crate::pass::visibility::{batch_layout, joined};
 use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
 use crate::pose_light::PoseLight;
 use crate::prepare::{Prepared, Setting, prepare, smallest_shown};
-use crate::readback::{PlaneView, Readback};
+use crate::readback::Readback;
 use crate::recorder::{PassTimes, Profile, Recorder};
 use crate::region::widened;
 use crate::stage::Stage;
@@ -70,8 +68,8 @@ pub(crate) struct Layouts {
 pub struct Renderer<'g> {
     pub(crate) gpu: &'g Gpu,
     pub(crate) picture: Picture,
-    light: Arc<Prepared>,
-    pose_light: Option<PoseLight>,
+    pub(crate) light: Arc<Prepared>,
+    pub(crate) pose_light: Option<PoseLight>,
     layouts: Layouts,
     switches: LightSwitches,
     pub(crate) stage: Stage,
@@ -81,8 +79,8 @@ pub struct Renderer<'g> {
     composite: Composite,
     reflection: Option<Reflection>,
     post: Option<Post>,
-    backdrop: Backdrop,
-    profile: Option<Profile>,
+    pub(crate) backdrop: Backdrop,
+    pub(crate) profile: Option<Profile>,
 }
 
 impl<'g> Renderer<'g> {
@@ -105,7 +103,7 @@ impl<'g> Renderer<'g> {
     }
 
     #[expect(clippy::too_many_lines, reason = "the parts in the order in which they need each other")]
-    fn assemble(
+    pub(crate) fn assemble(
         gpu: &'g Gpu,
         picture: Picture,
         setting: &Setting<'_>,
@@ -205,39 +203,6 @@ impl<'g> Renderer<'g> {
             post,
             backdrop,
             profile: None,
-        })
-    }
-
-    /// Draws all shots of the scene in order. Equal consecutive frames are drawn once and delivered several times.
-    /// Errors: the device fails, or the sink accepts no more frames.
-    pub fn render(&mut self, scene: &Scene, sink: &mut dyn FrameSink) -> Result<(), RenderError> {
-        let plan = Repeats::of(&scene.shots);
-        let drawn = scene.shots.iter().enumerate().filter(|(i, _)| plan.source[*i] == *i);
-        let shots: Vec<&Shot> = drawn.map(|(_, shot)| shot).collect();
-        let mut sources = (0..scene.shots.len()).filter(|i| plan.source[*i] == *i);
-        let mut delivery = Delivery::new(&plan);
-        lanes::draw(self, scene, &shots, &Frames, &mut |frame| {
-            let index = sources.next().unwrap_or_default() as u32;
-            delivery.deliver(Frame { index, ..frame }, sink).map(Some)
-        })
-    }
-
-    /// Returns what is needed to draw the scene on a second device too, if that shortens the time for `pictures`
-    /// pictures: a software driver processes the triangles of a device on one core.
-    pub(crate) fn helper(&self, pictures: usize) -> Option<Helper> {
-        let size = u64::from(self.picture.width) * u64::from(self.picture.height);
-        let helps = self.gpu.is_software()
-            && pictures >= LEAST_PICTURES
-            && size <= MOST_PIXELS
-            && self.profile.is_none()
-            && self.pose_light.is_none()
-            && !self.stage.moves()
-            && self.gpu.allocated_bytes().is_some_and(|bytes| bytes <= MOST_BYTES)
-            && std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
-        helps.then(|| Helper {
-            adapter: self.gpu.report().name.clone(),
-            picture: self.picture,
-            light: Arc::clone(&self.light),
         })
     }
 
@@ -364,82 +329,10 @@ impl<'g> Renderer<'g> {
     pub(crate) fn pipeline_base(&self) -> PipelineBase<'_> {
         pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches)
     }
-
-    fn frame(&self, index: u32, planes: &[PlaneView<'_>], spare: Option<Frame>) -> Frame {
-        let spare = spare.map(|frame| frame.pixels).unwrap_or_default();
-        let pixels = planes.first().map(|plane| plane.packed(spare)).unwrap_or_default();
-        let transparent = self.backdrop == Backdrop::Transparent;
-        let pixels = match self.picture.format {
-            PixelFormat::Rgba8 if transparent => straight_bytes(pixels),
-            PixelFormat::Rgba8 => pixels,
-            PixelFormat::Rgba16 => words_from_halves(&pixels, transparent),
-        };
-        Frame {
-            index,
-            width: self.picture.width,
-            height: self.picture.height,
-            region: self.view.look.region,
-            backdrop: self.backdrop.clone(),
-            format: self.picture.format,
-            pixels,
-        }
-    }
-}
-
-/// Draws finished frames.
-struct Frames;
-
-impl Drawing for Frames {
-    type Picture = Frame;
-    type Targets = ();
-
-    fn targets(&self, _renderer: &Renderer<'_>) -> Result<(), RenderError> {
-        Ok(())
-    }
-
-    fn planes(&self, renderer: &Renderer<'_>, (): &()) -> Vec<(wgpu::Texture, Region, u32)> {
-        vec![(renderer.view.targets.finished.clone(), renderer.view.look.region, renderer.color_bytes())]
-    }
-
-    fn record(&self, _renderer: &Renderer<'_>, (): &(), _recorder: &mut Recorder<'_>) {}
-
-    fn read(&self, renderer: &Renderer<'_>, shot: &Shot, planes: &[PlaneView<'_>], spare: Option<Frame>) -> Frame {
-        renderer.frame(shot.index, planes, spare)
-    }
-}
-
-/// With fewer pictures, drawing ends before a second device is ready.
-const LEAST_PICTURES: usize = 20;
-/// Larger pictures use one device: two sets of render targets take too much memory, and triangles take little of the time.
-const MOST_PIXELS: u64 = 1920 * 1080;
-/// If the first device has allocated more bytes, no second one is opened.
-const MOST_BYTES: u64 = 512 << 20;
-
-/// The data needed to draw a still scene on a second device.
-pub(crate) struct Helper {
-    adapter: String,
-    picture: Picture,
-    light: Arc<Prepared>,
-}
-
-impl Helper {
-    /// Opens a second device of the same adapter.
-    pub(crate) fn open(&self) -> Option<Gpu> {
-        Gpu::open(&GpuOptions { adapter: Some(self.adapter.clone()) }).ok()
-    }
-
-    /// Creates the renderer on the second device.
-    /// Errors: the device fails.
-    pub(crate) fn renderer<'g>(self, gpu: &'g Gpu, scene: &Scene) -> Result<Renderer<'g>, RenderError> {
-        with_setting(gpu, scene, self.picture, |setting| {
-            let textures = Textures::upload(gpu, &scene.model, wanted_images(scene, setting.posed));
-            Renderer::assemble(gpu, self.picture, setting, (self.light, None), textures)
-        })
-    }
 }
 
 /// Calls `work` with the inputs for the light and the triangles of a scene in its first pose.
-fn with_setting<T>(gpu: &Gpu, scene: &Scene, picture: Picture, work: impl FnOnce(&Setting<'_>) -> T) -> T {
+pub(crate) fn with_setting<T>(gpu: &Gpu, scene: &Scene, picture: Picture, work: impl FnOnce(&Setting<'_>) -> T) -> T {
     let posed = scene.pose(scene.shots.first().and_then(|shot| shot.clip_time));
     let floor = scene.shadow.filter(|_| !scene.is_dataset).map(|_| FloorArea::of(scene));
     let moving = scene.moving(&posed);
@@ -452,7 +345,10 @@ fn scene_grows(scene: &Scene) -> bool {
 }
 
 /// Returns the images that materials in use read, with their encodings.
-fn wanted_images(scene: &Scene, posed: &[PosedPrimitive]) -> Vec<(usize, crate::shader::material_source::Encoding)> {
+pub(crate) fn wanted_images(
+    scene: &Scene,
+    posed: &[PosedPrimitive],
+) -> Vec<(usize, crate::shader::material_source::Encoding)> {
     let model: &Model = &scene.model;
     used_materials(scene, posed)
         .into_iter()
