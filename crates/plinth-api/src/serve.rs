@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::write_timeout::WriteTimeoutStream;
+use crate::write_timeout::with_write_timeout;
 
 /// Time limit for receiving the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(20);
@@ -56,7 +56,7 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
             continue;
         }
         let service = TowerToHyperService::new(router.clone());
-        let connection = builder.serve_connection(TokioIo::new(WriteTimeoutStream::new(socket)), service).into_owned();
+        let connection = builder.serve_connection(TokioIo::new(with_write_timeout(socket)), service).into_owned();
         let connection = ending.watch(connection);
         tokio::spawn(async move {
             // Clients may disconnect at any time, so this is no warning.

@@ -34,7 +34,7 @@ pub use body_memory::{BodyMemory, parse_json};
 pub use clock::Clock;
 pub use error::{Result, ServiceError};
 pub use fetch::{FetchOptions, HostRule, Names};
-pub use hash::{file_sha256, hex};
+pub use hash::file_sha256;
 pub use link_secret::link_secret;
 pub use memory::is_out_of_memory;
 pub use rate_limit::{Allowance, Meter};

@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt as _;
 
 use crate::error::{Result, ServiceError};
-use crate::hash::{file_sha256, hex};
+use crate::hash::file_sha256;
 
 /// Prefix of the names of files that are being received.
 const PREFIX: &str = "plinth-incoming-";
@@ -62,7 +62,7 @@ impl Incoming {
 
     pub(crate) async fn finish(mut self) -> Result<Arrived> {
         self.writer.flush().await?;
-        Ok(Arrived { file: self.file, size: self.size, sha256: hex(&self.hash.finalize()) })
+        Ok(Arrived { file: self.file, size: self.size, sha256: hex::encode(self.hash.finalize()) })
     }
 }
 

@@ -5,7 +5,6 @@ use std::io::{BufRead as _, BufReader, BufWriter, Read, Write};
 use std::path::{Component, Path};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use plinth_service::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -66,7 +65,7 @@ impl Writer {
 
     /// Makes the folder a backup: its manifest gets its name once everything is on the disk.
     pub(super) fn finish(mut self, backup: &Path) -> Result<Sum> {
-        let end = End { sum: self.sum, manifest_sha256: hex(&self.hash.finalize()) };
+        let end = End { sum: self.sum, manifest_sha256: hex::encode(self.hash.finalize()) };
         writeln!(self.file, "{}", serde_json::to_string(&end)?).context(UNWRITTEN)?;
         self.file.into_inner().context(UNWRITTEN)?.sync_all().context(UNWRITTEN)?;
         sync_folders(backup).context("the folders of the backup cannot be written to the disk")?;
@@ -96,7 +95,7 @@ pub(super) fn read(backup: &Path, mut each: impl FnMut(Entry) -> Result<()>) -> 
             each(entry)?;
         } else {
             let end: End = serde_json::from_str(&line).with_context(damaged)?;
-            ensure!(end.sum == sum && end.manifest_sha256 == hex(&hash.finalize()), damaged());
+            ensure!(end.sum == sum && end.manifest_sha256 == hex::encode(hash.finalize()), damaged());
             return Ok(sum);
         }
     }
@@ -127,7 +126,7 @@ pub(super) fn copy(from: &mut dyn Read, to: &mut dyn Write) -> std::io::Result<(
     loop {
         let read = from.read(&mut piece)?;
         let Some(bytes) = piece.get(..read).filter(|bytes| !bytes.is_empty()) else {
-            return Ok((size, hex(&hash.finalize())));
+            return Ok((size, hex::encode(hash.finalize())));
         };
         hash.update(bytes);
         to.write_all(bytes)?;
