@@ -6,10 +6,9 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use plinth_service::access::Caller;
-use plinth_service::{Allowance, Meter, ServiceError};
+use plinth_service::{Allowance, DrainLimit, Meter, ServiceError};
 use plinth_spec::wire::Scope;
 
-use crate::body_timeout::DrainLimit;
 use crate::error::ApiError;
 use crate::state::Api;
 

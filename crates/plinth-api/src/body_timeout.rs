@@ -5,8 +5,6 @@
 
 use std::io::{Error, ErrorKind};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -18,7 +16,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
-use plinth_spec::limits;
+use plinth_service::DrainLimit;
 use tokio::time::{Instant, Sleep, sleep};
 use tower_http::timeout::TimeoutBody;
 
@@ -32,31 +30,10 @@ const BYTES_PER_SECOND: u64 = 4096;
 const UNAUTHENTICATED_TIME: Duration = Duration::from_secs(10);
 /// Time limit for draining a body of an authenticated client.
 const DRAIN_TIME: Duration = Duration::from_mins(5);
-/// Maximum number of bytes drained for an unauthenticated client.
-const UNAUTHENTICATED_DRAIN_BYTES: u64 = 1 << 20;
-
-/// Maximum number of bytes to drain from a request's body, shared with the authentication middleware.
-#[derive(Clone, Debug)]
-pub(crate) struct DrainLimit(Arc<AtomicU64>);
-
-impl DrainLimit {
-    /// Raises the limit to the largest model file, for a client that has shown an API key or a signed link.
-    pub(crate) fn extend(&self) {
-        self.0.store(limits::MODEL_FILE_BYTES, Ordering::Relaxed);
-    }
-
-    /// Returns the total time to wait for a body of which `received` bytes have arrived.
-    fn time(&self, received: u64) -> Duration {
-        if self.0.load(Ordering::Relaxed) == UNAUTHENTICATED_DRAIN_BYTES {
-            return UNAUTHENTICATED_TIME;
-        }
-        GRACE + Duration::from_secs(received / BYTES_PER_SECOND)
-    }
-}
 
 /// Middleware: applies the time limits to the request's body and drains its rest.
 pub(crate) async fn limit_body_time(mut request: Request, next: Next) -> Response {
-    let drain_limit = DrainLimit(Arc::new(AtomicU64::new(UNAUTHENTICATED_DRAIN_BYTES)));
+    let drain_limit = DrainLimit::default();
     request.extensions_mut().insert(drain_limit.clone());
     // A client with `Expect: 100-continue` sends no body before `100 Continue`. A rejected request never gets one.
     let is_waiting = request.headers().contains_key(header::EXPECT);
@@ -66,6 +43,15 @@ pub(crate) async fn limit_body_time(mut request: Request, next: Next) -> Respons
         Body::new(TimedBody { inner, is_coming: !is_waiting, drain_limit, waited, waiting, received })
     });
     next.run(request).await
+}
+
+/// Returns the total time to wait for a body of which `received` bytes have arrived.
+fn total_time(drain_limit: &DrainLimit, received: u64) -> Duration {
+    if drain_limit.is_extended() {
+        GRACE + Duration::from_secs(received / BYTES_PER_SECOND)
+    } else {
+        UNAUTHENTICATED_TIME
+    }
 }
 
 /// A body with time limits, whose unread rest is drained when it is dropped.
@@ -94,7 +80,7 @@ impl HttpBody for TimedBody {
         if polled.is_pending() {
             let (drain_limit, waited, received) = (&this.drain_limit, this.waited, this.received);
             let (_since, end) = this.waiting.get_or_insert_with(|| {
-                let left = drain_limit.time(received).saturating_sub(waited);
+                let left = total_time(drain_limit, received).saturating_sub(waited);
                 (Instant::now(), Box::pin(sleep(left)))
             });
             if end.as_mut().poll(cx).is_ready() {
@@ -124,8 +110,8 @@ impl Drop for TimedBody {
     fn drop(&mut self) {
         let rest = self.inner.take().filter(|body| self.is_coming && !body.is_end_stream());
         if let (Some(rest), Ok(runtime)) = (rest, tokio::runtime::Handle::try_current()) {
-            let most = self.drain_limit.0.load(Ordering::Relaxed);
-            let time = if most > UNAUTHENTICATED_DRAIN_BYTES { DRAIN_TIME } else { UNAUTHENTICATED_TIME };
+            let most = self.drain_limit.bytes();
+            let time = if self.drain_limit.is_extended() { DRAIN_TIME } else { UNAUTHENTICATED_TIME };
             runtime.spawn(tokio::time::timeout(time, drain(rest, most)));
         }
     }
@@ -146,10 +132,10 @@ mod tests {
 
     #[test]
     fn only_an_authenticated_client_gains_time_with_each_received_byte() {
-        let drain_limit = DrainLimit(Arc::new(AtomicU64::new(UNAUTHENTICATED_DRAIN_BYTES)));
-        assert_eq!(drain_limit.time(1 << 20), UNAUTHENTICATED_TIME);
+        let drain_limit = DrainLimit::default();
+        assert_eq!(total_time(&drain_limit, 1 << 20), UNAUTHENTICATED_TIME);
         drain_limit.extend();
-        assert_eq!(drain_limit.time(0), GRACE);
-        assert_eq!(drain_limit.time(1 << 20), GRACE + Duration::from_secs(256));
+        assert_eq!(total_time(&drain_limit, 0), GRACE);
+        assert_eq!(total_time(&drain_limit, 1 << 20), GRACE + Duration::from_secs(256));
     }
 }

@@ -6,11 +6,11 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt as _;
+use plinth_service::DrainLimit;
 use plinth_service::delivery::LocalLink;
 use plinth_spec::ErrorCode;
 use serde::Deserialize;
 
-use crate::body_timeout::DrainLimit;
 use crate::error::{ApiError, Result};
 use crate::extract::{Path, Query};
 use crate::file::respond;

@@ -3,15 +3,34 @@
 
 use std::sync::LazyLock;
 
-use plinth_spec::FailureCode;
 use plinth_spec::id::{AccountId, RenderId};
 use plinth_spec::state::{HlsEvent, HlsStatus, RenderEvent, RenderStatus};
+use plinth_spec::{FailureCode, Takes, WorkClass};
 
 use crate::queue::{self, Kind, QueueCursor};
 use crate::renders::{Render, columns};
+use crate::row::Row;
 use crate::sql::{Sql, params, touched};
 use crate::states::{BuiltSql, after, after_packaging, may, may_package};
 use crate::{Conn, Result, Tx};
+
+/// A worker that claims renders.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Worker {
+    /// Name, for people.
+    pub name: String,
+    /// Pool that the worker belongs to; empty if it belongs to none.
+    pub pool: String,
+    /// Classes of work that the worker takes.
+    pub takes: Takes,
+}
+
+impl From<&str> for Worker {
+    /// Makes a worker that belongs to no pool and takes everything.
+    fn from(name: &str) -> Self {
+        Self { name: name.to_owned(), ..Self::default() }
+    }
+}
 
 /// A worker's claim on renders.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,8 +39,8 @@ pub struct Lease {
     pub token: String,
     /// Time of expiry, unless the lease is renewed.
     pub until: i64,
-    /// Name of the worker, for people.
-    pub worker: String,
+    /// The worker.
+    pub worker: Worker,
 }
 
 /// A render whose lease has expired.
@@ -35,7 +54,8 @@ pub struct Lost {
     pub losses: i64,
 }
 
-/// Builds a statement that claims the first render, in the given order, that satisfies the condition `pick`.
+/// Builds a statement that claims the first render, in the given order, that satisfies the condition `pick`. Its parameters
+/// from `$6` on are those of the condition.
 // SKIP LOCKED skips rows that another transaction is claiming. MATERIALIZED is needed because some query plans run a plain
 // subquery more than once and then claim more rows than the limit.
 fn claim_statement(pick: &str, order: &str, set: &str) -> BuiltSql {
@@ -43,9 +63,9 @@ fn claim_statement(pick: &str, order: &str, set: &str) -> BuiltSql {
         format!(
             "WITH picked AS MATERIALIZED (SELECT id FROM renders WHERE {pick} AND deleted_at IS NULL \
              ORDER BY {order} LIMIT 1{lock}) \
-             UPDATE renders SET {set}, lease_token = $1, lease_until = $2, worker = $3, {} \
+             UPDATE renders SET {set}, lease_token = $1, lease_until = $2, worker = $3, worker_pool = $4, {} \
              WHERE id IN (SELECT id FROM picked) AND lease_token IS NULL RETURNING {}",
-            touched!("$4"),
+            touched!("$5"),
             columns!()
         )
     })
@@ -56,38 +76,81 @@ fn claim_render_statement(pick: &str, order: &str) -> BuiltSql {
     claim_statement(&format!("{pick} AND {}", may(RenderEvent::Claim)), order, &set)
 }
 
-static CLAIM_NEXT: LazyLock<BuiltSql> =
-    LazyLock::new(|| claim_render_statement("payer_id = $5", "is_system_preview, created_at, id"));
-static CLAIM_LIKE: LazyLock<BuiltSql> =
-    LazyLock::new(|| claim_render_statement("model_id = $5 AND frames_sha256 = $6", "created_at, id"));
-static CLAIM_PACKAGING: LazyLock<BuiltSql> = LazyLock::new(|| {
+fn claim_packaging_statement(class: &str) -> BuiltSql {
     let set = format!("hls_attempt = hls_attempt + 1, hls_status = {}", after_packaging(HlsEvent::Claim));
-    claim_statement(&format!("payer_id = $5 AND {}", may_package(HlsEvent::Claim)), "created_at, id", &set)
+    let pick = format!("payer_id = $6 AND {class} AND {}", may_package(HlsEvent::Claim));
+    claim_statement(&pick, Kind::Package.order(), &set)
+}
+
+fn claim_class_statement(class: &str) -> BuiltSql {
+    claim_render_statement(&format!("payer_id = $6 AND {class}"), Kind::Render.order())
+}
+
+// Two conditions, because `=` finds no NULL, and an index does not serve a condition that finds both.
+static CLAIM_RENDER: LazyLock<BuiltSql> = LazyLock::new(|| claim_class_statement("work_class = $7"));
+static CLAIM_OLD_RENDER: LazyLock<BuiltSql> = LazyLock::new(|| claim_class_statement("work_class IS NULL"));
+static CLAIM_PACKAGING: LazyLock<BuiltSql> = LazyLock::new(|| claim_packaging_statement("work_class = $7"));
+static CLAIM_OLD_PACKAGING: LazyLock<BuiltSql> = LazyLock::new(|| claim_packaging_statement("work_class IS NULL"));
+static CLAIM_LIKE: LazyLock<BuiltSql> = LazyLock::new(|| {
+    claim_render_statement("model_id = $6 AND frames_sha256 = $7 AND work_class = $8", "created_at, id")
+});
+static CLAIM_OLD_LIKE: LazyLock<BuiltSql> = LazyLock::new(|| {
+    claim_render_statement("model_id = $6 AND frames_sha256 = $7 AND work_class IS NULL", "created_at, id")
 });
 
-/// Claims the next render, or the next finished render to package. Picks the account that recently used the least worker
-/// time, and of that account the render that has waited longest; system previews come last.
-pub async fn claim(tx: &mut Tx, kind: Kind, lease: &Lease, now: i64) -> Result<Option<Render>> {
-    let sql = match kind {
-        Kind::Render => &CLAIM_NEXT,
-        Kind::Package => &CLAIM_PACKAGING,
+/// The parameters of a claim, followed by those of its condition.
+macro_rules! claim_params {
+    ($lease:expr, $now:expr, $($more:expr),+) => {
+        params![
+            $lease.token.as_str(), $lease.until, $lease.worker.name.as_str(), $lease.worker.pool.as_str(), $now, $($more),+
+        ]
     };
-    let mut cursor = QueueCursor::new(kind);
+}
+
+/// Claims the next render, or the next finished render to package, of the classes that the worker takes. Picks the account
+/// that recently used the least worker time, and of that account the render that has waited longest; system previews come
+/// last.
+pub async fn claim(tx: &mut Tx, kind: Kind, lease: &Lease, now: i64) -> Result<Option<Render>> {
+    let mut cursor = QueueCursor::new(kind, &lease.worker.takes);
     while let Some(account) = cursor.next(tx).await? {
-        let params = params![lease.token.as_str(), lease.until, lease.worker.as_str(), now, &account];
-        if let Some(row) = tx.fetch_optional(sql, params).await? {
-            return Render::of(&row).map(Some);
+        for class in queue::heads(tx, kind, &account, &lease.worker.takes).await? {
+            if let Some(render) = claim_class(tx, (kind, class), &account, lease, now).await? {
+                return Ok(Some(render));
+            }
         }
-        queue::leave_if_empty(tx, kind, &account).await?;
+        queue::leave_if_empty(tx, kind, &account, &lease.worker.takes).await?;
     }
     Ok(None)
 }
 
-/// Claims the render that has waited longest of those that share their frames with `like`.
+async fn claim_class(
+    tx: &mut Tx,
+    work: (Kind, Option<WorkClass>),
+    account: &AccountId,
+    lease: &Lease,
+    now: i64,
+) -> Result<Option<Render>> {
+    let row = match work {
+        (kind, Some(class)) => {
+            let sql = if kind == Kind::Render { &CLAIM_RENDER } else { &CLAIM_PACKAGING };
+            tx.fetch_optional(sql, claim_params!(lease, now, account, class.as_str())).await?
+        }
+        (kind, None) => {
+            let sql = if kind == Kind::Render { &CLAIM_OLD_RENDER } else { &CLAIM_OLD_PACKAGING };
+            tx.fetch_optional(sql, claim_params!(lease, now, account)).await?
+        }
+    };
+    row.as_ref().map(Render::of).transpose()
+}
+
+/// Claims the render that has waited longest of those that share their frames and their class with `like`.
 pub async fn claim_like(tx: &mut Tx, lease: &Lease, like: &Render, now: i64) -> Result<Option<Render>> {
     let (model, frames) = (&like.model_id, like.frames_sha256.as_str());
-    let params = params![lease.token.as_str(), lease.until, lease.worker.as_str(), now, model, frames];
-    tx.fetch_optional(&CLAIM_LIKE, params).await?.as_ref().map(Render::of).transpose()
+    let row = match like.work_class {
+        Some(class) => tx.fetch_optional(&CLAIM_LIKE, claim_params!(lease, now, model, frames, class.as_str())).await?,
+        None => tx.fetch_optional(&CLAIM_OLD_LIKE, claim_params!(lease, now, model, frames)).await?,
+    };
+    row.as_ref().map(Render::of).transpose()
 }
 
 /// Renews a lease. Returns false if it is lost.
@@ -137,7 +200,7 @@ pub async fn report(tx: &mut Tx, id: &RenderId, token: &str, report: &Report, no
          worker = CASE WHEN $12 THEN NULL ELSE worker END, \
          lease_token = CASE WHEN $12 THEN NULL ELSE lease_token END, ",
         touched!("$13"),
-        " WHERE id = $1 AND lease_token = $2 AND status = $3 RETURNING payer_id"
+        " WHERE id = $1 AND lease_token = $2 AND status = $3 RETURNING payer_id, work_class"
     );
     let r = report;
     let params = params![
@@ -157,11 +220,11 @@ pub async fn report(tx: &mut Tx, id: &RenderId, token: &str, report: &Report, no
     ];
     let Some(row) = tx.fetch_optional(sql, params).await? else { return Ok(false) };
     if r.is_last {
-        let payer = row.parsed("payer_id", AccountId::parse)?;
+        let (payer, class) = payer_and_class(&row)?;
         if r.to.after(RenderEvent::Claim).is_some() {
-            queue::enter(tx, Kind::Render, &payer).await?;
+            queue::enter(tx, Kind::Render, [class], &payer).await?;
         } else if r.to == RenderStatus::Done && r.hls.after(HlsEvent::Claim).is_some() {
-            queue::enter(tx, Kind::Package, &payer).await?;
+            queue::enter(tx, Kind::Package, [class], &payer).await?;
         }
     }
     Ok(true)
@@ -181,12 +244,17 @@ pub async fn requeue_lost(
         "UPDATE renders SET status = $4, losses = losses + 1, poster_attempt = NULL, \
          lease_until = NULL, worker = NULL, lease_token = NULL, ",
         touched!("$5"),
-        " WHERE id = $1 AND lease_token = $2 AND status = $3 RETURNING payer_id"
+        " WHERE id = $1 AND lease_token = $2 AND status = $3 RETURNING payer_id, work_class"
     );
     let params = params![id, token, from.as_str(), to.as_str(), now];
     let Some(row) = tx.fetch_optional(sql, params).await? else { return Ok(false) };
-    queue::enter(tx, Kind::Render, &row.parsed("payer_id", AccountId::parse)?).await?;
+    let (payer, class) = payer_and_class(&row)?;
+    queue::enter(tx, Kind::Render, [class], &payer).await?;
     Ok(true)
+}
+
+fn payer_and_class(row: &Row) -> Result<(AccountId, Option<WorkClass>)> {
+    Ok((row.parsed("payer_id", AccountId::parse)?, row.maybe_parsed("work_class", WorkClass::from_name)?))
 }
 
 /// Lists renders whose lease has expired, those that expired first at the top.

@@ -36,6 +36,7 @@ pub mod workspaces;
 
 pub use conn::Conn;
 pub use error::DbError;
+pub use migrate::newest_version;
 pub use pool::{Db, DbOptions};
 pub use tx::Tx;
 

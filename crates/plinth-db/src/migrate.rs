@@ -15,7 +15,13 @@ const FILES: &[(i64, &str, &str)] = &[
     (8, "browsers", include_str!("../migrations/0008_browsers.sql")),
     (9, "queue", include_str!("../migrations/0009_queue.sql")),
     (10, "storage", include_str!("../migrations/0010_storage.sql")),
+    (201, "worker_pools", include_str!("../migrations/0201_worker_pools.sql")),
 ];
+
+/// Returns the version of the tables that this program uses: that of the last migration.
+pub fn newest_version() -> i64 {
+    FILES.last().map_or(0, |(version, _name, _sql)| *version)
+}
 
 /// Returns all migrations, in order of their version.
 pub(crate) fn migrator() -> Migrator {

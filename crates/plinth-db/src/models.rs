@@ -55,6 +55,8 @@ pub struct ModelFilter {
     pub tags: Vec<String>,
     /// Only models that changed at or after this time.
     pub updated_since: Option<i64>,
+    /// Only models whose title, product code, file name or one of whose tags contains this text, in lower case.
+    pub search: Option<String>,
 }
 
 table!(Model in "models", columns: id, workspace_id, original_name, title, sku, file_size, sha256, animations,
@@ -69,13 +71,15 @@ macro_rules! select {
         )
     };
 }
-// `$4` contains the requested tags, each between separator characters that no tag contains.
+// `$4` contains the requested tags, each between separator characters that no tag contains. `$5` is a pattern for LIKE.
 macro_rules! filter {
     () => {
         "FROM models m WHERE m.workspace_id = $1 AND m.status <> 'deleted' AND ($2 IS NULL OR m.status = $2) \
          AND ($3 IS NULL OR m.updated_at >= $3) \
          AND ($4 IS NULL OR EXISTS (SELECT 1 FROM model_tags t WHERE t.model_id = m.id \
-         AND replace($4, '\u{1f}' || t.tag || '\u{1f}', '') <> $4)) "
+         AND replace($4, '\u{1f}' || t.tag || '\u{1f}', '') <> $4)) \
+         AND ($5 IS NULL OR lower(coalesce(m.title, '') || ' ' || coalesce(m.sku, '') || ' ' || m.original_name) \
+         LIKE $5 ESCAPE '!' OR EXISTS (SELECT 1 FROM model_tags t WHERE t.model_id = m.id AND t.tag LIKE $5 ESCAPE '!')) "
     };
 }
 
@@ -108,13 +112,14 @@ pub async fn find_active_by_sha256(conn: &mut Conn, workspace: &WorkspaceId, sha
 pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> Result<Vec<Model>> {
     let rows = match &page.start {
         Start::Offset(offset) => {
-            let sql = concat!(select!(), filter!(), "ORDER BY m.created_at DESC, m.id DESC LIMIT $5 OFFSET $6");
+            let sql = concat!(select!(), filter!(), "ORDER BY m.created_at DESC, m.id DESC LIMIT $6 OFFSET $7");
             let tags = separated(&filter.tags);
             let params = params![
                 &filter.workspace_id,
                 filter.status.map(ModelStatus::as_str),
                 filter.updated_since,
                 tags.as_deref(),
+                pattern(filter).as_deref(),
                 i64::from(page.limit),
                 offset.cast_signed(),
             ];
@@ -124,7 +129,7 @@ pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> 
             let sql = concat!(
                 select!(),
                 filter!(),
-                "AND (m.created_at, m.id) < ($5, $6) ORDER BY m.created_at DESC, m.id DESC LIMIT $7"
+                "AND (m.created_at, m.id) < ($6, $7) ORDER BY m.created_at DESC, m.id DESC LIMIT $8"
             );
             let tags = separated(&filter.tags);
             let (created_at, id) = position.as_ref().map_or((i64::MAX, ""), |p| (p.created_at_ms, p.id.as_str()));
@@ -133,6 +138,7 @@ pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> 
                 filter.status.map(ModelStatus::as_str),
                 filter.updated_since,
                 tags.as_deref(),
+                pattern(filter).as_deref(),
                 created_at,
                 id,
                 i64::from(page.limit) + 1,
@@ -146,8 +152,13 @@ pub async fn list(conn: &mut Conn, filter: &ModelFilter, page: &PageRequest) -> 
 /// Counts the models that match a filter, over all pages.
 pub async fn count(conn: &mut Conn, filter: &ModelFilter) -> Result<u64> {
     let tags = separated(&filter.tags);
-    let params =
-        params![&filter.workspace_id, filter.status.map(ModelStatus::as_str), filter.updated_since, tags.as_deref()];
+    let params = params![
+        &filter.workspace_id,
+        filter.status.map(ModelStatus::as_str),
+        filter.updated_since,
+        tags.as_deref(),
+        pattern(filter).as_deref(),
+    ];
     conn.fetch_one(concat!("SELECT count(*) AS n ", filter!()), params).await?.count("n")
 }
 
@@ -174,6 +185,14 @@ pub async fn update(
         tx.execute(sql, params![id, position, tag.as_str()]).await?;
     }
     Ok(())
+}
+
+/// Returns the pattern for LIKE that matches texts containing the searched text.
+fn pattern(filter: &ModelFilter) -> Option<String> {
+    let search = filter.search.as_ref()?;
+    let escaped: String =
+        search.chars().flat_map(|c| matches!(c, '!' | '%' | '_').then_some('!').into_iter().chain([c])).collect();
+    Some(format!("%{escaped}%"))
 }
 
 fn separated(tags: &[String]) -> Option<String> {

@@ -12,7 +12,7 @@ use crate::Result;
 use crate::conn::{Conn, Inner};
 use crate::error::DbError;
 use crate::migrate::migrator;
-use crate::sql::params;
+use crate::sql::{Sql, params};
 
 /// Timeout for getting a connection from the pool, and for SQLite's lock on the file.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -94,6 +94,21 @@ impl Db {
     /// Runs a trivial query to check that the database responds.
     pub async fn ping(&self) -> Result<()> {
         self.read().await?.fetch_one("SELECT CAST(1 AS BIGINT) AS one", params![]).await?.int("one").map(drop)
+    }
+
+    /// Returns the version of the tables: that of the last migration that was run. `None` if there are no tables.
+    pub async fn table_version(&self) -> Result<Option<i64>> {
+        let sql = Sql {
+            sqlite: "SELECT count(*) AS tables FROM sqlite_master WHERE name = '_sqlx_migrations'",
+            postgres: "SELECT count(*) AS tables FROM pg_tables \
+                       WHERE tablename = '_sqlx_migrations' AND schemaname = current_schema()",
+        };
+        let mut conn = self.read().await?;
+        if conn.fetch_one(sql, params![]).await?.int("tables")? == 0 {
+            return Ok(None);
+        }
+        let sql = "SELECT max(version) AS version FROM _sqlx_migrations WHERE success";
+        conn.fetch_one(sql, params![]).await?.maybe_int("version")
     }
 
     /// Writes a consistent snapshot of a SQLite database to a new file, while other connections read and write.

@@ -1,12 +1,14 @@
 //! Fair queue of accounts with queued renders: the account that recently used the least worker time comes first.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use plinth_spec::fair_share::{UNUSED, score_after};
 use plinth_spec::id::{AccountId, RenderId};
 use plinth_spec::state::{HlsEvent, RenderEvent};
+use plinth_spec::{Takes, WorkClass};
 
-use crate::sql::{Sql, params};
+use crate::sql::{Param, Sql, params};
 use crate::states::{BuiltSql, may, may_package};
 use crate::{Result, Tx};
 
@@ -23,36 +25,100 @@ pub enum Kind {
 }
 
 impl Kind {
-    const fn as_str(self) -> &'static str {
-        match self {
+    /// Returns the name of the queue of this kind and class.
+    fn queue(self, class: Option<WorkClass>) -> String {
+        let kind = match self {
             Self::Render => "render",
             Self::Package => "package",
+        };
+        class.map_or_else(|| kind.to_owned(), |class| format!("{kind} {}", class.as_str()))
+    }
+
+    /// SQL: the order of an account's queued work.
+    pub(crate) const fn order(self) -> &'static str {
+        match self {
+            Self::Render => "is_system_preview, created_at, id",
+            Self::Package => "created_at, id",
         }
+    }
+
+    /// SQL condition: the render is queued.
+    fn queued(self) -> String {
+        let may = match self {
+            Self::Render => may(RenderEvent::Claim),
+            Self::Package => may_package(HlsEvent::Claim),
+        };
+        format!("{may} AND deleted_at IS NULL")
     }
 }
 
-/// Adds an account to the queue. Call it in every transaction that queues work for the account, after writing that work.
-pub async fn enter(tx: &mut Tx, kind: Kind, account: &AccountId) -> Result<()> {
+/// All classes of work; `None` is the work that was queued before classes were stored.
+fn classes() -> impl Iterator<Item = Option<WorkClass>> {
+    WorkClass::ALL.iter().copied().map(Some).chain([None])
+}
+
+/// SQL condition: the render is of this class.
+fn is_of(class: Option<WorkClass>) -> String {
+    class.map_or_else(|| "work_class IS NULL".to_owned(), |class| format!("work_class = '{}'", class.as_str()))
+}
+
+/// Adds an account to the queues of some classes. Call it in every transaction that queues work for the account, after
+/// writing that work.
+pub async fn enter(
+    tx: &mut Tx,
+    kind: Kind,
+    classes: impl IntoIterator<Item = Option<WorkClass>>,
+    account: &AccountId,
+) -> Result<()> {
+    // In one order, so that two transactions never wait for each other's rows.
+    let names: BTreeSet<String> = classes.into_iter().map(|class| kind.queue(class)).collect();
     // The update changes nothing but locks the row. So this transaction waits for one that is removing the row, and a
     // transaction that tries to remove it later sees the new work.
     let sql = "INSERT INTO queue (kind, account_id, score) \
                VALUES ($1, $2, coalesce((SELECT score FROM shares WHERE account_id = $2), $3)) \
                ON CONFLICT (kind, account_id) DO UPDATE SET account_id = excluded.account_id";
-    tx.execute(sql, params![kind.as_str(), account, UNUSED]).await.map(drop)
+    for name in &names {
+        tx.execute(sql, params![name.as_str(), account, UNUSED]).await?;
+    }
+    Ok(())
 }
 
-/// Cursor over the queue, in order of priority.
+/// Changes the score of an account in all queues. It names them, because the table's key begins with the name.
+static SET_SCORE: LazyLock<BuiltSql> = LazyLock::new(|| {
+    let kinds = [Kind::Package, Kind::Render];
+    let names: BTreeSet<String> = kinds.iter().flat_map(|kind| classes().map(|class| kind.queue(class))).collect();
+    let names: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+    BuiltSql::same(format!("UPDATE queue SET score = $2 WHERE kind IN ({}) AND account_id = $1", names.join(", ")))
+});
+
+/// Cursor over the accounts with queued work of some classes, in order of priority.
 #[derive(Clone, Debug)]
 pub(crate) struct QueueCursor {
-    kind: Kind,
+    /// Names of the queues, one for each class; empty for those that are not read.
+    queues: Vec<String>,
     page: std::vec::IntoIter<AccountId>,
     /// Score and account of the last row read; `None` before the first query.
     last: Option<(f64, AccountId)>,
 }
 
+/// Reads one page of each queue by its index, and merges them. The parameters are page size, last score and last account,
+/// then the names of the queues.
+static NEXT_ACCOUNTS: LazyLock<BuiltSql> = LazyLock::new(|| {
+    let page = |(number, _class)| {
+        format!(
+            "SELECT * FROM (SELECT account_id, score FROM queue WHERE kind = ${} AND (score, account_id) > ($2, $3) \
+             ORDER BY score, account_id LIMIT $1) AS page",
+            number + 4
+        )
+    };
+    let pages: Vec<String> = classes().enumerate().map(page).collect();
+    BuiltSql::same(format!("{} ORDER BY score, account_id LIMIT $1", pages.join(" UNION ")))
+});
+
 impl QueueCursor {
-    pub(crate) fn new(kind: Kind) -> Self {
-        Self { kind, page: Vec::new().into_iter(), last: None }
+    pub(crate) fn new(kind: Kind, takes: &Takes) -> Self {
+        let name = |class| if takes.includes(class) { kind.queue(class) } else { String::new() };
+        Self { queues: classes().map(name).collect(), page: Vec::new().into_iter(), last: None }
     }
 
     /// Returns the next account.
@@ -60,10 +126,10 @@ impl QueueCursor {
         if let Some(account) = self.page.next() {
             return Ok(Some(account));
         }
-        let sql = "SELECT account_id, score FROM queue WHERE kind = $1 AND (score, account_id) > ($2, $3) \
-                   ORDER BY score, account_id LIMIT $4";
         let (score, id) = self.last.as_ref().map_or((f64::MIN, ""), |(score, id)| (*score, id.as_str()));
-        let rows = tx.fetch_all(sql, params![self.kind.as_str(), score, id, PAGE_ACCOUNTS]).await?;
+        let mut values = vec![Param::from(PAGE_ACCOUNTS), Param::from(score), Param::from(id)];
+        values.extend(self.queues.iter().map(|name| Param::from(name.as_str())));
+        let rows = tx.fetch_all(&NEXT_ACCOUNTS, &values).await?;
         let mut accounts = Vec::with_capacity(rows.len());
         for row in &rows {
             let account = row.parsed("account_id", AccountId::parse)?;
@@ -75,33 +141,75 @@ impl QueueCursor {
     }
 }
 
-fn leave_statement(queued: &str) -> BuiltSql {
+fn heads_statement(kind: Kind) -> BuiltSql {
+    let (queued, order) = (kind.queued(), kind.order());
+    let head = |class: Option<WorkClass>| {
+        format!(
+            "SELECT * FROM (SELECT '{}' AS class, {order} FROM renders WHERE payer_id = $1 AND {} AND {queued} \
+             ORDER BY {order} LIMIT 1) AS head",
+            class.map_or("", WorkClass::as_str),
+            is_of(class)
+        )
+    };
+    let heads: Vec<String> = classes().map(head).collect();
+    BuiltSql::same(format!("SELECT class FROM ({}) AS heads ORDER BY {order}", heads.join(" UNION ALL ")))
+}
+
+static RENDER_HEADS: LazyLock<BuiltSql> = LazyLock::new(|| heads_statement(Kind::Render));
+static PACKAGE_HEADS: LazyLock<BuiltSql> = LazyLock::new(|| heads_statement(Kind::Package));
+
+/// Lists the classes in which an account has queued work that a worker takes, in the order of their oldest render.
+pub(crate) async fn heads(
+    tx: &mut Tx,
+    kind: Kind,
+    account: &AccountId,
+    takes: &Takes,
+) -> Result<Vec<Option<WorkClass>>> {
+    let sql = match kind {
+        Kind::Render => &RENDER_HEADS,
+        Kind::Package => &PACKAGE_HEADS,
+    };
+    let rows = tx.fetch_all(sql, params![account]).await?;
+    let names = rows.iter().map(|row| row.text("class")).collect::<Result<Vec<_>>>()?;
+    Ok(names.iter().map(|name| WorkClass::from_name(name)).filter(|class| takes.includes(*class)).collect())
+}
+
+fn leave_statement(kind: Kind, class: Option<WorkClass>) -> BuiltSql {
     BuiltSql::same(format!(
         "DELETE FROM queue WHERE kind = $1 AND account_id = $2 AND NOT EXISTS (SELECT 1 FROM renders \
-         WHERE payer_id = $2 AND {queued} AND deleted_at IS NULL)"
+         WHERE payer_id = $2 AND {} AND {})",
+        is_of(class),
+        kind.queued()
     ))
 }
 
-static LEAVE_RENDERS: LazyLock<BuiltSql> = LazyLock::new(|| leave_statement(&may(RenderEvent::Claim)));
-static LEAVE_PACKAGING: LazyLock<BuiltSql> = LazyLock::new(|| leave_statement(&may_package(HlsEvent::Claim)));
+/// A statement per class, in the order of [`classes`].
+static LEAVE_RENDERS: LazyLock<Vec<BuiltSql>> =
+    LazyLock::new(|| classes().map(|class| leave_statement(Kind::Render, class)).collect());
+static LEAVE_PACKAGING: LazyLock<Vec<BuiltSql>> =
+    LazyLock::new(|| classes().map(|class| leave_statement(Kind::Package, class)).collect());
 
-/// Removes an account without queued work from the queue, unless another transaction is queueing work for it now.
-pub(crate) async fn leave_if_empty(tx: &mut Tx, kind: Kind, account: &AccountId) -> Result<()> {
+/// Removes an account from the queues of those classes that a worker takes and in which the account has no queued work, unless
+/// another transaction is queueing work for it now.
+pub(crate) async fn leave_if_empty(tx: &mut Tx, kind: Kind, account: &AccountId, takes: &Takes) -> Result<()> {
     macro_rules! held {
         ($lock:literal) => {
             concat!("SELECT account_id FROM queue WHERE kind = $1 AND account_id = $2", $lock)
         };
     }
-    let sql = Sql { sqlite: held!(""), postgres: held!(" FOR UPDATE SKIP LOCKED") };
-    if tx.fetch_optional(sql, params![kind.as_str(), account]).await?.is_none() {
-        return Ok(());
-    }
-    // This statement sees all work queued before the row was locked; transactions that queue more wait for the lock.
-    let sql = match kind {
-        Kind::Render => &LEAVE_RENDERS,
-        Kind::Package => &LEAVE_PACKAGING,
+    let statements = match kind {
+        Kind::Render => &*LEAVE_RENDERS,
+        Kind::Package => &*LEAVE_PACKAGING,
     };
-    tx.execute(sql, params![kind.as_str(), account]).await.map(drop)
+    for (class, statement) in classes().zip(statements).filter(|(class, _)| takes.includes(*class)) {
+        let name = kind.queue(class);
+        let sql = Sql { sqlite: held!(""), postgres: held!(" FOR UPDATE SKIP LOCKED") };
+        if tx.fetch_optional(sql, params![name.as_str(), account]).await?.is_some() {
+            // This statement sees all work queued before the row was locked; transactions that queue more wait for the lock.
+            tx.execute(statement, params![name.as_str(), account]).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Starts measuring the time of a worker slot, on one of the renders it processes, and charges the time from `now` to
@@ -138,5 +246,5 @@ async fn charge(tx: &mut Tx, account: &AccountId, used_ms: i64, now: i64) -> Res
     let score = tx.fetch_one(sql, params![account]).await?.real("score")?;
     let score = score_after(score, used_ms as f64 / 1000.0, now);
     tx.execute("UPDATE shares SET score = $2 WHERE account_id = $1", params![account, score]).await?;
-    tx.execute("UPDATE queue SET score = $2 WHERE account_id = $1", params![account, score]).await.map(drop)
+    tx.execute(&SET_SCORE, params![account, score]).await.map(drop)
 }

@@ -2,11 +2,11 @@
 
 use std::sync::LazyLock;
 
-use plinth_spec::FailureCode;
 use plinth_spec::funding::Pool;
 use plinth_spec::id::{AccountId, ModelId, RenderId, WorkspaceId};
 use plinth_spec::page::{PageRequest, Position, Start};
 use plinth_spec::state::{HlsEvent, HlsStatus, RenderEvent, RenderStatus};
+use plinth_spec::{FailureCode, WorkClass};
 
 use crate::sql::{params, touched};
 use crate::states::{BuiltSql, after_packaging, is_in, may, may_package};
@@ -30,6 +30,8 @@ pub struct Render {
     pub settings_sha256: String,
     /// Hex SHA-256 of the settings that affect the frames; equal for renders of a model that share frames. Empty if unknown.
     pub frames_sha256: String,
+    /// Class of the work; `None` if the render was created before classes were stored.
+    pub work_class: Option<WorkClass>,
     /// Idempotency key; empty if the request had none.
     pub replay_key: String,
     /// Index among identical renders of the same request.
@@ -80,7 +82,7 @@ pub struct RenderFilter {
 }
 
 table!(Render in "renders", columns: id, workspace_id, model_id, payer_id, settings, settings_sha256, frames_sha256,
-    replay_key, replay_ordinal, is_system_preview, pool, credits, status, hls_status, failure_code, error_message, warnings,
+    work_class, replay_key, replay_ordinal, is_system_preview, pool, credits, status, hls_status, failure_code, error_message, warnings,
     attempt, hls_attempt, poster_attempt, files_attempt, files, created_at, updated_at);
 pub(crate) use columns;
 
@@ -182,6 +184,18 @@ pub async fn list_of_model(conn: &mut Conn, model: &ModelId) -> Result<Vec<Rende
         " FROM renders WHERE model_id = $1 AND deleted_at IS NULL ORDER BY created_at DESC, id DESC"
     );
     conn.fetch_all(sql, params![model]).await?.iter().map(Render::of).collect()
+}
+
+/// Returns the newest finished renders of a model in a workspace, at most `limit`, newest first.
+pub async fn newest_done(conn: &mut Conn, workspace: &WorkspaceId, model: &ModelId, limit: u32) -> Result<Vec<Render>> {
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM renders WHERE model_id = $1 AND workspace_id = $2 AND status = $3 AND deleted_at IS NULL \
+         ORDER BY created_at DESC, id DESC LIMIT $4"
+    );
+    let params = params![model, workspace, RenderStatus::Done.as_str(), i64::from(limit)];
+    conn.fetch_all(sql, params).await?.iter().map(Render::of).collect()
 }
 
 /// Returns one page, newest first. In cursor mode it contains one extra row if there is another page.

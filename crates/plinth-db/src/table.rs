@@ -1,10 +1,10 @@
 //! Maps structs to table rows; each column is listed once.
 
-use plinth_spec::FailureCode;
 use plinth_spec::funding::Pool;
 use plinth_spec::id;
 use plinth_spec::state::{HlsStatus, ModelStatus, RenderStatus};
 use plinth_spec::wire::{Alignment, Layer, LedgerType, Timestamp};
+use plinth_spec::{FailureCode, WorkClass};
 
 use crate::Result;
 use crate::row::Row;
@@ -95,6 +95,7 @@ parsed! {
     ModelStatus: from_name;
     Pool: from_name;
     RenderStatus: from_name;
+    WorkClass: from_name;
 }
 
 /// Builds the `INSERT` statement for these columns.

@@ -35,10 +35,14 @@ impl StoreHealth {
 }
 
 impl Service {
+    /// Returns whether the database responds in time.
+    pub async fn database_responds(&self) -> bool {
+        responds("database", self.db.ping()).await
+    }
+
     /// Checks whether database and store respond.
     pub async fn health(&self) -> Health {
-        let (database, store) =
-            tokio::join!(responds("database", self.db.ping()), self.store_health.is_up(&self.store));
+        let (database, store) = tokio::join!(self.database_responds(), self.store_health.is_up(&self.store));
         let label = |is_up: bool| if is_up { "ok" } else { "unreachable" };
         Health {
             status: if database && store { "ok" } else { "degraded" },

@@ -16,6 +16,7 @@ pub mod storage;
 
 mod body_memory;
 mod clock;
+mod drain_limit;
 mod error;
 mod fair_semaphore;
 mod fetch;
@@ -32,6 +33,7 @@ mod write;
 
 pub use body_memory::{BodyMemory, parse_json};
 pub use clock::Clock;
+pub use drain_limit::DrainLimit;
 pub use error::{Result, ServiceError};
 pub use fetch::{FetchOptions, HostRule, Names};
 pub use hash::file_sha256;

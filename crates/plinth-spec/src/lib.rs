@@ -1,6 +1,8 @@
 //! The service contract as data and pure functions: settings, prices, states, limits, error codes, wire types.
 //!
-//! No input or output, no clock, no randomness. Every default, limit, price and range of the product stands here once.
+//! No I/O, no clock, no randomness. Every default, limit, price and range of the product is declared here, and only here.
+
+#![warn(missing_docs)]
 
 pub mod error_code;
 pub mod failure_code;
@@ -18,9 +20,11 @@ pub mod role;
 pub mod settings;
 pub mod state;
 pub mod wire;
+pub mod work_class;
 
 pub use error_code::ErrorCode;
 pub use failure_code::FailureCode;
 pub use output_file::{OutputFile, OutputPaths};
 pub use quality::{Aspect, DatasetQuality, Quality};
 pub use settings::{RenderSettings, SettingsError};
+pub use work_class::{Takes, WorkClass};

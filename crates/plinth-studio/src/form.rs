@@ -32,12 +32,50 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for SessionForm<T> {
         let (mut parts, body) = request.into_parts();
         let user = CurrentUser::from_request_parts(&mut parts, state).await?;
         let WithFormToken { form_token, form } = form(Request::from_parts(parts, body), state).await?;
-        if !form_token.is_some_and(|token| user.signed_in.made_form(&token)) {
-            let message = "this form belongs to an earlier session; reload its page and submit it again";
-            return Err(PageError::new(StatusCode::FORBIDDEN, message));
-        }
+        check_token(&user, form_token.as_deref())?;
         Ok(Self { user, form })
     }
+}
+
+/// A form submitted by a signed-in user whose fields may have any names, and several values each. Its CSRF token has been
+/// checked as that of a [`SessionForm`].
+pub(crate) struct SessionFields {
+    pub(crate) user: CurrentUser,
+    fields: Vec<(String, String)>,
+}
+
+impl SessionFields {
+    /// Returns the first value of a field; empty if there is none.
+    pub(crate) fn text(&self, name: &str) -> &str {
+        self.fields.iter().find(|(key, _value)| key == name).map_or("", |(_key, value)| value)
+    }
+
+    /// Returns all values of a field.
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.fields.iter().filter(move |(key, _value)| key == name).map(|(_key, value)| value.as_str())
+    }
+}
+
+impl<S: Send + Sync> FromRequest<S> for SessionFields {
+    type Rejection = PageError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self> {
+        let (mut parts, body) = request.into_parts();
+        let user = CurrentUser::from_request_parts(&mut parts, state).await?;
+        let fields: Vec<(String, String)> = form(Request::from_parts(parts, body), state).await?;
+        let sent = Self { user, fields };
+        check_token(&sent.user, Some(sent.text("form_token")))?;
+        Ok(sent)
+    }
+}
+
+/// Checks a form's CSRF token.
+pub(crate) fn check_token(user: &CurrentUser, token: Option<&str>) -> Result<()> {
+    if token.is_some_and(|token| user.signed_in.made_form(token)) {
+        return Ok(());
+    }
+    let message = "this form belongs to an earlier session; reload its page and submit it again";
+    Err(PageError::new(StatusCode::FORBIDDEN, message))
 }
 
 /// Extracts a form without checking for a session.

@@ -5,16 +5,18 @@ use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse, Response};
 use plinth_service::ServiceError;
 
+use crate::assets;
 use crate::session::CurrentUser;
 use crate::studio::Studio;
-use crate::style;
 
 /// Template data of the page layout.
 pub(crate) struct Frame {
     /// Path prefix of every page.
     pub(crate) path: String,
-    /// Path of the style sheet.
-    pub(crate) style: &'static str,
+    /// Path of the folder with style sheets and scripts.
+    pub(crate) assets: String,
+    /// Scripts of this page, in addition to those of every page.
+    pub(crate) scripts: &'static [&'static str],
     /// Title of the page.
     pub(crate) title: String,
     /// Name of the current page in the navigation; empty for a page that is not listed there.
@@ -31,13 +33,16 @@ pub(crate) struct UserMenu {
     pub(crate) workspace: String,
     /// Identifiers and names of the user's other workspaces.
     pub(crate) others: Vec<(String, String)>,
+    /// Whether the user may change the workspace.
+    pub(crate) can_edit: bool,
 }
 
 impl Frame {
     pub(crate) fn new(studio: &Studio, title: &str, user: Option<&CurrentUser>) -> Self {
         Self {
             path: studio.site.path.clone(),
-            style: style::path(),
+            assets: format!("{}{}", studio.site.path, assets::folder()),
+            scripts: &[],
             title: title.to_owned(),
             here: "",
             user: user.map(UserMenu::of),
@@ -47,6 +52,11 @@ impl Frame {
     /// Marks this page as the current one in the navigation.
     pub(crate) fn at(self, here: &'static str) -> Self {
         Self { here, ..self }
+    }
+
+    /// Adds scripts to this page.
+    pub(crate) fn with_scripts(self, scripts: &'static [&'static str]) -> Self {
+        Self { scripts, ..self }
     }
 }
 
@@ -64,6 +74,7 @@ impl UserMenu {
             form_token: user.signed_in.form_token.clone(),
             workspace: here.into_iter().map(|(_, name)| name).collect(),
             others,
+            can_edit: caller.role.can_edit(),
         }
     }
 }

@@ -5,13 +5,13 @@ use axum::routing::{get, post};
 use axum::{Router, middleware};
 use tower_http::catch_panic::CatchPanicLayer;
 
+use crate::assets;
 use crate::csrf::same_site;
 use crate::error::{PageError, panicked};
-use crate::pages::{keys, overview, render, session, sign_in};
+use crate::pages::{bulk, keys, library, model, overview, render, session, sign_in, upload};
 use crate::response::finish_response;
 use crate::session::load_session;
 use crate::studio::Studio;
-use crate::style;
 
 /// Maximum size of a form body, in bytes.
 const FORM_BYTES: usize = 16 << 10;
@@ -19,7 +19,7 @@ const FORM_BYTES: usize = 16 << 10;
 /// Builds the router of all pages, with a 404 page as fallback.
 pub fn router(studio: &Studio) -> Router {
     Router::new()
-        .route("/", get(overview::show))
+        .route("/", get(library::show))
         .route("/sign-in", get(sign_in::home).post(sign_in::by_password))
         .route("/sign-in/{link}", get(sign_in::ask).post(sign_in::by_link))
         .route("/sign-out", post(session::sign_out))
@@ -27,6 +27,16 @@ pub fn router(studio: &Studio) -> Router {
         .route("/workspace", post(session::choose_workspace))
         .route("/keys", get(keys::list).post(keys::create))
         .route("/keys/{id}/revoke", get(keys::ask_to_revoke).post(keys::revoke))
+        // Each file of an upload has a bound of its own.
+        .route("/models", get(library::home).post(upload::upload).layer(DefaultBodyLimit::disable()))
+        .route("/models/bulk", post(bulk::change))
+        .route("/models/check-hash", post(upload::check_hash))
+        .route("/models/{id}", get(model::show).post(model::edit))
+        .route("/models/{id}/archive", post(model::archive))
+        .route("/models/{id}/unarchive", post(model::unarchive))
+        .route("/models/{id}/delete", get(model::ask_to_delete).post(model::delete))
+        .route("/models/{id}/file", get(model::file))
+        .route("/renders", get(overview::show))
         .route("/renders/{id}", get(render::show))
         .route("/renders/{id}/files/{asset}", get(render::file))
         .fallback(async || PageError::not_found())
@@ -34,8 +44,8 @@ pub fn router(studio: &Studio) -> Router {
         .layer(DefaultBodyLimit::max(FORM_BYTES))
         .layer(middleware::from_fn_with_state(studio.clone(), load_session))
         .layer(middleware::from_fn_with_state(studio.clone(), same_site))
-        .route(style::path(), get(style::sheet))
-        .route(style::ICON, get(style::icon))
+        .route("/assets/{version}/{name}", get(assets::file))
+        .route(assets::ICON, get(assets::icon))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(middleware::from_fn_with_state(studio.clone(), finish_response))
         .with_state(studio.clone())

@@ -7,8 +7,9 @@ use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use plinth_service::Meter;
 use plinth_service::access::{Caller, SignedIn};
+use plinth_service::{DrainLimit, Meter};
+use plinth_spec::wire::Scope;
 
 use crate::cookie;
 use crate::error::{PageError, Result};
@@ -26,6 +27,13 @@ impl CurrentUser {
     pub(crate) const fn caller(&self) -> &Caller {
         &self.signed_in.caller
     }
+
+    /// Returns the caller for a change of the workspace.
+    /// Errors: the user is a viewer of the workspace.
+    pub(crate) fn editor(&self) -> Result<&Caller> {
+        self.caller().require(Scope::Render)?;
+        Ok(self.caller())
+    }
 }
 
 /// Middleware: loads the session of a request, and counts the request against the account's rate limit as the API does for an API key.
@@ -35,6 +43,9 @@ pub(crate) async fn load_session(State(studio): State<Studio>, mut request: Requ
         Ok(None) => return next.run(request).await,
         Err(error) => return error.into_response(),
     };
+    if let Some(drain_limit) = request.extensions().get::<DrainLimit>() {
+        drain_limit.extend();
+    }
     let caller = user.caller().clone();
     request.extensions_mut().insert(user);
     let mut response = next.run(request).await;

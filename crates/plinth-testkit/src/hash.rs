@@ -1,8 +1,8 @@
-//! Hashes of files.
+//! Hashes.
 
 use sha2::{Digest as _, Sha256};
 
-/// Hex SHA-256.
+/// Returns the SHA-256 in hex.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }

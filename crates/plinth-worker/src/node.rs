@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use plinth_pipeline::H264Encoder;
 use plinth_service::Service;
-use plinth_service::jobs::Claim;
+use plinth_service::jobs::{Claim, Worker};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -16,6 +17,7 @@ use tracing::Instrument as _;
 use crate::error::WorkerError;
 use crate::options::WorkerOptions;
 use crate::packaging::package;
+use crate::phase::Phase;
 use crate::rendering::render;
 use crate::scratch::Scratch;
 
@@ -43,10 +45,16 @@ enum Work {
     Package(Box<Claim>),
 }
 
-/// Runs renders and packagings until `stop` is cancelled. Running jobs then get the grace time to finish, and the rest returns
-/// to the queue. [`Service::upkeep`] reclaims the renders of dead workers, in this or any other process.
+/// Runs renders and packagings until `stop` is cancelled, or until there were none for [`WorkerOptions::exit_when_idle`].
+/// Running jobs then get the grace time to finish, and the rest returns to the queue. [`Service::upkeep`] reclaims the renders
+/// of dead workers, in this or any other process. `phase` receives what the worker is doing.
 /// Errors: the scratch folder is not usable, or no adapter or encoder works on this machine.
-pub async fn run(service: Service, options: WorkerOptions, stop: CancellationToken) -> Result<(), WorkerError> {
+pub async fn run(
+    service: Service,
+    options: WorkerOptions,
+    stop: CancellationToken,
+    phase: watch::Sender<Phase>,
+) -> Result<(), WorkerError> {
     let folder = options.scratch.clone();
     let opened = tokio::task::spawn_blocking(move || {
         let folder = std::path::absolute(folder)?;
@@ -63,10 +71,12 @@ pub async fn run(service: Service, options: WorkerOptions, stop: CancellationTok
     node.encoder = found.encoder.encoder;
     let node = Arc::new(node);
     let slots = node.options.slots.map_or(if found.is_software { SLOTS.0 } else { SLOTS.1 }, usize::from);
-    let (worker, adapter, encoder) = (&node.options.name, found.adapter, node.encoder);
-    tracing::info!(worker, adapter, %encoder, slots, "the worker waits for renders");
+    let (worker, pool) = (&node.options.name, &node.options.pool);
+    tracing::info!(worker, pool, adapter = found.adapter, encoder = %node.encoder, slots, "the worker waits for renders");
     let (mut running, kill) = (JoinSet::new(), CancellationToken::new());
+    phase.send_replace(Phase::Claiming);
     claim_until_stopped(&node, slots, &mut running, &stop, &kill).await;
+    phase.send_replace(Phase::Draining);
     let grace = node.options.grace;
     tracing::info!(running = running.len(), grace_secs = grace.as_secs(), "the worker stops");
     if timeout(grace, drain(&mut running)).await.is_err() {
@@ -86,6 +96,7 @@ async fn claim_until_stopped(
 ) {
     // Alternates between the two queues, so that neither starves.
     let mut package_first = false;
+    let mut busy_until = Instant::now();
     while !stop.is_cancelled() {
         let mut pause = node.options.poll;
         while running.len() < slots && !stop.is_cancelled() {
@@ -98,9 +109,17 @@ async fn claim_until_stopped(
                 Err(error) => {
                     tracing::error!(error = %error, cause = ?error.cause, "claiming jobs failed");
                     pause = ERROR_PAUSE;
+                    // Without an answer, nobody knows whether there is work.
+                    busy_until = Instant::now();
                     break;
                 }
             }
+        }
+        if !running.is_empty() {
+            busy_until = Instant::now();
+        } else if node.options.exit_when_idle.is_some_and(|limit| busy_until.elapsed() >= limit) {
+            tracing::info!("there is no work; the worker ends");
+            return;
         }
         let has_room = running.len() < slots;
         tokio::select! {
@@ -136,14 +155,15 @@ impl Node {
     /// Claims the next job, if there is one.
     async fn take(&self, package_first: bool) -> plinth_service::Result<Option<Work>> {
         let Self { service, options, .. } = self;
+        let worker = || Worker { name: options.name.clone(), pool: options.pool.clone(), takes: options.takes.clone() };
         for package in [package_first, !package_first] {
             if package {
-                if let Some(claim) = service.claim_packaging(&options.name).await? {
+                if let Some(claim) = service.claim_packaging(worker()).await? {
                     metrics::counter!("plinth_worker_claims_total", "kind" => "package").increment(1);
                     return Ok(Some(Work::Package(Box::new(claim))));
                 }
             } else {
-                let claims = service.claim_renders(&options.name, MAX_GROUP_SIZE).await?;
+                let claims = service.claim_renders(worker(), MAX_GROUP_SIZE).await?;
                 if !claims.is_empty() {
                     metrics::counter!("plinth_worker_claims_total", "kind" => "render").increment(claims.len() as u64);
                     return Ok(Some(Work::Render(claims)));

@@ -7,12 +7,19 @@ use std::time::Duration;
 
 use plinth_fence::FenceOptions;
 use plinth_pipeline::EncoderChoice;
+use plinth_spec::Takes;
 
 /// Configuration of a worker.
 #[derive(Clone, Debug)]
 pub struct WorkerOptions {
     /// Name of the worker in logs and tables.
     pub name: String,
+    /// Pool that the worker belongs to; empty if it belongs to none.
+    pub pool: String,
+    /// Classes of work that the worker takes.
+    pub takes: Takes,
+    /// The worker stops when it has had no job for this long; `None` keeps it running.
+    pub exit_when_idle: Option<Duration>,
     /// Number of concurrent jobs. `None` selects one on a software driver, which uses all cores, and two on a graphics card.
     pub slots: Option<NonZeroUsize>,
     /// Folder for cached models and for the folders of jobs. Workers of one machine may share it.

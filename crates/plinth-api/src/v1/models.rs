@@ -167,6 +167,9 @@ pub(crate) struct ListQuery {
     updated_since: Option<String>,
     /// Comma-separated; models with at least one of them.
     tags: Option<String>,
+    /// Text that the title, the product code, the file name or a tag contains, in any case.
+    #[param(max_length = 500)]
+    search: Option<String>,
     /// `active`, `archived` or `any`.
     #[param(pattern = "^(active|archived|any)$", default = "active")]
     status: Option<String>,
@@ -181,8 +184,8 @@ pub(crate) async fn list_models(
     Reader(caller): Reader,
     Query(query): Query<ListQuery>,
 ) -> Result<Json<Page<ModelRow>>> {
-    let ListQuery { limit, offset, cursor, updated_since, tags, status } = query;
-    let query = ModelQuery { status, tags, updated_since, limit, offset, cursor };
+    let ListQuery { limit, offset, cursor, updated_since, tags, search, status } = query;
+    let query = ModelQuery { status, tags, search, updated_since, limit, offset, cursor };
     Ok(Json(api.service.list_models(&caller, &query).await?))
 }
 

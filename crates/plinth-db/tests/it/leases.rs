@@ -7,14 +7,14 @@ use plinth_db::leases::{self, Lease, Report};
 use plinth_db::queue::{self, Kind};
 use plinth_db::renders::{self, Render};
 use plinth_db::{DbError, models};
-use plinth_spec::FailureCode;
 use plinth_spec::state::{HlsStatus, RenderStatus};
+use plinth_spec::{FailureCode, WorkClass};
 use plinth_testkit::on_both_databases;
 
 use crate::make;
 
 fn lease(token: &str) -> Lease {
-    Lease { token: token.to_owned(), until: 1_000, worker: "w".to_owned() }
+    Lease { token: token.to_owned(), until: 1_000, worker: "w".into() }
 }
 
 fn to(from: RenderStatus, to: RenderStatus, hls: HlsStatus, is_last: bool) -> Report {
@@ -68,7 +68,7 @@ async fn the_oldest_render_is_claimed_first_and_claim_like_finds_equal_frames(ad
                 for (n, model) in [(5, 1), (3, 1), (4, 2)] {
                     renders::insert(tx, &make::render(n, model)).await?;
                 }
-                queue::enter(tx, Kind::Render, &make::account_id(1)).await?;
+                queue::enter(tx, Kind::Render, [Some(WorkClass::Standard)], &make::account_id(1)).await?;
                 let like = make::render(9, 2);
                 let of_two = leases::claim_like(tx, &lease("a"), &like, 10).await?;
                 let other_frames = Render { frames_sha256: "g".to_owned(), ..make::render(9, 1) };
@@ -182,7 +182,7 @@ async fn claim_times(address: &str, accounts: u32, renders_each: u32, claims: us
                     };
                     renders::insert(tx, &render).await?;
                 }
-                queue::enter(tx, Kind::Render, &make::account_id(n)).await
+                queue::enter(tx, Kind::Render, [Some(WorkClass::Standard)], &make::account_id(n)).await
             })
         })
         .await

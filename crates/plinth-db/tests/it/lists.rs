@@ -10,7 +10,13 @@ use plinth_testkit::on_both_databases;
 use crate::make;
 
 fn all_models() -> ModelFilter {
-    ModelFilter { workspace_id: make::workspace_id(1), status: None, tags: Vec::new(), updated_since: None }
+    ModelFilter {
+        workspace_id: make::workspace_id(1),
+        status: None,
+        tags: Vec::new(),
+        updated_since: None,
+        search: None,
+    }
 }
 
 fn all_renders() -> RenderFilter {

@@ -7,5 +7,6 @@ mod assets;
 mod leases;
 mod lists;
 mod make;
+mod pools;
 mod traffic;
 mod tx;

@@ -5,6 +5,7 @@ use plinth_db::models::Model;
 use plinth_db::renders::Render;
 use plinth_db::workspaces::Workspace;
 use plinth_db::{Db, DbError, DbOptions, Tx, accounts, models, queue, renders, workspaces};
+use plinth_spec::WorkClass;
 use plinth_spec::funding::{Balance, Pool};
 use plinth_spec::id::{AccountId, EntryId, ModelId, RenderId, WorkspaceId};
 use plinth_spec::state::{HlsStatus, ModelStatus, RenderStatus};
@@ -101,6 +102,7 @@ pub(crate) fn render(n: u32, model: u32) -> Render {
         settings: "{}".to_owned(),
         settings_sha256: "s".to_owned(),
         frames_sha256: "f".to_owned(),
+        work_class: Some(WorkClass::Standard),
         replay_key: String::new(),
         replay_ordinal: 0,
         is_system_preview: false,
@@ -127,7 +129,7 @@ pub(crate) async fn add_renders(db: &Db, numbers: std::ops::Range<u32>) {
             for n in numbers {
                 renders::insert(tx, &render(n, 1)).await?;
             }
-            queue::enter(tx, queue::Kind::Render, &account_id(1)).await?;
+            queue::enter(tx, queue::Kind::Render, [Some(WorkClass::Standard)], &account_id(1)).await?;
             Ok::<_, DbError>(())
         })
     })

@@ -1,4 +1,4 @@
-//! The textures of a material as WGSL: a declaration and a reading function for each slot that is used.
+//! Generates WGSL for the textures of a material: a declaration and a reading function for each used slot.
 
 use std::fmt::Write as _;
 
@@ -67,7 +67,7 @@ pub(super) fn uv_row_count() -> String {
     format!("const UV_ROW_COUNT = {}u;\n", 2 * Slot::ALL.len())
 }
 
-/// What the bytes of a texture mean.
+/// Meaning of the bytes of a texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Encoding {
     /// sRGB-encoded colour, linear alpha.
@@ -78,7 +78,7 @@ pub(crate) enum Encoding {
     Normal,
 }
 
-/// How a slot is read in one variant: part of the variant's key.
+/// How a slot is read in one variant; part of the variant's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SlotUse {
     pub(crate) slot: Slot,
@@ -86,7 +86,7 @@ pub(crate) struct SlotUse {
     pub(crate) transformed: bool,
 }
 
-/// How the size of a pixel on a texture is known, which chooses the mip level.
+/// How the size of a pixel on a texture is determined, which selects the mip level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Footprint {
     /// From the neighbouring pixels of the same triangle.
@@ -95,8 +95,8 @@ pub(crate) enum Footprint {
     Steps,
 }
 
-/// Declarations and reading functions of the used slots; a slot that is not used reads as white.
-/// Bindings: texture `1 + 2k`, sampler `2 + 2k` for the k-th used slot.
+/// Returns declarations and reading functions of the used slots; an unused slot reads as white. The k-th used slot has
+/// the bindings `1 + 2k` (texture) and `2 + 2k` (sampler).
 pub(crate) fn declarations(uses: &[SlotUse], wanted: &[Slot], footprint: Footprint) -> String {
     let mut text = String::new();
     for (k, used) in uses.iter().enumerate() {
@@ -137,7 +137,7 @@ pub(crate) fn declarations(uses: &[SlotUse], wanted: &[Slot], footprint: Footpri
     text
 }
 
-/// The condition that tells the shader a slot is used.
+/// Returns the define which tells the shader that a slot is used.
 pub(crate) fn define(slot: Slot) -> String {
     format!("{}_TEX", slot.name().to_uppercase())
 }

@@ -48,7 +48,12 @@ impl Service {
         Ok(self.store.link_origin().await?)
     }
 
-    async fn get_link(&self, key: &ObjectKey<'_>, expires: Option<i64>, disposition: &str) -> Result<(String, i64)> {
+    pub(super) async fn get_link(
+        &self,
+        key: &ObjectKey<'_>,
+        expires: Option<i64>,
+        disposition: &str,
+    ) -> Result<(String, i64)> {
         let expires_in = limits::clamp_expires_secs(expires);
         let now = self.options.clock.now_ms(&mut self.db.read().await?).await?;
         let url = self.store.link(LinkMethod::Get, key, expires_in, Some(disposition), now / 1000).await?;

@@ -1,6 +1,7 @@
 //! Downloads, signed links, HLS streams and ZIP bundles.
 
 mod bundle;
+mod cover;
 mod disposition;
 mod file;
 pub(crate) mod hls;
@@ -8,6 +9,7 @@ mod link;
 mod local;
 
 pub use bundle::Bundle;
+pub use cover::Cover;
 pub use disposition::attachment;
 pub use file::Delivery;
 pub use local::LocalLink;

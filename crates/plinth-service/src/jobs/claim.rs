@@ -1,6 +1,6 @@
 //! Claiming renders, and renewing the claims.
 
-use plinth_db::leases::{self, Lease};
+use plinth_db::leases::{self, Lease, Worker};
 use plinth_db::queue::{self, Kind};
 use plinth_db::renders::Render;
 use plinth_spec::ErrorCode;
@@ -47,10 +47,10 @@ impl From<LeaseLost> for ServiceError {
 }
 
 impl Service {
-    /// Claims the next render in the queue and others that share its frames, at most `most` in total. The worker draws their
+    /// Claims the next render in the queue that the worker takes, and others that share its frames, at most `most` in total. The worker draws their
     /// frames once, in one slot, whose time is charged to the account of the first render.
-    pub async fn claim_renders(&self, worker: &str, most: usize) -> Result<Vec<Claim>> {
-        let (worker, lease_ms) = (worker.to_owned(), self.lease_ms());
+    pub async fn claim_renders(&self, worker: impl Into<Worker>, most: usize) -> Result<Vec<Claim>> {
+        let (worker, lease_ms) = (worker.into(), self.lease_ms());
         let claimed = self.write_at(move |tx, now| {
             Box::pin(async move {
                 let mut claims: Vec<Claim> = Vec::new();
@@ -76,8 +76,8 @@ impl Service {
     }
 
     /// Claims the next finished render for HLS packaging.
-    pub async fn claim_packaging(&self, worker: &str) -> Result<Option<Claim>> {
-        let (worker, lease_ms) = (worker.to_owned(), self.lease_ms());
+    pub async fn claim_packaging(&self, worker: impl Into<Worker>) -> Result<Option<Claim>> {
+        let (worker, lease_ms) = (worker.into(), self.lease_ms());
         let claimed = self.write_at(move |tx, now| {
             Box::pin(async move {
                 let lease = Lease { token: random_text(TOKEN_CHARS), until: now + lease_ms, worker };

@@ -11,4 +11,5 @@ mod report;
 pub use assets::{AssetMissing, ImageAsset, RenderAssets};
 pub use claim::{Claim, LeaseLost};
 pub use files::{RenderFiles, StoredFile};
+pub use plinth_db::leases::Worker;
 pub use queue::Queue;

@@ -2,11 +2,11 @@
 
 use plinth_db::models::{self, Model, ModelFilter};
 use plinth_db::renders;
-use plinth_spec::ErrorCode;
 use plinth_spec::id::ModelId;
 use plinth_spec::page::{PageMeta, PageRequest, Position, Start, cursor_from_position};
 use plinth_spec::state::ModelStatus;
 use plinth_spec::wire::{CheckHash, HashMatch, ModelDetail, ModelRow, Page, RenderSummary, Timestamp};
+use plinth_spec::{ErrorCode, limits};
 
 use crate::access::Caller;
 use crate::error::{Result, ServiceError};
@@ -21,6 +21,8 @@ pub struct ModelQuery {
     pub status: Option<String>,
     /// Tags, of which a model must have at least one.
     pub tags: Option<String>,
+    /// Text that a model's title, product code, file name or one of its tags must contain, in any case.
+    pub search: Option<String>,
     /// Only models that changed at or after this time.
     pub updated_since: Option<String>,
     /// Maximum number of rows.
@@ -44,14 +46,21 @@ impl Service {
         if tags.contains(char::is_control) {
             return Err(ServiceError::bad_request("tags must not contain control characters"));
         }
+        let search = query.search.as_deref().unwrap_or_default().trim().to_lowercase();
+        if search.contains(char::is_control) || search.chars().count() > limits::TITLE_CHARS {
+            let message = format!("search must be a text of at most {} characters on one line", limits::TITLE_CHARS);
+            return Err(ServiceError::bad_request(message));
+        }
         let tags = tags.split(',');
         let filter = ModelFilter {
             workspace_id: caller.workspace_id.clone(),
             status,
             tags: tags.map(|tag| tag.trim().to_lowercase()).filter(|tag| !tag.is_empty()).collect(),
             updated_since: query.updated_since.as_deref().map(instant).transpose()?,
+            search: (!search.is_empty()).then_some(search),
         };
-        let message = format!("models {:?} {:?} {:?}", filter.status, filter.tags, filter.updated_since);
+        let message =
+            format!("models {:?} {:?} {:?} {:?}", filter.status, filter.tags, filter.updated_since, filter.search);
         let page =
             PageRequest::parse(query.limit.as_deref(), query.offset.as_deref(), query.cursor.as_deref(), &message)?;
         let mut conn = self.db.read().await?;

@@ -8,7 +8,7 @@ use plinth_spec::id::{AccountId, ModelId, RenderId};
 use plinth_spec::idempotency::{ReplayKey, resubmit_since};
 use plinth_spec::settings::{Output, ParseOptions};
 use plinth_spec::state::{HlsStatus, ModelStatus, RenderStatus};
-use plinth_spec::{ErrorCode, RenderSettings, pricing};
+use plinth_spec::{ErrorCode, RenderSettings, WorkClass, pricing};
 
 use crate::access::Caller;
 use crate::billing::charge;
@@ -113,7 +113,7 @@ pub(crate) async fn place(
             }
         });
     }
-    queue::enter(tx, Kind::Render, &caller.payer_id).await?;
+    queue::enter(tx, Kind::Render, placed.iter().map(|placed| placed.render.work_class), &caller.payer_id).await?;
     Ok(placed)
 }
 
@@ -161,6 +161,7 @@ fn draft(caller: &Caller, want: &Wanted, key: Option<&ReplayKey>, before: &[Slot
         settings,
         settings_sha256,
         frames_sha256: sha256_hex(want.settings.frames()),
+        work_class: Some(WorkClass::of(&want.settings)),
         replay_key: key.map(ReplayKey::as_str).unwrap_or_default().to_owned(),
         replay_ordinal: key.map_or(NO_ORDINAL, |_key| i64::try_from(equal_before).unwrap_or(i64::MAX)),
         hls_status: if is_dataset { HlsStatus::Skipped } else { HlsStatus::Pending },
@@ -188,12 +189,13 @@ pub(crate) async fn place_system_preview(
         settings: SYSTEM_PREVIEW.to_owned(),
         settings_sha256: sha256_hex(SYSTEM_PREVIEW),
         frames_sha256: marked(&sha256_hex(settings.frames())),
+        work_class: Some(WorkClass::of(&settings)),
         is_system_preview: true,
         hls_status: HlsStatus::Skipped,
         ..blank(caller, model.clone(), now)
     };
     renders::insert(tx, &render).await?;
-    queue::enter(tx, Kind::Render, &caller.payer_id).await?;
+    queue::enter(tx, Kind::Render, [render.work_class], &caller.payer_id).await?;
     Ok(render.id)
 }
 
@@ -225,6 +227,7 @@ fn blank(caller: &Caller, model_id: ModelId, now: i64) -> Render {
         settings: String::new(),
         settings_sha256: String::new(),
         frames_sha256: String::new(),
+        work_class: None,
         replay_key: String::new(),
         replay_ordinal: NO_ORDINAL,
         is_system_preview: false,

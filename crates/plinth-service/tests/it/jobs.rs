@@ -106,7 +106,7 @@ async fn eight_workers_claim_each_of_1000_renders_once(address: &str) {
             let (mut taken, most) = (Vec::new(), 1 + n % 3);
             together.wait().await;
             loop {
-                let claims = service.claim_renders(&format!("w{n}"), most).await.unwrap();
+                let claims = service.claim_renders(format!("w{n}").as_str(), most).await.unwrap();
                 assert!(claims.len() <= most);
                 let (first, none) = (taken.is_empty(), claims.is_empty());
                 taken.extend(claims);

@@ -1,7 +1,11 @@
 //! The pages, one file per subject.
 
+pub(crate) mod bulk;
 pub(crate) mod keys;
+pub(crate) mod library;
+pub(crate) mod model;
 pub(crate) mod overview;
 pub(crate) mod render;
 pub(crate) mod session;
 pub(crate) mod sign_in;
+pub(crate) mod upload;

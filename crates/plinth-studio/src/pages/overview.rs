@@ -1,4 +1,4 @@
-//! The overview page: the account and its renders, or the sign-in page.
+//! The renders of the workspace, newest first.
 
 use askama::Template;
 use axum::extract::{Query, State};
@@ -10,7 +10,6 @@ use plinth_spec::wire::{Account, Render};
 use serde::Deserialize;
 
 use super::render::{has_poster, kind, read_settings};
-use super::sign_in::signed_out_page;
 use crate::error::Result;
 use crate::format::{self, DisplayTime};
 use crate::frame::{Frame, page};
@@ -46,7 +45,7 @@ struct Card {
     created: DisplayTime,
 }
 
-/// Query parameters of the overview page.
+/// Query parameters of the list.
 #[derive(Deserialize)]
 pub(crate) struct PageQuery {
     after: Option<String>,
@@ -54,10 +53,9 @@ pub(crate) struct PageQuery {
 
 pub(crate) async fn show(
     State(studio): State<Studio>,
-    user: Option<CurrentUser>,
+    user: CurrentUser,
     Query(place): Query<PageQuery>,
 ) -> Result<Response> {
-    let Some(user) = user else { return Ok(signed_out_page(&studio)) };
     let (service, caller) = (&studio.service, user.caller());
     let query = RenderQuery {
         limit: Some(RENDERS.to_string()),

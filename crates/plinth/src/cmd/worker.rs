@@ -1,19 +1,23 @@
-//! `plinth worker`: renders what waits.
+//! `plinth worker`: renders queued renders.
 
 use anyhow::{Context as _, Result};
 use clap::{ArgMatches, Command};
+use plinth_worker::{Phase, WorkerOptions};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use super::{block_on, fence};
-use crate::config::{self, Config, Group};
+use crate::config::{self, Config, Group, WORKER_CONNECTIONS};
 use crate::metrics::Metrics;
-use crate::{logs, signals};
+use crate::{health, logs, signals};
 
-const GROUPS: &[Group] = &[Group::Worker, Group::Data, Group::Machine, Group::Fence, Group::Operation];
+const GROUPS: &[Group] =
+    &[Group::Worker, Group::WorkerProcess, Group::Data, Group::Machine, Group::Fence, Group::Operation];
 
 pub(crate) fn command() -> Command {
     Command::new("worker")
-        .about("Renders what waits in a database, on any number of machines")
+        .about("Renders queued renders; runs on any number of machines")
         .after_help(
             "Several machines share a database and a store:\n  \
              plinth worker --database-url postgres://USER@HOST/NAME --store-url s3://BUCKET/PREFIX",
@@ -22,7 +26,8 @@ pub(crate) fn command() -> Command {
 }
 
 pub(crate) fn run(args: &ArgMatches) -> Result<()> {
-    let config = Config::read(args)?;
+    let mut config = Config::read(args)?;
+    config.database_connections.get_or_insert(WORKER_CONNECTIONS);
     logs::begin(&config);
     fence::begin(&config)?;
     block_on(work(&config))
@@ -30,10 +35,17 @@ pub(crate) fn run(args: &ArgMatches) -> Result<()> {
 
 async fn work(config: &Config) -> Result<()> {
     let stop = signals::listen()?;
-    let options = config::worker_options(config)?;
+    let options = WorkerOptions { exit_when_idle: config.exit_when_idle, ..config::worker_options(config)? };
     let metrics = Metrics::begin(config).await?;
     let service = config::open_service(config, &config.public_url_at(config.listen)?).await?;
     let mut tasks: JoinSet<Result<()>> = JoinSet::new();
+    let (phase, seen) = watch::channel(Phase::Starting);
+    // Health checks are answered until the last job has ended.
+    let drained = CancellationToken::new();
+    if let Some(address) = config.health_listen {
+        let router = health::of_worker(service.clone(), seen);
+        tasks.spawn(health::serve(health::listen(address).await?, router, drained.clone()));
+    }
     if let Some(metrics) = metrics {
         tasks.spawn(metrics.serve(service.clone(), stop.clone()));
     }
@@ -46,12 +58,15 @@ async fn work(config: &Config) -> Result<()> {
         Ok(())
     });
     let (worker, ended) = (service.clone(), stop.clone());
-    tasks.spawn(async move { Ok(plinth_worker::run(worker, options, ended).await?) });
-    // Whatever ends first ends all; the others end in their own time.
+    tasks.spawn(async move {
+        let _drained = drained.drop_guard();
+        Ok(plinth_worker::run(worker, options, ended, phase).await?)
+    });
+    // When one task ends, all are told to stop and are waited for.
     let mut outcome = Ok(());
     while let Some(task) = tasks.join_next().await {
         stop.cancel();
-        outcome = outcome.and(task.context("a part of the worker broke").flatten());
+        outcome = outcome.and(task.context("a task of the worker panicked").flatten());
     }
     service.db().close().await;
     outcome

@@ -1,4 +1,4 @@
-//! How the program is set: one table of values, each a flag, a variable and a key of `plinth.toml`.
+//! Configuration: one table of values, each with a flag, an environment variable and a key of `plinth.toml`.
 
 mod cache;
 mod file;
@@ -10,7 +10,7 @@ mod value;
 mod worker;
 
 pub(crate) use cache::cache;
-pub(crate) use open::{RESTORING, open_database, open_service, open_store};
+pub(crate) use open::{RESTORING, make_data_folder, open_database, open_service, open_store, table_version};
 pub(crate) use settings::{Config, Machine};
-pub(crate) use table::{Group, args, config_arg, markdown_table};
+pub(crate) use table::{Group, WORKER_CONNECTIONS, args, config_arg, markdown_table};
 pub(crate) use worker::worker_options;

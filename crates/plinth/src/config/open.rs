@@ -1,4 +1,4 @@
-//! Opening what the configuration names.
+//! Opens the configured database and store.
 
 use std::path::Path;
 
@@ -10,31 +10,47 @@ use url::Url;
 
 use super::settings::Config;
 
-/// In the data folder while `plinth admin restore` fills it.
+/// Marker in the data folder while `plinth admin restore` writes to it.
 pub(crate) const RESTORING: &str = ".restoring";
 
-/// Opens database and store, brings the tables up to date, and makes the service of them. Links that it signs begin with
+/// Opens database and store, migrates the database, and creates the service. Links that the service signs begin with
 /// `public_url`.
-/// Errors: a database or store that cannot be opened, a folder that cannot be written or that is being restored.
+/// Errors: the database or store cannot be opened, the folder is not writable, or it is being restored.
 pub(crate) async fn open_service(config: &Config, public_url: &Url) -> Result<Service> {
-    make_folder(&config.data_dir)?;
+    make_data_folder(config)?;
     let restoring = config.data_dir.join(RESTORING);
     ensure!(
         !restoring.exists(),
-        "a restoration into {} is running or was interrupted; run `plinth admin restore` again after removing what is in the \
-         folder",
+        "a restoration to {} is running or was interrupted; empty the folder and run `plinth admin restore` again",
         config.data_dir.display()
     );
     make_folder(&config.service.incoming)?;
     let db = open_database(config, true).await?;
-    let secret = plinth_service::link_secret(&db).await.context("the database holds no secret for links")?;
+    let secret = plinth_service::link_secret(&db).await.context("the database has no secret for signing links")?;
     let store = open_store(config, LinkSigner::new(secret, public_url.clone()))?;
     Ok(Service::new(db, store, config.service.clone()))
 }
 
-/// Opens the database; brings its tables up to date where it may.
+/// Creates the data folder if it does not exist.
+pub(crate) fn make_data_folder(config: &Config) -> Result<()> {
+    make_folder(&config.data_dir)
+}
+
+/// Returns the version of the database's tables; `None` if there are no tables.
+pub(crate) async fn table_version(config: &Config) -> Result<Option<i64>> {
+    if config.database_url.strip_prefix("sqlite://").is_some_and(|file| !Path::new(file).exists()) {
+        return Ok(None);
+    }
+    let db = open_database(config, false).await?;
+    let version = db.table_version().await.context("the version of the tables cannot be read");
+    db.close().await;
+    version
+}
+
+/// Opens the database; migrates it if `may_change`.
 pub(crate) async fn open_database(config: &Config, may_change: bool) -> Result<Db> {
-    let options = DbOptions { postgres_connections: config.database_connections, may_change };
+    let connections = config.database_connections.unwrap_or(DbOptions::POSTGRES_CONNECTIONS);
+    let options = DbOptions { postgres_connections: connections, may_change };
     let name = without_secrets(&config.database_url);
     Db::open(&config.database_url, options).await.with_context(|| format!("the database {name} cannot be opened"))
 }
@@ -50,7 +66,7 @@ pub(crate) fn open_store(config: &Config, signer: LinkSigner) -> Result<Store> {
     Store::open(options).with_context(|| format!("the store {} cannot be opened", config.store_url))
 }
 
-/// The AWS_* variables that the store knows.
+/// The `AWS_*` variables that the store supports.
 fn s3_settings() -> Vec<(String, String)> {
     let variables =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -59,12 +75,12 @@ fn s3_settings() -> Vec<(String, String)> {
 
 fn make_folder(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder)
-        .with_context(|| format!("the folder {} cannot be made; give another with --data", folder.display()))
+        .with_context(|| format!("the folder {} cannot be created; choose another with --data", folder.display()))
 }
 
-/// An address that may be shown: a password in it may not.
+/// An address without its password, for messages.
 fn without_secrets(address: &str) -> String {
-    // The path of a file is shown as it was given.
+    // The path of a SQLite file is shown unchanged.
     if address.starts_with("sqlite:") {
         return address.to_owned();
     }
@@ -81,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shown_address_has_no_password() {
+    fn passwords_are_removed_from_addresses() {
         assert_eq!(without_secrets("postgres://me:secret@db/plinth?password=x"), "postgres://me@db/plinth");
         assert_eq!(without_secrets("sqlite:///tmp/a b.db"), "sqlite:///tmp/a b.db");
         assert_eq!(without_secrets("postgres:// me:secret"), "postgres");

@@ -1,9 +1,11 @@
-//! The worker: whole renders, and everything that can happen to them.
+//! Tests of the worker: complete renders, and failures.
 
+mod autoscaler;
 mod encoders;
 mod failures;
 mod fence;
 mod house;
+mod pools;
 mod process;
 mod renders;
 mod stopping;

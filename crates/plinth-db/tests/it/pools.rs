@@ -1,0 +1,168 @@
+//! Claims of workers that take some classes of work only.
+
+use std::time::{Duration, Instant};
+
+use plinth_db::leases::{self, Lease, Worker};
+use plinth_db::queue::{self, Kind};
+use plinth_db::renders::{self, Render};
+use plinth_db::{Db, DbError};
+use plinth_spec::WorkClass;
+use plinth_spec::state::{HlsStatus, RenderStatus};
+use plinth_testkit::on_both_databases;
+
+use crate::make;
+
+/// Claims one render for a worker that takes these classes, and returns its number.
+async fn claim(db: &Db, kind: Kind, takes: &'static str) -> Option<String> {
+    let claimed = db.write(move |tx| {
+        Box::pin(async move {
+            let worker = Worker { name: "w".to_owned(), pool: "cpu".to_owned(), takes: takes.parse().unwrap() };
+            let now = 2_000_000_000_000;
+            let lease = Lease { token: format!("{takes} {:?}", Instant::now()), until: now + 1000, worker };
+            leases::claim(tx, kind, &lease, now).await
+        })
+    });
+    claimed.await.unwrap().map(|render: Render| render.id.to_string())
+}
+
+/// Queues renders of account 1 with these classes, the first one first. Returns their ids.
+async fn queue(db: &Db, made: Vec<Render>) -> Vec<String> {
+    let ids = made.iter().map(|render| render.id.to_string()).collect();
+    db.write(move |tx| {
+        Box::pin(async move {
+            for render in made {
+                renders::insert(tx, &render).await?;
+                let kind = if render.status == RenderStatus::Done { Kind::Package } else { Kind::Render };
+                queue::enter(tx, kind, [render.work_class], &render.payer_id).await?;
+            }
+            Ok::<_, DbError>(())
+        })
+    })
+    .await
+    .unwrap();
+    ids
+}
+
+fn of_classes(classes: &[Option<WorkClass>]) -> Vec<Render> {
+    (1..).zip(classes).map(|(n, class)| Render { work_class: *class, ..make::render(n, 1) }).collect()
+}
+
+async fn a_worker_claims_what_it_takes_and_no_more(address: &str) {
+    let db = make::open(address).await;
+    let ids =
+        queue(&db, of_classes(&[Some(WorkClass::Pro), None, Some(WorkClass::Share), Some(WorkClass::Dataset)])).await;
+    assert_eq!(
+        claim(&db, Kind::Render, "standard,4k").await.as_ref(),
+        Some(&ids[1]),
+        "a render without class is anyone's"
+    );
+    assert_eq!(claim(&db, Kind::Render, "standard,4k").await, None);
+    assert_eq!(claim(&db, Kind::Render, "share,dataset").await.as_ref(), Some(&ids[2]));
+    assert_eq!(claim(&db, Kind::Render, "share,dataset").await.as_ref(), Some(&ids[3]));
+    assert_eq!(claim(&db, Kind::Render, "share,dataset").await, None);
+    assert_eq!(
+        claim(&db, Kind::Render, "pro").await.as_ref(),
+        Some(&ids[0]),
+        "idle workers of other pools left it queued"
+    );
+}
+
+async fn the_oldest_render_comes_first_whatever_its_class(address: &str) {
+    use WorkClass as C;
+    let db = make::open(address).await;
+    let ids = queue(&db, of_classes(&[Some(C::Standard), Some(C::FourK), None, Some(C::Share), Some(C::FourK)])).await;
+    let mut order = Vec::new();
+    while let Some(id) = claim(&db, Kind::Render, "share,standard,4k,pro,dataset").await {
+        order.push(id);
+    }
+    assert_eq!(order, ids);
+}
+
+async fn renders_with_equal_frames_are_claimed_together_only_if_their_class_is_equal(address: &str) {
+    let db = make::open(address).await;
+    let made = of_classes(&[Some(WorkClass::Share), Some(WorkClass::Standard), Some(WorkClass::Share), None, None]);
+    let ids = queue(&db, made.clone()).await;
+    let like = db.write(move |tx| {
+        Box::pin(async move {
+            let mut found = Vec::new();
+            for (n, like) in [&made[0], &made[0], &made[0], &made[3], &made[3], &made[3]].into_iter().enumerate() {
+                let lease = Lease { token: n.to_string(), until: 9, worker: "w".into() };
+                found.push(leases::claim_like(tx, &lease, like, 8).await?.map(|render| render.id.to_string()));
+            }
+            Ok::<_, DbError>(found)
+        })
+    });
+    let [one, two, four, five] = [0, 2, 3, 4].map(|n| Some(ids[n].clone()));
+    assert_eq!(like.await.unwrap(), [one, two, None, four, five, None]);
+}
+
+async fn packagings_are_claimed_by_class(address: &str) {
+    let db = make::open(address).await;
+    let done = |render| Render { status: RenderStatus::Done, hls_status: HlsStatus::Pending, ..render };
+    let made = of_classes(&[Some(WorkClass::FourK), Some(WorkClass::Share), None]).into_iter().map(done);
+    let ids = queue(&db, made.collect()).await;
+    assert_eq!(claim(&db, Kind::Package, "share").await.as_ref(), Some(&ids[1]));
+    assert_eq!(claim(&db, Kind::Package, "share").await.as_ref(), Some(&ids[2]));
+    assert_eq!(claim(&db, Kind::Package, "share").await, None);
+    assert_eq!(claim(&db, Kind::Package, "4k").await.as_ref(), Some(&ids[0]));
+}
+
+/// `cargo nextest run --workspace --run-ignored only -E 'test(beside_a_backlog)' --no-capture`
+async fn a_worker_of_another_pool_claims_quickly_beside_a_backlog(address: &str) {
+    let (db, accounts, renders_each) = (make::open(address).await, 200, 500);
+    for n in 1..=accounts {
+        db.write(move |tx| Box::pin(async move { if n > 1 { make::tenant(tx, n).await } else { Ok(()) } }))
+            .await
+            .unwrap();
+        let of_account = (0..renders_each).map(|k| Render {
+            payer_id: make::account_id(n),
+            workspace_id: make::workspace_id(n),
+            work_class: Some(WorkClass::Pro),
+            ..make::render(n * renders_each + k, 1)
+        });
+        queue(&db, of_account.collect()).await;
+    }
+    let mut times = Vec::new();
+    for n in 0..200 {
+        let one = Render { work_class: Some(WorkClass::Share), ..make::render(1_000_000 + n, 1) };
+        let ids = queue(&db, vec![one]).await;
+        for found in [ids.first(), None] {
+            let begin = Instant::now();
+            assert_eq!(claim(&db, Kind::Render, "share").await.as_ref(), found);
+            times.push(begin.elapsed());
+        }
+    }
+    times.sort_unstable();
+    let (p50, p99) = (times[times.len() / 2], times[times.len() * 99 / 100]);
+    #[expect(clippy::print_stdout, reason = "it measures")]
+    let () = println!("beside {accounts} accounts with {renders_each} renders each: p50 {p50:?}, p99 {p99:?}");
+    assert!(p99 < Duration::from_millis(20), "{p99:?}");
+}
+
+mod beside_a_backlog {
+    use plinth_testkit::TestDatabase;
+
+    use super::a_worker_of_another_pool_claims_quickly_beside_a_backlog;
+
+    #[tokio::test]
+    #[ignore = "takes a minute"]
+    async fn on_sqlite() {
+        a_worker_of_another_pool_claims_quickly_beside_a_backlog(TestDatabase::sqlite().address()).await;
+    }
+
+    #[tokio::test]
+    #[ignore = "takes a minute"]
+    async fn on_postgres() {
+        a_worker_of_another_pool_claims_quickly_beside_a_backlog(TestDatabase::postgres().address()).await;
+    }
+}
+
+mod both {
+    use super::on_both_databases;
+    on_both_databases! {
+        a_worker_claims_what_it_takes_and_no_more
+        the_oldest_render_comes_first_whatever_its_class
+        renders_with_equal_frames_are_claimed_together_only_if_their_class_is_equal
+        packagings_are_claimed_by_class
+    }
+}

@@ -1,0 +1,48 @@
+//! Pictures that stand for models in lists.
+
+use plinth_db::renders::{self, Render};
+use plinth_spec::OutputFile;
+use plinth_spec::id::ModelId;
+
+use super::file::locate;
+use crate::access::Caller;
+use crate::error::Result;
+use crate::service::Service;
+
+/// Number of a model's newest renders that are searched for pictures. Datasets have none.
+const SEARCHED: u32 = 8;
+
+/// Signed links to the pictures of a model's newest finished video.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cover {
+    /// Link to the small poster.
+    pub poster: String,
+    /// Link to the thumbnail video, if there is one.
+    pub thumb: Option<String>,
+}
+
+impl Service {
+    /// Returns the covers of models, in the order of `ids`: `None` for a model without a finished video.
+    pub async fn model_covers(&self, caller: &Caller, ids: &[ModelId]) -> Result<Vec<Option<Cover>>> {
+        let mut covers = Vec::with_capacity(ids.len());
+        for id in ids {
+            let done = renders::newest_done(&mut self.db.read().await?, &caller.workspace_id, id, SEARCHED).await?;
+            let mut cover = None;
+            for render in &done {
+                if let Some(poster) = self.picture_link(render, OutputFile::Poster).await? {
+                    cover = Some(Cover { poster, thumb: self.picture_link(render, OutputFile::Thumb).await? });
+                    break;
+                }
+            }
+            covers.push(cover);
+        }
+        Ok(covers)
+    }
+
+    /// Creates a link to a file of a render, if the render has it.
+    async fn picture_link(&self, render: &Render, file: OutputFile) -> Result<Option<String>> {
+        let Some(key) = locate(render, file)? else { return Ok(None) };
+        let name = format!("{}-{}", render.id, file.as_str());
+        Ok(Some(self.get_link(&key, None, &super::disposition::attachment(&name)).await?.0))
+    }
+}

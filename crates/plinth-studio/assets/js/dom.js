@@ -1,0 +1,30 @@
+// Building of elements. Text is always set as text, never parsed as HTML.
+
+/**
+ * Creates an element.
+ * @param {string} name
+ * @param {Record<string, unknown>} [properties] properties of the element; those with a dash are attributes
+ * @param {...(Node | string | null)} children
+ * @returns {HTMLElement}
+ */
+export function el(name, properties = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(properties)) {
+    if (key.includes("-")) made.setAttribute(key, String(value));
+    else made[key] = value;
+  }
+  made.append(...children.filter((child) => child !== null));
+  return made;
+}
+
+/**
+ * Returns the first element that fits, which the page must have.
+ * @param {string} selector
+ * @param {ParentNode} [within]
+ * @returns {any}
+ */
+export function need(selector, within = document) {
+  const found = within.querySelector(selector);
+  if (!found) throw new Error(`the page has no ${selector}`);
+  return found;
+}

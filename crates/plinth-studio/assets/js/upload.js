@@ -1,0 +1,121 @@
+// Uploads one file after another, with progress. A file that the workspace has already is not sent.
+
+import { el, need } from "./dom.js";
+
+/** Files larger than this are not hashed before they are sent: hashing needs the whole file in memory. */
+const HASHED_BYTES = 256 * 1024 * 1024;
+
+const form = document.querySelector("form.upload");
+if (form) {
+  const list = need(".transfers", form);
+  const input = need("input[type=file]", form);
+  const token = need("input[name=form_token]", form).value;
+  let last = Promise.resolve();
+
+  /** @param {FileList} files */
+  const enqueue = (files) => {
+    for (const file of files) {
+      const transfer = new Transfer(file);
+      list.append(transfer.row);
+      last = last.then(() => transfer.run());
+    }
+    const all = last;
+    all.then(() => {
+      // The list below is made by the server. Problems stay to be read.
+      if (all !== last) return;
+      if (list.querySelector(".bad")) list.append(el("li", {}, el("a", { href: location.href, textContent: "Show the models" })));
+      else location.reload();
+    });
+  };
+
+  class Transfer {
+    /** @param {File} file */
+    constructor(file) {
+      this.file = file;
+      this.bar = el("progress", { max: 1, value: 0, "aria-label": `Progress of ${file.name}` });
+      this.state = el("span", { className: "quiet", textContent: "waits" });
+      this.name = el("span", { textContent: file.name });
+      this.row = el("li", {}, this.name, this.state, this.bar);
+    }
+
+    async run() {
+      try {
+        this.end(await this.known() ?? await this.send());
+      } catch (error) {
+        this.bar.remove();
+        this.state.remove();
+        this.row.append(el("span", { className: "bad", textContent: error.message }));
+      }
+    }
+
+    /** Returns the model that has this file already, if any. */
+    async known() {
+      if (!window.crypto?.subtle || this.file.size > HASHED_BYTES || !this.file.name.toLowerCase().endsWith(".glb")) return null;
+      this.state.textContent = "is compared";
+      const hash = await crypto.subtle.digest("SHA-256", await this.file.arrayBuffer());
+      const sha256 = [...new Uint8Array(hash)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+      const answer = await fetch(form.dataset.check, { method: "POST", body: new URLSearchParams({ form_token: token, sha256 }) });
+      if (!answer.ok) return null;
+      const { exists, modelId } = await answer.json();
+      return exists ? { modelId, duplicate: true } : null;
+    }
+
+    /** Sends the file. XMLHttpRequest says how far it is, which fetch does not. */
+    send() {
+      const body = new FormData();
+      body.append("form_token", token);
+      body.append("file", this.file);
+      return new Promise((resolve, reject) => {
+        const request = new XMLHttpRequest();
+        request.open("POST", form.action);
+        request.setRequestHeader("Accept", "application/json");
+        request.upload.addEventListener("progress", (event) => {
+          if (!event.lengthComputable) return;
+          this.bar.value = event.loaded / event.total;
+          const done = event.loaded === event.total;
+          this.state.textContent = done ? "is checked" : `${Math.floor((100 * event.loaded) / event.total)} %`;
+        });
+        request.addEventListener("load", () => {
+          let answer = null;
+          try {
+            answer = JSON.parse(request.responseText);
+          } catch {
+            // An error page, such as of a proxy.
+          }
+          if (request.status < 300 && answer) resolve(answer);
+          else reject(new Error(answer?.error?.message ?? `The server answered with status ${request.status}.`));
+        });
+        request.addEventListener("error", () => reject(new Error("The connection broke. Please try again.")));
+        request.send(body);
+      });
+    }
+
+    end({ modelId, duplicate }) {
+      this.bar.remove();
+      this.state.className = "good";
+      this.state.textContent = duplicate ? "was there already" : "is a model now";
+      this.name.replaceWith(el("a", { href: form.dataset.model + encodeURIComponent(modelId), textContent: this.file.name }));
+    }
+  }
+
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    enqueue(input.files);
+    form.reset();
+  });
+  const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
+  document.addEventListener("dragover", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    document.documentElement.classList.add("dropping");
+  });
+  document.addEventListener("dragleave", (event) => {
+    if (!event.relatedTarget) document.documentElement.classList.remove("dropping");
+  });
+  document.addEventListener("drop", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    document.documentElement.classList.remove("dropping");
+    enqueue(event.dataTransfer.files);
+  });
+}

@@ -1,0 +1,93 @@
+//! Style sheets, scripts and the icon. Their path contains a hash of all of them, so browsers may keep them for ever.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::Write as _;
+use std::sync::LazyLock;
+
+use axum::extract::Path;
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::error::{PageError, Result};
+
+/// URL path of the icon, which browsers also fetch by themselves.
+pub(crate) const ICON: &str = "/icon.svg";
+const ICON_SVG: &str = include_str!("../assets/icon.svg");
+const CSS: &str = "text/css; charset=utf-8";
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+/// Name, media type and content of each file.
+const FILES: [(&str, &str, &str); 5] = [
+    (
+        "style.css",
+        CSS,
+        concat!(
+            include_str!("../assets/css/base.css"),
+            include_str!("../assets/css/shell.css"),
+            include_str!("../assets/css/parts.css"),
+            include_str!("../assets/css/library.css"),
+        ),
+    ),
+    ("shell.js", SCRIPT, include_str!("../assets/js/shell.js")),
+    ("dom.js", SCRIPT, include_str!("../assets/js/dom.js")),
+    ("library.js", SCRIPT, include_str!("../assets/js/library.js")),
+    ("upload.js", SCRIPT, include_str!("../assets/js/upload.js")),
+];
+
+static FOLDER: LazyLock<String> = LazyLock::new(|| {
+    let mut hasher = DefaultHasher::new();
+    FILES.hash(&mut hasher);
+    format!("/assets/{:016x}", hasher.finish())
+});
+/// Compressed contents, by name.
+static COMPRESSED: LazyLock<BTreeMap<&str, Vec<u8>>> = LazyLock::new(|| {
+    let compressed = |(name, _type, text): &(&'static str, &str, &str)| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(text.as_bytes()).ok()?;
+        Some((*name, encoder.finish().ok()?))
+    };
+    FILES.iter().filter_map(compressed).collect()
+});
+
+/// Returns the URL path of the folder with all files.
+pub(crate) fn folder() -> &'static str {
+    &FOLDER
+}
+
+/// Sends a file.
+/// Errors: there is no such file, or it is one of another version.
+pub(crate) async fn file(Path((version, name)): Path<(String, String)>, request: HeaderMap) -> Result<Response> {
+    let found = FILES.iter().find(|(known, ..)| *known == name && FOLDER.ends_with(&format!("/{version}")));
+    let (name, content_type, text) = found.ok_or_else(PageError::not_found)?;
+    let accepted = request.get(header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let takes_gzip = accepted.split(',').any(|one| one.trim() == "gzip" || one.trim().starts_with("gzip;q=1"));
+    let mut response = match COMPRESSED.get(name).filter(|_| takes_gzip) {
+        Some(bytes) => ([(header::CONTENT_ENCODING, "gzip")], bytes.as_slice()).into_response(),
+        None => text.into_response(),
+    };
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable"));
+    headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    Ok(response)
+}
+
+/// Sends the icon.
+pub(crate) async fn icon() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, "public, max-age=86400")], ICON_SVG)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_a_first_visit_loads_is_small() {
+        let bytes: usize = COMPRESSED.values().map(Vec::len).sum();
+        assert_eq!(COMPRESSED.len(), FILES.len());
+        assert!(bytes < 100_000, "{bytes} bytes");
+    }
+}

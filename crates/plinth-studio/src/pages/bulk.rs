@@ -1,0 +1,101 @@
+//! Changes of several models at once.
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use plinth_service::access::Caller;
+use plinth_spec::wire::UpdateModel;
+
+use super::sign_in::go_home;
+use crate::error::{PageError, Result};
+use crate::form::SessionFields;
+use crate::format::sentence;
+use crate::frame::{Frame, page};
+use crate::studio::Studio;
+
+/// Maximum number of models in one change.
+const MODELS: usize = 100;
+
+#[derive(Template)]
+#[template(path = "bulk_delete.html")]
+struct ConfirmPage {
+    frame: Frame,
+    /// Identifiers and names.
+    models: Vec<(String, String)>,
+}
+
+#[derive(Template)]
+#[template(path = "bulk_failed.html")]
+struct FailedPage {
+    frame: Frame,
+    changed: usize,
+    /// Identifiers, and why each was not changed.
+    failures: Vec<(String, String)>,
+}
+
+/// What to do with each model.
+enum Change {
+    Archive,
+    Unarchive,
+    Delete,
+    AddTag(String),
+}
+
+/// Changes the chosen models. Deleting asks first.
+pub(crate) async fn change(State(studio): State<Studio>, sent: SessionFields) -> Result<Response> {
+    let caller = sent.user.editor()?;
+    let ids: Vec<&str> = sent.all("model").collect();
+    if ids.is_empty() || ids.len() > MODELS {
+        let message = format!("choose 1 to {MODELS} models first");
+        return Err(PageError::new(StatusCode::BAD_REQUEST, &message));
+    }
+    let change = match sent.text("action") {
+        "archive" => Change::Archive,
+        "unarchive" => Change::Unarchive,
+        "delete" if sent.text("sure") == "yes" => Change::Delete,
+        "delete" => return confirm(&studio, &sent, &ids).await,
+        "tag" if !sent.text("tag").trim().is_empty() => Change::AddTag(sent.text("tag").to_owned()),
+        "tag" => return Err(PageError::new(StatusCode::BAD_REQUEST, "write the tag to add")),
+        _ => return Err(PageError::new(StatusCode::BAD_REQUEST, "choose what to do with the models")),
+    };
+    let mut failures = Vec::new();
+    for id in &ids {
+        match apply(&studio, caller, id, &change).await {
+            Ok(()) => {}
+            Err(error) if error.status < 500 => failures.push(((*id).to_owned(), sentence(&error.message))),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    if failures.is_empty() {
+        return Ok(go_home(&studio).into_response());
+    }
+    let frame = Frame::new(&studio, "Not everything was changed", Some(&sent.user)).at("models");
+    let mut response = page(&FailedPage { frame, changed: ids.len() - failures.len(), failures });
+    *response.status_mut() = StatusCode::CONFLICT;
+    Ok(response)
+}
+
+async fn confirm(studio: &Studio, sent: &SessionFields, ids: &[&str]) -> Result<Response> {
+    let mut models = Vec::new();
+    for id in ids {
+        let model = studio.service.model(sent.user.caller(), id).await?;
+        models.push(((*id).to_owned(), model.row.title.unwrap_or(model.row.original_name)));
+    }
+    let frame = Frame::new(studio, "Delete these models?", Some(&sent.user)).at("models");
+    Ok(page(&ConfirmPage { frame, models }))
+}
+
+async fn apply(studio: &Studio, caller: &Caller, id: &str, change: &Change) -> plinth_service::Result<()> {
+    let service = &studio.service;
+    match change {
+        Change::Archive => service.archive_model(caller, id).await.map(drop),
+        Change::Unarchive => service.unarchive_model(caller, id).await.map(drop),
+        Change::Delete => service.delete_model(caller, id).await.map(drop),
+        Change::AddTag(tag) => {
+            let mut tags = service.model(caller, id).await?.row.tags;
+            tags.push(tag.clone());
+            service.update_model(caller, id, UpdateModel { tags: Some(tags), ..UpdateModel::default() }).await.map(drop)
+        }
+    }
+}

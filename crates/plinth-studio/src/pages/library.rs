@@ -1,0 +1,137 @@
+//! The library: the models of the workspace, or the sign-in page.
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::response::{Redirect, Response};
+use plinth_service::delivery::Cover;
+use plinth_service::models::ModelQuery;
+use plinth_spec::page::PageMeta;
+use plinth_spec::state::ModelStatus;
+use plinth_spec::wire::{Account, ModelRow};
+use serde::Deserialize;
+use url::form_urlencoded::Serializer;
+
+use super::overview::allow_files;
+use super::sign_in::{go_home, signed_out_page};
+use crate::error::Result;
+use crate::format::{self, DisplayTime};
+use crate::frame::{Frame, page};
+use crate::session::CurrentUser;
+use crate::studio::Studio;
+
+/// Models per page.
+const MODELS: usize = 24;
+/// Filters by state: value and label. The first one applies when none is chosen.
+const STATES: [(&str, &str); 3] = [("active", "Active"), ("archived", "Archived"), ("any", "All")];
+
+#[derive(Template)]
+#[template(path = "library.html")]
+struct LibraryPage {
+    frame: Frame,
+    account: Account,
+    models: Vec<ModelCard>,
+    filter: Filter,
+    states: [(&'static str, &'static str); 3],
+    /// Query string of the next page; `None` on the last page.
+    older: Option<String>,
+    /// Query string of the first page; `None` on the first page.
+    newest: Option<String>,
+}
+
+/// A model in the grid.
+pub(super) struct ModelCard {
+    pub(super) id: String,
+    pub(super) name: String,
+    sku: Option<String>,
+    tags: Vec<String>,
+    pub(super) is_archived: bool,
+    size: String,
+    created: DisplayTime,
+    pub(super) cover: Option<Cover>,
+}
+
+/// Query parameters of the library.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Filter {
+    #[serde(default)]
+    search: String,
+    #[serde(default)]
+    tags: String,
+    #[serde(default)]
+    status: String,
+    after: Option<String>,
+}
+
+impl Filter {
+    /// Returns whether any filter is set, so that an empty list does not mean an empty workspace.
+    fn is_set(&self) -> bool {
+        !self.search.trim().is_empty()
+            || !self.tags.trim().is_empty()
+            || !["", "active"].contains(&self.status.as_str())
+    }
+
+    /// Returns the query string of a page of this list. `after` is its cursor.
+    fn query(&self, after: Option<&str>) -> String {
+        let filters = [("search", self.search.as_str()), ("tags", &self.tags), ("status", &self.status)];
+        let set =
+            filters.into_iter().chain(after.map(|after| ("after", after))).filter(|(_key, value)| !value.is_empty());
+        Serializer::new(String::new()).extend_pairs(set).finish()
+    }
+}
+
+pub(crate) async fn home(State(studio): State<Studio>) -> Redirect {
+    go_home(&studio)
+}
+
+pub(crate) async fn show(
+    State(studio): State<Studio>,
+    user: Option<CurrentUser>,
+    Query(filter): Query<Filter>,
+) -> Result<Response> {
+    let Some(user) = user else { return Ok(signed_out_page(&studio)) };
+    let (service, caller) = (&studio.service, user.caller());
+    let query = ModelQuery {
+        status: Some(filter.status.clone()).filter(|status| !status.is_empty()),
+        tags: Some(filter.tags.clone()),
+        search: Some(filter.search.clone()),
+        limit: Some(MODELS.to_string()),
+        cursor: Some(filter.after.clone().unwrap_or_default()),
+        ..ModelQuery::default()
+    };
+    let models = service.list_models(caller, &query).await?;
+    let older = match models.meta {
+        PageMeta::Cursor { next_cursor, .. } => next_cursor,
+        PageMeta::Offset { .. } => None,
+    };
+    let mut response = page(&LibraryPage {
+        frame: Frame::new(&studio, "Models", Some(&user)).at("models").with_scripts(&["library.js", "upload.js"]),
+        account: service.account(caller).await?,
+        models: cards(&studio, &user, models.data).await?,
+        older: older.map(|after| filter.query(Some(&after))),
+        newest: filter.after.is_some().then(|| filter.query(None)),
+        filter,
+        states: STATES,
+    });
+    allow_files(&studio, &mut response).await?;
+    Ok(response)
+}
+
+/// Makes the cards of models.
+pub(super) async fn cards(studio: &Studio, user: &CurrentUser, rows: Vec<ModelRow>) -> Result<Vec<ModelCard>> {
+    let ids: Vec<_> = rows.iter().map(|row| row.id.clone()).collect();
+    let covers = studio.service.model_covers(user.caller(), &ids).await?;
+    Ok(rows.into_iter().zip(covers).map(|(row, cover)| card(row, cover)).collect())
+}
+
+fn card(row: ModelRow, cover: Option<Cover>) -> ModelCard {
+    ModelCard {
+        id: row.id.to_string(),
+        name: row.title.unwrap_or(row.original_name),
+        sku: row.sku,
+        tags: row.tags,
+        is_archived: row.status == ModelStatus::Archived,
+        size: format::size(row.file_size),
+        created: DisplayTime::of(row.created_at.0),
+        cover,
+    }
+}

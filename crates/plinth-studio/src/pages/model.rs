@@ -1,0 +1,178 @@
+//! The page of a model: what it contains, its renders, and its changes.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::{Redirect, Response};
+use plinth_service::delivery::Cover;
+use plinth_spec::limits;
+use plinth_spec::state::ModelStatus;
+use plinth_spec::wire::{Animation, Change, RenderSummary, UpdateModel};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::overview::allow_files;
+use super::sign_in::go_home;
+use crate::error::Result;
+use crate::form::{EmptyForm, SessionForm};
+use crate::format::{self, DisplayTime};
+use crate::frame::{Frame, page};
+use crate::session::CurrentUser;
+use crate::studio::Studio;
+
+#[derive(Template)]
+#[template(path = "model.html")]
+struct ModelPage {
+    frame: Frame,
+    id: String,
+    /// Name of the uploaded file.
+    file: String,
+    title: String,
+    sku: String,
+    /// Tags, separated by commas.
+    tags: String,
+    is_archived: bool,
+    size: String,
+    sha256: String,
+    created: DisplayTime,
+    updated: DisplayTime,
+    cover: Option<Cover>,
+    animations: Vec<Animation>,
+    meshes: Option<Vec<String>>,
+    materials: Option<Vec<String>>,
+    renders: Vec<RenderRow>,
+    title_chars: usize,
+}
+
+/// A render in the list.
+struct RenderRow {
+    id: String,
+    kind: String,
+    status: &'static str,
+    status_name: &'static str,
+    created: DisplayTime,
+}
+
+#[derive(Template)]
+#[template(path = "model_delete.html")]
+struct DeletePage {
+    frame: Frame,
+    id: String,
+    name: String,
+}
+
+/// Form fields of an edit.
+#[derive(Deserialize)]
+pub(crate) struct Edit {
+    title: String,
+    sku: String,
+    tags: String,
+}
+
+pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(id): Path<String>) -> Result<Response> {
+    let service = &studio.service;
+    let model = service.model(user.caller(), &id).await?;
+    let row = model.row;
+    let cover = service.model_covers(user.caller(), std::slice::from_ref(&row.id)).await?.pop().flatten();
+    let name = row.title.clone().unwrap_or_else(|| row.original_name.clone());
+    let mut response = page(&ModelPage {
+        frame: Frame::new(&studio, &name, Some(&user)).at("models").with_scripts(&["library.js"]),
+        id: row.id.to_string(),
+        file: row.original_name,
+        title: row.title.unwrap_or_default(),
+        sku: row.sku.unwrap_or_default(),
+        tags: row.tags.join(", "),
+        is_archived: row.status == ModelStatus::Archived,
+        size: format::size(row.file_size),
+        sha256: row.sha256,
+        created: DisplayTime::of(row.created_at.0),
+        updated: DisplayTime::of(row.updated_at.0),
+        cover,
+        animations: model.animations,
+        meshes: model.mesh_names,
+        materials: model.material_names,
+        renders: model.renders.iter().map(render_row).collect(),
+        title_chars: limits::TITLE_CHARS,
+    });
+    allow_files(&studio, &mut response).await?;
+    Ok(response)
+}
+
+fn render_row(render: &RenderSummary) -> RenderRow {
+    let text = |key: &str| render.render_settings.get(key).and_then(Value::as_str);
+    let kind = match (text("output"), text("quality"), text("effect")) {
+        (Some("dataset"), ..) => format!("dataset {}", text("datasetQuality").unwrap_or_default()),
+        (_, quality, effect) => [quality, effect].into_iter().flatten().collect::<Vec<_>>().join(" · "),
+    };
+    RenderRow {
+        id: render.id.to_string(),
+        kind: if kind.trim().is_empty() { "with the defaults".to_owned() } else { kind },
+        status: format::status(render.status),
+        status_name: render.status.as_str(),
+        created: DisplayTime::of(render.created_at.0),
+    }
+}
+
+pub(crate) async fn edit(
+    State(studio): State<Studio>,
+    Path(id): Path<String>,
+    sent: SessionForm<Edit>,
+) -> Result<Redirect> {
+    let SessionForm { user, form } = sent;
+    let change =
+        |text: String| if text.trim().is_empty() { Change::Clear } else { Change::Set(text.trim().to_owned()) };
+    let edit = UpdateModel {
+        title: change(form.title),
+        sku: change(form.sku),
+        tags: Some(form.tags.split(',').map(str::to_owned).collect()),
+    };
+    studio.service.update_model(user.editor()?, &id, edit).await?;
+    Ok(back(&studio, &id))
+}
+
+pub(crate) async fn archive(
+    State(studio): State<Studio>,
+    Path(id): Path<String>,
+    sent: SessionForm<EmptyForm>,
+) -> Result<Redirect> {
+    studio.service.archive_model(sent.user.editor()?, &id).await?;
+    Ok(back(&studio, &id))
+}
+
+pub(crate) async fn unarchive(
+    State(studio): State<Studio>,
+    Path(id): Path<String>,
+    sent: SessionForm<EmptyForm>,
+) -> Result<Redirect> {
+    studio.service.unarchive_model(sent.user.editor()?, &id).await?;
+    Ok(back(&studio, &id))
+}
+
+pub(crate) async fn ask_to_delete(
+    State(studio): State<Studio>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+) -> Result<Response> {
+    let row = studio.service.model(user.editor()?, &id).await?.row;
+    let frame = Frame::new(&studio, "Delete this model?", Some(&user)).at("models");
+    Ok(page(&DeletePage { frame, id, name: row.title.unwrap_or(row.original_name) }))
+}
+
+pub(crate) async fn delete(
+    State(studio): State<Studio>,
+    Path(id): Path<String>,
+    sent: SessionForm<EmptyForm>,
+) -> Result<Redirect> {
+    studio.service.delete_model(sent.user.editor()?, &id).await?;
+    Ok(go_home(&studio))
+}
+
+/// Redirects to a temporary download link of the model's file.
+pub(crate) async fn file(State(studio): State<Studio>, user: CurrentUser, Path(id): Path<String>) -> Result<Redirect> {
+    let link = studio.service.model_file_url(user.caller(), &id, None).await?;
+    Ok(Redirect::temporary(&link.url))
+}
+
+/// Redirects to the page of a model. Its identifier is one that the service has found.
+fn back(studio: &Studio, id: &str) -> Redirect {
+    Redirect::to(&format!("{}/models/{id}", studio.site.path))
+}

@@ -1,0 +1,173 @@
+//! Uploads of models: one file from a script, or many from a form.
+
+use askama::Template;
+use axum::Json;
+use axum::extract::multipart::{Field, MultipartError};
+use axum::extract::{FromRequest as _, Multipart, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use plinth_service::models::{Upload, Uploaded};
+use plinth_service::{Meter, ServiceError};
+use plinth_spec::ErrorCode;
+use plinth_spec::wire::{CheckHash, HashMatch};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::error::{PageError, Result};
+use crate::form::{SessionForm, check_token};
+use crate::format::sentence;
+use crate::frame::{Frame, page};
+use crate::session::CurrentUser;
+use crate::studio::Studio;
+
+/// Maximum length of the CSRF token's field, in bytes.
+const TOKEN_BYTES: usize = 256;
+
+#[derive(Template)]
+#[template(path = "uploaded.html")]
+struct UploadedPage {
+    frame: Frame,
+    files: Vec<FileRow>,
+}
+
+/// What became of a file.
+struct FileRow {
+    name: String,
+    /// Identifier of its model; `None` if the file was rejected.
+    model: Option<String>,
+    is_duplicate: bool,
+    /// Why it was rejected.
+    problem: String,
+}
+
+/// A file of the form, and what the service made of it.
+struct Received {
+    name: String,
+    outcome: plinth_service::Result<Uploaded>,
+}
+
+/// Creates models from the files of a form. The CSRF token must come before the files.
+pub(crate) async fn upload(State(studio): State<Studio>, user: CurrentUser, request: Request) -> Result<Response> {
+    user.editor()?;
+    let is_script = wants_json(request.headers());
+    let form = Multipart::from_request(request, &()).await;
+    let mut form = form.map_err(|error| PageError::new(error.status(), &error.body_text()))?;
+    let mut is_checked = false;
+    let mut received = Vec::new();
+    while let Some(mut field) = form.next_field().await.map_err(|error| broken(&error))? {
+        match field.name() {
+            Some("form_token") => {
+                check_token(&user, Some(&token(&mut field).await?))?;
+                is_checked = true;
+            }
+            Some("file") if !is_checked => check_token(&user, None)?,
+            Some("file") => received.extend(receive(&studio, &user, field, received.len()).await?),
+            _ => {}
+        }
+    }
+    if received.is_empty() {
+        return Err(
+            ServiceError::new(ErrorCode::NoFile, "choose at least one file, a .glb or a .zip with an OBJ").into()
+        );
+    }
+    Ok(if is_script { json_of(received) } else { page_of(&studio, &user, received) })
+}
+
+fn wants_json(headers: &HeaderMap) -> bool {
+    headers.get(header::ACCEPT).is_some_and(|accepted| accepted == "application/json")
+}
+
+fn broken(error: &MultipartError) -> PageError {
+    PageError::new(error.status(), &format!("the form cannot be read: {}", error.body_text()))
+}
+
+async fn token(field: &mut Field<'_>) -> Result<String> {
+    let mut text = Vec::new();
+    while let Some(piece) = field.chunk().await.map_err(|error| broken(&error))? {
+        text.extend_from_slice(&piece);
+        if text.len() > TOKEN_BYTES {
+            break;
+        }
+    }
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Receives a file and creates its model. Returns `None` for the empty part that browsers send when no file is chosen.
+/// `before`: the number of files before it, of which the request itself has counted one.
+async fn receive(studio: &Studio, user: &CurrentUser, mut field: Field<'_>, before: usize) -> Result<Option<Received>> {
+    let (service, caller) = (&studio.service, user.caller());
+    let name = field.file_name().unwrap_or_default().to_owned();
+    let mut file = service.incoming_model()?;
+    let mut stored = Ok(());
+    // A file that is too large is read to its end, because other files may follow.
+    while let Some(piece) = field.chunk().await.map_err(|error| broken(&error))? {
+        if stored.is_ok() {
+            stored = file.write(&piece).await;
+        }
+    }
+    if file.size() == 0 && name.is_empty() {
+        return Ok(None);
+    }
+    let create = async {
+        stored?;
+        if before > 0 {
+            service.count_request(caller, Meter::Requests).await?.check()?;
+        }
+        service.upload_model(caller, Upload { file, name: name.clone(), settings: None }).await
+    };
+    let outcome = create.await;
+    match outcome {
+        Err(error) if error.status >= 500 => Err(error.into()),
+        outcome => Ok(Some(Received { name, outcome })),
+    }
+}
+
+/// The answer to a script, which sends one file at a time.
+fn json_of(received: Vec<Received>) -> Response {
+    let Some(first) = received.into_iter().next() else { return StatusCode::BAD_REQUEST.into_response() };
+    match first.outcome {
+        Ok(uploaded) => Json(uploaded.result).into_response(),
+        Err(error) => {
+            let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);
+            let body = json!({"error": {"code": error.code.as_str(), "message": sentence(&error.message)}});
+            (status, Json(body)).into_response()
+        }
+    }
+}
+
+fn page_of(studio: &Studio, user: &CurrentUser, received: Vec<Received>) -> Response {
+    if let [Received { outcome: Ok(only), .. }] = received.as_slice() {
+        let path = format!("{}/models/{}", studio.site.path, only.result.model_id);
+        return Redirect::to(&path).into_response();
+    }
+    let files: Vec<FileRow> = received.into_iter().map(row).collect();
+    let is_refused = files.iter().all(|file| file.model.is_none());
+    let frame = Frame::new(studio, "Your upload", Some(user)).at("models");
+    let mut response = page(&UploadedPage { frame, files });
+    if is_refused {
+        *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
+    }
+    response
+}
+
+fn row(received: Received) -> FileRow {
+    let Received { name, outcome } = received;
+    match outcome {
+        Ok(Uploaded { result, is_new }) => {
+            FileRow { name, model: Some(result.model_id.to_string()), is_duplicate: !is_new, problem: String::new() }
+        }
+        Err(error) => FileRow { name, model: None, is_duplicate: false, problem: sentence(&error.message) },
+    }
+}
+
+/// Form fields of a look-up by hash.
+#[derive(Deserialize)]
+pub(crate) struct Hash {
+    sha256: String,
+}
+
+/// Says whether the workspace has a model with this file, so that a script need not send it.
+pub(crate) async fn check_hash(State(studio): State<Studio>, sent: SessionForm<Hash>) -> Result<Json<HashMatch>> {
+    let request = CheckHash { sha256: Some(sent.form.sha256) };
+    Ok(Json(studio.service.check_hash(sent.user.caller(), &request).await?))
+}

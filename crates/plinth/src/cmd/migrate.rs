@@ -1,0 +1,52 @@
+//! `plinth migrate`: brings the tables of the database up to date.
+
+use std::io::Write;
+
+use anyhow::{Context as _, Result, bail};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use super::block_on;
+use crate::config::{self, Config, Group};
+
+pub(crate) fn command() -> Command {
+    Command::new("migrate")
+        .about("Brings the tables of the database up to date, before servers and workers of a new version start")
+        .long_about(
+            "Brings the tables of the database up to date, before servers and workers of a new version start. Those of the \
+             version before may go on meanwhile. Without it, the first server or worker of the new version does the same.",
+        )
+        .arg(
+            Arg::new("check")
+                .long("check")
+                .action(ArgAction::SetTrue)
+                .help("Change nothing; exit with 1 if the tables are not of this version"),
+        )
+        .args(config::args(&[Group::Data]))
+}
+
+pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
+    let config = Config::read(args)?;
+    let is_check = args.get_flag("check");
+    block_on(async {
+        let before = config::table_version(&config).await?;
+        let newest = plinth_db::newest_version();
+        if is_check {
+            if before == Some(newest) {
+                writeln!(out, "The tables are of version {newest}, as this program needs them.")?;
+                return Ok(());
+            }
+            let present =
+                before.map_or_else(|| "there are no tables yet".to_owned(), |v| format!("they are of version {v}"));
+            bail!("the tables are not of version {newest}: {present}; run plinth migrate");
+        }
+        config::make_data_folder(&config)?;
+        config::open_database(&config, true).await?.close().await;
+        let now = config::table_version(&config).await?.context("the tables have no version after a migration")?;
+        match before {
+            Some(before) if before == now => writeln!(out, "The tables are of version {now} already.")?,
+            Some(before) => writeln!(out, "The tables were of version {before} and are of version {now} now.")?,
+            None => writeln!(out, "The tables were made, of version {now}.")?,
+        }
+        Ok(())
+    })
+}

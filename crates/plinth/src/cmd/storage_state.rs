@@ -1,0 +1,94 @@
+//! State of the database and the store, for `plinth doctor`.
+
+use std::path::Path;
+
+use anyhow::Result;
+use plinth_store::LinkSigner;
+use serde_json::{Value, json};
+
+use crate::config::{self, Config};
+
+/// State of the database and the store.
+pub(super) struct StorageState {
+    pub(super) database: State,
+    pub(super) storage: State,
+}
+
+/// State of one of them.
+pub(super) enum State {
+    /// It responds.
+    Works(&'static str),
+    /// It is local, does not exist yet, and will be created.
+    NotYet(&'static str),
+    /// It cannot be used.
+    Broken {
+        /// The error, in one line.
+        problem: String,
+        /// How to fix it.
+        cure: &'static str,
+    },
+}
+
+const DATABASE_CURE: &str = "start it, or set another with --database-url";
+const STORE_CURE: &str = "make it reachable, or set another with --store-url";
+
+impl StorageState {
+    /// Checks both without changing anything.
+    pub(super) async fn look(config: &Config) -> Self {
+        let is_missing =
+            |address: &str, scheme| address.strip_prefix(scheme).is_some_and(|path| !Path::new(path).exists());
+        let database = if is_missing(&config.database_url, "sqlite://") {
+            State::NotYet("SQLite")
+        } else {
+            let name = if config.database_url.starts_with("sqlite:") { "SQLite" } else { "PostgreSQL" };
+            State::from(name, ping_database(config).await, DATABASE_CURE)
+        };
+        let storage = if is_missing(&config.store_url, "file://") {
+            State::NotYet("local files")
+        } else {
+            let name = if config.store_url.starts_with("file:") { "local files" } else { "S3" };
+            State::from(name, ping_store(config).await, STORE_CURE)
+        };
+        Self { database, storage }
+    }
+
+    /// Whether the server could use both.
+    pub(super) const fn is_usable(&self) -> bool {
+        !matches!(self.database, State::Broken { .. }) && !matches!(self.storage, State::Broken { .. })
+    }
+}
+
+impl State {
+    fn from(name: &'static str, ping: Result<()>, cure: &'static str) -> Self {
+        ping.map_or_else(|error| Self::Broken { problem: super::one_line(&error), cure }, |()| Self::Works(name))
+    }
+
+    pub(super) fn text(&self) -> String {
+        match self {
+            Self::Works(name) => format!("{name}, works"),
+            Self::NotYet(name) => format!("{name}, does not exist yet: plinth serve creates it"),
+            Self::Broken { problem, cure } => format!("cannot be used: {problem}; {cure}"),
+        }
+    }
+
+    pub(super) fn json(&self) -> Value {
+        match self {
+            Self::Works(name) => json!({"kind": name, "status": "ok"}),
+            Self::NotYet(name) => json!({"kind": name, "status": "missing"}),
+            Self::Broken { problem, cure } => json!({"error": problem, "cure": cure}),
+        }
+    }
+}
+
+async fn ping_database(config: &Config) -> Result<()> {
+    let database = config::open_database(config, false).await?;
+    let answered = database.ping().await;
+    database.close().await;
+    Ok(answered?)
+}
+
+async fn ping_store(config: &Config) -> Result<()> {
+    // This signer is never used.
+    let signer = LinkSigner::new(Vec::new(), config.public_url_at(config.listen)?);
+    Ok(config::open_store(config, signer)?.ping().await?)
+}

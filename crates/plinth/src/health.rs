@@ -1,0 +1,74 @@
+//! Health checks of load balancers and orchestrators: `/livez` says that the process serves, `/readyz` that it takes work.
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use axum::Router;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::get;
+use plinth_service::Service;
+use plinth_worker::Phase;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// Answers when asked whether the process takes work: `Err` says why not.
+type Takes = Arc<dyn Fn() -> Result<(), &'static str> + Send + Sync>;
+
+#[derive(Clone)]
+struct Shared {
+    service: Service,
+    takes: Takes,
+}
+
+/// `/livez` and `/readyz` of a server. It is not ready from the moment that `stop` is cancelled.
+pub(crate) fn of_server(service: Service, stop: CancellationToken) -> Router {
+    router(service, Arc::new(move || if stop.is_cancelled() { Err("the server is stopping") } else { Ok(()) }))
+}
+
+/// `/livez` and `/readyz` of a worker. It is ready while it claims renders.
+pub(crate) fn of_worker(service: Service, phase: watch::Receiver<Phase>) -> Router {
+    router(
+        service,
+        Arc::new(move || match *phase.borrow() {
+            Phase::Starting => Err("the worker is starting"),
+            Phase::Claiming => Ok(()),
+            Phase::Draining => Err("the worker is stopping"),
+        }),
+    )
+}
+
+/// Opens the listener of [`serve`].
+pub(crate) async fn listen(address: std::net::SocketAddr) -> Result<TcpListener> {
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.with_context(|| {
+        format!("health checks cannot be answered at {address}; give another address with --health-listen")
+    })?;
+    tracing::info!(address = %listener.local_addr()?, "health checks are answered");
+    Ok(listener)
+}
+
+/// Answers health checks until `ended` is cancelled.
+pub(crate) async fn serve(listener: TcpListener, router: Router, ended: CancellationToken) -> Result<()> {
+    let serving = axum::serve(listener, router).into_future();
+    tokio::select! {
+        served = serving => served.context("health checks are no longer answered"),
+        () = ended.cancelled() => Ok(()),
+    }
+}
+
+fn router(service: Service, takes: Takes) -> Router {
+    Router::new()
+        .route("/livez", get(async || "alive\n"))
+        .route("/readyz", get(readiness))
+        .with_state(Shared { service, takes })
+}
+
+async fn readiness(State(shared): State<Shared>) -> (StatusCode, &'static str) {
+    match (shared.takes)() {
+        Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, reason),
+        Ok(()) if shared.service.database_responds().await => (StatusCode::OK, "ready\n"),
+        Ok(()) => (StatusCode::SERVICE_UNAVAILABLE, "the database does not respond"),
+    }
+}

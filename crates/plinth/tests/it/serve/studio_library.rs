@@ -1,0 +1,233 @@
+//! Pages of models: the library, uploads, edits, changes of many at once, and what strangers cannot do there.
+
+use plinth_testkit::{Form, glb_with_triangle};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::browser::{Browser, Page};
+use super::on_both;
+use super::server::{EMAIL, Served};
+
+const BOB: &str = "bob@example.org";
+/// A text that would run as code where it is not escaped.
+const HOSTILE: &str = "\"><script>alert(1)</script>'&";
+
+impl Browser {
+    /// Sends an upload as the page's form does, or as its script does.
+    async fn upload(&self, form: Form, is_script: bool) -> Page {
+        let token = self.get("/keys").await.form_token();
+        self.upload_with(Form::default().text("form_token", &token), form, is_script).await
+    }
+
+    async fn upload_with(&self, head: Form, files: Form, is_script: bool) -> Page {
+        let end = head.clone().body().len() - Form::default().body().len();
+        let body = [&head.body()[..end], &files.body()].concat();
+        let accept = if is_script { "application/json" } else { "text/html" };
+        let request = self.request(Method::POST, "/models").header("content-type", Form::content_type());
+        Page::of(request.header("sec-fetch-site", "same-origin").header("accept", accept).body(body)).await
+    }
+
+    /// Uploads a model and returns the path of its page.
+    async fn uploaded(&self, name: &str) -> String {
+        let page =
+            self.upload(Form::default().file("file", &format!("{name}.glb"), &glb_with_triangle(name)), false).await;
+        assert_eq!(page.status, 303, "{}", page.html);
+        page.header("location").to_owned()
+    }
+}
+
+async fn files_become_models_and_rejected_ones_say_why(served: Served) {
+    let browser = served.browser(EMAIL).await;
+    assert!(browser.get("/").await.shows("Nothing here yet"));
+    let path = browser.uploaded("oak chair").await;
+    assert!(path.starts_with("/models/"), "{path}");
+    let page = browser.get(&path).await;
+    assert!(page.shows("<h1>oak chair.glb</h1>") && page.shows("Meshes") && page.shows("Waiting"), "{}", page.html);
+    assert!(browser.get("/").await.shows("oak chair.glb"));
+    // Many files in one form: each has its own outcome.
+    let files = Form::default()
+        .file("file", "oak chair.glb", &glb_with_triangle("oak chair"))
+        .file("file", "lamp.glb", &glb_with_triangle("lamp"))
+        .file("file", "broken.glb", b"no model")
+        .file("file", "notes.txt", b"text");
+    let page = browser.upload(files, false).await;
+    assert_eq!(page.status, 200);
+    assert!(page.shows("was there already") && page.shows(&path) && page.shows("is a model now"), "{}", page.html);
+    assert!(page.shows("name must end in .glb or .zip") && page.shows("<strong>broken.glb</strong> was rejected"));
+    let page = browser.upload(Form::default().file("file", "broken.glb", b"no model"), false).await;
+    assert_eq!(page.status, 422, "{}", page.html);
+    let nothing = browser.upload(Form::default().file("file", "", b""), false).await;
+    assert!(nothing.status == 400 && nothing.shows("Choose at least one file"), "{} {}", nothing.status, nothing.html);
+    // As a script sends one.
+    let page = browser.upload(Form::default().file("file", "oak.glb", &glb_with_triangle("oak chair")), true).await;
+    let answer: Value = serde_json::from_str(&page.html).unwrap();
+    assert_eq!((page.status, &answer["duplicate"]), (200, &json!(true)));
+    assert_eq!(format!("/models/{}", answer["modelId"].as_str().unwrap()), path);
+    let page = browser.upload(Form::default().file("file", "notes.txt", b"text"), true).await;
+    let answer: Value = serde_json::from_str(&page.html).unwrap();
+    assert_eq!((page.status, answer["error"]["code"].as_str()), (400, Some("invalid_format")), "{answer}");
+}
+
+async fn an_upload_needs_the_token_of_its_session(served: Served) {
+    let browser = served.browser(EMAIL).await;
+    let file = || Form::default().file("file", "chair.glb", &glb_with_triangle("chair"));
+    let stolen = served.browser(EMAIL).await.get("/keys").await.form_token();
+    for head in [Form::default(), Form::default().text("form_token", "x"), Form::default().text("form_token", &stolen)]
+    {
+        let page = browser.upload_with(head, file(), false).await;
+        assert!(page.status == 403 && page.shows("earlier session"), "{}: {}", page.status, page.html);
+    }
+    let late = file().text("form_token", &browser.get("/keys").await.form_token());
+    assert_eq!(browser.upload_with(Form::default(), late, false).await.status, 403, "the token comes first");
+    let request = browser.request(Method::POST, "/models").header("content-type", Form::content_type());
+    let page = Page::of(request.header("origin", "https://evil.example").body(file().body())).await;
+    assert!(page.status == 403 && page.shows("another site"));
+    let stranger = Browser::new(&served.server.base);
+    assert_eq!(stranger.upload_with(Form::default(), file(), false).await.status, 303, "to the page that signs in");
+    assert!(browser.get("/").await.shows("Nothing here yet"));
+}
+
+async fn models_are_found_edited_and_put_away(served: Served) {
+    let mut browser = served.browser(EMAIL).await;
+    let (chair, lamp) = (browser.uploaded("chair").await, browser.uploaded("lamp").await);
+    let edit = [("title", " Oak Chair 50%_x "), ("sku", "SKU-17"), ("tags", "Wood, oak,, wood ")];
+    assert_eq!(browser.send(&chair, &edit).await.header("location"), chair);
+    let page = browser.get(&chair).await;
+    assert!(page.shows("value=\"Oak Chair 50%_x\"") && page.shows("value=\"wood, oak\""), "{}", page.html);
+    for (query, finds) in [
+        ("search=oak+chair", true),
+        ("search=sku-17", true),
+        ("search=WOOD", true),
+        ("search=chair.glb", true),
+        ("search=50%25_", true),
+        ("search=5%25x", false),
+        ("search=o_k", false),
+        ("search=lamp", false),
+        ("tags=oak", true),
+        ("tags=oa", false),
+        ("status=archived", false),
+        ("status=any&tags=steel,wood&search=chair", true),
+    ] {
+        let page = browser.get(&format!("/?{query}")).await;
+        assert_eq!(page.shows(&format!("href=\"{chair}\"")), finds, "{query}");
+        assert_eq!(page.shows(&format!("href=\"{lamp}\"")), query == "search=lamp", "{query}");
+    }
+    assert!(browser.get("/?search=nothing").await.shows("No model fits"));
+    assert_eq!(browser.get("/?status=all").await.status, 400);
+    for (action, status) in [("archive", "archived"), ("unarchive", "active")] {
+        assert_eq!(browser.send(&format!("{chair}/{action}"), &[]).await.status, 303);
+        assert!(browser.get(&format!("/?status={status}")).await.shows(&format!("href=\"{chair}\"")));
+        assert_eq!(browser.send(&format!("{chair}/{action}"), &[]).await.status, 404, "it is so already");
+    }
+    let file = browser.get(&format!("{chair}/file")).await;
+    assert_eq!(file.status, 307);
+    let bytes = served.client.http.get(file.header("location")).send().await.unwrap().bytes().await.unwrap();
+    assert_eq!(bytes, glb_with_triangle("chair"));
+    let ask = browser.get(&format!("{chair}/delete")).await;
+    assert!(
+        ask.status == 200 && ask.shows("Oak Chair") && browser.get(&chair).await.status == 200,
+        "asking is not doing"
+    );
+    assert_eq!(browser.send(&format!("{chair}/delete"), &[]).await.header("location"), "/");
+    assert_eq!(browser.get(&chair).await.status, 404);
+}
+
+async fn many_models_are_changed_at_once(served: Served) {
+    let mut browser = served.browser(EMAIL).await;
+    let paths = [browser.uploaded("a").await, browser.uploaded("b").await, browser.uploaded("c").await];
+    let ids: Vec<&str> = paths.iter().map(|path| path.trim_start_matches("/models/")).collect();
+    let two = |more: &[(&'static str, &'static str)]| {
+        let chosen = ids[..2].iter().map(|id| ("model", *id));
+        chosen.chain(more.iter().copied()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        browser.send("/models/bulk", &two(&[("action", "tag"), ("tag", " Summer ")])).await.header("location"),
+        "/"
+    );
+    let tagged = browser.get("/?tags=summer").await;
+    assert_eq!(paths.each_ref().map(|path| tagged.shows(path)), [true, true, false]);
+    assert_eq!(browser.send("/models/bulk", &two(&[("action", "archive")])).await.status, 303);
+    let page = browser.send("/models/bulk", &two(&[("action", "archive")])).await;
+    assert!(page.status == 409 && page.shows(ids[0]) && page.shows("There is no such model."), "{}", page.html);
+    assert_eq!(browser.send("/models/bulk", &two(&[("action", "unarchive")])).await.status, 303);
+    let page = browser.send("/models/bulk", &two(&[("action", "delete")])).await;
+    assert!(page.status == 200 && page.shows("Delete 2 models?") && page.shows("a.glb") && !page.shows("c.glb"));
+    assert_eq!(browser.get(&paths[0]).await.status, 200, "asking is not doing");
+    assert_eq!(browser.send("/models/bulk", &two(&[("action", "delete"), ("sure", "yes")])).await.status, 303);
+    let left = browser.get("/?status=any").await;
+    assert_eq!(paths.each_ref().map(|path| left.shows(path)), [false, false, true]);
+    for bad in [&[("action", "archive")][..], &[("action", "tag"), ("model", ids[2])], &[("model", ids[2])]] {
+        assert_eq!(browser.send("/models/bulk", bad).await.status, 400, "{bad:?}");
+    }
+    let mut bob = {
+        served.place.admin(&["account", "create", BOB]);
+        served.browser(BOB).await
+    };
+    for action in ["archive", "tag"] {
+        let page = bob.send("/models/bulk", &[("model", ids[2]), ("action", action), ("tag", "x")]).await;
+        assert!(page.status == 409 && page.shows("There is no such model."), "{action}: {}", page.html);
+    }
+    assert_eq!(bob.send("/models/bulk", &[("model", ids[2]), ("action", "delete")]).await.status, 404);
+    assert!(browser.get(&paths[2]).await.status == 200 && !browser.get("/?tags=x").await.shows(&paths[2]));
+}
+
+async fn names_are_shown_as_text(served: Served) {
+    let mut browser = served.browser(EMAIL).await;
+    let made = served.client.upload(&HOSTILE.replace('"', "'"), None).await;
+    let path = format!("/models/{}", made.text("modelId"));
+    assert_eq!(browser.send(&path, &[("title", HOSTILE), ("sku", HOSTILE), ("tags", HOSTILE)]).await.status, 303);
+    let query = url::form_urlencoded::Serializer::new(String::new()).append_pair("search", HOSTILE).finish();
+    let id = path.trim_start_matches("/models/");
+    let rejected = browser.upload(Form::default().file("file", "<script>alert(1)</script>.txt", b"x"), false).await;
+    let asked = browser.send("/models/bulk", &[("model", id), ("action", "delete")]).await;
+    let mut pages = vec![rejected, asked];
+    for path in ["/", &format!("/?{query}"), &path, &format!("{path}/delete"), "/renders"] {
+        pages.push(browser.get(path).await);
+    }
+    for page in pages {
+        assert!(page.shows("script&#62;alert(1)"), "{}", page.html);
+        assert!(!page.shows("<script>alert") && !page.shows("\"\"><"), "{}", page.html);
+    }
+}
+
+async fn strangers_and_viewers_change_nothing(served: Served) {
+    let mut ada = served.browser(EMAIL).await;
+    let path = ada.uploaded("chair").await;
+    served.place.admin(&["account", "create", BOB]);
+    let mut bob = served.browser(BOB).await;
+    let unknown = bob.get("/models/k3Jd92LmQx7a").await;
+    let foreign = bob.get(&path).await;
+    assert_eq!((unknown.status, foreign.status, &unknown.html), (404, 404, &foreign.html));
+    for more in ["/delete", "/file"] {
+        assert_eq!(bob.get(&format!("{path}{more}")).await.status, 404, "{more}");
+    }
+    let edit = [("title", "x"), ("sku", ""), ("tags", "")];
+    for more in ["", "/archive", "/delete"] {
+        assert_eq!(bob.send(&format!("{path}{more}"), &edit).await.status, 404, "{more}");
+    }
+    let file = glb_with_triangle("chair");
+    let sha256 = plinth_testkit::sha256_hex(&file);
+    let found = ada.send("/models/check-hash", &[("sha256", &sha256)]).await;
+    assert!(found.shows("\"exists\":true") && found.shows(path.trim_start_matches("/models/")), "{}", found.html);
+    assert!(bob.send("/models/check-hash", &[("sha256", &sha256)]).await.shows("\"exists\":false"));
+    // A viewer of a team sees its models and changes none.
+    let team =
+        served.place.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
+    let of_team = served.client(&served.place.key(EMAIL, &["--workspace", &team]));
+    let path = format!("/models/{}", of_team.upload("team chair", None).await.text("modelId"));
+    served.place.admin(&["workspace", "add", &team, BOB, "--role", "viewer"]);
+    assert_eq!(bob.send("/workspace", &[("workspace", &team)]).await.status, 303);
+    let page = bob.get(&path).await;
+    assert!(page.status == 200 && !page.shows("<h2>Edit</h2>") && !bob.get("/").await.shows("class=\"upload\""));
+    assert_eq!(bob.send(&path, &edit).await.status, 403);
+    assert_eq!(bob.upload(Form::default().file("file", "x.glb", &file), false).await.status, 403);
+    for action in ["archive", "delete"] {
+        assert_eq!(bob.send(&format!("{path}/{action}"), &[]).await.status, 403, "{action}");
+    }
+}
+
+on_both! {
+    files_become_models_and_rejected_ones_say_why an_upload_needs_the_token_of_its_session
+    models_are_found_edited_and_put_away many_models_are_changed_at_once names_are_shown_as_text
+    strangers_and_viewers_change_nothing
+}

@@ -1,0 +1,147 @@
+{{- define "plinth.name" -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- end }}
+
+{{- define "plinth.labels" -}}
+app.kubernetes.io/name: plinth
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{/* Labels by which pods are selected: (dict "root" $ "component" "api") */}}
+{{- define "plinth.selector" -}}
+app.kubernetes.io/name: plinth
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end }}
+
+{{- define "plinth.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{- define "plinth.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: 10001
+runAsGroup: 10001
+fsGroup: 10001
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile: { type: RuntimeDefault }
+{{- end }}
+
+{{- define "plinth.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end }}
+
+{{/* Variables of all processes; the number of connections differs: (dict "root" $ "connections" 4) */}}
+{{- define "plinth.environment" -}}
+{{- $values := .root.Values -}}
+- name: PLINTH_DATABASE_URL
+  valueFrom:
+    secretKeyRef:
+      name: {{ $values.database.existingSecret }}
+      key: {{ $values.database.key }}
+- name: PLINTH_DATABASE_CONNECTIONS
+  value: {{ .connections | quote }}
+- name: PLINTH_DATA_DIR
+  value: /var/lib/plinth
+- name: PLINTH_STORE_URL
+  value: {{ $values.store.url | quote }}
+{{- with $values.store.publicEndpoint }}
+- name: PLINTH_STORE_PUBLIC_ENDPOINT
+  value: {{ . | quote }}
+{{- end }}
+{{- with $values.store.endpoint }}
+- name: AWS_ENDPOINT_URL
+  value: {{ . | quote }}
+{{- end }}
+- name: AWS_REGION
+  value: {{ $values.store.region | quote }}
+{{- with $values.store.existingSecret }}
+{{- range list "AWS_ACCESS_KEY_ID" "AWS_SECRET_ACCESS_KEY" }}
+- name: {{ . }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ $values.store.existingSecret }}
+      key: {{ . }}
+{{- end }}
+{{- end }}
+- name: PLINTH_PUBLIC_URL
+  value: {{ $values.publicUrl | quote }}
+- name: PLINTH_RENDER_TIMEOUT_SECONDS
+  value: {{ $values.renderTimeoutSeconds | int | quote }}
+- name: PLINTH_FENCE
+  value: {{ $values.fence }}
+- name: PLINTH_LOG_FORMAT
+  value: json
+- name: PLINTH_METRICS_LISTEN
+  value: 0.0.0.0:9090
+{{- range $name, $value := $values.environment }}
+- name: {{ $name }}
+  value: {{ $value | quote }}
+{{- end }}
+{{- end }}
+
+{{- define "plinth.probes" -}}
+startupProbe:
+  httpGet: { path: /livez, port: {{ . }} }
+  periodSeconds: 5
+  failureThreshold: 24
+livenessProbe:
+  httpGet: { path: /livez, port: {{ . }} }
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+readinessProbe:
+  httpGet: { path: /readyz, port: {{ . }} }
+  periodSeconds: 5
+  timeoutSeconds: 3
+  failureThreshold: 2
+{{- end }}
+
+{{/*
+How many slots a pool has work for: queued groups of renders with equal frames that it takes, which are one job each; queued
+packagings; and its slots at work. Each part stops counting at the number of slots that the pool may have.
+(dict "pool" . "slots" 20)
+*/}}
+{{- define "plinth.poolQuery" -}}
+{{- $classes := printf "(work_class IS NULL OR work_class IN ('%s'))" (join "', '" .pool.takes) -}}
+SELECT (SELECT count(*) FROM (SELECT 1 FROM renders WHERE status IN ('pending', 'poster-done') AND deleted_at IS NULL
+AND {{ $classes }} GROUP BY model_id, frames_sha256 LIMIT {{ .slots }}) AS queued)
++ (SELECT count(*) FROM (SELECT 1 FROM renders WHERE status = 'done' AND hls_status = 'pending' AND deleted_at IS NULL
+AND {{ $classes }} LIMIT {{ .slots }}) AS unpackaged)
++ (SELECT count(*) FROM renders WHERE lease_token IS NOT NULL AND slot_since IS NOT NULL AND worker_pool = '{{ .pool.name }}')
+{{- end }}
+
+{{- define "plinth.egress" -}}
+# DNS
+- ports:
+    - { protocol: UDP, port: 53 }
+    - { protocol: TCP, port: 53 }
+# database
+- ports:
+    - { protocol: TCP, port: {{ .database.port }} }
+  {{- with .database.peers }}
+  to: {{- toYaml . | nindent 4 }}
+  {{- end }}
+# store
+- ports:
+    - { protocol: TCP, port: {{ .store.port }} }
+  {{- with .store.peers }}
+  to: {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+
+{{- define "plinth.metricsIngress" -}}
+- ports:
+    - { protocol: TCP, port: 9090 }
+  from:
+    {{- if .metricsPeers }}
+    {{- toYaml .metricsPeers | nindent 4 }}
+    {{- else }}
+    - namespaceSelector: {}
+    {{- end }}
+{{- end }}

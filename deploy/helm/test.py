@@ -1,0 +1,235 @@
+"""Tests of the chart; deploy/helm/test.sh installs what they need and calls them."""
+
+import difflib
+import json
+import os
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+import kubernetes_validate
+import yaml
+
+HERE = Path(__file__).resolve().parent
+CHART = HERE / "plinth"
+TOOLS = Path(os.environ["TOOLS"])
+VERSIONS = [f"1.{minor}" for minor in range(30, 38)]
+SETS = sorted((HERE / "values").glob("*.yaml"))
+# Kinds that Kubernetes itself does not know.
+CUSTOM = {"ScaledObject", "TriggerAuthentication", "ServiceMonitor", "PrometheusRule"}
+RELEASE = "demo"
+
+
+def run(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, **options)
+
+
+def helm(*args):
+    return run(os.environ["HELM"], *args)
+
+
+def template(*args, values=None):
+    given = ["--values", str(values)] if values else []
+    done = helm("template", RELEASE, str(CHART), "--namespace", "plinth", *given, *args)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def objects(*args, values=None):
+    return [found for found in yaml.safe_load_all(template(*args, values=values)) if found]
+
+
+def of_kind(found, kind):
+    return [one for one in found if one["kind"] == kind]
+
+
+def pods(found):
+    """(name, pod template) of everything that runs pods."""
+    return [(o["metadata"]["name"], o["spec"]["template"]["spec"]) for o in found if o["kind"] in ("Deployment", "Job")]
+
+
+def workers(found):
+    return [o for o in of_kind(found, "Deployment") if "-worker-" in o["metadata"]["name"]]
+
+
+def variables(pod):
+    return {v["name"]: v.get("value") for v in pod["containers"][0]["env"]}
+
+
+class Manifests(unittest.TestCase):
+    def test_there_are_six_sets_of_values(self):
+        self.assertGreaterEqual(len(SETS), 6)
+
+    def test_lint_is_strict(self):
+        for values in SETS:
+            done = helm("lint", "--strict", "--quiet", str(CHART), "--values", str(values))
+            self.assertEqual(done.returncode, 0, f"{values.name}: {done.stdout}{done.stderr}")
+
+    def test_every_object_is_valid_in_every_version(self):
+        for values in SETS:
+            for found in objects(values=values):
+                if found["kind"] not in CUSTOM:
+                    for version in VERSIONS:
+                        with self.subTest(values=values.name, kind=found["kind"], version=version):
+                            kubernetes_validate.validate(found, version, strict=True)
+
+    def test_objects_of_keda_and_prometheus_are_valid(self):
+        custom = [found for values in SETS for found in objects(values=values) if found["kind"] in CUSTOM]
+        self.assertEqual({found["kind"] for found in custom}, CUSTOM)
+        done = run("node", str(TOOLS / "custom.mjs"), input=json.dumps(custom))
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_manifests_are_the_golden_ones(self):
+        for values in SETS:
+            golden = HERE / "golden" / values.name
+            made = template(values=values)
+            if "--bless" in sys.argv:
+                golden.write_text(made)
+            self.assertTrue(golden.exists(), f"{golden} is missing")
+            lines = difflib.unified_diff(golden.read_text().splitlines(), made.splitlines(), "golden", "made", lineterm="")
+            self.assertEqual(list(lines), [], f"{values.name} (deploy/helm/test.sh --bless, and look at the difference)")
+
+    def test_versions_come_from_one_place(self):
+        version = re.search(r'^version = "(.*)"', (HERE / "../../Cargo.toml").read_text(), re.M).group(1)
+        chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+        self.assertEqual((chart["version"], chart["appVersion"]), (version, version))
+
+
+class Promises(unittest.TestCase):
+    def test_nothing_runs_as_root_or_writes_to_its_own_system(self):
+        for values in SETS:
+            for name, pod in pods(objects(values=values)):
+                with self.subTest(values=values.name, pod=name):
+                    self.assertIs(pod["securityContext"]["runAsNonRoot"], True)
+                    self.assertGreater(pod["securityContext"]["runAsUser"], 0)
+                    self.assertEqual(pod["securityContext"]["seccompProfile"], {"type": "RuntimeDefault"})
+                    self.assertIs(pod["automountServiceAccountToken"], False)
+                    for container in pod["containers"]:
+                        security = container["securityContext"]
+                        self.assertIs(security["readOnlyRootFilesystem"], True)
+                        self.assertIs(security["allowPrivilegeEscalation"], False)
+                        self.assertEqual(security["capabilities"], {"drop": ["ALL"]})
+
+    def test_no_secret_stands_in_plain_text(self):
+        secret = {"PLINTH_DATABASE_URL", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
+        for values in SETS:
+            found = objects(values=values)
+            self.assertEqual(of_kind(found, "Secret"), [], "the chart makes no secrets")
+            for name, pod in pods(found):
+                for variable in pod["containers"][0]["env"]:
+                    if variable["name"] in secret:
+                        self.assertIn("secretKeyRef", variable["valueFrom"], name)
+        for flag in ["environment.PLINTH_DATABASE_URL=postgres://a:b@c/d", "environment.MY_SECRET=x",
+                     "database.existingSecret=postgres://a:b@c/d", "database.url=postgres://a:b@c/d"]:
+            done = helm("template", RELEASE, str(CHART), "--set", flag)
+            self.assertNotEqual(done.returncode, 0, f"{flag} is refused by the schema")
+
+    def test_a_worker_gets_longer_than_any_render_takes(self):
+        for values in SETS:
+            for worker in workers(objects(values=values)):
+                pod = worker["spec"]["template"]["spec"]
+                said = variables(pod)
+                limit, grace = int(said["PLINTH_RENDER_TIMEOUT_SECONDS"]), int(said["PLINTH_WORKER_GRACE_SECONDS"])
+                self.assertGreaterEqual(grace, limit)
+                self.assertGreater(pod["terminationGracePeriodSeconds"], grace)
+
+    def test_the_api_drains_before_it_is_killed(self):
+        [api] = [o for o in of_kind(objects(), "Deployment") if o["metadata"]["name"].endswith("-api")]
+        pod = api["spec"]["template"]["spec"]
+        said = variables(pod)
+        needs = int(said["PLINTH_DRAIN_SECONDS"]) + int(said["PLINTH_SHUTDOWN_SECONDS"])
+        self.assertGreater(int(said["PLINTH_DRAIN_SECONDS"]), 0)
+        self.assertGreater(pod["terminationGracePeriodSeconds"], needs)
+
+    def test_upgrades_and_drains_take_one_pod_at_a_time_and_none_before_its_successor(self):
+        for values in SETS:
+            found = objects(values=values)
+            deployments, budgets = of_kind(found, "Deployment"), of_kind(found, "PodDisruptionBudget")
+            selected = [budget["spec"]["selector"]["matchLabels"] for budget in budgets]
+            for deployment in deployments:
+                self.assertEqual(deployment["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"], 0)
+                self.assertIn(deployment["spec"]["selector"]["matchLabels"], selected)
+            for budget in budgets:
+                self.assertEqual(budget["spec"]["maxUnavailable"], 1)
+
+    def test_the_default_api_has_two_replicas(self):
+        [api] = [o for o in of_kind(objects(), "Deployment") if o["metadata"]["name"].endswith("-api")]
+        self.assertGreaterEqual(api["spec"]["replicas"], 2)
+
+    def test_pods_are_probed_where_they_answer(self):
+        for name, pod in pods(objects(values=HERE / "values/gpu.yaml")):
+            if name.endswith("-migrate"):
+                continue
+            container = pod["containers"][0]
+            ports = {port["name"] for port in container["ports"]}
+            paths = {probe: container[probe]["httpGet"]["path"] for probe in ("startupProbe", "livenessProbe", "readinessProbe")}
+            self.assertEqual(paths, {"startupProbe": "/livez", "livenessProbe": "/livez", "readinessProbe": "/readyz"})
+            self.assertTrue(all(container[probe]["httpGet"]["port"] in ports for probe in paths), name)
+
+    def test_workers_reach_database_store_and_dns_only(self):
+        for values in SETS:
+            found = objects(values=values)
+            policies = {p["metadata"]["name"]: p["spec"] for p in of_kind(found, "NetworkPolicy")}
+            if not policies:
+                self.assertEqual(values.name, "bare.yaml")
+                continue
+            policy = policies[f"{RELEASE}-worker"]
+            self.assertEqual(policy["policyTypes"], ["Ingress", "Egress"])
+            ports = {port["port"] for rule in policy["egress"] for port in rule["ports"]}
+            store = 9000 if values.name == "inside.yaml" else 443
+            self.assertEqual(ports, {53, 5432, store}, values.name)
+            for worker in workers(found):
+                labels = worker["spec"]["template"]["metadata"]["labels"]
+                self.assertLessEqual(policy["podSelector"]["matchLabels"].items(), labels.items())
+        inside = objects(values=HERE / "values/inside.yaml")
+        [worker] = [p["spec"] for p in of_kind(inside, "NetworkPolicy") if p["metadata"]["name"].endswith("-worker")]
+        self.assertTrue(all("to" in rule for rule in worker["egress"] if rule["ports"][0]["port"] != 53))
+
+    def test_each_pool_scales_by_its_own_queue_to_zero_and_slowly_down(self):
+        found = objects(values=HERE / "values/gpu.yaml")
+        scaled = {o["spec"]["scaleTargetRef"]["name"]: o["spec"] for o in of_kind(found, "ScaledObject")}
+        names = {worker["metadata"]["name"] for worker in workers(found)}
+        self.assertEqual(set(scaled), names)
+        self.assertTrue(all("replicas" not in worker["spec"] for worker in workers(found)), "the autoscaler decides")
+        gpu = scaled[f"{RELEASE}-worker-gpu"]
+        self.assertEqual((gpu["minReplicaCount"], gpu["maxReplicaCount"]), (0, 4))
+        down = gpu["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]["scaleDown"]
+        self.assertEqual(down["policies"], [{"type": "Pods", "value": 1, "periodSeconds": 60}])
+        [trigger] = gpu["triggers"]
+        query = trigger["metadata"]["query"]
+        self.assertEqual(trigger["metadata"]["targetQueryValue"], "2", "slots per pod")
+        self.assertIn("IN ('standard', '4k', 'pro', 'dataset')", query)
+        self.assertIn("worker_pool = 'gpu'", query)
+        self.assertIn("lease_token IS NOT NULL", query)
+
+    def test_what_a_pool_takes_is_what_its_workers_are_told(self):
+        for worker in workers(objects(values=HERE / "values/gpu.yaml")):
+            args = worker["spec"]["template"]["spec"]["containers"][0]["args"]
+            pool = worker["metadata"]["name"].removeprefix(f"{RELEASE}-worker-")
+            takes = {"cpu": "share,standard", "gpu": "standard,4k,pro,dataset"}[pool]
+            self.assertEqual(args, ["worker", "--pool", pool, "--takes", takes])
+
+    def test_the_migration_runs_before_pods_of_a_new_version(self):
+        [job] = of_kind(objects(), "Job")
+        self.assertEqual(job["metadata"]["annotations"]["helm.sh/hook"], "pre-install,pre-upgrade")
+        self.assertEqual(job["spec"]["template"]["spec"]["containers"][0]["args"], ["migrate"])
+
+    def test_an_ingress_streams_uploads(self):
+        [ingress] = of_kind(objects(values=HERE / "values/public.yaml"), "Ingress")
+        said = ingress["metadata"]["annotations"]
+        self.assertEqual(said["nginx.ingress.kubernetes.io/proxy-request-buffering"], "off")
+
+    def test_graphics_cards_get_the_driver_parts_that_drawing_and_encoding_need(self):
+        found = workers(objects(values=HERE / "values/gpu.yaml"))
+        said = {w["metadata"]["name"]: variables(w["spec"]["template"]["spec"]).get("NVIDIA_DRIVER_CAPABILITIES") for w in found}
+        self.assertEqual(said, {f"{RELEASE}-worker-cpu": None, f"{RELEASE}-worker-gpu": "graphics,video,utility"})
+
+    def test_wrong_values_are_refused(self):
+        for flag in ["workerPools[0].takes={8k}", "workerPools[0].nmae=x", "replicas=3", "fence=maybe", "store.url=file:///x"]:
+            self.assertNotEqual(helm("template", RELEASE, str(CHART), "--set", flag).returncode, 0, flag)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[arg for arg in sys.argv if arg != "--bless"], verbosity=2)

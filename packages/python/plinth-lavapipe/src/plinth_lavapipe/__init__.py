@@ -1,0 +1,1 @@
+"""Mesa's software Vulkan driver and the Vulkan loader, in `lib/`."""

@@ -1,0 +1,5 @@
+"""`python -m plinth`."""
+
+from plinth.launcher import main
+
+main()

@@ -1,0 +1,185 @@
+#!/usr/bin/env bash
+# Proves that the packages work on bare machines: new Debian root file systems without a compiler, in which nothing but the
+# package is installed.
+#
+#   scripts/bare.sh [deb] [wheel] [image]    default: those that dist/ has
+#
+#   deb      apt install ./plinth_*.deb; plinth render; plinth serve with the session of the README; an upgrade keeps data
+#   wheel    only Python: pip install plinth[bundled]; plinth render
+#   image    under runc, without privileges and with a read-only root: the same session
+#
+# Needs root, mmdebstrap, for the image runc and umoci and skopeo. WORK: a folder for file systems (default: a new one in
+# /var/tmp). Each is removed when it has passed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { echo "bare: $*"; }
+work=${WORK:-$(mktemp -d /var/tmp/plinth-bare-XXXXXX)}
+mkdir -p "$work"
+model=fixtures/models/flight_helmet.glb
+port=18098
+
+# Sets `enter` to what runs a command in a root file system, with processes and mounts of its own, which end with it.
+enter=()
+set_enter() { # ROOT COMMAND [ARGUMENT ...]
+    local root=$1 variable kept=()
+    shift
+    while IFS= read -r -d '' variable; do
+        case ${variable%%=*} in *_proxy | *_PROXY | PIP_INDEX_URL | PIP_CERT | SSL_CERT_* | *_CA_BUNDLE) kept+=("$variable") ;; esac
+    done < <(env -0)
+    # shellcheck disable=SC2016  # what is in quotes is for the inner shell
+    enter=(unshare --mount --pid --fork --kill-child bash -c '
+        set -e
+        mount --make-rprivate /
+        mount -t proc proc "$0/proc"
+        mount --rbind /dev "$0/dev"
+        exec chroot "$0" env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 "$@"' \
+        "$root" "${kept[@]}" "$@")
+}
+
+inside() { # ROOT COMMAND [ARGUMENT ...]
+    set_enter "$@"
+    "${enter[@]}" </dev/null
+}
+
+make_root() { # NAME PACKAGE ...
+    local root=$work/$1
+    shift
+    rm -rf --one-file-system "$root"
+    scripts/rootfs.sh trixie "$root" "$@"
+    cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+    # This machine may reach archives by a certificate of its own.
+    if [[ -d $root/etc/ssl/certs ]]; then cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"; fi
+    if inside "$root" sh -c 'command -v cc || command -v gcc' >/dev/null; then say "$root has a compiler" >&2; exit 1; fi
+    echo "$root"
+}
+
+is_video() { # FILE
+    [[ $(ffprobe -v error -count_frames -select_streams v -show_entries stream=codec_name,nb_read_frames -of csv=p=0 "$1") =~ ^h264,[1-9] ]]
+}
+
+# The session of the README, against a server on this machine: $1 is its first output, $2 a folder for the video.
+session() { # OUTPUT-FILE FOLDER
+    local key url=http://127.0.0.1:$port/v1 begin=$SECONDS render
+    until grep -q plinth_sk_ "$1" 2>/dev/null; do
+        ((SECONDS - begin < 60)) || { say "the server does not start:" >&2; cat "$1" >&2; exit 1; }
+        sleep 0.2
+    done
+    key=$(grep -o 'plinth_sk_[A-Za-z0-9]*' "$1" | head -n 1)
+    api() { curl -sS -f -H "Authorization: Bearer $key" "$@"; }
+    render=$(api -F file=@$model -F 'renderSettings={"quality":"share","length":2}' $url/models | sed 's/.*"renderId":"\([^"]*\)".*/\1/')
+    until api "$url/renders/$render" | grep -qE '"status":"(done|error)"'; do
+        ((SECONDS - begin < 240)) || { say "the render does not end" >&2; exit 1; }
+        sleep 1
+    done
+    api -o "$2/session.mp4" "$url/renders/$render/video"
+    is_video "$2/session.mp4"
+}
+
+try_deb() {
+    local package root seconds=$SECONDS server
+    package=$(realpath dist/plinth_*.deb)
+    root=$(make_root deb ca-certificates)
+    cp "$package" "$root/root/plinth.deb"
+    cp $model "$root/root/"
+    inside "$root" sh -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends /root/plinth.deb' \
+        >"$work/deb.log" 2>&1
+    say "deb: installed after $((SECONDS - seconds)) s"
+    inside "$root" sh -c 'plinth --version && plinth doctor && cd /root && plinth render flight_helmet.glb -o a.mp4 --quality share --length 1 -q' \
+        >>"$work/deb.log" 2>&1
+    is_video "$root/root/a.mp4"
+    # As the systemd unit starts it: its user, its configuration.
+    : >"$work/deb-serve.out"
+    set_enter "$root" setpriv --reuid plinth --regid plinth --init-groups env HOME=/var/lib/plinth \
+        plinth serve --config /etc/plinth/plinth.toml --listen 127.0.0.1:$port
+    "${enter[@]}" </dev/null >"$work/deb-serve.out" 2>>"$work/deb.log" &
+    server=$!
+    session "$work/deb-serve.out" "$work"
+    kill "$server"
+    wait "$server" 2>/dev/null || true
+    echo '# mine' >>"$root/etc/plinth/plinth.toml"
+    inside "$root" sh -c 'DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --reinstall /root/plinth.deb' >>"$work/deb.log" 2>&1
+    tail -n 1 "$root/etc/plinth/plinth.toml" | grep -q '^# mine$'
+    [[ -s $root/var/lib/plinth/plinth.db ]]
+    inside "$root" sh -c 'apt-get purge -y -qq plinth' >>"$work/deb.log" 2>&1
+    [[ -s $root/var/lib/plinth/plinth.db && ! -e $root/usr/bin/plinth ]]
+    say "deb: installs, renders, serves the README's session, keeps data over an upgrade: $((SECONDS - seconds)) s"
+    rm -rf --one-file-system "$root"
+}
+
+try_wheel() {
+    local root seconds=$SECONDS
+    root=$(make_root wheel ca-certificates python3 python3-venv)
+    mkdir "$root/root/dist"
+    cp dist/*.whl "$root/root/dist/"
+    cp $model "$root/root/"
+    for file in .config/pip/pip.conf .pip/pip.conf; do
+        if [[ -f $HOME/$file ]]; then install -D "$HOME/$file" "$root/root/$file"; fi
+    done
+    if inside "$root" sh -c 'command -v ffmpeg || ls /usr/share/vulkan/icd.d/*' >/dev/null 2>&1; then say "the machine is not bare" >&2; exit 1; fi
+    inside "$root" sh -c 'cd /root && python3 -m venv v && v/bin/pip install --quiet --find-links dist "plinth[bundled]"' >"$work/wheel.log" 2>&1
+    say "wheel: installed after $((SECONDS - seconds)) s"
+    inside "$root" sh -c 'cd /root && v/bin/plinth doctor; v/bin/plinth render flight_helmet.glb -o a.mp4 --quality share --length 1 -q' >>"$work/wheel.log" 2>&1
+    is_video "$root/root/a.mp4"
+    say "wheel: with Python alone, installs and renders: $((SECONDS - seconds)) s"
+    rm -rf --one-file-system "$root"
+}
+
+try_image() {
+    local image seconds=$SECONDS name=plinth-bare-$$ bundle=$work/bundle server
+    image=$(realpath dist/plinth-*-image.tar.gz)
+    rm -rf --one-file-system "$bundle" "$work/oci"
+    gzip -dc "$image" >"$work/image.tar"
+    skopeo copy --quiet "docker-archive:$work/image.tar" "oci:$work/oci:plinth"
+    rm "$work/image.tar"
+    umoci unpack --image "$work/oci:plinth" "$bundle" >"$work/image.log" 2>&1
+    python3 - "$bundle/config.json" "$port" <<'PYTHON'
+import json, sys
+path, port = sys.argv[1:]
+config = json.load(open(path))
+process = config["process"]
+assert process["user"]["uid"] != 0, "the image runs as root"
+process["env"].append(f"PLINTH_LISTEN=127.0.0.1:{port}")
+process["terminal"] = False
+process["noNewPrivileges"] = True
+process["capabilities"] = {}
+config["root"]["readonly"] = True
+# What a runtime mounts for volumes; the network is this machine's, for the session.
+places = ("/tmp", "/var/lib/plinth", "/var/cache/plinth")
+config["mounts"] = [mount for mount in config["mounts"] if mount["destination"] not in places]
+for place in places:
+    options = ["nosuid", "nodev", "mode=0700", "uid=10001", "gid=10001", "size=4g"]
+    config["mounts"].append({"destination": place, "type": "tmpfs", "source": "tmpfs", "options": options})
+config["linux"]["namespaces"] = [n for n in config["linux"]["namespaces"] if n["type"] not in ("network", "cgroup")]
+config["mounts"] = [m for m in config["mounts"] if m["destination"] != "/sys/fs/cgroup"]
+config["linux"].pop("resources", None)
+json.dump(config, open(path, "w"))
+PYTHON
+    say "image: unpacked after $((SECONDS - seconds)) s"
+    trap 'runc delete --force "$name" 2>/dev/null; say "image: FAILED; what was said is in $work" >&2' EXIT
+    runc run --bundle "$bundle" "$name" >"$work/image-serve.out" 2>>"$work/image.log" &
+    server=$!
+    session "$work/image-serve.out" "$work"
+    if runc exec "$name" sh -c 'touch /usr/bin/x' 2>/dev/null; then say "the root file system can be written" >&2; exit 1; fi
+    [[ $(runc exec "$name" id -u) != 0 ]]
+    runc exec --env PLINTH_LISTEN=127.0.0.1:$port "$name" /usr/local/bin/plinth-healthcheck
+    runc kill "$name" TERM
+    wait "$server"
+    trap - EXIT
+    say "image: under runc, read-only, without privileges, serves the README's session and stops well: $((SECONDS - seconds)) s"
+    rm -rf --one-file-system "$bundle" "$work/oci"
+}
+
+parts=("$@")
+if ((${#parts[@]} == 0)); then
+    compgen -G 'dist/plinth_*.deb' >/dev/null && parts+=(deb)
+    compgen -G 'dist/plinth-*.whl' >/dev/null && parts+=(wheel)
+    compgen -G 'dist/plinth-*-image.tar.gz' >/dev/null && parts+=(image)
+fi
+((${#parts[@]} > 0)) || { say "dist/ is empty; run make dist" >&2; exit 1; }
+# Not in a condition: there, the shell would go on after a failure.
+part=
+trap 'if [[ -n $part ]]; then say "$part: FAILED; what was said is in $work" >&2; fi' EXIT
+for part in "${parts[@]}"; do "try_$part"; done
+part=
+if [[ -z ${WORK:-} ]]; then rm -rf --one-file-system "$work"; fi

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# Makes the OCI image without a registry: a root file system from Debian's archive, the Debian package of dist/, and buildah.
+#
+#   scripts/image.sh [--output FILE]    default: dist/plinth-VERSION-image.tar, an OCI archive, for `podman load`, `skopeo copy`
+#
+# Needs root, mmdebstrap, buildah, and dist/*.deb (scripts/dist.sh).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { echo "image: $*"; }
+shopt -s nullglob
+packages=(dist/plinth_*.deb)
+((${#packages[@]} == 1)) || { say "dist/ must hold one Debian package; run make dist" >&2; exit 1; }
+for program in mmdebstrap buildah; do
+    command -v "$program" >/dev/null || { say "$program is missing (apt-get install $program)" >&2; exit 1; }
+done
+version=$(dpkg-deb -f "${packages[0]}" Version)
+version=${version%-*}
+output=dist/plinth-$version-image.tar
+if [[ ${1:-} == --output ]]; then output=$2; fi
+
+work=$(mktemp -d /var/tmp/plinth-image-XXXXXX)
+export BUILDAH_ISOLATION=chroot STORAGE_DRIVER=${STORAGE_DRIVER:-vfs}
+store=(--root "$work/store" --runroot "$work/run")
+trap 'rm -rf --one-file-system "$work"' EXIT
+
+say "making a root file system of Debian 13"
+scripts/rootfs.sh trixie "$work/root.tar" ca-certificates tini adduser ffmpeg libvulkan1 mesa-vulkan-drivers
+# The first lines of the Containerfile, with the root file system in place of its base, and without an archive at hand.
+mkdir "$work/context"
+cp -r deploy/image "${packages[0]}" "$work/root.tar" "$work/context/"
+{
+    cat <<'BASE'
+FROM scratch
+ADD root.tar /
+COPY image/healthcheck.sh /usr/local/bin/plinth-healthcheck
+COPY image/prepare.sh *.deb /tmp/
+RUN dpkg -i /tmp/*.deb && sh /tmp/prepare.sh && rm -rf /var/lib/apt/lists/* /tmp/*
+BASE
+    sed -n '/^ENV /,$p' Containerfile
+} >"$work/context/Containerfile"
+created=$(git log -1 --format=%ct)
+buildah "${store[@]}" build --quiet --squash --format docker --timestamp "${SOURCE_DATE_EPOCH:-$created}" \
+    --label org.opencontainers.image.version="$version" --label org.opencontainers.image.licenses="MIT OR Apache-2.0" \
+    --tag "plinth:$version" "$work/context" >/dev/null
+mkdir -p "$(dirname "$output")"
+rm -f "$output"
+buildah "${store[@]}" push --quiet "plinth:$version" "docker-archive:$output:plinth:$version"
+gzip -6 --stdout "$output" >"$output.gz"
+rm "$output"
+megabytes=$(($(stat -c %s "$output.gz") / 1000000))
+say "$output.gz: $megabytes MB compressed"
+((megabytes <= 350)) || { say "that is more than 350 MB" >&2; exit 1; }

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Makes the Python wheels: `plinth`, which carries the program, and `plinth-lavapipe`, a Vulkan driver for plinth[bundled].
+#
+#   scripts/wheels.sh PROGRAM LICENCES VERSION TARGET-FOLDER
+#
+# LICENCES is a folder with the licence texts. The driver is taken from this machine's packages (Debian, Ubuntu); where there
+# is none, the second wheel is left out, and that is said. Needs a Python with venv, and pip's registry.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")/.." && pwd)
+program=$1
+licences=$2
+version=$3
+out=$4
+say() { echo "wheels: $*"; }
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+python=$("$here/scripts/find.sh" venv)
+mkdir -p "$out"
+"$python" -B "$here/packages/python/test_launcher.py" --quiet
+
+# The C library that this needs, as wheels name it.
+tag() { # FILE ...
+    local newest
+    newest=$(objdump -T "$@" 2>/dev/null | grep -o 'GLIBC_[0-9.]*' | sed 's/GLIBC_//' | sort -Vu | tail -n 1)
+    echo "manylinux_${newest/./_}_$(uname -m)"
+}
+
+make() { # FOLDER PLATFORM
+    "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$out" \
+        --config-settings="--build-option=--plat-name=$2" "$1"
+}
+
+copy() { # NAME
+    cp -r "$here/packages/python/$1" "$work/$1"
+    find "$work/$1" -name __pycache__ -prune -exec rm -rf {} +
+    echo "$version" >"$work/$1/VERSION"
+}
+
+copy plinth
+cp "$here/packages/python/README.md" "$work/plinth/"
+cp "$licences"/* "$work/plinth/"
+install -D -m 755 "$program" "$work/plinth/src/plinth/bin/plinth"
+printf 'imageio-ffmpeg>=0.6\nplinth-lavapipe==%s\n' "$version" >"$work/plinth/bundled.txt"
+make "$work/plinth" "$(tag "$program")"
+
+icd=$(find /usr/share/vulkan/icd.d -name 'lvp_icd*.json' 2>/dev/null | head -n 1)
+if [[ -z $icd ]]; then
+    say "plinth-lavapipe was not made: this machine has no lavapipe (Debian, Ubuntu: mesa-vulkan-drivers)"
+    exit 0
+fi
+command -v patchelf >/dev/null || { say "patchelf is missing (apt-get install patchelf)" >&2; exit 1; }
+copy plinth-lavapipe
+lib=$work/plinth-lavapipe/src/plinth_lavapipe/lib
+texts=$work/plinth-lavapipe/src/plinth_lavapipe/licences
+mkdir -p "$lib" "$texts"
+find_library() { ldconfig -p | awk -v name="$1" '$1 == name && /x86-64|AArch64/ { print $NF; exit }'; }
+driver=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["ICD"]["library_path"])' "$icd")
+[[ $driver == /* ]] || driver=$(find_library "$driver")
+loader=$(find_library libvulkan.so.1)
+license() { # LIBRARY
+    local package file
+    file=$(realpath "$1")
+    # Packages of systems that merged /usr may still name the place before.
+    package=$({ dpkg -S "$file" || dpkg -S "${file#/usr}"; } 2>/dev/null | head -n 1 | cut -d: -f1 || true)
+    if ! [[ -n $package && -f /usr/share/doc/$package/copyright ]]; then
+        say "no licence text is installed for $1" >&2
+        exit 1
+    fi
+    cp -L "/usr/share/doc/$package/copyright" "$texts/$package.txt"
+}
+# All that it needs, but for what every system of this C library has.
+{
+    echo "$driver"
+    ldd "$driver" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'
+} | sort -u | grep -vE '/(libc|libm|libdl|librt|libpthread|ld-linux[^/]*)\.so' | while read -r library; do
+    cp -L "$library" "$lib/$(basename "$library")"
+    license "$library"
+done
+# In a folder of its own, because the programs that plinth starts look there first, too.
+install -D -m 644 "$loader" "$lib/loader/libvulkan.so.1"
+license "$loader"
+strip --strip-unneeded "$lib"/*.so* "$lib"/loader/*
+# They find each other wherever the wheel is unpacked.
+for library in "$lib"/*.so*; do patchelf --set-rpath '$ORIGIN' "$library"; done
+printf '{"file_format_version": "1.0.0", "ICD": {"library_path": "./%s", "api_version": "1.3.0"}}\n' \
+    "$(basename "$driver")" >"$lib/lvp_icd.json"
+make "$work/plinth-lavapipe" "$(tag "$lib"/*.so* "$lib"/loader/*)"
