@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tower::ServiceExt as _;
 
 use crate::client::{TrustedProxy, client_address};
-use crate::write_timeout::WriteTimeoutStream;
+use crate::write_timeout::with_write_timeout;
 
 /// Time limit for receiving the head of a request.
 const HEAD_TIME: Duration = Duration::from_secs(20);
@@ -69,7 +69,7 @@ pub async fn serve(listener: TcpListener, router: Router, options: ServeOptions,
             request
         });
         let service = TowerToHyperService::new(service);
-        let connection = builder.serve_connection(TokioIo::new(WriteTimeoutStream::new(socket)), service).into_owned();
+        let connection = builder.serve_connection(TokioIo::new(with_write_timeout(socket)), service).into_owned();
         let connection = ending.watch(connection);
         tokio::spawn(async move {
             // Clients may disconnect at any time, so this is no warning.

@@ -5,6 +5,7 @@ use plinth_spec::id::AccountId;
 
 use crate::row::Row;
 use crate::sql::{Sql, params};
+use crate::table::{insert, row};
 use crate::{Conn, Result, Tx};
 
 /// An account.
@@ -26,31 +27,41 @@ pub struct Account {
     pub created_at: i64,
 }
 
+row!(columns, account -> Account {
+    id: "id",
+    email: "email",
+    password_hash: "password_hash",
+    is_admin: "is_admin",
+    suspended_at: "suspended_at",
+    created_at: "created_at";
+    balance = balance
+});
+
 macro_rules! select {
     ($rest:literal) => {
-        concat!("SELECT id, email, password_hash, is_admin, suspended_at, paid, free, created_at FROM accounts ", $rest)
+        concat!("SELECT ", columns!(), ", paid, free FROM accounts ", $rest)
     };
 }
 
-fn account(row: &Row) -> Result<Account> {
-    Ok(Account {
-        id: row.parsed("id", AccountId::parse)?,
-        email: row.text("email")?,
-        password_hash: row.maybe_text("password_hash")?,
-        is_admin: row.flag("is_admin")?,
-        suspended_at: row.maybe_int("suspended_at")?,
-        balance: Balance { paid: row.count("paid")?, free: row.count("free")? },
-        created_at: row.int("created_at")?,
-    })
+fn balance(row: &Row) -> Result<Balance> {
+    Ok(Balance { paid: row.count("paid")?, free: row.count("free")? })
 }
 
 /// Inserts an account with a balance of zero. Credits are added through the ledger.
 pub async fn insert(tx: &mut Tx, account: &Account) -> Result<()> {
-    let sql = "INSERT INTO accounts (id, email, password_hash, is_admin, suspended_at, paid, free, created_at) \
-               VALUES ($1, $2, $3, $4, $5, 0, 0, $6)";
     let a = account;
-    let params = params![&a.id, a.email.as_str(), a.password_hash.as_deref(), a.is_admin, a.suspended_at, a.created_at];
-    tx.execute(sql, params).await.map(drop)
+    insert!(
+        tx,
+        "accounts",
+        id: &a.id,
+        email: a.email.as_str(),
+        password_hash: a.password_hash.as_deref(),
+        is_admin: a.is_admin,
+        suspended_at: a.suspended_at,
+        paid: 0_i64,
+        free: 0_i64,
+        created_at: a.created_at,
+    )
 }
 
 /// Finds an account by its identifier.

@@ -1,11 +1,12 @@
 //! Deletion holds: while at least one has not expired, nothing is deleted from the store.
 
 use crate::sql::params;
+use crate::table::insert;
 use crate::{Conn, Result, Tx};
 
 /// Inserts a hold.
 pub async fn insert(tx: &mut Tx, id: &str, expires_at: i64) -> Result<()> {
-    tx.execute("INSERT INTO holds (id, expires_at) VALUES ($1, $2)", params![id, expires_at]).await.map(drop)
+    insert!(tx, "holds", id: id, expires_at: expires_at)
 }
 
 /// Renews a hold. Returns false if it has expired; an expired hold cannot be renewed.

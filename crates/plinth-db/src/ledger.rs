@@ -2,11 +2,10 @@
 
 use plinth_spec::funding::Pool;
 use plinth_spec::id::{AccountId, EntryId, RenderId, WorkspaceId};
-use plinth_spec::wire::{LedgerEntry, LedgerType, Timestamp};
+use plinth_spec::wire::{LedgerEntry, LedgerType};
 
-use crate::row::Row;
 use crate::sql::{Param, params};
-use crate::table::insert_rows_statement;
+use crate::table::{insert_rows_statement, row};
 use crate::{Conn, Result, Tx, accounts};
 
 /// A new ledger entry.
@@ -46,6 +45,17 @@ pub enum Posted {
     /// The render has an entry of this type already; nothing changed.
     Duplicate,
 }
+
+row!(columns, entry -> LedgerEntry {
+    id: "id",
+    created_at: "created_at",
+    kind: "type",
+    credits: "credits",
+    price_cents: "price_cents",
+    source: "source",
+    description: "description",
+    render_id: "render_id"
+});
 
 /// Changes the balance and writes the entry, so that an account's balance is always the sum of its entries.
 pub async fn post(tx: &mut Tx, entry: &NewEntry) -> Result<Posted> {
@@ -109,9 +119,12 @@ pub async fn list(
     limit: u32,
     offset: u64,
 ) -> Result<Vec<LedgerEntry>> {
-    let sql = "SELECT id, created_at, type, credits, price_cents, source, description, render_id FROM ledger \
-               WHERE account_id = $1 AND ($2 IS NULL OR workspace_id = $2) \
-               ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4";
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM ledger WHERE account_id = $1 AND ($2 IS NULL OR workspace_id = $2) \
+         ORDER BY created_at DESC, id DESC LIMIT $3 OFFSET $4"
+    );
     let params = params![account, workspace, i64::from(limit), offset.cast_signed()];
     conn.fetch_all(sql, params).await?.iter().map(entry).collect()
 }
@@ -131,17 +144,4 @@ pub async fn find_unbalanced(conn: &mut Conn) -> Result<Vec<AccountId>> {
                ORDER BY a.id";
     let rows = conn.fetch_all(sql, params![]).await?;
     rows.iter().map(|row| row.parsed("id", AccountId::parse)).collect()
-}
-
-fn entry(row: &Row) -> Result<LedgerEntry> {
-    Ok(LedgerEntry {
-        id: row.parsed("id", EntryId::parse)?,
-        created_at: Timestamp(row.int("created_at")?),
-        kind: row.parsed("type", LedgerType::from_name)?,
-        credits: row.int("credits")?,
-        price_cents: row.int("price_cents")?,
-        source: row.text("source")?,
-        description: row.text("description")?,
-        render_id: row.maybe_parsed("render_id", RenderId::parse)?,
-    })
 }

@@ -3,16 +3,31 @@
 use plinth_spec::wire::Product;
 
 use crate::sql::params;
+use crate::table::{insert, row};
 use crate::{Conn, Result, Tx};
+
+row!(columns, product -> Product {
+    id: "id",
+    name: "name",
+    credits: "credits",
+    price_cents: "price_cents",
+    stripe_price_id: "price_reference"
+});
 
 /// Inserts a credit pack, or updates the one with the same identifier.
 pub async fn upsert(tx: &mut Tx, product: &Product) -> Result<()> {
     let p = product;
-    let sql = "INSERT INTO products (id, name, credits, price_cents, price_reference) VALUES ($1, $2, $3, $4, $5) \
-               ON CONFLICT (id) DO UPDATE SET name = excluded.name, credits = excluded.credits, \
-               price_cents = excluded.price_cents, price_reference = excluded.price_reference";
-    let (credits, price) = (p.credits.cast_signed(), p.price_cents.cast_signed());
-    tx.execute(sql, params![p.id.as_str(), p.name.as_str(), credits, price, p.stripe_price_id.as_str()]).await.map(drop)
+    insert!(
+        tx,
+        "products",
+        id: p.id.as_str(),
+        name: p.name.as_str(),
+        credits: p.credits.cast_signed(),
+        price_cents: p.price_cents.cast_signed(),
+        price_reference: p.stripe_price_id.as_str();
+        "ON CONFLICT (id) DO UPDATE SET name = excluded.name, credits = excluded.credits, \
+         price_cents = excluded.price_cents, price_reference = excluded.price_reference"
+    )
 }
 
 /// Deletes all credit packs.
@@ -22,17 +37,6 @@ pub async fn delete_all(tx: &mut Tx) -> Result<()> {
 
 /// Lists all credit packs, those with the fewest credits first.
 pub async fn list(conn: &mut Conn) -> Result<Vec<Product>> {
-    let sql = "SELECT id, name, credits, price_cents, price_reference FROM products ORDER BY credits, id";
-    let rows = conn.fetch_all(sql, params![]).await?;
-    rows.iter()
-        .map(|row| {
-            Ok(Product {
-                id: row.text("id")?,
-                name: row.text("name")?,
-                credits: row.count("credits")?,
-                price_cents: row.count("price_cents")?,
-                stripe_price_id: row.text("price_reference")?,
-            })
-        })
-        .collect()
+    let sql = concat!("SELECT ", columns!(), " FROM products ORDER BY credits, id");
+    conn.fetch_all(sql, params![]).await?.iter().map(product).collect()
 }

@@ -3,6 +3,7 @@
 use plinth_spec::id::{AccountId, WorkspaceId};
 
 use crate::sql::params;
+use crate::table::{insert, row};
 use crate::{Conn, Result, Tx};
 
 /// A valid browser session and its account.
@@ -20,28 +21,28 @@ pub struct Session {
     pub seen_at: i64,
 }
 
+row!(columns, session -> Session {
+    account_id: "account_id",
+    email: "email",
+    is_admin: "is_admin",
+    workspace_id: "workspace_id",
+    seen_at: "seen_at"
+});
+
 /// Inserts a session.
 pub async fn insert(tx: &mut Tx, sha256: &str, account: &AccountId, now: i64, expires_at: i64) -> Result<()> {
-    let sql = "INSERT INTO sessions (sha256, account_id, created_at, expires_at, seen_at) VALUES ($1, $2, $3, $4, $3)";
-    tx.execute(sql, params![sha256, account, now, expires_at]).await.map(drop)
+    insert!(tx, "sessions", sha256: sha256, account_id: account, created_at: now, expires_at: expires_at, seen_at: now)
 }
 
 /// Finds a session by its hash, if it has not expired, was used after `seen_after`, and its account is not suspended.
 pub async fn find(conn: &mut Conn, sha256: &str, now: i64, seen_after: i64) -> Result<Option<Session>> {
-    let sql = "SELECT s.account_id, s.workspace_id, s.seen_at, a.email, a.is_admin \
-               FROM sessions s JOIN accounts a ON a.id = s.account_id \
-               WHERE s.sha256 = $1 AND s.expires_at > $2 AND s.seen_at > $3 AND a.suspended_at IS NULL";
-    let row = conn.fetch_optional(sql, params![sha256, now, seen_after]).await?;
-    row.map(|row| {
-        Ok(Session {
-            account_id: row.parsed("account_id", AccountId::parse)?,
-            email: row.text("email")?,
-            is_admin: row.flag("is_admin")?,
-            workspace_id: row.maybe_parsed("workspace_id", WorkspaceId::parse)?,
-            seen_at: row.int("seen_at")?,
-        })
-    })
-    .transpose()
+    let sql = concat!(
+        "SELECT ",
+        columns!(),
+        " FROM sessions s JOIN accounts a ON a.id = s.account_id \
+         WHERE s.sha256 = $1 AND s.expires_at > $2 AND s.seen_at > $3 AND a.suspended_at IS NULL"
+    );
+    conn.fetch_optional(sql, params![sha256, now, seen_after]).await?.as_ref().map(session).transpose()
 }
 
 /// Sets the time of a session's last use.
@@ -68,8 +69,7 @@ pub async fn delete_all(tx: &mut Tx, account: &AccountId) -> Result<()> {
 
 /// Inserts a single-use sign-in link.
 pub async fn insert_link(tx: &mut Tx, sha256: &str, account: &AccountId, expires_at: i64) -> Result<()> {
-    let sql = "INSERT INTO sign_in_links (sha256, account_id, expires_at) VALUES ($1, $2, $3)";
-    tx.execute(sql, params![sha256, account, expires_at]).await.map(drop)
+    insert!(tx, "sign_in_links", sha256: sha256, account_id: account, expires_at: expires_at)
 }
 
 /// Marks a sign-in link as used and returns its account. Returns `None` if the link is unknown, used or expired.

@@ -4,12 +4,12 @@
 use plinth_spec::id::{StagedId, WorkspaceId};
 
 use crate::sql::{Sql, of_owner, params};
+use crate::table::insert;
 use crate::{Conn, Result, Tx};
 
 /// Inserts a staged upload.
 pub async fn insert(tx: &mut Tx, id: &StagedId, ticket_sha256: &str, workspace: &WorkspaceId, now: i64) -> Result<()> {
-    let sql = "INSERT INTO staged_uploads (id, ticket_sha256, workspace_id, created_at) VALUES ($1, $2, $3, $4)";
-    tx.execute(sql, params![id, ticket_sha256, workspace, now]).await.map(drop)
+    insert!(tx, "staged_uploads", id: id, ticket_sha256: ticket_sha256, workspace_id: workspace, created_at: now)
 }
 
 /// Counts the staged uploads that were created after `since` and not finalized, in all workspaces of the account that owns

@@ -21,6 +21,12 @@ impl BuiltSql {
         Self { sqlite: text.clone(), postgres: text }
     }
 
+    /// Appends a clause.
+    pub(crate) fn followed_by(self, clause: &str) -> Self {
+        let with = |text: String| format!("{text} {clause}");
+        Self { sqlite: with(self.sqlite), postgres: with(self.postgres) }
+    }
+
     /// Builds the SQL of both databases with `text`, which receives the locking clause: `lock` for PostgreSQL, and an empty
     /// string for SQLite, which has only one writer.
     pub(crate) fn locking(lock: &str, text: impl Fn(&str) -> String) -> Self {

@@ -3,7 +3,7 @@
 use plinth_spec::funding::Pool;
 use plinth_spec::id;
 use plinth_spec::state::{HlsStatus, ModelStatus, RenderStatus};
-use plinth_spec::wire::{Alignment, Layer};
+use plinth_spec::wire::{Alignment, Layer, LedgerType, Timestamp};
 use plinth_spec::{FailureCode, WorkClass};
 
 use crate::Result;
@@ -43,6 +43,16 @@ plain! {
     Option<String>: maybe_text, value => value.as_deref();
 }
 
+impl Column for Timestamp {
+    fn read(row: &Row, column: &'static str) -> Result<Self> {
+        row.int(column).map(Self)
+    }
+
+    fn param(&self) -> Param {
+        Param::from(self.0)
+    }
+}
+
 // Types stored as text: `as_str` writes them, and the named function parses them.
 macro_rules! parsed {
     ($($type:ty: $parse:ident;)*) => {$(
@@ -75,10 +85,13 @@ parsed! {
     id::OverlayId: parse;
     id::TextureId: parse;
     id::EnvId: parse;
+    id::EntryId: parse;
+    id::TokenId: parse;
     Alignment: from_name;
     FailureCode: from_name;
     HlsStatus: from_name;
     Layer: from_name;
+    LedgerType: from_name;
     ModelStatus: from_name;
     Pool: from_name;
     RenderStatus: from_name;
@@ -140,6 +153,46 @@ macro_rules! table {
 }
 pub(crate) use table;
 
+/// Inserts a row and waits for it, each value beside the name of its column:
+/// `insert!(tx, "members", account_id: account, role: role.as_str(); "ON CONFLICT (account_id) DO NOTHING")`.
+/// What follows the semicolon may be left out.
+macro_rules! insert {
+    ($tx:expr, $table:literal, $first:ident: $value:expr $(, $rest:ident: $other:expr)* $(,)? $(; $clause:literal)?) => {{
+        static SQL: std::sync::LazyLock<$crate::states::BuiltSql> = std::sync::LazyLock::new(|| {
+            let columns = concat!(stringify!($first) $(, ", ", stringify!($rest))*);
+            $crate::table::insert_statement($table, columns)$(.followed_by($clause))?
+        });
+        $tx.execute(&SQL, $crate::sql::params![$value $(, $other)*]).await.map(drop)
+    }};
+}
+pub(crate) use insert;
+
+/// Maps a struct to the columns that are read into it, of which each is listed once:
+/// `row!(columns, product -> Product { id: "id", price: "price_cents" })`. Generates `columns!()`, the column list for
+/// statements, and `product`, which reads a row. A field of several columns comes after a semicolon, with the function that
+/// reads it.
+macro_rules! row {
+    ($columns:ident, $read:ident -> $type:ident {
+        $first:ident: $first_column:literal $(, $field:ident: $column:literal)* $(; $other:ident = $other_read:path)?
+    }) => {
+        macro_rules! $columns {
+            () => {
+                concat!($first_column $(, ", ", $column)*)
+            };
+        }
+
+        fn $read(row: &$crate::row::Row) -> $crate::Result<$type> {
+            use $crate::table::Column;
+            Ok($type {
+                $first: Column::read(row, $first_column)?,
+                $($field: Column::read(row, $column)?,)*
+                $($other: $other_read(row)?,)?
+            })
+        }
+    };
+}
+pub(crate) use row;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -152,5 +205,11 @@ mod tests {
         assert_eq!(Sql::from(&SQL).sqlite, "INSERT INTO envs (id, name, width) VALUES ($1, $2, $3)");
         let two = insert_rows_statement("envs", "id, name", 2);
         assert_eq!(two, "INSERT INTO envs (id, name) VALUES ($1, $2), ($3, $4)");
+    }
+    #[test]
+    fn a_clause_follows_the_values() {
+        static SQL: std::sync::LazyLock<BuiltSql> =
+            std::sync::LazyLock::new(|| insert_statement("envs", "id").followed_by("ON CONFLICT (id) DO NOTHING"));
+        assert_eq!(Sql::from(&SQL).postgres, "INSERT INTO envs (id) VALUES ($1) ON CONFLICT (id) DO NOTHING");
     }
 }

@@ -5,7 +5,8 @@ use plinth_spec::role::Role;
 use plinth_spec::wire::Scope;
 
 use crate::row::Row;
-use crate::sql::params;
+use crate::sql::{Param, params};
+use crate::table::{Column, insert, row};
 use crate::{Conn, Result, Tx};
 
 /// A new key.
@@ -58,6 +59,19 @@ pub struct Token {
     pub last_used_at: Option<i64>,
 }
 
+row!(columns, token -> Token {
+    id: "id",
+    workspace_id: "workspace_id",
+    name: "name",
+    prefix: "prefix",
+    last4: "last4",
+    scopes: "scopes",
+    created_at: "created_at",
+    expires_at: "expires_at",
+    revoked_at: "revoked_at",
+    last_used_at: "last_used_at"
+});
+
 /// A key with all facts that decide whether a request may use it, read in one query.
 #[derive(Clone, Debug)]
 pub struct Bearer {
@@ -85,39 +99,38 @@ pub struct Bearer {
 
 /// Inserts a key.
 pub async fn insert(tx: &mut Tx, token: &NewToken) -> Result<()> {
-    let sql = "INSERT INTO tokens \
-               (id, account_id, workspace_id, name, sha256, prefix, last4, scopes, created_at, expires_at) \
-               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
     let t = token;
-    let scopes = text_from_scopes(&t.scopes);
-    let params = params![
-        &t.id,
-        &t.account_id,
-        &t.workspace_id,
-        t.name.as_str(),
-        t.sha256.as_str(),
-        t.prefix.as_str(),
-        t.last4.as_str(),
-        scopes.as_str(),
-        t.created_at,
-        t.expires_at,
-    ];
-    tx.execute(sql, params).await.map(drop)
+    insert!(
+        tx,
+        "tokens",
+        id: &t.id,
+        account_id: &t.account_id,
+        workspace_id: &t.workspace_id,
+        name: t.name.as_str(),
+        sha256: t.sha256.as_str(),
+        prefix: t.prefix.as_str(),
+        last4: t.last4.as_str(),
+        scopes: Column::param(&t.scopes),
+        created_at: t.created_at,
+        expires_at: t.expires_at,
+    )
 }
 
 /// Finds a key by the hash of its secret, with its account and workspace.
 pub async fn find_bearer(conn: &mut Conn, sha256: &str) -> Result<Option<Bearer>> {
-    let sql = "SELECT t.id, t.workspace_id, t.name, t.prefix, t.last4, t.scopes, t.created_at, t.expires_at, t.revoked_at, \
-               t.last_used_at, t.account_id, a.email, a.is_admin, \
-               (a.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL) AS is_suspended, \
-               w.name AS where_name, w.is_personal, w.owner_id, (w.deleted_at IS NOT NULL) AS where_is_deleted, \
-               m.role \
-               FROM tokens t \
-               JOIN accounts a ON a.id = t.account_id \
-               JOIN workspaces w ON w.id = t.workspace_id \
-               JOIN accounts o ON o.id = w.owner_id \
-               LEFT JOIN members m ON m.workspace_id = w.id AND m.account_id = t.account_id \
-               WHERE t.sha256 = $1";
+    let sql = concat!(
+        "SELECT t.*, a.email, a.is_admin, \
+         (a.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL) AS is_suspended, \
+         w.name AS where_name, w.is_personal, w.owner_id, (w.deleted_at IS NOT NULL) AS where_is_deleted, \
+         m.role \
+         FROM (SELECT ",
+        columns!(),
+        ", account_id FROM tokens WHERE sha256 = $1) t \
+         JOIN accounts a ON a.id = t.account_id \
+         JOIN workspaces w ON w.id = t.workspace_id \
+         JOIN accounts o ON o.id = w.owner_id \
+         LEFT JOIN members m ON m.workspace_id = w.id AND m.account_id = t.account_id"
+    );
     let row = conn.fetch_optional(sql, params![sha256]).await?;
     row.map(|row| {
         Ok(Bearer {
@@ -138,8 +151,7 @@ pub async fn find_bearer(conn: &mut Conn, sha256: &str) -> Result<Option<Bearer>
 
 /// Lists the keys of an account, newest first.
 pub async fn list(conn: &mut Conn, account: &AccountId) -> Result<Vec<Token>> {
-    let sql = "SELECT id, workspace_id, name, prefix, last4, scopes, created_at, expires_at, revoked_at, last_used_at \
-               FROM tokens WHERE account_id = $1 ORDER BY created_at DESC, id DESC";
+    let sql = concat!("SELECT ", columns!(), " FROM tokens WHERE account_id = $1 ORDER BY created_at DESC, id DESC");
     conn.fetch_all(sql, params![account]).await?.iter().map(token).collect()
 }
 
@@ -161,19 +173,14 @@ pub async fn touch(tx: &mut Tx, id: &TokenId, now: i64) -> Result<()> {
     tx.execute("UPDATE tokens SET last_used_at = $2 WHERE id = $1", params![id, now]).await.map(drop)
 }
 
-fn token(row: &Row) -> Result<Token> {
-    Ok(Token {
-        id: row.parsed("id", TokenId::parse)?,
-        workspace_id: row.parsed("workspace_id", WorkspaceId::parse)?,
-        name: row.text("name")?,
-        prefix: row.text("prefix")?,
-        last4: row.text("last4")?,
-        scopes: row.parsed("scopes", scopes_from_text)?,
-        created_at: row.int("created_at")?,
-        expires_at: row.maybe_int("expires_at")?,
-        revoked_at: row.maybe_int("revoked_at")?,
-        last_used_at: row.maybe_int("last_used_at")?,
-    })
+impl Column for Vec<Scope> {
+    fn read(row: &Row, column: &'static str) -> Result<Self> {
+        row.parsed(column, scopes_from_text)
+    }
+
+    fn param(&self) -> Param {
+        Param::from(text_from_scopes(self).as_str())
+    }
 }
 
 fn text_from_scopes(scopes: &[Scope]) -> String {

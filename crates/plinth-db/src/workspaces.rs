@@ -4,7 +4,7 @@ use plinth_spec::id::{AccountId, WorkspaceId};
 use plinth_spec::role::Role;
 
 use crate::sql::params;
-use crate::table::table;
+use crate::table::{insert, table};
 use crate::{Conn, Result, Tx};
 
 /// A workspace.
@@ -62,10 +62,13 @@ pub async fn find_personal(conn: &mut Conn, owner: &AccountId) -> Result<Option<
 /// Lists the workspaces of which an account is a member, its personal one first. Omits deleted workspaces and those of
 /// suspended owners.
 pub async fn list_of_member(conn: &mut Conn, account: &AccountId) -> Result<Vec<Membership>> {
-    let sql = "SELECT w.id, w.name, w.owner_id, w.is_personal, w.created_at, w.deleted_at, m.role \
-               FROM members m JOIN workspaces w ON w.id = m.workspace_id JOIN accounts o ON o.id = w.owner_id \
-               WHERE m.account_id = $1 AND w.deleted_at IS NULL AND o.suspended_at IS NULL \
-               ORDER BY w.is_personal DESC, w.created_at, w.id";
+    let sql = concat!(
+        "SELECT w.*, m.role FROM members m JOIN (SELECT ",
+        columns!(),
+        " FROM workspaces) w ON w.id = m.workspace_id JOIN accounts o ON o.id = w.owner_id \
+         WHERE m.account_id = $1 AND w.deleted_at IS NULL AND o.suspended_at IS NULL \
+         ORDER BY w.is_personal DESC, w.created_at, w.id"
+    );
     let rows = conn.fetch_all(sql, params![account]).await?;
     let memberships = rows
         .iter()
@@ -81,9 +84,15 @@ pub async fn set_deleted(tx: &mut Tx, id: &WorkspaceId, now: i64) -> Result<bool
 
 /// Adds a member, or changes the role of a member.
 pub async fn set_member(tx: &mut Tx, id: &WorkspaceId, account: &AccountId, role: Role, now: i64) -> Result<()> {
-    let sql = "INSERT INTO members (workspace_id, account_id, role, created_at) VALUES ($1, $2, $3, $4) \
-               ON CONFLICT (workspace_id, account_id) DO UPDATE SET role = excluded.role";
-    tx.execute(sql, params![id, account, role.as_str(), now]).await.map(drop)
+    insert!(
+        tx,
+        "members",
+        workspace_id: id,
+        account_id: account,
+        role: role.as_str(),
+        created_at: now;
+        "ON CONFLICT (workspace_id, account_id) DO UPDATE SET role = excluded.role"
+    )
 }
 
 /// Removes a member. Returns false if the account is not a member.

@@ -1,6 +1,6 @@
 //! Full image, composed from the region that a frame contains.
 
-use plinth_frame::{Backdrop, Frame, PixelFormat, Region};
+use plinth_frame::{Backdrop, Frame, PixelFormat, Region, RgbaImage};
 
 use crate::watermark::Watermark;
 
@@ -22,6 +22,11 @@ impl Canvas {
     /// Creates an image from its pixels.
     pub(crate) fn from_pixels(width: u32, height: u32, pixels: Vec<u8>) -> Self {
         Self { width, height, pixels, around: None }
+    }
+
+    /// Borrows the image.
+    pub(crate) fn image(&self) -> RgbaImage<'_> {
+        RgbaImage { width: self.width, height: self.height, pixels: &self.pixels }
     }
 
     /// Draws a frame's region and its backdrop around it. Straight alpha is composed over `background` in display space.

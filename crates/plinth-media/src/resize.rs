@@ -1,36 +1,29 @@
 //! Downscaling of images.
 
-use fast_image_resize::images::{TypedImage, TypedImageRef};
-use fast_image_resize::pixels::U8x4;
-use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
+use plinth_frame::Resampler;
 
 use crate::MediaError;
 use crate::canvas::Canvas;
 
 /// Downscales images of one size to another by area averaging.
 pub(crate) struct Reducer {
-    resizer: Resizer,
+    resampler: Resampler,
     width: u32,
     height: u32,
 }
 
 impl Reducer {
     pub(crate) fn new(width: u32, height: u32) -> Self {
-        Self { resizer: Resizer::new(), width, height }
+        Self { resampler: Resampler::default(), width, height }
     }
 
     /// Returns the downscaled image.
     pub(crate) fn reduce(&mut self, canvas: &Canvas) -> Result<Canvas, MediaError> {
-        let fault = |e: String| MediaError::Frames { problem: format!("a frame cannot be scaled: {e}") };
-        // The typed call compiles one pixel type only; the untyped one compiles all, which takes a minute.
-        let source = TypedImageRef::<U8x4>::from_buffer(canvas.width, canvas.height, &canvas.pixels)
-            .map_err(|e| fault(e.to_string()))?;
-        let mut smaller = Canvas::new(self.width, self.height);
-        let mut target = TypedImage::<U8x4>::from_buffer(self.width, self.height, &mut smaller.pixels)
-            .map_err(|e| fault(e.to_string()))?;
-        let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Box)).use_alpha(false);
-        self.resizer.resize_typed(&source, &mut target, &options).map_err(|e| fault(e.to_string()))?;
-        Ok(smaller)
+        let pixels = self
+            .resampler
+            .average(canvas.image(), self.width, self.height)
+            .map_err(|e| MediaError::Frames { problem: format!("a frame cannot be scaled: {e}") })?;
+        Ok(Canvas::from_pixels(self.width, self.height, pixels))
     }
 }
 

@@ -12,7 +12,7 @@ use plinth_spec::RenderSettings;
 use sha2::{Digest, Sha256};
 
 use crate::failure::JobError;
-use crate::job::{Job, adapter_name, from_render, hex};
+use crate::job::{Job, adapter_name, from_render};
 use crate::load::{load, stop_if};
 use crate::manifest::{Manifest, Moments};
 use crate::progress::{Clock, Progress, Stage};
@@ -121,7 +121,7 @@ fn key(job: &Job, about: &DatasetAbout, views: &DatasetViews) -> String {
             hash.update(pixel.map(f32::to_le_bytes).as_flattened());
         }
     }
-    hex(hash)
+    hex::encode(hash.finalize())
 }
 
 /// Passes views to the writer and reports progress.

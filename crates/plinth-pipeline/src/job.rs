@@ -1,7 +1,6 @@
 //! Job: all inputs of a render, and its execution.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -190,15 +189,7 @@ fn draw(
     let WatchedSink { writer, hash, report, first_frame, writing, .. } = sink;
     report(Progress { stage: Stage::Finishing, frame: frames, frames, left: None });
     let written = writer.finish()?;
-    Ok(Drawn { written, frame_hash: hash.map(hex), first_frame, writing, rendered })
-}
-
-/// Formats a digest in hex.
-pub(crate) fn hex(hash: Sha256) -> String {
-    hash.finalize().iter().fold(String::new(), |mut text, byte| {
-        let _written = write!(text, "{byte:02x}");
-        text
-    })
+    Ok(Drawn { written, frame_hash: hash.map(|hash| hex::encode(hash.finalize())), first_frame, writing, rendered })
 }
 
 /// Returns the names of the adapter and its driver.

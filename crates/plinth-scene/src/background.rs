@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use fast_image_resize::images::{TypedImage, TypedImageRef};
-use fast_image_resize::pixels::U8x4;
-use fast_image_resize::{FilterType, ResizeAlg, ResizeOptions, Resizer};
 use glam::{DVec2, Vec3};
+use plinth_frame::{Crop, Resampler, RgbaImage};
 use plinth_model::Image;
 use plinth_spec::settings::{Background as Settings, Gradient, RenderSettings};
 use plinth_spec::wire::Alignment;
@@ -62,18 +60,10 @@ fn cover_and_crop(image: &Image, align: Alignment, width: u32, height: u32) -> R
         Alignment::Right => from_width - seen_width,
     };
     let top = (from_height - seen_height) * 0.5;
-    let source =
-        TypedImageRef::<U8x4>::from_buffer(image.width, image.height, &image.pixels).map_err(|e| e.to_string())?;
-    let mut pixels = vec![0; width as usize * height as usize * 4];
-    let mut target = TypedImage::<U8x4>::from_buffer(width, height, &mut pixels).map_err(|e| e.to_string())?;
-    let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::CatmullRom)).crop(
-        left,
-        top,
-        seen_width,
-        seen_height,
-    );
-    Resizer::new()
-        .resize_typed(&source, &mut target, &options)
+    let source = RgbaImage { width: image.width, height: image.height, pixels: &image.pixels };
+    let crop = Crop { left, top, width: seen_width, height: seen_height };
+    let pixels = Resampler::default()
+        .catmull_rom(source, crop, width, height)
         .map_err(|e| format!("the image cannot be scaled: {e}"))?;
     Ok(opaque(width, height, pixels))
 }

@@ -1,6 +1,5 @@
 //! SHA-256 hashes in the hexadecimal form of rows and responses.
 
-use std::fmt::Write as _;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
@@ -22,20 +21,12 @@ pub fn file_sha256(path: &Path) -> io::Result<(String, u64)> {
         hash.update(chunk);
         size += read as u64;
     }
-    Ok((hex(&hash.finalize()), size))
+    Ok((hex::encode(hash.finalize()), size))
 }
 
 /// Returns the SHA-256 of `bytes` in lower-case hex.
 pub(crate) fn sha256_hex(bytes: impl AsRef<[u8]>) -> String {
-    hex(&Sha256::digest(bytes))
-}
-
-/// Encodes bytes in lower-case hex.
-pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _written = write!(text, "{byte:02x}");
-        text
-    })
+    hex::encode(Sha256::digest(bytes))
 }
 
 /// Parses a SHA-256 in hex and converts it to lower case. Returns `None` for any other text.

@@ -35,7 +35,7 @@ pub use clock::Clock;
 pub use drain_limit::DrainLimit;
 pub use error::{Result, ServiceError};
 pub use fetch::{FetchOptions, HostRule, Names};
-pub use hash::{file_sha256, hex};
+pub use hash::file_sha256;
 pub use memory::is_out_of_memory;
 pub use rate_limit::{Allowance, Meter};
 pub use service::{Checker, Service, ServiceOptions};

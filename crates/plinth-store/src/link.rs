@@ -108,7 +108,7 @@ impl LinkSigner {
     pub fn sign(&self, secret: &LinkSecret, link: &Link<'_>) -> String {
         let encoded = |text: &str| utf8_percent_encode(text, READABLE).to_string();
         let base = self.base.as_str().trim_end_matches('/');
-        let signature = hex(&mac(secret, link).finalize().into_bytes());
+        let signature = hex::encode(mac(secret, link).finalize().into_bytes());
         let id = if secret.id.is_empty() { String::new() } else { format!("&kid={}", encoded(&secret.id)) };
         format!(
             "{base}/_o/{}?exp={}&type={}&disp={}{id}&sig={signature}",
@@ -128,7 +128,9 @@ impl LinkSigner {
         signature: &str,
         now_secs: i64,
     ) -> std::result::Result<(), LinkError> {
-        let bytes = bytes_from_hex(signature).ok_or(LinkError::Signature)?;
+        // A link has one spelling: upper-case digits are rejected.
+        let is_lower_case = !signature.bytes().any(|digit| digit.is_ascii_uppercase());
+        let bytes = hex::decode(signature).ok().filter(|_bytes| is_lower_case).ok_or(LinkError::Signature)?;
         mac(secret, link).verify_slice(&bytes).map_err(|_differs| LinkError::Signature)?;
         if now_secs < link.expires_at_secs { Ok(()) } else { Err(LinkError::Expired) }
     }
@@ -144,21 +146,6 @@ fn mac(secret: &LinkSecret, link: &Link<'_>) -> Hmac<Sha256> {
         mac.update(part.as_bytes());
     }
     mac
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _written = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-fn bytes_from_hex(text: &str) -> Option<Vec<u8>> {
-    let digits = text.as_bytes();
-    let is_hex = digits.len() == 64 && digits.iter().all(|d| matches!(d, b'0'..=b'9' | b'a'..=b'f'));
-    let value = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-    is_hex.then(|| digits.chunks(2).map(value).collect())?
 }
 
 impl Store {

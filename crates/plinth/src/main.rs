@@ -10,6 +10,7 @@ mod signals;
 mod stop;
 
 use std::io::Write as _;
+use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 
 /// Exit code of a failure.
@@ -21,7 +22,10 @@ fn main() -> ExitCode {
     // Print one clear line instead of a backtrace.
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map_or_else(String::new, |l| format!(" ({}:{})", l.file(), l.line()));
-        eprintln!("plinth: internal error{place}; please report it with the model");
+        eprintln!(
+            "plinth: internal error{place}: {}; please report this line, and the model if there was one",
+            message(info)
+        );
     }));
     disable_device_select_layer();
     let matches = cmd::command().get_matches();
@@ -60,6 +64,11 @@ fn main() -> ExitCode {
         }
         Err(_panic) => ExitCode::from(FAILED),
     }
+}
+
+/// Returns the message of a panic, on one line.
+fn message(info: &PanicHookInfo<'_>) -> String {
+    info.payload_as_str().unwrap_or("no message").lines().collect::<Vec<_>>().join("; ")
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

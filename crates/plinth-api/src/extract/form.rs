@@ -2,6 +2,7 @@
 
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
+use axum::http::header::CONTENT_DISPOSITION;
 use bytes::{Bytes, BytesMut};
 use plinth_service::models::Incoming;
 use plinth_spec::{ErrorCode, limits};
@@ -44,7 +45,9 @@ impl Part<'_> {
 
     /// Returns the field's file name; empty when it has none.
     pub(crate) fn file_name(&self) -> String {
-        self.field.file_name().unwrap_or_default().to_owned()
+        let disposition = self.field.headers().get(CONTENT_DISPOSITION).and_then(|value| value.to_str().ok());
+        let name = self.field.file_name().or_else(|| disposition.and_then(name_before_last_quote));
+        name.unwrap_or_default().to_owned()
     }
 
     /// Returns the next chunk of the field's content; `None` at its end.
@@ -83,6 +86,12 @@ impl Part<'_> {
         let name = self.name();
         text_of(&name, self.bytes(limits::JSON_RENDER_BYTES).await?, ErrorCode::InvalidSettings)
     }
+}
+
+/// Returns the quoted file name at the end of a `Content-Disposition`. `multer` returns none for a name that ends in a
+/// backslash, because it takes `\"` for an escaped quote.
+fn name_before_last_quote(disposition: &str) -> Option<&str> {
+    disposition.split_once("filename=\"").and_then(|(_, rest)| rest.strip_suffix('"'))
 }
 
 fn check_length(bytes: usize, most: usize) -> Result<()> {

@@ -6,12 +6,24 @@ use plinth_spec::pricing::Quote;
 use plinth_spec::wire::{Account, Data, LedgerEntry, Page, Product, QuoteRequest};
 use serde::Deserialize;
 use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::ok;
+
 use crate::access::Reader;
 use crate::error::Result;
 use crate::extract::{JsonBody, Query};
 use crate::state::Api;
+
+/// Returns the endpoints of this file.
+pub(super) fn routes() -> OpenApiRouter<Api> {
+    OpenApiRouter::new()
+        .routes(routes!(get_account))
+        .routes(routes!(quote))
+        .routes(routes!(list_products))
+        .routes(routes!(list_purchases))
+}
 
 /// Shows the calling account
 #[utoipa::path(get, path = "/account", tag = "account", responses(

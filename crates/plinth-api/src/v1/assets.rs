@@ -7,12 +7,24 @@ use plinth_service::assets::{EnvPart, EnvPartFile, NewEnv, NewTexture};
 use plinth_spec::wire::{AssetCreated, AssetDeleted, AssetRow, Data, Page};
 use plinth_spec::{ErrorCode, limits};
 use utoipa::ToSchema;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::{created, ok};
+
 use crate::access::{Editor, Reader};
 use crate::error::Result;
 use crate::extract::{Form, Path};
 use crate::state::Api;
+
+/// Returns the endpoints of this file.
+pub(super) fn routes() -> OpenApiRouter<Api> {
+    OpenApiRouter::new()
+        .routes(routes!(list_textures, create_texture))
+        .routes(routes!(delete_texture))
+        .routes(routes!(list_envs, create_env))
+        .routes(routes!(delete_env))
+}
 
 /// Form of a texture.
 #[derive(ToSchema)]

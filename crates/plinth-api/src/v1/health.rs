@@ -5,8 +5,15 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use plinth_spec::wire::{Data, Health};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use crate::state::Api;
+
+/// Returns the endpoints of this file.
+pub(super) fn routes() -> OpenApiRouter<Api> {
+    OpenApiRouter::new().routes(routes!(get_health))
+}
 
 /// Says whether the service can work
 #[utoipa::path(get, path = "/health", tag = "service", security(()), responses(

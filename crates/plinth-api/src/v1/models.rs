@@ -13,13 +13,31 @@ use plinth_spec::wire::{
 };
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::{created, ok};
+
 use crate::access::{Editor, Reader};
 use crate::error::{ApiError, Result};
 use crate::extract::{Form, JsonBody, Path, Query, whole_number};
 use crate::file::respond;
 use crate::state::Api;
+
+/// Returns the endpoints of this file.
+pub(super) fn routes() -> OpenApiRouter<Api> {
+    OpenApiRouter::new()
+        .routes(routes!(list_models, upload_model))
+        .routes(routes!(ingest_model))
+        .routes(routes!(create_upload_url))
+        .routes(routes!(finalize_upload))
+        .routes(routes!(check_hash))
+        .routes(routes!(get_model, update_model, delete_model))
+        .routes(routes!(archive_model))
+        .routes(routes!(unarchive_model))
+        .routes(routes!(get_model_file))
+        .routes(routes!(get_model_file_url))
+}
 
 /// Form of an upload.
 #[derive(ToSchema)]

@@ -10,12 +10,23 @@ use plinth_spec::wire::{
 use plinth_spec::{ErrorCode, limits};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::ok;
+
 use crate::access::{Editor, Reader};
 use crate::error::Result;
 use crate::extract::{Form, JsonBody, Path, Query};
 use crate::state::Api;
+
+/// Returns the endpoints of this file.
+pub(super) fn routes() -> OpenApiRouter<Api> {
+    OpenApiRouter::new()
+        .routes(routes!(list_overlays, create_overlay))
+        .routes(routes!(resolve_overlay))
+        .routes(routes!(delete_overlay))
+}
 
 /// Form of an overlay.
 #[derive(ToSchema)]

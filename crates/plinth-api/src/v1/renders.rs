@@ -15,13 +15,34 @@ use plinth_spec::wire::{
 };
 use serde::Deserialize;
 use utoipa::IntoParams;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use super::{created, ok};
+
 use crate::access::{Editor, Reader};
 use crate::error::Result;
 use crate::extract::{IdempotencyKey, JsonBody, Path, Query, whole_number};
 use crate::file::{guard, respond, set, set_media_type, sized};
 use crate::state::Api;
+
+/// Returns the endpoints of this file.
+pub(super) fn routes() -> OpenApiRouter<Api> {
+    OpenApiRouter::new()
+        .routes(routes!(list_renders, create_render))
+        .routes(routes!(create_batch))
+        .routes(routes!(get_render, delete_render))
+        .routes(routes!(dismiss_render))
+        .routes(routes!(cancel_render))
+        .routes(routes!(get_video))
+        .routes(routes!(get_poster))
+        .routes(routes!(get_thumb))
+        .routes(routes!(get_bundle))
+        .routes(routes!(get_dataset))
+        .routes(routes!(get_hls))
+        .routes(routes!(get_hls_file))
+        .routes(routes!(get_download_url))
+}
 
 /// Creates a render
 #[utoipa::path(post, path = "/renders", tag = "renders", request_body = CreateRender,

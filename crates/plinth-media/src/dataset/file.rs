@@ -1,6 +1,5 @@
 //! Files of a dataset with their hashes.
 
-use std::fmt::Write as _;
 use std::io::Read;
 use std::path::Path;
 
@@ -20,7 +19,7 @@ pub(crate) struct FileEntry {
 impl FileEntry {
     /// Creates the entry of a file that is about to be written.
     pub(crate) fn of(path: String, content: &[u8]) -> Self {
-        Self { path, bytes: content.len() as u64, sha256: hex(Sha256::digest(content)) }
+        Self { path, bytes: content.len() as u64, sha256: hex::encode(Sha256::digest(content)) }
     }
 
     /// Whether the file under `root` still has this size and hash.
@@ -29,12 +28,4 @@ impl FileEntry {
         let mut content = Vec::new();
         file.read_to_end(&mut content).is_ok() && Self::of(self.path.clone(), &content) == *self
     }
-}
-
-/// Formats bytes in hex.
-pub(crate) fn hex(digest: impl IntoIterator<Item = u8>) -> String {
-    digest.into_iter().fold(String::new(), |mut text, byte| {
-        let _written = write!(text, "{byte:02x}");
-        text
-    })
 }

@@ -1,11 +1,9 @@
 //! Draws `overview.webp`: all views in one image with four panels.
 
-use fast_image_resize::images::{TypedImage, TypedImageRef};
-use fast_image_resize::pixels::{U8, U8x3};
-use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
 use image::ExtendedColorType;
 use image::codecs::webp::WebPEncoder;
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
+use plinth_frame::{Resampler, RgbaImage};
 
 use crate::MediaError;
 
@@ -57,24 +55,17 @@ pub(crate) fn tile(picture: Picture<'_>, width: u32, height: u32, side: u32) -> 
     let long = u64::from(width.max(height).max(1));
     let scaled = |length: u32| ((u64::from(length) * u64::from(side) / long) as u32).clamp(1, side);
     let (w, h) = (scaled(width), scaled(height));
-    let small = match picture {
-        Picture::Color(pixels) => reduced::<U8x3>(pixels, (width, height), (w, h))?,
-        Picture::Grey(pixels) => reduced::<U8>(pixels, (width, height), (w, h))?.iter().flat_map(|v| [*v; 3]).collect(),
+    let pixels: Vec<u8> = match picture {
+        Picture::Color(pixels) => pixels.as_chunks::<3>().0.iter().flat_map(|[r, g, b]| [*r, *g, *b, 255]).collect(),
+        Picture::Grey(pixels) => pixels.iter().flat_map(|v| [*v, *v, *v, 255]).collect(),
     };
+    let small = Resampler::default()
+        .average(RgbaImage { width, height, pixels: &pixels }, w, h)
+        .map_err(|e| MediaError::Frames { problem: format!("the overview cannot be drawn: {e}") })?;
+    let small: Vec<u8> = small.as_chunks::<4>().0.iter().flat_map(|[r, g, b, _]| [*r, *g, *b]).collect();
     let mut out = Sheet { width: side, pixels: vec![0; (side * side * 3) as usize] };
     out.put(&small, w, (side - w) / 2, (side - h) / 2);
     Ok(out.pixels)
-}
-
-/// Scales pixels from one size to another by area averaging.
-fn reduced<P: PixelTrait>(pixels: &[u8], from: (u32, u32), to: (u32, u32)) -> Result<Vec<u8>, MediaError> {
-    let fault = |e: String| MediaError::Frames { problem: format!("the overview cannot be drawn: {e}") };
-    let mut small = vec![0; to.0 as usize * to.1 as usize * size_of::<P>()];
-    let source = TypedImageRef::<P>::from_buffer(from.0, from.1, pixels).map_err(|e| fault(e.to_string()))?;
-    let mut target = TypedImage::<P>::from_buffer(to.0, to.1, &mut small).map_err(|e| fault(e.to_string()))?;
-    let options = ResizeOptions::new().resize_alg(ResizeAlg::Convolution(FilterType::Box)).use_alpha(false);
-    Resizer::new().resize_typed(&source, &mut target, &options).map_err(|e| fault(e.to_string()))?;
-    Ok(small)
 }
 
 /// Draws the overview as WebP, with the text `line` at the top. The number of the first view is printed beside each row

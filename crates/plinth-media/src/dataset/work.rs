@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::file::{FileEntry, hex};
+use super::file::FileEntry;
 use super::layout::FOLDERS;
 use super::points::{POINT_BYTES, Point};
 use super::view::EncodedView;
@@ -52,7 +52,7 @@ impl WorkFolder {
         let fault = |source: std::io::Error| MediaError::File { file: target.to_owned(), source };
         let owner = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let digest = Sha256::digest(format!("{owner}\n{key}"));
-        let name = hex(digest.into_iter().take(8));
+        let name = hex::encode(&digest[..8]);
         let root = folder(target).join(format!("{PREFIX}{name}{SUFFIX}"));
         sweep(folder(target), &owner, &root);
         loop {

@@ -2,10 +2,7 @@
 
 use crate::error::{ModelError, Result};
 use crate::json;
-use crate::model::{
-    AlphaMode, Anisotropy, Clearcoat, DiffuseTransmission, Iridescence, Material, Sampler, Sheen, Texture, TextureRef,
-    Transmission, Volume, Wrap,
-};
+use crate::model::{AlphaMode, Material, Sampler, Texture, TextureRef, Wrap};
 use crate::source::{Source, shortened};
 
 /// Decodes all materials and appends the default material.
@@ -81,6 +78,7 @@ impl MaterialReader<'_> {
             }
         };
         let specular = e.specular.as_ref();
+        let texture = |info: Option<&json::TextureInfo>| self.texture(info);
         let mut out = Material {
             name: m.name.clone().unwrap_or_default(),
             base_color: pbr.base_color_factor,
@@ -102,14 +100,14 @@ impl MaterialReader<'_> {
             specular_texture: self.texture(specular.and_then(|s| s.specular_texture.as_deref()))?,
             specular_color: specular.map_or([1.0; 3], |s| s.specular_color_factor.map(|c| c.max(0.0))),
             specular_color_texture: self.texture(specular.and_then(|s| s.specular_color_texture.as_deref()))?,
-            clearcoat: e.clearcoat.as_ref().map(|c| self.clearcoat(c)).transpose()?,
-            sheen: e.sheen.as_ref().map(|s| self.sheen(s)).transpose()?,
-            transmission: e.transmission.as_ref().map(|t| self.transmission(t)).transpose()?,
-            volume: e.volume.as_ref().map(|v| self.volume(v)).transpose()?,
+            clearcoat: e.clearcoat.as_ref().map(|c| c.decoded(&texture)).transpose()?,
+            sheen: e.sheen.as_ref().map(|s| s.decoded(&texture)).transpose()?,
+            transmission: e.transmission.as_ref().map(|t| t.decoded(&texture)).transpose()?,
+            volume: e.volume.as_ref().map(|v| v.decoded(&texture)).transpose()?,
             dispersion: e.dispersion.as_ref().map_or(0.0, |d| d.dispersion.max(0.0)),
-            iridescence: e.iridescence.as_ref().map(|i| self.iridescence(i)).transpose()?,
-            anisotropy: e.anisotropy.as_ref().map(|a| self.anisotropy(a)).transpose()?,
-            diffuse_transmission: e.diffuse_transmission.as_ref().map(|d| self.diffuse_transmission(d)).transpose()?,
+            iridescence: e.iridescence.as_ref().map(|i| i.decoded(&texture)).transpose()?,
+            anisotropy: e.anisotropy.as_ref().map(|a| a.decoded(&texture)).transpose()?,
+            diffuse_transmission: e.diffuse_transmission.as_ref().map(|d| d.decoded(&texture)).transpose()?,
             environment_strength: 1.0,
             overlay: false,
         };
@@ -149,69 +147,5 @@ impl MaterialReader<'_> {
         }
         let uv_set = transform.and_then(|t| t.tex_coord).unwrap_or(info.tex_coord);
         Ok(Some(TextureRef { texture: info.index, uv_set, transform: rows }))
-    }
-
-    fn clearcoat(&self, c: &json::Clearcoat) -> Result<Clearcoat> {
-        Ok(Clearcoat {
-            factor: c.clearcoat_factor.clamp(0.0, 1.0),
-            texture: self.texture(c.clearcoat_texture.as_deref())?,
-            roughness: c.clearcoat_roughness_factor.clamp(0.0, 1.0),
-            roughness_texture: self.texture(c.clearcoat_roughness_texture.as_deref())?,
-            normal_texture: self.texture(c.clearcoat_normal_texture.as_deref())?,
-            normal_scale: c.clearcoat_normal_texture.as_ref().and_then(|t| t.scale).unwrap_or(1.0),
-        })
-    }
-
-    fn sheen(&self, s: &json::Sheen) -> Result<Sheen> {
-        Ok(Sheen {
-            color: s.sheen_color_factor.map(|c| c.max(0.0)),
-            color_texture: self.texture(s.sheen_color_texture.as_deref())?,
-            roughness: s.sheen_roughness_factor.clamp(0.0, 1.0),
-            roughness_texture: self.texture(s.sheen_roughness_texture.as_deref())?,
-        })
-    }
-
-    fn transmission(&self, t: &json::Transmission) -> Result<Transmission> {
-        Ok(Transmission {
-            factor: t.transmission_factor.clamp(0.0, 1.0),
-            texture: self.texture(t.transmission_texture.as_deref())?,
-        })
-    }
-
-    fn volume(&self, v: &json::Volume) -> Result<Volume> {
-        Ok(Volume {
-            thickness: v.thickness_factor.max(0.0),
-            thickness_texture: self.texture(v.thickness_texture.as_deref())?,
-            attenuation_distance: v.attenuation_distance.filter(|d| *d > 0.0).unwrap_or(f32::INFINITY),
-            attenuation_color: v.attenuation_color.map(|c| c.clamp(0.0, 1.0)),
-        })
-    }
-
-    fn iridescence(&self, i: &json::Iridescence) -> Result<Iridescence> {
-        Ok(Iridescence {
-            factor: i.iridescence_factor.clamp(0.0, 1.0),
-            texture: self.texture(i.iridescence_texture.as_deref())?,
-            ior: i.iridescence_ior.max(1.0),
-            thickness_min: i.iridescence_thickness_minimum.max(0.0),
-            thickness_max: i.iridescence_thickness_maximum.max(0.0),
-            thickness_texture: self.texture(i.iridescence_thickness_texture.as_deref())?,
-        })
-    }
-
-    fn anisotropy(&self, a: &json::Anisotropy) -> Result<Anisotropy> {
-        Ok(Anisotropy {
-            strength: a.anisotropy_strength.clamp(0.0, 1.0),
-            rotation: a.anisotropy_rotation,
-            texture: self.texture(a.anisotropy_texture.as_deref())?,
-        })
-    }
-
-    fn diffuse_transmission(&self, d: &json::DiffuseTransmission) -> Result<DiffuseTransmission> {
-        Ok(DiffuseTransmission {
-            factor: d.diffuse_transmission_factor.clamp(0.0, 1.0),
-            texture: self.texture(d.diffuse_transmission_texture.as_deref())?,
-            color: d.diffuse_transmission_color_factor.map(|c| c.max(0.0)),
-            color_texture: self.texture(d.diffuse_transmission_color_texture.as_deref())?,
-        })
     }
 }

@@ -3,9 +3,9 @@
 use serde::Deserialize;
 
 use super::extensions::{
-    ImageTexture, MaterialExtensions, MeshoptBuffer, MeshoptView, NodeExtensions, PrimitiveExtensions, RootExtensions,
-    TextureTransform,
+    ImageTexture, MeshoptBuffer, MeshoptView, NodeExtensions, PrimitiveExtensions, RootExtensions, TextureTransform,
 };
+use super::material_extensions::MaterialExtensions;
 
 #[derive(Deserialize, Default)]
 #[serde(default, rename_all = "camelCase")]

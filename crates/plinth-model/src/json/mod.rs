@@ -2,10 +2,12 @@
 
 mod document;
 mod extensions;
+mod material_extensions;
 mod repair;
 mod scan;
 
 pub(crate) use document::*;
 pub(crate) use extensions::*;
+pub(crate) use material_extensions::*;
 pub(crate) use repair::read_repaired;
 pub(crate) use scan::check_size;

@@ -1,6 +1,8 @@
 // Group 2, binding 0: one material. Rust counterpart: `gpu_types.rs`. `shader/material_source.rs` declares the textures
 // of a material, so that a variant binds only what it reads.
 
+//{uv_row_count}
+
 struct Material {
     // Linear colour and alpha.
     base_color: vec4<f32>,
@@ -42,7 +44,7 @@ struct Material {
     diffuse_transmission: f32,
     diffuse_transmission_color: vec3<f32>,
     // Two rows per texture slot: u' = dot(row0.xyz, (u, v, 1)), v' likewise.
-    uv_rows: array<vec4<f32>, 38>,
+    uv_rows: array<vec4<f32>, UV_ROW_COUNT>,
 }
 
 @group(2) @binding(0) var<uniform> material: Material;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::material_source::uv_row_count;
 use super::variants::{is_declared, text_of};
 use crate::RenderError;
 
@@ -62,7 +63,9 @@ pub(crate) fn compose(
         let words = format!("shader/variants.rs does not declare it with {defines:?}");
         return Err(RenderError::Shader { name: path.to_owned(), words });
     }
-    let mut composer = Composer { defines, generated, seen: BTreeSet::new(), out: String::new() };
+    let uv_row_count = uv_row_count();
+    let generated = [generated, &[("uv_row_count", uv_row_count.as_str())]].concat();
+    let mut composer = Composer { defines, generated: &generated, seen: BTreeSet::new(), out: String::new() };
     composer.file(path)?;
     Ok(composer.out)
 }

@@ -4,115 +4,67 @@ use std::fmt::Write as _;
 
 use plinth_model::{Material, TextureRef};
 
-/// All textures that a glTF material can have, in the order of `Material.uv_rows` in the shader.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Slot {
-    BaseColor,
-    MetallicRoughness,
-    Normal,
-    Occlusion,
-    Emissive,
-    Specular,
-    SpecularColor,
-    Clearcoat,
-    ClearcoatRoughness,
-    ClearcoatNormal,
-    SheenColor,
-    SheenRoughness,
-    Transmission,
-    Thickness,
-    Iridescence,
-    IridescenceThickness,
-    Anisotropy,
-    DiffuseTransmission,
-    DiffuseTransmissionColor,
+/// Declares the texture slots: name in Rust, name in the shader, encoding, and the material's reference.
+macro_rules! slots {
+    ($material:ident; $($slot:ident = $name:literal, $encoding:ident, $reference:expr;)*) => {
+        /// Every texture a glTF material can have. The order is that of `Material.uv_rows` in the shader.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub(crate) enum Slot {
+            $($slot,)*
+        }
+
+        impl Slot {
+            pub(crate) const ALL: [Self; [$($name),*].len()] = [$(Self::$slot),*];
+
+            /// The name in the shader, lower case.
+            const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$slot => $name,)*
+                }
+            }
+
+            /// How the texels are averaged in mip levels.
+            pub(crate) const fn encoding(self) -> Encoding {
+                match self {
+                    $(Self::$slot => Encoding::$encoding,)*
+                }
+            }
+
+            /// The material's reference for this slot.
+            pub(crate) fn of(self, $material: &Material) -> Option<TextureRef> {
+                match self {
+                    $(Self::$slot => $reference,)*
+                }
+            }
+        }
+    };
+}
+slots! {
+    m;
+    BaseColor = "base_color", Srgb, m.base_color_texture;
+    MetallicRoughness = "metallic_roughness", Linear, m.metallic_roughness_texture;
+    Normal = "normal", Normal, m.normal_texture;
+    Occlusion = "occlusion", Linear, m.occlusion_texture;
+    Emissive = "emissive", Srgb, m.emissive_texture;
+    Specular = "specular", Linear, m.specular_texture;
+    SpecularColor = "specular_color", Srgb, m.specular_color_texture;
+    Clearcoat = "clearcoat", Linear, m.clearcoat.and_then(|c| c.texture);
+    ClearcoatRoughness = "clearcoat_roughness", Linear, m.clearcoat.and_then(|c| c.roughness_texture);
+    ClearcoatNormal = "clearcoat_normal", Normal, m.clearcoat.and_then(|c| c.normal_texture);
+    SheenColor = "sheen_color", Srgb, m.sheen.and_then(|c| c.color_texture);
+    SheenRoughness = "sheen_roughness", Linear, m.sheen.and_then(|c| c.roughness_texture);
+    Transmission = "transmission", Linear, m.transmission.and_then(|c| c.texture);
+    Thickness = "thickness", Linear, m.volume.and_then(|c| c.thickness_texture);
+    Iridescence = "iridescence", Linear, m.iridescence.and_then(|c| c.texture);
+    IridescenceThickness = "iridescence_thickness", Linear, m.iridescence.and_then(|c| c.thickness_texture);
+    Anisotropy = "anisotropy", Linear, m.anisotropy.and_then(|c| c.texture);
+    DiffuseTransmission = "diffuse_transmission", Linear, m.diffuse_transmission.and_then(|c| c.texture);
+    DiffuseTransmissionColor = "diffuse_transmission_color", Srgb, m.diffuse_transmission.and_then(|c| c.color_texture);
 }
 
-impl Slot {
-    pub(crate) const ALL: [Self; 19] = [
-        Self::BaseColor,
-        Self::MetallicRoughness,
-        Self::Normal,
-        Self::Occlusion,
-        Self::Emissive,
-        Self::Specular,
-        Self::SpecularColor,
-        Self::Clearcoat,
-        Self::ClearcoatRoughness,
-        Self::ClearcoatNormal,
-        Self::SheenColor,
-        Self::SheenRoughness,
-        Self::Transmission,
-        Self::Thickness,
-        Self::Iridescence,
-        Self::IridescenceThickness,
-        Self::Anisotropy,
-        Self::DiffuseTransmission,
-        Self::DiffuseTransmissionColor,
-    ];
-
-    /// Returns the lower-case name in the shader.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::BaseColor => "base_color",
-            Self::MetallicRoughness => "metallic_roughness",
-            Self::Normal => "normal",
-            Self::Occlusion => "occlusion",
-            Self::Emissive => "emissive",
-            Self::Specular => "specular",
-            Self::SpecularColor => "specular_color",
-            Self::Clearcoat => "clearcoat",
-            Self::ClearcoatRoughness => "clearcoat_roughness",
-            Self::ClearcoatNormal => "clearcoat_normal",
-            Self::SheenColor => "sheen_color",
-            Self::SheenRoughness => "sheen_roughness",
-            Self::Transmission => "transmission",
-            Self::Thickness => "thickness",
-            Self::Iridescence => "iridescence",
-            Self::IridescenceThickness => "iridescence_thickness",
-            Self::Anisotropy => "anisotropy",
-            Self::DiffuseTransmission => "diffuse_transmission",
-            Self::DiffuseTransmissionColor => "diffuse_transmission_color",
-        }
-    }
-
-    /// Returns how texels are averaged in mip levels.
-    pub(crate) const fn encoding(self) -> Encoding {
-        match self {
-            Self::BaseColor
-            | Self::Emissive
-            | Self::SpecularColor
-            | Self::SheenColor
-            | Self::DiffuseTransmissionColor => Encoding::Srgb,
-            Self::Normal | Self::ClearcoatNormal => Encoding::Normal,
-            _ => Encoding::Linear,
-        }
-    }
-
-    /// Returns the material's texture reference for this slot.
-    pub(crate) fn of(self, m: &Material) -> Option<TextureRef> {
-        match self {
-            Self::BaseColor => m.base_color_texture,
-            Self::MetallicRoughness => m.metallic_roughness_texture,
-            Self::Normal => m.normal_texture,
-            Self::Occlusion => m.occlusion_texture,
-            Self::Emissive => m.emissive_texture,
-            Self::Specular => m.specular_texture,
-            Self::SpecularColor => m.specular_color_texture,
-            Self::Clearcoat => m.clearcoat.and_then(|c| c.texture),
-            Self::ClearcoatRoughness => m.clearcoat.and_then(|c| c.roughness_texture),
-            Self::ClearcoatNormal => m.clearcoat.and_then(|c| c.normal_texture),
-            Self::SheenColor => m.sheen.and_then(|c| c.color_texture),
-            Self::SheenRoughness => m.sheen.and_then(|c| c.roughness_texture),
-            Self::Transmission => m.transmission.and_then(|c| c.texture),
-            Self::Thickness => m.volume.and_then(|c| c.thickness_texture),
-            Self::Iridescence => m.iridescence.and_then(|c| c.texture),
-            Self::IridescenceThickness => m.iridescence.and_then(|c| c.thickness_texture),
-            Self::Anisotropy => m.anisotropy.and_then(|c| c.texture),
-            Self::DiffuseTransmission => m.diffuse_transmission.and_then(|c| c.texture),
-            Self::DiffuseTransmissionColor => m.diffuse_transmission.and_then(|c| c.color_texture),
-        }
-    }
+/// Declares how many rows of texture coordinates `Material` has in the shader.
+pub(super) fn uv_row_count() -> String {
+    format!("const UV_ROW_COUNT = {}u;\n", 2 * Slot::ALL.len())
 }
 
 /// Meaning of the bytes of a texture.

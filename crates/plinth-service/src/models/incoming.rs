@@ -11,7 +11,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use crate::error::{Result, ServiceError};
 use crate::fair_semaphore::FairPermit;
-use crate::hash::{file_sha256, hex};
+use crate::hash::file_sha256;
 
 /// Prefix of the names of files that are being received.
 const PREFIX: &str = "plinth-incoming-";
@@ -67,7 +67,7 @@ impl Incoming {
 
     pub(crate) async fn finish(mut self) -> Result<Arrived> {
         self.writer.flush().await?;
-        Ok(Arrived { file: self.file, permit: self.permit, size: self.size, sha256: hex(&self.hash.finalize()) })
+        Ok(Arrived { file: self.file, permit: self.permit, size: self.size, sha256: hex::encode(self.hash.finalize()) })
     }
 }
 

@@ -12,7 +12,7 @@ use futures_util::StreamExt as _;
 use plinth_db::naming::{self, Kind};
 use plinth_db::{Db, DbOptions};
 use plinth_service::storage::Named;
-use plinth_service::{Service, file_sha256, hex};
+use plinth_service::{Service, file_sha256};
 use plinth_store::Store;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -181,5 +181,5 @@ async fn download(store: &Store, path: &str, to: &Path) -> Result<Option<(u64, S
         size += piece.len() as u64;
     }
     file.sync_all()?;
-    Ok(Some((size, hex(&hash.finalize()))))
+    Ok(Some((size, hex::encode(hash.finalize()))))
 }

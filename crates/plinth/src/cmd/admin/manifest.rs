@@ -6,7 +6,6 @@ use std::io::{BufRead as _, BufReader, BufWriter, Read, Write};
 use std::path::{Component, Path};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use plinth_service::hex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -68,7 +67,7 @@ impl Writer {
 
     /// Completes the backup: syncs everything to disk, then gives the manifest its final name.
     pub(super) fn finish(mut self, backup: &Path) -> Result<Sum> {
-        let end = End { sum: self.sum, manifest_sha256: hex(&self.hash.finalize()) };
+        let end = End { sum: self.sum, manifest_sha256: hex::encode(self.hash.finalize()) };
         writeln!(self.file, "{}", serde_json::to_string(&end)?).context(CANNOT_WRITE)?;
         self.file.into_inner().context(CANNOT_WRITE)?.sync_all().context(CANNOT_WRITE)?;
         sync_folders(backup).context("the folders of the backup cannot be written to the disk")?;
@@ -98,7 +97,7 @@ pub(super) fn read(backup: &Path, mut each: impl FnMut(Entry) -> Result<()>) -> 
             each(entry)?;
         } else {
             let end: End = serde_json::from_str(&line).with_context(damaged)?;
-            ensure!(end.sum == sum && end.manifest_sha256 == hex(&hash.finalize()), damaged());
+            ensure!(end.sum == sum && end.manifest_sha256 == hex::encode(hash.finalize()), damaged());
             return Ok(sum);
         }
     }
@@ -129,7 +128,7 @@ pub(super) fn copy(from: &mut dyn Read, to: &mut dyn Write) -> std::io::Result<(
     loop {
         let read = from.read(&mut piece)?;
         let Some(bytes) = piece.get(..read).filter(|bytes| !bytes.is_empty()) else {
-            return Ok((size, hex(&hash.finalize())));
+            return Ok((size, hex::encode(hash.finalize())));
         };
         hash.update(bytes);
         to.write_all(bytes)?;

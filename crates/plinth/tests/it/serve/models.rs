@@ -176,6 +176,9 @@ async fn a_model_lists_its_contents(served: Served) {
     assert_eq!(detail.data(), &whole);
     assert_eq!(client.get("/models").await.body["data"], json!([row]));
     assert!(created.as_str().unwrap().ends_with('Z') && created.as_str().unwrap().len() >= 20, "{created}");
+    let of_folders = file(client, "scans\\table.glb\\", &glb_with_triangle("a table")).await;
+    let detail = client.get(&format!("/models/{}", of_folders.text("modelId"))).await;
+    assert_eq!(detail.data()["originalName"], "table.glb", "the last part that is not empty");
 }
 
 async fn models_are_edited_archived_and_removed(served: Served) {

@@ -1,0 +1,258 @@
+//! JSON objects of the material extensions, and what they become in a model.
+
+#![expect(clippy::struct_field_names, reason = "the fields are named like the JSON members")]
+
+use serde::Deserialize;
+
+use super::document::TextureInfo;
+use super::extensions::{one, white};
+use crate::error::Result;
+use crate::model::{self, TextureRef};
+
+/// Resolves a texture of a material.
+pub(crate) type TextureReader<'a> = &'a dyn Fn(Option<&TextureInfo>) -> Result<Option<TextureRef>>;
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct MaterialExtensions {
+    #[serde(rename = "KHR_materials_unlit")]
+    pub(crate) unlit: Option<serde::de::IgnoredAny>,
+    #[serde(rename = "KHR_materials_emissive_strength")]
+    pub(crate) emissive_strength: Option<Box<EmissiveStrength>>,
+    #[serde(rename = "KHR_materials_ior")]
+    pub(crate) ior: Option<Box<Ior>>,
+    #[serde(rename = "KHR_materials_specular")]
+    pub(crate) specular: Option<Box<Specular>>,
+    #[serde(rename = "KHR_materials_clearcoat")]
+    pub(crate) clearcoat: Option<Box<Clearcoat>>,
+    #[serde(rename = "KHR_materials_sheen")]
+    pub(crate) sheen: Option<Box<Sheen>>,
+    #[serde(rename = "KHR_materials_transmission")]
+    pub(crate) transmission: Option<Box<Transmission>>,
+    #[serde(rename = "KHR_materials_volume")]
+    pub(crate) volume: Option<Box<Volume>>,
+    #[serde(rename = "KHR_materials_dispersion")]
+    pub(crate) dispersion: Option<Box<Dispersion>>,
+    #[serde(rename = "KHR_materials_iridescence")]
+    pub(crate) iridescence: Option<Box<Iridescence>>,
+    #[serde(rename = "KHR_materials_anisotropy")]
+    pub(crate) anisotropy: Option<Box<Anisotropy>>,
+    #[serde(rename = "KHR_materials_diffuse_transmission")]
+    pub(crate) diffuse_transmission: Option<Box<DiffuseTransmission>>,
+    #[serde(rename = "KHR_materials_pbrSpecularGlossiness")]
+    pub(crate) specular_glossiness: Option<Box<SpecularGlossiness>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct EmissiveStrength {
+    #[serde(default = "one")]
+    pub(crate) emissive_strength: f32,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Ior {
+    #[serde(default = "default_ior")]
+    pub(crate) ior: f32,
+}
+
+fn default_ior() -> f32 {
+    1.5
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Specular {
+    #[serde(default = "one")]
+    pub(crate) specular_factor: f32,
+    pub(crate) specular_texture: Option<Box<TextureInfo>>,
+    #[serde(default = "white")]
+    pub(crate) specular_color_factor: [f32; 3],
+    pub(crate) specular_color_texture: Option<Box<TextureInfo>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Clearcoat {
+    pub(crate) clearcoat_factor: f32,
+    pub(crate) clearcoat_texture: Option<Box<TextureInfo>>,
+    pub(crate) clearcoat_roughness_factor: f32,
+    pub(crate) clearcoat_roughness_texture: Option<Box<TextureInfo>>,
+    pub(crate) clearcoat_normal_texture: Option<Box<TextureInfo>>,
+}
+
+impl Clearcoat {
+    pub(crate) fn decoded(&self, texture: TextureReader<'_>) -> Result<model::Clearcoat> {
+        Ok(model::Clearcoat {
+            factor: self.clearcoat_factor.clamp(0.0, 1.0),
+            texture: texture(self.clearcoat_texture.as_deref())?,
+            roughness: self.clearcoat_roughness_factor.clamp(0.0, 1.0),
+            roughness_texture: texture(self.clearcoat_roughness_texture.as_deref())?,
+            normal_texture: texture(self.clearcoat_normal_texture.as_deref())?,
+            normal_scale: self.clearcoat_normal_texture.as_ref().and_then(|t| t.scale).unwrap_or(1.0),
+        })
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Sheen {
+    pub(crate) sheen_color_factor: [f32; 3],
+    pub(crate) sheen_color_texture: Option<Box<TextureInfo>>,
+    pub(crate) sheen_roughness_factor: f32,
+    pub(crate) sheen_roughness_texture: Option<Box<TextureInfo>>,
+}
+
+impl Sheen {
+    pub(crate) fn decoded(&self, texture: TextureReader<'_>) -> Result<model::Sheen> {
+        Ok(model::Sheen {
+            color: self.sheen_color_factor.map(|c| c.max(0.0)),
+            color_texture: texture(self.sheen_color_texture.as_deref())?,
+            roughness: self.sheen_roughness_factor.clamp(0.0, 1.0),
+            roughness_texture: texture(self.sheen_roughness_texture.as_deref())?,
+        })
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Transmission {
+    pub(crate) transmission_factor: f32,
+    pub(crate) transmission_texture: Option<Box<TextureInfo>>,
+}
+
+impl Transmission {
+    pub(crate) fn decoded(&self, texture: TextureReader<'_>) -> Result<model::Transmission> {
+        Ok(model::Transmission {
+            factor: self.transmission_factor.clamp(0.0, 1.0),
+            texture: texture(self.transmission_texture.as_deref())?,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Volume {
+    #[serde(default)]
+    pub(crate) thickness_factor: f32,
+    pub(crate) thickness_texture: Option<Box<TextureInfo>>,
+    pub(crate) attenuation_distance: Option<f32>,
+    #[serde(default = "white")]
+    pub(crate) attenuation_color: [f32; 3],
+}
+
+impl Volume {
+    pub(crate) fn decoded(&self, texture: TextureReader<'_>) -> Result<model::Volume> {
+        Ok(model::Volume {
+            thickness: self.thickness_factor.max(0.0),
+            thickness_texture: texture(self.thickness_texture.as_deref())?,
+            attenuation_distance: self.attenuation_distance.filter(|d| *d > 0.0).unwrap_or(f32::INFINITY),
+            attenuation_color: self.attenuation_color.map(|c| c.clamp(0.0, 1.0)),
+        })
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(crate) struct Dispersion {
+    pub(crate) dispersion: f32,
+}
+
+#[derive(Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Iridescence {
+    pub(crate) iridescence_factor: f32,
+    pub(crate) iridescence_texture: Option<Box<TextureInfo>>,
+    pub(crate) iridescence_ior: f32,
+    pub(crate) iridescence_thickness_minimum: f32,
+    pub(crate) iridescence_thickness_maximum: f32,
+    pub(crate) iridescence_thickness_texture: Option<Box<TextureInfo>>,
+}
+
+impl Default for Iridescence {
+    fn default() -> Self {
+        Self {
+            iridescence_factor: 0.0,
+            iridescence_texture: None,
+            iridescence_ior: 1.3,
+            iridescence_thickness_minimum: 100.0,
+            iridescence_thickness_maximum: 400.0,
+            iridescence_thickness_texture: None,
+        }
+    }
+}
+
+impl Iridescence {
+    pub(crate) fn decoded(&self, texture: TextureReader<'_>) -> Result<model::Iridescence> {
+        Ok(model::Iridescence {
+            factor: self.iridescence_factor.clamp(0.0, 1.0),
+            texture: texture(self.iridescence_texture.as_deref())?,
+            ior: self.iridescence_ior.max(1.0),
+            thickness_min: self.iridescence_thickness_minimum.max(0.0),
+            thickness_max: self.iridescence_thickness_maximum.max(0.0),
+            thickness_texture: texture(self.iridescence_thickness_texture.as_deref())?,
+        })
+    }
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct Anisotropy {
+    pub(crate) anisotropy_strength: f32,
+    pub(crate) anisotropy_rotation: f32,
+    pub(crate) anisotropy_texture: Option<Box<TextureInfo>>,
+}
+
+impl Anisotropy {
+    pub(crate) fn decoded(&self, texture: TextureReader<'_>) -> Result<model::Anisotropy> {
+        Ok(model::Anisotropy {
+            strength: self.anisotropy_strength.clamp(0.0, 1.0),
+            rotation: self.anisotropy_rotation,
+            texture: texture(self.anisotropy_texture.as_deref())?,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct DiffuseTransmission {
+    #[serde(default)]
+    pub(crate) diffuse_transmission_factor: f32,
+    pub(crate) diffuse_transmission_texture: Option<Box<TextureInfo>>,
+    #[serde(default = "white")]
+    pub(crate) diffuse_transmission_color_factor: [f32; 3],
+    pub(crate) diffuse_transmission_color_texture: Option<Box<TextureInfo>>,
+}
+
+impl DiffuseTransmission {
+    pub(crate) fn decoded(&self, texture: TextureReader<'_>) -> Result<model::DiffuseTransmission> {
+        Ok(model::DiffuseTransmission {
+            factor: self.diffuse_transmission_factor.clamp(0.0, 1.0),
+            texture: texture(self.diffuse_transmission_texture.as_deref())?,
+            color: self.diffuse_transmission_color_factor.map(|c| c.max(0.0)),
+            color_texture: texture(self.diffuse_transmission_color_texture.as_deref())?,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct SpecularGlossiness {
+    pub(crate) diffuse_factor: [f32; 4],
+    pub(crate) diffuse_texture: Option<Box<TextureInfo>>,
+    pub(crate) specular_factor: [f32; 3],
+    pub(crate) glossiness_factor: f32,
+    pub(crate) specular_glossiness_texture: Option<Box<TextureInfo>>,
+}
+
+impl Default for SpecularGlossiness {
+    fn default() -> Self {
+        Self {
+            diffuse_factor: [1.0; 4],
+            diffuse_texture: None,
+            specular_factor: [1.0; 3],
+            glossiness_factor: 1.0,
+            specular_glossiness_texture: None,
+        }
+    }
+}
