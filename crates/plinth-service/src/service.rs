@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::fair_semaphore::FairSemaphore;
 use crate::fetch::FetchOptions;
 use crate::health::StoreHealth;
+use crate::previews::PreviewDesk;
 use crate::rate_limit::Windows;
 
 /// Maximum number of concurrent password checks.
@@ -114,6 +115,7 @@ pub struct Service {
     pub(crate) body_memory: FairSemaphore,
     pub(crate) passwords: Arc<Semaphore>,
     pub(crate) placed: Arc<Notify>,
+    pub(crate) previews: Arc<PreviewDesk>,
     pub(crate) windows: Windows,
     pub(crate) store_health: Arc<StoreHealth>,
 }
@@ -128,6 +130,7 @@ impl Service {
             body_memory: FairSemaphore::new(BODY_MEMORY_BYTES, BODY_MEMORY_BYTES_PER_ACCOUNT),
             passwords: Arc::new(Semaphore::new(MAX_CONCURRENT_PASSWORD_CHECKS)),
             placed: Arc::new(Notify::new()),
+            previews: PreviewDesk::new(),
             windows: Windows::of(&db),
             options: Arc::new(options),
             db,

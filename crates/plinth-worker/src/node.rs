@@ -16,6 +16,7 @@ use tracing::Instrument as _;
 use crate::error::WorkerError;
 use crate::options::WorkerOptions;
 use crate::packaging::package;
+use crate::preview::serve_previews;
 use crate::rendering::render;
 use crate::scratch::Scratch;
 
@@ -66,7 +67,9 @@ pub async fn run(service: Service, options: WorkerOptions, stop: CancellationTok
     let (worker, adapter, encoder) = (&node.options.name, found.adapter, node.encoder);
     tracing::info!(worker, adapter, %encoder, slots, "the worker waits for renders");
     let (mut running, kill) = (JoinSet::new(), CancellationToken::new());
+    let previews = tokio::spawn(serve_previews(Arc::clone(&node), stop.clone()));
     claim_until_stopped(&node, slots, &mut running, &stop, &kill).await;
+    log_panic(Some(previews.await));
     let grace = node.options.grace;
     tracing::info!(running = running.len(), grace_secs = grace.as_secs(), "the worker stops");
     if timeout(grace, drain(&mut running)).await.is_err() {

@@ -34,6 +34,17 @@ pub use video::{Output, Video};
 use super::error::SettingsError;
 use super::field::Field;
 
+/// A group of settings.
+#[derive(Clone, Copy, Debug)]
+pub struct SettingsGroup {
+    /// Its name.
+    pub name: &'static str,
+    /// One sentence.
+    pub description: &'static str,
+    /// The descriptions of its settings.
+    pub fields: &'static [Field],
+}
+
 /// Declares the settings as a whole: their groups, in the order of the reference.
 macro_rules! groups {
     ($($name:ident: $group:ident, $doc:literal;)*) => {
@@ -45,8 +56,8 @@ macro_rules! groups {
             $($name: $group,)*
         }
 
-        /// The descriptions of the settings of each group.
-        const GROUPS: &[&[Field]] = &[$($group::FIELDS),*];
+        const GROUPS: &[SettingsGroup] =
+            &[$(SettingsGroup { name: stringify!($name), description: $doc, fields: $group::FIELDS }),*];
 
         impl RenderSettings {
             /// Reads all groups from a JSON object, of which each member has been checked by its description.
@@ -79,7 +90,12 @@ groups! {
 
 /// The descriptions of all settings, in the order of the reference.
 pub fn fields() -> impl Iterator<Item = &'static Field> {
-    GROUPS.iter().copied().flatten()
+    GROUPS.iter().flat_map(|group| group.fields)
+}
+
+/// All groups, in the order of the reference.
+pub const fn setting_groups() -> &'static [SettingsGroup] {
+    GROUPS
 }
 
 /// The description of one setting.
