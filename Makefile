@@ -1,11 +1,11 @@
-# Commands of this workspace. Every build uses the dev profile, which is optimised, so everything is built once.
+# Commands of this workspace. Every build uses the dev profile, which is optimised, so that everything is built only once.
 
 SHELL := /bin/bash
-# Where rustup puts cargo, for shells that have not read its environment.
+# The folder of rustup's cargo, for shells that have not loaded its environment.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 export PLINTH ?= $(TARGET)/debug/plinth
-# Other projects' dataset readers, where `make loaders` has put them.
+# Dataset readers of other projects, installed by `make loaders`.
 export LOADERS_PYTHON ?= $(abspath $(wildcard $(TARGET)/loaders/bin/python))
 export GSPLAT_EXAMPLES ?= $(abspath $(wildcard $(TARGET)/loaders/gsplat/examples))
 
@@ -15,14 +15,14 @@ export GSPLAT_EXAMPLES ?= $(abspath $(wildcard $(TARGET)/loaders/gsplat/examples
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## install what building, drawing, tests and lints need, where missing (Debian, Ubuntu)
+setup: ## install what building, rendering, tests and lints need, if missing (Debian, Ubuntu)
 	@scripts/setup.sh test lint
 
 build:
 	@scripts/setup.sh render
 	cargo build --workspace --bins
 
-demo: build ## render a sample model to demo-output/ (installs ffmpeg, a Vulkan driver, a compiler where missing)
+demo: build ## render a sample model to demo-output/ (installs ffmpeg, a Vulkan driver and a compiler if missing)
 	@mkdir -p demo-output
 	scripts/tools.sh render $(PLINTH) render fixtures/models/flight_helmet.glb -o demo-output/helmet.mp4 --all --quality share --length 4
 	@echo
@@ -30,23 +30,24 @@ demo: build ## render a sample model to demo-output/ (installs ffmpeg, a Vulkan 
 	@found=$$(scripts/find.sh ffmpeg); [ "$$found" -ef "$$(command -v ffmpeg)" ] || \
 		echo "The first ffmpeg on PATH lacks encoders. Before you call plinth yourself: export PLINTH_FFMPEG=$$found"
 
-serve: build ## serve the HTTP interface on this machine (ARGS="--listen 0.0.0.0:8080")
+serve: build ## run the service on this machine (ARGS="--listen 0.0.0.0:8080")
 	scripts/tools.sh render $(PLINTH) serve $(ARGS)
 
-test: ## run all tests to the end, and list what failed (also installs PostgreSQL, and Python with numpy and Pillow)
+test: ## run all tests and list the failures (also installs PostgreSQL, and Python with numpy and Pillow)
 	@scripts/setup.sh test
 	@scripts/tools.sh test scripts/test.sh
 
-lint: ## check format, lints, layers, paths that pages name, and licences where cargo-deny is installed
+lint: ## check format, lints, layers, paths in documents, docs of crate roots, and licences if cargo-deny is installed
 	@scripts/setup.sh lint
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	@scripts/layers.sh
 	@scripts/paths.sh
+	@scripts/root_docs.sh
 	@if cargo deny --version >/dev/null 2>&1; then set -x; cargo deny check; \
 	else echo "not checked: licences and advisories, because cargo-deny is not installed (cargo install cargo-deny)"; fi
 
-loaders: ## install pycolmap and gsplat's reader (with torch, some GB), with which tests then read a dataset
+loaders: ## install pycolmap and gsplat's reader (with torch, some GB), which tests then use to read a dataset
 	@scripts/setup.sh venv
 	@scripts/loaders.sh $(TARGET)/loaders
 
@@ -59,22 +60,22 @@ fuzz: ## feed damaged files to the readers (SECONDS_EACH=60, TARGETS="load_glb o
 	@scripts/setup.sh
 	@fuzz/fuzz.sh
 
-bench: build ## measure milliseconds per frame, what effects cost, and how costs grow (MODELS="a.glb b.glb", TIERS="share standard")
+bench: build ## measure time per frame, the cost of effects, and how costs grow (MODELS="a.glb b.glb", TIERS="share standard")
 	@bench/bench.sh $(MODELS)
 	@bench/effects.sh $(firstword $(MODELS))
 	@scripts/setup.sh venv
 	@bench/scaling.sh
 
-fidelity: build ## draw reference scenes for scoring (SCENES=folder, OUT=folder)
+fidelity: build ## render reference scenes for comparison with a path tracer (SCENES=folder, OUT=folder)
 	@scripts/setup.sh python
 	@"$$(scripts/find.sh python)" bench/fidelity.py $(if $(SCENES),"$(SCENES)" "$(or $(OUT),bench-output/fidelity)",--help)
 
-compare: setup ## draw models with three.js, too, and show where they differ (MODELS="folder …", ENV=a.hdr)
+compare: setup ## draw models with three.js and Plinth and show the differences (MODELS="folder …", ENV=a.hdr)
 	cargo build --workspace --bin plinth --example still --example radiance
 	@scripts/compare/compare.sh $(TARGET)/compare $(MODELS) $(if $(ENV),--env "$(ENV)") \
 		--out "$(or $(OUT),bench-output/compare)" --plinth "$(abspath $(PLINTH))" --examples "$(TARGET)/debug/examples" $(if $(ONLY),--only "$(ONLY)")
 
-gallery: build ## draw every setting at several values to docs/gallery/ (ONLY="bloomStrength dofStrength", MODEL=a.glb)
+gallery: build ## render every setting with several values to docs/gallery/ (ONLY="bloomStrength dofStrength", MODEL=a.glb)
 	@scripts/setup.sh python
 	@scripts/tools.sh render "$$(scripts/find.sh python)" -B scripts/gallery/gallery.py $(MODEL) $(if $(ONLY),--only $(ONLY))
 

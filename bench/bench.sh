@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Milliseconds per frame, by model, tier and pass, compared with bench/baseline.json. Encode % is the share of the time
-# from first frame to complete files in which rendering waits for conversion and encoders.
+# Measures the time per frame, by model, tier and pass, and compares it with bench/baseline.json. "encode %" is the share of
+# the time from the first frame to complete files in which rendering waits for conversion and encoders.
 set -euo pipefail
 
 usage() {
@@ -11,7 +11,7 @@ usage: bench/bench.sh [--bless] [MODEL.glb ...]      default: the sample model i
 
 environment:
   TIERS      tiers to measure (default: "share standard"; any of share standard 4k pro)
-  RUNS       runs of each; the fastest counts (default: 3)
+  RUNS       runs of each case; the fastest counts (default: 3)
   LENGTH     seconds of video (default: 2)
   FLAGS      more flags of plinth render, such as "--effect showcase"
   LIMIT      fail when a row is slower than the baseline by more than this many percent (default: report only)
@@ -40,7 +40,7 @@ for argument in "$@"; do
 done
 if ((${#models[@]} == 0)); then models=("$root/fixtures/models/flight_helmet.glb"); fi
 PLINTH_FFMPEG=$("$root/scripts/find.sh" ffmpeg libx264)
-# Each run is the first of its model.
+# Without the cache, so that no run uses the baked light of an earlier one.
 PLINTH_CACHE_MB=0
 export PLINTH_FFMPEG PLINTH_CACHE_MB
 if ! command -v "$plinth" >/dev/null; then
@@ -51,15 +51,15 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Value of a member of pretty-printed JSON on stdin, one member a line: KEY.
+# Prints the value of KEY in pretty-printed JSON on stdin, which has one member per line.
 member() { sed -n -e 's/^ *"'"$1"'": "\(.*\)",\{0,1\}$/\1/p' -e 's/^ *"'"$1"'": \([0-9.e+-]*\),\{0,1\}$/\1/p' | head -n 1; }
-# Value of a number in a row of the baseline: ROW KEY.
+# Prints the number KEY in the row ROW of the baseline.
 known() {
     [[ -f $baseline ]] || return 0
     { grep -F "\"$1\":" "$baseline" || true; } | sed -n 's/.*"'"$2"'": *\([0-9.]*\).*/\1/p'
 }
 
-# Runs a model in a tier once: "ms-per-frame first-frame-seconds total-seconds finish-seconds write-share".
+# Renders a model once in a tier and prints "ms-per-frame first-frame-seconds total-seconds finish-seconds write-share".
 measure() {
     local model=$1 tier=$2 out=$work/out.mp4 json=$work/manifest.json
     if [[ $tier == pro ]]; then out=$work/out.mov; fi
@@ -75,7 +75,7 @@ measure() {
         >"$work/run"
 }
 
-# Milliseconds a frame by pass; frames do not overlap here, so that their sum is more than a frame takes.
+# Measures the milliseconds per frame of each pass. Frames do not overlap in this measurement, so the sum exceeds the usual frame time.
 passes() {
     local model=$1 tier=$2 out=$work/out.mp4
     if [[ $tier == pro ]]; then out=$work/out.mov; fi
@@ -95,7 +95,7 @@ for model in "${models[@]}"; do
             measure "$model" "$tier"
             cat "$work/run" >>"$work/runs"
         done
-        # Each number is the least of its runs: what is above it is the machine's other work.
+        # The minimum over the runs, because other work on the machine only adds time.
         read -r ms first total finish share < <(awk '
             NR == 1 { for (i = 1; i <= 5; i++) least[i] = $i }
             { for (i = 1; i <= 5; i++) if ($i + 0 < least[i] + 0) least[i] = $i }
@@ -115,7 +115,7 @@ for model in "${models[@]}"; do
         rows+=("    \"$row\": {\"msPerFrame\": $ms, \"firstFrameSecs\": $first, \"totalSecs\": $total}")
     done
 done
-echo "adapter: $adapter; $(nproc 2>/dev/null || echo '?') cores; $length s of video; the least of $runs runs"
+echo "adapter: $adapter; $(nproc 2>/dev/null || echo '?') cores; $length s of video; minimum of $runs runs"
 
 if $bless; then
     {
@@ -129,7 +129,7 @@ if $bless; then
 elif [[ -f $baseline ]]; then
     theirs=$(member adapter <"$baseline")
     if [[ $theirs != "$adapter" ]]; then
-        echo "note: the baseline was measured on $theirs; its numbers say little about this machine"
+        echo "note: the baseline was measured on $theirs; its numbers cannot be compared with this machine"
     fi
 fi
 if $slower; then

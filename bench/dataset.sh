@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the time of a dataset goes to.
+# Measures which steps the time of a dataset render is spent on.
 set -euo pipefail
 
 usage() {

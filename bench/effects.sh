@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What each effect costs at 1080p: milliseconds of all passes of a frame, and how often that is a frame without effects.
+# Measures the cost of each effect at 1080p: milliseconds of all passes of a frame, and the ratio to a frame without effects.
 # Effects take turns, so that the machine's other work meets all of them alike; the least of the rounds counts.
 set -euo pipefail
 
@@ -7,7 +7,7 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 plinth=${PLINTH:-${CARGO_TARGET_DIR:-$root/target}/debug/plinth}
 model=${1:-$root/fixtures/models/flight_helmet.glb}
 rounds=${ROUNDS:-3}
-# Frames after which a mean is taken.
+# Length of the video over which frame times are averaged.
 length=${LENGTH:-0.2}
 
 if [[ ${1:-} == -h || ${1:-} == --help ]]; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What encoders cost and keep: x264's presets, and what Plinth calls, with libx264 and with each hardware encoder that works
-# here. Processor seconds, bytes and SSIM over the raw frames of one second of each model at 1920×1080.
+# Measures encoders: x264's presets, and Plinth's options with libx264 and with each hardware encoder that works
+# on this machine. Prints CPU seconds, bytes and SSIM over the raw frames of one second of each model at 1920×1080.
 set -euo pipefail
 
 root=$(cd "$(dirname "$0")/.." && pwd)

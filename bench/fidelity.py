@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Draws reference scenes with Plinth, so that they can be compared with a path tracer's pictures.
+"""Renders reference scenes with Plinth, for comparison with path-traced images.
 
-FOLDER holds scenes.json: a list of objects with
+FOLDER contains scenes.json: a list of objects with
   id         name of the picture
   model      path of a .glb
   env        path of a Radiance .hdr
   pose       {"position": [x, y, z], "lookAt": [x, y, z], "fov": degrees} in normalised units
   size       [width, height] of the picture, square (default 512, 512)
-  rotateEnv  turn of the environment in degrees (default 0)
+  rotateEnv  rotation of the environment in degrees (default 0)
 Paths are looked up in FOLDER, then in the folder above it, or in --assets.
 
 Each scene is lit by its environment alone, over white; pictures go to OUT/ID.png. Needs Pillow.
@@ -27,9 +27,9 @@ BUILT = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "deb
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=pathlib.Path, metavar="FOLDER", help="holds scenes.json")
-    parser.add_argument("out", type=pathlib.Path, metavar="OUT", help="where pictures go; made when missing")
-    parser.add_argument("--assets", type=pathlib.Path, help="folder that the paths of models and environments start in")
+    parser.add_argument("folder", type=pathlib.Path, metavar="FOLDER", help="contains scenes.json")
+    parser.add_argument("out", type=pathlib.Path, metavar="OUT", help="output folder; created if missing")
+    parser.add_argument("--assets", type=pathlib.Path, help="folder to which the paths of models and environments are relative")
     parser.add_argument("--only", nargs="+", metavar="ID", help="draw these scenes only")
     parser.add_argument("--plinth", default=os.environ.get("PLINTH", str(BUILT)), help="program to call")
     return parser.parse_args()
@@ -59,7 +59,7 @@ def settings(scene):
 
 
 def draw(plinth, scene, places, out):
-    """Renders one scene; the reason when it fails."""
+    """Renders one scene; returns the error message if it fails."""
     from PIL import Image
 
     with tempfile.TemporaryDirectory() as work:

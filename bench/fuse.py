@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Fuses datasets back into surfaces and measures how far these are from their models.
+"""Fuses the depth images of datasets to surfaces and measures their distance from the models.
 
     bench/fuse.py MODEL.glb ...        renders each (--coverage sphere), fuses its depth, compares
 
-The depth of all views is integrated into a truncated signed distance field (Curless and Levoy 1996) with Open3D, by nothing
-but transforms.json and depth_metric/. Two means are printed, in percent of the model's largest side:
+The depth of all views is integrated into a truncated signed distance field (Curless and Levoy 1996) with Open3D, using only
+transforms.json and depth_metric/. Prints mean distances in percent of the model's largest side:
   accuracy      from the fused surface to the model
-  completeness  from the model to the fused surface, where a view sees the model
+  completeness  from the model to the fused surface, where a view shows the model
   chamfer       the mean of both
-Fails where chamfer is above LIMIT percent. Needs: pip install open3d trimesh numpy pillow.
+Fails if chamfer is above LIMIT percent. Needs: pip install open3d trimesh numpy pillow.
 """
 
 import argparse
@@ -31,7 +31,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILT = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug" / "plinth"
 SIZE = 2.0
 SAMPLES = 200_000
-# Blocks of voxels that the field may take, its reach in voxels, and the largest depth.
+# Maximum number of voxel blocks, truncation distance in voxels, and largest depth.
 BLOCKS, TRUNCATION, FARTHEST = 100_000, 4.0, 100.0
 
 
@@ -46,14 +46,14 @@ def arguments():
 
 
 def views(folder, cameras):
-    """Depth in units and world-from-camera in OpenCV's axes."""
+    """Returns depth in units and the camera-to-world matrix with OpenCV's axes."""
     for frame in cameras["frames"]:
         depth = np.asarray(Image.open(folder / frame["depth_file_path"])).astype(np.float32) * 0.001
         yield depth, np.array(frame["transform_matrix"]) @ np.diag([1, -1, -1, 1])
 
 
 def fused(folder, cameras, voxel):
-    # Open3D counts pixels from their middles.
+    # In Open3D, pixel centres have integer coordinates.
     lens = o3d.core.Tensor([[cameras["fl_x"], 0, cameras["cx"] - 0.5],
                             [0, cameras["fl_y"], cameras["cy"] - 0.5], [0, 0, 1]], o3d.core.float64)
     volume = o3d.t.geometry.VoxelBlockGrid(

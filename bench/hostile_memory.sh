@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Sends small files that decode to much, large environments and large JSON bodies to a server of its own, many at a time,
-# and says what that cost: the server's peak memory, the slowest GET /v1/health, and whether honest uploads succeeded.
+# Starts a server and sends it, many at the same time, small files that decode to many pixels, large environments and large
+# JSON bodies. Prints the server's peak memory, the slowest GET /v1/health, and whether valid uploads succeeded.
 # usage: bench/hostile_memory.sh    AT_ONCE=12 SECONDS_LONG=20 LIMIT_MB=1500; fails above the limit, when a health check
-# takes more than 1 s, or when an honest upload fails
+# takes more than 1 s, or when a valid upload fails
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -31,14 +31,14 @@ def png(path, width, height):
 
 png(folder + "/large.png", 16384, 8192)
 large = open(folder + "/large.png", "rb").read()
-for number in range(64):  # each is another file
+for number in range(64):  # each is a different file
     with open(f"{folder}/large-{number}.png", "wb") as file:
         file.write(large + bytes([number]))
 png(folder + "/small.png", 64, 64)
 webp = b"RIFF\0\0\0\0WEBP"
 with open(folder + "/part.webp", "wb") as file:
     file.write(webp + bytes((48 << 20) - len(webp)))
-# 48 MB of small values, each of which a tree of values would hold in hundreds of bytes.
+# 48 MB of small values, each of which would take hundreds of bytes as a parsed JSON value.
 with open(folder + "/part.json", "wb") as file:
     file.write(b'{"":[' + b'{"":0},' * (((48 << 20) - 16) // 7) + b"0]}")
 for name, size in (("batch", 16 << 20), ("order", 1 << 20)):
@@ -85,12 +85,12 @@ while ((SECONDS < end)); do
     code=$(curl -sS -m 60 -o "$folder/answer" -w '%{http_code}' -H "Authorization: Bearer $honest" \
         -F "file=@$folder/small.png" -F "name=$uploads" "$base/v1/assets/textures" || echo none)
     uploads=$((uploads + 1))
-    [[ $code = 20[01] ]] || { failed=$((failed + 1)); echo "an honest upload was answered with $code: $(cat "$folder/answer")" >&2; }
+    [[ $code = 20[01] ]] || { failed=$((failed + 1)); echo "a valid upload got the status $code: $(cat "$folder/answer")" >&2; }
     sleep 0.2
 done
 peak=$(field VmHWM)
 for kind in $kinds; do echo "$kind: $(sort "$folder/$kind.codes" | uniq -c | awk '{ printf "%s times %s  ", $1, $2 }')"; done
-echo "server at $before MB before, $peak MB at its peak; slowest health check $slowest s; $uploads honest uploads, $failed failed"
+echo "server at $before MB before, $peak MB at its peak; slowest health check $slowest s; $uploads valid uploads, $failed failed"
 if ((peak >= limit || failed > 0)) || awk -v s="$slowest" 'BEGIN { exit !(s > 1) }'; then
     echo "hostile_memory: over a limit ($limit MB, 1 s, no failure)" >&2
     exit 1

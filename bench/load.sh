@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Requests a second on a table of 100 000 renders, from 64 connections, on SQLite and on PostgreSQL.
+# Measures requests per second with 100 000 renders in the database, from 64 connections, on SQLite and on PostgreSQL.
 # usage: bench/load.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."

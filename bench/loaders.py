@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Reads a dataset with the readers of other projects, unchanged, as far as these are installed here.
+"""Reads a dataset with the unmodified readers of other projects, as far as they are installed.
 
     bench/loaders.py SET               SET: a folder made with `plinth render --output dataset --split`
 
-Prints a line for each reader and fails where one that is installed does not read the set, or reads other cameras than
-transforms.json has. docs/datasets.md names the versions.
+Prints a line for each reader, and fails if an installed reader cannot read the dataset or reads other cameras than those in
+transforms.json. docs/datasets.md names the versions.
   pycolmap                   sparse/0, text and binary
   nerfstudio                 nerfstudio-data, instant-ngp-data, blender-data, colmap
   gsplat                     examples/datasets/colmap.py of its repository, whose folder GSPLAT_EXAMPLES names
@@ -71,7 +71,7 @@ def with_nerfstudio(folder, cameras, poses):
     as_they_are = dict(orientation_method="none", center_method="none", auto_scale_poses=False)
     configs = {
         "nerfstudio-data, defaults": NerfstudioDataParserConfig(data=folder, load_3D_points=True),
-        "nerfstudio-data, poses as they are": NerfstudioDataParserConfig(data=folder, eval_mode="all", **as_they_are),
+        "nerfstudio-data, original poses": NerfstudioDataParserConfig(data=folder, eval_mode="all", **as_they_are),
         "instant-ngp-data": InstantNGPDataParserConfig(data=folder),
         "blender-data": BlenderDataParserConfig(data=folder),
         "colmap": ColmapDataParserConfig(data=folder, colmap_path=pathlib.Path("sparse/0"), downscale_factor=1),
@@ -82,7 +82,7 @@ def with_nerfstudio(folder, cameras, poses):
         assert np.allclose(outputs.cameras.fx.numpy(), cameras["fl_x"], rtol=1e-5)
         points = outputs.metadata.get("points3D_xyz")
         words = "" if points is None else f", {len(points)} points"
-        if "as they are" in name:
+        if "original" in name:
             words += f", poses within {same_poses(outputs.cameras.camera_to_worlds.numpy(), poses[:, :3], 1e-5):.0e}"
         if outputs.metadata.get("depth_filenames"):
             words += f", {len(outputs.metadata['depth_filenames'])} depth pictures"

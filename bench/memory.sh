@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# The most memory that a render takes, with all its encoders.
+# Measures the peak memory of a render with all its encoders.
 set -euo pipefail
 
 usage() {
     cat <<'WORDS'
 usage: bench/memory.sh [MODEL.glb]      default: the sample model in fixtures/
 
-Renders with --all (videos) or as many views as are asked for (datasets) and prints, for each case, the most resident memory of the program, of its encoders, and of all of them
-at one time (pages that processes share are counted in each). Fails when the last length of a tier takes more than LIMIT
-percent above its first: memory must not grow with length.
+Renders videos with --all, or datasets with the given number of views, and prints for each case the peak resident memory of
+the program, of its encoders, and of all of them together (shared pages are counted in each process). Fails if the last
+length of a tier takes more than LIMIT percent more than the first one: memory must not grow with the length.
 
 environment:
   CASES    tiers with lengths in seconds, or sizes of datasets with numbers of views
@@ -37,16 +37,16 @@ if ! command -v "$plinth" >/dev/null; then
     exit 1
 fi
 if ! [[ -r /proc/self/status ]]; then
-    echo "memory: this system has no /proc to measure with" >&2
+    echo "memory: this script needs /proc, which this system does not have" >&2
     exit 1
 fi
 
 work=$(mktemp -d)
 pid=
-# The render ends with this script; its wish to stop leaves no files.
+# The render ends with this script; after a signal it leaves no files behind.
 trap 'if [[ -n $pid ]]; then kill "$pid" 2>/dev/null; wait "$pid"; fi; rm -rf "$work"' EXIT
 
-# Resident kilobytes of a process, 0 when it is gone: PID. No subprocess, so that looks are cheap.
+# Prints the resident kilobytes of the process PID, 0 if it has ended. Uses no subprocess, so that polling is cheap.
 resident() {
     local key value _
     kilobytes=0
@@ -55,7 +55,7 @@ resident() {
     done 2>/dev/null <"/proc/$1/status" || true
 }
 
-# Cameras on a circle around the model, as transforms.json: VIEWS SIDE.
+# Prints a transforms.json with VIEWS cameras on a circle around the model, for images of SIDE pixels.
 cameras() {
     awk -v views="$1" -v side="$2" 'BEGIN {
         printf "{\"camera_angle_x\": 0.69, \"w\": %d, \"h\": %d, \"frames\": [", side, side
@@ -69,7 +69,7 @@ cameras() {
     }'
 }
 
-# Renders once: "program encoders together", in megabytes.
+# Renders once and prints the peak memory of program, encoders and both together, in megabytes.
 measure() { # TIER SECONDS, or SIZE VIEWS
     local list children child
     local own=0 encoders=0 together=0 now sum
@@ -87,7 +87,7 @@ measure() { # TIER SECONDS, or SIZE VIEWS
         resident "$pid"
         if ((kilobytes > own)); then own=$kilobytes; fi
         now=$kilobytes sum=$kilobytes children=
-        # Encoders are started by any thread.
+        # Any thread may have started an encoder.
         for list in /proc/"$pid"/task/*/children; do
             { read -r children <"$list"; } 2>/dev/null || true
             for child in $children; do

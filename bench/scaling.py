@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
-"""Measures how the cost of a render grows with its causes; prints tables and draws plots.
+"""Measures how the cost of a render grows with the size of its inputs; prints tables and draws plots.
 
     bench/scaling.py [--only triangles,textures,...] [--out FOLDER]
 
-Models are made for the purpose: bumpy spheres, of which one property changes at a time.
+The models are generated: bumpy spheres, of which one property is varied at a time.
 
   triangles  10 k to 10 M, one sphere
   textures   1 to 64 base colour textures of 2048 x 2048, 100 k triangles
   materials  1 to 1200, each on a sphere of its own, 100 k triangles
   size       960 x 540 to 3840 x 2160
   length     2 to 120 s
-  cores      1 to those that there are (taskset)
+  cores      1 to all cores of this machine (taskset)
 
-Columns: seconds from the program's start to the first frame, without cached results; milliseconds for each further frame;
-the most resident memory of the program. Each value is the least of --runs.
+Columns: seconds from the start of the program to the first frame, without the cache; milliseconds per further frame;
+peak resident memory of the program. Each value is the minimum over --runs.
 """
 
 import argparse
@@ -43,7 +43,7 @@ FRAMES_PER_SECOND = 30
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", default=",".join(CAUSES), help="causes to measure (default: all)")
+    parser.add_argument("--only", default=",".join(CAUSES), help="properties to measure (default: all)")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "bench-output" / "scaling")
     parser.add_argument("--runs", type=int, default=2, help="runs of each render (default: 2)")
     parser.add_argument("--plinth", default=os.environ.get("PLINTH", BUILT), help="program to measure")
@@ -51,7 +51,7 @@ def arguments():
     chosen.only = chosen.only.split(",")
     unknown = set(chosen.only) - set(CAUSES)
     if unknown:
-        parser.error(f"--only: {', '.join(sorted(unknown))} is none of {', '.join(CAUSES)}")
+        parser.error(f"--only: {', '.join(sorted(unknown))} must be among {', '.join(CAUSES)}")
     return chosen
 
 
@@ -86,7 +86,7 @@ def texture(seed):
 
 
 class Glb:
-    """A binary glTF file in the making."""
+    """A binary glTF file under construction."""
 
     def __init__(self):
         self.chunks, self.length = [], 0
@@ -121,7 +121,7 @@ class Glb:
 
 
 def model(path, triangles=TRIANGLES, materials=1, textures=0):
-    """Writes spheres side by side, one for each material; the first materials have a texture."""
+    """Writes a row of spheres, one per material; the first materials have a texture."""
     if path.exists():
         return path
     glb = Glb()
@@ -147,7 +147,7 @@ def model(path, triangles=TRIANGLES, materials=1, textures=0):
 
 
 def peak_memory(pid):
-    """The most resident memory so far, in kilobytes; 0 when the process is gone."""
+    """Returns the peak resident memory so far in kilobytes; 0 if the process has ended."""
     try:
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -156,7 +156,7 @@ def peak_memory(pid):
 
 
 def render(chosen, folder, path, quality="share", length=0.5, cores=None):
-    """Renders once: seconds to the first frame, milliseconds a frame, megabytes."""
+    """Renders once; returns seconds to the first frame, milliseconds per frame, megabytes."""
     command = [str(chosen.plinth), "render", str(path), "-o", str(folder / "out.mp4"), "--quality", quality,
                "--length", str(length), "--json"]
     if cores:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs bench/scaling.py, with the packages that it needs in an environment of its own.
+# Runs bench/scaling.py with its Python packages in a virtual environment.
 #
 #   bench/scaling.sh [--help | arguments of scaling.py]
 set -euo pipefail

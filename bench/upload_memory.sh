@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Uploads a model of almost 1 GB to a server of its own and says how much memory that cost the server.
+# Starts a server, uploads a model of almost 1 GB and prints how much memory the server took for that.
 # usage: bench/upload_memory.sh    MEGABYTES=1000 LIMIT_MB=64; fails when the server grew by more than the limit
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,7 +11,7 @@ folder=$(mktemp -d)
 server=
 trap '[[ -z $server ]] || kill "$server" 2>/dev/null || true; rm -rf "$folder"' EXIT
 
-# A triangle, and a buffer of which it uses the first bytes only.
+# A triangle with a large buffer, of which it uses only the first bytes.
 python=$(scripts/find.sh python)
 "$python" - "$folder/big.glb" "$megabytes" <<'PY'
 import json, struct, sys
@@ -44,11 +44,11 @@ token=$(grep -o 'plinth_sk_[A-Za-z0-9]*' "$folder/out" | head -1)
 field() { awk -v name="$1:" '$1 == name { print $2 }' "/proc/$server/status"; }
 upload() { curl -sS -H "Authorization: Bearer $token" -F "file=@$1" "$base/v1/models"; echo; }
 
-# Once with a small one: what the first upload costs in any case.
+# A small upload first, so that the cost of a first upload is not measured.
 cp fixtures/models/flight_helmet.glb "$folder/small.glb"
 upload "$folder/small.glb"
 before=$(field VmRSS)
-echo 5 >"/proc/$server/clear_refs" # the peak begins anew
+echo 5 >"/proc/$server/clear_refs" # resets the peak
 begin=$(date +%s%N)
 upload "$folder/big.glb"
 millis=$((($(date +%s%N) - begin) / 1000000))

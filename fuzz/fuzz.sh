@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-cargo +nightly --version >/dev/null 2>&1 || { echo "fuzz: no nightly compiler; rustup toolchain install nightly" >&2; exit 1; }
+cargo +nightly --version >/dev/null 2>&1 || { echo "fuzz: a nightly compiler is missing; rustup toolchain install nightly" >&2; exit 1; }
 cargo fuzz --version >/dev/null 2>&1 || cargo install --locked cargo-fuzz
 for target in ${TARGETS:-load_glb inspect obj_zip obj_text}; do
     kind=$target
@@ -12,7 +12,7 @@ for target in ${TARGETS:-load_glb inspect obj_zip obj_text}; do
     dictionary=dictionaries/$kind.dict
     mkdir -p "corpus/$target"
     echo "== $target"
-    # One thread: images are otherwise decoded by as many as there are cores, which slows small inputs down.
+    # One thread, because decoding images on all cores slows small inputs down.
     RAYON_NUM_THREADS=1 cargo +nightly fuzz run "$target" "corpus/$target" "seeds/$kind" -- \
         -max_total_time="${SECONDS_EACH:-60}" -rss_limit_mb=2048 -timeout=10 -max_len=100000 \
         ${dictionary:+$([ -f "$dictionary" ] && echo "-dict=$dictionary")} -print_final_stats=1

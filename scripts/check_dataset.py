@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks a dataset from outside: every file, every convention, and the geometry, with numpy and pillow alone.
+"""Checks a dataset without code of Plinth: every file, every convention, and the geometry, with only numpy and Pillow.
 
     check_dataset.py SET                        files, formats, cameras, and that all layers and views agree
     check_dataset.py SET --shape sphere         ... and that depth and normals lie on an analytic surface (box, torus)
     check_dataset.py SET --views 100 --side 800 ... and that the set has this size
 
-SET is a folder or a .zip. Prints one line of figures for each check; the first that fails ends with exit code 1.
+SET is a folder or a .zip. Prints one line of figures per check; exits with 1 at the first failure.
 """
 import argparse
 import hashlib
@@ -20,7 +20,7 @@ try:
     import numpy as np
     from PIL import Image
 except ImportError as error:
-    sys.exit(f"check_dataset: {error.name} is missing; `scripts/find.sh python` names a Python that has it, if there is one")
+    sys.exit(f"check_dataset: {error.name} is missing; `scripts/find.sh python` finds a Python that has it")
 
 from dataset_readers import check_readers
 
@@ -272,18 +272,18 @@ def check_layers(s, t, poses, shape):
         seen += inside.sum()
         check(inside.any() or shape is None, f"view {i} shows nothing")
         solid = l["masks"] >= 128
-        # Where a model may be seen through, only what is wholly there or not at all is told.
+        # If the model may have blended parts, only pixels with full or no coverage are compared.
         told = ~near_edge(inside) if shape else ~near_edge(inside) & ((l["masks"] == 0) | (l["masks"] == 255))
         check((solid == inside)[told].all(), f"view {i}: mask and depth disagree away from edges")
         deep = l["depth_16bit"] / 65535 * (far - near) + near
         shallow = l["depth"] / 255 * (far - near) + near
         check((l["depth_16bit"][~inside] == 65535).all() and (l["depth"][~inside] == 255).all(), f"view {i}: no surface")
-        check((l["normals"][~inside] == 128).all(), f"view {i}: normals where no surface is")
+        check((l["normals"][~inside] == 128).all(), f"view {i}: normals without a surface")
         nothing = (l["masks"] == 0)
         white &= (l["images"][nothing] == 255).all()
         if not inside.any():
             continue
-        # The three depths are of one distance: each is within half of its own step.
+        # The three depths encode the same distance, so they agree within half a step each.
         steps = (0.0005, (far - near) / 65535 / 2, (far - near) / 255 / 2)
         worst["deep"] = max(worst["deep"], (np.abs(deep - metric)[inside] / (steps[0] + steps[1])).max())
         worst["shallow"] = max(worst["shallow"], (np.abs(shallow - deep)[inside] / (steps[1] + steps[2])).max())
@@ -302,12 +302,12 @@ def check_layers(s, t, poses, shape):
             angles.append(np.degrees(np.arccos(np.clip(cosine, -1, 1))))
     check(white, "what is not covered is not white")
     check(worst["deep"] < 1.01 and worst["shallow"] < 1.01, f"depths do not decode to each other: {worst}")
-    # Smooth normals of a coarse mesh lean away at its outline.
+    # Interpolated normals of a coarse mesh may face away from the camera at its outline.
     check(facing >= (0.999 if shape else 0.98) * seen, f"only {facing} of {seen} normals face the camera")
     words = f"layers: {seen} pixels; depths agree within {max(worst['deep'], worst['shallow']):.3f} of their half steps"
     if shape:
         angles = np.concatenate(angles)
-        # Edges of a box belong to two sides: a pixel there may show the other one.
+        # A pixel at an edge of the box may show either side.
         wrong = (angles > 0.5 + 0.39).mean()
         metric, deep = (np.concatenate(distances[name]) for name in ("metric", "16 bits"))
         check(metric.max() < TOLERANCE, f"a pixel of depth_metric is off by {metric.max():.2e}")
@@ -319,7 +319,7 @@ def check_layers(s, t, poses, shape):
 
 
 def check_reprojection(s, t, poses):
-    """A point that two views see has the same place: where the second sees it, in pixels."""
+    """Checks that points visible in two views have the same position: compares them in pixels of the second view."""
     errors = []
     n = len(poses)
     decode = lambda i: layers(s, t, i)["depth_16bit"]
@@ -333,7 +333,7 @@ def check_reprojection(s, t, poses):
         z = -local[:, 2]
         x = local[:, 0] / z * t["fl_x"] + t["cx"]
         y = -local[:, 1] / z * t["fl_y"] + t["cy"]
-        # The second view's depth between its pixel centres, where all four around see a surface.
+        # The second view's depth, interpolated between pixel centres where all four have a surface.
         u, v = np.floor(x - 0.5).astype(int), np.floor(y - 0.5).astype(int)
         ok = (z > 0) & (u >= 0) & (u + 1 < t["w"]) & (v >= 0) & (v + 1 < t["h"])
         u, v, x, y, z, points = u[ok], v[ok], x[ok], y[ok], z[ok], points[ok]
@@ -343,7 +343,7 @@ def check_reprojection(s, t, poses):
         weights = np.stack([(1 - fx) * (1 - fy), fx * (1 - fy), (1 - fx) * fy, fx * fy], -1)
         seen = (corners * weights).sum(axis=1)
         visible = (corners > 0).all(axis=1) & (np.abs(seen - z) < 0.05)
-        # What the second view sees there, seen by the first again.
+        # The second view's point there, projected back to the first view.
         back = np.stack([(x - t["cx"]) / t["fl_x"] * seen, -(y - t["cy"]) / t["fl_y"] * seen, -seen], -1)
         world = back @ poses[k][:3, :3].T + poses[k][:3, 3]
         first = (world - poses[i][:3, 3]) @ poses[i][:3, :3]
@@ -355,7 +355,7 @@ def check_reprojection(s, t, poses):
         print("reprojection: no two views share a surface")
         return
     median = np.median(np.concatenate(errors))
-    check(median <= 0.5, f"a point is {median:.2f} pixels away when seen by another view")
+    check(median <= 0.5, f"a point is {median:.2f} pixels off in another view")
     print(f"reprojection: median {median:.3f} pixels")
 
 
@@ -366,7 +366,7 @@ def main():
     parser.add_argument("--views", type=int)
     parser.add_argument("--side", type=int)
     parser.add_argument("--points", type=int, default=0, help="least number of points")
-    parser.add_argument("--cameras", help="the transforms.json that the views were asked for with")
+    parser.add_argument("--cameras", help="the transforms.json that was given with --cameras")
     args = parser.parse_args()
     s = Set(args.set)
     t = check_files(s, args.views, args.side)
@@ -381,7 +381,7 @@ def main():
     if args.cameras:
         asked = json.loads(Path(args.cameras).read_text())
         off = np.abs(np.array([f["transform_matrix"] for f in asked["frames"]]) - poses).max()
-        check(off < 1e-14 * max(1, np.abs(poses).max()), f"poses differ by {off:.1e} from those asked for")
+        check(off < 1e-14 * max(1, np.abs(poses).max()), f"poses differ by {off:.1e} from the requested ones")
     check_layers(s, t, poses, shape)
     check_reprojection(s, t, poses)
 

@@ -1,5 +1,5 @@
-"""What readers that need a graphics card or a build of their own would find in a dataset: every field that their source
-reads, and what would make them read something else. Each function names its source; docs/datasets.md tells what was run.
+"""Checks a dataset for readers that cannot be run here because they need a graphics card or a build: every field that their
+source code reads, and anything that would mislead them. Each function names the source; docs/datasets.md says which readers were run.
 """
 import numbers
 from pathlib import PurePosixPath
@@ -14,20 +14,20 @@ def instant_ngp(s, t, names, check):
     strangers = {"camera", "n_frames", "aabb", "up", "envmap", "is_fisheye", "ftheta_p0", "latlong", "equirectangular",
                  "rolling_shutter", "normal_mts_args", "fix_premult", "white_transparent", "black_transparent", "sharpen",
                  "render_aabb", "x_fov", "y_fov", "k3", "k4"} & t.keys()
-    check(not strangers, f"instant-ngp gives {sorted(strangers)} a meaning of its own")
+    check(not strangers, f"instant-ngp gives {sorted(strangers)} another meaning")
     check(all(isinstance(t[key], numbers.Real) and t[key] > 0 for key in ("fl_x", "fl_y", "cx", "cy", "w", "h")), "lens")
     check(not any(t[key] for key in ("k1", "k2", "p1", "p2")), "a coefficient that is not 0 turns distortion on")
-    check(t["aabb_scale"] in (1, 2, 4, 8, 16, 32, 64, 128), "aabb_scale is no power of two")
+    check(t["aabb_scale"] in (1, 2, 4, 8, 16, 32, 64, 128), "aabb_scale is not a power of two")
     check(len(t["offset"]) == 3 and t["scale"] > 0, "offset or scale")
-    check(isinstance(t["enable_depth_loading"], bool) and t["integer_depth_scale"] == 0.001, "depth is read by another scale")
+    check(isinstance(t["enable_depth_loading"], bool) and t["integer_depth_scale"] == 0.001, "depth is read with another scale")
     paths = [frame["file_path"] for frame in t["frames"]]
-    check(paths == sorted(paths), "frames are sorted by path, so that views would change their numbers")
+    check(paths == sorted(paths), "frames are not sorted by path, so instant-ngp would renumber the views")
     for frame in t["frames"]:
         path = PurePosixPath(frame["file_path"])
         check(str(path) in names and path.suffix == ".png", f"{path} is missing")
-        check(frame["depth_path"] in names, f"{frame['depth_path']} would be left out silently")
+        check(frame["depth_path"] in names, f"{frame['depth_path']} would be ignored silently")
         beside = (f"{path}.alpha.png", f"{path.parent}/dynamic_mask_{path.stem}.png", f"{path.parent}/rays_{path.stem}.dat")
-        check(not names & set(beside), f"one of {beside} would change the picture")
+        check(not names & set(beside), f"one of {beside} would change the image")
         check(is_matrix(frame["transform_matrix"]) and "sharpness" not in frame, "transform_matrix or sharpness")
     places = s.points(t["ply_file_path"])["xyz"] * t["scale"] + t["offset"]
     check(len(places) > 0 and places.min() >= 0 and places.max() <= 1, "the model leaves the unit cube")
@@ -37,8 +37,8 @@ def opensplat(s, t, names, check):
     """pierotofy/OpenSplat, nerfstudio.cpp, input_data.cpp and point_io.cpp at 011d8e7."""
     check("transforms.json" in names and isinstance(t["camera_model"], str), "camera_model is required")
     check(t["ply_file_path"] in names, "ply_file_path is required")
-    check(all(isinstance(t[key], int) for key in ("w", "h")), "w and h are read as whole numbers")
-    check("k3" not in t and not any(t[key] for key in ("k1", "k2", "p1", "p2")), "pictures would be undistorted")
+    check(all(isinstance(t[key], int) for key in ("w", "h")), "w and h must be integers")
+    check("k3" not in t and not any(t[key] for key in ("k1", "k2", "p1", "p2")), "images would be undistorted")
     check(all(f["file_path"] in names and is_matrix(f["transform_matrix"]) for f in t["frames"]), "frames")
     lines = s.read(t["ply_file_path"]).split(b"end_header\n")[0].decode().splitlines()
     check(lines[:2] == ["ply", "format binary_little_endian 1.0"] and lines[2].startswith("element vertex "), "ply header")
@@ -50,21 +50,21 @@ def brush(s, t, names, check):
     """ArthurBrussee/brush, crates/brush-dataset/src/formats at 06bff06 and 327a759; without sparse/, see docs/datasets.md."""
     check(t["camera_model"] in ("OPENCV", "PERSPECTIVE"), "camera_model is not known")
     check([name for name in names if name.endswith("transforms.json")] == ["transforms.json"], "more than one transforms.json")
-    check([name for name in names if name.endswith(".ply")] == [t["ply_file_path"]], "the last .ply is what it starts from")
+    check([name for name in names if name.endswith(".ply")] == [t["ply_file_path"]], "Brush starts from the last .ply")
     for frame in t["frames"]:
         path = PurePosixPath(frame["file_path"])
         check(str(path) in names and is_matrix(frame["transform_matrix"]), "frames")
         stems = {path.name.lower(), path.stem.lower(), f"{path.stem}.mask".lower()}
         masks = [n for n in names if "masks" in PurePosixPath(n.lower()).parts and PurePosixPath(n.lower()).stem in stems]
-        check(not masks, f"{masks} would make it ignore what is not covered")
+        check(not masks, f"{masks} would make Brush ignore uncovered pixels")
 
 
 def gaussian_splatting(s, t, names, check):
     """graphdeco-inria/gaussian-splatting, scene/dataset_readers.py at 05d634b. Layout of the files: check_colmap."""
     check({f"sparse/0/{name}.bin" for name in ("cameras", "images", "points3D")} <= names, "sparse/0")
-    check("sparse/0/points3D.ply" not in names, "it would be taken for the points")
+    check("sparse/0/points3D.ply" not in names, "it would be read instead of the points")
     stems = [PurePosixPath(frame["file_path"]).name.split(".")[0] for frame in t["frames"]]
-    check(stems == sorted(set(stems)), "pictures are told apart and sorted by their name up to the first dot")
+    check(stems == sorted(set(stems)), "images are distinguished and sorted by their name up to the first dot")
 
 
 READERS = {"instant-ngp": instant_ngp, "OpenSplat": opensplat, "Brush": brush, "3D Gaussian Splatting": gaussian_splatting}
@@ -74,4 +74,4 @@ def check_readers(s, t, check):
     names = set(s.names())
     for name, reader in READERS.items():
         reader(s, t, names, lambda truth, words, name=name: check(truth, f"{name}: {words}"))
-    print(f"readers: {', '.join(READERS)} find every field that they read")
+    print(f"readers: {', '.join(READERS)} would find every field that they read")

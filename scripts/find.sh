@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Finds a program that others here call, and prints its path: the first that has what is needed, whatever comes first on
-# PATH. Where there is none, one line on stderr says what is lacking, and the exit code is 1.
+# Finds a program that scripts and tests call, and prints its path: the first one with the required features, wherever it is on
+# PATH. If there is none, it prints one line to stderr that says what is missing, and exits with 1.
 #
-#   scripts/find.sh ffmpeg [ENCODER ...]    PLINTH_FFMPEG, or the first that has these encoders (default: libx264)
-#   scripts/find.sh ffprobe                 PLINTH_TEST_FFPROBE, or the one beside that ffmpeg, or the first
+#   scripts/find.sh ffmpeg [ENCODER ...]    PLINTH_FFMPEG, or the first with these encoders (default: libx264)
+#   scripts/find.sh ffprobe                 PLINTH_TEST_FFPROBE, or the one in the folder of that ffmpeg, or the first
 #   scripts/find.sh python                  PLINTH_TEST_PYTHON, or the first that imports what scripts/python.txt lists
-#   scripts/find.sh venv                    the first python3 that can make a virtual environment
+#   scripts/find.sh venv                    the first python3 that can create virtual environments
 #   scripts/find.sh postgres                PLINTH_TEST_POSTGRES, or the folder of the newest initdb, postgres and pg_isready
-#   scripts/find.sh aws                     the first AWS CLI that knows AWS_ENDPOINT_URL (1.29, 2.13 or newer)
+#   scripts/find.sh aws                     the first AWS CLI that supports AWS_ENDPOINT_URL (1.29, 2.13 or newer)
 #
-# A variable that is set names the only candidate.
+# If one of these variables is set, only the program that it names is considered.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
-# Cargo is called in the repository; this may be called anywhere.
+# Relative to the repository, like cargo uses it, because this script may be called from another folder.
 target=$(cd "$here/.." && realpath -m "${CARGO_TARGET_DIR:-target}")
 
 lacking() {
@@ -21,7 +21,7 @@ lacking() {
     exit 1
 }
 
-# All programs of these names: on PATH in its order, then where systems put them.
+# Prints all programs with these names: in the order of PATH, then in the usual folders of systems.
 all() { # NAME ...
     local name
     for name in "$@"; do
@@ -72,7 +72,7 @@ find_python() {
     candidates="$target/python/bin/python"$'\n'$(all python3 python)
     if [[ -n ${PLINTH_TEST_PYTHON:-} ]]; then candidates=$(command -v -- "$PLINTH_TEST_PYTHON" || true); fi
     while read -r candidate; do
-        # It says its own path: what was called may be a shim, which chooses by the folder it is called in.
+        # It prints its own path, because the candidate may be a shim, which chooses a Python by the current folder.
         if [[ -x $candidate ]] && said=$("$candidate" "$here/has_packages.py" 2>/dev/null </dev/null); then
             echo "$said"
             return
@@ -91,7 +91,7 @@ find_venv() {
             return
         fi
     done < <(all python3 python)
-    lacking "no Python 3.10 or newer that makes virtual environments"
+    lacking "no Python 3.10 or newer that can create virtual environments"
 }
 
 find_postgres() {
@@ -107,7 +107,7 @@ find_postgres() {
             return
         fi
     done < <({
-        # Debian's and Fedora's places, newest first, which are not on PATH.
+        # The folders of Debian and Fedora, newest first; they are not on PATH.
         { compgen -G "/usr/lib/postgresql/*/bin"; compgen -G "/usr/pgsql-*/bin"; } | sort -Vr || true
         pg_config --bindir 2>/dev/null || true
         all initdb | sed 's#/initdb$##'
@@ -142,5 +142,5 @@ case ${1:-} in
     venv) find_venv ;;
     postgres) find_postgres ;;
     aws) find_aws ;;
-    *) lacking "say what: ffmpeg, ffprobe, python, venv, postgres, aws" ;;
+    *) lacking "usage: scripts/find.sh ffmpeg|ffprobe|python|venv|postgres|aws" ;;
 esac

@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
-# Proves that a clean clone works on a fresh machine: the README's two commands, `make demo` and `make test`, in new root
-# file systems that have only git, make, curl, a C compiler and Rust.
+# Tests that a clean clone works on a fresh machine: runs `make demo` and `make test` in new root file systems that have only
+# git, make, curl, a C compiler and Rust.
 #
 #   scripts/fresh.sh [SYSTEM ...]    bookworm (Debian 12), trixie (Debian 13), noble (Ubuntu 24.04); default: all three
 #
-# Each runs as root; as a user with sudo; and as a user without, who must be told what to ask the administrator for, and for
-# whom it must work once that was done. Root's run begins without any built or downloaded file. The other users have file
-# systems just as new, but take over what root has built and what cargo has downloaded, so that time goes into what differs.
+# Each system is tested as root, as a user with sudo, and as a user without sudo: then the commands must print what to ask
+# the administrator for, and work once that was done. The run as root starts without built or downloaded files. The other
+# users have new file systems, too, but reuse root's build results and cargo's downloads to save time.
 #
-# Needs root, mmdebstrap, unshare, and the keys of the systems' archives. Rust is this machine's, read-only. Commits are what
-# is tried: changes that are not committed are not seen. Environment:
+# Needs root, mmdebstrap, unshare, and the keys of the systems' archives. The Rust toolchain is that of this
+# machine, read-only. Only committed changes are tested. Environment:
 #   USERS   of root sudo plain (default: all, in this order)
 #   COMMANDS    of demo test (default: both)
 #   WORK    a folder for file systems, some 20 GB (default: a new one in /var/tmp)
-#   LOGS    a folder for what was said (default: WORK/logs)
-#   BUILT   yes: all take over this machine's target folder, which must be that of the commit; so only what is installed and
-#           what runs is tried, on systems no older than this one
+#   LOGS    a folder for logs (default: WORK/logs)
+#   BUILT   yes: all users reuse this machine's target folder, which must match the commit; this tests only installing and
+#           running, on systems no older than this one
 #   DEBIAN_MIRROR, UBUNTU_MIRROR    archives (default: the one this machine uses, or the official one)
 set -euo pipefail
 
@@ -30,7 +30,7 @@ table=$logs/table.txt
 failed=no
 toolchain=$(rustc --print sysroot)
 commit=$(git -C "$repository" rev-parse HEAD)
-# The clones, and what cargo downloads, lie at the same paths as on this machine: cargo then takes over what was built there.
+# Clones and cargo's downloads have the same paths as on this machine, so that cargo reuses what was built.
 cargo_home=${CARGO_HOME:-$HOME/.cargo}
 
 say() { echo "fresh: $*"; }
@@ -38,7 +38,7 @@ say() { echo "fresh: $*"; }
 for program in mmdebstrap unshare curl; do
     command -v "$program" >/dev/null || { say "$program is missing" >&2; exit 1; }
 done
-if [[ -n $(git -C "$repository" status --porcelain) ]]; then say "there are changes that are not committed; they are not tried"; fi
+if [[ -n $(git -C "$repository" status --porcelain) ]]; then say "uncommitted changes are not tested"; fi
 
 row() { printf '%-9s %-6s %-18s %-34s %7s %9s %8s %8s\n' "$@" | tee -a "$table"; }
 
@@ -54,7 +54,7 @@ debian_mirror() {
     echo "${DEBIAN_MIRROR:-${own:-http://deb.debian.org/debian}}"
 }
 
-# Lines for sources.list, or nothing where the archive cannot be had.
+# Prints lines for sources.list, or nothing if the archive is not reachable.
 sources() { # SYSTEM
     local mirror
     case $1 in
@@ -92,7 +92,7 @@ make_base() { # SYSTEM: a tar file with what was there before
     local list
     list=$(sources "$1")
     if [[ -z $list ]]; then
-        say "$1: its archive cannot be reached from here"
+        say "$1: the archive is not reachable"
         return 1
     fi
     apt_settings >"$work/apt.conf"
@@ -104,7 +104,7 @@ make_base() { # SYSTEM: a tar file with what was there before
     fi
 }
 
-# Names of users: what they may, and what they are called.
+# The kinds of users and their names.
 declare -A names=([root]=root [sudo]=maker [plain]=guest)
 home() { if [[ $1 == root ]]; then echo /root; else echo "/home/${names[$1]}"; fi; }
 
@@ -113,11 +113,11 @@ make_machine() { # SYSTEM USER: a root file system with a clone of the repositor
     rm -rf --one-file-system "$root"
     mkdir "$root"
     tar -xf "$work/$system.tar" -C "$root"
-    # Keys of this machine's folders are not there; the system has its own.
+    # Paths of this machine's keys do not exist there; the system has its own keys.
     find "$root/etc/apt" -name '*.list' -exec sed -i 's/\[signed-by=[^]]*\] //' {} +
     cp /etc/resolv.conf "$root/etc/resolv.conf"
     printf '127.0.0.1 localhost %s\n::1 localhost\n' "$(hostname)" >"$root/etc/hosts"
-    # This machine may reach registries by a certificate of its own.
+    # Registries may be accessible only with this machine's certificates.
     cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/ca-certificates.crt"
     if [[ $user != root ]]; then inside "$root" root "useradd --create-home --shell /bin/bash $name" >/dev/null; fi
     if [[ $user == sudo ]]; then
@@ -126,14 +126,14 @@ make_machine() { # SYSTEM USER: a root file system with a clone of the repositor
         echo "$name ALL=(ALL) NOPASSWD: ALL" >"$root/etc/sudoers.d/$name"
     fi
     mkdir -p "$root/opt/rust" "$root$(home "$user")/.cargo"
-    # As rustup would: the programs in ~/.cargo/bin, which no shell has on its PATH yet.
+    # Like rustup: the programs in ~/.cargo/bin, which no shell has on its PATH yet.
     ln -s /opt/rust/bin "$root$(home "$user")/.cargo/bin"
     for file in .config/pip/pip.conf .pip/pip.conf; do
         if [[ -f $HOME/$file ]]; then install -D "$HOME/$file" "$root$(home "$user")/$file"; fi
     done
     git clone --quiet "file://$repository" "$clone"
     git -C "$clone" reset --quiet --hard "$commit"
-    # One time for all clones, before any build: cargo takes over what another user has built of the same files.
+    # The same modification time in all clones, so that cargo reuses what another user has built.
     git -C "$clone" ls-files -z | (cd "$clone" && xargs -0 touch --no-dereference --date=2020-01-01)
     mkdir -p "$root$cargo_home"
     if [[ -f $cargo_home/config.toml ]]; then cp "$cargo_home/config.toml" "$root$cargo_home"; fi
@@ -145,12 +145,12 @@ make_machine() { # SYSTEM USER: a root file system with a clone of the repositor
         cp -a "$cargo_home/registry" "$root$cargo_home/registry"
         rm -rf "$clone/target/python"
     fi
-    # A user goes through the folders above to what is that user's.
+    # The user must be able to enter the parent folders.
     if [[ $name != root ]]; then chmod a+x "$root/root"; fi
     inside "$root" root "chown -R $name: $repository $cargo_home ~$name"
 }
 
-# Runs a command in a file system, with processes and mounts of its own, which end with it.
+# Runs a command in a file system, with its own process and mount namespaces.
 inside() { # ROOT USER COMMAND
     local root=$1 name=${names[$2]} variable kept=()
     kept=("HOME=$(home "$2")" "USER=$name" "CARGO_HOME=$cargo_home" "LOGNAME=$name" "LANG=C.UTF-8" "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
@@ -178,11 +178,11 @@ inside() { # ROOT USER COMMAND
     ' bash "$root" "$toolchain" "$name" "$3" "$repository" "${kept[@]}"
 }
 
-# ---- what is tried --------------------------------------------------------------------------------------------------
+# ---- tests --------------------------------------------------------------------------------------------------
 
 megabytes() { if [[ -e $1 ]]; then du -sxm "$@" 2>/dev/null | awk 'END { print $1 }'; else echo 0; fi; }
 
-# Runs a command, writes its row: `good` says which exit is right (0: it works; other: it must be refused).
+# Runs a command and prints its row. GOOD is the expected exit code (0: it works; other: it must be rejected).
 try() { # SYSTEM USER WORDS LOG GOOD COMMAND
     local system=$1 user=$2 words=$3 log=$4 good=$5 command=$6 root=$work/$1-$2 status=0 result seconds processor
     say "$system, $user: $words"
@@ -193,9 +193,9 @@ try() { # SYSTEM USER WORDS LOG GOOD COMMAND
         result=$(sed -n 's/^tests: //p' "$log" | tail -n 1)
         if ((status == 0)); then result=${result:-works}; else result="FAILED ($status) $result"; fi
     elif ((status != 0)) && grep -q 'apt-get install' "$log"; then
-        result="says what to ask for"
+        result="prints what to ask for"
     else
-        result="FAILED (not refused)"
+        result="FAILED (not rejected)"
     fi
     if [[ $result == FAILED* ]]; then failed=yes; fi
     row "$system" "$user" "$words" "$result" "$seconds" "$processor" \
@@ -204,7 +204,7 @@ try() { # SYSTEM USER WORDS LOG GOOD COMMAND
     [[ $result != FAILED* ]]
 }
 
-# What a user without rights was told to ask for, done by root.
+# Runs as root the command that a user without sudo was told to ask for.
 as_told() { # SYSTEM LOG
     local told
     told=$(grep -E '^setup:   apt-get update' "$2" | sed 's/^setup: *//')
@@ -229,7 +229,7 @@ try_user() { # SYSTEM USER
     done
 }
 
-# What was built and downloaded goes to the next user; what the tests installed for themselves does not.
+# Passes build results and downloads to the next user, but not what the tests installed.
 hand_on() { # SYSTEM USER
     local root=$work/$1-$2
     rm -rf "$work/$1-target" "$work/$1-cargo" "$root$repository/target/python"
@@ -240,7 +240,7 @@ hand_on() { # SYSTEM USER
     rm -rf --one-file-system "$root"
 }
 
-# In a function, so that the script may change while it runs.
+# In a function, so that bash reads all of it first and the script may be edited while it runs.
 main() {
     local system user
     echo "$(git -C "$repository" log -1 --format='%h %s' "$commit"); $(nproc) cores, $(rustc --version)" | tee "$table"
@@ -248,7 +248,7 @@ main() {
     for system in "${systems[@]}"; do
         if ! make_base "$system"; then
             row "$system" - - "not tried" - - - -
-            # An archive that is not reached from here is no fault of the project.
+            # An unreachable archive is not an error of the project.
             if [[ $system != noble ]]; then failed=yes; fi
             continue
         fi
@@ -260,9 +260,9 @@ main() {
     done
     echo
     cat "$table"
-    say "all that was said is in $logs"
+    say "the logs are in $logs"
     if [[ $failed == yes ]]; then
-        say "something does not work" >&2
+        say "some commands failed" >&2
         exit 1
     fi
 }

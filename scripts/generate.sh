@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Rewrites the tables that come from the program: settings in docs/settings.md, configuration in docs/operations.md.
-# usage: scripts/generate.sh [--check]    --check: change nothing, fail when a table is stale
+# Rewrites the tables that the program generates: settings in docs/settings.md, configuration in docs/operations.md.
+# usage: scripts/generate.sh [--check]    --check: change nothing; fail if a table is out of date
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,7 +14,7 @@ fresh=$(mktemp)
 trap 'rm -f "$table" "$fresh"' EXIT
 stale=0
 
-rewrite() { # FILE MARK: what lies between <!-- MARK --> and <!-- /MARK --> becomes $table
+rewrite() { # FILE MARK: replaces the text between <!-- MARK --> and <!-- /MARK --> by $table
     awk -v table="$table" -v mark="$2" '
         $0 == "<!-- " mark " -->"  { print; while ((getline line < table) > 0) print line; inside = 1; begun = 1; next }
         $0 == "<!-- /" mark " -->" { inside = 0; ended = begun }
@@ -24,7 +24,7 @@ rewrite() { # FILE MARK: what lies between <!-- MARK --> and <!-- /MARK --> beco
     if cmp -s "$fresh" "$1"; then
         echo "generate: $1 is up to date"
     elif [[ $check == yes ]]; then
-        echo "generate: the table '$2' in $1 is stale; run make generate" >&2
+        echo "generate: the table '$2' in $1 is out of date; run make generate" >&2
         stale=1
     else
         cat "$fresh" >"$1"
@@ -34,7 +34,7 @@ rewrite() { # FILE MARK: what lies between <!-- MARK --> and <!-- /MARK --> beco
 
 check=no
 [[ ${1:-} == --check ]] && check=yes
-# Beside each setting, the gallery's picture of it.
+# Adds the picture from the gallery to each setting.
 "$plinth" settings | awk -F '|' '
     NR == 1 { print $0 " in pictures |"; next }
     NR == 2 { print $0 "---|"; next }

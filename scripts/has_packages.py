@@ -1,4 +1,4 @@
-"""Prints the path of this Python where it is 3.10 or newer and has what python.txt lists; fails otherwise."""
+"""Prints the path of this Python if it is 3.10 or newer and has the packages of python.txt; fails otherwise."""
 import pathlib
 import sys
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compares what each crate of the workspace depends on with the layer table in ARCHITECTURE.md.
+# Compares the dependencies of each crate of the workspace with the layer table in ARCHITECTURE.md.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,7 +22,7 @@ if [[ -z $told || -z $found ]]; then
     exit 1
 fi
 if ! diff --label "ARCHITECTURE.md, layer table" --label "Cargo.toml of the crates" -U 0 <(echo "$told") <(echo "$found") >&2; then
-    echo "layers: a new arrow changes the table in ARCHITECTURE.md, with a reason; otherwise remove the dependency" >&2
+    echo "layers: add a new dependency to the table in ARCHITECTURE.md and give the reason in the commit, or remove it" >&2
     exit 1
 fi
-echo "layers: $(wc -l <<<"$found") crates as the table says"
+echo "layers: $(wc -l <<<"$found") crates depend on each other as the table in ARCHITECTURE.md says"

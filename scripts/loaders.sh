@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Puts other projects' dataset readers into a folder of their own, where `make test` finds them: pycolmap, and gsplat's
-# reader with torch (some GB; pip's own settings say from where). GSPLAT_EXAMPLES names the folder examples/ of a copy of
-# gsplat; without it the one that was tried is fetched with git.
+# Installs dataset readers of other projects in a folder where `make test` finds them: pycolmap, and gsplat's reader with
+# torch (some GB, from the registry that pip is configured for). GSPLAT_EXAMPLES names the folder examples/ of a copy of
+# gsplat; without it the tested version is fetched with git.
 #
 #   scripts/loaders.sh FOLDER
 set -euo pipefail
@@ -9,7 +9,7 @@ set -euo pipefail
 # github.com/nerfstudio-project/gsplat of 2026-08-20.
 commit=90d7b4b349e379ccf9ee6a8cef76aa40f48bb32e
 
-folder=${1:?"say where: scripts/loaders.sh FOLDER"}
+folder=${1:?"usage: scripts/loaders.sh FOLDER"}
 here=$(cd "$(dirname "$0")/.." && pwd)
 say() { echo "loaders: $*"; }
 
@@ -21,7 +21,7 @@ fi
 say "installing what bench/loaders.txt lists (with torch: about 1 GB to download, 3 GB and more on disk)"
 "$folder/bin/pip" install --quiet --requirement "$here/bench/loaders.txt"
 if [[ -n ${GSPLAT_EXAMPLES:-} ]]; then
-    say "gsplat's reader is that of $GSPLAT_EXAMPLES"
+    say "using gsplat's reader in $GSPLAT_EXAMPLES"
 elif [[ ! -d $folder/gsplat/examples ]]; then
     say "fetching gsplat at $commit"
     git init --quiet "$folder/gsplat"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fails when a page names a file or folder that is not there: the target of a relative link, or a path in backticks that
+# Fails if a document names a file or folder that does not exist: the target of a relative link, or a path in backticks that
 # begins with a folder of this repository.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -15,7 +15,7 @@ while IFS= read -r page; do
             missing=1
         fi
     done < <({ grep -oE '\]\([^)# ]+' "$page" | cut -c 3- | grep -v :; grep -oE '<img src="[^":]+' "$page" | cut -c 11-; } || true)
-    # History names what was.
+    # Old entries of the changelog may name files that no longer exist.
     [[ $page == CHANGELOG.md ]] && continue
     while IFS= read -r path; do
         if ! [[ -e $path ]]; then
@@ -25,4 +25,4 @@ while IFS= read -r page; do
     done < <(grep -oE '`(crates/plinth[a-z-]*|docs|scripts|bench|fuzz|fixtures|\.ci)/[A-Za-z0-9_./-]+`' "$page" | tr -d '`' || true)
 done < <(git ls-files --cached --others --exclude-standard -- '*.md')
 ((missing == 0)) || exit 1
-echo "paths: every file that $pages pages name exists"
+echo "paths: every file that $pages documents name exists"

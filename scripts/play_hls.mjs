@@ -19,8 +19,8 @@ const browsers = process.env.CHROMIUM ? [process.env.CHROMIUM] : ["chromium", "c
   process.env.PATH.split(path.delimiter).concat("/usr/bin").map((folder) => path.join(folder, name)));
 const executablePath = browsers.find((file) => existsSync(file));
 const require = createRequire(path.join(process.cwd(), "x.js"));
-const lacking = (words) => {
-  console.error(`play_hls: ${words}`);
+const lacking = (message) => {
+  console.error(`play_hls: ${message}`);
   process.exit(1);
 };
 if (!executablePath) lacking(`no Chromium${process.env.CHROMIUM ? ` at ${process.env.CHROMIUM}` : ""}; name it with CHROMIUM`);
@@ -29,7 +29,7 @@ try {
   puppeteer = require("puppeteer-core");
   player = require.resolve("hls.js/dist/hls.min.js");
 } catch {
-  lacking("run it in a folder in which you said: npm install hls.js puppeteer-core");
+  lacking("run it in a folder after: npm install hls.js puppeteer-core");
 }
 
 const TYPES = { ".m3u8": "application/vnd.apple.mpegurl", ".mp4": "video/mp4", ".m4s": "video/iso.segment" };
@@ -47,15 +47,15 @@ const server = createServer(async (request, response) => {
 });
 await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
 
-// Runs in the page: plays one level (-1: automatic) and says what it saw.
+// Runs in the page: plays one level (-1: automatic) and returns what it observed.
 async function watch(level) {
   const video = document.getElementById("video");
   const hls = new Hls({ startLevel: level, enableWorker: false });
   const errors = [];
   hls.on(Hls.Events.ERROR, (_, data) => {
-    // A stall with pictures at hand is a machine that decodes too slowly.
+    // A stall with a filled buffer only means that this machine decodes too slowly.
     if (data.details === "bufferStalledError" && data.bufferInfo?.len > 0.5) return;
-    // A seek ends what was loading.
+    // A seek aborts current downloads.
     if (data.details === Hls.ErrorDetails.INTERNAL_ABORTED && !data.fatal) return;
     errors.push(`${data.details}: ${data.error?.message ?? data.reason ?? ""}`);
   });

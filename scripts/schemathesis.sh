@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Sends a served instance what its OpenAPI document allows, and what it does not, and looks for answers that it does not
-# describe: server errors, statuses, headers, types, bodies. Needs schemathesis (pip install schemathesis).
+# Sends a running server valid and invalid requests generated from its OpenAPI document, and checks the responses for server
+# errors and for statuses, headers, types and bodies that the document does not describe. Needs schemathesis (pip install schemathesis).
 # usage: scripts/schemathesis.sh [SECONDS [more arguments of `st run`]]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=${1:-600}
 shift $(($# ? 1 : 0))
 plinth=${PLINTH:-${CARGO_TARGET_DIR:-target}/debug/plinth}
-command -v st >/dev/null || { echo "schemathesis: there is no st on PATH; pip install schemathesis" >&2; exit 1; }
+command -v st >/dev/null || { echo "schemathesis: st is not on PATH; pip install schemathesis" >&2; exit 1; }
 PLINTH_FFMPEG=$(scripts/find.sh ffmpeg libx264)
 export PLINTH_FFMPEG
 place=$(mktemp -d)
@@ -32,7 +32,7 @@ failed=0
 (cd "$place" && exec st run "$base/v1/openapi.json" -H "Authorization: Bearer $token" --max-time "$seconds" --continue-on-failure \
     --checks "$checks" "$@") || failed=$?
 if ! curl -sS -f -o /dev/null "$base/v1/health" || grep -n ' ERROR \|panicked' "$place/log"; then
-    echo "schemathesis: the server has errors in its log, or does not answer any more" >&2
+    echo "schemathesis: the server has errors in its log, or no longer responds" >&2
     exit 1
 fi
 exit $failed

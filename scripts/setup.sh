@@ -1,22 +1,23 @@
 #!/usr/bin/env bash
-# Installs what is missing, and no more than what it is asked for:
+# Installs the missing packages for the given purposes:
 #
 #   scripts/setup.sh render ...    an ffmpeg that encodes H.264, a Vulkan driver
 #   scripts/setup.sh test ...      also ProRes, a software Vulkan driver, PostgreSQL, Chromium, Python with numpy and
 #                                  Pillow
 #   scripts/setup.sh lint ...      rustfmt, clippy
 #   scripts/setup.sh python ...    Python with numpy and Pillow
-#   scripts/setup.sh venv ...      a Python that makes virtual environments
+#   scripts/setup.sh venv ...      a Python that can create virtual environments
 #
-# and compilers in any case.
+# and always compilers.
 #
-# With apt-get (Debian, Ubuntu), after saying what and how large; elsewhere, and for a user who may not, it says what is
-# needed. Python's packages go into a virtual environment below the target folder where a Python can make one.
+# Installs with apt-get (Debian, Ubuntu), and first prints the packages and their size. On other systems, and for users who
+# cannot install packages, it prints what is needed. Python packages are installed in a virtual environment in the target
+# folder if possible.
 set -euo pipefail
 
 PATH="$PATH:/usr/sbin:/sbin" # ldconfig
 here=$(cd "$(dirname "$0")" && pwd)
-# Cargo is called in the repository; this may be called anywhere.
+# Relative to the repository, like cargo uses it, because this script may be called from another folder.
 target=$(cd "$here/.." && realpath -m "${CARGO_TARGET_DIR:-target}")
 
 say() { echo "setup: $*"; }
@@ -32,8 +33,8 @@ has_vulkan_driver() { # NAMES: of descriptions of drivers, as a pattern
     [[ -n ${VK_DRIVER_FILES:-${VK_ICD_FILENAMES:-}} ]]
 }
 
-packages=() # of the system
-lacking=()  # the same in words
+packages=() # packages to install
+lacking=()  # descriptions of the packages, for messages
 need() { # PACKAGES WORDS
     local words
     for words in "${lacking[@]}"; do if [[ $words == "$2" ]]; then return; fi; done
@@ -42,7 +43,7 @@ need() { # PACKAGES WORDS
     lacking+=("$2")
 }
 
-# Whether a compiler has headers and can link, too: COMPILER LANGUAGE HEADER.
+# Whether a compiler works, including headers and linking: COMPILER LANGUAGE HEADER.
 compiles() {
     local out status=0
     have "$1" || return 1
@@ -64,7 +65,7 @@ need_drawing() { # ENCODERS DRIVER WORDS
     if ! has_vulkan_driver "$2"; then need mesa-vulkan-drivers "$3"; fi
 }
 
-# A virtual environment of the project's own, where no Python has the packages.
+# Creates a virtual environment in the target folder if no Python has the packages.
 make_python() {
     local base
     if [[ -n ${PLINTH_SETUP_AGAIN:-} ]]; then return 1; fi
@@ -75,7 +76,7 @@ make_python() {
         --disable-pip-version-check --requirement "$here/python.txt" && found python; then
         return
     fi
-    say "that failed; trying the system's packages"
+    say "that failed; trying the packages of the system"
     rm -rf "$target/python"
     return 1
 }
@@ -86,7 +87,7 @@ need_lints() {
         if cargo "$component" --version >/dev/null 2>&1; then continue; fi
         say "cargo $component is missing; installing it with rustup (about 10 MB)"
         rustup component add "${component/fmt/rustfmt}" || {
-            say "cannot go on without cargo $component: rustup component add ${component/fmt/rustfmt}" >&2
+            say "cargo $component is required: rustup component add ${component/fmt/rustfmt}" >&2
             exit 1
         }
     done
@@ -95,7 +96,7 @@ need_lints() {
 need_tests() {
     need_drawing "libx264 prores_ks" "*@(lvp|swiftshader)*" "a software Vulkan driver"
     if ! found postgres; then need postgresql "a PostgreSQL server"; fi
-    # The shell has one of its own; tests call the program.
+    # Tests call the program kill, not the shell builtin.
     if [[ -z $(type -P kill) ]]; then need procps "the program kill"; fi
     need_browser
     need_python
@@ -114,7 +115,7 @@ need_python() {
     fi
 }
 
-# What apt-get is about to do, in numbers.
+# Prints the number and size of the packages that apt-get would install.
 size() {
     local said count
     said=$("${as_root[@]}" env LC_ALL=C apt-get install --assume-no --no-install-recommends "$@" 2>/dev/null </dev/null || true)
@@ -126,9 +127,9 @@ size() {
     echo "${count:-some} packages with what they need${said:+: $said}"
 }
 
-# One line that an administrator can follow.
+# Prints the command that an administrator has to run.
 ask_for_help() {
-    say "$1; ask an administrator to run this, then do the same again:" >&2
+    say "$1; ask an administrator to run this command, then try again:" >&2
     say "  apt-get update && apt-get install -y --no-install-recommends ${packages[*]}" >&2
     exit 1
 }
@@ -136,17 +137,17 @@ ask_for_help() {
 install_packages() {
     as_root=()
     if ((EUID != 0)); then
-        have sudo || ask_for_help "you are not root, and there is no sudo"
-        # It may ask for a password, where somebody can type one.
+        have sudo || ask_for_help "you are not root, and sudo is not installed"
+        # sudo may ask for a password only on a terminal.
         if [[ -t 0 ]]; then sudo -v || ask_for_help "you may not use sudo"; else
-            sudo -n true 2>/dev/null || ask_for_help "you may not use sudo, or not without a password"
+            sudo -n true 2>/dev/null || ask_for_help "you may not use sudo without a password"
         fi
         as_root=(sudo)
     fi
-    say "reading the lists of packages"
+    say "updating the package lists"
     # Variables go through env, because sudo drops them otherwise.
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq ||
-        say "the lists could not be read anew; going on with what is there"
+        say "the package lists could not be updated; continuing with the existing ones"
     say "to install with apt-get: ${packages[*]} ($(size "${packages[@]}"))"
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
         -o Dpkg::Use-Pty=0 "${packages[@]}" </dev/null
@@ -165,9 +166,9 @@ for purpose in "$@"; do
         test) need_tests ;;
         lint) need_lints ;;
         python) need_python ;;
-        venv) if ! found venv; then need "python3 python3-venv" "a Python that makes virtual environments"; fi ;;
+        venv) if ! found venv; then need "python3 python3-venv" "a Python that can create virtual environments"; fi ;;
         *)
-            say "what is '$purpose'? One of render, test, lint, python, venv" >&2
+            say "unknown purpose '$purpose'; use render, test, lint, python or venv" >&2
             exit 2
             ;;
     esac
@@ -178,13 +179,13 @@ if ((${#packages[@]} == 0)); then
 fi
 printf 'setup: missing: %s\n' "${lacking[@]}"
 if [[ -n ${PLINTH_SETUP_AGAIN:-} ]]; then
-    say "this is missing although its packages are installed: please find out why, or install it in another way" >&2
+    say "this is missing although its packages are installed; please find out why, or install it in another way" >&2
     exit 1
 fi
 if ! have apt-get; then
-    # Drivers may lie elsewhere on such a system: plinth doctor tells.
+    # Drivers may be in other folders on such a system; plinth doctor reports them.
     if ! printf '%s\n' "${lacking[@]}" | grep -qv Vulkan; then exit 0; fi
-    say "this system has no apt-get; please install the above with its own package manager, then do the same again" >&2
+    say "this system has no apt-get; please install the above with its own package manager, then try again" >&2
     exit 1
 fi
 install_packages

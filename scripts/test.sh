@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs all tests to the end, whatever fails, with cargo-nextest where it is installed. Closes with what was not checked, what
-# failed and how to run that alone, and the numbers. The whole output stays in TARGET/test.log.
+# Runs all tests, even after failures, with cargo-nextest if it is installed. At the end it prints which tests were not run,
+# the failed tests with the commands that run them, and the numbers. The whole output is in TARGET/test.log.
 # usage: scripts/tools.sh test scripts/test.sh [arguments of cargo test or cargo nextest run]
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -20,10 +20,10 @@ else
 fi
 status=${PIPESTATUS[0]}
 
-# Plain lines of the log, without colours.
+# Prints the log without colours.
 plain() { sed 's/\x1b\[[0-9;]*m//g' "$log"; }
 
-# "PASSED FAILED SKIPPED" of what was run.
+# Prints "PASSED FAILED SKIPPED".
 numbers() {
     if [[ $nextest == yes ]]; then
         plain | awk '
@@ -47,8 +47,8 @@ numbers() {
     fi
 }
 
-# The command for each test that failed. With --workspace: for one crate alone, cargo would build what that crate depends on
-# anew, with fewer features.
+# Prints the command for each failed test. It uses --workspace, because for a single crate cargo would rebuild the
+# dependencies with fewer features.
 alone() {
     if [[ $nextest == yes ]]; then
         # After the summary:   FAIL [   0.010s] (1/9) plinth-media::it failure::a_full_disk_is_named

@@ -1,4 +1,4 @@
-//! Saying what is in a GLB; it must accept exactly what loading accepts.
+//! Inspects a GLB; this must accept exactly the files that loading accepts.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};

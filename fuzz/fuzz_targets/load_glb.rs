@@ -1,4 +1,4 @@
-//! Loading a GLB completely, as for a render. What is loaded is trusted by everything behind the reader: its indices fit.
+//! Loads a GLB completely, as for a render. Later steps trust the loaded model, so its indices must be in range.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};

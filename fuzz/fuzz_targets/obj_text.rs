@@ -1,5 +1,5 @@
-//! Converting an OBJ and its MTL, in an archive made here so that changes reach the text. The input is both, with a
-//! NUL byte between them.
+//! Converts an OBJ and its MTL in a generated archive, so that mutations reach the text. The input contains both,
+//! separated by a NUL byte.
 #![no_main]
 
 use std::io::{Cursor, Write as _};
@@ -17,11 +17,11 @@ fuzz_target!(|data: &[u8]| {
     let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, bytes) in [("a.obj", obj), ("a.mtl", mtl.get(1..).unwrap_or_default()), ("t.png", PIXEL)] {
         writer.start_file(name, SimpleFileOptions::default().compression_method(Stored)).expect("names differ");
-        writer.write_all(bytes).expect("memory takes everything");
+        writer.write_all(bytes).expect("writing to memory cannot fail");
     }
-    let archive = writer.finish().expect("memory takes everything").into_inner();
+    let archive = writer.finish().expect("writing to memory cannot fail").into_inner();
     if let Ok(converted) = glb_from_zip(&archive, &plinth_fuzz::limits()) {
         load_glb(&converted.glb, &LoadOptions { max_texture_side: 64, ..LoadOptions::default() })
-            .expect("own output loads");
+            .expect("a converted file can be loaded");
     }
 });

@@ -1,4 +1,4 @@
-//! Converting an archive; what comes out must load.
+//! Converts an archive; the result must be loadable.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -8,6 +8,6 @@ fuzz_target!(|data: &[u8]| {
     let limits = plinth_fuzz::limits();
     if let Ok(converted) = glb_from_zip(data, &limits) {
         load_glb(&converted.glb, &LoadOptions { max_texture_side: 64, ..LoadOptions::default() })
-            .expect("own output loads");
+            .expect("a converted file can be loaded");
     }
 });

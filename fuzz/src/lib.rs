@@ -1,8 +1,8 @@
-//! What the targets share: bounds, and changes that keep a file's frame whole.
+//! Helpers of the targets: limits, and mutations that keep the container of a file valid.
 
 use plinth_model::Limits;
 
-/// Bounds small enough that reaching one takes milliseconds, so that whatever is slow or large is a finding.
+/// Limits that are reached within milliseconds, so that anything slow or large is a finding.
 pub fn limits() -> Limits {
     Limits { vertices: 1 << 20, indices: 1 << 21, image_pixels: 1 << 22, ..Limits::default() }
 }
@@ -10,8 +10,8 @@ pub fn limits() -> Limits {
 const HEADER: usize = 12;
 const CHUNK_HEADER: usize = 8;
 
-/// Changes the JSON or the binary chunk of a GLB and writes lengths that fit: blind changes would hardly ever get past
-/// the container. Every eighth change is blind all the same.
+/// Mutates the JSON or the binary chunk of a GLB and adjusts the lengths, because unguided mutations hardly ever pass
+/// the container checks. Every eighth mutation is unguided.
 pub fn mutate_glb(
     data: &mut [u8],
     size: usize,

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs what `make compare` needs (three.js and a browser driver by npm, FLIP by pip into a folder of their own,
-# Chromium by apt-get where missing), then draws and compares.
+# Installs the requirements of `make compare` (three.js and a browser driver with npm and FLIP with pip into TOOLS_FOLDER,
+# Chromium with apt-get if missing), then renders and compares.
 #
 #   scripts/compare/compare.sh TOOLS_FOLDER ARGUMENTS_OF_compare.py
 set -euo pipefail
 
-tools=${1:?"say where tools go: scripts/compare/compare.sh FOLDER …"}
+tools=${1:?"usage: scripts/compare/compare.sh TOOLS_FOLDER …"}
 shift
 here=$(cd "$(dirname "$0")" && pwd)
 say() { echo "compare: $*"; }

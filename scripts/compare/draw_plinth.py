@@ -1,4 +1,4 @@
-"""Draws rows with Plinth: PNG files of each shot, and what Plinth says of the model."""
+"""Draws rows with Plinth: PNG files of each shot, and Plinth's messages about the model."""
 
 import json
 import pathlib
@@ -12,7 +12,7 @@ FRAME_RATE = 30
 
 
 def settings(row, poses, frames=1):
-    """Lit by the environment alone, seen from one pose, or from one after the other in as many frames."""
+    """Settings of a scene lit only by the environment, with one camera pose, or with several in as many frames."""
     out = {
         "effect": "keyframes",
         "keyframes": [{"pose": pose} for pose in poses],
@@ -50,7 +50,7 @@ def draw(row, programs, out):
 
 
 def stills(row, programs, env, work, out, end=""):
-    """Each shot by `plinth render`; the reason when that fails."""
+    """Draws each shot with `plinth render`; returns the error message if that fails."""
     picture = work / "picture.png"
     for n, shot in enumerate(row["shots"]):
         problem = run([programs["plinth"], "render", row["model"], "-o", picture, "--quiet", "--env", env,
@@ -62,7 +62,7 @@ def stills(row, programs, env, work, out, end=""):
 
 
 def frames(row, programs, work, out):
-    """All shots as frames of one video, by an example of plinth-render: without the loss of a codec, light gathered once."""
+    """Draws all shots as frames of one video with an example of plinth-render: without lossy encoding, and with one bake."""
     first = work / "frame.png"
     if row["clip"] is None:
         wanted = list(range(len(row["shots"])))
@@ -91,7 +91,7 @@ def shrink(picture, size, to):
 
 
 def draw_all(rows, programs, out):
-    """Draws what is not there yet."""
+    """Draws missing pictures."""
     out.mkdir(parents=True, exist_ok=True)
     for row in rows:
         note = out / f"{row['id']}.json"

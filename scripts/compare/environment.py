@@ -1,4 +1,4 @@
-"""A studio to light models with where no other environment is given: soft boxes in a dim room."""
+"""Generates the default environment: a studio with soft boxes in a dim room."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ ROOM = 0.25
 
 
 def write(path):
-    """A Radiance file: 32-bit RGBE texels, not packed."""
+    """Returns a Radiance file with uncompressed 32-bit RGBE texels."""
     v, u = (np.mgrid[0:HEIGHT, 0:WIDTH] + 0.5) / np.array([HEIGHT, WIDTH]).reshape(2, 1, 1)
     polar, azimuth = v * np.pi, (u - 0.5) * 2 * np.pi
     direction = np.stack([np.sin(polar) * np.cos(azimuth), np.cos(polar), np.sin(polar) * np.sin(azimuth)], -1)
@@ -22,7 +22,7 @@ def write(path):
         across, up, ahead = direction @ right, direction @ np.cross(towards, right), direction @ towards
         inside = (ahead > 0) & (np.abs(across) < ahead * np.tan(half_width)) & (np.abs(up) < ahead * np.tan(half_height))
         light[inside] = radiance
-    # Slightly warm above, slightly cool below, so that turned environments show.
+    # Slightly warm above and cool below, so that a wrong rotation is visible.
     rgb = light[..., None] * (1 + 0.1 * direction[..., 1:2] * np.array([1, 0, -1]))
     exponent = np.ceil(np.log2(rgb.max(-1, keepdims=True)))
     mantissa = np.clip(rgb / np.exp2(exponent) * 256, 0, 255)

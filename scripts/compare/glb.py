@@ -1,4 +1,4 @@
-"""Writes GLB files: a document that grows by its parts."""
+"""Builds and writes GLB files."""
 
 import json
 import struct
@@ -111,7 +111,7 @@ class Glb:
         return index
 
     def put(self, shape, material=None, at=(0, 0, 0), root=True, **node):
-        """A node with a mesh of its own."""
+        """Adds a node with its own mesh."""
         return self.node(at, root, mesh=self.mesh(shape, material), **node)
 
     def clip(self, name, *channels):

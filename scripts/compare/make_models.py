@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes small test models, each of which shows on its picture whether one rule of glTF is kept (CC0).
+"""Writes small test models (CC0). The picture of each shows whether one rule of glTF is implemented correctly.
 
 usage: make_models.py FOLDER
 
-The first line of each function says what must be seen.
+The first line of each function says what must be visible.
 """
 
 import pathlib

@@ -42,7 +42,7 @@ def alpha_modes():
 
 
 def nested_glass():
-    """Blended balls inside of one another, single-sided and double-sided, and blended sheets one behind the other."""
+    """Nested blended balls, single-sided and double-sided, and blended sheets behind each other."""
     g = Glb()
     for x, double in ((-1, False), (1, True)):
         for radius, color in ((0.2, RED), (0.4, GREEN), (0.6, BLUE)):
@@ -136,7 +136,7 @@ def extension_textures():
 
 
 def unknown_extensions():
-    """Extensions that nobody knows, required by nothing, on every kind of object: a red ball."""
+    """Unknown extensions, not required, on every kind of object: a red ball."""
     g = Glb()
     g.put(sphere(), g.material(RED, extensions={"EXT_made_up": {"factor": 3}}), extensions={"EXT_made_up": {}})
     g.document["extensions"] = {"EXT_made_up": [1, 2, 3]}

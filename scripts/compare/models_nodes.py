@@ -29,7 +29,7 @@ def sides():
 
 
 def mirrored_boxes():
-    """Boxes and balls scaled by negative factors: outlines and shading as the plain one, turned over."""
+    """Boxes and balls scaled by negative factors: mirrored outlines and shading."""
     g = Glb()
     t = g.texture(png(letter()))
     material = g.material(texture=t, rough=0.4)
@@ -43,7 +43,7 @@ def mirrored_boxes():
 
 
 def skewed():
-    """A turned box below a stretched node, which shears it; normals follow. Beside it a matrix."""
+    """A rotated box below a stretched node, which shears it and its normals. Beside it the same with a matrix."""
     g = Glb()
     material = g.material(GREY, rough=0.3)
     parent = g.node((-0.9, 0, 0), scale=[0.4, 1.6, 0.8])
@@ -98,7 +98,7 @@ def vertex_colours():
 
 
 def plain_meshes():
-    """Without material, normals, indices, or with 8- and 16-bit indices; flat where normals are missing."""
+    """Without material, normals or indices, and with 8- and 16-bit indices; flat-shaded without normals."""
     g = Glb()
     ball = sphere(0.45, 12, 8)
     expanded = {name: ball[name][ball["indices"]] for name in ("POSITION", "NORMAL", "TEXCOORD_0")}
@@ -147,7 +147,7 @@ def quantized():
 
 
 def instances():
-    """EXT_mesh_gpu_instancing with turned, stretched and mirrored instances below a turned node, which has a child."""
+    """EXT_mesh_gpu_instancing with rotated, stretched and mirrored instances below a rotated node, which has a child."""
     g = Glb()
     g.uses("EXT_mesh_gpu_instancing")
     count = 12
@@ -163,7 +163,7 @@ def instances():
 
 
 def clips():
-    """Boxes side by side, each moved another way; the second clip begins late, the third has one key."""
+    """A row of boxes, each animated differently; the second clip starts late, the third has one key."""
     g = Glb()
     t = g.texture(png(letter()))
     material = g.material(texture=t)
@@ -258,7 +258,7 @@ def skin_with_morphs():
 
 
 def degenerate():
-    """Triangles without area, a normal of length zero, repeated vertices: beside a ball, which is all that is seen."""
+    """Triangles without area, a normal of length zero, repeated vertices: beside a ball, which is the only visible object."""
     g = Glb()
     flat = quad()
     flat["POSITION"] = flat["POSITION"] * np.float32([1, 0, 1])

@@ -1,4 +1,4 @@
-"""Models of textures: how images are stored, read, placed and used."""
+"""Models for textures: image formats, samplers, transforms, uses."""
 
 import numpy as np
 from PIL import Image, PngImagePlugin
@@ -12,7 +12,7 @@ MIPMAPPED = (9984, 9985, 9986, 9987)
 
 
 def sampler_wrap():
-    """Nine ways to go on beyond 0..1: columns repeat, clamp, mirror in u; rows the same in v."""
+    """Nine combinations of wrap modes beyond 0..1: columns repeat, clamp, mirror in u; rows the same in v."""
     g, picture = Glb(), png(letter())
     modes = [(u, v) for v in (REPEAT, CLAMP, MIRROR) for u in (REPEAT, CLAMP, MIRROR)]
     for (u, v), at in zip(modes, grid(9, 3)):
@@ -22,7 +22,7 @@ def sampler_wrap():
 
 
 def sampler_filter():
-    """Eight texels enlarged (nearest, linear), then sixty-four repeats reduced with each of six filters."""
+    """Eight texels magnified (nearest, linear), then sixty-four repeats minified with each of six filters."""
     g = Glb()
     small = png(letter(8))
     for mag, at in zip((NEAREST, LINEAR), ((-1, 1, 0), (0, 1, 0))):
@@ -41,7 +41,7 @@ def transform(texture, offset=(0.25, 0.1), rotation=0.5, scale=(2, 1.5), **more)
 
 
 def texture_transform_slots():
-    """KHR_texture_transform on every texture of the core and of the extensions; each ball's texture is turned alike."""
+    """KHR_texture_transform on every texture of the core and of the extensions; all textures are rotated by the same angle."""
     g = Glb()
     color, grey = g.texture(png(letter(256))), g.texture(png(letter(256, "L").convert("RGB")))
     data = g.texture(png(letter(256)))
@@ -95,7 +95,7 @@ def texture_coordinate_sets():
     sets = {f"TEXCOORD_{k}": quad(uv=((0, 0), (k + 1, k + 1)))["TEXCOORD_0"] for k in range(4)}
     at = iter(grid(15, 5))
     for slot in ("base", "emissiveTexture", "occlusionTexture"):
-        # three.js reads a texture that is colour somewhere as colour everywhere: each use has its own.
+        # three.js decodes a texture that is used as colour once as colour everywhere, so each use has its own texture.
         t = g.texture(png(letter()))
         infos = [{"index": t, "texCoord": k} for k in range(4)] + [transform(t, (0, 0), 0, (1, 1), texCoord=1)]
         for info in infos:
@@ -181,7 +181,7 @@ def interlaced(image):
 
 
 def swapped_profile():
-    """An ICC profile whose red and blue change places: who applies it shows it."""
+    """An ICC profile that swaps red and blue, to show whether it is applied."""
     from PIL import ImageCms
 
     profile = bytearray(ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes())

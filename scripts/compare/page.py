@@ -1,4 +1,4 @@
-"""The page: a table of all rows, the most different first."""
+"""Writes the page: a table of all rows, sorted by difference."""
 
 import html
 import json
@@ -40,14 +40,14 @@ def write(rows, left_out, three, plinth, out, radiance):
         "<h1>Plinth beside three.js</h1>",
         f"<p>{len(rows)} rows, {more} of them with more than light between the pictures ({limits}), "
         f"{len(rows) - len(counted)} without a pair. Mean FLIP error on the model "
-        f"{sum(e['scores']['flip'] for e in counted) / max(len(counted), 1):.4f}. Gain maps stand beside the .hdr file "
+        f"{sum(e['scores']['flip'] for e in counted) / max(len(counted), 1):.4f}. Gain maps are shown beside the .hdr file "
         "they were made from, both drawn by Plinth.</p>",
         "<table><tr><th>model<th>three.js<th>Plinth<th>difference</tr>",
     ]
     parts += [table_row(e, radiance) for e in entries]
     parts.append("</table>")
     if left_out:
-        parts.append("<h2>Not drawn: Plinth does not take them</h2><ul>")
+        parts.append("<h2>Not drawn, because Plinth rejects them</h2><ul>")
         parts += [f"<li>{html.escape(name)}: {html.escape(why)}" for name, why in left_out]
         parts.append("</ul>")
     (out / "index.html").write_text("\n".join(parts) + "\n")
@@ -55,7 +55,7 @@ def write(rows, left_out, three, plinth, out, radiance):
 
 
 def entry(row, three, plinth, out):
-    """One row with the mean of its shots' scores, or with what kept it from being drawn."""
+    """Builds one row with the mean scores of its shots, or with the reason why it was not drawn."""
     one = {"id": row["id"], "title": row["title"], "scores": None, "more": [], "pictures": [], "said": []}
     for who, folder in (("three.js", three), ("Plinth", plinth)):
         note = folder / f"{row['id']}.json"

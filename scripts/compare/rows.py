@@ -1,22 +1,22 @@
-"""What is drawn: a list of rows, each a model at rest, a clip of one, an OBJ archive, or a gain map.
+"""Lists what is drawn: rows with a model in its rest pose, a clip, an OBJ archive, or a gain map.
 
 A row is a dictionary:
   id          name of its pictures
-  title       what the page calls it
+  title       title on the page
   kind        "glb" or "obj"
   model       path of the file
-  three_model path of what three.js loads, where that is another file, from an archive unpacked to
+  three_model path of the file that three.js loads, if different: from an archive that is unpacked to
   three_root  this folder
   env         path of a Radiance file
   gain_map    paths of sdr, gainmap and metadata, only in rows that compare them with `env`
   clip        number of the clip, or None for the rest pose
-  clip_name   its name as Plinth tells it
+  clip_name   its name as printed by Plinth
   size        side of a picture in pixels
   background  colour behind the model
   shots       list of {"pose": {position, lookAt, fov in degrees}, "time": seconds, "frame": index of Plinth's frame}
   frames      how many frames Plinth draws of a clip, and
-  speed       how fast it plays it
-  warnings    what Plinth says of the model
+  speed       the playback speed
+  warnings    Plinth's warnings about the model
 """
 
 import json
@@ -27,11 +27,11 @@ import subprocess
 import zipfile
 
 SIZE = 512
-# Not a colour of materials, so that outlines can be told; light, because dark ones hide black mistakes.
+# A colour that no material has, so that outlines are visible; light, because a dark one would hide errors that are black.
 BACKGROUND = "#a8c8e0"
 FRONT = {"position": [1.2, 0.7, 4.2], "lookAt": [0, 0, 0], "fov": 35}
 BACK = {"position": [-1.6, 0.5, -4.0], "lookAt": [0, 0, 0], "fov": 35}
-# Frames of a video a second, and how fast a clip may play in it.
+# Frame rate of a video, and limit of the playback speed.
 FRAME_RATE = 30
 MAX_SPEED = 10
 TIMES_OF_A_CLIP = 3
@@ -60,7 +60,7 @@ def of_folders(folders, env, plinth, work):
 
 
 def row(path, env, kind="glb", **more):
-    """A model at rest, from two sides."""
+    """A model in its rest pose from two sides."""
     name = path.stem if kind == "glb" else f"{path.stem} (OBJ)"
     shots = [{"pose": pose, "time": 0, "frame": 0} for pose in (FRONT, BACK)]
     return {"id": plain(name), "title": name, "kind": kind, "model": str(path), "env": str(env), "clip": None,
@@ -68,7 +68,7 @@ def row(path, env, kind="glb", **more):
 
 
 def clip_rows(path, env, clips):
-    """Plinth plays the first clip of a name: others of that name are left out."""
+    """Clips whose name is not unique are skipped after the first, because Plinth finds clips by name."""
     names = [clip["name"] for clip in clips]
     return [clip_row(path, env, n, clip) for n, clip in enumerate(clips) if names.index(clip["name"]) == n]
 
@@ -84,7 +84,7 @@ def clip_row(path, env, number, clip):
     shots = [{"pose": FRONT, "time": interval * k, "frame": steps * k} for k in range(1, TIMES_OF_A_CLIP + 1)]
     speed = interval * FRAME_RATE / steps
     if speed <= 0:
-        # A clip of one key.
+        # A clip with a single key.
         shots, steps, speed = [{"pose": FRONT, "time": 0, "frame": 0}], 0, 1
     name = f"{path.stem}: clip {number} {clip['name']}"
     out = row(path, env, clip=number, clip_name=clip["name"], frames=TIMES_OF_A_CLIP * steps + 1, speed=speed)
@@ -107,7 +107,7 @@ def plain(name):
 
 
 def inspect(plinth, path):
-    """What Plinth tells of a model, or why it does not take it."""
+    """Plinth's description of a model, or its error message."""
     done = subprocess.run([plinth, "inspect", str(path), "--json"], capture_output=True, text=True)
     if done.returncode != 0:
         return None, done.stderr.strip()

@@ -1,4 +1,4 @@
-"""Scores of a pair of pictures: one for how different they look, and three that tell light from other causes."""
+"""Scores of a pair of pictures: one for their visible difference, and three that separate lighting from other causes."""
 
 import flip_evaluator
 import numpy as np
@@ -6,14 +6,14 @@ from PIL import Image
 
 # Channel difference from the background above which a pixel shows the model.
 COVERED = 10 / 255
-# Pixels that outlines may be apart, for antialiasing and rounding.
+# Distance in pixels by which outlines may differ because of antialiasing and rounding.
 OUTLINE_TOLERANCE = 2
-# Radius in pixels of the neighbourhood whose mean is light, and what differs from it detail.
+# Radius in pixels of the neighbourhood: its mean is called light, the difference from the mean detail.
 LIGHT_RADIUS = 6
 # Detail weaker than this (mean square of lightness) is noise.
 LEAST_DETAIL = 4e-5
 
-# From where a score is called more than light.
+# Scores above these limits mean a difference in more than lighting.
 LIMITS = {"outline": 0.01, "detail": 0.6, "colour": 0.05}
 
 
@@ -48,7 +48,7 @@ def score(first, second, background):
 
 
 def more_than_light(scores):
-    """Names of the scores that say that something else than light differs."""
+    """Names of the scores above their limits."""
     return [name for name, limit in LIMITS.items() if scores[name] > limit]
 
 
@@ -58,7 +58,7 @@ def covered(picture, background):
 
 
 def grown(mask, pixels):
-    """A mask with its neighbourhood (square)."""
+    """A mask dilated by a square."""
     out = mask.copy()
     for axis in (0, 1):
         wide = out.copy()

@@ -1,4 +1,4 @@
-"""Shapes and pictures that test models are made of."""
+"""Shapes and images for the test models."""
 
 import io
 
@@ -7,7 +7,7 @@ from PIL import Image, ImageDraw
 
 
 def quad(width=0.9, height=None, uv=((0, 0), (1, 1))):
-    """Faces +Z. `uv` are the coordinates of its upper left and lower right corners."""
+    """A quad that faces +Z. `uv` are the coordinates of its upper left and lower right corners."""
     w, h = width / 2, (height or width) / 2
     (u0, v0), (u1, v1) = uv
     return {
@@ -19,7 +19,7 @@ def quad(width=0.9, height=None, uv=((0, 0), (1, 1))):
 
 
 def box(x=0.8, y=None, z=None):
-    """Six faces, each with the whole texture."""
+    """A box whose six faces show the whole texture each."""
     half = np.array([x, y or x, z or x], np.float32) / 2
     parts = []
     for axis in range(3):
@@ -54,7 +54,7 @@ def sphere(radius=0.45, columns=32, rows=16):
 
 
 def tube(radius=0.15, height=2.0, columns=16, rows=24):
-    """Open, upright, from y = 0."""
+    """An open, upright tube that starts at y = 0."""
     out = sphere(1, columns, rows)
     u, v = out["TEXCOORD_0"].T
     ring = np.stack([np.sin(u * 2 * np.pi), np.zeros_like(u), np.cos(u * 2 * np.pi)], 1)
@@ -75,13 +75,13 @@ def without(shape, *names):
 
 
 def grid(count, columns, step=1.0):
-    """Centres of a grid in reading order."""
+    """Centres of grid cells in reading order."""
     rows = -(-count // columns)
     return [((i % columns - (columns - 1) / 2) * step, ((rows - 1) / 2 - i // columns) * step, 0) for i in range(count)]
 
 
 def letter(side=64, mode="RGB", colors=((220, 60, 40), (40, 160, 60), (40, 80, 200), (230, 190, 30))):
-    """An F over four colours, one a corner: upright, mirrored and turned are told apart."""
+    """The letter F over four coloured corners, which shows mirroring and rotation."""
     image = Image.new("RGB", (side, side))
     draw = ImageDraw.Draw(image)
     half = side // 2
@@ -106,7 +106,7 @@ def encoded(image, kind, **options):
 
 
 def ramp(side=64, low=0, high=255, mode="RGB", across=True):
-    """Grey from left to right, or from top to bottom."""
+    """A grey ramp from left to right, or from top to bottom."""
     line = np.linspace(low, high, side)
     values = np.tile(line, (side, 1)) if across else np.tile(line[:, None], (1, side))
     return Image.fromarray(values.round().astype(np.uint8)).convert(mode)

@@ -2,8 +2,8 @@
 //
 // usage: node three.mjs ROWS.json OUT_DIR NODE_MODULES_DIR CHROMIUM
 //
-// ROWS.json is what rows.py writes. Pictures go to OUT_DIR/ID.SHOT.png, what three.js says to OUT_DIR/ID.json; a row that
-// is there already is not drawn again. Nothing outside of this machine is asked for.
+// ROWS.json is written by rows.py. Pictures are written to OUT_DIR/ID.SHOT.png, messages of three.js to OUT_DIR/ID.json;
+// existing rows are not drawn again. All requests stay on this machine.
 
 import fs from 'node:fs';
 import http from 'node:http';

@@ -80,7 +80,7 @@ function joined(first, second) {
 function roughened(material, hasColors) {
   // `Tr 1` of exporters that mean opacity.
   const opacity = material.opacity || 1;
-  // A texture that is not there would be black.
+  // A missing texture would be black.
   const map = material.map?.image ? material.map : null;
   const out = new THREE.MeshStandardMaterial({
     color: map ? 0xffffff : (material.color ?? 0xffffff),

@@ -1,4 +1,4 @@
-// Draws one model with three.js, as `three.mjs` asks for it: the same light, framing, camera and colours as Plinth.
+// Draws one model with three.js for `three.mjs`, with the same light, framing, camera and colours as Plinth.
 
 import * as THREE from 'three';
 import { HDRLoader } from 'three/addons/loaders/HDRLoader.js';
@@ -27,12 +27,12 @@ window.draw = async (row) => {
   }
   renderer.setSize(row.size, row.size);
   const scene = new THREE.Scene();
-  // Not only behind the canvas: glass shows it.
+  // In the scene and not only behind the canvas, because glass shows it.
   scene.background = new THREE.Color(row.background);
   scene.environment = await environment(row.env);
   const { root, clips } = row.kind === 'obj' ? await loadObj(row.model, row.root) : await loadGltf(row.model, renderer);
   root.traverse((object) => {
-    // Both pictures are lit by the environment alone.
+    // Both pictures are lit only by the environment.
     if (object.isLight) object.visible = false;
   });
   const clip = row.clip === null ? null : clips[row.clip];
@@ -43,7 +43,7 @@ window.draw = async (row) => {
     const camera = new THREE.PerspectiveCamera(shot.pose.fov, 1, 0.01, 1000);
     camera.position.set(...shot.pose.position);
     camera.lookAt(...shot.pose.lookAt);
-    // Twice: some textures arrive with the first picture.
+    // Rendered twice, because some textures are uploaded only during the first rendering.
     renderer.render(scene, camera);
     renderer.render(scene, camera);
     return renderer.domElement.toDataURL('image/png');
@@ -83,7 +83,7 @@ function player(root, clip) {
   action.setLoop(THREE.LoopOnce);
   action.clampWhenFinished = true;
   return (time) => {
-    // An action that has ended stays paused.
+    // An action that has ended would stay paused.
     action.reset().play();
     mixer.setTime(time);
   };

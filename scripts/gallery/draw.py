@@ -1,4 +1,4 @@
-"""Pictures of settings: calls the program and puts what it draws side by side."""
+"""Draws the pictures of settings: calls the program and puts the results side by side."""
 
 import json
 import os
@@ -18,7 +18,7 @@ QUALITY = 80
 
 
 class Studio:
-    """Where pictures are taken: the program, and the files that settings name."""
+    """The program, and the files that the settings name."""
 
     def __init__(self, plinth, files, work):
         self.plinth, self.files, self.work = plinth, files, pathlib.Path(work)
@@ -43,7 +43,7 @@ class Studio:
             return Image.open(self.render(model, settings, file.name)).convert("RGBA")
 
     def film(self, model, settings):
-        """Frames at even distances, side by side."""
+        """Evenly spaced frames, side by side."""
         with tempfile.TemporaryDirectory(dir=self.work) as folder:
             video = self.render(model, settings | {"length": FILM_SECONDS}, pathlib.Path(folder) / "film.mp4")
             command = [os.environ.get("PLINTH_FFMPEG", "ffmpeg"), "-v", "error", "-i", video, pathlib.Path(folder) / "%03d.png"]
@@ -53,7 +53,7 @@ class Studio:
             return beside([fitted(Image.open(frame).convert("RGBA"), FILM_TILE) for frame in chosen])
 
     def dataset(self, model, settings):
-        """The folder of a dataset; each is drawn once."""
+        """The folder of a dataset; equal ones are rendered only once."""
         key = json.dumps([str(model), settings], sort_keys=True)
         with self.lock:
             if key not in self.datasets:
@@ -63,7 +63,7 @@ class Studio:
 
 
 def views(folder, layers):
-    """One view of a dataset in all its layers, or nine of its views."""
+    """One view of a dataset with all layers, or nine of its views."""
     image = lambda name: fitted(Image.open(folder / name).convert("RGBA"), TILE // 2 if layers else TILE // 3)
     if layers:
         names = ["images/0030.png", "depth/0030.png", "normals/0030.png", "masks/mask_0030.png"]
@@ -76,7 +76,7 @@ def views(folder, layers):
 
 
 def fitted(image, side):
-    """Within a square, over paper, so that alpha and shape are seen."""
+    """Fits a picture into a square over a paper colour, so that alpha and aspect ratio are visible."""
     image = image.copy()
     image.thumbnail((side, side), Image.Resampling.LANCZOS)
     tile = Image.new("RGB", (side, side), PAPER)
@@ -86,7 +86,7 @@ def fitted(image, side):
 
 
 def part(image, center):
-    """A square of a picture, pixel by pixel."""
+    """Crops a square from a picture without scaling."""
     x = min(max(round(center[0] * image.width) - TILE // 2, 0), max(image.width - TILE, 0))
     y = min(max(round(center[1] * image.height) - TILE // 2, 0), max(image.height - TILE, 0))
     return image.crop((x, y, x + TILE, y + TILE))

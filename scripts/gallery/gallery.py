@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Draws every setting at several values on two models, and writes a page of it: OUT/index.html.
+"""Renders every setting with several values on two models, and writes the page OUT/index.html.
 
-rows.json says what is shown. Each row has
-  key       the setting; several rows of one key have a `part` each
-  values    what it is set to; null leaves it unset
-  labels    what is written under them, where that is not the value itself
+rows.json lists what is shown. Each row has
+  key       the setting; rows with the same key are distinguished by a `part`
+  values    the values; null leaves the setting unset
+  labels    the captions, if they are not the values
   base      settings that all pictures of the row share; baseOf, valuesOf, labelsOf: the same for one model only
-  models    names of models, where not all
-  detail    middle of a part that is shown pixel by pixel, as shares of width and height
+  models    names of models, if not all
+  detail    centre of a detail that is shown without scaling, as fractions of width and height
   film      frames over time instead of one
   note      a sentence for the reader
   test      the function in the crates that measures the effect
-  unseen    why there is nothing to see, instead of values
+  unseen    why there is nothing to see; replaces `values`
 
 Needs Pillow and NumPy. The second model, the images and the panorama are made by still_life.py.
 """
@@ -35,17 +35,17 @@ BUILT = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "deb
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     helmet = ROOT / "fixtures" / "models" / "flight_helmet.glb"
-    parser.add_argument("model", nargs="?", type=pathlib.Path, default=helmet, help="model beside the one made here")
+    parser.add_argument("model", nargs="?", type=pathlib.Path, default=helmet, help="first model; the second one is generated")
     parser.add_argument("--out", type=pathlib.Path, default=ROOT / "docs" / "gallery", help="folder of the page")
-    parser.add_argument("--only", nargs="+", metavar="KEY", help="draw these settings anew and keep the other pictures")
-    parser.add_argument("--missing", action="store_true", help="draw only pictures that are not there yet")
-    parser.add_argument("--jobs", type=int, default=1, help="rows that are drawn at a time")
+    parser.add_argument("--only", nargs="+", metavar="KEY", help="redraw only these settings")
+    parser.add_argument("--missing", action="store_true", help="draw only missing pictures")
+    parser.add_argument("--jobs", type=int, default=1, help="number of rows drawn in parallel")
     parser.add_argument("--plinth", default=os.environ.get("PLINTH", str(BUILT)), help="program to call")
     return parser.parse_args()
 
 
 def table(plinth):
-    """The settings in their order, each with its sentence."""
+    """The settings in order, each with its description."""
     text = subprocess.run([plinth, "settings"], capture_output=True, text=True, check=True).stdout
     return re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", text, re.MULTILINE)
 

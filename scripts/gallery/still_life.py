@@ -1,4 +1,4 @@
-"""A model on which every setting has something to change, and the pictures that settings name. All made here."""
+"""Generates a model on which every setting has an effect, and the images that settings name."""
 
 import json
 import math
@@ -12,7 +12,7 @@ ARRAYS, INDICES = 34962, 34963
 
 
 def grid(rows, columns, at):
-    """A surface over a grid; `at` gives place and normal for shares of rows and columns."""
+    """A surface over a grid; `at` returns position and normal for fractions of rows and columns."""
     v, u = np.meshgrid(np.linspace(0, 1, rows + 1), np.linspace(0, 1, columns + 1), indexing="ij")
     place, normal = at(v, u)
     corner = np.arange((rows + 1) * (columns + 1)).reshape(rows + 1, columns + 1)
@@ -74,7 +74,7 @@ MATERIALS = {
     "Leaf": paint([0.1, 0.35, 0.12], roughness=0.5),
 }
 
-# Name, shape, material, place, size.
+# Name, shape, material, position, size.
 PARTS = [
     ("Ball", ball(), "Paint", (-0.55, 0.42, 0.45), (0.42, 0.42, 0.42)),
     ("Steel ball", ball(), "Steel", (0.42, 0.3, 0.62), (0.3, 0.3, 0.3)),
@@ -149,7 +149,7 @@ def still_life():
 
 
 def logo():
-    """An image with a hole around it, for decals: which way is up and which left is seen."""
+    """A decal image with a transparent border that shows its orientation."""
     image = Image.new("RGBA", (256, 256))
     draw = ImageDraw.Draw(image)
     draw.ellipse((8, 8, 248, 248), fill=(250, 245, 230, 255))
@@ -159,7 +159,7 @@ def logo():
 
 
 def stripes():
-    """A wide image whose thirds differ."""
+    """A wide image with three different thirds."""
     image = Image.new("RGB", (960, 540))
     draw = ImageDraw.Draw(image)
     for i, color in enumerate([(196, 92, 70), (225, 200, 150), (70, 110, 140)]):
@@ -171,7 +171,7 @@ def stripes():
 
 
 def checks():
-    """A texture of squares."""
+    """A checkerboard texture."""
     y, x = np.mgrid[0:128, 0:128] // 16
     light = ((x + y) % 2)[..., None] == 0
     return Image.fromarray(np.where(light, [240, 230, 205], [30, 110, 120]).astype(np.uint8))
@@ -200,7 +200,7 @@ def sky():
 
 
 def write_all(folder):
-    """Writes model, images and panorama; gives their paths by name."""
+    """Writes model, images and panorama; returns their paths by name."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = {name: folder / file for name, file in FILES.items()}
     paths["still_life"].write_bytes(still_life())

@@ -23,7 +23,7 @@ impl LightValue {
 }
 
 impl LightValue {
-    /// Sets the negative components that differences may leave to zero.
+    /// Sets negative components to zero; they can result from subtracting light values.
     pub(crate) fn non_negative(self) -> Self {
         Self { direct: self.direct.max(Vec3::ZERO), indirect: self.indirect.max(Vec3::ZERO), ..self }
     }

@@ -1,18 +1,18 @@
-//! One finished picture of a video or a still.
+//! A finished frame of a video or still.
 
 use std::sync::Arc;
 
-/// How the bytes of a [`Frame`] are read. Colour is sRGB-encoded Rec.709; alpha is straight and linear coverage.
+/// Pixel format of a [`Frame`]. Colour is sRGB-encoded Rec.709; alpha is straight, linear coverage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PixelFormat {
-    /// Four bytes a pixel: R, G, B, A, 0..=255.
+    /// Four bytes per pixel: R, G, B, A, 0..=255.
     Rgba8,
-    /// Eight bytes a pixel: R, G, B, A as native-endian `u16`, 0..=65535.
+    /// Eight bytes per pixel: R, G, B, A as native-endian `u16`, 0..=65535.
     Rgba16,
 }
 
 impl PixelFormat {
-    /// Bytes that one pixel takes.
+    /// Returns the size of one pixel.
     pub const fn bytes_per_pixel(self) -> usize {
         match self {
             Self::Rgba8 => 4,
@@ -21,42 +21,40 @@ impl PixelFormat {
     }
 }
 
-/// A rectangle of pixels inside a frame, origin at the top left.
+/// A rectangle of pixels inside a frame, with the origin at the top left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Region {
-    /// First column.
+    /// Leftmost column.
     pub x: u32,
-    /// First row.
+    /// Topmost row.
     pub y: u32,
-    /// Columns.
     pub width: u32,
-    /// Rows.
     pub height: u32,
 }
 
 impl Region {
-    /// The region without a pixel.
+    /// A region without pixels.
     pub const EMPTY: Self = Self { x: 0, y: 0, width: 0, height: 0 };
 
-    /// The region that covers a whole picture.
+    /// Returns the region that covers a whole picture.
     pub const fn whole(width: u32, height: u32) -> Self {
         Self { x: 0, y: 0, width, height }
     }
 }
 
-/// What stands in every pixel outside of a frame's region.
+/// Content of the pixels outside of a frame's region.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Backdrop {
     /// An opaque sRGB colour.
     Solid([u8; 3]),
     /// An opaque picture of the frame's size: R, G, B, 255 as bytes, row 0 at the top.
     Picture(Arc<Vec<u8>>),
-    /// Nothing: alpha 0, colour 0.
+    /// Nothing: alpha and colour are 0.
     Transparent,
 }
 
 impl Backdrop {
-    /// Whether it has as many pixels as a frame of this size.
+    /// Whether the backdrop can be used with frames of this size.
     pub fn fits(&self, width: u32, height: u32) -> bool {
         match self {
             Self::Picture(pixels) => pixels.len() == width as usize * height as usize * 4,
@@ -65,31 +63,30 @@ impl Backdrop {
     }
 }
 
-/// One picture. Only the pixels of `region` are stored: everything outside of it is `backdrop`.
+/// A frame, of which only the pixels of `region` are stored. The pixels outside of it are given by `backdrop`.
 ///
-/// Shape of `pixels`: `region.height` rows of `region.width` pixels, tightly packed, row 0 at the top.
-/// Over an opaque backdrop every pixel is opaque (alpha is the maximum); over [`Backdrop::Transparent`] alpha is straight
-/// coverage.
+/// `pixels` has `region.height` rows of `region.width` pixels, tightly packed, row 0 at the top. With an opaque
+/// backdrop every pixel is opaque (alpha is the maximum); with [`Backdrop::Transparent`] alpha is straight coverage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Position in the shot, from 0.
+    /// Index in the video, from 0.
     pub index: u32,
     /// Width of the whole picture in pixels.
     pub width: u32,
     /// Height of the whole picture in pixels.
     pub height: u32,
-    /// The stored rectangle.
+    /// Rectangle of the stored pixels.
     pub region: Region,
-    /// What is outside of the region.
+    /// Content of the pixels outside of the region.
     pub backdrop: Backdrop,
-    /// Layout of `pixels`.
+    /// Format of `pixels`.
     pub format: PixelFormat,
-    /// The stored pixels.
+    /// Stored pixels.
     pub pixels: Vec<u8>,
 }
 
 impl Frame {
-    /// Whether the region lies inside of the picture, and `pixels` and the backdrop have their sizes.
+    /// Whether the region lies inside of the picture, and `pixels` and backdrop have the right sizes.
     pub fn is_whole(&self) -> bool {
         let Region { x, y, width, height } = self.region;
         let inside = |first: u32, count: u32, side: u32| first.checked_add(count).is_some_and(|end| end <= side);

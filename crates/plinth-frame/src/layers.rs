@@ -1,13 +1,11 @@
-//! The aligned layers of one dataset view.
+//! Aligned layers of one dataset view.
 
-/// Everything known of one view, pixel by pixel: `width × height` values each, row 0 at the top, at pixel centres.
+/// The layers of one view: `width × height` values each, row 0 at the top, sampled at pixel centres.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layers {
-    /// Position in the set, from 0.
+    /// Index in the dataset, from 0.
     pub index: u32,
-    /// Width in pixels.
     pub width: u32,
-    /// Height in pixels.
     pub height: u32,
     /// sRGB-encoded colour with straight alpha (antialiased coverage), R, G, B, A.
     pub color: Vec<[u8; 4]>,
@@ -18,7 +16,7 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// A view that shows nothing.
+    /// Creates an empty view.
     pub fn nothing(width: u32, height: u32) -> Self {
         let count = width as usize * height as usize;
         Self {

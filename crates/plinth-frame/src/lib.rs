@@ -1,6 +1,6 @@
-//! Pixels with their meaning attached: frames, layers and the sink that receives them.
+//! Frames with their pixel format and backdrop, layers of dataset views, and the traits of their receivers.
 //!
-//! The type at the door between rendering and files. Row 0 is the top row everywhere.
+//! This crate connects rendering and encoding, which do not depend on each other. Row 0 is the top row everywhere.
 
 mod frame;
 mod layers;

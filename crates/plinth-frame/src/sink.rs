@@ -1,23 +1,24 @@
-//! Where frames go.
+//! Traits of the receivers of frames and views.
 
 use crate::{Frame, Layers};
 
-/// A receiver that can take no more frames; the cause is the receiver's own error.
+/// Error of a receiver, which accepts no more frames.
 #[derive(Debug, thiserror::Error)]
 #[error("the receiver of frames stopped")]
 pub struct SinkError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
-/// Takes views of a set in order, each once.
+/// Receives the views of a dataset in order, each once.
 pub trait LayersSink {
-    /// Takes the next view. Blocks while the receiver is behind: this is what bounds memory.
+    /// Accepts the next view. Blocks while the receiver is busy, which bounds the memory of queued views.
     fn layers(&mut self, layers: Layers) -> Result<(), SinkError>;
 
-    /// A view that was taken and is needed no more: the next one is written over it.
+    /// Returns the buffers of a processed view, if any, to be reused for the next view.
     fn spare(&mut self) -> Option<Layers>;
 }
 
-/// Takes the frames of a shot in order, each once. A frame that equals one before it arrives again with its own index.
+/// Receives the frames of a video in order, each once. A frame equal to an earlier one is sent again with its own
+/// index.
 pub trait FrameSink {
-    /// Takes the next frame. Blocks while the receiver is behind: this is what bounds memory.
+    /// Accepts the next frame. Blocks while the receiver is busy, which bounds the memory of queued frames.
     fn frame(&mut self, frame: &Frame) -> Result<(), SinkError>;
 }

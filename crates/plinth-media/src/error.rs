@@ -9,7 +9,7 @@ use crate::ffmpeg::H264Encoder;
 pub enum MediaError {
     /// ffmpeg could not be started.
     #[error(
-        "'{program}' cannot be started; install ffmpeg (Debian and Ubuntu: `apt-get install ffmpeg`) or name it with --ffmpeg"
+        "'{program}' cannot be started; install ffmpeg (Debian and Ubuntu: `apt-get install ffmpeg`) or set its path with --ffmpeg"
     )]
     FfmpegMissing {
         /// Program path or name.
@@ -19,12 +19,12 @@ pub enum MediaError {
         source: std::io::Error,
     },
     /// An encoder failed.
-    #[error("encoding {} failed: {words}", file.display())]
+    #[error("encoding {} failed: {message}", file.display())]
     Encoder {
         /// Output file of the encoder.
         file: PathBuf,
         /// Last lines of ffmpeg's error output.
-        words: String,
+        message: String,
     },
     /// A hardware encoder failed. libx264 may still be able to encode the file.
     #[error("{encoder} failed: {source}")]
@@ -75,13 +75,13 @@ pub enum MediaError {
         source: ::png::EncodingError,
     },
     /// Two outputs have the same path.
-    #[error("{} is named for two outputs; give each its own name", file.display())]
+    #[error("{} is the name of two outputs; give each its own name", file.display())]
     SameFile {
         /// Path of the file.
         file: PathBuf,
     },
     /// The folder for a dataset is not empty.
-    #[error("the folder {} is not empty; name a new one, or remove it", folder.display())]
+    #[error("the folder {} is not empty; choose a new one, or empty it", folder.display())]
     FolderNotEmpty {
         /// Path of the folder.
         folder: PathBuf,

@@ -162,7 +162,7 @@ fn distance([x, y]: [f32; 2], [from_x, from_y, to_x, to_y]: [f32; 4]) -> f32 {
 mod tests {
     use super::*;
 
-    /// Largest difference that the mark makes in each of 8 × 8 parts of a picture of one grey level.
+    /// Largest difference that the watermark makes in each of 8 × 8 parts of an image of one grey level.
     fn contrast(level: u8, width: u32, height: u32) -> Vec<u8> {
         let mut pixels = vec![[level; 3]; (width * height) as usize];
         Watermark::new(width, height).mark_rgb(&mut pixels);
@@ -179,12 +179,12 @@ mod tests {
     fn the_watermark_is_visible_on_any_background() {
         for (width, height) in [(960, 540), (540, 540), (540, 960), (240, 136)] {
             for (level, least) in [(0, 50), (255, 50), (128, 25)] {
-                // Edges of small pictures are thinner than a pixel.
+                // In small images the edges are thinner than a pixel.
                 let least = if height < 200 { least / 2 } else { least };
                 let parts = contrast(level, width, height);
                 let seen = parts.iter().filter(|most| **most >= least).count();
-                // A word and the gap behind it are not much longer than one of the parts is wide.
-                assert!(seen >= 56, "{width}×{height} on {level}: in {seen} of 64 parts");
+                // A word and its gap are not much longer than a part is wide.
+                assert!(seen >= 56, "{width}×{height} on {level}: visible in {seen} of 64 parts");
             }
         }
     }

@@ -156,7 +156,7 @@ impl<'a> MediaWriter<'a> {
                     posters.push(Poster { file, partial: Partial::create(path)?, width, height });
                 }
                 Content::Dataset => {
-                    let problem = "a dataset is not written with videos and stills".to_owned();
+                    let problem = "a dataset cannot be written together with videos and stills".to_owned();
                     return Err(MediaError::Frames { problem });
                 }
             }
@@ -168,11 +168,11 @@ impl<'a> MediaWriter<'a> {
 
     fn take(&mut self, frame: &Frame) -> Result<(), MediaError> {
         if (frame.width, frame.height, frame.index) != (self.plan.width, self.plan.height, self.next) {
-            let problem = format!("frame {} came where frame {} was due", frame.index, self.next);
+            let problem = format!("received frame {} instead of frame {}", frame.index, self.next);
             return Err(MediaError::Frames { problem });
         }
         if !frame.is_whole() {
-            let problem = format!("frame {} does not hold the pixels that it says", frame.index);
+            let problem = format!("frame {} has the wrong number of pixels", frame.index);
             return Err(MediaError::Frames { problem });
         }
         self.next += 1;
@@ -220,7 +220,7 @@ impl<'a> MediaWriter<'a> {
     /// Errors: frames are missing, or an encoder or the disk failed. None of the files exists then.
     pub fn finish(self) -> Result<MediaReport, MediaError> {
         if self.next != self.plan.frames {
-            let problem = format!("only {} of {} frames came", self.next, self.plan.frames);
+            let problem = format!("received only {} of {} frames", self.next, self.plan.frames);
             return Err(MediaError::Frames { problem });
         }
         let whole = (self.plan.width, self.plan.height);
@@ -271,7 +271,7 @@ fn check(plan: &MediaPlan) -> Result<(), MediaError> {
         return Err(MediaError::Frames { problem });
     }
     if plan.background == Backdrop::Transparent || !plan.background.fits(width, height) {
-        let problem = "what is under transparent frames is not an opaque picture of their size".to_owned();
+        let problem = "the background of transparent frames is not an opaque image of their size".to_owned();
         return Err(MediaError::Frames { problem });
     }
     let targets: Vec<&PathBuf> = plan.files.values().collect();
@@ -287,7 +287,7 @@ fn verify(partial: &Partial, frames: u32) -> Result<(), MediaError> {
     match container::pictures(partial.path()) {
         Ok(Some(count)) if count == frames => Ok(()),
         Ok(Some(count)) => Err(incomplete(format!("it has {count} of {frames} frames"))),
-        Ok(None) => Err(incomplete("it is cut off".to_owned())),
+        Ok(None) => Err(incomplete("it is truncated".to_owned())),
         Err(error) => Err(incomplete(error.to_string())),
     }
 }
@@ -295,7 +295,7 @@ fn verify(partial: &Partial, frames: u32) -> Result<(), MediaError> {
 /// Checks the properties that all H.264 videos must have.
 fn verify_properties(partial: &Partial, fps: u32) -> Result<(), MediaError> {
     properties::check(partial.path(), fps)
-        .map_err(|words| MediaError::Encoder { file: partial.target().to_owned(), words })
+        .map_err(|message| MediaError::Encoder { file: partial.target().to_owned(), message })
 }
 
 /// Renames a complete file to its final path.

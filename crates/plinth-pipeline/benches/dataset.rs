@@ -1,5 +1,5 @@
-//! What the time of a dataset goes to: rendering alone, encoding and writing alone, both together. See bench/dataset.sh.
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a program for developers")]
+//! Measures the time of rendering a dataset, of encoding and writing it, and of both together. See bench/dataset.sh.
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,16 +16,16 @@ use plinth_scene::{DatasetViews, SceneAssets, ViewSet, build_dataset};
 use plinth_spec::settings::ParseOptions;
 use plinth_spec::{OutputFile, RenderSettings};
 
-/// One of so many views stays in memory to be encoded.
+/// One of this many views is kept in memory to be encoded.
 const KEPT: u32 = 10;
-/// Ticks of a second in /proc/self/stat.
+/// Clock ticks per second in /proc/self/stat.
 const TICKS: f64 = 100.0;
 
 fn main() {
-    // Cargo adds flags of its own.
+    // Cargo adds flags.
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     let [model, quality] = arguments.as_slice() else {
-        println!("name a model and a datasetQuality");
+        println!("usage: dataset MODEL DATASET_QUALITY");
         return;
     };
     let settings = serde_json::json!({"output": "dataset", "datasetQuality": quality});
@@ -44,24 +44,24 @@ fn main() {
     println!("bytes: {}", std::fs::metadata(&whole).unwrap().len());
 }
 
-/// Does it, and prints and returns its seconds by the clock and by all processors.
+/// Runs `work`; prints and returns its wall-clock time and CPU time in seconds.
 fn timed<T>(name: &str, work: impl FnOnce() -> T) -> (T, f64, f64) {
-    let (begin, before) = (Instant::now(), processor_secs());
+    let (begin, before) = (Instant::now(), cpu_secs());
     let made = work();
-    let (wall, cpu) = (begin.elapsed().as_secs_f64(), processor_secs() - before);
+    let (wall, cpu) = (begin.elapsed().as_secs_f64(), cpu_secs() - before);
     println!("{name:14} {wall:8.2} {cpu:8.2}");
     (made, wall, cpu)
 }
 
-/// Processor time of this process so far (proc(5): members 14 and 15, in ticks).
-fn processor_secs() -> f64 {
+/// CPU time of this process so far (proc(5): fields 14 and 15, in ticks).
+fn cpu_secs() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
     let after_name = stat.rsplit(')').next().unwrap();
     let ticks = after_name.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<f64>().unwrap());
     ticks.sum::<f64>() / TICKS
 }
 
-/// Everything up to the last view's layers, of which some are kept.
+/// Renders all views and returns some of them.
 fn rendered(model: &[u8], settings: &RenderSettings) -> (Vec<Layers>, ViewSet) {
     let quality = settings.dataset().quality;
     let side = quality.side();
@@ -102,7 +102,7 @@ impl LayersSink for Keep {
     }
 }
 
-/// A set of as many views as there are cameras, each the copy of a kept one.
+/// Encodes a dataset with as many views as there are cameras, using copies of the kept ones.
 fn encoded(kept: &[Layers], set: ViewSet, target: PathBuf) {
     let (width, height) = (set.intrinsics.width, set.intrinsics.height);
     let views = u32::try_from(set.world_from_camera.len()).unwrap();
@@ -129,7 +129,7 @@ fn encoded(kept: &[Layers], set: ViewSet, target: PathBuf) {
     writer.finish().unwrap();
 }
 
-/// The same as `plinth render`.
+/// Renders a dataset like `plinth render`.
 fn made(model: Vec<u8>, settings: RenderSettings, target: &Path) {
     let job = Job::new(model, settings, [(OutputFile::Dataset, target.to_owned())].into());
     run(&job, &mut |_| {}, &AtomicBool::new(false)).unwrap();

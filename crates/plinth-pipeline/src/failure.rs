@@ -100,26 +100,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_named_whoever_found_it() {
+    fn a_full_disk_is_named_whichever_component_found_it() {
         let file = PathBuf::from("out/video.mp4");
         let ours = MediaError::File { file: file.clone(), source: ErrorKind::StorageFull.into() };
-        let ffmpegs = MediaError::Encoder { file, words: "av_write: No space left on device".to_owned() };
+        let ffmpegs = MediaError::Encoder { file, message: "av_write: No space left on device".to_owned() };
         for error in [ours, ffmpegs] {
             let error = JobError::from(error);
-            let words = failure_message(&error);
+            let message = failure_message(&error);
             assert!(
-                words.starts_with("the disk of the render node is full: ") && words.contains("video.mp4"),
-                "{words}"
+                message.starts_with("the disk of the render node is full: ") && message.contains("video.mp4"),
+                "{message}"
             );
             assert_eq!(failure_code(&error), FailureCode::EncodeFailed);
         }
     }
 
     #[test]
-    fn causes_are_said_once() {
+    fn causes_are_printed_once() {
         let missing = MediaError::FfmpegMissing { program: "ffmpeg".to_owned(), source: ErrorKind::NotFound.into() };
-        let words = failure_message(&JobError::from(missing));
-        assert!(words.ends_with(": entity not found"), "{words}");
+        let message = failure_message(&JobError::from(missing));
+        assert!(message.ends_with(": entity not found"), "{message}");
         assert_eq!(failure_message(&JobError::Crashed), "a thread of the renderer panicked");
     }
 }

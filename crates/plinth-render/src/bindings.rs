@@ -1,6 +1,6 @@
 //! Entries of bind group layouts and bind groups.
 
-/// Both stages of drawing.
+/// The vertex and the fragment stage.
 const STAGES: wgpu::ShaderStages = wgpu::ShaderStages::VERTEX_FRAGMENT;
 
 pub(crate) const FILTERED: wgpu::TextureSampleType = wgpu::TextureSampleType::Float { filterable: true };
@@ -10,12 +10,12 @@ const fn entry(binding: u32, ty: wgpu::BindingType) -> wgpu::BindGroupLayoutEntr
     wgpu::BindGroupLayoutEntry { binding, visibility: STAGES, ty, count: None }
 }
 
-/// A texture of two dimensions.
+/// A 2D texture.
 pub(crate) const fn texture(binding: u32, sample_type: wgpu::TextureSampleType) -> wgpu::BindGroupLayoutEntry {
     multisampled(binding, sample_type, 1)
 }
 
-/// A texture of two dimensions with so many samples per texel.
+/// A multisampled 2D texture.
 pub(crate) const fn multisampled(
     binding: u32,
     sample_type: wgpu::TextureSampleType,
@@ -25,7 +25,7 @@ pub(crate) const fn multisampled(
     entry(binding, wgpu::BindingType::Texture { sample_type, view_dimension, multisampled: samples > 1 })
 }
 
-/// A filtered texture of three dimensions.
+/// A filterable 3D texture.
 pub(crate) const fn volume(binding: u32) -> wgpu::BindGroupLayoutEntry {
     let view_dimension = wgpu::TextureViewDimension::D3;
     entry(binding, wgpu::BindingType::Texture { sample_type: FILTERED, view_dimension, multisampled: false })
@@ -41,12 +41,12 @@ pub(crate) const fn uniform(binding: u32) -> wgpu::BindGroupLayoutEntry {
     buffer(binding, wgpu::BufferBindingType::Uniform)
 }
 
-/// A storage buffer that vertex stages read, too.
+/// A read-only storage buffer that vertex stages can use, too.
 pub(crate) const fn vertex_storage(binding: u32) -> wgpu::BindGroupLayoutEntry {
     buffer(binding, wgpu::BufferBindingType::Storage { read_only: true })
 }
 
-/// A storage buffer that is read.
+/// A read-only storage buffer.
 pub(crate) const fn storage(binding: u32) -> wgpu::BindGroupLayoutEntry {
     wgpu::BindGroupLayoutEntry {
         visibility: wgpu::ShaderStages::FRAGMENT,
@@ -54,11 +54,19 @@ pub(crate) const fn storage(binding: u32) -> wgpu::BindGroupLayoutEntry {
     }
 }
 
+/// Returns the layout entry of a storage buffer that fragment shaders write.
+pub(crate) const fn written_storage(binding: u32) -> wgpu::BindGroupLayoutEntry {
+    wgpu::BindGroupLayoutEntry {
+        visibility: wgpu::ShaderStages::FRAGMENT,
+        ..buffer(binding, wgpu::BufferBindingType::Storage { read_only: false })
+    }
+}
+
 const fn buffer(binding: u32, ty: wgpu::BufferBindingType) -> wgpu::BindGroupLayoutEntry {
     entry(binding, wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None })
 }
 
-/// A layout of these entries.
+/// Creates a layout from entries.
 pub(crate) fn layout(
     device: &wgpu::Device,
     label: &str,
@@ -67,7 +75,7 @@ pub(crate) fn layout(
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(label), entries })
 }
 
-/// A group whose k-th resource has binding k.
+/// Creates a bind group whose k-th resource has binding k.
 pub(crate) fn group(
     device: &wgpu::Device,
     label: &str,
@@ -77,7 +85,7 @@ pub(crate) fn group(
     group_from(device, label, layout, 0, resources)
 }
 
-/// A group whose k-th resource has binding `first` + k.
+/// Creates a bind group whose k-th resource has binding `first` + k.
 pub(crate) fn group_from(
     device: &wgpu::Device,
     label: &str,
@@ -90,7 +98,7 @@ pub(crate) fn group_from(
     device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some(label), layout, entries: &entries })
 }
 
-/// A texture view as a resource.
+/// A texture view as a binding resource.
 pub(crate) const fn view(view: &wgpu::TextureView) -> wgpu::BindingResource<'_> {
     wgpu::BindingResource::TextureView(view)
 }

@@ -1,7 +1,7 @@
-//! A folder of what takes longer to work out than to read: a render of a model that was rendered before starts at once.
+//! A folder that caches results of long computations, so that a model that was rendered before starts at once.
 //!
-//! Files are named by a hash of everything that they follow from, hold a checksum, and appear whole. Any of them may be
-//! missing, damaged or deleted at any time; several processes may share a folder.
+//! A file is named by a hash of all inputs of the computation, contains a checksum, and appears only when it is
+//! complete. Any file may be missing, damaged or deleted at any time, and several processes may share a folder.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Write as _};
@@ -13,10 +13,10 @@ use twox_hash::XxHash3_128;
 
 /// First bytes of each file.
 const MAGIC: &[u8; 8] = b"plinth-1";
-/// Length of what precedes the content: the magic bytes, and a checksum.
+/// Size of the header: magic bytes and checksum.
 const HEAD: usize = MAGIC.len() + size_of::<u128>();
 
-/// A folder of what takes longer to work out than to read.
+/// A folder that caches results of long computations.
 #[derive(Clone, Debug)]
 pub struct Cache {
     folder: PathBuf,
@@ -25,28 +25,28 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Keeps at most `most_bytes` in a folder, which is made when it is first needed. What another build of the program
-    /// wrote is not read.
-    /// Errors: the program's own file cannot be looked at.
+    /// Opens a cache of at most `most_bytes` in a folder, which is created when it is first needed. Files written by
+    /// another build of the program are not used.
+    /// Errors: the program cannot read its own executable.
     pub fn open(folder: PathBuf, most_bytes: u64) -> io::Result<Self> {
         let program = std::fs::metadata(std::env::current_exe()?)?;
         let changed = program.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
         Ok(Self { folder, most_bytes, program: [program.len(), changed.as_nanos() as u64] })
     }
 
-    /// Where it is.
+    /// Returns the path of the folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// A key with nothing in it yet but the program that works things out.
+    /// Creates a key that contains only the identity of the program.
     pub(crate) fn key(&self, kind: &'static str) -> Key {
         let mut key = Key { kind, hash: XxHash3_128::new() };
         key.list(&self.program);
         key
     }
 
-    /// What was stored under a name, if it is there and whole.
+    /// Returns the content stored under a name, if the file exists and is intact.
     pub(crate) fn load(&self, name: &str) -> Option<Vec<u8>> {
         let path = self.folder.join(name);
         let mut bytes = std::fs::read(&path).ok()?;
@@ -56,14 +56,14 @@ impl Cache {
             drop(std::fs::remove_file(&path));
             return None;
         }
-        // Without the new time the file only goes earlier.
+        // If the time cannot be updated, the file is only removed earlier.
         drop(File::options().append(true).open(&path).and_then(|file| file.set_modified(SystemTime::now())));
         bytes.drain(..HEAD);
         Some(bytes)
     }
 
-    /// Stores what can be worked out again, and removes what was not used for longest until the rest fits.
-    /// Errors: the folder cannot be made or written.
+    /// Stores content, and removes the least recently used files until the cache is within its limit.
+    /// Errors: the folder cannot be created or written.
     pub(crate) fn store(&self, name: &str, content: &[u8]) -> io::Result<()> {
         if (content.len() + HEAD) as u64 > self.most_bytes {
             return Ok(());
@@ -79,7 +79,7 @@ impl Cache {
     fn trim(&self) -> io::Result<()> {
         let about = |entry: io::Result<std::fs::DirEntry>| -> Option<(SystemTime, PathBuf, Metadata)> {
             let entry = entry.ok()?;
-            // Another process may trim at the same time.
+            // Another process may remove files at the same time.
             let metadata = entry.metadata().ok().filter(Metadata::is_file)?;
             Some((metadata.modified().ok()?, entry.path(), metadata))
         };
@@ -97,7 +97,7 @@ impl Cache {
     }
 }
 
-/// What precedes a content.
+/// Returns the header of a file with this content.
 fn head(content: &[u8]) -> [u8; HEAD] {
     let mut out = [0; HEAD];
     let (magic, checksum) = out.split_at_mut(MAGIC.len());
@@ -106,7 +106,7 @@ fn head(content: &[u8]) -> [u8; HEAD] {
     out
 }
 
-/// A hash of everything that something follows from.
+/// A hash of all inputs of a computation.
 #[derive(Clone)]
 pub(crate) struct Key {
     kind: &'static str,
@@ -114,18 +114,18 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// Adds a list, and its length.
+    /// Adds a list and its length.
     pub(crate) fn list<T: NoUninit>(&mut self, list: &[T]) {
         self.hash.write(&(list.len() as u64).to_le_bytes());
         self.hash.write(bytemuck::cast_slice(list));
     }
 
-    /// Adds a value as its `Debug` form, which shows every bit of it that matters.
+    /// Adds the `Debug` form of a value, which must show everything that affects the result.
     pub(crate) fn debug(&mut self, value: &impl std::fmt::Debug) {
         self.list(format!("{value:?}").as_bytes());
     }
 
-    /// The name of the file.
+    /// Returns the name of the file.
     pub(crate) fn name(self) -> String {
         format!("{}-{:032x}", self.kind, self.hash.finish_128())
     }

@@ -1,11 +1,11 @@
-//! From finished pictures to frames in order.
+//! Delivers finished pictures as frames, in order.
 
 use plinth_frame::FrameSink;
 use plinth_scene::Shot;
 
 use crate::RenderError;
 
-/// For each shot the first one that shows the same picture, and how often that is shown again later.
+/// For each shot the first shot of a run of equal pictures, and how often that picture is still needed.
 pub(crate) struct Repeats {
     pub(crate) source: Vec<usize>,
     last_use: Vec<usize>,
@@ -15,7 +15,7 @@ impl Repeats {
     pub(crate) fn of(shots: &[Shot]) -> Self {
         let mut source: Vec<usize> = Vec::with_capacity(shots.len());
         for (i, shot) in shots.iter().enumerate() {
-            // Only runs are shared: keeping every frame for a later return would not keep memory flat.
+            // Only consecutive frames are shared: keeping frames for later would make memory grow with the length.
             let before = i.checked_sub(1).filter(|k| shots[*k].same_picture(shot)).map(|k| source[k]);
             source.push(before.unwrap_or(i));
         }
@@ -27,7 +27,7 @@ impl Repeats {
     }
 }
 
-/// Hands frames over in order, repeating those that are shown again.
+/// Delivers frames in order and repeats those that are shown several times.
 pub(crate) struct Delivery<'a> {
     next: usize,
     plan: &'a Repeats,
@@ -38,23 +38,23 @@ impl<'a> Delivery<'a> {
         Self { next: 0, plan }
     }
 
-    /// Hands a frame over as often as it is shown. Its memory comes back.
+    /// Delivers a frame as often as it is shown; returns its buffer for reuse.
     pub(crate) fn deliver(
         &mut self,
         mut frame: plinth_frame::Frame,
         sink: &mut dyn FrameSink,
-    ) -> Result<Vec<u8>, RenderError> {
+    ) -> Result<plinth_frame::Frame, RenderError> {
         let source = frame.index as usize;
         while self.next <= self.plan.last_use[source] {
             frame.index = self.next as u32;
             sink.frame(&frame).map_err(|source| RenderError::Sink { source })?;
             self.next += 1;
         }
-        Ok(frame.pixels)
+        Ok(frame)
     }
 }
 
-/// Premultiplied to straight alpha, in bytes.
+/// Converts premultiplied to straight alpha, in bytes.
 pub(crate) fn straight_bytes(mut pixels: Vec<u8>) -> Vec<u8> {
     for pixel in pixels.as_chunks_mut().0 {
         *pixel = straight(*pixel);
@@ -62,7 +62,7 @@ pub(crate) fn straight_bytes(mut pixels: Vec<u8>) -> Vec<u8> {
     pixels
 }
 
-/// One pixel of the same.
+/// Converts one pixel.
 pub(crate) fn straight([r, g, b, a]: [u8; 4]) -> [u8; 4] {
     if a == 0 || a == 255 {
         return [r, g, b, a];
@@ -72,7 +72,7 @@ pub(crate) fn straight([r, g, b, a]: [u8; 4]) -> [u8; 4] {
     [r, g, b, a]
 }
 
-/// Premultiplied half floats to 16-bit words, with straight alpha if asked for.
+/// Converts premultiplied half floats to 16-bit integers, with straight alpha if requested.
 pub(crate) fn words_from_halves(pixels: &[u8], straight: bool) -> Vec<u8> {
     use rayon::prelude::*;
     let mut out = vec![0; pixels.len()];

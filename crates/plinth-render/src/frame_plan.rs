@@ -1,10 +1,10 @@
-//! The passes of one frame, in order, readable as a list.
+//! The passes of one frame in order, readable as a list.
 //!
-//! Once per pose: shadow maps, the floor's shadow.
-//! Every frame (and before it what a mirroring floor shows, in the same way): which triangle each sample shows → surfaces
-//! of each pixel → backdrop, floor → their colours → (blur of the lens) → filter, vignette, grain. Where something is seen
-//! through, glows, or is mirrored by the floor: … → surfaces of each pixel → their colours → (what is behind glass) →
-//! transmissive and blended surfaces, farthest first → resolve → backdrop, floor, model → (blur, glow) → filter, ….
+//! Once per pose: shadow maps, shadow on the floor. Every frame (and before it the reflection in the floor, in the same
+//! way): visibility → surfaces of each pixel → backdrop, floor → shading → (depth of field) → filter, vignette, grain.
+//! With transparency, bloom or a reflecting floor: … → surfaces of each pixel → shading → (scene colour pyramid for
+//! glass) → transmissive and blended surfaces from back to front → resolve → backdrop, floor, model → (depth of field,
+//! bloom) → filter, ….
 
 use plinth_frame::Region;
 
@@ -24,29 +24,29 @@ use crate::upload::geometry::Batch;
 use crate::upload::material::MaterialOnGpu;
 use crate::view::View;
 
-/// What a frame is made of besides the model as its camera sees it.
+/// The parts of a frame besides the model as its camera sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct Parts<'a> {
     pub(crate) view: &'a View,
     pub(crate) composite: &'a Composite,
     pub(crate) scenery: &'a Scenery,
-    /// Nothing where the camera is below it, from where it would hide the model.
+    /// `None` if the camera is below the floor, which would then hide the model.
     pub(crate) floor: Option<&'a Floor>,
     pub(crate) reflection: Option<&'a Reflection>,
     pub(crate) post: Option<&'a Post>,
 }
 
-/// Encodes passes that draw the model.
+/// Records the passes that draw the model.
 pub(crate) struct FramePlan<'a, 'r> {
     pub(crate) stage: &'a Stage,
     pub(crate) recorder: &'a mut Recorder<'r>,
 }
 
 impl FramePlan<'_, '_> {
-    /// Shadow maps and the floor's shadow.
+    /// Draws the shadow maps and the shadow on the floor.
     pub(crate) fn shadows(&mut self, view: &View, floor: Option<&Floor>) {
         let stage = self.stage;
-        // The maps being written must not be bound, so these passes bind the frame without them.
+        // A shadow map cannot be bound while it is written, so these passes bind the frame without the maps.
         let frame = &view.frame_group_without_maps;
         for (map, pipelines) in
             [(&stage.key_map, &stage.pipelines.key_shadow), (&stage.sun_map, &stage.pipelines.sun_shadow)]
@@ -72,7 +72,7 @@ impl FramePlan<'_, '_> {
         }
     }
 
-    /// Everything of one frame up to the finished picture.
+    /// Draws a frame up to the finished picture.
     pub(crate) fn frame(&mut self, parts: &Parts<'_>) {
         let Parts { view, floor, reflection, post, .. } = *parts;
         if let Some(reflection) = reflection {
@@ -95,7 +95,8 @@ impl FramePlan<'_, '_> {
         post.run(self.recorder, &view.frame_group, &view.targets);
     }
 
-    /// The model as a view shows it: surfaces, and what is seen through. Returns where they are.
+    /// Draws the model in a view: opaque surfaces, then transmissive and blended ones. Returns the regions that they
+    /// cover.
     fn surfaces(&mut self, view: &View) -> ModelParts {
         let solid = self.visibility(view);
         if let Some([first, second]) = &view.targets.colors {
@@ -108,7 +109,7 @@ impl FramePlan<'_, '_> {
         ModelParts { solid, layered }
     }
 
-    /// Which surfaces are seen. Returns the part of the canvas that they are in.
+    /// Determines the visible surfaces. Returns the region of the canvas that contains them.
     fn visibility(&mut self, view: &View) -> Option<Region> {
         let stage = self.stage;
         let targets = &view.targets;
@@ -125,10 +126,13 @@ impl FramePlan<'_, '_> {
         part
     }
 
-    /// Shades both surfaces of each pixel, each into its target.
+    /// Shades both surfaces of each pixel, each into its own target.
     fn shade(&mut self, view: &View, colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES]) {
         let stage = self.stage;
         for (k, color) in colors.into_iter().enumerate() {
+            if k >= view.classify.surfaces() {
+                continue;
+            }
             let depth = depth_target(&view.targets.batches[k], None, false);
             let mut pass = self.recorder.pass("shade", &view.frame_group, &[color], Some(depth));
             for i in stage.solid() {
@@ -140,15 +144,15 @@ impl FramePlan<'_, '_> {
                 pass.set_bind_group(2, &stage.material(i).group, &[]);
                 pass.set_bind_group(3, &stage.batches[i].light.group, &[]);
                 pass.set_scissor_rect(part.x, part.y, part.width, part.height);
-                pass.draw(0..3, 0..1);
+                pass.draw(view.classify.shade_vertices(part, k), 0..1);
             }
         }
     }
 
-    /// What is seen through, over the surfaces behind it, which are in a part of the canvas.
+    /// Draws transmissive and blended geometry in the region `part` over the opaque surfaces in the region `solid`.
     fn layered(&mut self, view: &View, solid: Option<Region>, part: Region) {
         let stage = self.stage;
-        // Where the group before was drawn.
+        // Region of the previous group.
         let mut drawn = None;
         for (k, group) in stage.layered_groups(view).into_iter().enumerate() {
             if let (Some(behind), Some(target)) = (&view.behind, &view.targets.behind) {
@@ -194,7 +198,7 @@ impl FramePlan<'_, '_> {
         }
     }
 
-    /// Normal and distance of the first surface of each pixel, at its middle.
+    /// Draws normal and distance of the first surface at the centre of each pixel.
     pub(crate) fn geometry(&mut self, view: &View, targets: &GeometryTargets) {
         let depth = depth_target(&targets.depth, Some(1.0), false);
         let mut pass = self.recorder.pass("geometry", &view.frame_group, &[cleared(&targets.view)], Some(depth));
@@ -213,16 +217,16 @@ impl FramePlan<'_, '_> {
     }
 }
 
-/// Which vertices of a batch a pass draws.
+/// The vertices of a batch that a pass draws.
 #[derive(Clone, Copy)]
 enum Corners {
-    /// Those that its triangles share.
+    /// Vertices shared by triangles.
     Shared,
     /// Those of [`NumberedTriangles`](crate::upload::numbered::NumberedTriangles); the first triangle gets this number.
     Numbered { first: u32 },
 }
 
-/// Draws where a batch is, if the pass has a pipeline for it.
+/// Draws the depth of a batch, if the pass has a pipeline for it.
 fn draw_depth(
     pass: &mut wgpu::RenderPass<'_>,
     pipelines: &PerBatch,
@@ -251,7 +255,7 @@ fn draw_depth(
     pass.draw_indexed(0..batch.index_count, 0, instance..instance + 1);
 }
 
-/// Draws with everything a surface is shaded by.
+/// Draws a batch with all inputs of shading.
 fn draw_surface(pass: &mut wgpu::RenderPass<'_>, batch: &Batch, material: &MaterialOnGpu) {
     pass.set_bind_group(2, &material.group, &[]);
     pass.set_bind_group(3, &batch.light.group, &[]);

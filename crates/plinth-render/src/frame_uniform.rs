@@ -12,14 +12,14 @@ use crate::prepare::Prepared;
 use crate::region::{clip_from_view, crop};
 use crate::upload::texture::linear_from_srgb;
 
-/// What stays the same over all frames of a render.
+/// Values that are the same in all frames of a render.
 #[derive(Clone, Copy)]
 pub(crate) struct FrameBase<'a> {
     pub(crate) scene: &'a Scene,
     pub(crate) light: &'a Prepared,
     pub(crate) key_map: &'a ShadowMap,
     pub(crate) sun_map: &'a ShadowMap,
-    /// The part of the picture that is drawn, and the part of it that the model covers.
+    /// The region of the picture that is drawn, and the part of it that the model covers.
     pub(crate) region: Region,
     pub(crate) model_region: Region,
     /// The first pixel of that part on the canvas of its surfaces.
@@ -28,12 +28,12 @@ pub(crate) struct FrameBase<'a> {
     pub(crate) height: u32,
 }
 
-/// Pixels that one world unit takes at distance 1.
+/// Returns the size of a world unit at distance 1 in pixels.
 pub(crate) fn pixels_per_unit(camera: &Camera, height: u32) -> f32 {
     height as f32 / (2.0 * (0.5 * camera.fov_y).tan())
 }
 
-/// The uniform of one frame.
+/// Returns the uniform of one frame.
 pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
     let scene = base.scene;
     let aspect = base.width as f32 / base.height as f32;
@@ -95,12 +95,12 @@ pub(crate) fn frame_uniform(base: &FrameBase<'_>, shot: &Shot) -> Frame {
     out
 }
 
-/// A switch as shaders read it.
+/// Converts a boolean to the representation in shaders.
 fn switch(on: bool) -> f32 {
     f32::from(u8::from(on))
 }
 
-/// Mean linear colour of what is behind the model, and whether clear glass shows it.
+/// Returns the mean linear colour behind the model, and whether clear glass shows it.
 fn backdrop(scene: &Scene) -> (Vec3, bool) {
     let linear = |rgb: [u8; 3]| Vec3::from(rgb.map(|c| linear_from_srgb(f32::from(c) / 255.0)));
     let mean = match &scene.background {
@@ -113,15 +113,15 @@ fn backdrop(scene: &Scene) -> (Vec3, bool) {
         }
         Background::Transparent => Vec3::ONE,
     };
-    // The mask of training data says where the model is, and glass is part of it.
+    // Glass is part of the mask of a dataset view, which marks the model.
     let is_shown = scene.surroundings.is_none() && !scene.is_dataset;
     (mean, is_shown)
 }
 
-/// Pixels of a backdrop whose mean is taken.
+/// Number of backdrop pixels that are averaged.
 const PICTURE_SAMPLES: usize = 4096;
 
-/// The first lights with a place; parallel ones are part of the environment.
+/// Returns point and spot lights up to the limit; directional lights are part of the environment.
 pub(crate) fn punctual_lights(scene: &Scene) -> impl Iterator<Item = PunctualLight> {
     let with_place = scene.lights.iter().filter_map(|light| match *light {
         PointLikeLight::Directional { .. } => None,

@@ -1,11 +1,11 @@
-//! Adapter, device, limits and loss.
+//! Graphics adapters and the device: opening, limits, errors and loss.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::RenderError;
 
-/// How long one wait for the device may take before it counts as hung.
+/// A device that does not respond within this time is considered hung.
 const DEVICE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Whether an adapter is a graphics card or a software driver.
@@ -13,59 +13,59 @@ const DEVICE_TIMEOUT: Duration = Duration::from_mins(1);
 pub enum AdapterKind {
     /// A graphics card.
     Hardware,
-    /// A driver that draws on the processor, such as Mesa's lavapipe.
+    /// A driver that draws on the CPU, such as Mesa's lavapipe.
     Software,
 }
 
-/// What is known of one adapter.
+/// Properties of an adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdapterReport {
     /// Name of the device.
     pub name: String,
     /// Driver name and version.
     pub driver: String,
-    /// Card or software.
+    /// Graphics card or software driver.
     pub kind: AdapterKind,
-    /// The graphics interface, such as `vulkan`.
+    /// Graphics API, such as `vulkan`.
     pub backend: String,
     /// Longest side of a texture in pixels.
     pub max_texture_side: u32,
     /// Largest buffer in bytes.
     pub max_buffer_bytes: u64,
-    /// Most samples per pixel of the colour format that frames are drawn in.
+    /// Maximum samples per pixel of the colour format of frames.
     pub max_samples: u32,
 }
 
-/// Which adapter to take.
+/// Options for choosing an adapter.
 #[derive(Clone, Debug, Default)]
 pub struct GpuOptions {
-    /// Part of an adapter's name (letter case ignored), or `cpu` for a software adapter. `None`: the best there is.
+    /// Part of an adapter's name (case-insensitive), or `cpu` for a software adapter. `None`: the best available.
     pub adapter: Option<String>,
 }
 
-/// Why no device could be opened.
+/// The reason why no device could be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum GpuError {
-    /// The loader or every driver is missing.
+    /// The Vulkan loader is missing, or there is no driver.
     #[error(
         "no Vulkan driver was found; install one (Debian and Ubuntu: `apt-get install mesa-vulkan-drivers libvulkan1` \
          gives a software driver that needs no graphics card)"
     )]
     NoAdapter,
-    /// No adapter has the asked name.
+    /// No adapter matches the requested name.
     #[error("no adapter matches '{wanted}'; available: {available}")]
     NoSuchAdapter {
-        /// What was asked for.
+        /// The requested name.
         wanted: String,
-        /// Names of those there are.
+        /// Names of the available adapters.
         available: String,
     },
-    /// The driver refused to open the device.
+    /// The driver could not open the device.
     #[error("the adapter '{name}' could not be opened; check its driver with `plinth doctor`")]
     Device {
         /// Name of the adapter.
         name: String,
-        /// The driver's words.
+        /// Error of the driver.
         #[source]
         source: wgpu::RequestDeviceError,
     },
@@ -79,7 +79,7 @@ pub struct Gpu {
     fault: Arc<Mutex<Option<Fault>>>,
 }
 
-/// What went wrong on the device since the last look.
+/// An error reported by the device since the last check.
 #[derive(Clone, Debug)]
 enum Fault {
     Lost(String),
@@ -87,7 +87,7 @@ enum Fault {
     Rejected(String),
 }
 
-/// All adapters of this machine, the best first.
+/// Returns all adapters of this machine, best first.
 pub fn adapters() -> Vec<AdapterReport> {
     let instance = instance();
     let mut found = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::VULKAN));
@@ -96,7 +96,7 @@ pub fn adapters() -> Vec<AdapterReport> {
 }
 
 impl Gpu {
-    /// Opens the asked adapter, or the best there is: a discrete card, an integrated one, then software.
+    /// Opens the requested adapter, or the best available: a discrete card, an integrated one, or a software driver.
     pub fn open(options: &GpuOptions) -> Result<Self, GpuError> {
         let instance = instance();
         let mut found = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::VULKAN));
@@ -120,13 +120,13 @@ impl Gpu {
         Ok(Self { device, queue, report, fault })
     }
 
-    /// What was opened.
+    /// Returns the properties of the opened adapter.
     pub fn report(&self) -> &AdapterReport {
         &self.report
     }
 
-    /// Waits until a submission is done.
-    /// Errors: [`RenderError::DeviceLost`] and the like when the device failed or does not answer.
+    /// Waits until a submission has completed.
+    /// Errors: [`RenderError::DeviceLost`] and others if the device failed or does not respond.
     pub(crate) fn wait_for(&self, submission: wgpu::SubmissionIndex) -> Result<(), RenderError> {
         let waited = self
             .device
@@ -138,7 +138,7 @@ impl Gpu {
         }
     }
 
-    /// Reports what the device complained of since the last look.
+    /// Returns the error that the device has reported since the last check, if any.
     pub(crate) fn check(&self) -> Result<(), RenderError> {
         let taken = self.fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
         match taken {
@@ -154,7 +154,12 @@ impl Gpu {
         self.device.limits().max_storage_buffer_binding_size
     }
 
-    /// Whether frames are drawn by the processor.
+    /// Returns the bytes allocated on the device, if the driver reports them.
+    pub(crate) fn allocated_bytes(&self) -> Option<u64> {
+        self.device.generate_allocator_report().map(|report| report.total_allocated_bytes)
+    }
+
+    /// Whether frames are drawn on the CPU.
     pub(crate) fn is_software(&self) -> bool {
         self.report.kind == AdapterKind::Software
     }
@@ -167,7 +172,7 @@ fn instance() -> wgpu::Instance {
     wgpu::Instance::new(descriptor)
 }
 
-/// Sort key: cards before software.
+/// Sort key: graphics cards before software drivers.
 fn preference(adapter: &wgpu::Adapter) -> u8 {
     match adapter.get_info().device_type {
         wgpu::DeviceType::DiscreteGpu => 0,
@@ -212,7 +217,7 @@ fn choose(found: Vec<wgpu::Adapter>, options: &GpuOptions) -> Result<wgpu::Adapt
         .ok_or_else(|| GpuError::NoSuchAdapter { wanted: wanted.to_owned(), available: names.join(", ") })
 }
 
-/// Records errors and loss instead of the default, which is to panic.
+/// Records errors and device loss. The default handler of wgpu panics.
 fn watch(device: &wgpu::Device, fault: &Arc<Mutex<Option<Fault>>>) {
     let record = |slot: &Mutex<Option<Fault>>, new: Fault| {
         let mut held = slot.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -236,5 +241,5 @@ fn watch(device: &wgpu::Device, fault: &Arc<Mutex<Option<Fault>>>) {
     });
 }
 
-/// How wgpu names a refused allocation inside of a call that cannot report it; it then drops the device.
+/// Message with which wgpu drops the device if an allocation failed in a call that cannot return an error.
 const OUT_OF_MEMORY: &str = "Out of memory";

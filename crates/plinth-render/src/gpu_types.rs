@@ -1,14 +1,14 @@
-//! `#[repr(C)]` twins of the structs in `shaders/types`.
+//! `#[repr(C)]` counterparts of the structs in `shaders/types`.
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Vec2, Vec3};
 
-/// Most punctual lights that are drawn.
+/// Maximum number of point and spot lights.
 pub(crate) const MAX_PUNCTUAL_LIGHTS: usize = 16;
-/// Texture slots of a material.
+/// Number of texture slots of a material.
 pub(crate) const SLOT_COUNT: usize = crate::shader::material_source::Slot::ALL.len();
 
-/// Twin of `PunctualLight`.
+/// Counterpart of `PunctualLight`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct PunctualLight {
@@ -22,7 +22,7 @@ pub(crate) struct PunctualLight {
     pub(crate) unused: [u32; 3],
 }
 
-/// Twin of `Frame`.
+/// Counterpart of `Frame`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct Frame {
@@ -67,7 +67,7 @@ pub(crate) struct Frame {
     pub(crate) lights: [PunctualLight; MAX_PUNCTUAL_LIGHTS],
 }
 
-/// Twin of `Material`.
+/// Counterpart of `Material`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct Material {
@@ -103,7 +103,7 @@ pub(crate) struct Material {
     pub(crate) uv_rows: [[f32; 4]; 2 * SLOT_COUNT],
 }
 
-/// Twin of `Floor`.
+/// Counterpart of `Floor`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct Floor {
@@ -116,7 +116,7 @@ pub(crate) struct Floor {
     pub(crate) unused: [u32; 3],
 }
 
-/// Twin of `Lens`.
+/// Counterpart of `Lens`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct Lens {
@@ -128,7 +128,7 @@ pub(crate) struct Lens {
     pub(crate) part_size: [f32; 2],
 }
 
-/// Twin of `Reflection`.
+/// Counterpart of `Reflection`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct Reflection {
@@ -142,7 +142,7 @@ pub(crate) struct Reflection {
     pub(crate) unused: [u32; 2],
 }
 
-/// Twin of `Surroundings`.
+/// Counterpart of `Surroundings`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct Surroundings {
@@ -162,20 +162,20 @@ pub(crate) struct Surroundings {
     pub(crate) unused_too: [u32; 2],
 }
 
-/// How points and lines look: the part of `Batch` that is theirs.
+/// Appearance of points and lines: their members of `Batch`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct SpriteLook {
-    /// 1 where vertices have normals.
+    /// 1 if the vertices have normals.
     pub(crate) has_normals: f32,
-    /// Radius in world units (lines: in shadows alone).
+    /// Radius in world units (for lines only in shadows).
     pub(crate) radius: f32,
-    /// Least and greatest radius in pixels.
+    /// Minimum and maximum radius in pixels.
     pub(crate) least_pixels: f32,
     pub(crate) most_pixels: f32,
 }
 
-/// Twin of `Batch`.
+/// Counterpart of `Batch`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct Batch {
@@ -185,7 +185,7 @@ pub(crate) struct Batch {
     pub(crate) sprites: SpriteLook,
 }
 
-/// Vertex stream 0: what changes with the pose.
+/// Vertex stream 0: attributes that change with the pose.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct PoseVertex {
@@ -196,7 +196,7 @@ pub(crate) struct PoseVertex {
     pub(crate) tangent: [i16; 4],
 }
 
-/// Vertex stream 1: what stays.
+/// Vertex stream 1: attributes that do not change.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct SurfaceVertex {

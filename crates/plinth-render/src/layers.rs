@@ -1,21 +1,25 @@
-//! Colour, depth and normals of each view, aligned to the pixel.
+//! Draws aligned layers of dataset views: colour, depth and normals.
 
 use plinth_frame::{Layers, LayersSink, PixelFormat, Region};
-use plinth_scene::{Background, Scene};
+use plinth_scene::{Background, Scene, Shot};
 
 use crate::RenderError;
 use crate::delivery::straight;
 use crate::frame_plan::FramePlan;
+use crate::lanes::{self, Drawing};
 use crate::pass::geometry::GeometryTargets;
 use crate::pipelines::Precision;
-use crate::readback::{PlaneView, Readback};
+use crate::readback::PlaneView;
+use crate::recorder::Recorder;
 use crate::renderer::Renderer;
 
+/// Bytes of a pixel of normals and distance.
+const SURFACE_BYTES: u32 = 16;
+
 impl Renderer<'_> {
-    /// Draws the shots of the scene that are `wanted`, by their place, in that order, with depth and normals. A shot gives
-    /// the same layers whatever others are wanted. The scene's background has to be transparent and the picture's format
-    /// `Rgba8`.
-    /// Errors: a background that is not, a device that fails, or a sink that takes no more.
+    /// Draws the `wanted` shots of the scene, given by index, in that order, with depth and normals. The layers of a
+    /// shot do not depend on which others are wanted. The background must be transparent and the format `Rgba8`.
+    /// Errors: the background is not transparent, the device fails, or the sink stops.
     pub fn render_layers(
         &mut self,
         scene: &Scene,
@@ -25,44 +29,15 @@ impl Renderer<'_> {
         if scene.background != Background::Transparent || self.picture.format != PixelFormat::Rgba8 {
             return Err(RenderError::LayersNeedTransparency);
         }
-        let part = self.view.look.model_region;
-        let model = (self.stage.batches.as_slice(), self.stage.materials.as_slice());
-        let targets = GeometryTargets::new(&self.pipeline_base(), part, model, Precision::Exact)?;
-        let planes = [(self.view.look.region, self.color_bytes()), (part, 16)];
-        let mut ring = Readback::new(self.gpu, &planes, self.frames_in_flight());
-        let mut clip_time = None;
-        let mut first = true;
-        for shot in wanted.iter().filter_map(|index| scene.shots.get(*index as usize)) {
-            if ring.is_full() {
-                self.deliver_layers(&mut ring, sink)?;
-            }
-            let pose_changed = first || clip_time != shot.clip_time;
-            clip_time = shot.clip_time;
-            if pose_changed && !first {
-                self.pose(scene, clip_time)?;
-            }
-            let finished = self.view.targets.finished.clone();
-            self.submit(&mut ring, shot.index, &[&finished, &targets.surface], |renderer, recorder| {
-                renderer.encode(recorder, scene, shot, first, pose_changed);
-                FramePlan { stage: &renderer.stage, recorder }.geometry(&renderer.view, &targets);
-            })?;
-            first = false;
-        }
-        while self.deliver_layers(&mut ring, sink)? {}
-        Ok(())
+        let shots: Vec<&Shot> = wanted.iter().filter_map(|index| scene.shots.get(*index as usize)).collect();
+        lanes::draw(self, scene, &shots, &Views, &mut |layers| {
+            sink.layers(layers).map_err(|source| RenderError::Sink { source })?;
+            Ok(sink.spare())
+        })
     }
 
-    /// Hands over the oldest view that is on its way. Whether there was one.
-    fn deliver_layers(&self, ring: &mut Readback, sink: &mut dyn LayersSink) -> Result<bool, RenderError> {
-        let spare = sink.spare();
-        let Some(layers) = ring.take(self.gpu, |index, planes| self.layers(index, planes, spare))? else {
-            return Ok(false);
-        };
-        sink.layers(layers).map_err(|source| RenderError::Sink { source })?;
-        Ok(true)
-    }
-
-    /// The layers of a view, in the memory of `spare`. What is outside of the drawn parts is nothing in all of them.
+    /// Returns the layers of a view, reusing the buffers of `spare`. Pixels outside of the drawn region are empty in
+    /// all layers.
     fn layers(&self, index: u32, planes: &[PlaneView<'_>], spare: Option<Layers>) -> Layers {
         let (width, height) = (self.picture.width, self.picture.height);
         let mut layers = spare.unwrap_or_else(|| Layers::nothing(width, height));
@@ -87,7 +62,36 @@ impl Renderer<'_> {
     }
 }
 
-/// The rows of a part of a picture.
+/// Draws views of a dataset: colour, depth and normals.
+struct Views;
+
+impl Drawing for Views {
+    type Picture = Layers;
+    type Targets = GeometryTargets;
+
+    fn targets(&self, renderer: &Renderer<'_>) -> Result<GeometryTargets, RenderError> {
+        let model = (renderer.stage.batches.as_slice(), renderer.stage.materials.as_slice());
+        GeometryTargets::new(&renderer.pipeline_base(), renderer.view.look.model_region, model, Precision::Exact)
+    }
+
+    fn planes(&self, renderer: &Renderer<'_>, targets: &GeometryTargets) -> Vec<(wgpu::Texture, Region, u32)> {
+        let look = &renderer.view.look;
+        vec![
+            (renderer.view.targets.finished.clone(), look.region, renderer.color_bytes()),
+            (targets.surface.clone(), look.model_region, SURFACE_BYTES),
+        ]
+    }
+
+    fn record(&self, renderer: &Renderer<'_>, targets: &GeometryTargets, recorder: &mut Recorder<'_>) {
+        FramePlan { stage: &renderer.stage, recorder }.geometry(&renderer.view, targets);
+    }
+
+    fn read(&self, renderer: &Renderer<'_>, shot: &Shot, planes: &[PlaneView<'_>], spare: Option<Layers>) -> Layers {
+        renderer.layers(shot.index, planes, spare)
+    }
+}
+
+/// Returns the rows of a region of a picture.
 fn rows_of<T>(whole: &mut [T], width: u32, part: Region) -> impl Iterator<Item = &mut [T]> {
     let (left, right) = (part.x as usize, (part.x + part.width) as usize);
     whole

@@ -1,7 +1,7 @@
-//! A scene becomes frames on a GPU or a software Vulkan driver.
+//! Draws the frames of a scene on a GPU or with a software Vulkan driver.
 //!
-//! [`Gpu`] is an opened device, [`Renderer`] holds everything that does not change during a shot, and each frame is a
-//! short list of passes (`frame_plan.rs`). This is the only crate that names wgpu.
+//! [`Gpu`] is an opened device, [`Renderer`] holds everything that does not change during a video, and each frame is a
+//! short list of passes (`frame_plan.rs`). No other crate uses wgpu.
 
 #![expect(
     clippy::cast_possible_truncation,
@@ -19,6 +19,7 @@ mod frame_uniform;
 mod gpu;
 mod gpu_types;
 mod ibl;
+mod lanes;
 mod layers;
 mod pass;
 mod pipelines;

@@ -1,5 +1,5 @@
-//! Light on a model that moves: worked out for poses that follow each other closely, each when it is first needed, and
-//! mixed in between.
+//! Baked light of an animated model: computed for closely spaced poses when they are first needed, and interpolated
+//! between them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,22 +12,22 @@ use crate::cache::Cache;
 use crate::pass::floor::FloorArea;
 use crate::prepare::{Prepared, Setting, Sky, SurfaceLight, light_of_pose};
 
-/// Time between the poses for which light is worked out, in seconds of the clip: at least this,
+/// Minimum time between baked poses, in seconds of the clip.
 const SHORTEST_STEP: f32 = 0.1;
-/// and so much that there are no more of them than this.
+/// Maximum number of baked poses.
 const MOST_POSES: f32 = 16.0;
 
-/// Clip times at which light is worked out: the first shot's, and others at even steps from it.
+/// Clip times at which light is baked: that of the first shot, and others at equal steps from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PoseTimes {
     first: f32,
     step: f32,
-    /// The earliest and the latest of the clip that are seen.
+    /// The earliest and the latest clip time that is shown.
     seen: (f32, f32),
 }
 
 impl PoseTimes {
-    /// None: all frames show one pose.
+    /// Returns `None` if all frames show the same pose.
     pub(crate) fn of_setting(setting: &Setting<'_>) -> Option<Self> {
         let times = setting.scene.shots.iter().filter_map(|shot| shot.clip_time);
         setting.moving.contains(&true).then(|| Self::of(times)).flatten()
@@ -45,9 +45,9 @@ impl PoseTimes {
         (self.first + number as f32 * self.step).clamp(self.seen.0, self.seen.1)
     }
 
-    /// The numbers of the poses before and after a time, and its share of the way between them.
+    /// Returns the indices of the poses before and after a time, and the fraction of the way between them.
     fn around(&self, time: f32) -> (i32, i32, f32) {
-        /// Below this share of a step nothing would be seen of the other pose.
+        /// Below this fraction of a step the other pose would not be visible.
         const NOTHING: f32 = 1e-3;
         let place = (time - self.first) / self.step;
         let before = (place + NOTHING).floor();
@@ -56,26 +56,26 @@ impl PoseTimes {
     }
 }
 
-/// The light of one pose.
+/// Baked light of one pose.
 struct PoseKey {
     light: SurfaceLight,
-    /// For each primitive, whether a mirroring node turns the corners of its triangles round.
+    /// Whether a mirroring node reverses the winding of each primitive.
     mirrored: Vec<bool>,
 }
 
-/// The light of two poses, at the same places.
+/// Baked light of two poses at the same points.
 struct Between {
     numbers: (i32, i32),
     meshes: Vec<LightInterpolator>,
 }
 
-/// Light on a model over its clip.
+/// Baked light of a model over its clip.
 pub(crate) struct PoseLight {
     times: PoseTimes,
     moving: Vec<bool>,
     floor: Option<FloorArea>,
     smallest: Option<f32>,
-    /// With which each primitive is drawn.
+    /// The indices with which each primitive is drawn.
     indices: Vec<Vec<u32>>,
     cache: Option<Cache>,
     sky: Option<Sky>,
@@ -84,7 +84,7 @@ pub(crate) struct PoseLight {
 }
 
 impl PoseLight {
-    /// Takes the light that was worked out for the first pose. None: all frames show that one.
+    /// Takes over the light that was baked for the first pose. Returns `None` if all frames show the same pose.
     pub(crate) fn new(setting: &Setting<'_>, prepared: &mut Prepared, cache: Option<&Cache>) -> Option<Self> {
         let Setting { posed, moving, floor, smallest, .. } = *setting;
         let times = PoseTimes::of_setting(setting)?;
@@ -96,7 +96,7 @@ impl PoseLight {
         Some(Self { times, moving, floor, smallest, indices, cache, sky: None, keys, between: None })
     }
 
-    /// The light at a time of the clip.
+    /// Returns the light at a clip time.
     pub(crate) fn at(&mut self, scene: &Scene, time: f32) -> SurfaceLight {
         let (before, after, share) = self.times.around(time);
         let (from, to) = (self.key(scene, before), self.key(scene, after));
@@ -130,7 +130,7 @@ impl PoseLight {
         let mesh = |m: usize| {
             let (before, after): (&BakedMesh, &BakedMesh) = (&from.light.baked[m], &to.light.baked[m]);
             let mirrored = from.mirrored[m];
-            // Where a clip turns triangles round, their lattices lie otherwise.
+            // If the clip reverses the winding, the lattices of the two poses do not match.
             let after = if to.mirrored[m] == mirrored { after } else { before };
             let mut indices = self.indices[m].clone();
             if mirrored {

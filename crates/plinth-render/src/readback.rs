@@ -1,4 +1,4 @@
-//! A ring of buffers through which finished pictures come back.
+//! A ring of buffers for reading finished pictures back from the device.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, channel};
@@ -8,14 +8,14 @@ use plinth_frame::Region;
 use crate::RenderError;
 use crate::gpu::Gpu;
 
-/// Pictures on their way back, each of one or more planes.
+/// Pictures being read back, each with one or more planes.
 pub(crate) struct Readback {
     free: Vec<wgpu::Buffer>,
     pending: VecDeque<Pending>,
     planes: Vec<Plane>,
 }
 
-/// One texture of a picture and its place in the buffer.
+/// A texture of a picture, and its offset in the buffer.
 struct Plane {
     region: Region,
     row_bytes: u32,
@@ -38,7 +38,7 @@ impl Plane {
     }
 }
 
-/// One plane of a picture that came back, as long as its memory can be read.
+/// A plane of a picture that was read back, valid while its buffer is mapped.
 pub(crate) struct PlaneView<'a> {
     padded: &'a [u8],
     row_bytes: usize,
@@ -46,12 +46,12 @@ pub(crate) struct PlaneView<'a> {
 }
 
 impl PlaneView<'_> {
-    /// Its rows, the topmost first.
+    /// Returns the rows from top to bottom.
     pub(crate) fn rows(&self) -> impl Iterator<Item = &[u8]> {
         self.padded.chunks_exact(self.padded_row_bytes).map(|row| &row[..self.row_bytes])
     }
 
-    /// All rows, one right after the other, in the memory of `spare`.
+    /// Returns all rows without padding, reusing the memory of `spare`.
     pub(crate) fn packed(&self, spare: Vec<u8>) -> Vec<u8> {
         let mut pixels = spare;
         pixels.clear();
@@ -69,7 +69,7 @@ struct Pending {
 }
 
 impl Readback {
-    /// A ring of `depth` buffers for planes of these sizes and bytes per pixel.
+    /// Creates a ring of `depth` buffers for planes of these sizes and bytes per pixel.
     pub(crate) fn new(gpu: &Gpu, planes: &[(Region, u32)], depth: usize) -> Self {
         let mut size = 0;
         let planes = planes
@@ -95,13 +95,18 @@ impl Readback {
         Self { free, pending: VecDeque::new(), planes }
     }
 
-    /// Whether the oldest picture must be taken before another can be copied.
+    /// Whether the oldest picture must be taken before another one can be copied.
     pub(crate) fn is_full(&self) -> bool {
         self.free.is_empty()
     }
 
-    /// Copies the textures, one per plane, into a free buffer at the end of `encoder` and submits it. Nothing when no
-    /// buffer is free.
+    /// Whether no picture is being read back.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// Adds a copy of the textures, one per plane, to a free buffer at the end of `encoder`, and submits it. Does
+    /// nothing if no buffer is free.
     pub(crate) fn submit(
         &mut self,
         gpu: &Gpu,
@@ -128,14 +133,14 @@ impl Readback {
         let submission = gpu.queue.submit([encoder.finish()]);
         let (sender, mapped) = channel();
         buffer.slice(..).map_async(wgpu::MapMode::Read, move |result| {
-            // The receiver is gone only when the whole render was given up.
+            // The receiver is gone only if the whole render was abandoned.
             let _sent = sender.send(result);
         });
         self.pending.push_back(Pending { buffer, mapped, index, submission: submission.clone() });
         Some(submission)
     }
 
-    /// Waits for the oldest picture and lets `read` have its index and planes. `None` when none is on its way.
+    /// Waits for the oldest picture and calls `read` with its index and planes. Returns `None` if there is none.
     pub(crate) fn take<T>(
         &mut self,
         gpu: &Gpu,

@@ -1,4 +1,4 @@
-//! One frame's commands, and how long each of its passes took where that is asked for.
+//! Records the commands of one frame, and optionally measures the time of each pass.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use crate::RenderError;
 use crate::gpu::Gpu;
 
-/// Passes of one frame that can be timed.
+/// Maximum number of passes of a frame that can be timed.
 const MAX_PASSES: u32 = 64;
 
 /// Time spent per pass, summed over frames.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PassTimes {
-    /// Frames drawn.
+    /// Number of frames.
     pub frames: u32,
-    /// Milliseconds by pass, over all frames.
+    /// Milliseconds by pass, summed over all frames.
     pub millis: BTreeMap<&'static str, f64>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Recorder<'a> {
         Self { encoder: gpu.device.create_command_encoder(&descriptor), profile }
     }
 
-    /// Begins a pass. `frame` is group 0.
+    /// Starts a pass. `frame` is group 0.
     pub(crate) fn pass(
         &mut self,
         label: &'static str,
@@ -50,7 +50,7 @@ impl<'a> Recorder<'a> {
         pass
     }
 
-    /// All commands; the last of them fetch the times.
+    /// Returns all commands; the last ones read the timestamps.
     pub(crate) fn finish(mut self) -> wgpu::CommandEncoder {
         if let Some(profile) = self.profile {
             profile.fetch(&mut self.encoder);
@@ -59,7 +59,7 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// Timestamps around passes. Frames are drawn one after the other while it runs.
+/// Timestamps around passes. While this is used, frames are drawn one at a time.
 pub(crate) struct Profile {
     queries: wgpu::QuerySet,
     resolved: wgpu::Buffer,
@@ -69,7 +69,7 @@ pub(crate) struct Profile {
 }
 
 impl Profile {
-    /// `None` where the adapter has no timestamps.
+    /// Returns `None` if the adapter does not support timestamps.
     pub(crate) fn new(gpu: &Gpu) -> Option<Self> {
         if !gpu.device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
             return None;
@@ -114,7 +114,7 @@ impl Profile {
         encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.readable, 0, u64::from(count) * 8);
     }
 
-    /// Reads the times of the frame that was submitted last, after it is done.
+    /// Reads the times of the last submitted frame, after it has completed.
     pub(crate) fn read(&self, gpu: &Gpu, submission: wgpu::SubmissionIndex) -> Result<(), RenderError> {
         let labels = std::mem::take(&mut *self.labels.borrow_mut());
         self.readable.slice(..).map_async(wgpu::MapMode::Read, |_| {});

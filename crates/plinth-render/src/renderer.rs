@@ -1,4 +1,4 @@
-//! The entry: a scene in, frames out.
+//! The entry point: draws the frames of a scene.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,8 +13,9 @@ use crate::delivery::{Delivery, Repeats, straight_bytes, words_from_halves};
 use crate::frame_group::{LightMaps, frame_group, frame_layout};
 use crate::frame_plan::{FramePlan, Parts};
 use crate::frame_uniform::{FrameBase, frame_uniform, punctual_lights};
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, GpuOptions};
 use crate::gpu_types;
+use crate::lanes::{self, Drawing};
 use crate::pass::behind::scene_layout;
 use crate::pass::composite::Composite;
 use crate::pass::floor::{Floor, FloorArea};
@@ -44,14 +45,14 @@ use crate::view::View;
 /// Samples per pixel.
 const SAMPLES: u32 = 4;
 
-/// What is to be drawn.
+/// Size and format of the frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Picture {
     /// Width in pixels.
     pub width: u32,
     /// Height in pixels.
     pub height: u32,
-    /// Precision of the frames.
+    /// Pixel format of the frames.
     pub format: PixelFormat,
 }
 
@@ -69,7 +70,7 @@ pub(crate) struct Layouts {
 pub struct Renderer<'g> {
     pub(crate) gpu: &'g Gpu,
     pub(crate) picture: Picture,
-    light: Prepared,
+    light: Arc<Prepared>,
     pose_light: Option<PoseLight>,
     layouts: Layouts,
     switches: LightSwitches,
@@ -85,25 +86,22 @@ pub struct Renderer<'g> {
 }
 
 impl<'g> Renderer<'g> {
-    /// Prepares everything that all frames share: light, geometry, textures, pipelines and targets. What a cache has of it
-    /// is read, and the rest is stored there.
-    /// Errors: a picture or model that the adapter cannot hold, or a device that fails.
+    /// Prepares everything that all frames share: light, geometry, textures, pipelines and targets. Loads results from
+    /// the cache if possible, and stores the others there.
+    /// Errors: the picture or model exceeds the limits of the adapter, or the device fails.
     pub fn new(gpu: &'g Gpu, scene: &Scene, picture: Picture, cache: Option<&Cache>) -> Result<Self, RenderError> {
         let limit = gpu.report().max_texture_side;
         if picture.width > limit || picture.height > limit {
             return Err(RenderError::PictureTooLarge { width: picture.width, height: picture.height, limit });
         }
-        let posed = scene.pose(scene.shots.first().and_then(|shot| shot.clip_time));
-        let area = scene.shadow.filter(|_| !scene.is_dataset).map(|_| FloorArea::of(scene));
-        let moving = scene.moving(&posed);
-        let smallest = smallest_shown(gpu, scene, &posed, picture.height);
-        let setting = Setting { scene, posed: &posed, moving: &moving, floor: area, smallest };
-        let ((prepared, fresh), textures) = rayon::join(
-            || prepare(&setting, cache),
-            || Textures::upload(gpu, &scene.model, wanted_images(scene, &posed)),
-        );
-        let store = || cache.map(|cache| fresh.store(cache));
-        rayon::join(|| Self::assemble(gpu, picture, &setting, (prepared, cache), textures), store).0
+        with_setting(gpu, scene, picture, |setting| {
+            let ((prepared, fresh), textures) = rayon::join(
+                || prepare(setting, cache),
+                || Textures::upload(gpu, &scene.model, wanted_images(scene, setting.posed)),
+            );
+            let store = || cache.map(|cache| fresh.store(cache));
+            rayon::join(|| Self::assemble(gpu, picture, setting, (Arc::new(prepared), cache), textures), store).0
+        })
     }
 
     #[expect(clippy::too_many_lines, reason = "the parts in the order in which they need each other")]
@@ -111,7 +109,7 @@ impl<'g> Renderer<'g> {
         gpu: &'g Gpu,
         picture: Picture,
         setting: &Setting<'_>,
-        (mut light, cache): (Prepared, Option<&Cache>),
+        (mut light, cache): (Arc<Prepared>, Option<&Cache>),
         mut textures: Textures,
     ) -> Result<Self, RenderError> {
         let Setting { scene, floor: area, smallest, .. } = *setting;
@@ -139,7 +137,7 @@ impl<'g> Renderer<'g> {
             geometry::build(gpu, &layouts.light, scene, &posed, &light.model.light.baked, &uses, &sprites)?;
         let sprite_reach = sprites::reach(scene, picture.height, &batches);
         let model_region = with_reach(region_of(scene, picture, None, false), sprite_reach, picture);
-        // An environment that is seen is everywhere, and so is the look of the whole picture.
+        // A visible environment, and effects on the whole picture, need the whole picture.
         let region = if scene.post.reaches_everywhere() || scene.surroundings.is_some() {
             Region::whole(picture.width, picture.height)
         } else {
@@ -189,7 +187,8 @@ impl<'g> Renderer<'g> {
         gpu.check()?;
         let pipelines = Pipelines::new(&base, &batches, &materials)?;
         let stage = Stage::new((materials, batches), pipelines, (key_map, sun_map), sprite_reach, triangles);
-        let pose_light = PoseLight::new(setting, &mut light, cache);
+        // A model that moves is drawn by one renderer only, so its light is not shared.
+        let pose_light = Arc::get_mut(&mut light).and_then(|light| PoseLight::new(setting, light, cache));
         Ok(Self {
             gpu,
             picture,
@@ -209,42 +208,40 @@ impl<'g> Renderer<'g> {
         })
     }
 
-    /// Draws every shot of the scene in order. Equal frames are drawn once and handed over again.
-    /// Errors: a device that fails, or a sink that takes no more frames.
+    /// Draws all shots of the scene in order. Equal consecutive frames are drawn once and delivered several times.
+    /// Errors: the device fails, or the sink accepts no more frames.
     pub fn render(&mut self, scene: &Scene, sink: &mut dyn FrameSink) -> Result<(), RenderError> {
-        let mut ring = Readback::new(self.gpu, &[(self.view.look.region, self.color_bytes())], self.frames_in_flight());
         let plan = Repeats::of(&scene.shots);
+        let drawn = scene.shots.iter().enumerate().filter(|(i, _)| plan.source[*i] == *i);
+        let shots: Vec<&Shot> = drawn.map(|(_, shot)| shot).collect();
+        let mut sources = (0..scene.shots.len()).filter(|i| plan.source[*i] == *i);
         let mut delivery = Delivery::new(&plan);
-        let mut clip_time = None;
-        let mut spare = Vec::new();
-        for (i, shot) in scene.shots.iter().enumerate() {
-            if plan.source[i] != i {
-                continue;
-            }
-            let mut finished = |index, planes: &[PlaneView<'_>]| self.frame(index, planes, std::mem::take(&mut spare));
-            if ring.is_full()
-                && let Some(frame) = ring.take(self.gpu, &mut finished)?
-            {
-                spare = delivery.deliver(frame, sink)?;
-            }
-            let pose_changed = i == 0 || clip_time != shot.clip_time;
-            clip_time = shot.clip_time;
-            if pose_changed && i > 0 {
-                self.pose(scene, clip_time)?;
-            }
-            let finished = self.view.targets.finished.clone();
-            self.submit(&mut ring, i as u32, &[&finished], |renderer, recorder| {
-                renderer.encode(recorder, scene, shot, i == 0, pose_changed);
-            })?;
-        }
-        let mut finished = |index, planes: &[PlaneView<'_>]| self.frame(index, planes, std::mem::take(&mut spare));
-        while let Some(frame) = ring.take(self.gpu, &mut finished)? {
-            delivery.deliver(frame, sink)?;
-        }
-        Ok(())
+        lanes::draw(self, scene, &shots, &Frames, &mut |frame| {
+            let index = sources.next().unwrap_or_default() as u32;
+            delivery.deliver(Frame { index, ..frame }, sink).map(Some)
+        })
     }
 
-    /// Draws what `record` records. Then the textures are on their way back, as the picture `index`.
+    /// Returns what is needed to draw the scene on a second device too, if that shortens the time for `pictures`
+    /// pictures: a software driver processes the triangles of a device on one core.
+    pub(crate) fn helper(&self, pictures: usize) -> Option<Helper> {
+        let size = u64::from(self.picture.width) * u64::from(self.picture.height);
+        let helps = self.gpu.is_software()
+            && pictures >= LEAST_PICTURES
+            && size <= MOST_PIXELS
+            && self.profile.is_none()
+            && self.pose_light.is_none()
+            && !self.stage.moves()
+            && self.gpu.allocated_bytes().is_some_and(|bytes| bytes <= MOST_BYTES)
+            && std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+        helps.then(|| Helper {
+            adapter: self.gpu.report().name.clone(),
+            picture: self.picture,
+            light: Arc::clone(&self.light),
+        })
+    }
+
+    /// Draws what `record` records, and starts to read the textures back as picture `index`.
     pub(crate) fn submit(
         &mut self,
         ring: &mut Readback,
@@ -264,34 +261,34 @@ impl<'g> Renderer<'g> {
         Ok(())
     }
 
-    /// Bytes of a finished pixel.
+    /// Returns the number of bytes of a finished pixel.
     pub(crate) fn color_bytes(&self) -> u32 {
         self.view.look.finished_format.block_copy_size(None).unwrap_or(4)
     }
 
-    /// How many frames are drawn or on their way back at a time.
+    /// Returns how many frames may be drawn or read back at the same time.
     pub(crate) fn frames_in_flight(&self) -> usize {
         if self.gpu.is_software() { 2 } else { 3 }
     }
 
-    /// Notes from now on how long each pass takes, which keeps frames from overlapping. Without effect on adapters that
-    /// have no clock.
+    /// Starts to measure the time of each pass; frames then do not overlap. No effect if the adapter does not support
+    /// timestamps.
     pub fn time_passes(&mut self) {
         self.profile = Profile::new(self.gpu);
     }
 
-    /// Times noted so far.
+    /// Returns the times measured so far.
     pub fn pass_times(&self) -> Option<PassTimes> {
         self.profile.as_ref().map(Profile::times)
     }
 
-    /// The part of the picture that is drawn.
+    /// Returns the region of the picture that is drawn.
     pub fn region(&self) -> Region {
         self.view.look.region
     }
 
-    /// Poses the model as it is at a time of its clip, and lights it so. The first shot's pose is there from the start.
-    /// Errors: the adapter cannot hold the light.
+    /// Poses and lights the model at a time of its clip. The pose of the first shot is set initially.
+    /// Errors: the light exceeds the limits of the adapter.
     pub(crate) fn pose(&mut self, scene: &Scene, clip_time: Option<f32>) -> Result<(), RenderError> {
         if !self.stage.moves() {
             return Ok(());
@@ -307,7 +304,8 @@ impl<'g> Renderer<'g> {
         Ok(())
     }
 
-    /// Everything of one frame. The first one, and each in which the model has changed, begins with its shadows.
+    /// Records all passes of one frame. The first frame, and each in which the model has changed, starts with the
+    /// shadow maps.
     pub(crate) fn encode(
         &mut self,
         recorder: &mut Recorder<'_>,
@@ -337,7 +335,7 @@ impl<'g> Renderer<'g> {
         });
     }
 
-    /// Hands over the values of the next frame. Returns those of its camera.
+    /// Updates the values of the next frame; returns those of its camera.
     fn update(&mut self, scene: &Scene, shot: &Shot) -> gpu_types::Frame {
         let base = FrameBase {
             scene,
@@ -362,12 +360,13 @@ impl<'g> Renderer<'g> {
         uniform
     }
 
-    /// What pipelines are made with.
+    /// Returns the state that pipelines share.
     pub(crate) fn pipeline_base(&self) -> PipelineBase<'_> {
         pipeline_base(self.gpu, &self.layouts, self.view.look, self.switches)
     }
 
-    fn frame(&self, index: u32, planes: &[PlaneView<'_>], spare: Vec<u8>) -> Frame {
+    fn frame(&self, index: u32, planes: &[PlaneView<'_>], spare: Option<Frame>) -> Frame {
+        let spare = spare.map(|frame| frame.pixels).unwrap_or_default();
         let pixels = planes.first().map(|plane| plane.packed(spare)).unwrap_or_default();
         let transparent = self.backdrop == Backdrop::Transparent;
         let pixels = match self.picture.format {
@@ -387,11 +386,72 @@ impl<'g> Renderer<'g> {
     }
 }
 
+/// Draws finished frames.
+struct Frames;
+
+impl Drawing for Frames {
+    type Picture = Frame;
+    type Targets = ();
+
+    fn targets(&self, _renderer: &Renderer<'_>) -> Result<(), RenderError> {
+        Ok(())
+    }
+
+    fn planes(&self, renderer: &Renderer<'_>, (): &()) -> Vec<(wgpu::Texture, Region, u32)> {
+        vec![(renderer.view.targets.finished.clone(), renderer.view.look.region, renderer.color_bytes())]
+    }
+
+    fn record(&self, _renderer: &Renderer<'_>, (): &(), _recorder: &mut Recorder<'_>) {}
+
+    fn read(&self, renderer: &Renderer<'_>, shot: &Shot, planes: &[PlaneView<'_>], spare: Option<Frame>) -> Frame {
+        renderer.frame(shot.index, planes, spare)
+    }
+}
+
+/// With fewer pictures, drawing ends before a second device is ready.
+const LEAST_PICTURES: usize = 20;
+/// Larger pictures use one device: two sets of render targets take too much memory, and triangles take little of the time.
+const MOST_PIXELS: u64 = 1920 * 1080;
+/// If the first device has allocated more bytes, no second one is opened.
+const MOST_BYTES: u64 = 512 << 20;
+
+/// The data needed to draw a still scene on a second device.
+pub(crate) struct Helper {
+    adapter: String,
+    picture: Picture,
+    light: Arc<Prepared>,
+}
+
+impl Helper {
+    /// Opens a second device of the same adapter.
+    pub(crate) fn open(&self) -> Option<Gpu> {
+        Gpu::open(&GpuOptions { adapter: Some(self.adapter.clone()) }).ok()
+    }
+
+    /// Creates the renderer on the second device.
+    /// Errors: the device fails.
+    pub(crate) fn renderer<'g>(self, gpu: &'g Gpu, scene: &Scene) -> Result<Renderer<'g>, RenderError> {
+        with_setting(gpu, scene, self.picture, |setting| {
+            let textures = Textures::upload(gpu, &scene.model, wanted_images(scene, setting.posed));
+            Renderer::assemble(gpu, self.picture, setting, (self.light, None), textures)
+        })
+    }
+}
+
+/// Calls `work` with the inputs for the light and the triangles of a scene in its first pose.
+fn with_setting<T>(gpu: &Gpu, scene: &Scene, picture: Picture, work: impl FnOnce(&Setting<'_>) -> T) -> T {
+    let posed = scene.pose(scene.shots.first().and_then(|shot| shot.clip_time));
+    let floor = scene.shadow.filter(|_| !scene.is_dataset).map(|_| FloorArea::of(scene));
+    let moving = scene.moving(&posed);
+    let smallest = smallest_shown(gpu, scene, &posed, picture.height);
+    work(&Setting { scene, posed: &posed, moving: &moving, floor, smallest })
+}
+
 fn scene_grows(scene: &Scene) -> bool {
     scene.shots.iter().any(|shot| (shot.grow - 1.0).abs() > 1e-6)
 }
 
-/// Images that are read by materials in use, with their encodings.
+/// Returns the images that materials in use read, with their encodings.
 fn wanted_images(scene: &Scene, posed: &[PosedPrimitive]) -> Vec<(usize, crate::shader::material_source::Encoding)> {
     let model: &Model = &scene.model;
     used_materials(scene, posed)
@@ -441,18 +501,18 @@ fn region_of(scene: &Scene, picture: Picture, area: Option<FloorArea>, reflector
     crate::region::union(&cameras, &boxes, picture.width, picture.height)
 }
 
-/// A part with room for points and lines at its edge.
+/// Enlarges a region for points and lines at its edge.
 fn with_reach(part: Region, reach: u32, picture: Picture) -> Region {
     if reach == 0 { part } else { widened(part, reach, picture.width, picture.height) }
 }
 
-/// The part of the mirrored camera's picture that the model covers in any frame.
+/// Returns the region of the reflection camera's picture that the model covers in any frame.
 fn reflection_region(scene: &Scene, picture: Picture) -> Region {
     let cameras: Vec<_> = scene.shots.iter().map(|shot| mirrored_camera(&shot.camera, scene.floor_height)).collect();
     crate::region::union(&cameras, &[scene.bounds], picture.width, picture.height)
 }
 
-/// The mirrored picture's targets: only the model's part, with room for what is beyond it.
+/// Returns the targets of the reflection: only the model's region, with a margin.
 fn mirror_look(look: TargetLook, region: Region) -> TargetLook {
     let format = PICTURE_FORMAT;
     TargetLook { region, model_region: region, picture_format: format, finished_format: format, ..look }
@@ -467,8 +527,8 @@ fn target_look(
     batches: &[Batch],
 ) -> TargetLook {
     let classes: BTreeSet<DrawClass> = batches.iter().map(|b| materials[b.material].key.class).collect();
-    // Refraction needs the radiance behind it, glow the radiance of what shines; plain coverage is blended in display
-    // space, as viewers do, which saves the pass that applies the tone curve.
+    // Refraction needs the radiance of the scene, and bloom that of bright surfaces. Otherwise coverage is blended in
+    // display space, as viewers do, which saves the pass with the tone curve.
     let transmissive = classes.contains(&DrawClass::Transmissive);
     let has_unlit = batches.iter().any(|batch| materials[batch.material].key.defines.contains("UNLIT"));
     let radiance = transmissive || scene.post.bloom > 0.0;
@@ -478,9 +538,9 @@ fn target_look(
         PixelFormat::Rgba16 => wgpu::TextureFormat::Rgba16Float,
     };
     let layered = classes.iter().any(|class| class.is_layered());
-    // A mirroring floor shares the pipelines, and its picture is put together from surfaces.
+    // The view of a reflecting floor shares these pipelines and composites its picture from surfaces.
     let direct = !layered && !radiance && scene.reflector.is_none();
-    // Changed colours would show the steps of 8 bits.
+    // Colour filters would make the steps of 8-bit colours visible.
     let picture_format = if scene.post.changes_colors() { PICTURE_FORMAT } else { finished_format };
     let color_format = if radiance {
         wgpu::TextureFormat::Rgba16Float
@@ -504,13 +564,13 @@ fn target_look(
     }
 }
 
-/// Where the model's radiance goes for what shines to glow.
+/// Creates the target of the model's radiance for bloom.
 fn radiance_target(gpu: &Gpu, region: Region) -> wgpu::TextureView {
     let usage = wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::TEXTURE_BINDING;
     texture(gpu, region, 1, PICTURE_FORMAT, usage, 1).create_view(&wgpu::TextureViewDescriptor::default())
 }
 
-/// A background as frames carry it.
+/// Converts a background to the backdrop of frames.
 pub fn backdrop(background: &Background) -> Backdrop {
     match background {
         Background::Transparent => Backdrop::Transparent,
@@ -519,7 +579,7 @@ pub fn backdrop(background: &Background) -> Backdrop {
     }
 }
 
-/// What the target is cleared to.
+/// Returns the clear colour of the target.
 fn clear_color(background: &Background) -> wgpu::Color {
     match background {
         Background::Transparent => wgpu::Color::TRANSPARENT,
@@ -546,7 +606,7 @@ fn shadow_maps(gpu: &Gpu, scene: &Scene, light: &Prepared) -> (ShadowMap, Shadow
     (key, sun)
 }
 
-/// What pipelines of one renderer have in common.
+/// Creates the state that the pipelines of one renderer share.
 fn pipeline_base<'a>(gpu: &'a Gpu, layouts: &'a Layouts, look: TargetLook, lights: LightSwitches) -> PipelineBase<'a> {
     PipelineBase {
         gpu,

@@ -1,4 +1,4 @@
-//! Everything on the device that all views of a render share, and how it changes from frame to frame.
+//! The model on the device, which all views of a render share, and its changes from frame to frame.
 
 use glam::Vec3;
 use plinth_bake::BakedMesh;
@@ -15,7 +15,7 @@ use crate::upload::geometry::Batch;
 use crate::upload::material::{DrawClass, MaterialOnGpu};
 use crate::view::View;
 
-/// How often glass may look at what is behind it in one frame.
+/// Limit of the scene colour pyramids per frame.
 const MAX_LOOKS_BEHIND: usize = 8;
 
 /// The model on the device, with its shadow maps.
@@ -25,13 +25,13 @@ pub(crate) struct Stage {
     pub(crate) pipelines: Pipelines,
     pub(crate) key_map: ShadowMap,
     pub(crate) sun_map: ShadowMap,
-    /// How far points and lines reach beyond their vertices, in pixels.
+    /// How far points and lines extend beyond their vertices, in pixels.
     pub(crate) sprite_reach: u32,
-    /// The first triangles of samples, for moving batches to write.
+    /// Triangle words for the visibility buffer, updated for batches that move.
     pub(crate) triangles: wgpu::Buffer,
     /// Order in which batches are drawn.
     order: Vec<usize>,
-    /// How the model is scaled in the current frame.
+    /// Scale of the model in the current frame: origin and factor.
     grow: (Vec3, f32),
 }
 
@@ -53,7 +53,7 @@ impl Stage {
         self.batches.iter().any(|batch| batch.moving)
     }
 
-    /// Poses what moves as it is at a time of its clip.
+    /// Poses moving batches at a time of the clip.
     pub(crate) fn pose(&mut self, gpu: &Gpu, scene: &Scene, clip_time: Option<f32>) {
         let posed = scene.pose(clip_time);
         for (i, batch) in self.batches.iter_mut().enumerate().filter(|(_, batch)| batch.moving) {
@@ -61,8 +61,8 @@ impl Stage {
         }
     }
 
-    /// Replaces the light on the model by that of another pose, of which there is one entry for each posed primitive.
-    /// Errors: the adapter cannot hold it.
+    /// Replaces the baked light by that of another pose, which has one entry per posed primitive.
+    /// Errors: it exceeds the limits of the adapter.
     pub(crate) fn relight(
         &mut self,
         gpu: &Gpu,
@@ -72,14 +72,14 @@ impl Stage {
         self.batches.iter_mut().try_for_each(|batch| batch.relight(gpu, layout, baked))
     }
 
-    /// Scales the model and orders its batches as a shot wants it.
+    /// Sets the scale and sorts the batches for a shot.
     pub(crate) fn arrange(&mut self, gpu: &Gpu, shot: &Shot) {
         self.grow = (shot.grow_origin, shot.grow);
         self.order_batches(gpu, shot);
     }
 
-    /// Opaque batches by material; what is layered by depth, the farthest first, its triangles sorted too. Decals that lie
-    /// on each other stay in their own order: depth says nothing about them.
+    /// Sorts opaque batches by material, and transmissive and blended ones from back to front, including their
+    /// triangles. Decals on each other keep their order, because they have the same depth.
     fn order_batches(&mut self, gpu: &Gpu, shot: &Shot) {
         let forward = -shot.camera.view_from_world.row(2).truncate();
         let mut layered: Vec<(f32, usize)> = Vec::new();
@@ -114,7 +114,7 @@ impl Stage {
         self.order = order;
     }
 
-    /// A box of the model as it is scaled in the current frame.
+    /// Scales a box of the model like the current frame.
     fn grown(&self, (min, max): (Vec3, Vec3)) -> (Vec3, Vec3) {
         let (origin, factor) = self.grow;
         (origin + (min - origin) * factor, origin + (max - origin) * factor)
@@ -124,12 +124,12 @@ impl Stage {
         &self.materials[self.batches[batch].material]
     }
 
-    /// Batches that nothing is seen through, in drawing order.
+    /// Returns opaque batches in drawing order.
     pub(crate) fn solid(&self) -> impl Iterator<Item = usize> {
         self.order.iter().copied().filter(|i| !self.material(*i).key.class.is_layered())
     }
 
-    /// The part of a view's canvas in which a batch is seen.
+    /// Returns the region of a view's canvas in which a batch is visible.
     pub(crate) fn part_of(&self, view: &View, batch: usize) -> Option<Region> {
         let (width, height) = (view.look.model_region.width, view.look.model_region.height);
         let batch = &self.batches[batch];
@@ -141,7 +141,7 @@ impl Stage {
         Some(Region { x: part.x + x, y: part.y + y, ..part })
     }
 
-    /// The part of a view's picture of the model in which something is seen through.
+    /// Returns the region of a view's picture of the model that transmissive and blended batches cover.
     pub(crate) fn layered_part(&self, view: &View) -> Option<Region> {
         let size = view.look.model_region;
         let layered = |batch: &&Batch| self.materials[batch.material].key.class.is_layered();
@@ -152,8 +152,8 @@ impl Stage {
             .reduce(joined)
     }
 
-    /// Layered batches in the groups that are drawn between two looks at what is behind: a glass body that refracts
-    /// sees the glass behind it. Bodies that are apart in the picture share a look.
+    /// Divides transmissive and blended batches into groups that share a scene colour pyramid: a glass body that
+    /// refracts needs a pyramid that contains the glass behind it. Bodies that do not overlap in the picture share one.
     pub(crate) fn layered_groups(&self, view: &View) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = vec![Vec::new()];
         let class = |i: usize| self.material(i).key.class;
@@ -167,7 +167,7 @@ impl Stage {
                     (Some(own), Some(other)) => overlap(own, other),
                     _ => false,
                 };
-                // The farthest of very many share one look.
+                // If there are too many, the farthest ones share one pyramid.
                 if glass - seen < MAX_LOOKS_BEHIND && groups.last().is_some_and(|group| group.iter().any(overlaps)) {
                     groups.push(Vec::new());
                 }

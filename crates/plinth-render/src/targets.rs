@@ -1,4 +1,4 @@
-//! What frames are drawn into.
+//! The render targets of frames.
 
 use plinth_frame::Region;
 
@@ -6,9 +6,9 @@ use crate::gpu::Gpu;
 use crate::pass::visibility::SURFACES;
 use crate::pipelines::{BATCH_FORMAT, DEPTH_FORMAT, SURFACE_FORMAT, SurfaceOutput, TRIANGLE_FORMAT};
 
-/// The textures of a frame. All but the finished picture cover the part of the picture that the model can cover.
+/// The textures of a frame. All but the finished picture cover only the region that the model can cover.
 pub(crate) struct Targets {
-    /// Which triangle each sample shows.
+    /// Number of the visible triangle in each sample.
     pub(crate) triangles: wgpu::TextureView,
     /// Depth of the same samples.
     pub(crate) depth: wgpu::TextureView,
@@ -16,43 +16,43 @@ pub(crate) struct Targets {
     pub(crate) surfaces: [wgpu::TextureView; SURFACES],
     /// The batches of these surfaces, as depth.
     pub(crate) batches: [wgpu::TextureView; SURFACES],
-    /// Their colours, where they are not shaded into the picture itself.
+    /// Colours of the surfaces, unless they are shaded directly into the picture.
     pub(crate) colors: Option<[wgpu::TextureView; SURFACES]>,
-    /// The samples to which layered surfaces are drawn; only where there are any.
+    /// The samples on which transmissive and blended surfaces are drawn, if there are any.
     pub(crate) layered: Option<wgpu::TextureView>,
-    /// The finished picture, one sample a pixel.
+    /// The finished picture with one sample per pixel.
     pub(crate) finished: wgpu::Texture,
     pub(crate) finished_view: wgpu::TextureView,
-    /// What was drawn before transmissive surfaces, with mip levels; only where there are any.
+    /// The scene colour pyramid, if there are transmissive surfaces.
     pub(crate) behind: Option<Behind>,
 }
 
-/// Format of the picture as refracted rays find it.
+/// Format of the scene colour pyramid.
 pub(crate) const BEHIND_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
-/// Format of its distance times its coverage, and of that coverage.
+/// Format of distance times coverage, and of coverage.
 pub(crate) const DISTANCE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rg16Float;
 /// Format of unit vectors.
 pub(crate) const NORMAL_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 
-/// What refracted rays find.
+/// The scene colour pyramid that refracted rays sample.
 pub(crate) struct Behind {
     /// The picture so far.
     pub(crate) color: wgpu::Texture,
     /// Distance of its opaque part along the camera's axis times its coverage, and that coverage.
     pub(crate) distance: wgpu::Texture,
-    /// Normal and distance of the far side of the body that is drawn next, and the depth that it is drawn with.
+    /// Normal and distance of the back faces of the body that is drawn next, and the depth buffer for drawing them.
     pub(crate) far_side: wgpu::TextureView,
     pub(crate) far_depth: wgpu::TextureView,
 }
 
-/// What decides the targets.
+/// The properties that determine the targets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TargetLook {
     pub(crate) region: Region,
     pub(crate) model_region: Region,
     pub(crate) samples: u32,
     pub(crate) color_format: wgpu::TextureFormat,
-    /// What model, floor and backdrop are put together in.
+    /// Format in which model, floor and backdrop are composited.
     pub(crate) picture_format: wgpu::TextureFormat,
     pub(crate) finished_format: wgpu::TextureFormat,
     pub(crate) output: SurfaceOutput,
@@ -60,17 +60,17 @@ pub(crate) struct TargetLook {
     /// Whether some surfaces are shown without the tone curve.
     pub(crate) has_unlit: bool,
     pub(crate) transmissive: bool,
-    /// Whether surfaces are shaded into the picture itself, over what is behind them.
+    /// Whether surfaces are shaded directly into the picture, over the backdrop.
     pub(crate) direct: bool,
 }
 
 impl TargetLook {
-    /// The part of the whole picture that the model's surfaces are kept and shaded on.
+    /// Returns the region of the whole picture on which the model's surfaces are stored and shaded.
     pub(crate) const fn canvas(&self) -> Region {
         if self.direct { self.region } else { self.model_region }
     }
 
-    /// The first pixel of the model's part on that canvas.
+    /// Returns the first pixel of the model's region on that canvas.
     pub(crate) const fn origin(&self) -> [u32; 2] {
         let (canvas, model) = (self.canvas(), self.model_region);
         [model.x - canvas.x, model.y - canvas.y]

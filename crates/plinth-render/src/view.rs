@@ -1,4 +1,4 @@
-//! What one camera sees: the targets of its picture, and the passes that are bound to them.
+//! A camera's view: the targets of its picture, and the passes bound to them.
 
 use glam::Mat4;
 
@@ -12,23 +12,23 @@ use crate::renderer::Layouts;
 use crate::targets::{TargetLook, Targets};
 use crate::upload::geometry::Batch;
 
-/// One camera's picture of the model.
+/// The picture of the model from one camera.
 pub(crate) struct View {
     pub(crate) look: TargetLook,
     pub(crate) targets: Targets,
     pub(crate) classify: Classify,
     pub(crate) spread: Option<Spread>,
     pub(crate) behind: Option<Behind>,
-    /// The camera of the current frame.
+    /// Transform of the current frame's camera.
     pub(crate) clip_from_world: Mat4,
-    /// Group 0, and the same for passes that write the shadow maps.
+    /// Group 0, and a second one for passes that write the shadow maps.
     pub(crate) frame_group: wgpu::BindGroup,
     pub(crate) frame_group_without_maps: wgpu::BindGroup,
     frame_buffer: wgpu::Buffer,
 }
 
 impl View {
-    /// `frame_groups` makes group 0 of a buffer, with and without shadow maps.
+    /// `frame_groups` creates group 0 from a buffer, with and without shadow maps.
     pub(crate) fn new(
         gpu: &Gpu,
         layouts: &Layouts,
@@ -37,8 +37,7 @@ impl View {
         frame_groups: &dyn Fn(&wgpu::Buffer) -> [wgpu::BindGroup; 2],
     ) -> Result<Self, RenderError> {
         let targets = Targets::new(gpu, look);
-        let classify =
-            Classify::new(gpu, &layouts.frame, &layouts.batch, &targets, look.samples, (batches, triangles))?;
+        let classify = Classify::new(gpu, &layouts.frame, &layouts.batch, &targets, look, (batches, triangles))?;
         let spread = match (&targets.layered, &targets.colors) {
             (Some(_), Some(colors)) => {
                 Some(Spread::new(gpu, &layouts.frame, (&targets, colors), look.samples, look.color_format)?)
@@ -72,7 +71,7 @@ impl View {
         })
     }
 
-    /// Hands over the values of the next frame.
+    /// Updates the values of the next frame.
     pub(crate) fn update(&mut self, gpu: &Gpu, frame: &gpu_types::Frame) {
         self.clip_from_world = Mat4::from_cols_array_2d(&frame.clip_from_world);
         gpu.queue.write_buffer(&self.frame_buffer, 0, bytemuck::bytes_of(frame));

@@ -1,10 +1,11 @@
-//! Compares a gain map with the panorama it was made from: `radiance FILE.hdr SDR.webp GAINMAP.webp METADATA.json`.
-//! Prints the mean relative error of a channel, weighted by solid angle, and the relative error of the light of each.
+//! Compares a gain map with the panorama that it was made from: `radiance FILE.hdr SDR.webp GAINMAP.webp
+//! METADATA.json`. Prints the mean relative error per channel, weighted by solid angle, and the relative error of the
+//! total light of each channel.
 #![expect(clippy::print_stdout, reason = "a tool for developers")]
 
 use plinth_scene::EnvironmentMap;
 
-/// Relative errors are taken of at least this radiance: below it a picture is black.
+/// Radiance below this looks black, so relative errors are computed against at least this value.
 const LEAST: f64 = 0.01;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -23,7 +24,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Solid angle of the texels of a row, up to a factor.
+/// Relative solid angle of the texels in a row.
 fn weight(map: &EnvironmentMap, texel: usize) -> f64 {
     let row = texel / map.width as usize;
     ((row as f64 + 0.5) / f64::from(map.height) * std::f64::consts::PI).sin()
@@ -41,7 +42,7 @@ fn mean_error(source: &EnvironmentMap, decoded: &EnvironmentMap) -> f64 {
     sum / weights
 }
 
-/// Light of all directions together, per channel.
+/// Total light from all directions, per channel.
 fn light(map: &EnvironmentMap) -> [f64; 3] {
     let mut out = [0.0; 3];
     for (i, texel) in map.pixels.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What settings refer to by id.
+//! The environment and the images that settings refer to by id.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use crate::error::SceneError;
 
 static NO_IMAGES: BTreeMap<String, Vec<u8>> = BTreeMap::new();
 
-/// The environment and the images of a render.
+/// The environment and the images that a render's settings refer to.
 #[derive(Clone, Debug)]
 pub struct SceneAssets<'a> {
-    /// The environment; `None`: the built-in studio.
+    /// The environment map, or `None` for the built-in studio.
     pub environment: Option<EnvironmentMap>,
-    /// Files of images (PNG, JPEG, WebP) by asset id.
+    /// Image files (PNG, JPEG, WebP) by asset id.
     pub images: &'a BTreeMap<String, Vec<u8>>,
 }
 
@@ -25,8 +25,8 @@ impl From<Option<EnvironmentMap>> for SceneAssets<'_> {
 }
 
 impl SceneAssets<'_> {
-    /// An image, no side longer than `max_side`.
-    /// Errors: it is not there, or cannot be read.
+    /// Decodes an image and scales it down so that no side is longer than `max_side`.
+    /// Errors: the asset is missing or cannot be decoded.
     pub(crate) fn image(&self, id: &str, max_side: u32) -> Result<Image, SceneError> {
         let bytes = self.images.get(id).ok_or_else(|| SceneError::NoSuchAsset { id: id.to_owned() })?;
         read_picture(bytes, &Limits::default(), max_side)

@@ -1,4 +1,4 @@
-//! What is behind the model: an image, a gradient or a colour.
+//! The background of a frame: an image, a gradient or a colour.
 
 use std::sync::Arc;
 
@@ -16,30 +16,31 @@ use crate::environment::linear_from_srgb;
 use crate::error::SceneError;
 use crate::scene::Background;
 
-/// Shape of the box that a background image covers.
+/// Aspect ratio of the box that a background image is scaled to cover.
 const BOX_ASPECT: f64 = 16.0 / 9.0;
-/// Largest noise in a gradient, in steps of a byte: the encoder of a video, whose steps are coarser, smooths half of it.
+/// Largest amplitude of the dither noise in a gradient, in 8-bit steps. One step is not enough, because video encoders
+/// quantise more coarsely and smooth away about half of it.
 const NOISE: f32 = 2.0;
-/// Longest side of a background image that is kept.
+/// Background images are scaled down to this longest side.
 const MAX_SIDE: u32 = 8192;
 
-/// The background of a render, whether or not its video shows one.
-/// Errors: an image that is missing or cannot be read.
+/// Builds the background of a render. A video with alpha does not show it, but its poster does.
+/// Errors: the background image is missing or cannot be read.
 pub(crate) fn background(settings: &RenderSettings, assets: &SceneAssets<'_>) -> Result<Background, SceneError> {
     let look = settings.background();
     let (width, height) = settings.video().quality.size(settings.video().aspect);
-    let Some(id) = &look.image else { return Ok(plain(look, width, height)) };
-    let mut picture = placed(&assets.image(id, MAX_SIDE)?, look.align, width, height)
+    let Some(id) = &look.image else { return Ok(without_image(look, width, height)) };
+    let mut picture = cover_and_crop(&assets.image(id, MAX_SIDE)?, look.align, width, height)
         .map_err(|problem| SceneError::Asset { id: id.clone(), problem })?;
     if picture.pixels.as_chunks::<4>().0.iter().any(|p| p[3] < 255) {
-        lay_over_white(&mut picture);
+        composite_over_white(&mut picture);
     }
     Ok(Background::Picture(Arc::new(picture)))
 }
 
-fn plain(look: &Settings, width: u32, height: u32) -> Background {
+fn without_image(look: &Settings, width: u32, height: u32) -> Background {
     match &look.gradient {
-        Some(gradient) => Background::Picture(Arc::new(drawn(gradient, width, height))),
+        Some(gradient) => Background::Picture(Arc::new(draw_gradient(gradient, width, height))),
         None => Background::Solid(look.color),
     }
 }
@@ -48,9 +49,9 @@ fn opaque(width: u32, height: u32, pixels: Vec<u8>) -> Image {
     Image { width, height, pixels, source_width: width, source_height: height }
 }
 
-/// An image scaled to cover a 16:9 box of the picture's height. What is wider than the picture is cut at the sides, as
-/// the alignment says; an image that is taller than the box shows its middle.
-fn placed(image: &Image, align: Alignment, width: u32, height: u32) -> Result<Image, String> {
+/// Scales an image to cover a 16:9 box as high as the frame and crops it to the frame. `align` chooses which part of
+/// the width is kept; an image that is taller than the box is cropped to its middle.
+fn cover_and_crop(image: &Image, align: Alignment, width: u32, height: u32) -> Result<Image, String> {
     let (from_width, from_height) = (f64::from(image.width), f64::from(image.height));
     let (to_width, to_height) = (f64::from(width), f64::from(height));
     let scale = (to_height * BOX_ASPECT / from_width).max(to_height / from_height);
@@ -71,12 +72,15 @@ fn placed(image: &Image, align: Alignment, width: u32, height: u32) -> Result<Im
         seen_width,
         seen_height,
     );
-    Resizer::new().resize_typed(&source, &mut target, &options).map_err(|e| format!("it cannot be scaled: {e}"))?;
+    Resizer::new()
+        .resize_typed(&source, &mut target, &options)
+        .map_err(|e| format!("the image cannot be scaled: {e}"))?;
     Ok(opaque(width, height, pixels))
 }
 
-/// Puts a picture with holes over white: the render's own colour does not count beside an image.
-fn lay_over_white(picture: &mut Image) {
+/// Composites an image with transparent texels over white. The background colour of the settings is not used together
+/// with an image.
+fn composite_over_white(picture: &mut Image) {
     for pixel in picture.pixels.as_chunks_mut::<4>().0 {
         let alpha = u32::from(pixel[3]);
         let mix = |c: usize| ((u32::from(pixel[c]) * alpha + 255 * (255 - alpha) + 127) / 255) as u8;
@@ -84,8 +88,9 @@ fn lay_over_white(picture: &mut Image) {
     }
 }
 
-/// A gradient as CSS draws it, but for half a pixel: the first and last pixels along it have exactly the end colours.
-fn drawn(gradient: &Gradient, width: u32, height: u32) -> Image {
+/// Draws a linear gradient. Unlike in CSS, the stops lie on pixel centres, so that the outermost pixels have exactly
+/// the end colours.
+fn draw_gradient(gradient: &Gradient, width: u32, height: u32) -> Image {
     let (sine, cosine) = gradient.angle_deg.to_radians().sin_cos();
     let along = DVec2::new(sine, -cosine);
     let last = DVec2::new(f64::from(width - 1), f64::from(height - 1));
@@ -113,8 +118,8 @@ fn between(stops: &[Vec3], share: f32) -> Vec3 {
     stops[below].lerp(stops[below + 1], place - below as f32)
 }
 
-/// Bytes of a colour, with triangular noise so that neighbouring steps run into each other. Near a colour of the
-/// gradient itself the noise ends: those are exact.
+/// Rounds a colour to bytes after adding triangular noise, so that there are no visible bands. The noise fades out near
+/// the colours of the stops, which stay exact.
 fn dithered(color: Vec3, x: u32, y: u32, stops: &[[u8; 3]]) -> [u8; 3] {
     let steps = color * 255.0;
     let away = |stop: &[u8; 3]| (steps - Vec3::from(stop.map(f32::from))).abs().max_element();
@@ -126,14 +131,15 @@ fn dithered(color: Vec3, x: u32, y: u32, stops: &[[u8; 3]]) -> [u8; 3] {
     })
 }
 
-/// Even noise in 0..1 whose neighbours differ (Jimenez 2014, "Next Generation Post Processing in Call of Duty: Advanced
-/// Warfare", interleaved gradient noise).
+/// Uniform noise in 0..1 whose neighbouring values differ: interleaved gradient noise (Jimenez 2014, "Next Generation
+/// Post Processing in Call of Duty: Advanced Warfare").
 fn noise(x: u32, y: u32) -> f32 {
     let inner = (0.067_110_56 * f64::from(x) + 0.005_837_15 * f64::from(y)).fract();
     (52.982_918_9 * inner).fract() as f32
 }
 
-/// Björn Ottosson 2020, "A perceptual color space for image processing": straight lines in it keep their colourfulness.
+/// Oklab from sRGB bytes (Björn Ottosson 2020, "A perceptual color space for image processing"). Straight lines in
+/// Oklab keep their colourfulness.
 fn oklab(color: [u8; 3]) -> Vec3 {
     let [r, g, b] = color.map(|c| linear_from_srgb(f32::from(c) / 255.0));
     let l = (0.412_221_46 * r + 0.536_332_55 * g + 0.051_445_995 * b).cbrt();
@@ -146,7 +152,7 @@ fn oklab(color: [u8; 3]) -> Vec3 {
     )
 }
 
-/// sRGB-encoded, 0..=1, from Oklab.
+/// sRGB-encoded colour, 0..=1, from Oklab.
 fn srgb(lab: Vec3) -> Vec3 {
     let l = (lab.x + 0.396_337_78 * lab.y + 0.215_803_76 * lab.z).powi(3);
     let m = (lab.x - 0.105_561_346 * lab.y - 0.063_854_17 * lab.z).powi(3);
@@ -176,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn end_colours_are_exact_at_the_ends_that_the_angle_names() {
+    fn the_outermost_pixels_along_the_angle_have_the_end_colours() {
         let (a, b) = ([13, 77, 201], [250, 240, 3]);
         let ends = [
             (0.0, (40, 63), (40, 0)),
@@ -186,29 +192,29 @@ mod tests {
             (45.0, (0, 63), (99, 0)),
         ];
         for (angle, first, last) in ends {
-            let image = drawn(&gradient(&[a, b], angle), 100, 64);
+            let image = draw_gradient(&gradient(&[a, b], angle), 100, 64);
             assert_eq!(at(&image, first.0, first.1), a, "{angle}");
             assert_eq!(at(&image, last.0, last.1), b, "{angle}");
         }
     }
 
     #[test]
-    fn stops_stand_at_even_distances() {
-        let image = drawn(&gradient(&[[255, 0, 0], [0, 255, 0], [0, 0, 255]], 90.0), 101, 4);
+    fn stops_are_evenly_spaced() {
+        let image = draw_gradient(&gradient(&[[255, 0, 0], [0, 255, 0], [0, 0, 255]], 90.0), 101, 4);
         assert_eq!(at(&image, 50, 2), [0, 255, 0]);
     }
 
     #[test]
-    fn blue_to_yellow_does_not_go_through_grey_darkness() {
-        let image = drawn(&gradient(&[[0, 0, 255], [255, 255, 0]], 90.0), 201, 2);
+    fn blue_to_yellow_does_not_darken_in_the_middle() {
+        let image = draw_gradient(&gradient(&[[0, 0, 255], [255, 255, 0]], 90.0), 201, 2);
         let lightness: Vec<f32> = (0..201).map(|x| oklab(at(&image, x, 0)).x).collect();
-        assert!(lightness.windows(2).all(|w| w[1] > w[0] - 0.01), "lightness rises evenly");
+        assert!(lightness.windows(2).all(|w| w[1] > w[0] - 0.01), "lightness rises monotonically");
     }
 
     #[test]
     fn a_shallow_gradient_has_no_bands() {
-        // Four steps over 400 columns: without noise each would be one flat band of 100 columns.
-        let image = drawn(&gradient(&[[100, 100, 100], [104, 104, 104]], 90.0), 400, 64);
+        // Four 8-bit steps over 400 columns: without noise each would be a flat band of 100 columns.
+        let image = draw_gradient(&gradient(&[[100, 100, 100], [104, 104, 104]], 90.0), 400, 64);
         let mean = |x: u32| (0..64).map(|y| f64::from(at(&image, x, y)[1])).sum::<f64>() / 64.0;
         let wide = |x: u32| (x..x + 8).map(mean).sum::<f64>() / 8.0;
         for x in (40..350).step_by(10) {
@@ -217,7 +223,7 @@ mod tests {
         }
     }
 
-    /// Red, green and blue thirds, side by side.
+    /// An image whose left third is red, middle third green and right third blue.
     fn thirds(width: u32, height: u32) -> Image {
         let pixel = |i: u32| match i % width * 3 / width {
             0 => [255, 0, 0, 255],
@@ -228,36 +234,36 @@ mod tests {
     }
 
     #[test]
-    fn alignment_chooses_what_stays_of_a_wide_image() {
-        // In a square picture nine sixteenths of the box's width are seen.
+    fn alignment_chooses_which_part_of_a_wide_image_is_kept() {
+        // A square frame shows nine sixteenths of the box's width.
         for (align, left, right) in [(Alignment::Left, 0, 1), (Alignment::Center, 0, 2), (Alignment::Right, 1, 2)] {
-            let image = placed(&thirds(480, 270), align, 90, 90).unwrap();
+            let image = cover_and_crop(&thirds(480, 270), align, 90, 90).unwrap();
             let strongest = |x| (0..3).max_by_key(|c| at(&image, x, 45)[*c]).unwrap();
             assert_eq!((strongest(1), strongest(88)), (left, right), "{align:?}");
         }
     }
 
     #[test]
-    fn a_panorama_keeps_its_height_and_shape() {
+    fn a_wide_image_is_cropped_and_not_squeezed() {
         let mut wide = thirds(900, 90);
         wide.pixels[..900 * 4].fill(255);
-        let image = placed(&wide, Alignment::Left, 160, 90).unwrap();
-        assert_eq!(at(&image, 80, 0), [255; 3], "the first row is seen");
+        let image = cover_and_crop(&wide, Alignment::Left, 160, 90).unwrap();
+        assert_eq!(at(&image, 80, 0), [255; 3], "the first row is visible");
         assert_eq!(at(&image, 159, 45), [255, 0, 0], "160 of 900 columns");
     }
 
     #[test]
     fn a_portrait_covers_the_box_and_shows_its_middle() {
         let tall = opaque(9, 90, (0..9 * 90_u32).flat_map(|i| [(i / 9 * 2) as u8, 0, 0, 255]).collect());
-        let image = placed(&tall, Alignment::Left, 160, 90).unwrap();
+        let image = cover_and_crop(&tall, Alignment::Left, 160, 90).unwrap();
         assert!(at(&image, 80, 45)[0].abs_diff(89) <= 2, "{:?}", at(&image, 80, 45));
         assert_eq!((image.width, image.height), (160, 90));
     }
 
     #[test]
-    fn holes_are_white() {
+    fn transparent_texels_become_white() {
         let mut picture = opaque(1, 2, vec![200, 100, 0, 0, 200, 100, 0, 128]);
-        lay_over_white(&mut picture);
+        composite_over_white(&mut picture);
         assert_eq!(at(&picture, 0, 0), [255, 255, 255]);
         assert_eq!(at(&picture, 0, 1), [227, 177, 127]);
     }

@@ -1,16 +1,17 @@
-//! Colour behind transparent texels: filtering would mix in whatever the file has there, as a fringe.
+//! Fills transparent texels with the colour of their neighbours. Without this, texture filtering mixes in whatever
+//! colour the file stores under zero alpha, which shows as a fringe.
 
 use plinth_model::Image;
 
-/// One level of an image: colour sums and their weight.
+/// One level of an image pyramid: sums of colours and their weights.
 struct Level {
     width: usize,
     height: usize,
     texels: Vec<[f32; 4]>,
 }
 
-/// Gives transparent texels the colour of what is nearest to them (pull-push: Gortler et al. 1996, "The Lumigraph",
-/// section 3.3).
+/// Fills transparent texels with the colour of the nearest visible ones (pull-push: Gortler et al. 1996, "The
+/// Lumigraph", section 3.3).
 pub(crate) fn filled(mut image: Image) -> Image {
     let clear = |texel: &[u8; 4]| texel[3] == 0;
     let texels = image.pixels.as_chunks::<4>().0;

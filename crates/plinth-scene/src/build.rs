@@ -1,4 +1,4 @@
-//! From model and settings to a scene.
+//! Builds a scene from a model and settings.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use plinth_spec::settings::{ClipChoice, ModelPose, Output, RenderSettings};
 
 use crate::assets::SceneAssets;
 use crate::background::background;
-use crate::decal::{self, Stage};
+use crate::decal::{self, Target};
 use crate::environment::studio;
 use crate::error::SceneError;
 use crate::floor::{ReflectorLook, ShadowLook};
@@ -21,7 +21,7 @@ use crate::surroundings::{gain, surroundings};
 use crate::{clip, lights, material};
 
 /// Builds the scene of one video or still.
-/// Errors: nothing to draw, or an image that is missing or broken.
+/// Errors: the model has nothing to draw, or an image is missing or cannot be read.
 pub fn build_scene<'a>(
     model: Arc<Model>,
     settings: &RenderSettings,
@@ -33,7 +33,7 @@ pub fn build_scene<'a>(
     placed.into_scene(settings, assets, shots)
 }
 
-/// A model in its place, with the times of its clip that are seen.
+/// A model placed in world space, with the clip times that the frames show.
 pub(crate) struct PlacedModel {
     model: Arc<Model>,
     hidden_nodes: Vec<bool>,
@@ -44,8 +44,8 @@ pub(crate) struct PlacedModel {
 }
 
 impl PlacedModel {
-    /// Places a model as the settings say. `times` gives for the clip that plays its time in each frame.
-    /// Errors: nothing to draw.
+    /// Places a model as the settings ask. `times` returns the time of the chosen clip in each frame.
+    /// Errors: the model has nothing to draw.
     pub(crate) fn new(
         model: Arc<Model>,
         settings: &RenderSettings,
@@ -64,15 +64,15 @@ impl PlacedModel {
         if none_is_seen {
             warnings.push("hiddenMeshNames: every mesh is hidden, so the picture is the background".to_owned());
         }
-        // What nobody sees still has its place: cameras and surroundings stand as they would around the model.
+        // If every mesh is hidden, cameras and surroundings are placed as if none were.
         let nothing_hidden = vec![false; hidden_nodes.len()];
         let placed = if none_is_seen { &nothing_hidden } else { &hidden_nodes };
         let placement = Placement::new(&model, placed, settings.model(), playing, &seen)?;
         Ok(Self { model, hidden_nodes, warnings, clip, clip_times, placement })
     }
 
-    /// The scene around it.
-    /// Errors: an image that is missing or broken.
+    /// Builds the scene around the placed model.
+    /// Errors: an image is missing or cannot be read.
     pub(crate) fn into_scene(
         self,
         settings: &RenderSettings,
@@ -80,13 +80,13 @@ impl PlacedModel {
         shots: Vec<Shot>,
     ) -> Result<Scene, SceneError> {
         let Self { model, hidden_nodes, mut warnings, clip, placement, .. } = self;
-        let stage = Stage { placement: &placement, hidden: &hidden_nodes, shots: &shots, clip };
-        let model = with_decals(model, settings, &stage, &assets, &mut warnings)?;
-        // What a decal lies on hides it, too.
+        let target = Target { placement: &placement, hidden: &hidden_nodes, shots: &shots, clip };
+        let model = with_decals(model, settings, &target, &assets, &mut warnings)?;
+        // Recomputed, because decals add nodes below those that they lie on.
         let hidden_nodes = hidden(&model, settings.model(), &mut Vec::new());
         let bounds = placement.bounds();
         let light = settings.light();
-        // A model that is lifted leaves the floor; one that is lowered takes the floor along.
+        // A model that is raised leaves the floor where it is; one that is lowered takes the floor along.
         let floor_height = bounds.0.y.min(placement.centered_bounds.0.y);
         let environment = assets.environment.take().unwrap_or_else(studio);
         let opaque_background = background(settings, &assets)?;
@@ -97,7 +97,7 @@ impl PlacedModel {
             exact_world_from_model: placement.world_from_model,
             world_from_model_scale: placement.scale,
             clip,
-            // A dataset shows the model alone.
+            // Frames of a dataset show only the model.
             surroundings: (settings.video().output == Output::Video)
                 .then(|| surroundings(look, &environment, middle, floor_height))
                 .flatten(),
@@ -132,11 +132,11 @@ impl PlacedModel {
     }
 }
 
-/// The model with the settings' decals on it.
+/// Returns the model with the settings' decals added.
 fn with_decals(
     model: Arc<Model>,
     settings: &RenderSettings,
-    stage: &Stage<'_>,
+    target: &Target<'_>,
     assets: &SceneAssets<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<Arc<Model>, SceneError> {
@@ -144,7 +144,7 @@ fn with_decals(
         return Ok(model);
     }
     let mut model = Arc::unwrap_or_clone(model);
-    decal::put_on(&mut model, settings, stage, assets, warnings)?;
+    decal::add_decals(&mut model, settings, target, assets, warnings)?;
     Ok(Arc::new(model))
 }
 
@@ -157,7 +157,8 @@ fn hidden(model: &Model, pose: &ModelPose, warnings: &mut Vec<String>) -> Vec<bo
     model.nodes.iter().map(|n| pose.hidden_mesh_names.contains(&n.name)).collect()
 }
 
-/// Index of the clip that plays. Where the model lacks it, the model stays in its rest pose and a warning says so.
+/// Index of the clip that plays. If the model has no such clip, the model stays in its rest pose and a warning is
+/// added.
 fn chosen_clip(model: &Model, pose: &ModelPose, warnings: &mut Vec<String>) -> Option<usize> {
     let clip = match pose.clip.as_ref()? {
         ClipChoice::First => (!model.animations.is_empty()).then_some(0),
@@ -182,7 +183,7 @@ fn missing_clip(model: &Model, wanted: Option<&ClipChoice>) -> String {
     }
 }
 
-/// For each frame the time of the clip.
+/// The clip time of each frame.
 fn clip_times(settings: &RenderSettings, clip: Option<&Animation>) -> Vec<Option<f32>> {
     (0..frame_count(settings.video().length_secs))
         .map(|index| {

@@ -1,15 +1,15 @@
-//! Animation clips at a time (glTF 2.0, Appendix C).
+//! Samples animation clips (glTF 2.0, Appendix C).
 
 use glam::{Quat, Vec3, Vec4};
 use plinth_model::{Animation, Channel, Interpolation, Model, Property, Transform, Trs};
 
-/// Local poses and morph weights of all nodes at a time.
+/// Local transforms and morph weights of all nodes at one time.
 pub(crate) struct Sampled {
     pub(crate) locals: Vec<Transform>,
     pub(crate) weights: Vec<Vec<f32>>,
 }
 
-/// The rest pose, or a clip at a time.
+/// Samples a clip at a time, or returns the rest pose.
 pub(crate) fn sample(model: &Model, clip: Option<(&Animation, f32)>) -> Sampled {
     let mut out = Sampled {
         locals: model.nodes.iter().map(|n| n.local).collect(),
@@ -23,7 +23,7 @@ pub(crate) fn sample(model: &Model, clip: Option<(&Animation, f32)>) -> Sampled 
     out
 }
 
-/// Time within a looping clip; a speed below 0 runs it backwards from its end.
+/// Time within a looping clip; a negative speed plays it backwards from its end.
 pub(crate) fn looped(time_secs: f64, speed: f64, duration: f32) -> f32 {
     let duration = f64::from(duration);
     if duration <= 0.0 || !duration.is_finite() {
@@ -39,7 +39,7 @@ fn apply(channel: &Channel, time: f32, out: &mut Sampled) {
         out.weights[channel.node] = (0..width).map(|i| value_at(channel, time, width, i)).collect();
         return;
     }
-    // A node with a matrix is not animated, by the format's rules.
+    // glTF does not allow animating a node that has a matrix.
     let Transform::Trs(trs) = &mut out.locals[channel.node] else { return };
     let v = |i| value_at(channel, time, width(channel), i);
     match channel.property {
@@ -50,13 +50,13 @@ fn apply(channel: &Channel, time: f32, out: &mut Sampled) {
     }
 }
 
-/// Values per key, tangents not counted.
+/// Number of values per key, without tangents.
 fn width(channel: &Channel) -> usize {
     let parts = if channel.interpolation == Interpolation::CubicSpline { 3 } else { 1 };
     channel.values.len() / channel.times.len().max(1) / parts
 }
 
-/// The keys around a time and how far between them it lies.
+/// The two keys around a time, the position between them (0..=1) and the seconds between them.
 fn span(times: &[f32], time: f32) -> (usize, usize, f32, f32) {
     let after = times.partition_point(|t| *t <= time);
     if after == 0 {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_hold_and_lines_run_straight() {
+    fn step_holds_its_value_and_linear_interpolates() {
         let values = vec![0.0, 0.0, 0.0, 4.0, 2.0, 0.0];
         let step = channel(Interpolation::Step, values.clone());
         let line = channel(Interpolation::Linear, values);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cubic_spline_follows_its_tangents() {
+    fn a_cubic_spline_uses_its_tangents() {
         // In-tangent, value, out-tangent per key; slope 1 at the start, 0 at the end.
         let spline = channel(
             Interpolation::CubicSpline,

@@ -1,13 +1,14 @@
-//! A triangle cut by a box (Sutherland and Hodgman 1974, "Reentrant Polygon Clipping").
+//! Clips a triangle by a box (Sutherland and Hodgman 1974, "Reentrant Polygon Clipping").
 
 use glam::Vec3;
 
-/// The part of a triangle inside of a box around the origin, as shares of its corners; empty where there is none.
+/// The part of a triangle inside a box centred at the origin, as barycentric coordinates of its corners; empty if they
+/// do not intersect.
 pub(crate) fn inside_box(corners: [Vec3; 3], half: Vec3) -> Vec<[f32; 3]> {
     let mut polygon = vec![[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
     for axis in 0..3 {
         for sign in [1.0, -1.0] {
-            // Not negative inside.
+            // Zero or positive inside the box.
             let corner_depth = corners.map(|p| half[axis] - sign * p[axis]);
             let depth = |w: &[f32; 3]| -> f32 { w.iter().zip(corner_depth).map(|(w, d)| w * d).sum() };
             polygon = cut(&polygon, depth);
@@ -43,14 +44,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_inside_stays_whole_and_what_is_outside_goes() {
+    fn a_triangle_inside_is_unchanged_and_one_outside_is_removed() {
         let corners = [Vec3::ZERO, Vec3::X * 0.4, Vec3::Y * 0.4];
         assert_eq!(inside_box(corners, Vec3::ONE), [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
         assert!(inside_box(corners.map(|p| p + Vec3::Z * 2.0), Vec3::ONE).is_empty());
     }
 
     #[test]
-    fn a_large_triangle_leaves_the_box_cross_section() {
+    fn a_large_triangle_is_cut_to_the_cross_section_of_the_box() {
         let corners = [Vec3::new(-9.0, -9.0, 0.0), Vec3::new(9.0, -9.0, 0.0), Vec3::new(0.0, 20.0, 0.0)];
         let polygon = inside_box(corners, Vec3::new(0.5, 0.25, 1.0));
         assert!((area(corners, &polygon) - 0.5).abs() < 1e-4, "{polygon:?}");

@@ -1,4 +1,4 @@
-//! A scene for training data: many cameras around one model that stands still.
+//! Builds the scene of a dataset: many cameras around one model that does not move.
 
 use std::sync::Arc;
 
@@ -18,59 +18,59 @@ use crate::scene::{Background, Scene};
 use crate::shot::{Camera, Shot};
 use crate::shots::MARGIN;
 
-/// Angle of view in radians: a lens of 50 mm on a sensor of 36 mm, as in the NeRF-synthetic scenes.
+/// Angle of view in radians: a 50 mm lens on a 36 mm wide sensor, as in the NeRF-synthetic scenes.
 const ANGLE: f64 = 0.691_111_207_008_361_8;
-/// Room in front of and behind the model in the depth range, in world units, so that rounding clips nothing.
+/// Distance in world units by which the depth range extends beyond the model, so that rounding never clips it.
 const DEPTH_ROOM: f64 = 1e-4;
-/// The nearest surface that is drawn, as a share of the farthest.
+/// Smallest near distance, as a fraction of the far distance.
 const LEAST_NEAR: f64 = 1e-3;
 
-/// Takes a scene's world (+Y up) to that of a dataset (+Z up): (x, y, z) becomes (x, −z, y).
+/// Converts the scene's world (+Y up) to the dataset's world (+Z up): (x, y, z) becomes (x, −z, y).
 const Z_UP_FROM_WORLD: DMat4 =
     DMat4::from_cols(DVec4::X, DVec4::new(0.0, 0.0, 1.0, 0.0), DVec4::new(0.0, -1.0, 0.0, 0.0), DVec4::W);
 
-/// Which views a dataset has.
+/// The views of a dataset.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DatasetViews {
-    /// Evenly spread around the model, which each of them shows as a whole.
+    /// Views spread evenly around the model, each showing all of it.
     Spread {
-        /// How many.
+        /// Number of views.
         count: u32,
         /// Width and height in pixels.
         side: u32,
-        /// Where they stand.
+        /// The part of the sphere on which the cameras stand.
         coverage: Coverage,
     },
-    /// These.
+    /// Views with camera poses given by the caller.
     Given {
-        /// The lens of all of them.
+        /// Intrinsics shared by all views.
         intrinsics: Intrinsics,
-        /// World from camera, each: rigid, in the world of datasets; the camera looks along its −Z, +Y is up.
+        /// Camera-to-world transforms, rigid, in the dataset's world; a camera looks along its −Z and +Y is up.
         world_from_camera: Vec<DMat4>,
     },
 }
 
-/// The cameras of a dataset, and what is known of all views together. The world is that of datasets: +Z up, right-handed,
-/// in normalised units.
+/// The cameras of a dataset and the values that hold for all views. Coordinates are those of the dataset's world: +Z
+/// up, right-handed, in normalised units.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewSet {
-    /// The lens of all views.
+    /// Intrinsics shared by all views.
     pub intrinsics: Intrinsics,
-    /// World from camera of each view: the camera looks along its −Z, +Y is up.
+    /// Camera-to-world transform of each view: the camera looks along its −Z, +Y is up.
     pub world_from_camera: Vec<DMat4>,
-    /// Distance along the axis that no surface of any view is nearer than.
+    /// Lower limit of the depth (distance along the camera's axis) of every surface in every view.
     pub depth_near: f64,
-    /// Distance along the axis that no surface of any view is farther than.
+    /// Upper limit of the depth of every surface in every view.
     pub depth_far: f64,
-    /// World from the model file's own space.
+    /// Transform from the model file's coordinates to the dataset's world.
     pub world_from_model: DMat4,
-    /// The model's box: (min, max).
+    /// Bounding box of the model: (min, max).
     pub bounds: (DVec3, DVec3),
 }
 
-/// Builds the scene of a dataset, one shot a view. With an animation the model holds its first pose. There is no floor,
-/// and what is around the model is transparent.
-/// Errors: nothing to draw, or no camera that looks toward the model.
+/// Builds the scene of a dataset, with one shot per view. An animated model is shown in the first pose of its clip.
+/// There is no floor, and the background is transparent.
+/// Errors: the model has nothing to draw, or no camera faces the model.
 pub fn build_dataset<'a>(
     model: Arc<Model>,
     settings: &RenderSettings,
@@ -126,21 +126,21 @@ pub fn build_dataset<'a>(
     Ok((scene, ViewSet { intrinsics, world_from_camera, depth_near, depth_far, world_from_model, bounds }))
 }
 
-/// The one distance from which every view shows the whole model.
+/// The smallest distance from which every view shows the whole model.
 fn framing_distance(placement: &Placement, toward: &[DVec3]) -> f64 {
     let tan = (ANGLE as f32 * 0.5).tan() * (1.0 - MARGIN);
     let needed = toward.iter().map(|d| distance(|v| placement.reach_in_world(v), d.as_vec3(), (tan, tan)));
     f64::from(needed.fold(0.1, f32::max) * placement.room())
 }
 
-/// World from camera, +Y up, on a sphere around the origin.
+/// Camera-to-world transform (+Y up) of a camera on a sphere around the origin that looks at the origin.
 fn looking_at_origin(toward: DVec3, radius: f64) -> DMat4 {
     let right = DVec3::Y.cross(toward).normalize_or(DVec3::X);
     let up = toward.cross(right);
     DMat4::from_cols(right.extend(0.0), up.extend(0.0), toward.extend(0.0), (toward * radius).extend(1.0))
 }
 
-/// Least and largest distance of the model along a camera's axis.
+/// Smallest and largest distance of the model along a camera's axis.
 fn depth_range(placement: &Placement, pose: &DMat4) -> (f64, f64) {
     let world_from_camera = Z_UP_FROM_WORLD.transpose() * *pose;
     let back = world_from_camera.z_axis.truncate();
@@ -151,7 +151,7 @@ fn depth_range(placement: &Placement, pose: &DMat4) -> (f64, f64) {
     (away - reach(back) - DEPTH_ROOM, away + reach(-back) + DEPTH_ROOM)
 }
 
-/// A camera inside of the model does not see what is at its own place.
+/// Raises the near distance to `LEAST_NEAR` of the far distance, which matters for cameras inside the model.
 fn nearest_drawn(near: f64, far: f64) -> f64 {
     near.max(far * LEAST_NEAR)
 }
@@ -160,7 +160,7 @@ fn camera(intrinsics: &Intrinsics, pose: &DMat4, (near, far): (f64, f64)) -> Cam
     let Intrinsics { width, height, fl_x, fl_y, cx, cy } = *intrinsics;
     let (width, height) = (f64::from(width), f64::from(height));
     let world_from_camera = Z_UP_FROM_WORLD.transpose() * *pose;
-    // A camera that looks away from the model draws nothing, whatever its range.
+    // A camera that looks away from the model draws nothing, so any valid range will do.
     let (near, far) = if far > 0.0 { (nearest_drawn(near, far), far) } else { (0.5, 1.0) };
     Camera {
         view_from_world: world_from_camera.inverse().as_mat4(),

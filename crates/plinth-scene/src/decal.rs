@@ -1,8 +1,9 @@
-//! `decals`: images projected onto the model, as new surfaces just above it that move with what they lie on.
+//! Decals: images projected onto the model. Each becomes new geometry just above the surface, which moves with that
+//! surface.
 //!
-//! The projection is that of three.js' `DecalGeometry`: triangles are clipped by a box in the decal's space, whose x and
-//! y become texture coordinates. The new surfaces keep the material, normals, skin and morph targets of the surface
-//! below.
+//! The projection is that of three.js' `DecalGeometry`: triangles are clipped by a box in the decal's space, whose x
+//! and y become texture coordinates. The new geometry keeps the material, normals, skin and morph targets of the
+//! surface below.
 
 use std::collections::BTreeMap;
 
@@ -23,60 +24,60 @@ use crate::shot::{PosedPrimitive, Shot};
 use crate::texture_maps::keep_first_set;
 use crate::{bleed, clip_polygon};
 
-/// A decal lies above its surface by this much of a pixel: more than the surface is ever displaced by.
+/// Distance of a decal from its surface, in pixels: more than simplification may displace the surface.
 const LIFT_PIXELS: f32 = SURFACE_ERROR_PIXELS + 0.2;
-/// Least distance from the surface in world units.
+/// Smallest distance from the surface in world units.
 const MIN_LIFT: f32 = 5e-4;
-/// Largest one.
+/// Largest distance from the surface in world units.
 const MAX_LIFT: f32 = 0.02;
-/// By how much of that distance each decal lies above those before it.
+/// Each further decal lies higher by this fraction of the distance, so that overlapping decals do not flicker.
 const STEP: f32 = 0.1;
 
-/// Where and when decals are put on.
-pub(crate) struct Stage<'a> {
+/// What decals are projected onto: the placed model and the shots that show it.
+pub(crate) struct Target<'a> {
     pub(crate) placement: &'a Placement,
     pub(crate) hidden: &'a [bool],
     pub(crate) shots: &'a [Shot],
-    /// The clip that plays.
+    /// Index of the clip that plays.
     pub(crate) clip: Option<usize>,
 }
 
-impl Stage<'_> {
-    /// How far decals lie above the surface in world units.
+impl Target<'_> {
+    /// Distance of decals from the surface in world units.
     fn lift(&self, height: u32) -> f32 {
         (smallest_pixel(self.placement.bounds(), self.shots, height) * LIFT_PIXELS).clamp(MIN_LIFT, MAX_LIFT)
     }
 }
 
-/// A decal ready to be put on.
+/// A decal whose projection is computed and whose texture is loaded.
 struct Stamp<'a> {
     decal: &'a Decal,
-    /// Decal space, x to the right of the image, y up, z off the surface, from the world.
+    /// Decal space has x to the right of the image, y up and z away from the surface.
     decal_from_world: DMat4,
     /// Half width, height and depth.
     half: Vec3,
-    /// Direction of the surface's normal in decal space; zero where it is not known.
+    /// Direction of the surface's normal in decal space; zero if the settings do not give one.
     normal: Vec3,
-    /// World units above the surface.
+    /// Distance from the surface in world units.
     lift: f32,
     texture: usize,
     opaque: bool,
 }
 
-/// The nodes, meshes, materials and textures of all decals are added to the model.
-/// Errors: an image that is missing or cannot be read.
-pub(crate) fn put_on(
+/// Adds the nodes, meshes, materials and textures of all decals to the model.
+/// Errors: an image is missing or cannot be read.
+pub(crate) fn add_decals(
     model: &mut Model,
     settings: &RenderSettings,
-    stage: &Stage<'_>,
+    target: &Target<'_>,
     assets: &SceneAssets<'_>,
     warnings: &mut Vec<String>,
 ) -> Result<(), SceneError> {
-    let placed = Placed { model, hidden: stage.hidden, world_from_model: stage.placement.world_from_model };
-    let first_time = stage.shots.first().and_then(|shot| shot.clip_time);
-    let posed = placed.pose(stage.clip.and_then(|c| model.animations.get(c)).zip(first_time));
+    let placed = Placed { model, hidden: target.hidden, world_from_model: target.placement.world_from_model };
+    let first_time = target.shots.first().and_then(|shot| shot.clip_time);
+    let posed = placed.pose(target.clip.and_then(|c| model.animations.get(c)).zip(first_time));
     let video = settings.video();
-    let lift = stage.lift(video.quality.size(video.aspect).1);
+    let lift = target.lift(video.quality.size(video.aspect).1);
     let scale = DVec3::from(settings.model().scale());
     let mut textures: BTreeMap<&str, (usize, Image)> = BTreeMap::new();
     for (i, decal) in settings.decals().iter().enumerate() {
@@ -85,15 +86,15 @@ pub(crate) fn put_on(
             textures.insert(&decal.image, (add_texture(model, image.clone()), image));
         }
         let (texture, image) = &textures[decal.image.as_str()];
-        let mut stamp = stamp(decal, stage.placement, scale, image);
+        let mut stamp = stamp(decal, target.placement, scale, image);
         (stamp.texture, stamp.lift) = (*texture, lift * (1.0 + STEP * i as f32));
         let mut patches = patches(model, &posed, &stamp, true);
         if patches.is_empty() {
-            // Surfaces that are wound the wrong way around.
+            // Try again with back faces, for surfaces with the wrong winding order.
             patches = self::patches(model, &posed, &stamp, false);
         }
         if patches.is_empty() {
-            warnings.push(format!("decals[{i}] '{}': the model is not where the decal is", decal.id));
+            warnings.push(format!("decals[{i}] '{}': the decal does not touch the model", decal.id));
         }
         for (under, primitive) in patches {
             add(model, &posed[under], primitive, &stamp);
@@ -110,7 +111,8 @@ fn add_texture(model: &mut Model, image: Image) -> usize {
 }
 
 fn stamp<'a>(decal: &'a Decal, placement: &Placement, scale: DVec3, image: &Image) -> Stamp<'a> {
-    // With a scale of its own a decal is put on at that, and stretched with the model from there to the final one.
+    // A decal with a placement scale is projected onto the model at that scale and then stretched with the model to the
+    // final one.
     let scale = decal.placement_scale.map_or(scale, DVec3::from);
     let upright_from_world = placement.upright_from_model(scale) * placement.world_from_model.inverse();
     let [x, y, z] = decal.euler;
@@ -130,7 +132,7 @@ fn stamp<'a>(decal: &'a Decal, placement: &Placement, scale: DVec3, image: &Imag
     }
 }
 
-/// The decal's surface over each posed primitive that it touches.
+/// The geometry of the decal on each posed primitive that its box intersects.
 fn patches(model: &Model, posed: &[PosedPrimitive], stamp: &Stamp<'_>, facing_only: bool) -> Vec<(usize, Primitive)> {
     use rayon::prelude::*;
     posed
@@ -148,16 +150,16 @@ fn patches(model: &Model, posed: &[PosedPrimitive], stamp: &Stamp<'_>, facing_on
         .collect()
 }
 
-/// A decal's surface on its way.
+/// The geometry of a decal on one primitive, under construction.
 struct Patch<'a> {
     under: &'a Primitive,
     posed: &'a PosedPrimitive,
     stamp: &'a Stamp<'a>,
-    /// Vertices in decal space.
+    /// Positions of the primitive's vertices in decal space.
     places: Vec<Vec3>,
-    /// The front of a triangle is clockwise there.
+    /// Whether front faces are clockwise in decal space.
     mirrored: bool,
-    /// Vertices that were taken over whole.
+    /// Index in the patch of each vertex that was copied unchanged.
     kept: BTreeMap<u32, u32>,
     out: Primitive,
 }
@@ -184,7 +186,7 @@ impl<'a> Patch<'a> {
         }
     }
 
-    /// All triangles, cut by the decal's box.
+    /// Clips all triangles by the decal's box.
     fn cut(mut self, facing_only: bool) -> Primitive {
         let half = self.stamp.half;
         for triangle in self.under.indices.as_chunks::<3>().0 {
@@ -207,7 +209,7 @@ impl<'a> Patch<'a> {
         self.out
     }
 
-    /// A vertex of the decal inside of a triangle.
+    /// Adds a vertex at a point inside a triangle and returns its index.
     fn vertex(&mut self, triangle: &[u32; 3], weights: [f32; 3], corners: [Vec3; 3]) -> u32 {
         let whole = weights.iter().position(|w| *w >= 1.0).map(|k| triangle[k]);
         if let Some(known) = whole.and_then(|v| self.kept.get(&v)) {
@@ -243,7 +245,7 @@ impl<'a> Patch<'a> {
         id
     }
 
-    /// Units of the primitive to a world unit, at a triangle.
+    /// Units of the primitive per world unit, measured at a triangle.
     fn object_from_world(&self, triangle: &[u32; 3]) -> f32 {
         let [a, b, c] = triangle.map(|v| v as usize);
         let around = |p: &dyn Fn(usize) -> Vec3| p(a).distance(p(b)) + p(b).distance(p(c)) + p(c).distance(p(a));
@@ -252,14 +254,14 @@ impl<'a> Patch<'a> {
     }
 }
 
-/// A point of a triangle, as shares of its corners.
+/// A point inside a triangle, as barycentric weights of its corners.
 struct Mixed<'a> {
     triangle: &'a [u32; 3],
     weights: [f32; 3],
 }
 
 impl Mixed<'_> {
-    /// Nothing where the list is empty.
+    /// Interpolates a vertex attribute; `None` if the primitive does not have it.
     fn vec3_of<T>(&self, list: &[T], value: impl Fn(&T) -> Vec3) -> Option<Vec3> {
         let corner = |(v, weight): (&u32, f32)| list.get(*v as usize).map(|entry| value(entry) * weight);
         self.triangle.iter().zip(self.weights).map(corner).sum()
@@ -273,7 +275,7 @@ impl Mixed<'_> {
         self.vec3_of(list, |v| Vec2::from(*v).extend(0.0)).map(Vec3::truncate)
     }
 
-    /// The four strongest joints of all corners together.
+    /// The four strongest joint weights of all corners together.
     fn influences(&self, under: &Primitive) -> ([u16; 4], [f32; 4]) {
         let mut sums: BTreeMap<u16, f32> = BTreeMap::new();
         for (v, weight) in self.triangle.iter().zip(self.weights) {
@@ -294,7 +296,7 @@ impl Mixed<'_> {
     }
 }
 
-/// Adds a decal's surface below the node that carries what it lies on, so that it moves and hides with it.
+/// Adds a patch as a child of the node that carries the surface, so that it moves and is hidden with it.
 fn add(model: &mut Model, under: &PosedPrimitive, mut primitive: Primitive, stamp: &Stamp<'_>) {
     let carrier = model.nodes[under.node].clone();
     let mut material = model.materials[primitive.material].clone();

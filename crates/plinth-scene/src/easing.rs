@@ -1,13 +1,13 @@
-//! How time runs.
+//! Easing functions: map the elapsed fraction of time to the covered fraction of a motion.
 
 use plinth_spec::settings::KeyEasing;
 
-/// Soft at both ends: 3u² − 2u³.
+/// Smoothstep: 3u² − 2u³.
 pub(crate) fn smooth(u: f64) -> f64 {
     u * u * (3.0 - 2.0 * u)
 }
 
-/// Even speed that falls to nothing over the last `ratio` of the time.
+/// Constant speed that falls to zero over the last `ratio` of the time.
 pub(crate) fn coast(u: f64, ratio: f64) -> f64 {
     let even = 1.0 - ratio;
     let speed = 1.0 / (even + 0.5 * ratio);
@@ -19,7 +19,7 @@ pub(crate) fn coast(u: f64, ratio: f64) -> f64 {
     }
 }
 
-/// Soft start over the first `rise` and soft stop over the last `fall` of the time, even in between.
+/// Speed rises over the first `rise` of the time, stays constant, and falls over the last `fall`.
 pub(crate) fn trapezoid(u: f64, rise: f64, fall: f64) -> f64 {
     let (mut rise, mut fall) = (rise.max(0.0), fall.max(0.0));
     let sum = rise + fall;
@@ -38,12 +38,12 @@ pub(crate) fn trapezoid(u: f64, rise: f64, fall: f64) -> f64 {
     }
 }
 
-/// Time within a segment between two keyframes; `rests` tells whether the first and the second of them dwell.
+/// Easing between two keyframes. `rests` says whether the camera dwells at the first and at the second of them.
 pub(crate) fn key(u: f64, easing: Option<KeyEasing>, rests: (bool, bool)) -> f64 {
     match easing {
         None => match rests {
             (true, true) => smooth(u),
-            // At rest on the one side, at even speed on the other.
+            // At rest at one end and at constant speed at the other.
             (true, false) => u * u * (2.0 - u),
             (false, true) => 1.0 - (1.0 - u) * (1.0 - u) * (1.0 + u),
             (false, false) => u,
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_easing_starts_at_0_ends_at_1_and_never_turns_back() {
+    fn every_easing_rises_monotonically_from_0_to_1() {
         let curves: [&dyn Fn(f64) -> f64; 5] =
             [&smooth, &|u| coast(u, 0.6), &|u| coast(u, 0.0), &|u| trapezoid(u, 0.3, 0.2), &|u| trapezoid(u, 0.9, 0.9)];
         for curve in curves {
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn between_keyframes_dwells_are_left_and_reached_at_rest_and_others_at_even_speed() {
+    fn speed_is_zero_at_keyframes_that_dwell_and_constant_at_others() {
         for rests in [(true, true), (true, false), (false, true), (false, false)] {
             let at = |u: f64| key(u, None, rests);
             let values: Vec<f64> = (0..=1000).map(|i| at(f64::from(i) / 1000.0)).collect();
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_coast_comes_to_rest() {
+    fn a_coast_ends_at_rest() {
         assert!(coast(1.0, 0.6) - coast(0.99, 0.6) < 0.001);
         assert!(coast(0.01, 0.6) - coast(0.0, 0.6) > 0.01);
     }

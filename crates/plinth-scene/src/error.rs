@@ -1,32 +1,21 @@
-//! Why a scene cannot be built.
+//! Errors of building a scene.
 
-/// Why a scene cannot be built.
+/// An error of building a scene.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SceneError {
-    /// Nothing is left to draw.
+    /// The model has nothing to draw.
     #[error("nothing can be drawn: the model has no meshes, or its size is not finite")]
     NothingVisible,
-    /// No camera of a dataset sees the model.
+    /// No camera of the dataset faces the model.
     #[error("the model is behind every camera; cameras look along their −Z, in a world with +Z up")]
     NoCameraFacesTheModel,
-    /// An environment cannot be read.
+    /// The environment cannot be read.
     #[error("the environment cannot be read: {problem}")]
-    Environment {
-        /// What is wrong.
-        problem: String,
-    },
-    /// An image that settings name is not among the assets.
-    #[error("the settings name the asset '{id}', which is not there")]
-    NoSuchAsset {
-        /// Its id.
-        id: String,
-    },
-    /// An image that settings name cannot be read.
+    Environment { problem: String },
+    /// The settings name an image that is not among the assets.
+    #[error("the settings name the asset '{id}', which does not exist")]
+    NoSuchAsset { id: String },
+    /// An image that the settings name cannot be read.
     #[error("the asset '{id}' cannot be read: {problem}")]
-    Asset {
-        /// Its id.
-        id: String,
-        /// What is wrong.
-        problem: String,
-    },
+    Asset { id: String, problem: String },
 }

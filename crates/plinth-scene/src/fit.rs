@@ -1,4 +1,4 @@
-//! How far the model reaches while it moves.
+//! Measures how far the model extends while it moves, and fits the camera to that.
 
 use glam::Vec3;
 use plinth_model::{Animation, Model};
@@ -6,18 +6,19 @@ use rayon::prelude::*;
 
 use crate::pose::{Draw, Placed, moving_nodes};
 
-/// Points kept together under one box.
+/// Points per bounding box.
 const BLOCK: usize = 64;
-/// Moving points that are looked at, over all times together.
+/// Limit of the moving points that are measured, over all times together.
 const MAX_MOVING_POINTS: usize = 4_000_000;
-/// Times at which a clip is looked at besides its keys.
+/// Evenly spaced times at which a clip is measured, besides its keys.
 const EVEN_TIMES: usize = 32;
-/// Keys at which it is looked at, at most.
+/// Limit of the keys at which a clip is measured.
 const MAX_KEY_TIMES: usize = 64;
-/// Room for what happens between times, as a share, where not all of them can be looked at.
+/// Margin, as a fraction, for motion between the measured times.
 const SLACK: f32 = 0.03;
 
-/// Points that answer how far they reach in a direction without looking at each of them.
+/// A point cloud with bounding boxes over blocks of points, which finds the extent in a direction without testing every
+/// point.
 pub(crate) struct Cloud {
     points: Vec<Vec3>,
     boxes: Vec<(Vec3, Vec3)>,
@@ -35,12 +36,12 @@ impl Cloud {
         Self { points, boxes }
     }
 
-    /// The larger of `known` and the farthest reach in a direction.
+    /// The larger of `known` and the extent of the cloud in a direction.
     fn reach(&self, direction: Vec3, known: f32) -> f32 {
         let (positive, negative) = (direction.max(Vec3::ZERO), direction.min(Vec3::ZERO));
         let blocks = self.points.chunks(BLOCK).zip(&self.boxes);
         blocks.fold(known, |farthest, (block, (min, max))| {
-            // The comparison fails for a box that is not a number, which is then looked into.
+            // This comparison is false for boxes with NaN, whose points are then tested.
             if max.dot(positive) + min.dot(negative) <= farthest {
                 return farthest;
             }
@@ -49,17 +50,17 @@ impl Cloud {
     }
 }
 
-/// Where the model is at all times that are seen.
+/// The space that the model occupies over all times that are shown.
 pub(crate) struct Motion {
-    /// What stands still, then what moves: over the clip, then at the times of frames.
+    /// First the vertices that do not move, then the moving ones: over the whole clip, then at the times of the frames.
     clouds: Vec<Cloud>,
-    /// How many of the clouds belong to the clip as such, whatever part of it is seen.
+    /// Number of clouds that belong to the whole clip, whatever part of it the frames show.
     of_clip: usize,
     slack: f32,
 }
 
 impl Motion {
-    /// Looks at the whole clip, and at the times of the frames in particular; at the rest pose without a clip.
+    /// Measures the whole clip and the times of the frames, or the rest pose if there is no clip.
     pub(crate) fn of(placed: &Placed<'_>, clip: Option<&Animation>, frame_times: &[f32]) -> Self {
         let used = used_vertices(placed.model);
         let moving = moving_nodes(placed.model, clip);
@@ -82,14 +83,13 @@ impl Motion {
             clouds.extend(of_clip.into_iter().chain(of_frames).map(cloud));
         }
         if clouds.iter().all(|cloud| cloud.points.is_empty()) && !placed.draws().is_empty() {
-            // What has no triangles takes as much room as anything: a box of 1.
+            // A model without triangles counts as a box with side 1.
             clouds[0] = Cloud::new(vec![Vec3::splat(-0.5), Vec3::splat(0.5)]);
         }
         Self { clouds, ..out }
     }
 
-    /// The box over the whole clip, or over everything that is looked at; `None` where there is nothing, or something
-    /// is not finite.
+    /// Bounding box over the whole clip, or over all measured times; `None` if it is empty or not finite.
     pub(crate) fn bounds(&self, whole_clip_only: bool) -> Option<(Vec3, Vec3)> {
         let count = if whole_clip_only { self.of_clip } else { self.clouds.len() };
         let start = (Vec3::INFINITY, Vec3::NEG_INFINITY);
@@ -99,18 +99,18 @@ impl Motion {
         (min.is_finite() && max.is_finite()).then_some((min - room, max + room))
     }
 
-    /// How far it reaches in a direction, at any time.
+    /// Largest extent in a direction, at any time.
     pub(crate) fn reach(&self, direction: Vec3) -> f32 {
         self.clouds.iter().fold(f32::NEG_INFINITY, |farthest, cloud| cloud.reach(direction, farthest))
     }
 
-    /// Factor that makes room for what is not looked at.
+    /// Factor by which to enlarge the extent, to cover motion between the measured times.
     pub(crate) fn room(&self) -> f32 {
         1.0 + self.slack
     }
 }
 
-/// For each primitive of each mesh the vertices that its indices use, rising.
+/// The vertices that the indices of each primitive of each mesh use, in ascending order.
 fn used_vertices(model: &Model) -> Vec<Vec<Vec<u32>>> {
     let of_primitive = |primitive: &plinth_model::Primitive| {
         let mut used = vec![false; primitive.positions.len()];
@@ -124,7 +124,7 @@ fn used_vertices(model: &Model) -> Vec<Vec<Vec<u32>>> {
     model.meshes.iter().map(|mesh| mesh.primitives.par_iter().map(of_primitive).collect()).collect()
 }
 
-/// Times that show a whole clip: its keys and even steps.
+/// The times at which a clip is measured: its keys and evenly spaced steps.
 fn clip_times(clip: &Animation) -> Vec<f32> {
     let keys = clip.channels.iter().flat_map(|c| &c.times).copied().filter(|t| (0.0..=clip.duration).contains(t));
     let mut times = evenly(&distinct(keys.collect()), MAX_KEY_TIMES);
@@ -139,7 +139,7 @@ fn distinct(mut times: Vec<f32>) -> Vec<f32> {
     times
 }
 
-/// At most `count` of a list, evenly, first and last among them.
+/// At most `count` evenly spaced elements of a list, including the first and the last.
 fn evenly(times: &[f32], count: usize) -> Vec<f32> {
     if times.len() <= count {
         return times.to_vec();
@@ -148,13 +148,13 @@ fn evenly(times: &[f32], count: usize) -> Vec<f32> {
     (0..count).map(|i| times[i * last / (count - 1).max(1)]).collect()
 }
 
-/// Distance from the origin along `toward` (unit, from the origin to the camera) from which everything is inside of
-/// the frame. `reach` tells how far the model reaches in a direction; `tan_half` is (horizontal, vertical), what may be
-/// used of the tangents of the half angles of view.
+/// The smallest distance from the origin along `toward` (unit vector from the origin to the camera) from which
+/// everything is inside the frame. `reach` returns the model's extent in a direction; `tan_half` is the usable part of
+/// the tangents of the half angles of view: (horizontal, vertical).
 pub(crate) fn distance(reach: impl Fn(Vec3) -> f32, toward: Vec3, tan_half: (f32, f32)) -> f32 {
     let right = Vec3::Y.cross(toward).normalize_or(Vec3::X);
     let up = toward.cross(right);
-    // A point is inside where |sideways| / tan ≤ distance − its depth toward the camera.
+    // A point is inside the frame if |sideways| / tan ≤ distance − its depth toward the camera.
     let (x, y) = (right / tan_half.0, up / tan_half.1);
     [x, -x, y, -y].into_iter().map(|sideways| reach(toward + sideways)).fold(0.0, f32::max)
 }
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cloud_reaches_as_far_as_its_farthest_point() {
+    fn the_extent_of_a_cloud_is_that_of_its_farthest_point() {
         let cloud = Cloud::new(points());
         for d in [Vec3::X, -Vec3::Y, Vec3::new(1.0, -2.0, 0.5), Vec3::new(-0.3, 0.1, -4.0)] {
             let slow = points().iter().map(|p| p.dot(d)).fold(f32::NEG_INFINITY, f32::max);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn from_the_distance_found_the_farthest_point_is_on_the_edge() {
+    fn at_the_fitted_distance_the_outermost_point_is_on_the_edge() {
         let cloud = Cloud::new(points());
         let toward = Vec3::new(0.4, 0.3, 0.8).normalize();
         let (tan_x, tan_y) = (0.5, 0.3);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_thinned_with_its_ends_kept() {
+    fn thinning_a_list_keeps_its_ends() {
         let times: Vec<f32> = (0..100_u8).map(f32::from).collect();
         let few = evenly(&times, 5);
         assert_eq!(few, [0.0, 24.0, 49.0, 74.0, 99.0]);

@@ -1,20 +1,20 @@
-//! What the floor shows of the model: its shadow and its mirror image.
+//! The floor below the model, which shows its shadow and its reflection.
 
 use plinth_spec::settings::{Shadow, ShadowMode};
 
-/// How a mirroring floor looks.
+/// Settings of a reflecting floor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReflectorLook {
-    /// `reflectorMix`: share of light that is mirrored where the model touches the floor.
+    /// `reflectorMix`: reflectivity where the model touches the floor.
     pub mix: f32,
-    /// `reflectorFade`: height above the floor, in world units, of what is mirrored with 1/e of that.
+    /// `reflectorFade`: height above the floor, in world units, at which the reflection has faded to 1/e.
     pub fade: f32,
-    /// `reflectorDepthBlur`: how much it blurs with that height.
+    /// `reflectorDepthBlur`: how strongly the reflection blurs with the height of the reflected point.
     pub depth_blur: f32,
 }
 
 impl ReflectorLook {
-    /// What the settings ask for; `None` where the floor does not mirror.
+    /// The reflector of the settings; `None` if it is off.
     pub(crate) fn of(settings: &Shadow) -> Option<Self> {
         settings.has_reflector.then_some(Self {
             mix: settings.reflector_mix as f32,
@@ -24,19 +24,19 @@ impl ReflectorLook {
     }
 }
 
-/// How the key light's shadow looks.
+/// Settings of the key light's shadow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShadowLook {
     /// `shadowMode`.
     pub mode: ShadowMode,
-    /// `shadowDarkness`: 0 none, 1 as lit, more is darker.
+    /// `shadowDarkness`: 0 hides the shadow, 1 is physically correct, more is darker.
     pub darkness: f32,
     /// `shadowSoftness`, 0..=1: 0 hard, 1 very soft.
     pub softness: f32,
 }
 
 impl ShadowLook {
-    /// What the settings ask for; `None` where there are no shadows.
+    /// The shadow of the settings; `None` if shadows are off.
     pub(crate) fn of(settings: &Shadow) -> Option<Self> {
         settings.enabled.then_some(Self {
             mode: settings.mode,

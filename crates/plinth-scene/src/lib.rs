@@ -1,4 +1,5 @@
-//! A model and settings become what the camera sees at a time; pure mathematics, no GPU.
+//! Turns a model and settings into a scene: geometry, lights, background, and a camera for every frame. Pure
+//! mathematics without a GPU.
 
 #![expect(
     clippy::cast_possible_truncation,

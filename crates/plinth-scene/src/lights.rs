@@ -1,4 +1,4 @@
-//! The built-in rig and the file's own lights.
+//! The built-in lights and the lights of the model file.
 
 use glam::{DMat4, DVec3, Vec3};
 use plinth_model::{LightKind, Model};
@@ -10,36 +10,38 @@ use crate::place::Placement;
 use crate::pose::node_matrices;
 use crate::scene::{KeyLight, PointLikeLight};
 
-/// Direction of the key light from the model: from above, left and in front.
+/// Direction from the model to the key light: above, left and in front.
 const KEY_DIRECTION: Vec3 = Vec3::new(-0.55, 1.0, 0.62);
-/// Its distance in world units.
+/// Distance of the key light in world units.
 const KEY_DISTANCE: f32 = 9.0;
-/// Its irradiance at intensity 1.
+/// Irradiance of the key light at intensity 1.
 const KEY_IRRADIANCE: f32 = 1.8;
-/// The same as a multiple of the model's radius, for models that are stretched or moved far.
+/// Minimum distance of the key light as a multiple of the model's radius, for models that are stretched or moved far.
 const KEY_DISTANCE_RADII: f32 = 3.0;
-/// Half width of its cone at the model, as a multiple of the model's radius: the shadow's surroundings are lit, too.
+/// Half width of the key light's cone at the model, as a multiple of the model's radius: wider than the model, so that
+/// the floor around its shadow is lit too.
 const KEY_CONE_RADII: f32 = 2.5;
-/// Widest half angle of its cone in radians.
+/// Largest half angle of the key light's cone in radians.
 const KEY_WIDEST: f32 = 1.2;
-/// Share of its cone over which it fades out.
+/// Fraction of the cone over which it fades out.
 const KEY_PENUMBRA: f32 = 0.4;
-/// Radius of a model that is a point.
+/// Radius assumed for a model that is a single point.
 const LEAST_RADIUS: f32 = 1e-3;
-/// Fill and rim: direction and irradiance at intensity 1.
+/// Fill and rim light: direction to the light and irradiance at intensity 1.
 const OTHERS: [(Vec3, f32); 2] = [(Vec3::new(1.0, 0.35, 0.8), 0.25), (Vec3::new(0.5, 0.7, -1.0), 0.45)];
 /// Radiance of the ambient light at intensity 1.
 const AMBIENT: f32 = 0.03;
 
-/// What the lights of a file give at most, together: authors mean them for cameras that adapt to them.
+/// Limit of the total irradiance of the file's lights. Authors choose their strength for cameras that adapt the
+/// exposure.
 const FILE_IRRADIANCE: f32 = 1.0;
 
-/// A linear colour from sRGB bytes.
+/// Linear colour from sRGB bytes.
 pub(crate) fn linear(color: [u8; 3]) -> Vec3 {
     Vec3::from(color.map(|c| linear_from_srgb(f32::from(c) / 255.0)))
 }
 
-/// The key spotlight on bounds; `None` when it is off.
+/// The key spotlight for a model with these bounds; `None` if it is off.
 pub(crate) fn key_light(settings: &Light, bounds: (Vec3, Vec3)) -> Option<KeyLight> {
     let target = (bounds.0 + bounds.1) * 0.5;
     let radius = ((bounds.1 - bounds.0) * 0.5).length().max(LEAST_RADIUS);
@@ -58,7 +60,7 @@ pub(crate) fn ambient(settings: &Light) -> Vec3 {
     Vec3::splat(AMBIENT * settings.ambient as f32)
 }
 
-/// Fill, rim and the lights of the file; all of them follow `lightsIntensity`.
+/// Fill light, rim light and the lights of the file; `lightsIntensity` scales all of them.
 pub(crate) fn other_lights(settings: &Light, model: &Model, placement: &Placement) -> Vec<PointLikeLight> {
     let strength = settings.lights as f32;
     if strength <= 0.0 {
@@ -98,8 +100,8 @@ fn file_lights(model: &Model, placement: &Placement) -> Vec<PointLikeLight> {
         .collect()
 }
 
-/// A light of the file. Its photometric strength is taken as radiometric, as web viewers do; what it gives at a
-/// surface stays the same whatever the model is scaled to.
+/// Converts a light of the file. Its photometric strength is taken as radiometric, as web viewers do; the irradiance at
+/// a surface does not depend on the scale of the model.
 fn file_light(light: &plinth_model::Light, world: DMat4, scale: f32) -> PointLikeLight {
     let axis = world.transform_vector3(DVec3::NEG_Z).normalize_or(DVec3::NEG_Z).as_vec3();
     let color = Vec3::from(light.color) * light.intensity;
@@ -118,7 +120,7 @@ fn file_light(light: &plinth_model::Light, world: DMat4, scale: f32) -> PointLik
     }
 }
 
-/// What a light of the file gives at the model, as its brightest channel, cones not regarded.
+/// Irradiance of one of the file's lights at the model, in its brightest channel, as if it shone in all directions.
 fn irradiance_at(light: &PointLikeLight, bounds: (Vec3, Vec3)) -> f32 {
     match light {
         PointLikeLight::Directional { irradiance, .. } => irradiance.max_element(),
@@ -141,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lamp_lights_the_same_whatever_the_model_is_scaled_to() {
+    fn irradiance_of_a_point_light_does_not_depend_on_the_scale() {
         let at = |scale: f64| {
             let world = DMat4::from_scale(DVec3::splat(scale)) * DMat4::from_translation(DVec3::new(0.0, 3.0, 4.0));
             file_light(&candela(50.0), world, scale as f32)
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_light_shines_along_its_nodes_minus_z() {
+    fn a_light_shines_along_the_minus_z_axis_of_its_node() {
         let sun = plinth_model::Light { kind: LightKind::Directional, ..candela(3.0) };
         let world = DMat4::from_rotation_x(-std::f64::consts::FRAC_PI_2);
         let PointLikeLight::Directional { to_light, irradiance } = file_light(&sun, world, 7.0) else {
@@ -163,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lamp_inside_of_the_model_counts_as_if_at_its_surface() {
+    fn a_light_inside_the_model_counts_as_if_at_its_surface() {
         let inside = file_light(&candela(3.0), DMat4::IDENTITY, 1.0);
         assert!((irradiance_at(&inside, BOX) - 1.0).abs() < 1e-5);
     }

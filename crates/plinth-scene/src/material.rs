@@ -1,4 +1,4 @@
-//! `materialEdits`: a model with some of its materials changed.
+//! Applies `materialEdits` to the materials of a model.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ use crate::assets::SceneAssets;
 use crate::lights::linear;
 use crate::{texture_maps, wireframe};
 
-/// Alpha below which a masked surface is not there, where the model does not say (glTF 2.0, section 5.19).
+/// Default of the alpha cutoff (glTF 2.0, section 5.19).
 const CUTOFF: f32 = 0.5;
-/// A thin film where the model has none (KHR_materials_iridescence): index of refraction, thicknesses in nanometres.
+/// Thin film used if the model has none (KHR_materials_iridescence): index of refraction, thicknesses in nanometres.
 const FILM: Iridescence = Iridescence {
     factor: 0.0,
     texture: None,
@@ -23,10 +23,10 @@ const FILM: Iridescence = Iridescence {
     thickness_max: 400.0,
     thickness_texture: None,
 };
-/// Most corners of triangles that are shaded flat: each becomes a vertex.
+/// Limit of the triangle corners of a flat-shaded material, each of which becomes a vertex.
 const MAX_FLAT_CORNERS: usize = 30_000_000;
 
-/// A model with the settings' changes. What cannot be done is told in `warnings`.
+/// Returns the model with the material edits of the settings. Edits that have no effect are reported in `warnings`.
 pub(crate) fn edited(
     model: Arc<Model>,
     settings: &RenderSettings,
@@ -45,10 +45,10 @@ pub(crate) fn edited(
         }
         let image = edit.map_asset_id.as_ref().and_then(|id| {
             let image = assets.image(id, max_side(settings));
-            image.map_err(|error| tell(&format!("the map stays: {error}"))).ok()
+            image.map_err(|error| tell(&format!("the map is unchanged: {error}"))).ok()
         });
         for index in named {
-            let mut work = Workpiece { model: &mut model, index, edit, tell: &mut tell };
+            let mut work = MaterialEditor { model: &mut model, index, edit, tell: &mut tell };
             work.factors();
             work.maps(image.as_ref());
             work.shape();
@@ -57,14 +57,14 @@ pub(crate) fn edited(
     Arc::new(model)
 }
 
-/// Texels beyond what the picture can show are not kept.
+/// Longest side to which textures are scaled down: more texels would not be visible in the frame.
 pub(crate) fn max_side(settings: &RenderSettings) -> u32 {
     let (width, height) = settings.video().quality.size(settings.video().aspect);
     width.max(height).next_power_of_two()
 }
 
-/// One material on its way.
-struct Workpiece<'a> {
+/// A material while its edit is applied.
+struct MaterialEditor<'a> {
     model: &'a mut Model,
     index: usize,
     edit: &'a MaterialEdit,
@@ -83,8 +83,8 @@ fn set_color(to: &mut [f32; 3], from: Option<[u8; 3]>) {
     }
 }
 
-impl Workpiece<'_> {
-    /// Numbers, colours and modes.
+impl MaterialEditor<'_> {
+    /// Applies numbers, colours and modes.
     fn factors(&mut self) {
         let edit = self.edit;
         let m = &mut self.model.materials[self.index];
@@ -116,7 +116,7 @@ impl Workpiece<'_> {
         }
     }
 
-    /// Textures: another base colour map, and maps that are left out.
+    /// Replaces the base colour map and removes the maps that the edit switches off.
     fn maps(&mut self, base_color: Option<&Image>) {
         if let Some(image) = base_color {
             self.replace_base_map(image.clone());
@@ -147,7 +147,7 @@ impl Workpiece<'_> {
             Some(old.map_or(unchanged, |r| TextureRef { texture, ..r }));
     }
 
-    /// Geometry: which sides are seen, flat triangles, edges alone.
+    /// Applies the edits of geometry: visible sides, flat shading, wireframe.
     fn shape(&mut self) {
         match self.edit.faces {
             Some(Faces::Front) => self.model.materials[self.index].double_sided = false,
@@ -174,7 +174,7 @@ impl Workpiece<'_> {
         }
     }
 
-    /// The triangles of the material.
+    /// The primitives that use the material.
     fn primitives(&mut self) -> impl Iterator<Item = &mut plinth_model::Primitive> {
         let index = self.index;
         let all = self.model.meshes.iter_mut().flat_map(|m| &mut m.primitives);
@@ -190,7 +190,7 @@ fn alpha(m: &mut Material, edit: &MaterialEdit) {
         Some(AlphaChoice::Mask) if !matches!(m.alpha_mode, AlphaMode::Mask { .. }) => {
             m.alpha_mode = AlphaMode::Mask { cutoff: CUTOFF };
         }
-        // What becomes translucent is drawn so.
+        // An opaque material whose opacity is lowered becomes blended.
         None if m.alpha_mode == AlphaMode::Opaque && edit.opacity.is_some_and(|o| o < 1.0) => {
             m.alpha_mode = AlphaMode::Blend;
         }
@@ -198,7 +198,7 @@ fn alpha(m: &mut Material, edit: &MaterialEdit) {
     }
 }
 
-/// Emission is colour times intensity. A model's intensity is what its emission has above 1.
+/// Sets emission to colour times intensity. The model's own intensity is the part of its emission above 1.
 fn emission(m: &mut Material, edit: &MaterialEdit) {
     let strength = m.emissive.into_iter().fold(1.0, f32::max);
     let mut color = m.emissive.map(|c| c / strength);
@@ -224,7 +224,7 @@ fn coat(m: &mut Material, edit: &MaterialEdit) {
     set(&mut coat.roughness, edit.clearcoat_roughness);
 }
 
-/// glTF has one colour where three.js has a colour and a strength.
+/// glTF has one sheen colour, three.js a colour and a strength.
 fn sheen(m: &mut Material, edit: &MaterialEdit) {
     if edit.sheen.is_none() && edit.sheen_color.is_none() && (edit.sheen_roughness.is_none() || m.sheen.is_none()) {
         return;
@@ -267,21 +267,22 @@ fn volume(m: &mut Material, edit: &MaterialEdit, tell: &mut dyn FnMut(&str)) {
     volume.thickness = thickness;
     if let Some(color) = edit.attenuation_color {
         volume.attenuation_color = linear(color).to_array();
-        // No distance can be given: where the model has none, light has the colour behind the whole thickness.
+        // The settings have no attenuation distance. If the model has none either, light takes on the colour over the
+        // whole thickness.
         if !volume.attenuation_distance.is_finite() {
             volume.attenuation_distance = thickness;
         }
     }
 }
 
-/// The back becomes the front: all directions of the surface are turned over, as they are where a back is seen.
+/// Swaps front and back faces: normals and tangents are negated, as they are when a back face is shaded.
 fn turn_inside_out(primitive: &mut plinth_model::Primitive) {
     for triangle in primitive.indices.as_chunks_mut::<3>().0 {
         triangle.swap(1, 2);
     }
     let negate = |n: &mut [f32; 3]| *n = n.map(|c| -c);
     primitive.normals.iter_mut().for_each(negate);
-    // The sign turns too: the cross product of two negated vectors is what it was.
+    // The handedness changes too, because the cross product of two negated vectors is unchanged.
     primitive.tangents.iter_mut().for_each(|t| *t = t.map(|c| -c));
     for target in &mut primitive.morph_targets {
         target.normals.iter_mut().chain(&mut target.tangents).for_each(negate);

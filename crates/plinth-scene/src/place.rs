@@ -1,4 +1,4 @@
-//! The model in normalised units: centred, 2 units long, then turned, stretched and moved as the settings say.
+//! Places the model in normalised units: centred, 2 units long, then rotated, stretched and moved as the settings ask.
 
 use glam::{DMat3, DMat4, DQuat, DVec3, EulerRot, Vec3};
 use plinth_model::{Animation, Model};
@@ -10,30 +10,28 @@ use crate::pose::Placed;
 
 /// Length of the largest side of the model in world units.
 const SPAN: f64 = 2.0;
-/// Models smaller than this, in their own units, are points.
+/// A model smaller than this, in its own units, is treated as a point.
 const SMALLEST: f64 = 1e-30;
 
-/// A model's place in the world, and how far it reaches there.
+/// The placement of a model in the world, and its extent there.
 pub(crate) struct Placement {
-    /// World from model.
     pub(crate) world_from_model: DMat4,
-    /// Uniform part of its scale.
+    /// Uniform scale of `world_from_model`.
     pub(crate) scale: f32,
-    /// The model's box before the settings' translation, over all that is seen.
+    /// Bounding box before the settings' translation, over all times that are shown.
     pub(crate) centered_bounds: (Vec3, Vec3),
-    /// The settings' translation.
     pub(crate) translation: Vec3,
     measured_from_model: DMat4,
-    /// The model's box where it was measured.
+    /// Bounding box in the coordinates in which the motion was measured.
     measured_bounds: (DVec3, DVec3),
     motion: Motion,
-    /// The world before the translation, from the space in which the motion was measured.
+    /// Transform from the measured coordinates to the world before the translation.
     centered_from_measured: DMat4,
 }
 
 impl Placement {
-    /// Places a model. `frame_times` are the times of the clip that are seen.
-    /// Errors: nothing to draw, or a size that is not finite.
+    /// Places a model. `frame_times` are the clip times of the frames.
+    /// Errors: the model has nothing to draw, or its size is not finite.
     pub(crate) fn new(
         model: &Model,
         hidden: &[bool],
@@ -41,8 +39,8 @@ impl Placement {
         clip: Option<&Animation>,
         frame_times: &[f32],
     ) -> Result<Self, SceneError> {
-        // Measured twice: what lies far from the origin is first brought near, so that nothing is rounded away.
-        let measured_from_model = brought_near(model, hidden)?;
+        // A model far from the origin is first moved near it, because measuring it in place would lose precision.
+        let measured_from_model = near_origin(model, hidden)?;
         let placed = Placed { model, hidden, world_from_model: measured_from_model };
         let motion = Motion::of(&placed, clip, frame_times);
         let (min, max) = motion.bounds(true).ok_or(SceneError::NothingVisible)?;
@@ -69,12 +67,12 @@ impl Placement {
         Ok(out)
     }
 
-    /// The model stretched, centred and 2 units long, before it is turned and moved.
+    /// Stretches, centres and scales the model to 2 units, before rotation and translation.
     pub(crate) fn upright_from_model(&self, stretch: DVec3) -> DMat4 {
         upright_from_measured(self.measured_bounds, stretch) * self.measured_from_model
     }
 
-    /// How far the model reaches in a direction before its translation, at any time.
+    /// Extent of the model in a direction before its translation, over all times.
     pub(crate) fn reach(&self, direction: Vec3) -> f32 {
         let linear = DMat3::from_mat4(self.centered_from_measured);
         let d = direction.as_dvec3();
@@ -82,17 +80,17 @@ impl Placement {
         self.motion.reach((linear.transpose() * d).as_vec3()) + shift as f32
     }
 
-    /// How far the model reaches in a direction where it stands, at any time.
+    /// Extent of the model in a direction after its translation, over all times.
     pub(crate) fn reach_in_world(&self, direction: Vec3) -> f32 {
         self.reach(direction) + direction.dot(self.translation)
     }
 
-    /// Factor that makes room for motion that was not looked at.
+    /// Factor by which to enlarge the extent, to cover motion between the measured times.
     pub(crate) fn room(&self) -> f32 {
         self.motion.room()
     }
 
-    /// The model's box in the world.
+    /// Bounding box of the model in the world.
     pub(crate) fn bounds(&self) -> (Vec3, Vec3) {
         (self.centered_bounds.0 + self.translation, self.centered_bounds.1 + self.translation)
     }
@@ -106,16 +104,16 @@ impl Placement {
     }
 }
 
-/// Centres a box and scales it to 2 units after a stretch. A stretch changes the shape; a uniform scale is taken back,
-/// because the frame refits.
+/// Centres a stretched box and scales it to 2 units. Only a stretch changes the result: a uniform scale cancels out,
+/// because the camera fits the model anyway.
 fn upright_from_measured((min, max): (DVec3, DVec3), stretch: DVec3) -> DMat4 {
     let largest = ((max - min) * stretch.abs()).max_element();
     let fit = if largest > 0.0 { SPAN / largest } else { 1.0 };
     DMat4::from_scale(stretch * fit) * DMat4::from_translation(-(min + max) * 0.5)
 }
 
-/// Takes the model at rest to the origin, about 1 unit long.
-fn brought_near(model: &Model, hidden: &[bool]) -> Result<DMat4, SceneError> {
+/// Moves the model in its rest pose to the origin and scales it to about 1 unit.
+fn near_origin(model: &Model, hidden: &[bool]) -> Result<DMat4, SceneError> {
     let as_it_is = Placed { model, hidden, world_from_model: DMat4::IDENTITY };
     let (min, max) = Motion::of(&as_it_is, None, &[]).bounds(true).ok_or(SceneError::NothingVisible)?;
     let (min, max) = (min.as_dvec3(), max.as_dvec3());
@@ -124,7 +122,7 @@ fn brought_near(model: &Model, hidden: &[bool]) -> Result<DMat4, SceneError> {
     Ok(DMat4::from_scale(DVec3::splat(scale)) * DMat4::from_translation(-(min + max) * 0.5))
 }
 
-/// Yaw first, then pitch in the yawed frame, then roll in the frame of both.
+/// Yaw, then pitch about the yawed x axis, then roll about the resulting z axis.
 fn turn(pose: &ModelPose) -> DQuat {
     DQuat::from_euler(EulerRot::YXZ, pose.yaw_deg.to_radians(), pose.pitch_deg.to_radians(), pose.roll_deg.to_radians())
 }

@@ -1,4 +1,4 @@
-//! The model's vertices in world space: node animation, skins, morph targets, instances.
+//! Computes the model's vertices in world space: node animation, skins, morph targets, instances.
 
 use glam::{DMat3, DMat4, Mat3, Mat4, Vec3};
 use plinth_model::{Animation, Model, Primitive, Property, Skin, Transform};
@@ -8,17 +8,17 @@ use crate::clip::{Sampled, sample};
 use crate::scene::Scene;
 use crate::shot::PosedPrimitive;
 
-/// Fewest vertices that are worth a task of their own.
+/// Smallest number of vertices for which a separate task pays off.
 const VERTICES_PER_TASK: usize = 4096;
 
 impl Scene {
-    /// World-space vertices of everything that is not hidden, at a time of the clip or at rest. The same primitives
-    /// come in the same order at every time.
+    /// World-space vertices of everything that is not hidden, at a clip time or in the rest pose. The order of
+    /// primitives is the same at every time.
     pub fn pose(&self, clip_time: Option<f32>) -> Vec<PosedPrimitive> {
         self.placed().pose(self.playing().zip(clip_time))
     }
 
-    /// For each posed primitive, whether the clip moves it.
+    /// Whether the clip moves each posed primitive.
     pub fn moving(&self, posed: &[PosedPrimitive]) -> Vec<bool> {
         let moving = moving_nodes(&self.model, self.playing());
         posed.iter().map(|one| moving[one.node]).collect()
@@ -33,7 +33,7 @@ impl Scene {
     }
 }
 
-/// For each node, whether a clip moves what it draws: by itself, an ancestor, its skin or its morph weights.
+/// Whether a clip moves the mesh of each node: through the node, an ancestor, its skin or its morph weights.
 pub(crate) fn moving_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool> {
     let mut moved = vec![false; model.nodes.len()];
     let Some(clip) = clip else { return moved };
@@ -41,7 +41,7 @@ pub(crate) fn moving_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool>
         moved[channel.node] = true;
     }
     for i in 0..model.nodes.len() {
-        // Parents come before children.
+        // Nodes are sorted so that parents precede their children.
         moved[i] |= model.nodes[i].parent.is_some_and(|p| moved[p]);
     }
     let skin_moves = |skin: &Skin| skin.joints.iter().any(|j| moved[*j]);
@@ -56,7 +56,8 @@ pub(crate) fn moving_nodes(model: &Model, clip: Option<&Animation>) -> Vec<bool>
     moved
 }
 
-/// Model-from-local of every node. In double precision, so that far-away places cancel when the model is centred.
+/// Node-to-model transform of every node, in double precision, so that large offsets cancel exactly when the model is
+/// centred.
 pub(crate) fn node_matrices(model: &Model, sampled: &Sampled) -> Vec<DMat4> {
     let mut out: Vec<DMat4> = Vec::with_capacity(model.nodes.len());
     for (node, local) in model.nodes.iter().zip(&sampled.locals) {
@@ -75,7 +76,7 @@ fn matrix(transform: &Transform) -> DMat4 {
     }
 }
 
-/// A model and the space its vertices are posed into.
+/// A model and the world space that its vertices are posed in.
 #[derive(Clone, Copy)]
 pub(crate) struct Placed<'a> {
     pub(crate) model: &'a Model,
@@ -83,7 +84,7 @@ pub(crate) struct Placed<'a> {
     pub(crate) world_from_model: DMat4,
 }
 
-/// One drawing of one primitive.
+/// One primitive to draw: the same primitive is drawn once per node and instance.
 #[derive(Clone, Copy)]
 pub(crate) struct Draw<'a> {
     pub(crate) node: usize,
@@ -128,7 +129,8 @@ impl<'a> Placed<'a> {
             .collect()
     }
 
-    /// World positions of some vertices of some drawings. `vertices` lists those of a mesh's primitive.
+    /// World positions of some vertices of some draws. `vertices` gives for a mesh and a primitive the vertices to
+    /// pose.
     pub(crate) fn positions(
         &self,
         clip: Option<(&Animation, f32)>,
@@ -160,7 +162,7 @@ impl<'a> Placed<'a> {
     }
 }
 
-/// What takes vertices to world space.
+/// The transform from a primitive's vertices to world space.
 enum Carrier {
     Rigid(DMat4),
     Skin(Vec<Mat4>),
@@ -179,7 +181,7 @@ fn place(world: DMat4, position: Vec3) -> Vec3 {
     world.transform_point3(position.as_dvec3()).as_vec3()
 }
 
-/// The matrix of a skinned vertex.
+/// The blended joint matrix of a skinned vertex.
 fn blended(primitive: &Primitive, joints: &[Mat4], v: usize) -> Mat4 {
     let influences = primitive.joints[v].iter().zip(primitive.weights[v]).filter(|(_, weight)| *weight > 0.0);
     influences.fold(Mat4::ZERO, |sum, (joint, weight)| {
@@ -187,14 +189,14 @@ fn blended(primitive: &Primitive, joints: &[Mat4], v: usize) -> Mat4 {
     })
 }
 
-/// Cofactors: transform normals also where the matrix shears, mirrors or flattens.
+/// Cofactor matrix. It transforms normals correctly even if the matrix shears, mirrors or flattens.
 fn cofactors(m: Mat3) -> Mat3 {
     let out = Mat3::from_cols(m.y_axis.cross(m.z_axis), m.z_axis.cross(m.x_axis), m.x_axis.cross(m.y_axis));
     if m.determinant() < 0.0 { -out } else { out }
 }
 
-/// The linear part of a transform, scaled so that its largest entry is 1: the cofactors of very small and very large
-/// models would leave the range of single precision.
+/// Linear part of a transform, scaled so that its largest entry is 1. Without this the cofactors of very small or very
+/// large models would overflow single precision.
 fn shape(world: DMat4) -> Mat3 {
     let linear = DMat3::from_mat4(world);
     let largest = linear.to_cols_array().into_iter().fold(0.0, |m: f64, x| m.max(x.abs()));
@@ -202,7 +204,7 @@ fn shape(world: DMat4) -> Mat3 {
 }
 
 fn unit(v: Vec3) -> Vec3 {
-    // Scaled first, so that the length of tiny models does not underflow.
+    // Scaled first, so that the squared length of tiny vectors does not underflow.
     let largest = v.abs().max_element();
     if largest > 0.0 && largest.is_finite() { (v / largest).normalize() } else { Vec3::Y }
 }
@@ -239,15 +241,15 @@ fn skinned(morphed: &Morphed<'_>, joints: &[Mat4]) -> PosedPrimitive {
     PosedPrimitive { mirrored, positions, normals, tangents, ..PosedPrimitive::default() }
 }
 
-/// Takes normals from the posed triangles, of which none shares a vertex (glTF 2.0, section 3.7.2.1).
+/// Computes flat normals from the posed triangles, which share no vertices (glTF 2.0, section 3.7.2.1).
 fn flatten(primitive: &Primitive, posed: &mut PosedPrimitive) {
     for triangle in primitive.indices.as_chunks::<3>().0 {
         let [a, b, c] = triangle.map(|v| posed.positions[v as usize]);
-        // Scaled first: the cross product of tiny edges would vanish.
+        // Scaled first, so that the cross product of tiny edges does not underflow.
         let (u, v) = (b - a, c - a);
         let scale = u.abs().max_element().max(v.abs().max_element()).max(f32::MIN_POSITIVE);
         let outward = (u / scale).cross(v / scale) * if posed.mirrored { -1.0 } else { 1.0 };
-        // One that has become a line keeps what its vertices say.
+        // A degenerate triangle keeps the normals of its vertices.
         if let Some(normal) = outward.try_normalize() {
             for v in triangle {
                 posed.normals[*v as usize] = normal;
@@ -256,14 +258,14 @@ fn flatten(primitive: &Primitive, posed: &mut PosedPrimitive) {
     }
 }
 
-/// A primitive's vertices with its morph targets mixed in.
+/// A primitive with its morph weights.
 struct Morphed<'a> {
     primitive: &'a Primitive,
     weights: &'a [f32],
 }
 
 impl Morphed<'_> {
-    /// Whether any target changes the shape.
+    /// Whether any morph target has a weight other than 0.
     fn moves(&self) -> bool {
         self.primitive.morph_targets.iter().zip(self.weights).any(|(t, w)| *w != 0.0 && !t.positions.is_empty())
     }

@@ -1,25 +1,25 @@
-//! What happens to the finished picture.
+//! Post-processing settings of a scene.
 
 use plinth_spec::settings::{Filter, RenderSettings};
 
-/// What happens to the finished picture. Nothing, by default.
+/// Post-processing effects of a frame. The default has none.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PostLook {
-    /// `filter`.
+    /// `filter`: the colour filter.
     pub filter: Filter,
-    /// `vignette`: share of light that the corners lose.
+    /// `vignette`: fraction by which the corners are darkened.
     pub vignette: f32,
-    /// `bloomStrength`: share of the light of what shines that is spread around it; 0 is off.
+    /// `bloomStrength`: fraction of the light of bright surfaces that is spread around them; 0 is off.
     pub bloom: f32,
-    /// Diameter of the lens' aperture in world units; 0: everything is sharp.
+    /// Diameter of the lens aperture in world units; 0 means that everything is in focus.
     pub aperture: f32,
 }
 
-/// Diameter of the aperture at `dofStrength` 1, in world units: the model spans 2.
+/// Diameter of the aperture at `dofStrength` 1, in world units (the model spans 2).
 const WIDEST_APERTURE: f64 = 0.5;
 
 impl PostLook {
-    /// What the settings ask for.
+    /// The effects that the settings ask for.
     pub(crate) fn of(settings: &RenderSettings) -> Self {
         let post = settings.post();
         Self {
@@ -30,22 +30,22 @@ impl PostLook {
         }
     }
 
-    /// The picture is finished as it is.
+    /// Whether there are no effects at all.
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Every colour of the picture may become another.
+    /// Whether the colour of any pixel can change.
     pub fn changes_colors(&self) -> bool {
         self.filter != Filter::None || self.vignette > 0.0
     }
 
-    /// Pixels far from the model may change.
+    /// Whether pixels far from the model can change.
     pub fn reaches_everywhere(&self) -> bool {
         self.changes_colors() || self.bloom > 0.0
     }
 
-    /// What of it changes a colour into another, alike in every view and at every pixel.
+    /// Only those effects that map each colour to another, alike in every view and at every pixel.
     #[must_use]
     pub fn of_colors_only(self) -> Self {
         let filter = match self.filter {
@@ -55,7 +55,7 @@ impl PostLook {
         Self { filter, ..Self::default() }
     }
 
-    /// Where surfaces are has to be known.
+    /// Whether the effects need the depth of surfaces.
     pub fn needs_surfaces(&self) -> bool {
         self.aperture > 0.0 || self.filter == Filter::Toon
     }

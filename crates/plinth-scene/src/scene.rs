@@ -1,9 +1,9 @@
-//! A scene: a model placed in normalised units, its light, its background and the plan of its shots.
+//! A scene: a model placed in normalised units, its lights, its background and one shot per frame.
 //!
-//! World space is the specification's normalised space: the model, in its pose before rotation, is centred at the
-//! origin with the largest side of its bounds 2 units long; +Y up, +Z toward the camera at angle 0. The model's yaw,
-//! pitch, roll, scale and translation are applied in it. Only the camera and, in `reveal`, the overall scale move
-//! besides the model's own animation.
+//! World space is the specification's normalised space: the model, before rotation, is centred at the origin and the
+//! largest side of its bounds is 2 units long; +Y is up, +Z points to the camera at angle 0. The model's yaw, pitch,
+//! roll, scale and translation are applied in it. During a render only the camera, the model's animation and, in
+//! `reveal`, the overall scale change.
 
 use std::sync::Arc;
 
@@ -12,115 +12,115 @@ use plinth_model::{Image, Model};
 
 use crate::{EnvironmentMap, PostLook, ReflectorLook, ShadowLook, Shot, Surroundings};
 
-/// How finely gathered light is worked out.
+/// Sampling quality of baked light.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LightDetail {
-    /// With a third of the usual rays: the first frame comes sooner.
+    /// A third of the usual rays, so that the first frame comes sooner.
     Draft,
-    /// As most pictures need it.
+    /// The default.
     Usual,
-    /// With up to three times the usual rays, for large pictures and ambient occlusion.
+    /// Up to three times the usual rays, for large frames and for ambient occlusion.
     Fine,
 }
 
-/// Everything needed to draw every frame of one render.
+/// Everything needed to draw the frames of one render.
 #[derive(Clone, Debug)]
 pub struct Scene {
-    /// The model.
     pub model: Arc<Model>,
     /// World from model: normalisation, then the settings' scale, rotation and translation.
     pub world_from_model: Mat4,
-    /// The same, unrounded.
+    /// `world_from_model` in double precision.
     pub(crate) exact_world_from_model: DMat4,
-    /// Uniform part of that scale.
+    /// Uniform scale of `world_from_model`.
     pub world_from_model_scale: f32,
-    /// Index of the clip that plays.
+    /// Index of the animation clip that plays.
     pub clip: Option<usize>,
-    /// Settings that had no effect, in words for the caller.
+    /// Messages about settings that have no effect.
     pub warnings: Vec<String>,
-    /// For each node: whether `hiddenMeshNames` leaves it out. As long as `model.nodes`.
+    /// Whether `hiddenMeshNames` hides each node; as long as `model.nodes`.
     pub hidden_nodes: Vec<bool>,
-    /// Light from all around, already rotated, tinted and multiplied by its exposure.
+    /// The environment light, already rotated, tinted and multiplied by its exposure.
     pub environment: EnvironmentMap,
     /// Factor on the environment's specular reflections (`glossIntensity`).
     pub gloss: f32,
     /// Uniform ambient radiance, linear.
     pub ambient: Vec3,
-    /// The light that casts the shadow; `None` at intensity 0.
+    /// The spotlight that casts the shadow; `None` at intensity 0.
     pub key_light: Option<KeyLight>,
-    /// Fill and rim lights, and the file's own lights; none of them casts a shadow.
+    /// Fill light, rim light and the file's own lights; none of them casts a shadow.
     pub lights: Vec<PointLikeLight>,
-    /// How often what closes the environment off counts (`n8aoIntensity`).
+    /// Strength of ambient occlusion (`n8aoIntensity`): the exponent applied to it; 1 is physically correct.
     pub occlusion: f32,
-    /// How finely gathered light is worked out.
+    /// Sampling quality of baked light.
     pub light_detail: LightDetail,
-    /// How shadows look; `None` when they are off.
+    /// The shadow; `None` if it is off.
     pub shadow: Option<ShadowLook>,
-    /// A floor that mirrors the model.
+    /// The reflecting floor; `None` if it is off.
     pub reflector: Option<ReflectorLook>,
-    /// Height of the floor that catches shadows, in world units.
+    /// Height of the floor that receives shadows, in world units.
     pub floor_height: f32,
-    /// The pictures are training data: nothing but the model is drawn, no floor, and its triangles as they are.
+    /// Whether the frames are views of a dataset: they show only the model, without a floor and without simplification
+    /// of its triangles.
     pub is_dataset: bool,
-    /// What is behind the model in the video; transparent where the video has alpha.
+    /// Background of the video; transparent if the video has alpha.
     pub background: Background,
-    /// What is behind the model in files without alpha; never transparent.
+    /// Background of files without alpha; never transparent.
     pub opaque_background: Background,
-    /// What happens to the finished picture.
+    /// Post-processing effects.
     pub post: PostLook,
-    /// The environment as it is seen before the background; `None` where it only gives light.
+    /// The environment drawn in front of the background; `None` if it only gives light.
     pub surroundings: Option<Surroundings>,
-    /// The model's world bounds over the whole shot, transforms included: (min, max).
+    /// World-space bounds of the model over the whole video, transforms included: (min, max).
     pub bounds: (Vec3, Vec3),
-    /// One entry per frame, in order.
+    /// One shot per frame, in order.
     pub shots: Vec<Shot>,
 }
 
-/// What is behind the model.
+/// What is drawn behind the model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Background {
     /// One sRGB colour.
     Solid([u8; 3]),
     /// An opaque sRGB picture of the size of the frames.
     Picture(Arc<Image>),
-    /// Nothing: the picture carries alpha.
+    /// Nothing; the frame carries alpha.
     Transparent,
 }
 
-/// The key spotlight.
+/// The key light, a spotlight that casts the shadow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KeyLight {
-    /// World position.
+    /// Position in world space.
     pub position: Vec3,
-    /// World point it aims at.
+    /// Point in world space that it aims at.
     pub target: Vec3,
-    /// Linear colour times intensity: the irradiance it gives at the target on a surface facing it.
+    /// Linear colour times intensity: the irradiance at the target of a surface that faces the light.
     pub irradiance: Vec3,
     /// Half angle of the cone in radians.
     pub cone_half_angle: f32,
-    /// Share of the cone over which it fades out, 0..=1.
+    /// Fraction of the cone over which it fades out, 0..=1.
     pub penumbra: f32,
 }
 
-/// A light without shadow.
+/// A light without a shadow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PointLikeLight {
-    /// Parallel light.
+    /// A directional light.
     Directional {
         /// Unit vector from the surface to the light.
         to_light: Vec3,
-        /// Linear irradiance on a surface facing it.
+        /// Linear irradiance of a surface that faces the light.
         irradiance: Vec3,
     },
     /// A point or spot light that falls off with the square of the distance.
     Point {
-        /// World position.
+        /// Position in world space.
         position: Vec3,
         /// Linear radiant intensity, in world units (irradiance = intensity / distance²).
         intensity: Vec3,
-        /// Distance at which it has faded out.
+        /// Distance at which the light has faded to zero.
         range: Option<f32>,
-        /// Spot cone: unit direction it shines in, cosine of the inner and of the outer half angle.
+        /// Cone of a spot light: unit direction in which it shines, cosines of the inner and the outer half angle.
         cone: Option<(Vec3, f32, f32)>,
     },
 }

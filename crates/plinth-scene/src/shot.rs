@@ -1,28 +1,27 @@
-//! What one frame shows.
+//! The camera and the pose of one frame.
 
 use glam::{Mat4, Vec2, Vec3};
 
 /// Everything that differs between the frames of a scene.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shot {
-    /// Position in the video, from 0.
+    /// Index of the frame in the video, from 0.
     pub index: u32,
-    /// The camera.
     pub camera: Camera,
     /// Overall scale of the model about `Shot::grow_origin` (`reveal`); 1 otherwise.
     pub grow: f32,
-    /// World point that stays in place while the model grows.
+    /// World point that does not move while the model grows.
     pub grow_origin: Vec3,
-    /// Time in the animation clip in seconds; `None` in the rest pose.
+    /// Time in the animation clip in seconds; `None` for the rest pose.
     pub clip_time: Option<f32>,
-    /// Distance from the camera, along its axis, that depth of field leaves sharp: the model's front.
+    /// Focus distance of the depth-of-field effect along the camera's axis: the front of the model.
     pub focus: f32,
-    /// Seed of the film's grain: its own in each frame where there is grain, else 0.
+    /// Seed of the film grain: different in each frame if there is grain, else 0.
     pub grain: u32,
 }
 
 impl Shot {
-    /// Whether both frames show the same picture (everything but the index is equal).
+    /// Whether both shots show the same picture: everything but the index is equal.
     #[expect(clippy::float_cmp, reason = "only what is exactly equal gives the same bytes")]
     pub fn same_picture(&self, other: &Self) -> bool {
         self.camera == other.camera
@@ -36,38 +35,36 @@ impl Shot {
 /// A pinhole camera looking along its −Z.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Camera {
-    /// View from world.
+    /// View-from-world transform.
     pub view_from_world: Mat4,
-    /// World position.
+    /// Position in world space.
     pub position: Vec3,
     /// Vertical field of view in radians.
     pub fov_y: f32,
-    /// How much wider than high a pixel's angle is: 1 for square pixels.
+    /// Ratio of a pixel's horizontal to its vertical angle; 1 for square pixels.
     pub pixel_aspect: f32,
-    /// Where the axis meets the picture: (0, 0) is its middle, ±1 are its edges, +x right, +y up.
+    /// Where the camera's axis meets the frame: (0, 0) is the middle, ±1 are the edges, +x right, +y up.
     pub principal_point: Vec2,
-    /// Distance of the near plane; everything of the scene is beyond it where possible.
+    /// Distance of the near plane, in front of everything in the scene where possible.
     pub near: f32,
-    /// Distance of the far plane.
     pub far: f32,
 }
 
-/// World-space vertices of one primitive instance in one pose.
+/// World-space vertices of one instance of a primitive in one pose.
 #[derive(Clone, Debug, Default)]
 pub struct PosedPrimitive {
-    /// Node it belongs to.
+    /// Index of the node.
     pub node: usize,
-    /// Index of the instance (EXT_mesh_gpu_instancing), 0 otherwise.
+    /// Index of the instance (EXT_mesh_gpu_instancing), otherwise 0.
     pub instance: usize,
-    /// Index into the node's mesh's primitives.
+    /// Index among the primitives of the node's mesh.
     pub primitive: usize,
-    /// The transform mirrors: front faces are clockwise in `positions`.
+    /// Whether the transform mirrors, which makes front faces clockwise in `positions`.
     pub mirrored: bool,
-    /// World positions.
     pub positions: Vec<Vec3>,
-    /// Unit world normals; empty where the primitive has none.
+    /// Unit normals in world space; empty if the primitive has none.
     pub normals: Vec<Vec3>,
-    /// Unit world tangents; empty where the primitive has none. Handedness is the primitive's own, times −1 where
+    /// Unit tangents in world space; empty if the primitive has none. Handedness is that of the primitive, negated if
     /// mirrored.
     pub tangents: Vec<Vec3>,
 }

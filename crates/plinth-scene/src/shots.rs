@@ -1,4 +1,4 @@
-//! The plan of the frames: where the camera stands in each of them.
+//! Computes the camera of every frame.
 
 use glam::{DVec3, Mat4, Vec2, Vec3};
 use plinth_spec::settings::{BasePose, CameraMotion, DEFAULT_ZOOM_END, Effect, Filter, RenderSettings};
@@ -10,28 +10,28 @@ use crate::shot::{Camera, Shot};
 
 /// Vertical field of view of orbiting cameras in degrees.
 const FOV_DEG: f64 = 35.0;
-/// Their elevation above the horizon in degrees.
+/// Elevation of orbiting cameras above the horizon in degrees.
 const ELEVATION_DEG: f64 = 15.0;
-/// Share of the frame that stays free around the model.
+/// Fraction of the frame that is left free around the model.
 pub(crate) const MARGIN: f32 = 0.12;
-/// Camera angles for which the fit is worked out, at most.
+/// Limit of the camera angles for which the fit is computed.
 const FIT_ANGLES: u32 = 120;
-/// Radius at which a zoom-orbit frames the model as other effects do: where it ends by default.
+/// Radius at which `zoom-orbit` frames the model like the other effects: its default end.
 const ZOOM_ORBIT_RADIUS: f64 = DEFAULT_ZOOM_END;
-/// How far beyond the model the floor may be seen, in world units.
+/// Distance from the model up to which the floor may be visible, in world units.
 const FLOOR_REACH: f32 = 12.0;
 /// Room between the model's bounding sphere and the near and far planes, as a multiple of its radius.
 const DEPTH_ROOM: f32 = 1.1;
-/// Nearest near plane as a share of the distance to the model: depth has no precision for nearer ones.
+/// Smallest near plane as a fraction of the distance to the model; below it depth loses its precision.
 const LEAST_NEAR: f32 = 0.02;
-/// Nearest near plane and smallest radius of a model, in world units.
+/// Smallest near plane and smallest radius of a model, in world units.
 const LEAST_LENGTH: f32 = 1e-3;
-/// Height of a unit vector from which on it is straight up or down: the picture's up is then another one.
+/// A unit vector with at least this height counts as vertical; another up direction is then used.
 const STRAIGHT_UP: f64 = 0.9999;
-/// Least distance from which a model is framed, in world units.
+/// Smallest distance from which a model is framed, in world units.
 const LEAST_DISTANCE: f32 = 0.1;
 
-/// Plans all frames; `clip_times` has one entry for each.
+/// Computes all shots; `clip_times` has one entry per frame.
 pub(crate) fn shots(settings: &RenderSettings, placement: &Placement, clip_times: &[Option<f32>]) -> Vec<Shot> {
     let count = clip_times.len() as u32;
     let distance = framing_distance(settings, placement, count);
@@ -49,10 +49,10 @@ pub(crate) fn shots(settings: &RenderSettings, placement: &Placement, clip_times
         .collect()
 }
 
-/// Share of the model's depth behind its foremost point that is sharpest.
+/// Position of the focal plane as a fraction of the model's depth, from its nearest point.
 const FOCUS_DEPTH: f32 = 0.12;
 
-/// The distance of the model's front along the camera's axis.
+/// Focus distance: to the front of the model along the camera's axis.
 fn focus(placement: &Placement, camera: &Camera) -> f32 {
     let back = camera.view_from_world.row(2).truncate();
     let (front, rear) = (placement.reach(back), -placement.reach(-back));
@@ -75,8 +75,8 @@ fn frame(settings: &RenderSettings, distance: f64, bounds: (Vec3, Vec3), index: 
     (camera_at(swayed(position, DVec3::ZERO), DVec3::ZERO, FOV_DEG, bounds), at.grow as f32)
 }
 
-/// The distance at which the model is inside of the frame at every angle of the motion. Translations of the model and
-/// camera poses of one's own are not made room for.
+/// The smallest distance from which the model is inside the frame at every angle of the motion. Translations of the
+/// model and custom camera poses are not taken into account.
 fn framing_distance(settings: &RenderSettings, placement: &Placement, count: u32) -> f64 {
     let motion = settings.camera();
     let (width, height) = settings.video().quality.size(settings.video().aspect);
@@ -95,7 +95,7 @@ fn framing_distance(settings: &RenderSettings, placement: &Placement, count: u32
     if motion.effect == Effect::ZoomOrbit { framed / ZOOM_ORBIT_RADIUS } else { framed }
 }
 
-/// Unit vector from the model to where the camera stands in a frame, whatever its distance.
+/// Unit vector from the model to the camera in a frame.
 fn toward_camera(settings: &RenderSettings, index: u32, count: u32) -> DVec3 {
     let motion = settings.camera();
     if motion.effect == Effect::Keyframes {
@@ -106,7 +106,7 @@ fn toward_camera(settings: &RenderSettings, index: u32, count: u32) -> DVec3 {
     }
 }
 
-/// Where a path given by angles begins, unless the settings say where.
+/// Start pose of a path given by angles, unless the settings give one.
 fn base_pose(motion: &CameraMotion, radius: f64) -> BasePose {
     BasePose {
         target: [0.0; 3],
@@ -117,7 +117,7 @@ fn base_pose(motion: &CameraMotion, radius: f64) -> BasePose {
     }
 }
 
-/// Unit vector of an azimuth from +Z toward +X and an elevation.
+/// Unit vector from an azimuth (from +Z toward +X) and an elevation.
 fn direction(azimuth_deg: f64, elevation_deg: f64) -> DVec3 {
     let (a, e) = (azimuth_deg.to_radians(), elevation_deg.to_radians());
     DVec3::new(e.cos() * a.sin(), e.sin(), e.cos() * a.cos())

@@ -1,8 +1,8 @@
-//! The maps of a material by the names that three.js gives them.
+//! Texture maps of a material by their names in three.js.
 
 use plinth_model::{Material, Model, Texture, TextureRef};
 
-/// Every map of `MeshPhysicalMaterial`. glTF has no counterpart to the last five: they are never there.
+/// All maps of `MeshPhysicalMaterial`. glTF has no counterpart to the last five, so no model has them.
 pub(crate) const NAMES: &[&str] = &[
     "map",
     "roughnessMap",
@@ -29,7 +29,7 @@ pub(crate) const NAMES: &[&str] = &[
     "envMap",
 ];
 
-/// Takes a map away from a material.
+/// Removes a map from a material.
 pub(crate) fn leave_out(model: &mut Model, material: usize, name: &str) {
     match name {
         "roughnessMap" => whiten(model, material, 1),
@@ -42,7 +42,7 @@ pub(crate) fn leave_out(model: &mut Model, material: usize, name: &str) {
     }
 }
 
-/// Takes away what a surface with only one more set of texture coordinates cannot read: maps of the second set.
+/// Removes maps that do not use the first set of texture coordinates: a decal's second set addresses its image.
 pub(crate) fn keep_first_set(material: &mut Material) {
     for name in NAMES {
         if let Some(map) = map_of(material, name)
@@ -56,7 +56,7 @@ pub(crate) fn keep_first_set(material: &mut Material) {
     }
 }
 
-/// Roughness and metalness share one image: one of them becomes white in a copy.
+/// Roughness and metalness share one image, so one of them is removed by setting its channel to white in a copy.
 fn whiten(model: &mut Model, material: usize, channel: usize) {
     let Some(reference) = model.materials[material].metallic_roughness_texture else { return };
     let Some(texture) = model.textures.get(reference.texture).copied() else { return };

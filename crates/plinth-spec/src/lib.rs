@@ -1,6 +1,8 @@
 //! The service contract as data and pure functions: settings, prices, states, limits, error codes, wire types.
 //!
-//! No input or output, no clock, no randomness. Every default, limit, price and range of the product stands here once.
+//! No I/O, no clock, no randomness. Every default, limit, price and range of the product is declared here, and only here.
+
+#![warn(missing_docs)]
 
 pub mod error_code;
 pub mod failure_code;

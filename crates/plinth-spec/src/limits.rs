@@ -77,7 +77,7 @@ pub const PREVIEW_SECS: u64 = 300;
 pub const FREE_UPLOADS_PER_DAY: u32 = 100;
 /// Maximum number of sign-in attempts per e-mail address in ten minutes.
 pub const PASSWORDS_PER_ADDRESS: u32 = 10;
-/// Passwords that may be tried in all in ten minutes.
+/// Maximum number of sign-in attempts in total in ten minutes.
 pub const PASSWORDS_IN_ALL: u32 = 600;
 /// Maximum number of active API keys per account. It bounds, per account, whatever is limited per key.
 pub const KEYS: u64 = 50;

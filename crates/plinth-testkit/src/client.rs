@@ -1,4 +1,4 @@
-//! A plain HTTP client with a token.
+//! HTTP client with an API key.
 
 use reqwest::header::HeaderMap;
 use reqwest::{Method, RequestBuilder, Response};
@@ -6,41 +6,40 @@ use serde_json::Value;
 
 use crate::{Form, glb_with_triangle};
 
-/// A client of a server's interface. It follows no redirects and knows no proxies.
+/// A client of the HTTP API. It follows no redirects and uses no proxies.
 #[derive(Clone)]
 pub struct Client {
-    /// For requests to other addresses.
+    /// The underlying client, for requests to other URLs.
     pub http: reqwest::Client,
-    /// The server's address.
+    /// Base URL of the server.
     pub base: String,
-    /// The key.
+    /// API key.
     pub token: String,
 }
 
 impl Client {
-    /// A client with a key.
     pub fn new(base: &str, token: &str) -> Self {
         let _chosen_before = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build();
         Self { http: http.expect("a client"), base: base.to_owned(), token: token.to_owned() }
     }
 
-    /// A request to an address under `/v1`.
+    /// Builds a request to a path under `/v1`.
     pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.http.request(method, format!("{}/v1{path}", self.base)).bearer_auth(&self.token)
     }
 
-    /// Sends a request with a header of its own.
+    /// Sends a GET request with an additional header.
     pub async fn get_with(&self, path: &str, name: &str, value: &str) -> Response {
         self.request(Method::GET, path).header(name, value).send().await.expect("an answer")
     }
 
-    /// Gets JSON.
+    /// Sends a GET request and parses the JSON response.
     pub async fn get(&self, path: &str) -> Answer {
         Answer::to(self.request(Method::GET, path)).await
     }
 
-    /// Sends JSON.
+    /// Sends JSON and parses the JSON response.
     pub async fn send(&self, method: Method, path: &str, body: Value) -> Answer {
         let request = self.request(method, path).header("content-type", "application/json");
         Answer::to(request.body(body.to_string())).await
@@ -51,13 +50,13 @@ impl Client {
         self.send(Method::POST, path, body).await
     }
 
-    /// Posts a form.
+    /// Posts a multipart form.
     pub async fn form(&self, path: &str, form: Form) -> Answer {
         let request = self.request(Method::POST, path).header("content-type", Form::content_type());
         Answer::to(request.body(form.body())).await
     }
 
-    /// Uploads a model of this name.
+    /// Uploads a model whose node has this name.
     pub async fn upload(&self, name: &str, settings: Option<Value>) -> Answer {
         let form = Form::default().file("file", &format!("{name}.glb"), &glb_with_triangle(name));
         let form = match settings {
@@ -68,42 +67,40 @@ impl Client {
     }
 }
 
-/// A JSON answer.
+/// A JSON response.
 #[derive(Debug)]
 pub struct Answer {
-    /// Its status.
     pub status: u16,
-    /// Its headers.
     pub headers: HeaderMap,
-    /// Its content; null where it is not JSON.
+    /// Body; null if it is not JSON.
     pub body: Value,
 }
 
 impl Answer {
-    /// The answer to a request.
+    /// Sends a request and reads the response.
     pub async fn to(request: RequestBuilder) -> Self {
         Self::of(request.send().await.expect("an answer")).await
     }
 
-    /// Reads an answer to its end.
+    /// Reads a response to its end.
     pub async fn of(response: Response) -> Self {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let body = serde_json::from_slice(&response.bytes().await.expect("the whole answer")).unwrap_or(Value::Null);
+        let body = serde_json::from_slice(&response.bytes().await.expect("the whole response")).unwrap_or(Value::Null);
         Self { status, headers, body }
     }
 
-    /// The result of a success.
+    /// Returns `data` of a successful response.
     pub fn data(&self) -> &Value {
         assert!((200..300).contains(&self.status), "{self:?}");
         &self.body["data"]
     }
 
-    /// A text of the result.
+    /// Returns a string member of `data`.
     pub fn text(&self, name: &str) -> String {
         self.data()[name].as_str().unwrap_or_else(|| panic!("no {name} in {self:?}")).to_owned()
     }
 
-    /// Status and code of a refusal, which has the envelope.
+    /// Returns status and code of an error response.
     pub fn refusal(&self) -> (u16, &str) {
         let error = &self.body["error"];
         assert_eq!(error["status"], self.status, "{self:?}");
@@ -111,13 +108,13 @@ impl Answer {
         (self.status, error["code"].as_str().unwrap_or_default())
     }
 
-    /// A header's text; empty where there is none.
+    /// Returns the text of a header; empty if it is missing.
     pub fn header(&self, name: &str) -> &str {
         header(&self.headers, name)
     }
 }
 
-/// A header's text; empty where there is none.
+/// Returns the text of a header; empty if it is missing.
 pub fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
     headers.get(name).map_or("", |value| value.to_str().expect("ASCII"))
 }

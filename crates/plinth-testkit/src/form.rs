@@ -1,4 +1,4 @@
-//! Multipart forms, written by hand.
+//! Multipart forms, encoded by hand.
 
 const BOUNDARY: &str = "a-boundary-that-no-test-file-has";
 
@@ -7,7 +7,7 @@ const BOUNDARY: &str = "a-boundary-that-no-test-file-has";
 pub struct Form(Vec<u8>);
 
 impl Form {
-    /// Adds a text.
+    /// Adds a text field.
     #[must_use]
     pub fn text(self, name: &str, value: &str) -> Self {
         self.part(&format!("name=\"{name}\""), value.as_bytes())
@@ -26,18 +26,18 @@ impl Form {
         self
     }
 
-    /// What a request with such a form says of its body.
+    /// Returns the value of `Content-Type`.
     pub fn content_type() -> String {
         format!("multipart/form-data; boundary={BOUNDARY}")
     }
 
-    /// The body.
+    /// Returns the encoded body.
     pub fn body(mut self) -> Vec<u8> {
         self.0.extend(end().bytes());
         self.0
     }
 
-    /// What comes before and after a file that is too large to be held in memory.
+    /// Returns the bytes before and after a file that is too large to be held in memory.
     pub fn around_file(name: &str, file_name: &str) -> (Vec<u8>, Vec<u8>) {
         let head = head_of_part(&format!("name=\"{name}\"; filename=\"{file_name}\""));
         (head.into_bytes(), format!("\r\n{}", end()).into_bytes())

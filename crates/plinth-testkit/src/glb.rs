@@ -1,4 +1,4 @@
-//! Small models.
+//! Small GLB files.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ pub fn glb_with_triangle(name: &str) -> Vec<u8> {
     triangle(&json!({"mesh": 0, "name": name}))
 }
 
-/// A GLB that is accepted but cannot be drawn: its size is more than a 32-bit float holds.
+/// A GLB that is accepted but cannot be drawn, because its size exceeds the range of a 32-bit float.
 pub fn glb_too_large_to_draw() -> Vec<u8> {
     triangle(&json!({"mesh": 0, "name": "huge", "translation": [3e38, 0, 0], "scale": [3e38, 1, 1]}))
 }

@@ -1,12 +1,12 @@
-//! An ffmpeg with hardware encoders on a machine that has none.
+//! A simulated ffmpeg with hardware encoders.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::tools::ffmpeg_in_scripts;
 
-/// Bash that gives the real ffmpeg the options of libx264 in place of those of a hardware encoder. `encode` does it;
-/// `$ENCODER` is the one that was asked for, `$SIZE` the size of raw pictures that come in, and empty where files do.
+/// Bash functions that replace the options of a hardware encoder by those of libx264 and call the real ffmpeg. `encode`
+/// does this; `$ENCODER` is the requested encoder, `$SIZE` the size of raw input frames, or empty for input files.
 const TRANSLATION: &str = r#"
 ENCODER= SIZE= ARGS=()
 for ((i = 1; i <= $#; i++)); do
@@ -39,9 +39,10 @@ if [[ -z $ENCODER ]]; then exec "$FFMPEG" "$@"; fi
 encode() { exec "$FFMPEG" "${ARGS[@]}"; }
 "#;
 
-/// A program in `folder` that stands for an ffmpeg with these hardware encoders, which do their work by libx264. Where one
-/// is asked for, `lines` of Bash come first: they may fail, hang, or go on with `encode`, which does not return. `$ENCODER`
-/// is the one that was asked for, `$SIZE` the size of the pictures that come in (empty where variants are made of a file).
+/// Writes a script to `folder` that acts like an ffmpeg with the `listed` hardware encoders, but encodes with libx264.
+/// When one of them is used, the Bash code `lines` runs first: it may fail, hang, or call `encode`, which does not
+/// return. `$ENCODER` is the requested encoder, `$SIZE` the size of the raw input frames (empty when variants are
+/// encoded from a file).
 pub fn hardware_ffmpeg(folder: &Path, listed: &[&str], lines: &str) -> PathBuf {
     let path = folder.join("hardware-ffmpeg");
     let head = ffmpeg_in_scripts();

@@ -1,6 +1,6 @@
-//! Hosts that lead inside.
+//! Host names of private addresses.
 
-/// Hosts that lead inside, in every notation that a URL takes.
+/// Hosts with loopback, private and other internal addresses, in every notation that a URL allows.
 pub const HOSTS_INSIDE: [&str; 54] = [
     "127.0.0.1",
     "127.1",

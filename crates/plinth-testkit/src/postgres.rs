@@ -1,7 +1,7 @@
-//! A throw-away database: a SQLite file, or a PostgreSQL cluster of its own in a temporary folder.
+//! Temporary databases: a SQLite file, or a PostgreSQL cluster in a temporary folder.
 //!
-//! The cluster listens on a socket in that folder only, does not wait for the disk, and ends with the test, however the
-//! test ends. Setting up a cluster takes a second, so one is kept as a pattern and copied.
+//! The cluster listens only on a socket in that folder, does not sync to disk, and ends with the test, however the test
+//! ends. Creating a cluster takes a second, so an empty one is cached and copied.
 
 use std::fs;
 use std::os::unix::process::CommandExt as _;
@@ -13,11 +13,11 @@ use tempfile::TempDir;
 
 use crate::tools;
 
-/// Who runs the server when the tests run as root, which it refuses.
+/// User that runs the server when the tests run as root, because PostgreSQL refuses to run as root.
 const UNPRIVILEGED: &str = "postgres";
 const HELP: &str = "PostgreSQL is needed for this test: run `make setup`, or `apt-get install postgresql`";
 
-/// A throw-away database.
+/// A temporary database.
 pub struct TestDatabase {
     address: String,
     _kept: Kept,
@@ -29,33 +29,33 @@ enum Kept {
 }
 
 impl TestDatabase {
-    /// A SQLite file.
+    /// Creates a SQLite database.
     pub fn sqlite() -> Self {
         let folder = TempDir::with_prefix("plinth-db-").expect("a temporary folder");
         let address = format!("sqlite://{}", folder.path().join("plinth.db").display());
         Self { address, _kept: Kept::Sqlite(folder) }
     }
 
-    /// A PostgreSQL cluster.
+    /// Creates a PostgreSQL database.
     pub fn postgres() -> Self {
         let server = Postgres::start();
         Self { address: server.address(), _kept: Kept::Postgres(server) }
     }
 
-    /// Its address.
+    /// Returns the database URL.
     pub fn address(&self) -> &str {
         &self.address
     }
 }
 
-/// A PostgreSQL server of its own.
+/// A temporary PostgreSQL server.
 pub struct Postgres {
     folder: TempDir,
     server: Child,
 }
 
 impl Postgres {
-    /// Starts one.
+    /// Starts a server.
     pub fn start() -> Self {
         let folder = TempDir::with_prefix("plinth-pg-").expect("a temporary folder");
         let data = folder.path().join("data");
@@ -71,13 +71,13 @@ impl Postgres {
             .stdout(Stdio::null())
             .stderr(fs::File::create(folder.path().join("log")).expect("a log file"))
             .spawn()
-            .unwrap_or_else(|error| panic!("postgres does not start: {error}. {HELP}"));
+            .unwrap_or_else(|error| panic!("postgres cannot be started: {error}. {HELP}"));
         let mut started = Self { folder, server };
         started.wait();
         started
     }
 
-    /// Where it listens.
+    /// Returns the database URL.
     pub fn address(&self) -> String {
         format!("postgres://{UNPRIVILEGED}@localhost/postgres?host={}", self.folder.path().display())
     }
@@ -92,7 +92,7 @@ impl Postgres {
             let ended = self.server.try_wait().expect("the state of postgres");
             if ended.is_some() || Instant::now() > deadline {
                 let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
-                panic!("postgres did not come up:\n{log}");
+                panic!("postgres did not become ready:\n{log}");
             }
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -101,8 +101,8 @@ impl Postgres {
 
 impl Drop for Postgres {
     fn drop(&mut self) {
-        // At once, because nothing in it is worth keeping; but a server that is killed leaves its shared memory behind, and
-        // a system has a few thousand segments of it.
+        // An immediate shutdown (SIGQUIT), because the data is not needed. SIGKILL would leave shared memory segments
+        // behind, of which a system has only a few thousand.
         let asked = Command::new("kill").arg("-QUIT").arg(self.server.id().to_string()).status();
         if !asked.is_ok_and(|status| status.success()) {
             let _gone = self.server.kill();
@@ -111,7 +111,7 @@ impl Drop for Postgres {
     }
 }
 
-/// An empty cluster, made once and shared by all test processes of a user; nobody else may read it.
+/// Copies the empty cluster. It is created once per user for all test processes, and only that user can read it.
 fn copy_pattern(to: &Path) {
     let home = std::env::temp_dir().join(format!("plinth-pg-pattern-{}-{}", version(), user()));
     let pattern = home.join("data");
@@ -123,9 +123,9 @@ fn copy_pattern(to: &Path) {
             .arg(making.path().join("data"))
             .args(["-A", "trust", "-U", UNPRIVILEGED, "-E", "UTF8", "--locale=C", "--no-sync"])
             .output()
-            .unwrap_or_else(|error| panic!("initdb does not start: {error}. {HELP}"));
+            .unwrap_or_else(|error| panic!("initdb cannot be started: {error}. {HELP}"));
         assert!(output.status.success(), "initdb failed: {}", String::from_utf8_lossy(&output.stderr));
-        // Whoever is first wins; the others find a complete one.
+        // If several processes create it at the same time, the first one wins.
         let made = making.keep();
         if fs::rename(&made, &home).is_err() {
             let _duplicate = fs::remove_dir_all(&made);
@@ -137,7 +137,7 @@ fn copy_pattern(to: &Path) {
 
 fn version() -> String {
     let output = Command::new(bin("postgres")).arg("--version").output();
-    let output = output.unwrap_or_else(|error| panic!("postgres does not start: {error}. {HELP}"));
+    let output = output.unwrap_or_else(|error| panic!("postgres cannot be started: {error}. {HELP}"));
     String::from_utf8_lossy(&output.stdout).chars().filter(|c| c.is_ascii_alphanumeric() || *c == '.').collect()
 }
 
@@ -145,7 +145,7 @@ fn bin(name: &str) -> PathBuf {
     tools::postgres().join(name)
 }
 
-/// The number of the user who runs the tests.
+/// Returns the id of the current user.
 fn user() -> u32 {
     fs::metadata("/proc/self").map_or(u32::MAX, |me| std::os::unix::fs::MetadataExt::uid(&me))
 }
@@ -154,7 +154,7 @@ fn is_root() -> bool {
     user() == 0
 }
 
-/// A command as a user that the server accepts, ended with this process.
+/// Builds a command that runs as a user that PostgreSQL accepts, and ends with this process.
 fn as_unprivileged(program: &Path) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "QUIT"]);

@@ -1,4 +1,4 @@
-//! A throw-away S3 server that checks signatures.
+//! A temporary S3 server that checks signatures.
 
 use std::path::Path;
 
@@ -11,13 +11,13 @@ use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// The one bucket.
+/// Name of the only bucket.
 const BUCKET: &str = "plinth";
-/// The one user.
+/// Access key of the only user.
 const KEY: &str = "test-key";
 const SECRET: &str = "test-secret";
 
-/// An S3 server on this machine, with one empty bucket. It ends when dropped.
+/// A local S3 server with one empty bucket, stopped when dropped.
 pub struct S3Server {
     folder: TempDir,
     endpoint: String,
@@ -25,7 +25,7 @@ pub struct S3Server {
 }
 
 impl S3Server {
-    /// Starts one.
+    /// Starts a server.
     pub async fn start() -> Self {
         let folder = TempDir::with_prefix("plinth-s3-").expect("a temporary folder");
         std::fs::create_dir(folder.path().join(BUCKET)).expect("a bucket");
@@ -40,7 +40,7 @@ impl S3Server {
                 let service = service.clone();
                 tokio::spawn(async move {
                     let server = Builder::new(TokioExecutor::new());
-                    // A client may break off; that is its own affair.
+                    // Clients may disconnect, which is not an error of the test.
                     let _ended = server.serve_connection(TokioIo::new(socket), service).await;
                 });
             }
@@ -48,22 +48,22 @@ impl S3Server {
         Self { folder, endpoint, task }
     }
 
-    /// Where it listens.
+    /// Returns the URL of the server.
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
 
-    /// Its bucket.
+    /// Returns the name of the bucket.
     pub const fn bucket(&self) -> &'static str {
         BUCKET
     }
 
-    /// Access key and secret.
+    /// Returns the access key and the secret key.
     pub const fn credentials(&self) -> (&'static str, &'static str) {
         (KEY, SECRET)
     }
 
-    /// Where its objects lie.
+    /// Returns the folder that contains the objects.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }

@@ -1,5 +1,5 @@
-//! Programs that tests call. `scripts/find.sh` decides which, so that no test depends on what comes first on PATH;
-//! `make test` has asked it already and tells by variables.
+//! Programs that tests call. `scripts/find.sh` chooses them, so that no test depends on the order of PATH; `make test`
+//! has already called it and passes the results in environment variables.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
@@ -7,36 +7,36 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-/// An ffmpeg with all encoders that the product can use.
+/// Returns an ffmpeg with all encoders that Plinth can use.
 pub fn ffmpeg() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| find("PLINTH_FFMPEG", &["ffmpeg", "libx264", "prores_ks"]))
 }
 
-/// The first line of a Bash script that calls that ffmpeg: as `"$FFMPEG"`.
+/// Returns the first line of a Bash script that can then call the ffmpeg as `"$FFMPEG"`.
 pub fn ffmpeg_in_scripts() -> String {
     format!("FFMPEG='{}'\n", ffmpeg().display())
 }
 
-/// An ffprobe.
+/// Returns an ffprobe.
 pub fn ffprobe() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| find("PLINTH_TEST_FFPROBE", &["ffprobe"]))
 }
 
-/// A Python that has what `scripts/python.txt` lists.
+/// Returns a Python with the packages of `scripts/python.txt`.
 pub fn python() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| find("PLINTH_TEST_PYTHON", &["python"]))
 }
 
-/// The folder of PostgreSQL's programs.
+/// Returns the folder of PostgreSQL's programs.
 pub fn postgres() -> &'static Path {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
     FOUND.get_or_init(|| find("PLINTH_TEST_POSTGRES", &["postgres"]))
 }
 
-/// An AWS CLI, which is not needed to run the tests.
+/// Returns an AWS CLI. Tests that need it are skipped without it.
 pub fn aws() -> Option<&'static Path> {
     static FOUND: OnceLock<Option<PathBuf>> = OnceLock::new();
     let look = || {
@@ -52,12 +52,12 @@ fn find(variable: &str, words: &[&str]) -> PathBuf {
     }
     let done = find_script(words);
     let said = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "this test needs more; `make setup` installs it: {}", said.trim());
+    assert!(done.status.success(), "this test needs a program that `make setup` installs: {}", said.trim());
     PathBuf::from(OsString::from_vec(done.stdout.trim_ascii_end().to_vec()))
 }
 
 fn find_script(words: &[&str]) -> Output {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/find.sh");
     let done = Command::new(&script).args(words).output();
-    done.unwrap_or_else(|error| panic!("{} does not start: {error}", script.display()))
+    done.unwrap_or_else(|error| panic!("{} cannot be started: {error}", script.display()))
 }

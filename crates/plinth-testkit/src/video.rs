@@ -1,4 +1,4 @@
-//! What a foreign reader says of a video.
+//! Reads videos with ffprobe.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::tools::ffprobe;
 
-/// What ffprobe says of a file: its one stream, with its frames counted, and the file.
+/// Returns ffprobe's description of the only stream, with counted frames, and of the file.
 pub fn probe(file: &Path) -> (Value, Value) {
     let out = Command::new(ffprobe())
         .args(["-v", "error", "-count_frames", "-show_streams", "-show_format", "-of", "json"])
@@ -19,7 +19,8 @@ pub fn probe(file: &Path) -> (Value, Value) {
     (all["streams"][0].clone(), all["format"].clone())
 }
 
-/// A stream is H.264 High, 4:2:0, BT.709 in limited range, progressive, 30 pictures a second, and says so.
+/// Asserts that a stream is H.264 High, 4:2:0, BT.709 in limited range, progressive, with 30 frames per second, and
+/// tagged accordingly.
 pub fn assert_h264(stream: &Value) {
     for (key, value) in [
         ("codec_name", "h264"),

@@ -1,4 +1,4 @@
-//! A small web server on this machine that counts its visits.
+//! A small local web server that counts its connections.
 
 use std::io::{self, BufRead as _, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,16 +10,16 @@ use std::time::Duration;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// A request to a [`Web`].
+/// A request to a [`Web`] server.
 #[derive(Clone, Debug)]
 pub struct Visit {
-    /// `GET`, `HEAD` or another.
+    /// Method, such as `GET`.
     pub method: String,
     /// Path and query.
     pub path: String,
 }
 
-/// What a [`Web`] answers.
+/// A response of a [`Web`] server.
 #[derive(Clone, Debug)]
 pub struct Reply {
     status: &'static str,
@@ -32,53 +32,53 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// An answer with a body.
+    /// Creates a response with a body.
     pub fn new(status: &'static str, kind: &str, body: impl Into<Vec<u8>>) -> Self {
         let headers = format!("Content-Type: {kind}\r\n");
         let piece = body.into();
         Self { status, headers, piece, times: 1, pause: Duration::ZERO, said_length: None, hangs: false }
     }
 
-    /// A good answer that says it is a model.
+    /// Creates a successful response with the media type of a model.
     pub fn model(body: impl Into<Vec<u8>>) -> Self {
         Self::new("200 OK", "model/gltf-binary", body)
     }
 
-    /// Leads elsewhere.
+    /// Creates a redirect.
     pub fn redirect(to: &str) -> Self {
         Self::new("302 Found", "text/plain", "").with_header("Location", to)
     }
 
-    /// There is nothing.
+    /// Creates a 404 response.
     pub fn missing() -> Self {
         Self::new("404 Not Found", "text/plain", "")
     }
 
-    /// The same with a further header.
+    /// Adds a header.
     #[must_use]
     pub fn with_header(self, name: &str, value: &str) -> Self {
         Self { headers: format!("{}{name}: {value}\r\n", self.headers), ..self }
     }
 
-    /// The same body again and again, with a pause after each.
+    /// Sends the body several times, with a pause after each.
     #[must_use]
     pub fn repeated(self, times: u64, pause: Duration) -> Self {
         Self { times, pause, ..self }
     }
 
-    /// Says that the body has this length, whatever it has.
+    /// Sets `Content-Length` to this value, whatever the length of the body.
     #[must_use]
     pub fn saying_length(self, length: u64) -> Self {
         Self { said_length: Some(length), ..self }
     }
 
-    /// Says no length: the body ends with the connection.
+    /// Sends no `Content-Length`: the body ends with the connection.
     #[must_use]
     pub fn saying_no_length(self) -> Self {
         Self { said_length: Some(u64::MAX), ..self }
     }
 
-    /// Sends the body and keeps the connection open.
+    /// Keeps the connection open after the body.
     #[must_use]
     pub fn hanging(self) -> Self {
         Self { hangs: true, ..self }
@@ -99,7 +99,7 @@ impl Reply {
     }
 }
 
-/// A web server. It serves until the process ends.
+/// A web server that runs until the process ends.
 pub struct Web {
     address: SocketAddr,
     visits: Arc<AtomicUsize>,
@@ -112,17 +112,17 @@ type Answers = Arc<dyn Fn(&Visit) -> Reply + Send + Sync>;
 static HANGING: Mutex<Vec<Box<dyn Write + Send>>> = Mutex::new(Vec::new());
 
 impl Web {
-    /// A server of plain HTTP on 127.0.0.1.
+    /// Starts an HTTP server on 127.0.0.1.
     pub fn start(answer: impl Fn(&Visit) -> Reply + Send + Sync + 'static) -> Self {
         Self::start_at("127.0.0.1:0", answer)
     }
 
-    /// A server of plain HTTP at an address of this machine.
+    /// Starts an HTTP server on a local address.
     pub fn start_at(address: &str, answer: impl Fn(&Visit) -> Reply + Send + Sync + 'static) -> Self {
         Self::listen(address, None, Arc::new(answer))
     }
 
-    /// A server of HTTPS on 127.0.0.1 with a certificate of its own.
+    /// Starts an HTTPS server on 127.0.0.1 with a self-signed certificate.
     pub fn start_tls(answer: impl Fn(&Visit) -> Reply + Send + Sync + 'static) -> Self {
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
@@ -144,7 +144,7 @@ impl Web {
                 counter.fetch_add(1, Ordering::SeqCst);
                 let (tls, answers) = (tls.clone(), Arc::clone(&answers));
                 thread::spawn(move || {
-                    // A client may break off, or refuse the certificate; that is its own affair.
+                    // Clients may disconnect or reject the certificate, which is not an error of the test.
                     let _gone = socket.and_then(|socket| serve(socket, tls, &answers));
                 });
             }
@@ -152,25 +152,25 @@ impl Web {
         Self { address, visits, certificate: None }
     }
 
-    /// Where it listens.
+    /// Returns the address of the server.
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The URL of a path on it, which begins with a slash.
+    /// Returns the URL of a path, which must begin with a slash.
     pub fn url(&self, path: &str) -> String {
         let scheme = if self.certificate.is_some() { "https" } else { "http" };
         format!("{scheme}://{}{path}", self.address)
     }
 
-    /// Connections so far.
+    /// Returns the number of connections so far.
     pub fn visits(&self) -> usize {
         self.visits.load(Ordering::SeqCst)
     }
 
-    /// The certificate of an HTTPS server, as PEM.
+    /// Returns the certificate of an HTTPS server as PEM.
     pub fn certificate(&self) -> &str {
-        self.certificate.as_deref().expect("a server of HTTPS")
+        self.certificate.as_deref().expect("an HTTPS server")
     }
 }
 

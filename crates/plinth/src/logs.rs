@@ -1,4 +1,4 @@
-//! The log of commands that serve: lines on stderr, as text or JSON.
+//! Logging of commands that run as servers: lines on stderr, as text or JSON.
 
 use std::io::{IsTerminal as _, stderr};
 
@@ -9,7 +9,7 @@ use tracing_subscriber::{Layer as _, registry};
 
 use crate::config::Config;
 
-/// Logs from now on, as configured.
+/// Installs the logger that the configuration asks for.
 pub(crate) fn begin(config: &Config) {
     let level = config.log_level.clone();
     if config.logs_are_json {

@@ -1,5 +1,5 @@
-//! The plinth command.
-#![expect(clippy::print_stderr, reason = "a command speaks on the terminal")]
+//! The `plinth` command.
+#![expect(clippy::print_stderr, reason = "commands print to the terminal")]
 
 mod cmd;
 mod config;
@@ -17,12 +17,12 @@ const FAILED: u8 = 1;
 const WRONG_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    // One clear line instead of a backtrace.
+    // Print one clear line instead of a backtrace.
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map_or_else(String::new, |l| format!(" ({}:{})", l.file(), l.line()));
         eprintln!("plinth: internal error{place}; please report it with the model");
     }));
-    ask_no_display_server();
+    disable_device_select_layer();
     let matches = cmd::command().get_matches();
     let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let mut out = std::io::stdout().lock();
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     }));
     match outcome {
         Ok(Ok(())) => ExitCode::SUCCESS,
-        // Whoever reads the output has read enough, as `head` does.
+        // The reader of the output has closed the pipe, as `head` does.
         Ok(Err(error)) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Ok(Err(error)) => {
             eprintln!("plinth: {}", cmd::one_line(&error));
@@ -63,10 +63,10 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-/// Switches off Mesa's layer that asks a display server which of several cards to take, and complains on stderr where
-/// there is no such server. Plinth chooses its card itself.
-#[expect(unsafe_code, reason = "the layer hears nothing but this variable")]
-fn ask_no_display_server() {
-    // SAFETY: this is the first act of the program, and no other thread lives that could read the environment.
+/// Turns off Mesa's device-select layer, which asks a display server for the preferred card and complains on stderr if
+/// there is none. Plinth chooses the card itself.
+#[expect(unsafe_code, reason = "the layer can only be configured by this variable")]
+fn disable_device_select_layer() {
+    // SAFETY: this runs first in the program, before any other thread exists that could read the environment.
     unsafe { std::env::set_var("NODEVICE_SELECT", "1") };
 }

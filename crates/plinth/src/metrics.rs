@@ -1,4 +1,4 @@
-//! Metrics for Prometheus, on a listener of their own.
+//! Prometheus metrics on a separate listener.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Config;
 
-/// Bounds of durations in seconds: from an answer out of memory to the longest render.
+/// Upper bounds of the duration histograms in seconds: from a cached response to the longest render.
 const SECONDS: [f64; 16] =
     [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0];
-/// How often measured durations are taken together, so that they do not pile up between two scrapes.
-const UPKEEP_EVERY: Duration = Duration::from_secs(5);
+/// Interval at which recorded durations are aggregated, so that they do not accumulate between two scrapes.
+const AGGREGATION_INTERVAL: Duration = Duration::from_secs(5);
 
-/// A listener that has its place and serves nothing yet.
+/// The bound listener and the installed recorder, before they are served.
 pub(crate) struct Metrics {
     listener: TcpListener,
     recorded: PrometheusHandle,
@@ -34,12 +34,13 @@ struct Shared {
 }
 
 impl Metrics {
-    /// Records from now on, where a listener is configured.
+    /// Binds the listener and installs the recorder, if metrics are configured.
     pub(crate) async fn begin(config: &Config) -> Result<Option<Self>> {
         let Some(address) = config.metrics_listen else { return Ok(None) };
         let listener = TcpListener::bind(address).await;
-        let listener = listener
-            .with_context(|| format!("metrics cannot be served at {address}; give another with --metrics-listen"))?;
+        let listener = listener.with_context(|| {
+            format!("metrics cannot be served at {address}; choose another address with --metrics-listen")
+        })?;
         let recorder =
             PrometheusBuilder::new().set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS);
         let recorded = recorder.and_then(PrometheusBuilder::install_recorder).context("metrics cannot be recorded")?;
@@ -47,11 +48,11 @@ impl Metrics {
         Ok(Some(Self { listener, recorded }))
     }
 
-    /// Serves `GET /metrics` until the end.
+    /// Serves `GET /metrics` until `stop` is cancelled.
     pub(crate) async fn serve(self, service: Service, stop: CancellationToken) -> Result<()> {
         let recorded = self.recorded.clone();
         let upkeep = async move {
-            let mut timer = tokio::time::interval(UPKEEP_EVERY);
+            let mut timer = tokio::time::interval(AGGREGATION_INTERVAL);
             loop {
                 timer.tick().await;
                 recorded.run_upkeep();
@@ -61,7 +62,7 @@ impl Metrics {
         let router = Router::new().route("/metrics", get(scrape)).with_state(shared);
         let serving = axum::serve(self.listener, router).into_future();
         tokio::select! {
-            served = serving => served.context("metrics are no longer served"),
+            served = serving => served.context("the metrics server failed"),
             () = upkeep => Ok(()),
             () = stop.cancelled() => Ok(()),
         }
@@ -77,7 +78,7 @@ async fn scrape(State(shared): State<Shared>) -> Response {
             ::metrics::gauge!("plinth_queue_packagings").set(queue.packagings as f64);
         }
         Err(error) => {
-            tracing::error!(error = %error, "the queue could not be counted");
+            tracing::error!(error = %error, "the queued renders could not be counted");
             return StatusCode::SERVICE_UNAVAILABLE.into_response();
         }
     }

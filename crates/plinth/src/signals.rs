@@ -1,4 +1,4 @@
-//! Ctrl-C and signals to end, for commands that serve.
+//! Signal handling of commands that run as servers.
 
 use anyhow::{Context as _, Result};
 use tokio::signal::unix::{SignalKind, signal};
@@ -8,11 +8,11 @@ use tokio_util::sync::CancellationToken;
 const INTERRUPTED: i32 = 130;
 const TERMINATED: i32 = 143;
 
-/// A token that the first signal cancels. The second one ends the program at once.
+/// Returns a token that the first SIGINT or SIGTERM cancels. A second signal ends the program at once.
 pub(crate) fn listen() -> Result<CancellationToken> {
-    let words = "signals cannot be caught";
-    let mut interrupt = signal(SignalKind::interrupt()).context(words)?;
-    let mut terminate = signal(SignalKind::terminate()).context(words)?;
+    let message = "signal handlers cannot be installed";
+    let mut interrupt = signal(SignalKind::interrupt()).context(message)?;
+    let mut terminate = signal(SignalKind::terminate()).context(message)?;
     let stop = CancellationToken::new();
     let wanted = stop.clone();
     tokio::spawn(async move {
@@ -22,10 +22,10 @@ pub(crate) fn listen() -> Result<CancellationToken> {
                 _signal = terminate.recv() => TERMINATED,
             };
             if wanted.is_cancelled() {
-                // Not by way of `exit`, whose handlers would pull the ground from under other threads.
+                // `exit` would run destructors while other threads still use what they destroy.
                 signal_hook::low_level::exit(exit_code);
             }
-            tracing::info!("stopping; a second signal stops at once");
+            tracing::info!("shutting down; a second signal stops immediately");
             wanted.cancel();
         }
     });

@@ -1,4 +1,4 @@
-//! The wish to stop: Ctrl-C, or a signal to end.
+//! Signal handling of `plinth render`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 
-/// Pause between two looks for a signal.
+/// Interval at which signals are checked.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Somebody stopped the program.
+/// The error of a render that a signal stopped.
 #[derive(Debug)]
 pub(crate) struct Stopped {
-    /// 128 and the number of the signal, as shells report it.
+    /// 128 plus the number of the signal, as shells report it.
     pub(crate) exit_code: u8,
 }
 
@@ -24,11 +24,11 @@ impl std::fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// Listens for a wish to stop.
+/// Handles SIGINT and SIGTERM during a render.
 ///
-/// While there are no files yet it ends the program at once: nothing is lost, and neither the reading of a model nor a
-/// driver that starts can be interrupted otherwise. Later the job ends itself and removes its files; a second signal does
-/// not wait for that.
+/// Until output files exist, a signal ends the program at once, because loading a model and starting a driver cannot be
+/// interrupted otherwise. Afterwards the job ends itself and removes its files; a second signal ends the program
+/// without waiting for that.
 #[derive(Clone, Default)]
 pub(crate) struct Stop {
     wanted: Arc<AtomicBool>,
@@ -37,12 +37,12 @@ pub(crate) struct Stop {
 }
 
 impl Stop {
-    /// Listens from now on.
-    /// Errors: the system allows no signal handlers.
+    /// Starts handling signals.
+    /// Errors: the system does not allow signal handlers.
     pub(crate) fn listen() -> std::io::Result<Self> {
         let stop = Self::default();
         let arrived = Arc::new(AtomicUsize::new(0));
-        // Not SIGHUP: whoever starts a render with `nohup` wants it to go on.
+        // SIGHUP is not handled, so that renders started with `nohup` continue.
         for signal in [SIGINT, SIGTERM] {
             let number = usize::try_from(signal).unwrap_or_default();
             signal_hook::flag::register_usize(signal, Arc::clone(&arrived), number)?;
@@ -60,17 +60,18 @@ impl Stop {
         Ok(stop)
     }
 
-    /// Whether the job shall end.
+    /// Whether the job should stop.
     pub(crate) fn wanted(&self) -> &AtomicBool {
         &self.wanted
     }
 
-    /// Says that files begin now, which only the job can remove. It must look at [`Self::wanted`] after this.
+    /// Must be called before output files are created: from now on only the job can stop and remove them. Check
+    /// [`Self::wanted`] afterwards.
     pub(crate) fn files_begin(&self) {
         self.files_exist.store(true, Ordering::SeqCst);
     }
 
-    /// What the program ends with.
+    /// The error to end the program with.
     pub(crate) fn stopped(&self) -> Stopped {
         let signal = self.signal.load(Ordering::SeqCst);
         Stopped { exit_code: 128 + u8::try_from(signal).unwrap_or_default() }
@@ -82,9 +83,9 @@ impl Stop {
         if again || !self.files_exist.load(Ordering::SeqCst) {
             let stopped = self.stopped();
             eprintln!("plinth: {stopped}");
-            // Not by way of `exit`, whose handlers would pull a driver's ground from under its threads.
+            // `exit` would run destructors while threads of the driver still use what they destroy.
             signal_hook::low_level::exit(stopped.exit_code.into());
         }
-        eprintln!("plinth: stopping after this frame; a second signal stops at once");
+        eprintln!("plinth: stopping after this frame; a second signal stops immediately");
     }
 }

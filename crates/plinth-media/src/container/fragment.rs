@@ -1,38 +1,38 @@
-//! Fragments of a file: each a `moof` with its `mdat` (ISO/IEC 14496-12, section 8.8).
+//! Fragments of a fragmented MP4 file: pairs of `moof` and `mdat` boxes (ISO/IEC 14496-12, section 8.8).
 
 use std::fs::File;
 use std::io::Result;
 
 use super::boxes::{Part, damaged};
 
-/// `sample_is_non_sync_sample` of a sample's flags.
+/// Bit `sample_is_non_sync_sample` of the sample flags.
 const NON_SYNC: u32 = 1 << 16;
 
-/// A run of pictures with its index.
+/// A fragment: a run of frames with its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
-    /// Where its bytes begin in the file.
+    /// Offset of the first byte in the file.
     pub(crate) start: u64,
-    /// Where they end.
+    /// Offset after the last byte.
     pub(crate) end: u64,
-    /// Where the first picture's bytes end.
+    /// Offset after the first frame.
     pub(crate) first_picture_end: u64,
-    /// When the first picture is decoded, in units of time.
+    /// Decode time of the first frame, in units of the time scale.
     pub(crate) decode_time: u64,
-    /// How much later than decoded it is shown.
+    /// Composition offset of the first frame: presentation time minus decode time.
     pub(crate) first_offset: i64,
-    /// How long all pictures last.
+    /// Duration of all frames.
     pub(crate) duration: u64,
-    /// How many pictures.
+    /// Number of frames.
     pub(crate) pictures: u32,
-    /// How many of them need no other.
+    /// Number of sync samples (frames that can be decoded alone).
     pub(crate) sync_pictures: u32,
-    /// Whether the first is one of these.
+    /// Whether the first frame is a sync sample.
     pub(crate) starts_with_sync: bool,
 }
 
-/// All fragments of a file in order.
-/// Errors: a fragment is damaged, has several tracks or runs, or another order than index, pictures.
+/// Returns all fragments of a file in order.
+/// Errors: a fragment is damaged, has several tracks or runs, or its boxes are not in the order index, frames.
 pub(crate) fn fragments(file: &mut File) -> Result<Vec<Fragment>> {
     let parts = Part::file(file)?.parts(file)?;
     let mut found = Vec::new();
@@ -43,7 +43,7 @@ pub(crate) fn fragments(file: &mut File) -> Result<Vec<Fragment>> {
     Ok(found)
 }
 
-/// What a sample has that does not say it itself.
+/// Default values of samples.
 struct Defaults {
     duration: u32,
     size: u32,
@@ -68,7 +68,7 @@ fn fragment(file: &mut File, index: Part, data: Part) -> Result<Fragment> {
     let (version, present) = run.version()?;
     let has = |flag: u32| present & flag != 0;
     let pictures = run.u32()?;
-    // Where the pictures are, counted from the start of the index.
+    // Offset of the frames from the start of the `moof` box.
     let offset = if has(0x1) { u64::from(run.u32()?) } else { return Err(wrong()) };
     let first_flags = if has(0x4) { Some(run.u32()?) } else { None };
     let (mut duration, mut bytes, mut sync_pictures) = (0_u64, 0_u64, 0);
@@ -90,7 +90,7 @@ fn fragment(file: &mut File, index: Part, data: Part) -> Result<Fragment> {
         bytes += u64::from(size);
         sync_pictures += u32::from(is_sync);
     }
-    // The pictures fill their box.
+    // The frames must fill the `mdat` box exactly.
     if index.start + offset != data.begin || data.begin + bytes != data.end || pictures == 0 {
         return Err(wrong());
     }
@@ -112,12 +112,12 @@ fn defaults(file: &mut File, header: Part) -> Result<Defaults> {
     let mut fields = header.fields(file)?;
     let (_, present) = fields.version()?;
     let has = |flag: u32| present & flag != 0;
-    fields.skip(4); // the track
+    fields.skip(4); // track id
     if has(0x1) {
-        return Err(damaged(header.kind)); // offsets that count from elsewhere
+        return Err(damaged(header.kind)); // base data offsets are not supported
     }
     if has(0x2) {
-        fields.skip(4); // the description
+        fields.skip(4); // sample description index
     }
     let duration = if has(0x8) { fields.u32()? } else { 0 };
     let size = if has(0x10) { fields.u32()? } else { 0 };

@@ -1,4 +1,4 @@
-//! A look into finished MP4 and MOV files (ISO/IEC 14496-12): what ffmpeg wrote, where, and whether it is all there.
+//! Inspects finished MP4 and MOV files (ISO/IEC 14496-12): their structure, and whether they are complete.
 
 mod boxes;
 mod fragment;

@@ -1,4 +1,4 @@
-//! The index of a file: `moov`.
+//! Reads the index of a file: the `moov` box.
 
 use std::fs::File;
 use std::io::Result;
@@ -8,23 +8,23 @@ use super::boxes::{Part, damaged};
 
 const TRACK: [&[u8; 4]; 2] = [b"moov", b"trak"];
 const SAMPLE_TABLE: [&[u8; 4]; 5] = [b"moov", b"trak", b"mdia", b"minf", b"stbl"];
-/// Fields of a visual sample entry before the boxes in it (section 12.1.3).
+/// Size of the fields of a visual sample entry before its child boxes (section 12.1.3).
 const VISUAL_ENTRY_BYTES: u64 = 78;
 
-/// A video of one track and a constant rate.
+/// A video with one track and a constant frame rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Movie {
     pub(crate) width: u32,
     pub(crate) height: u32,
-    /// Units of time in a second.
+    /// Units of the time scale per second.
     pub(crate) timescale: u32,
-    /// Units of time that a picture lasts.
+    /// Duration of a frame in units of the time scale.
     pub(crate) picture_units: u32,
-    /// Pictures in all.
+    /// Number of frames.
     pub(crate) pictures: u32,
 }
 
-/// What decoders of H.264 are told (ISO/IEC 14496-15, section 5.3.3.1).
+/// Decoder configuration of H.264 (ISO/IEC 14496-15, section 5.3.3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AvcConfig {
     pub(crate) profile: u8,
@@ -32,18 +32,19 @@ pub(crate) struct AvcConfig {
     pub(crate) level: u8,
 }
 
-/// Number of pictures that the index of the file names. `None`: the file is cut off or has no index.
+/// Returns the number of frames in the index. `None`: the file is truncated or has no index.
 pub(crate) fn pictures(path: &Path) -> Result<Option<u32>> {
     let mut file = File::open(path)?;
     let Some(table) = Part::file(&file)?.find(&mut file, &SAMPLE_TABLE)? else { return Ok(None) };
     let Some(sizes) = table.find(&mut file, &[b"stsz"])? else { return Ok(None) };
     let mut fields = sizes.fields(&mut file)?;
-    // Version and flags, the size of a sample, the number of samples.
+    // Skip version and flags, sample size and sample count.
     fields.skip(8);
     fields.u32().map(Some)
 }
 
-/// Size, rate and length of a video. `None`: it has no whole index of an H.264 video at a constant rate.
+/// Returns size, frame rate and length of a video. `None`: the file is not a complete H.264 video with a constant frame
+/// rate.
 pub(crate) fn movie(path: &Path) -> Result<Option<Movie>> {
     let mut file = File::open(path)?;
     let whole = Part::file(&file)?;
@@ -66,7 +67,7 @@ pub(crate) fn movie(path: &Path) -> Result<Option<Movie>> {
     Ok(Some(Movie { width, height, timescale, picture_units, pictures }))
 }
 
-/// The decoder configuration of an H.264 file and its units of time in a second. `None`: it is no such file.
+/// Returns the decoder configuration and the time scale of an H.264 file. `None`: it is not such a file.
 pub(crate) fn avc_config(path: &Path) -> Result<Option<(AvcConfig, u32)>> {
     let mut file = File::open(path)?;
     let whole = Part::file(&file)?;
@@ -82,18 +83,18 @@ pub(crate) fn avc_config(path: &Path) -> Result<Option<(AvcConfig, u32)>> {
     Ok(Some((AvcConfig { profile, compatibility, level }, timescale)))
 }
 
-/// In which order pictures stand in a file.
+/// The order of the frames in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Order {
-    /// Whether the index comes before the pictures, so that a player can begin before it has all of the file.
+    /// Whether the index comes before the frames, so that a player can start before it has the whole file.
     pub(crate) index_first: bool,
-    /// Pictures that need no other, counted from 0; `None`: all of them.
+    /// Indices of the key frames (frames that can be decoded alone), from 0; `None` if all frames are.
     pub(crate) key_pictures: Option<Vec<u32>>,
-    /// Whether some are shown before others that are decoded before them.
+    /// Whether frames are presented in another order than they are decoded.
     pub(crate) is_reordered: bool,
 }
 
-/// The order of the pictures. `None`: the file is cut off or has no index.
+/// Returns the order of the frames. `None`: the file is truncated or has no index.
 pub(crate) fn order(path: &Path) -> Result<Option<Order>> {
     let mut file = File::open(path)?;
     let whole = Part::file(&file)?;
@@ -112,11 +113,11 @@ pub(crate) fn order(path: &Path) -> Result<Option<Order>> {
     Ok(Some(Order { index_first: at(b"moov") < at(b"mdat"), key_pictures, is_reordered }))
 }
 
-/// The one sample entry of an H.264 track.
+/// Returns the only sample entry of an H.264 track.
 fn sample_entry(file: &mut File, whole: Part) -> Result<Option<Part>> {
     let Some(table) = whole.find(file, &SAMPLE_TABLE)? else { return Ok(None) };
     let Some(descriptions) = table.find(file, &[b"stsd"])? else { return Ok(None) };
-    // Version and flags, the number of entries.
+    // Skip version, flags and entry count.
     let entries = descriptions.parts_after(file, 8)?;
     Ok(entries.first().copied().filter(|entry| entries.len() == 1 && entry.kind == *b"avc1"))
 }
@@ -124,7 +125,7 @@ fn sample_entry(file: &mut File, whole: Part) -> Result<Option<Part>> {
 fn timescale(file: &mut File, media: Part) -> Result<u32> {
     let mut fields = media.fields(file)?;
     let (version, _) = fields.version()?;
-    // Times of making and changing.
+    // Skip the times of creation and modification.
     fields.skip(if version == 1 { 16 } else { 8 });
     fields.u32()
 }

@@ -1,28 +1,28 @@
-//! What `manifest.json` says.
+//! Contents of `manifest.json`.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::file::FileEntry;
 
-/// Where a set comes from.
+/// Origin of a dataset.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DatasetAbout {
     /// Version of the program.
     pub version: String,
-    /// Adapter and driver that drew.
+    /// Graphics adapter and driver.
     pub adapter: String,
-    /// The settings as they were read.
+    /// Settings with aliases resolved.
     pub render_settings: Value,
-    /// `hemisphere`, `sphere`, or `given` for cameras of the user's own.
+    /// `hemisphere`, `sphere`, or `given` for custom cameras.
     pub coverage: &'static str,
-    /// Settings without effect and repairs of the model.
+    /// Warnings: settings without effect, and repairs of the model.
     pub warnings: Vec<String>,
 }
 
-/// The manifest of a set. It has no member `frames`: instant-ngp reads every JSON file of a folder, and takes those with
-/// `frames` for cameras.
+/// Manifest of a dataset. It has no member `frames`, because instant-ngp reads every JSON file in a folder and would
+/// take a file with `frames` for cameras.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Manifest<'a> {
@@ -31,6 +31,6 @@ pub(crate) struct Manifest<'a> {
     pub(crate) views: usize,
     pub(crate) width: u32,
     pub(crate) height: u32,
-    /// Every other file of the set.
+    /// All other files of the dataset.
     pub(crate) files: &'a [FileEntry],
 }

@@ -1,4 +1,4 @@
-//! A finished set becomes one ZIP file.
+//! Writes a finished dataset to a ZIP file.
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, Write};
@@ -12,13 +12,13 @@ use super::file::FileEntry;
 use crate::MediaError;
 use crate::partial::Partial;
 
-/// Bytes that are copied between two looks for a wish to stop.
+/// Number of bytes that are copied between checks for cancellation.
 const CHUNK: usize = 1 << 20;
-/// Level of compression for cameras and points: they shrink little at any level, and nothing else runs meanwhile.
+/// Compression level of cameras and points: higher levels hardly reduce their size, and nothing else runs at this time.
 const QUICK: i64 = 1;
 
-/// Writes files of the folder `set`, in this order, into a ZIP at `target`. Pictures are stored as they are: they are
-/// compressed already. Returns its size.
+/// Writes files of the folder `set`, in this order, to a ZIP at `target`, and returns its size. Images are stored
+/// without compression, because they are compressed already.
 pub(crate) fn write_zip(set: &Path, files: &[FileEntry], target: &Path, stop: &AtomicBool) -> Result<u64, MediaError> {
     let fault = |source: std::io::Error| MediaError::File { file: target.to_owned(), source };
     let partial = Partial::create(target)?;
@@ -32,7 +32,7 @@ pub(crate) fn write_zip(set: &Path, files: &[FileEntry], target: &Path, stop: &A
     }
 }
 
-/// Writes the ZIP. `None`: it was stopped.
+/// Writes the ZIP. `None`: it was cancelled.
 fn write_entries<W: Write + Seek>(
     set: &Path,
     files: &[FileEntry],
@@ -47,7 +47,7 @@ fn write_entries<W: Write + Seek>(
         let options = SimpleFileOptions::default()
             .compression_method(method)
             .compression_level((!is_picture).then_some(QUICK))
-            // The same set gives the same bytes, whenever it is written.
+            // A fixed time, so that the same dataset always gives the same bytes.
             .last_modified_time(DateTime::default())
             .unix_permissions(0o644)
             .large_file(entry.bytes >= u64::from(u32::MAX));
@@ -74,7 +74,7 @@ mod tests {
 
     use super::*;
 
-    /// A file in which nothing but zeros takes no room on the disk.
+    /// A sparse file: blocks of zeros take no space on the disk.
     struct Sparse(File);
 
     impl Write for Sparse {
@@ -98,10 +98,10 @@ mod tests {
     }
 
     #[test]
-    fn a_set_of_more_than_four_gigabytes_is_read_by_other_programs() {
+    fn a_zip_of_more_than_four_gigabytes_is_read_by_other_programs() {
         let folder = tempfile::tempdir().unwrap();
         let (big, last) = (folder.path().join("big.png"), folder.path().join("last.txt"));
-        // The first needs 64 bits for its size, the second for its place.
+        // The size of the first file needs 64 bits, as does the offset of the second.
         let bytes = (1_u64 << 32) + 5;
         File::create(&big).unwrap().set_len(bytes).unwrap();
         std::fs::write(&last, "the end").unwrap();
@@ -110,9 +110,9 @@ mod tests {
         let files = [entry("big.png", bytes), entry("last.txt", 7)];
         let out = Sparse(File::create(&zip).unwrap());
         write_entries(folder.path(), &files, out, &AtomicBool::new(false)).unwrap().unwrap();
-        let words = "import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); \
+        let script = "import sys, zipfile; z = zipfile.ZipFile(sys.argv[1]); \
             print([(i.filename, i.file_size, i.header_offset > 1 << 32) for i in z.infolist()], z.read('last.txt'))";
-        let done = Command::new(plinth_testkit::python()).args(["-c", words]).arg(&zip).output().unwrap();
+        let done = Command::new(plinth_testkit::python()).args(["-c", script]).arg(&zip).output().unwrap();
         let said = String::from_utf8(done.stdout).unwrap();
         let expected = "[('big.png', 4294967301, False), ('last.txt', 7, True)] b'the end'";
         assert_eq!(said.trim(), expected, "{}", String::from_utf8_lossy(&done.stderr));

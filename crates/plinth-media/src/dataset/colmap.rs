@@ -1,5 +1,5 @@
-//! `sparse/0`: the cameras as COLMAP's text and binary files (COLMAP, doc/format.rst), for 3D Gaussian Splatting, gsplat and
-//! pycolmap.
+//! Writes `sparse/0`: the cameras as COLMAP's text and binary files (COLMAP, doc/format.rst), for 3D Gaussian
+//! Splatting, gsplat and pycolmap.
 
 use std::fmt::Write as _;
 
@@ -9,11 +9,11 @@ use super::cameras::DatasetCameras;
 use super::layout::Layer;
 use super::points::{POINT_BYTES, Point};
 
-/// COLMAP's number of the model PINHOLE, the only one with two focal lengths that 3D Gaussian Splatting reads.
+/// COLMAP's id of the camera model PINHOLE, the only model with two focal lengths that 3D Gaussian Splatting reads.
 const PINHOLE: i32 = 1;
 const CAMERA_ID: u32 = 1;
 
-/// The files of `sparse/0`; `points` are rows of a PLY.
+/// Returns the files of `sparse/0`; `points` are rows of a PLY file.
 pub(crate) fn files(cameras: &DatasetCameras, points: &[u8]) -> Vec<(String, Vec<u8>)> {
     let points = points.as_chunks::<POINT_BYTES>().0;
     [
@@ -28,17 +28,17 @@ pub(crate) fn files(cameras: &DatasetCameras, points: &[u8]) -> Vec<(String, Vec
     .into()
 }
 
-/// Camera from world with x to the right, y down and z forward, as rotation (w, x, y, z) and translation.
+/// Returns the world-to-camera transform (x right, y down, z forward) as rotation (w, x, y, z) and translation.
 fn pose(world_from_camera: &DMat4) -> ([f64; 4], [f64; 3]) {
     let flip = DMat4::from_diagonal(DVec4::new(1.0, -1.0, -1.0, 1.0));
     let camera_from_world = flip * world_from_camera.inverse();
     let q = DQuat::from_mat3(&DMat3::from_mat4(camera_from_world)).normalize();
-    // Both signs are the same rotation; COLMAP prefers w ≥ 0.
+    // A quaternion and its negative are the same rotation; COLMAP prefers w ≥ 0.
     let q = if q.w < 0.0 { -q } else { q };
     ([q.w, q.x, q.y, q.z], camera_from_world.w_axis.truncate().to_array())
 }
 
-/// The file name inside of `images/`.
+/// Returns the file name inside of `images/`.
 fn image_name(view: usize) -> String {
     Layer::Image.path(view).replace("images/", "")
 }
@@ -91,7 +91,7 @@ fn images_binary(cameras: &DatasetCameras) -> Vec<u8> {
         out.extend(rotation.iter().chain(&translation).flat_map(|v| v.to_le_bytes()));
         out.extend(CAMERA_ID.to_le_bytes());
         out.extend(image_name(view).as_bytes());
-        // The name's end, then the number of points in the picture.
+        // End of the name, then the number of 2D points.
         out.push(0);
         out.extend(0_u64.to_le_bytes());
     }
@@ -119,9 +119,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_camera_on_the_z_axis_looks_down_in_colmaps_terms_too() {
+    fn a_camera_above_the_origin_looks_down_in_colmap_coordinates() {
         let (q, t) = pose(&DMat4::from_translation(DVec3::new(0.0, 0.0, 4.0)));
-        // Half a turn about x, and the world's origin 4 units ahead.
+        // Half a turn about x, and the origin of the world 4 units in front of the camera.
         assert!((q[1].abs() - 1.0).abs() < 1e-12 && q[0].abs() < 1e-12, "{q:?}");
         assert!((t[2] - 4.0).abs() < 1e-12 && t[0].abs() < 1e-12, "{t:?}");
     }

@@ -1,30 +1,30 @@
-//! Distances along the camera's axis as grey values.
+//! Encodes depth as grey values.
 
-/// Thousandths of a unit in `depth_metric`.
+/// Steps per unit in `depth_metric`.
 const METRIC_STEPS: f64 = 1000.0;
-/// Added before a number is cut to a whole one, which then is the nearest; the cut keeps to the range of its type.
+/// Added before the conversion to an integer, which truncates and saturates; together they round to the nearest value.
 const HALF: f64 = 0.5;
 
-/// Depth between the set's limits as 0..=255: pixel / 255 · (far − near) + near is the distance. Where there is no
-/// surface, 255.
+/// Encodes depth relative to the dataset's limits as 0..=255: depth = pixel / 255 · (far − near) + near. Pixels without
+/// a surface are 255.
 pub(crate) fn depth_8(depth: &[f32], near: f64, far: f64) -> Vec<u8> {
     let scale = 255.0 / (far - near);
     let value = |d: f32| ((f64::from(d) - near) * scale + HALF) as u8;
     depth.iter().map(|d| if *d > 0.0 { value(*d) } else { u8::MAX }).collect()
 }
 
-/// The same as 0..=65535, big-endian. Where there is no surface, 65535.
+/// The same with 0..=65535, big-endian. Pixels without a surface are 65535.
 pub(crate) fn depth_16(depth: &[f32], near: f64, far: f64) -> Vec<u8> {
     let scale = 65_535.0 / (far - near);
     words(depth, u16::MAX, |d| ((d - near) * scale + HALF) as u16)
 }
 
-/// Depth in thousandths of a unit, big-endian. Where there is no surface, 0; a surface is never 0.
+/// Encodes depth in thousandths of a unit, big-endian. Pixels without a surface are 0, those with a surface never.
 pub(crate) fn depth_metric(depth: &[f32]) -> Vec<u8> {
     words(depth, 0, |d| ((d * METRIC_STEPS + HALF) as u16).max(1))
 }
 
-/// The largest distance that `depth_metric` can hold.
+/// The largest depth that `depth_metric` can represent.
 pub(crate) const METRIC_LIMIT: f64 = 65_535.0 / METRIC_STEPS;
 
 fn words(depth: &[f32], nothing: u16, value: impl Fn(f64) -> u16) -> Vec<u8> {
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn no_surface_has_values_of_its_own() {
+    fn pixels_without_a_surface_have_reserved_values() {
         assert_eq!(depth_8(&[0.0], 1.0, 2.0), [255]);
         assert_eq!(depth_16(&[0.0], 1.0, 2.0), [255, 255]);
         assert_eq!(depth_metric(&[0.0, 1e-5]), [0, 0, 0, 1]);

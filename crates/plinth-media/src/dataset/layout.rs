@@ -1,13 +1,13 @@
-//! Where each file of a set lies.
+//! Paths of the files of a dataset.
 
-/// The pictures that each view has.
+/// Images of each view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layer {
     /// RGB on white.
     Image,
-    /// 8-bit depth between the set's limits.
+    /// 8-bit depth relative to the dataset's limits.
     Depth,
-    /// 16-bit depth between the set's limits.
+    /// 16-bit depth relative to the dataset's limits.
     Depth16,
     /// 16-bit depth in thousandths of a unit.
     DepthMetric,
@@ -21,7 +21,8 @@ impl Layer {
     pub(crate) const ALL: [Self; 6] =
         [Self::Image, Self::Depth, Self::Depth16, Self::DepthMetric, Self::Normal, Self::Mask];
 
-    /// The file of a view. Masks have another stem than images: some trainers apply masks of the same stem by themselves.
+    /// Returns the path of an image. Masks have another file name than images, because some trainers apply masks of the
+    /// same name automatically.
     pub(crate) fn path(self, view: usize) -> String {
         match self {
             Self::Image => format!("images/{view:04}.png"),
@@ -34,16 +35,16 @@ impl Layer {
     }
 }
 
-/// Folders of a set.
+/// Folders of a dataset.
 pub(crate) const FOLDERS: [&str; 7] =
     ["images", "depth", "depth_16bit", "depth_metric", "normals", "masks", "sparse/0"];
 /// Cameras for nerfstudio, instant-ngp, OpenSplat, Brush.
 pub(crate) const TRANSFORMS: &str = "transforms.json";
 /// Surface points. 3D Gaussian Splatting reads this name only with a lower-case d.
 pub(crate) const POINTS: &str = "points3d.ply";
-/// All views at a glance.
+/// All views in one image.
 pub(crate) const OVERVIEW: &str = "overview.webp";
-/// Conventions in words.
+/// Text file that explains the conventions.
 pub(crate) const README: &str = "README.txt";
 /// Hashes of all files.
 pub(crate) const MANIFEST: &str = "manifest.json";

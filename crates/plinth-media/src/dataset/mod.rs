@@ -1,4 +1,4 @@
-//! The files of a dataset: pictures of each view, cameras for several trainers, points, and what describes them.
+//! Writes datasets: the images of each view, cameras for several trainers, points, and descriptions.
 
 mod about;
 mod archive;

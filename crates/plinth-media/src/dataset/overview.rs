@@ -1,4 +1,4 @@
-//! `overview.webp`: all views at a glance, in four panels.
+//! Draws `overview.webp`: all views in one image with four panels.
 
 use fast_image_resize::images::{TypedImage, TypedImageRef};
 use fast_image_resize::pixels::{U8, U8x3};
@@ -9,49 +9,50 @@ use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_wid
 
 use crate::MediaError;
 
-/// Panels in the order of a view's tiles, with their headings.
+/// Headings of the panels, in the order of a view's tiles.
 const PANELS: [&str; 4] =
     ["images", "depth: closer is darker", "normals: +X red, +Y green, +Z blue", "masks: the model is white"];
-/// Side of a panel in pixels, about.
+/// Approximate side of a panel in pixels.
 const PANEL_SIDE: u32 = 1200;
-/// Largest side of a tile.
+/// Largest side of a tile in pixels.
 const LARGEST_TILE: u32 = 400;
-/// Space around panels.
+/// Space around panels in pixels.
 const MARGIN: u32 = 24;
-/// Space between tiles.
+/// Space between tiles in pixels.
 const GAP: u32 = 2;
-/// Height of a heading with its space.
+/// Height of a heading, including space.
 const HEADING: u32 = 48;
-/// Letters of headings, and of the numbers of views.
+/// Font sizes of headings and of view numbers.
 const LARGE: RasterHeight = RasterHeight::Size32;
 const SMALL: RasterHeight = RasterHeight::Size24;
-/// Digits of a view's number.
+/// Number of digits of a view number.
 const DIGITS: u32 = 4;
-/// Grey of the sheet and of its words.
+/// Grey levels of background and text.
 const SHEET: u8 = 64;
 const INK: u8 = 240;
 
-/// Pixels to be made small.
+/// An image to be scaled down.
 #[derive(Clone, Copy)]
 pub(crate) enum Picture<'a> {
     /// R, G, B bytes.
     Color(&'a [u8]),
-    /// One byte a pixel.
+    /// One byte per pixel.
     Grey(&'a [u8]),
 }
 
-/// Columns of tiles in a panel.
+/// Returns the number of columns in a panel.
 fn columns(views: usize) -> u32 {
     let root = (views as f64).sqrt().ceil();
     (root as u32).max(1)
 }
 
-/// Side of a tile of a set with so many views.
+/// Returns the side of a tile in a dataset with this number of views.
 pub(crate) fn tile_side(views: usize) -> u32 {
     (PANEL_SIDE / columns(views)).saturating_sub(GAP).clamp(8, LARGEST_TILE)
 }
 
-/// A picture as a square of `side`, scaled by area, as R, G, B bytes. One that is not square keeps its shape, on black.
+/// Scales an image to a square of `side` by area averaging and returns R, G, B bytes. An image that is not square keeps
+/// its aspect ratio, on black.
 pub(crate) fn tile(picture: Picture<'_>, width: u32, height: u32, side: u32) -> Result<Vec<u8>, MediaError> {
     let long = u64::from(width.max(height).max(1));
     let scaled = |length: u32| ((u64::from(length) * u64::from(side) / long) as u32).clamp(1, side);
@@ -65,7 +66,7 @@ pub(crate) fn tile(picture: Picture<'_>, width: u32, height: u32, side: u32) -> 
     Ok(out.pixels)
 }
 
-/// Pixels of one size scaled to another by area.
+/// Scales pixels from one size to another by area averaging.
 fn reduced<P: PixelTrait>(pixels: &[u8], from: (u32, u32), to: (u32, u32)) -> Result<Vec<u8>, MediaError> {
     let fault = |e: String| MediaError::Frames { problem: format!("the overview cannot be drawn: {e}") };
     let mut small = vec![0; to.0 as usize * to.1 as usize * size_of::<P>()];
@@ -76,10 +77,10 @@ fn reduced<P: PixelTrait>(pixels: &[u8], from: (u32, u32), to: (u32, u32)) -> Re
     Ok(small)
 }
 
-/// The sheet of all views as WebP, with a line of words above. Beside each row of a panel stands the number of its first
-/// view. `tiles` gives the tiles of a view, as [`tile`] made them with the side of [`tile_side`].
+/// Draws the overview as WebP, with the text `line` at the top. The number of the first view is printed beside each row
+/// of a panel. `tiles` returns the tiles of a view, made by [`tile`] with the side of [`tile_side`].
 pub(crate) fn overview(
-    words: &str,
+    line: &str,
     views: usize,
     mut tiles: impl FnMut(usize) -> Result<Vec<u8>, MediaError>,
 ) -> Result<Vec<u8>, MediaError> {
@@ -91,7 +92,7 @@ pub(crate) fn overview(
     let panel_height = rows * (side + GAP) + HEADING;
     let (width, height) = (2 * panel_width + 3 * MARGIN, 2 * panel_height + 3 * MARGIN + HEADING);
     let mut sheet = Sheet { width, pixels: vec![SHEET; (width * height * 3) as usize] };
-    sheet.write(words, LARGE, MARGIN, MARGIN);
+    sheet.write(line, LARGE, MARGIN, MARGIN);
     let corner = |panel: u32| {
         let (right, down) = (panel % 2 * (panel_width + MARGIN), panel / 2 * (panel_height + MARGIN));
         (MARGIN + right, MARGIN + HEADING + down)
@@ -118,19 +119,19 @@ pub(crate) fn overview(
     Ok(out)
 }
 
-/// Width of a letter.
+/// Returns the width of a character.
 fn advance(letters: RasterHeight) -> u32 {
     get_raster_width(FontWeight::Regular, letters) as u32
 }
 
-/// R, G, B bytes that are drawn on.
+/// Image buffer with R, G, B bytes.
 struct Sheet {
     width: u32,
     pixels: Vec<u8>,
 }
 
 impl Sheet {
-    /// Copies rows of a picture of this width.
+    /// Copies rows of an image of this width.
     fn put(&mut self, picture: &[u8], width: u32, x: u32, y: u32) {
         for (row, from) in (y..).zip(picture.chunks_exact(width as usize * 3)) {
             let start = (row * self.width + x) as usize * 3;
@@ -140,7 +141,7 @@ impl Sheet {
         }
     }
 
-    /// Writes a line of text, as much of it as has room.
+    /// Draws a line of text, cut off at the edge.
     fn write(&mut self, text: &str, letters: RasterHeight, x: u32, y: u32) {
         let advance = advance(letters);
         for (i, c) in (0..self.width.saturating_sub(x) / advance).zip(text.chars()) {
@@ -163,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_view_has_its_place_in_every_panel() {
+    fn every_view_is_shown_in_every_panel() {
         let side = tile_side(5);
         let tile_of = |value: u8| vec![value; (side * side * 3) as usize];
         let webp =
@@ -178,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn tiles_keep_the_shape_of_their_picture() {
+    fn tiles_keep_the_aspect_ratio() {
         let wide = tile(Picture::Grey(&[200; 80 * 40]), 80, 40, 20).unwrap();
         let bright = wide.chunks(3).filter(|p| p[0] == 200).count();
         assert_eq!(bright, 20 * 10);

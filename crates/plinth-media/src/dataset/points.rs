@@ -1,18 +1,18 @@
-//! Points on the surface, as the views see it: places, normals and colours.
+//! Samples points on the surface from the views: positions, normals and colours.
 
 use plinth_frame::Layers;
 
 use super::cameras::DatasetCameras;
 use super::normals::in_set;
 
-/// Points of a whole set, unless all views together show fewer pixels of the model.
+/// Number of points of a dataset, unless all views together show fewer pixels of the model.
 const POINTS: usize = 200_000;
-/// Coverage from which a pixel's colour is exact enough.
+/// Minimum coverage of a pixel whose colour is used.
 const SOLID: u8 = 128;
-/// Bytes of a point: x, y, z, nx, ny, nz as little-endian floats, red, green, blue.
+/// Size of a point: x, y, z, nx, ny, nz as little-endian floats, red, green, blue.
 pub(crate) const POINT_BYTES: usize = 27;
 
-/// A point of the surface, in the set's world.
+/// A point on the surface, in the dataset's world.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point {
     pub(crate) place: [f32; 3],
@@ -21,7 +21,7 @@ pub(crate) struct Point {
 }
 
 impl Point {
-    /// The row of a binary PLY.
+    /// Returns the point as a row of a binary PLY file.
     pub(crate) fn row(&self) -> [u8; POINT_BYTES] {
         let mut row = [0; POINT_BYTES];
         for (slot, value) in row.as_chunks_mut::<4>().0.iter_mut().zip(self.place.iter().chain(&self.normal)) {
@@ -31,7 +31,7 @@ impl Point {
         row
     }
 
-    /// The point of such a row.
+    /// Parses such a row.
     pub(crate) fn of_row(row: &[u8; POINT_BYTES]) -> Self {
         let floats = row.as_chunks::<4>().0;
         let read = |i: usize| f32::from_le_bytes(floats[i]);
@@ -43,12 +43,13 @@ impl Point {
     }
 }
 
-/// How many points each of `views` gives.
+/// Returns the number of points to take from each view.
 pub(crate) fn quota(views: usize) -> usize {
     POINTS.div_ceil(views.max(1))
 }
 
-/// Points of one view, at most `quota`: one of each of as many equal runs of its pixels.
+/// Returns at most `quota` points of a view, spread over its covered pixels: the list of these pixels is divided into
+/// `quota` equal parts, and one pixel of each part is used.
 pub(crate) fn points_of(layers: &Layers, cameras: &DatasetCameras, quota: usize) -> Vec<Point> {
     let seen = |least: u8| -> Vec<u32> {
         let pixels = layers.depth.iter().zip(&layers.color).enumerate();
@@ -72,7 +73,7 @@ pub(crate) fn points_of(layers: &Layers, cameras: &DatasetCameras, quota: usize)
         .collect()
 }
 
-/// A number that looks random (SplitMix64, Steele, Lea and Flood 2014).
+/// Returns a pseudo-random number (SplitMix64; Steele, Lea and Flood 2014).
 fn scattered(seed: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -80,7 +81,7 @@ fn scattered(seed: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// A binary PLY of points that are rows already.
+/// Returns a binary PLY file from rows.
 pub(crate) fn ply(rows: &[u8]) -> Vec<u8> {
     let mut out = format!(
         "ply\nformat binary_little_endian 1.0\nelement vertex {}\n\
@@ -99,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_come_back() {
+    fn rows_round_trip() {
         let point = Point { place: [1.0, -2.5, 3.0], normal: [0.0, 0.6, -0.8], color: [1, 128, 255] };
         assert_eq!(Point::of_row(&point.row()), point);
         assert!(ply(&point.row()).starts_with(b"ply\nformat binary_little_endian 1.0\nelement vertex 1\n"));

@@ -1,8 +1,8 @@
-//! `README.txt`: every convention of a set, in a page.
+//! Writes `README.txt`, which documents all conventions of a dataset on one page.
 
 use super::writer::DatasetPlan;
 
-/// The text for a set.
+/// Returns the text for a dataset.
 pub(crate) fn text(plan: &DatasetPlan) -> String {
     let c = &plan.cameras;
     let splits = if plan.splits {

@@ -1,22 +1,22 @@
-//! `transforms.json`, and the split files that some trainers want instead.
+//! Writes `transforms.json`, and the split files that some trainers read instead.
 
 use serde_json::{Map, Value, json};
 
 use super::cameras::{DatasetCameras, rows};
 use super::layout::{Layer, POINTS, TRANSFORMS};
 
-/// instant-ngp fits a scene of ±1.5 units into its unit cube by this factor.
+/// Scale with which instant-ngp fits a scene of ±1.5 units into its unit cube.
 const NGP_SCALE: f64 = 0.33;
-/// Share of half the unit cube that a model may fill.
+/// Fraction of half the unit cube that a model may fill.
 const NGP_ROOM: f64 = 0.98;
-/// instant-ngp keeps depth as 4 bytes a pixel on the device; larger sets would take gigabytes for what it ignores unless
-/// asked.
+/// Number of depth pixels above which depth is disabled for instant-ngp, which keeps 4 bytes per pixel in device memory
+/// and ignores depth by default.
 const NGP_DEPTH_PIXELS: u64 = 1 << 30;
-/// Every eighth view is for testing, as by default in gsplat, 3D Gaussian Splatting and nerfstudio's COLMAP reader.
+/// Every eighth view is for testing, as in gsplat, 3D Gaussian Splatting and nerfstudio's COLMAP reader by default.
 const TEST_EVERY: usize = 8;
 
-/// All cameras, for nerfstudio, instant-ngp, OpenSplat and Brush; with `splits`, three files for readers of the NeRF-synthetic
-/// layout too.
+/// Returns the files with all cameras for nerfstudio, instant-ngp, OpenSplat and Brush; with `splits` also three files
+/// for readers of the NeRF-synthetic layout.
 pub(crate) fn files(cameras: &DatasetCameras, coverage: &str, splits: bool) -> Vec<(String, Value)> {
     let mut files = vec![(TRANSFORMS.to_owned(), all(cameras, coverage))];
     if splits {
@@ -56,7 +56,7 @@ fn all(c: &DatasetCameras, coverage: &str) -> Value {
             })
         })
         .collect();
-    let mut out = lens(c);
+    let mut out = intrinsics(c);
     out.extend(members(json!({
         "aabb_scale": 1,
         "scale": NGP_SCALE.min(0.5 * NGP_ROOM / c.reach.max(1e-6)),
@@ -76,8 +76,8 @@ fn all(c: &DatasetCameras, coverage: &str) -> Value {
     Value::Object(out)
 }
 
-/// The lens, under the names that readers know.
-fn lens(c: &DatasetCameras) -> Map<String, Value> {
+/// Returns the intrinsics under the names that readers use.
+fn intrinsics(c: &DatasetCameras) -> Map<String, Value> {
     members(json!({
         "camera_model": "OPENCV",
         "camera_angle_x": DatasetCameras::angle(c.width, c.focal.0),
@@ -92,7 +92,7 @@ fn lens(c: &DatasetCameras) -> Map<String, Value> {
     }))
 }
 
-/// One split: paths have no ending, because readers of this layout add it.
+/// Returns one split. Its paths have no extension, because readers of this layout add it.
 fn split(c: &DatasetCameras, wanted: Split) -> Value {
     let views = c.world_from_camera.iter().enumerate().filter(|(view, _)| split_of(*view) == wanted);
     let frames: Vec<Value> = views
@@ -101,7 +101,7 @@ fn split(c: &DatasetCameras, wanted: Split) -> Value {
             json!({"file_path": path.trim_end_matches(".png"), "transform_matrix": rows(pose)})
         })
         .collect();
-    let mut out = lens(c);
+    let mut out = intrinsics(c);
     out.insert("frames".to_owned(), Value::Array(frames));
     Value::Object(out)
 }

@@ -1,4 +1,4 @@
-//! One view: its layers become six PNG files, tiles of the overview and points.
+//! Encodes one view: six PNG files, overview tiles and points.
 
 use plinth_frame::Layers;
 use rayon::prelude::*;
@@ -12,27 +12,27 @@ use crate::MediaError;
 use crate::png;
 use crate::watermark::Watermark;
 
-/// A view, ready to be written.
+/// An encoded view, ready to be written.
 pub(crate) struct EncodedView {
-    /// Path inside of the set, and content.
+    /// Path inside of the dataset, and content.
     pub(crate) files: Vec<(String, Vec<u8>)>,
-    /// Tiles of the overview: R, G, B bytes, one tile after the other.
+    /// Tiles for the overview as consecutive R, G, B bytes.
     pub(crate) tiles: Vec<u8>,
     pub(crate) points: Vec<Point>,
 }
 
-/// What the encoding of all views has in common.
+/// State shared by the encoding of all views.
 pub(crate) struct ViewEncoder {
     cameras: DatasetCameras,
     mark: Option<Watermark>,
     /// Side of a tile in pixels.
     tile: u32,
-    /// Points of a view, at most.
+    /// Maximum number of points per view.
     quota: usize,
 }
 
 impl ViewEncoder {
-    /// For the views of these cameras; with the mark of what nobody paid for over their colours, or without.
+    /// Creates an encoder for these cameras; with `watermark` the colour images get the preview watermark.
     pub(crate) fn new(cameras: DatasetCameras, watermark: bool) -> Self {
         let views = cameras.world_from_camera.len();
         let mark = watermark.then(|| Watermark::new(cameras.width, cameras.height));
@@ -40,12 +40,12 @@ impl ViewEncoder {
     }
 
     /// Encodes a view.
-    /// Errors: layers of another size than the cameras say.
+    /// Errors: the layers have another size than the cameras.
     pub(crate) fn encode(&self, layers: &Layers) -> Result<EncodedView, MediaError> {
         let pixels = layers.width as usize * layers.height as usize;
         let same_size = (layers.width, layers.height) == (self.cameras.width, self.cameras.height);
         if !same_size || [layers.color.len(), layers.depth.len(), layers.normal.len()].iter().any(|n| *n != pixels) {
-            let problem = format!("view {} does not hold the pixels that it should", layers.index);
+            let problem = format!("view {} has the wrong number of pixels", layers.index);
             return Err(MediaError::Frames { problem });
         }
         let (encoded, points) = rayon::join(
@@ -98,13 +98,13 @@ impl ViewEncoder {
     }
 }
 
-/// One layer as a file, and its tile where the overview shows it.
+/// A layer as a file, with its tile if the overview shows it.
 struct LayerFile {
     content: Vec<u8>,
     tile: Vec<u8>,
 }
 
-/// Straight alpha composed over white in display space.
+/// Composites straight alpha over white in display space.
 fn on_white(color: &[[u8; 4]]) -> Vec<u8> {
     let over = |c: u8, a: u8| ((u32::from(c) * u32::from(a) + 255 * u32::from(255 - a) + 127) / 255) as u8;
     let mut out = vec![0; color.len() * 3];
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_covered_is_white() {
+    fn uncovered_pixels_are_white() {
         let colors = [[0, 0, 0, 0], [10, 20, 30, 255], [0, 100, 200, 128]];
         assert_eq!(on_white(&colors), [255, 255, 255, 10, 20, 30, 127, 177, 227]);
     }

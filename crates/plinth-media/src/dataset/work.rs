@@ -1,7 +1,7 @@
-//! The folder in which a set grows, beside the place where it will be.
+//! The folder in which a dataset is written until it is complete, beside its destination.
 //!
-//! It is named by a key of everything that decides the set's content, so that a run after a killed one goes on where that
-//! ended. It is locked while its process lives. A failure and a wish to stop remove it.
+//! Its name contains a key of everything that affects the contents, so that a run after a killed one can resume. The
+//! folder is locked while its process lives, and removed after a failure or cancellation.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -21,15 +21,15 @@ use crate::partial::folder;
 const PREFIX: &str = ".plinth-";
 const SUFFIX: &str = ".work";
 const LOCK: &str = "lock";
-/// Folders beside the set: what is known of each finished view.
+/// Folder beside the dataset with a record of each finished view.
 const VIEWS: &str = "views";
 const TILES: &str = "tiles";
 const POINTS: &str = "points";
 const SET: &str = "set";
-/// Unfinished sets that nobody went on with for so long are given up.
-const GIVEN_UP: Duration = Duration::from_hours(24);
+/// Unfinished datasets that were not resumed for this long are removed.
+const ABANDONED_AFTER: Duration = Duration::from_hours(24);
 
-/// What is noted of a finished view.
+/// Record of a finished view.
 #[derive(Serialize, Deserialize)]
 struct Finished {
     files: Vec<FileEntry>,
@@ -37,7 +37,7 @@ struct Finished {
     points: FileEntry,
 }
 
-/// A set that grows.
+/// The work folder of a dataset.
 pub(crate) struct WorkFolder {
     root: PathBuf,
     target: PathBuf,
@@ -45,9 +45,9 @@ pub(crate) struct WorkFolder {
 }
 
 impl WorkFolder {
-    /// Opens the folder for a target and a key, with what an earlier run left in it. Removes those of dead processes that
-    /// nobody will go on with.
-    /// Errors: it cannot be made, or another process works in it.
+    /// Opens the folder for a target and a key, with the views of an earlier run. Removes abandoned folders of dead
+    /// processes.
+    /// Errors: the folder cannot be created, or another process uses it.
     pub(crate) fn open(target: &Path, key: &str) -> Result<Self, MediaError> {
         let fault = |source: std::io::Error| MediaError::File { file: target.to_owned(), source };
         let owner = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -56,15 +56,15 @@ impl WorkFolder {
         let root = folder(target).join(format!("{PREFIX}{name}{SUFFIX}"));
         sweep(folder(target), &owner, &root);
         loop {
-            // Only the kind of the error: its text names the temporary folder.
+            // Keeps only the kind of the error, because its message contains the temporary name.
             fs::create_dir_all(&root).map_err(|error| fault(error.kind().into()))?;
             let lock_path = root.join(LOCK);
             let mut lock = match File::options().create(true).append(true).open(&lock_path) {
-                // Another process swept the folder in between.
+                // Another process removed the folder in between.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 other => other.map_err(|error| fault(error.kind().into()))?,
             };
-            // Without locks on this file system nothing is swept either.
+            // On a file system without locks, abandoned folders are not removed either.
             if matches!(lock.try_lock(), Err(fs::TryLockError::WouldBlock)) {
                 return Err(MediaError::Busy { file: target.to_owned() });
             }
@@ -81,12 +81,12 @@ impl WorkFolder {
         }
     }
 
-    /// Where the set's files are.
+    /// Returns the folder with the dataset's files.
     pub(crate) fn set(&self) -> PathBuf {
         self.root.join(SET)
     }
 
-    /// Which of the views are not finished. One whose files are not what was noted of them is not.
+    /// Returns the indices of views that are not finished. A view whose files differ from its record is not finished.
     pub(crate) fn missing(&self, views: usize) -> Vec<u32> {
         use rayon::prelude::*;
         (0..views).into_par_iter().filter(|view| !self.is_whole(*view)).map(|view| view as u32).collect()
@@ -104,7 +104,7 @@ impl WorkFolder {
         serde_json::from_slice(&fs::read(self.root.join(note_path(view))).ok()?).ok()
     }
 
-    /// Writes a view, and notes last that it is finished.
+    /// Writes a view, and last the record that it is finished.
     pub(crate) fn finish_view(&self, view: usize, encoded: EncodedView) -> Result<(), MediaError> {
         let mut files = Vec::new();
         for (path, content) in encoded.files {
@@ -122,7 +122,7 @@ impl WorkFolder {
         fs::rename(&fresh, self.root.join(note_path(view))).map_err(|error| self.fault(error))
     }
 
-    /// Writes a file of the set.
+    /// Writes a file that describes the whole dataset.
     pub(crate) fn write_set(&self, path: String, content: &[u8]) -> Result<FileEntry, MediaError> {
         fs::write(self.set().join(&path), content).map_err(|error| self.fault(error))?;
         Ok(FileEntry::of(path, content))
@@ -133,8 +133,8 @@ impl WorkFolder {
         Ok(FileEntry::of(path, content))
     }
 
-    /// The files of all views.
-    /// Errors: a view that is not finished.
+    /// Returns the files of all views.
+    /// Errors: a view is not finished.
     pub(crate) fn view_files(&self, views: usize) -> Result<Vec<FileEntry>, MediaError> {
         let mut files = Vec::new();
         for view in 0..views {
@@ -144,12 +144,12 @@ impl WorkFolder {
         Ok(files)
     }
 
-    /// The overview's tiles of a view.
+    /// Returns the overview tiles of a view.
     pub(crate) fn tiles(&self, view: usize) -> Result<Vec<u8>, MediaError> {
         fs::read(self.root.join(tiles_path(view))).map_err(|error| self.fault(error))
     }
 
-    /// The points of all views, as rows of a PLY.
+    /// Returns the points of all views as rows of a PLY file.
     pub(crate) fn points(&self, views: usize) -> Result<Vec<u8>, MediaError> {
         let mut rows = Vec::new();
         for view in 0..views {
@@ -166,7 +166,7 @@ impl WorkFolder {
 
 impl Drop for WorkFolder {
     fn drop(&mut self) {
-        // What cannot be removed is swept by a later run.
+        // If this fails, a later run removes the folder.
         drop(fs::remove_dir_all(&self.root));
         drop(self.lock.unlock());
     }
@@ -184,7 +184,7 @@ fn points_path(view: usize) -> String {
     format!("{POINTS}/{view:04}.rows")
 }
 
-/// Removes folders of dead processes: those for the same target with another content, and those that were given up.
+/// Removes folders of dead processes: those for the same target with other contents, and abandoned ones.
 fn sweep(beside: &Path, owner: &str, own: &Path) {
     let Ok(entries) = fs::read_dir(beside) else { return };
     for entry in entries.flatten() {
@@ -199,7 +199,7 @@ fn sweep(beside: &Path, owner: &str, own: &Path) {
         }
         let same_target = fs::read(root.join(LOCK)).is_ok_and(|known| known == owner.as_bytes());
         let idle = fs::metadata(root.join(VIEWS)).and_then(|m| m.modified()).ok().and_then(|t| t.elapsed().ok());
-        if same_target || idle.is_some_and(|idle| idle > GIVEN_UP) {
+        if same_target || idle.is_some_and(|idle| idle > ABANDONED_AFTER) {
             drop(fs::remove_dir_all(root));
         }
     }
@@ -215,14 +215,14 @@ mod tests {
     }
 
     #[test]
-    fn a_killed_run_is_gone_on_with_and_a_damaged_view_is_not_finished() {
+    fn a_killed_run_is_resumed_and_a_damaged_view_is_not_finished() {
         let folder = tempfile::tempdir().unwrap();
         let target = folder.path().join("set.zip");
         let work = WorkFolder::open(&target, "key").unwrap();
         work.finish_view(0, view()).unwrap();
         assert!(matches!(WorkFolder::open(&target, "key"), Err(MediaError::Busy { .. })));
         let root = work.root.clone();
-        // As a killed process ends: the lock is gone, the folder is not.
+        // Simulates a killed process: the lock is released, the folder remains.
         work.lock.unlock().unwrap();
         std::mem::forget(work);
         let work = WorkFolder::open(&target, "key").unwrap();
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn other_content_for_the_same_target_takes_the_place_of_what_a_killed_run_left() {
+    fn other_content_for_the_same_target_replaces_the_folder_of_a_killed_run() {
         let folder = tempfile::tempdir().unwrap();
         let open = |name: &str, key: &str| WorkFolder::open(&folder.path().join(name), key).unwrap();
         let abandon = |work: WorkFolder| {

@@ -1,4 +1,4 @@
-//! Takes the layers of views and writes a whole set.
+//! Receives the layers of views and writes a complete dataset.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,28 +24,27 @@ use crate::MediaError;
 use crate::partial;
 use crate::writer::WrittenFile;
 
-/// Bytes that views on their way to the encoders may take together, about.
+/// Approximate memory limit of the views that are being encoded.
 const MEMORY: usize = 400 << 20;
-/// Bytes a pixel of a view on its way: its layers, and what they are turned into.
+/// Memory per pixel of a view that is being encoded: its layers, and the encoded data.
 const BYTES_PER_PIXEL: usize = 44;
-/// Encoders, at most; each divides its view among all processors.
+/// Maximum number of encoder threads; each of them also parallelises its view over all cores.
 const MAX_ENCODERS: usize = 4;
 
-/// What is to be written.
+/// Contents and destination of a dataset.
 #[derive(Clone, Debug)]
 pub struct DatasetPlan {
-    /// A `.zip`, or else a folder that is not there yet or empty.
+    /// A `.zip` file, or a folder that is empty or does not exist.
     pub target: PathBuf,
-    /// Names everything that decides the views' content: views that a killed run with the same key has finished beside the
-    /// same target are not written again.
+    /// Key of everything that affects the views: views that a killed run with the same key and target has finished are
+    /// not written again.
     pub key: String,
-    /// The cameras.
     pub cameras: DatasetCameras,
-    /// Whether colours carry the mark of what nobody paid for.
+    /// Whether colour images have the preview watermark.
     pub watermark: bool,
-    /// Whether the split files for readers of the NeRF-synthetic layout are written too.
+    /// Whether to write the split files for readers of the NeRF-synthetic layout, too.
     pub splits: bool,
-    /// Where the set comes from.
+    /// Origin of the dataset.
     pub about: DatasetAbout,
 }
 
@@ -59,34 +58,34 @@ impl DatasetPlan {
     }
 }
 
-/// What encoders share.
+/// State shared by the encoder threads.
 struct Shared {
     work: WorkFolder,
     encoder: ViewEncoder,
     failure: Mutex<Option<MediaError>>,
 }
 
-/// Takes views in any order and writes the set. Dropped before [`Self::finish`], it leaves nothing; killed, it leaves what
-/// the next one with the same plan goes on with.
+/// Receives views in any order and writes the dataset. Dropping it before [`Self::finish`] removes everything. If the
+/// process is killed, the next writer with the same plan resumes its work.
 pub struct DatasetWriter<'a> {
     plan: DatasetPlan,
     stop: &'a AtomicBool,
     shared: Arc<Shared>,
     missing: Vec<u32>,
     sender: Option<SyncSender<Layers>>,
-    /// Views that encoders are done with.
+    /// Buffers of encoded views.
     spares: Receiver<Layers>,
     encoders: Vec<JoinHandle<()>>,
 }
 
 impl<'a> DatasetWriter<'a> {
-    /// Opens the place where the set grows and starts the encoders.
-    /// Errors: a place that cannot be written to or is in use, or views that are too far away for the format.
+    /// Opens the work folder and starts the encoder threads.
+    /// Errors: the folder is not writable or in use, or the model is too far from a camera for the format.
     pub fn start(plan: DatasetPlan, stop: &'a AtomicBool) -> Result<Self, MediaError> {
         if plan.cameras.depth_far > METRIC_LIMIT {
             let far = plan.cameras.depth_far;
             let problem =
-                format!("the model reaches {far:.1} units away from a camera; at most {METRIC_LIMIT} can be written");
+                format!("the model is up to {far:.1} units away from a camera; at most {METRIC_LIMIT} can be written");
             return Err(MediaError::Frames { problem });
         }
         check_target(&plan)?;
@@ -99,7 +98,7 @@ impl<'a> DatasetWriter<'a> {
         let affordable = MEMORY / (pixels * BYTES_PER_PIXEL).max(1);
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let count = affordable.min(processors).clamp(1, MAX_ENCODERS);
-        // No room in the channel: a view is either being drawn or being encoded.
+        // A channel without a buffer: each view is either being drawn or being encoded.
         let (sender, receiver) = sync_channel::<Layers>(0);
         let receiver = Arc::new(Mutex::new(receiver));
         let (done, spares) = channel();
@@ -112,13 +111,13 @@ impl<'a> DatasetWriter<'a> {
         Ok(Self { plan, stop, shared, missing, sender: Some(sender), spares, encoders })
     }
 
-    /// The views that have to come.
+    /// Returns the indices of the views that are still to be drawn.
     pub fn missing(&self) -> &[u32] {
         &self.missing
     }
 
-    /// Waits for the encoders, writes what describes the set as a whole, and gives it its name.
-    /// Errors: views that did not come, or a disk that failed; then nothing is there.
+    /// Waits for the encoders, writes the files that describe the whole dataset, and moves it to its destination.
+    /// Errors: views are missing, or the disk failed; no files remain then.
     pub fn finish(mut self) -> Result<WrittenFile, MediaError> {
         self.join()?;
         let files = self.describe()?;
@@ -138,7 +137,7 @@ impl<'a> DatasetWriter<'a> {
         Ok(WrittenFile { file: OutputFile::Dataset, path: target.clone(), bytes, width, height })
     }
 
-    /// Writes the files of the set as a whole. Returns all files: first what describes the set, then its pictures.
+    /// Writes the files that describe the whole dataset. Returns all files, these first and then the images.
     fn describe(&self) -> Result<Vec<FileEntry>, MediaError> {
         let (plan, work) = (&self.plan, &self.shared.work);
         let views = plan.views();
@@ -150,12 +149,12 @@ impl<'a> DatasetWriter<'a> {
         }
         contents.push((POINTS.to_owned(), ply(&rows)));
         self.stop_if_wanted()?;
-        let words = format!(
+        let heading = format!(
             "{views} views of {}x{} pixels, coverage: {}",
             plan.cameras.width, plan.cameras.height, plan.about.coverage
         );
         let (colmap, overview) =
-            rayon::join(|| colmap::files(&plan.cameras, &rows), || overview(&words, views, |view| work.tiles(view)));
+            rayon::join(|| colmap::files(&plan.cameras, &rows), || overview(&heading, views, |view| work.tiles(view)));
         contents.extend(colmap);
         contents.push((OVERVIEW.to_owned(), overview?));
         let mut files = Vec::new();
@@ -172,7 +171,7 @@ impl<'a> DatasetWriter<'a> {
     fn take(&mut self, layers: Layers) -> Result<(), MediaError> {
         self.stop_if_wanted()?;
         let sent = self.sender.as_ref().is_some_and(|sender| sender.send(layers).is_ok());
-        // Encoders end before their time only by a failure.
+        // The channel is closed early only by a failure.
         if sent { self.failure() } else { self.join() }
     }
 
@@ -182,7 +181,7 @@ impl<'a> DatasetWriter<'a> {
         let died = self.encoders.drain(..).map(JoinHandle::join).filter(Result::is_err).count();
         self.failure()?;
         if died > 0 {
-            return Err(MediaError::Frames { problem: "a thread of the dataset's writer died".to_owned() });
+            return Err(MediaError::Frames { problem: "a thread of the dataset writer panicked".to_owned() });
         }
         Ok(())
     }
@@ -208,19 +207,19 @@ impl LayersSink for DatasetWriter<'_> {
 
 impl Drop for DatasetWriter<'_> {
     fn drop(&mut self) {
-        // The work folder is removed when the last encoder has let go of it.
+        // The work folder is removed when the last encoder thread has ended.
         drop(self.join());
     }
 }
 
-/// Encodes views until no more come or one fails.
+/// Encodes views until there are no more or one fails.
 fn encode_views(shared: &Shared, receiver: &Mutex<Receiver<Layers>>, done: &Sender<Layers>) {
     loop {
         let next = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(layers) = next else { return };
         let view = layers.index as usize;
         let encoded = shared.encoder.encode(&layers);
-        // Where no more views come, nobody needs their memory.
+        // The receiver is gone after the last view; the buffers are not needed then.
         let _needed = done.send(layers);
         if let Err(error) = encoded.and_then(|encoded| shared.work.finish_view(view, encoded)) {
             shared.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
@@ -250,7 +249,7 @@ fn check_target(plan: &DatasetPlan) -> Result<(), MediaError> {
 
 fn json(value: &impl serde::Serialize) -> Result<Vec<u8>, MediaError> {
     let mut text = serde_json::to_vec_pretty(value)
-        .map_err(|error| MediaError::Frames { problem: format!("the set cannot be described: {error}") })?;
+        .map_err(|error| MediaError::Frames { problem: format!("the manifest cannot be written: {error}") })?;
     text.push(b'\n');
     Ok(text)
 }

@@ -98,13 +98,13 @@ impl Process {
         let status = self.end_by(deadline);
         let said = self.said_by(deadline);
         let said = said.replace(&*self.file.to_string_lossy(), &self.target.to_string_lossy());
-        let words = last_words(&said);
-        let words = match (words.is_empty(), status) {
-            (false, _) => words,
-            (true, Some(status)) => format!("ffmpeg ended early and without a word ({status})"),
+        let message = last_words(&said);
+        let message = match (message.is_empty(), status) {
+            (false, _) => message,
+            (true, Some(status)) => format!("ffmpeg ended early without a message ({status})"),
             (true, None) => "ffmpeg hangs".to_owned(),
         };
-        MediaError::Encoder { file: self.target.clone(), words }
+        MediaError::Encoder { file: self.target.clone(), message }
     }
 
     /// Returns the end of the error output after the process has exited.

@@ -78,7 +78,7 @@ pub(super) fn cut(file: &Path, folder: &Path, pictures: Pictures) -> Result<Vari
 /// Checks for properties that break players.
 fn check(groups: &[Fragment], config: AvcConfig, pictures: Pictures) -> Result<(), String> {
     if config.profile > HIGHEST_PROFILE || config.level > HIGHEST_LEVEL {
-        return Err(format!("its profile {} or level {} is too high for players", config.profile, config.level));
+        return Err(format!("profile {} or level {} is too high for players", config.profile, config.level));
     }
     let found: u32 = groups.iter().map(|group| group.pictures).sum();
     if found != pictures.all {
@@ -88,7 +88,7 @@ fn check(groups: &[Fragment], config: AvcConfig, pictures: Pictures) -> Result<(
     for (i, group) in groups.iter().enumerate() {
         let starts_well = group.starts_with_sync && group.sync_pictures == 1 && group.first_offset == 0;
         if !starts_well || group.decode_time != time {
-            return Err(format!("group of pictures {i} does not stand for itself"));
+            return Err(format!("group of pictures {i} is not closed"));
         }
         if group.pictures != pictures.in_group && i + 1 < groups.len() {
             return Err(format!("group of pictures {i} has {} frames, not {}", group.pictures, pictures.in_group));

@@ -77,7 +77,7 @@ pub fn package(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaE
 pub(crate) fn package_by(plan: &HlsPlan, cancel: &AtomicBool) -> Result<HlsPackage, MediaError> {
     let source = |problem: String| MediaError::Source { file: plan.source.clone(), problem };
     let movie = movie(&plan.source).map_err(|error| source(error.to_string()))?;
-    let movie = movie.ok_or_else(|| source("it is no whole H.264 MP4 at a constant frame rate".to_owned()))?;
+    let movie = movie.ok_or_else(|| source("it is not a complete H.264 MP4 with a constant frame rate".to_owned()))?;
     let fault = |source| MediaError::File { file: plan.out_dir.clone(), source };
     std::fs::create_dir_all(&plan.out_dir).map_err(fault)?;
     // In the same folder as the final files, so that they only need to be renamed.
@@ -92,7 +92,7 @@ fn make(plan: &HlsPlan, movie: &Movie, aside: &Path, cancel: &AtomicBool) -> Res
         (ladder(movie.width, movie.height), Cues::new(movie), Grid::new(movie.width, movie.height));
     let tiles = aside.join("tiles");
     let encoded = encode(plan, movie, &rungs, (&cues, grid, &tiles), aside, cancel)?;
-    let pictures = Pictures { all: movie.pictures, in_group: pictures_a_second(movie) };
+    let pictures = Pictures { all: movie.pictures, in_group: frames_per_second(movie) };
     let mut variants = Vec::new();
     for (rung, encoded) in rungs.into_iter().zip(encoded) {
         stop_if(cancel)?;
@@ -123,7 +123,7 @@ fn named(error: MediaError, aside: &Path, out_dir: &Path) -> MediaError {
     }
 }
 
-/// Runs ffmpeg; the files of the variants lie in `aside`.
+/// Runs ffmpeg, which writes the files of the variants to `aside`.
 fn encode(
     plan: &HlsPlan,
     movie: &Movie,
@@ -143,7 +143,7 @@ fn encode(
         .collect();
     let tiles =
         Tiles { width: grid.tile_width, height: grid.tile_height, select: cues.select(), file: tiles.to_owned() };
-    let source = Source { file: &plan.source, fps: pictures_a_second(movie) };
+    let source = Source { file: &plan.source, fps: frames_per_second(movie) };
     let command = encode_variants(&plan.ffmpeg, plan.encoder, source, &encoded, &tiles);
     let mut process = Process::start(command, aside, &plan.out_dir)?;
     if plan.encoder.is_hardware() {
@@ -155,8 +155,8 @@ fn encode(
     Ok(encoded)
 }
 
-/// The frame rate, rounded.
-fn pictures_a_second(movie: &Movie) -> u32 {
+/// Returns the frame rate, rounded.
+fn frames_per_second(movie: &Movie) -> u32 {
     frame_rate(movie).round().max(1.0) as u32
 }
 
@@ -164,7 +164,7 @@ fn frame_rate(movie: &Movie) -> f64 {
     f64::from(movie.timescale) / f64::from(movie.picture_units)
 }
 
-/// Refuses variants between which a player could not change.
+/// Checks that players can switch between the variants.
 fn aligned(variants: &[(Rung, Variant)]) -> Result<(), String> {
     let times = |variant: &Variant| -> Vec<f64> {
         variant.segments.iter().map(|s| s.duration as f64 / f64::from(variant.timescale)).collect()
@@ -176,7 +176,7 @@ fn aligned(variants: &[(Rung, Variant)]) -> Result<(), String> {
     }
 }
 
-/// Gives the files their names, the master playlist last.
+/// Renames the files to their final names, the master playlist last.
 fn keep(
     aside: &Path,
     out_dir: &Path,

@@ -11,13 +11,13 @@ pub(super) const MEDIA: &str = "index.m3u8";
 /// I-frame playlist of a variant, in its folder.
 pub(super) const I_FRAMES: &str = "iframes.m3u8";
 
-/// With fragments and byte ranges.
+/// Protocol version that supports fragmented MP4 and byte ranges.
 const VERSION: u8 = 7;
-/// Players begin with the variant that comes first: the best one below this rate, in bits a second (Apple's default for
-/// a video over a wireless network).
+/// Players start with the first variant in the playlist: the best one below this bit rate in bit/s (Apple's default for
+/// video over wireless networks).
 const FIRST_BITS: u64 = 2_000_000;
 
-/// The master playlist: variants in their order, but the one to begin with first.
+/// Returns the master playlist. Variants are sorted by size, except that the one to start with comes first.
 pub(super) fn master(variants: &[(Rung, Variant)], frame_rate: f64) -> String {
     let mut text = format!("#EXTM3U\n#EXT-X-VERSION:{VERSION}\n#EXT-X-INDEPENDENT-SEGMENTS\n");
     let first = variants.iter().position(|(_, variant)| variant.rates().peak <= FIRST_BITS);
@@ -48,7 +48,7 @@ pub(super) fn master(variants: &[(Rung, Variant)], frame_rate: f64) -> String {
     text
 }
 
-/// The media playlist of a variant.
+/// Returns the media playlist of a variant.
 pub(super) fn media(variant: &Variant) -> String {
     let mut text = head("#EXT-X-INDEPENDENT-SEGMENTS");
     for (i, segment) in variant.segments.iter().enumerate() {
@@ -58,7 +58,7 @@ pub(super) fn media(variant: &Variant) -> String {
     text
 }
 
-/// The playlist of the pictures that need no other.
+/// Returns the I-frame playlist of a variant.
 pub(super) fn i_frames(variant: &Variant) -> String {
     let mut text = head("#EXT-X-I-FRAMES-ONLY");
     for (i, Segment { i_frames, .. }) in variant.segments.iter().enumerate() {
@@ -79,7 +79,7 @@ fn head(kind: &str) -> String {
     )
 }
 
-/// A duration to the microsecond.
+/// Formats a duration in seconds with microseconds.
 fn extinf(duration: u64, timescale: u32) -> String {
     format!("#EXTINF:{:.6},", duration as f64 / f64::from(timescale))
 }

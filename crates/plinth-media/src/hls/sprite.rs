@@ -1,4 +1,4 @@
-//! Sheets of small pictures.
+//! Sprite sheets with thumbnails.
 
 use std::fs::File;
 use std::io::{BufReader, Read as _};
@@ -9,18 +9,18 @@ use image::{ExtendedColorType, ImageEncoder as _, ImageError};
 
 use crate::MediaError;
 
-/// Tiles of one sheet, in each direction: with tiles as below no side is beyond 4096, which is what players can show.
+/// Tiles per row and per column of a sheet. With the tile sizes below no side exceeds 4096, which players support.
 const TILES: u32 = 8;
-/// Pixels of a tile: 256×144, 192×192, 144×256.
+/// Number of pixels of a tile: 256×144, 192×192, 144×256.
 const TILE_PIXELS: f64 = 36_864.0;
-/// Sides are multiples of what JPEG codes as one block, so that no tile runs into its neighbour.
+/// Tile sides are multiples of the JPEG block size, so that compression does not mix neighbouring tiles.
 const BLOCK: f64 = 8.0;
-/// Longest side of a tile, however narrow the picture is.
+/// Longest side of a tile, even for narrow videos.
 const LONGEST_TILE: u32 = 512;
 /// JPEG quality.
 const QUALITY: u8 = 88;
 
-/// Where tiles lie.
+/// Layout of tiles on sheets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Grid {
     pub(super) tile_width: u32,
@@ -28,7 +28,7 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// The tiles of pictures of this size, which they do not exceed.
+    /// Computes the layout for frames of this size; tiles are not larger than the frames.
     pub(super) fn new(width: u32, height: u32) -> Self {
         let shape = f64::from(width) / f64::from(height);
         let blocks = |side: f64| (((side / BLOCK).round() * BLOCK) as u32).clamp(BLOCK as u32, LONGEST_TILE);
@@ -37,23 +37,23 @@ impl Grid {
         Self { tile_width, tile_height }
     }
 
-    /// Sheet, column and row of a tile's corner, in pixels.
+    /// Returns the sheet of a tile, and the position of its corner in pixels.
     pub(super) fn place(self, tile: u32) -> (u32, u32, u32) {
         let on_sheet = tile % (TILES * TILES);
         (tile / (TILES * TILES), on_sheet % TILES * self.tile_width, on_sheet / TILES * self.tile_height)
     }
 }
 
-/// Name of a sheet.
+/// Returns the file name of a sheet.
 pub(super) fn sprite_name(sheet: u32) -> String {
     format!("sprite-{sheet}.jpg")
 }
 
-/// Writes `count` tiles, which `raw` holds as R, G, B bytes one after the other, as sheets into `folder`.
-/// Errors: a tile is missing or one is too many.
+/// Writes `count` tiles, which `raw` contains as consecutive R, G, B bytes, as sheets to `folder`.
+/// Errors: a tile is missing, or there are too many.
 pub(super) fn write_sheets(raw: &Path, count: u32, grid: Grid, folder: &Path) -> Result<Vec<String>, MediaError> {
     let broken = |problem| MediaError::Incomplete { file: folder.to_owned(), problem };
-    let fault = |error: std::io::Error| broken(format!("its thumbnails cannot be read: {error}"));
+    let fault = |error: std::io::Error| broken(format!("the thumbnails cannot be read: {error}"));
     let mut file = BufReader::new(File::open(raw).map_err(fault)?);
     let mut tile = vec![0; grid.tile_width as usize * grid.tile_height as usize * 3];
     let mut names = Vec::new();
@@ -70,7 +70,7 @@ pub(super) fn write_sheets(raw: &Path, count: u32, grid: Grid, folder: &Path) ->
         }
     }
     if file.read(&mut tile).map_err(fault)? != 0 {
-        return Err(broken("it has more thumbnails than cues".to_owned()));
+        return Err(broken("there are more thumbnails than cues".to_owned()));
     }
     Ok(names)
 }
@@ -83,7 +83,7 @@ struct Sheet {
 }
 
 impl Sheet {
-    /// An empty sheet, as large as the tiles that are left need it.
+    /// Creates an empty sheet, large enough for the remaining tiles.
     fn new(grid: Grid, left: u32) -> Self {
         let (columns, rows) = (left.min(TILES), left.div_ceil(TILES).min(TILES));
         let (width, height) = (columns * grid.tile_width, rows * grid.tile_height);

@@ -1,23 +1,23 @@
-//! The thumbnail track: which frame stands for which time, and where its tile lies.
+//! The thumbnail track: which frame represents which time, and where its tile is.
 
 use std::fmt::Write as _;
 
 use super::sprite::{Grid, sprite_name};
 use crate::container::Movie;
 
-/// Videos up to this long have a tile each half second, longer ones each second.
+/// Videos up to this length have a thumbnail every half second, longer ones every second.
 const DENSE_SECS: u32 = 60;
 
-/// Cues of a track, each with its tile: consecutive runs of frames.
+/// Cues of the track: consecutive runs of frames with one thumbnail each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cues {
-    /// Frames of all cues but the last, which may be shorter.
+    /// Number of frames of each cue; the last one may have fewer.
     step: u32,
     frames: u32,
 }
 
 impl Cues {
-    /// The cues of a video.
+    /// Computes the cues of a video.
     pub(super) fn new(movie: &Movie) -> Self {
         let second = (f64::from(movie.timescale) / f64::from(movie.picture_units)).round().max(1.0) as u32;
         let is_dense = movie.pictures <= second.saturating_mul(DENSE_SECS);
@@ -25,29 +25,29 @@ impl Cues {
         Self { step, frames: movie.pictures }
     }
 
-    /// How many there are.
+    /// Returns the number of cues.
     pub(super) fn count(&self) -> u32 {
         self.frames.div_ceil(self.step)
     }
 
-    /// First frame of a cue.
+    /// Returns the first frame of a cue.
     fn start(&self, cue: u32) -> u32 {
         (cue * self.step).min(self.frames)
     }
 
-    /// The frame that is shown at the middle of a cue.
+    /// Returns the frame in the middle of a cue.
     fn middle(&self, cue: u32) -> u32 {
         u32::midpoint(self.start(cue), self.start(cue + 1))
     }
 
-    /// ffmpeg's condition for these frames: the middles of whole cues, and that of the last.
+    /// Returns the expression for ffmpeg's `select` filter that selects the middle frames.
     pub(super) fn select(&self) -> String {
         let last = self.count() - 1;
         let (step, half) = (self.step, self.step / 2);
         format!("lt(n,{})*eq(mod(n,{step}),{half})+eq(n,{})", self.start(last), self.middle(last))
     }
 
-    /// The track (WebVTT; the payload is a sprite and a rectangle in it).
+    /// Returns the track as WebVTT; the payload of a cue is a sprite sheet and a rectangle in it.
     pub(super) fn webvtt(&self, movie: &Movie, grid: Grid) -> String {
         let time = |cue| clock(u64::from(self.start(cue)) * u64::from(movie.picture_units), movie.timescale);
         let mut text = "WEBVTT\n".to_owned();
@@ -61,7 +61,7 @@ impl Cues {
     }
 }
 
-/// `HH:MM:SS.mmm`.
+/// Formats a time as `HH:MM:SS.mmm`.
 fn clock(units: u64, timescale: u32) -> String {
     let scale = u64::from(timescale);
     let millis = (units * 1000 + scale / 2) / scale;

@@ -1,12 +1,12 @@
-//! What playlists say of a variant.
+//! Values of a variant that playlists contain.
 
 use crate::container::AvcConfig;
 
-/// A variant that is cut.
+/// A variant that was cut into segments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Variant {
     pub(super) config: AvcConfig,
-    /// Units of time in a second.
+    /// Units of the time scale per second.
     pub(super) timescale: u32,
     pub(super) segments: Vec<Segment>,
 }
@@ -15,21 +15,21 @@ pub(super) struct Variant {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Segment {
     pub(super) bytes: u64,
-    /// In units of time.
+    /// Duration in units of the time scale.
     pub(super) duration: u64,
     pub(super) i_frames: Vec<IFrame>,
 }
 
-/// A picture that needs no other: a range of its segment, from its index on.
+/// A key frame as a byte range of its segment, starting with its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IFrame {
     pub(super) offset: u64,
     pub(super) bytes: u64,
-    /// How long it stands for the video, in units of time.
+    /// Time until the next key frame, in units of the time scale.
     pub(super) duration: u64,
 }
 
-/// Bits a second.
+/// Bit rates in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rates {
     pub(super) peak: u64,
@@ -37,19 +37,19 @@ pub(super) struct Rates {
 }
 
 impl Variant {
-    /// As `CODECS` says it (RFC 6381, section 3.3).
+    /// Returns the value of `CODECS` (RFC 6381, section 3.3).
     pub(super) fn codecs(&self) -> String {
         let AvcConfig { profile, compatibility, level } = self.config;
         format!("avc1.{profile:02X}{compatibility:02X}{level:02X}")
     }
 
-    /// Rates of the segments.
+    /// Returns the bit rates of the segments.
     pub(super) fn rates(&self) -> Rates {
         let parts: Vec<_> = self.segments.iter().map(|segment| (segment.bytes, segment.duration)).collect();
         rates(&parts, self.timescale)
     }
 
-    /// Rates of the pictures that need no other.
+    /// Returns the bit rates of the key frames.
     pub(super) fn i_frame_rates(&self) -> Rates {
         let frames = self.segments.iter().flat_map(|segment| &segment.i_frames);
         let parts: Vec<_> = frames.map(|frame| (frame.bytes, frame.duration)).collect();
@@ -57,8 +57,9 @@ impl Variant {
     }
 }
 
-/// RFC 8216, section 4.3.4.2: the peak is that of any run of segments that lasts half to one and a half of the target
-/// duration; where there is none, that of all together.
+/// Computes bit rates as RFC 8216, section 4.3.4.2, defines them: the peak is the largest rate of any run of segments
+/// that lasts between half and one and a half of the target duration; without such a run it is the rate of all segments
+/// together.
 fn rates(parts: &[(u64, u64)], timescale: u32) -> Rates {
     let per_second = |bytes: u64, duration: u64| (bytes * 8 * u64::from(timescale)).div_ceil(duration.max(1));
     let target = u64::from(super::SEGMENT_SECS) * u64::from(timescale);
@@ -86,13 +87,13 @@ mod tests {
 
     #[test]
     fn the_peak_is_that_of_whole_segments() {
-        // Two seconds, two seconds, a tenth: the last one counts only together with its neighbour.
+        // Two segments of a second and a short one, which counts only together with its neighbour.
         let parts = [(1000, 20), (3000, 20), (400, 1)];
         assert_eq!(rates(&parts, 10), Rates { peak: 12_953, average: 8_586 });
     }
 
     #[test]
-    fn a_short_video_has_the_rate_that_it_has() {
+    fn the_rate_of_a_short_video_is_that_of_all_segments() {
         assert_eq!(rates(&[(100, 1)], 10), Rates { peak: 8_000, average: 8_000 });
     }
 }

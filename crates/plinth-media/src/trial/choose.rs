@@ -1,4 +1,4 @@
-//! Choosing an encoder.
+//! Chooses an encoder.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -9,40 +9,37 @@ use super::run::run;
 use crate::MediaError;
 use crate::ffmpeg::{EncoderChoice, H264Encoder, lists_encoders};
 
-/// What came of trying a hardware encoder.
+/// Outcome of a test of a hardware encoder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
-    /// It made what it should.
+    /// Its files are correct.
     Works,
-    /// This ffmpeg was built without it, so it was not tried.
+    /// This ffmpeg was built without the encoder, so it was not tested.
     NotBuiltIn,
-    /// It did not, for this reason.
+    /// It does not work, for this reason.
     Fails(String),
 }
 
-/// A hardware encoder that was tried.
+/// A hardware encoder and the outcome of its test.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EncoderTrial {
-    /// Which one.
     pub encoder: H264Encoder,
-    /// What came of it.
     pub outcome: Outcome,
 }
 
-/// The encoder that is used.
+/// The encoder to use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EncoderFound {
-    /// Which one.
     pub encoder: H264Encoder,
-    /// What was tried to find it.
+    /// The tests that were run to find it.
     pub trials: Vec<EncoderTrial>,
 }
 
 impl EncoderFound {
-    /// Encoders that this ffmpeg has and that did not work, with the reasons.
+    /// Returns the encoders that this ffmpeg has but that did not work, with the reasons.
     pub fn failures(&self) -> impl Iterator<Item = (H264Encoder, &str)> {
         self.trials.iter().filter_map(|trial| match &trial.outcome {
             Outcome::Fails(reason) => Some((trial.encoder, reason.as_str())),
@@ -51,9 +48,9 @@ impl EncoderFound {
     }
 }
 
-/// Finds the encoder to use, which takes some seconds where hardware is to be tried: once in a process is enough. Setting
-/// `cancel` ends it with [`MediaError::Stopped`].
-/// Errors: ffmpeg is missing, or the one that is asked for does not work.
+/// Finds the encoder to use. Testing hardware takes some seconds, so do this once per process. Setting `cancel` ends it
+/// with [`MediaError::Stopped`].
+/// Errors: ffmpeg is missing, or the requested encoder does not work.
 pub fn choose_encoder(program: &Path, choice: EncoderChoice, cancel: &AtomicBool) -> Result<EncoderFound, MediaError> {
     let candidates: &[H264Encoder] = match choice {
         EncoderChoice::Auto => &H264Encoder::HARDWARE,
@@ -64,13 +61,13 @@ pub fn choose_encoder(program: &Path, choice: EncoderChoice, cancel: &AtomicBool
     decide_encoder(choice, trials)
 }
 
-/// Tries all hardware encoders.
+/// Tests all hardware encoders.
 /// Errors: ffmpeg is missing, or `cancel` became true.
 pub fn try_encoders(program: &Path, cancel: &AtomicBool) -> Result<Vec<EncoderTrial>, MediaError> {
     try_until(program, &H264Encoder::HARDWARE, |_| false, cancel)
 }
 
-/// The encoder that a choice means after these trials.
+/// Returns the encoder for a choice, given the outcomes.
 /// Errors: [`MediaError::EncoderUnusable`].
 pub fn decide_encoder(choice: EncoderChoice, trials: Vec<EncoderTrial>) -> Result<EncoderFound, MediaError> {
     let encoder = match choice {
@@ -95,7 +92,7 @@ pub fn decide_encoder(choice: EncoderChoice, trials: Vec<EncoderTrial>) -> Resul
     Ok(EncoderFound { encoder, trials })
 }
 
-/// Tries encoders in order, up to the first whose outcome suffices.
+/// Tests encoders in order, up to the first whose outcome satisfies `until`.
 fn try_until(
     program: &Path,
     candidates: &[H264Encoder],
@@ -130,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn auto_takes_the_first_that_works_and_else_libx264() {
+    fn auto_uses_the_first_encoder_that_works_or_libx264() {
         let failed = trial(H264Encoder::Nvenc, Outcome::Fails("no card".to_owned()));
         let works = trial(H264Encoder::Vaapi, Outcome::Works);
         let auto = |trials| decide_encoder(EncoderChoice::Auto, trials).unwrap();
@@ -142,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_asked_for_is_never_replaced() {
+    fn a_requested_encoder_is_never_replaced() {
         let only = EncoderChoice::Only(H264Encoder::Nvenc);
         for (outcome, said) in [
             (Outcome::Fails("no card".to_owned()), "h264_nvenc cannot be used on this machine: no card"),

@@ -1,20 +1,20 @@
-//! Pictures to try an encoder with: something round with a fine texture that moves over a gradient, in colour.
+//! Frames for testing an encoder: a textured disc that moves over a gradient, in colour.
 
-/// Size of the pictures; hardware encoders refuse much smaller ones (NVENC below 145×49).
+/// Size of the frames; hardware encoders do not support much smaller ones (NVENC: at least 145×49).
 pub(super) const SIZE: (u32, u32) = (640, 360);
-/// Frames a second.
+/// Frames per second.
 pub(super) const FPS: u32 = 30;
-/// Number of pictures: more than a group of them, so that a second one begins.
+/// Number of frames: more than one group of pictures.
 pub(super) const FRAMES: u32 = 36;
-/// Bytes of a picture in 8-bit 4:2:0.
+/// Size of a frame in 8-bit 4:2:0.
 pub(super) const FRAME_BYTES: usize = (SIZE.0 * SIZE.1 * 3 / 2) as usize;
 
-/// Picture `index` as yuv420p in limited range: planes Y, U, V, row 0 at the top.
+/// Returns frame `index` as yuv420p in limited range: planes Y, U, V, row 0 at the top.
 pub(super) fn picture(index: u32) -> Vec<u8> {
     let (width, height) = (SIZE.0 as f32, SIZE.1 as f32);
     let center = [width * (0.25 + 0.5 * index as f32 / FRAMES as f32), height * 0.5];
     let radius = height * 0.35;
-    // Offset from the middle of the disc in its radii; `None` outside.
+    // Offset from the centre of the disc in units of its radius; `None` outside.
     let inside = |x: f32, y: f32| {
         let at = [(x - center[0]) / radius, (y - center[1]) / radius];
         (at[0] * at[0] + at[1] * at[1] < 1.0).then_some(at)
@@ -32,7 +32,7 @@ pub(super) fn picture(index: u32) -> Vec<u8> {
     bytes
 }
 
-/// One plane, of which each value stands for `step`×`step` pixels.
+/// Appends a plane in which each value covers `step`×`step` pixels.
 fn plane(bytes: &mut Vec<u8>, step: u32, value: impl Fn(f32, f32) -> f32) {
     for y in (0..SIZE.1).step_by(step as usize) {
         for x in (0..SIZE.0).step_by(step as usize) {

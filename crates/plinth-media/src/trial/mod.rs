@@ -1,4 +1,4 @@
-//! Finding out which H.264 encoder works on this machine, by encoding pictures with it as a render does.
+//! Tests which H.264 encoder works on this machine, by encoding frames with it like a render does.
 
 mod choose;
 mod film;

@@ -1,4 +1,4 @@
-//! Encoding with one encoder, and a look at what it made.
+//! Tests one encoder: encodes frames and checks the result.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -13,20 +13,20 @@ use crate::ffmpeg::{Encoder, H264Encoder, Process, Stream, VideoCodec, supervise
 use crate::hls::{HlsPlan, package_by};
 use crate::{MediaError, properties};
 
-/// How long a trial may take. Hardware takes a second, most of it for its start.
+/// Time limit of a test. Hardware takes about a second, most of it for its start.
 const LIMIT: Duration = Duration::from_secs(10);
-/// Time between two looks at a wish to stop.
+/// Interval at which cancellation is checked.
 const LOOK: Duration = Duration::from_millis(20);
-/// Quality of the trial, on the scale of x264's constant rate factor: that of videos.
+/// Quality of the test as x264 constant rate factor (CRF), equal to that of videos.
 const CRF: u8 = 17;
-/// Least likeness of what is decoded to what was encoded, in decibel (PSNR over all planes). libx264 has 47 here, and 40 with
-/// a rate factor of 28, where loss is seen; exchanged planes or another range of colour have less than 30.
+/// Smallest accepted PSNR over all planes in dB. libx264 reaches 47 here, and 40 with CRF 28, where loss becomes
+/// visible; swapped planes or a wrong colour range give less than 30.
 const LEAST_PSNR: f64 = 40.0;
-/// What ffmpeg says of a stream with the properties that all videos have.
+/// What ffmpeg prints about a stream with the properties of all videos.
 const PROPERTIES: [&str; 2] = ["h264 (High)", "yuv420p(tv, bt709"];
 
-/// Encodes a film as videos and as variants for streaming are, and checks both. The inner error is what is wrong with the
-/// encoder, in words.
+/// Encodes the test frames like a video and like HLS variants, and checks both. The inner error is a message about a
+/// problem of the encoder.
 /// Errors: `cancel` became true, or ffmpeg is missing.
 pub(super) fn run(program: &Path, encoder: H264Encoder, cancel: &AtomicBool) -> Result<Result<(), String>, MediaError> {
     let late = AtomicBool::new(false);
@@ -50,12 +50,12 @@ pub(super) fn run(program: &Path, encoder: H264Encoder, cancel: &AtomicBool) -> 
         Err(Fault::Media(MediaError::Stopped)) if cancel.load(Ordering::Relaxed) => Err(MediaError::Stopped),
         Err(Fault::Media(missing @ MediaError::FfmpegMissing { .. })) => Err(missing),
         Err(Fault::Media(MediaError::Stopped)) => Ok(Err(format!("it took longer than {} seconds", LIMIT.as_secs()))),
-        Err(Fault::Media(error)) => Ok(Err(words(&error, encoder))),
+        Err(Fault::Media(error)) => Ok(Err(message(&error, encoder))),
         Err(Fault::Wrong(problem)) => Ok(Err(problem)),
     }
 }
 
-/// Why a trial did not succeed.
+/// Reason why a test failed.
 enum Fault {
     Media(MediaError),
     Wrong(String),
@@ -68,14 +68,16 @@ impl From<MediaError> for Fault {
 }
 
 fn encode_and_check(program: &Path, encoder: H264Encoder, stop: &AtomicBool) -> Result<(), Fault> {
-    let folder = tempfile::tempdir().map_err(|error| Fault::Wrong(format!("no temporary folder: {error}")))?;
+    let folder =
+        tempfile::tempdir().map_err(|error| Fault::Wrong(format!("a temporary folder cannot be created: {error}")))?;
     let file = folder.path().join("trial.mp4");
     encode(program, encoder, &file, stop)?;
     let found = pictures(&file).map_err(|error| Fault::Wrong(error.to_string()))?.unwrap_or_default();
     if found != FRAMES {
         return Err(Fault::Wrong(format!("its video has {found} of {FRAMES} frames")));
     }
-    properties::check(&file, FPS).map_err(|problem| Fault::Wrong(format!("its video is not as all are: {problem}")))?;
+    properties::check(&file, FPS)
+        .map_err(|problem| Fault::Wrong(format!("its video lacks a required property: {problem}")))?;
     decode(program, &file, &folder.path().join("trial.yuv"), stop)?;
     let plan = HlsPlan { ffmpeg: program.to_owned(), encoder, source: file, out_dir: folder.path().join("hls") };
     package_by(&plan, stop)?;
@@ -92,7 +94,7 @@ fn encode(program: &Path, encoder: H264Encoder, file: &Path, stop: &AtomicBool) 
     running.finish(stop)
 }
 
-/// Decodes a video and refuses one that shows something else than what was encoded, or in other colours.
+/// Decodes a video and checks its colour properties and contents.
 fn decode(program: &Path, file: &Path, raw: &Path, stop: &AtomicBool) -> Result<(), Fault> {
     let mut command = Command::new(program);
     command.args(["-hide_banner", "-nostats", "-xerror", "-y", "-i"]).arg(file);
@@ -107,17 +109,17 @@ fn decode(program: &Path, file: &Path, raw: &Path, stop: &AtomicBool) -> Result<
     }
     let likeness = likeness(raw).map_err(|error| Fault::Wrong(format!("its video cannot be decoded: {error}")))?;
     if likeness < LEAST_PSNR {
-        return Err(Fault::Wrong(format!("its video does not show what was encoded (PSNR {likeness:.1} dB)")));
+        return Err(Fault::Wrong(format!("its video differs from the input (PSNR {likeness:.1} dB)")));
     }
     Ok(())
 }
 
-/// Likeness of decoded pictures to the film in decibel.
-/// Errors: the file cannot be read, or has more or less than the film.
+/// Returns the PSNR of decoded frames against the test frames in dB.
+/// Errors: the file cannot be read, or has the wrong length.
 fn likeness(raw: &Path) -> std::io::Result<f64> {
     let mut decoded = std::fs::File::open(raw)?;
     if decoded.metadata()?.len() != u64::from(FRAMES) * FRAME_BYTES as u64 {
-        return Err(std::io::Error::other("another number or size of frames"));
+        return Err(std::io::Error::other("wrong number or size of frames"));
     }
     let (mut bytes, mut squares) = (vec![0; FRAME_BYTES], 0_u64);
     for index in 0..FRAMES {
@@ -128,13 +130,14 @@ fn likeness(raw: &Path) -> std::io::Result<f64> {
     Ok(10.0 * (255.0 * 255.0 / mean.max(1e-6)).log10())
 }
 
-/// What an encoder said first, without addresses in memory, and what it needs. What ffmpeg says after that follows from it.
-fn words(error: &MediaError, encoder: H264Encoder) -> String {
+/// Returns the first message of an encoder, without memory addresses, and what the encoder requires. The first message
+/// of ffmpeg names the cause; later ones are consequences.
+fn message(error: &MediaError, encoder: H264Encoder) -> String {
     let said = match error {
-        MediaError::Hardware { source, .. } => return words(source, encoder),
-        MediaError::Encoder { words, .. } => words.split("; ").next().unwrap_or_default(),
+        MediaError::Hardware { source, .. } => return message(source, encoder),
+        MediaError::Encoder { message, .. } => message.split("; ").next().unwrap_or_default(),
         MediaError::Incomplete { problem, .. } => {
-            return format!("its variants for streaming are not as all are: {problem}");
+            return format!("its variants for streaming lack a required property: {problem}");
         }
         other => return other.to_string(),
     };
@@ -151,10 +154,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_the_same_in_every_run() {
+    fn messages_are_the_same_in_every_run() {
         let said = "[h264_nvenc @ 0x5607a1b9db00] Cannot load libcuda.so.1; Error while opening encoder";
-        let error = MediaError::Encoder { file: "a".into(), words: said.to_owned() };
-        let said = words(&error.of_encoder(H264Encoder::Nvenc), H264Encoder::Nvenc);
+        let error = MediaError::Encoder { file: "a".into(), message: said.to_owned() };
+        let said = message(&error.of_encoder(H264Encoder::Nvenc), H264Encoder::Nvenc);
         assert!(said.starts_with("Cannot load libcuda.so.1 (it needs an NVIDIA card"), "{said}");
     }
 }

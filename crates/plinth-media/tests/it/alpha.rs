@@ -1,4 +1,4 @@
-//! ProRes carries straight alpha.
+//! Tests that ProRes preserves straight alpha.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use plinth_spec::quality::Codec;
 
 use crate::support::{decode, plan, straight, write};
 
-/// The first frame as R, G, B, A, 0..=1 each.
+/// The first frame as R, G, B, A in 0..=1.
 fn rgba(file: &Path) -> Vec<[f32; 4]> {
     let filter = "scale=flags=accurate_rnd+full_chroma_int+full_chroma_inp,format=rgba64le";
     decode(file, &["-vf", filter, "-frames:v", "1"])
@@ -25,7 +25,7 @@ fn written(folder: &Path, size: (u32, u32), pixel: impl Fn(u32, u32) -> [f32; 4]
     rgba(&folder.join("out.mov"))
 }
 
-/// Largest difference in levels of 255, by component.
+/// Largest difference per component in levels of 255.
 fn worst(is: &[[f32; 4]], width: u32, should: impl Fn(u32, u32) -> Option<[f32; 4]>) -> [f32; 4] {
     let mut worst = [0_f32; 4];
     for (i, pixel) in is.iter().enumerate() {
@@ -51,16 +51,16 @@ fn colour_under_partial_alpha_is_not_darkened() {
     let folder = tempfile::tempdir().unwrap();
     let size = (512, 128);
     let ramp = |x: u32, _: u32| [0.8, 0.4, 0.2, (x / 32) as f32 / 15.0];
-    // Where nothing is seen nothing is promised.
+    // Colours of invisible pixels may be anything.
     let apart = worst(&written(folder.path(), size, ramp), size.0, |x, y| (x >= 32).then(|| ramp(x, y)));
     assert!(apart[..3].iter().all(|c| *c <= 1.5), "colour {apart:?} levels apart");
 }
 
 #[test]
-fn a_hard_edge_is_where_it_was_and_keeps_its_colour() {
+fn a_hard_edge_keeps_its_position_and_colour() {
     let folder = tempfile::tempdir().unwrap();
     let size = (256, 128);
-    // As the renderer gives it: colour 0 where alpha is 0. The edge lies inside of a coded block.
+    // Like frames of the renderer, with colour 0 where alpha is 0. The edge lies inside of a coded block.
     let edge = |x: u32, y: u32| match x + y / 16 {
         0..100 => [0.9, 0.1, 0.3, 1.0],
         100 => [0.9, 0.1, 0.3, 0.5],
@@ -75,10 +75,10 @@ fn a_hard_edge_is_where_it_was_and_keeps_its_colour() {
 }
 
 #[test]
-fn composed_over_any_colour_the_picture_is_right() {
+fn the_picture_is_correct_over_any_colour() {
     let folder = tempfile::tempdir().unwrap();
     let size = (256, 256);
-    // A soft disc whose colour varies, straight, black where nothing is.
+    // A soft disc with varying colour and straight alpha, black where alpha is 0.
     let disc = |x: u32, y: u32| {
         let radius = ((x as f32 - 127.5).powi(2) + (y as f32 - 127.5).powi(2)).sqrt();
         let alpha = ((100.0 - radius) / 6.0).clamp(0.0, 1.0);

@@ -1,11 +1,11 @@
-//! Colours arrive as they were sent.
+//! Tests that colours are preserved.
 
 use plinth_frame::{Backdrop, Frame, PixelFormat, Region};
 use plinth_spec::quality::Codec;
 
 use crate::support::{ball, plan, png, rgb, straight, write};
 
-/// Saturated, dark, light and grey: each a corner or an edge of what limited-range 4:2:0 can say.
+/// Saturated, dark, light and grey colours, near the limits of limited-range 4:2:0.
 const HARD: [[u8; 3]; 16] = [
     [255, 0, 0],
     [0, 255, 0],
@@ -25,7 +25,7 @@ const HARD: [[u8; 3]; 16] = [
     [245, 240, 232],
 ];
 
-/// Largest difference between pixels of the first rows of any frame and a colour.
+/// Largest difference of the pixels in the first rows of any frame from a colour.
 fn worst(pixels: &[u8], frame_pixels: usize, checked: usize, color: [u8; 3]) -> u8 {
     pixels
         .chunks_exact(frame_pixels * 3)
@@ -37,7 +37,7 @@ fn worst(pixels: &[u8], frame_pixels: usize, checked: usize, color: [u8; 3]) -> 
 
 #[test]
 fn a_solid_background_is_within_2_of_255_in_video_web_and_thumbnail_and_exact_in_posters() {
-    // Longer than a web video may be, so that all three are encoded apart.
+    // Larger than a web video may be, so that all three are encoded separately.
     let size = (2048, 1152);
     let mut wrong = Vec::new();
     for color in HARD {
@@ -59,8 +59,8 @@ fn a_solid_background_is_within_2_of_255_in_video_web_and_thumbnail_and_exact_in
 }
 
 #[test]
-fn colours_of_the_picture_itself_arrive_too() {
-    // Patches of one colour each, in the drawn part and not in its backdrop.
+fn colours_inside_of_the_region_are_preserved() {
+    // Patches of one colour each, inside of the region.
     let (width, height) = (1024_u32, 64_u32);
     let patch = |x: u32| HARD[(x / 64) as usize];
     let pixels: Vec<u8> =
@@ -85,12 +85,12 @@ fn colours_of_the_picture_itself_arrive_too() {
 }
 
 #[test]
-fn transparent_frames_stand_over_the_background_everywhere_but_in_prores() {
+fn transparent_frames_are_composited_over_the_background_except_in_prores() {
     let size = (640, 360);
     let folder = tempfile::tempdir().unwrap();
     let mut plan = plan(folder.path(), size, Codec::ProRes4444, 2);
     plan.background = Backdrop::Solid([200, 60, 240]);
-    // Half a white cover over the right half.
+    // Half-transparent white over the right half.
     write(plan, |i| straight(size, i, |x, _| [1.0, 1.0, 1.0, if x < 320 { 0.0 } else { 0.5 }])).unwrap();
     let (_, _, poster) = png(&folder.path().join("out.poster.png"));
     assert_eq!(poster[..3], [200, 60, 240]);
@@ -105,7 +105,7 @@ fn transparent_frames_stand_over_the_background_everywhere_but_in_prores() {
 }
 
 #[test]
-fn a_picture_is_around_the_drawn_part_and_under_transparent_frames() {
+fn a_background_picture_surrounds_the_region_and_is_behind_transparent_frames() {
     let (width, height) = (64_u32, 32_u32);
     let color = |x: u32, y: u32| [(x * 3) as u8, (y * 7) as u8, 90, 255];
     let pixels: Vec<u8> = (0..height).flat_map(|y| (0..width).flat_map(move |x| color(x, y))).collect();
@@ -136,12 +136,12 @@ fn a_picture_is_around_the_drawn_part_and_under_transparent_frames() {
 }
 
 #[test]
-fn a_background_of_another_size_is_refused() {
+fn a_background_of_another_size_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     for wrong in [Backdrop::Transparent, Backdrop::Picture(std::sync::Arc::new(vec![0; 12]))] {
         let mut plan = plan(folder.path(), (64, 32), Codec::H264, 1);
         plan.background = wrong;
         let told = write(plan, |_| unreachable!("no frame is taken")).unwrap_err().to_string();
-        assert!(told.contains("under transparent frames"), "{told}");
+        assert!(told.contains("background of transparent frames"), "{told}");
     }
 }

@@ -1,5 +1,5 @@
-//! Hardware encoders: which one is chosen, what its files are like, and what happens when it fails. There is none here: a
-//! script stands for an ffmpeg that has some.
+//! Tests of hardware encoders: the choice of an encoder, the properties of its files, and failures. A script in place
+//! of ffmpeg simulates them.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ fn choose(ffmpeg: &Path, choice: &str) -> Result<EncoderFound, MediaError> {
     choose_encoder(ffmpeg, choice.parse().unwrap(), &AtomicBool::new(false))
 }
 
-/// Why the only hardware encoder of an ffmpeg is not taken.
+/// The reason why the only hardware encoder of an ffmpeg is not used.
 fn reason(lines: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let ffmpeg = hardware_ffmpeg(folder.path(), &[NVENC], lines);
@@ -31,13 +31,13 @@ fn reason(lines: &str) -> String {
     reasons[0].to_owned()
 }
 
-/// A plan of all outputs in `folder` with an encoder.
+/// A plan with all outputs in `folder` and this encoder.
 fn plan_with(folder: &Path, ffmpeg: &Path, encoder: H264Encoder, frames: u32) -> MediaPlan {
     MediaPlan { ffmpeg: ffmpeg.to_owned(), encoder, ..plan(folder, SIZE, Codec::H264, frames) }
 }
 
 #[test]
-fn auto_takes_hardware_that_works_and_its_files_are_like_all_others() {
+fn auto_uses_working_hardware_and_its_files_have_the_usual_properties() {
     for (name, encoder) in [
         (NVENC, H264Encoder::Nvenc),
         ("h264_vaapi", H264Encoder::Vaapi),
@@ -58,19 +58,19 @@ fn auto_takes_hardware_that_works_and_its_files_are_like_all_others() {
         let keys: Vec<usize> = (0..packets.len()).filter(|at| packets[*at].is_key).collect();
         assert_eq!(keys, [0, 30, 60], "{name}");
         assert!(packets.iter().all(|packet| (packet.decoded_secs - packet.shown_secs).abs() < 1e-6), "{name}");
-        // A single picture, too, of which no table says that it needs no other.
+        // A video with a single frame has no sync sample table.
         write(plan_with(aside.path(), &ffmpeg, encoder, 1), |i| ball(SIZE, i, [90; 3])).unwrap();
         let out_dir = folder.path().join("hls");
         let made = package(&HlsPlan { ffmpeg, encoder, source: video, out_dir }, &AtomicBool::new(false)).unwrap();
         assert_eq!(made.hardware_failure, None);
-        // The thumbnail is not worth a stream of the card; the web video is the video again.
+        // The thumbnail does not use the hardware encoder; the web video is a copy of the video.
         let used = std::fs::read_to_string(log).unwrap();
         assert_eq!(used, format!("{name} of '1280x720'\n{name} of '1280x720'\n{name} of ''\n"));
     }
 }
 
 #[test]
-fn a_card_comes_before_integrated_graphics_and_what_fails_before_what_works() {
+fn nvenc_is_preferred_and_a_failing_encoder_is_skipped() {
     let folder = tempfile::tempdir().unwrap();
     let both = hardware_ffmpeg(folder.path(), &["h264_vaapi", NVENC], "");
     assert_eq!(choose(&both, "auto").unwrap().encoder, H264Encoder::Nvenc);
@@ -85,25 +85,25 @@ fn a_card_comes_before_integrated_graphics_and_what_fails_before_what_works() {
 }
 
 #[test]
-fn hardware_that_fails_or_makes_something_else_is_not_taken() {
+fn hardware_that_fails_or_encodes_incorrectly_is_not_used() {
     let change =
         |options: &str| format!("exec \"$FFMPEG\" \"${{ARGS[@]:0:${{#ARGS[@]}}-1}}\" {options} \"${{@: -1}}\"");
     for (lines, said) in [
         ("echo 'Cannot load libcuda.so.1' >&2; exit 1".to_owned(), "Cannot load libcuda.so.1 (it needs an NVIDIA card"),
-        ("head -c 3000000 >/dev/null; kill -KILL $$".to_owned(), "without a word"),
+        ("head -c 3000000 >/dev/null; kill -KILL $$".to_owned(), "without a message"),
         (format!("({}); cat >/dev/null; exit", change("-frames:v 20")), "its video has 20 of 36 frames"),
         (change("-profile:v main"), "its profile is 77, not 100 (High)"),
         (change("-pix_fmt yuv422p -profile:v high422"), "its profile is 122"),
-        (change("-bf 2"), "shown in another order"),
-        (change("-g 12"), "the pictures that need no other are [0, 12, 24, 30]"),
-        (change("-movflags -faststart"), "its index is behind its pictures"),
+        (change("-bf 2"), "presented in another order"),
+        (change("-g 12"), "its key frames are [0, 12, 24, 30]"),
+        (change("-movflags -faststart"), "its index comes after its frames"),
         (change("-colorspace bt470bg -color_primaries bt470bg -color_trc gamma28"), "is not yuv420p(tv, bt709"),
-        (change("-vf format=yuv420p,negate"), "its video does not show what was encoded (PSNR"),
-        (change("-crf 45"), "its video does not show what was encoded (PSNR"),
+        (change("-vf format=yuv420p,negate"), "its video differs from the input (PSNR"),
+        (change("-crf 45"), "its video differs from the input (PSNR"),
         ("if [[ -z $SIZE ]]; then echo 'QVBR is not supported' >&2; exit 1; fi".to_owned(), "QVBR is not supported"),
         (
             "if [[ -z $SIZE ]]; then ARGS=(\"${ARGS[@]//expr:not(mod(n,30))/0.5}\"); fi".to_owned(),
-            "its variants for streaming are not as all are: group of pictures 0 has 15 frames, not 30",
+            "its variants for streaming lack a required property: group of pictures 0 has 15 frames, not 30",
         ),
     ] {
         let reason = reason(&lines);
@@ -112,7 +112,7 @@ fn hardware_that_fails_or_makes_something_else_is_not_taken() {
 }
 
 #[test]
-fn hardware_that_hangs_is_not_waited_for() {
+fn hardware_that_hangs_is_not_used() {
     let begin = Instant::now();
     let reason = reason("exec sleep 100");
     assert_eq!(reason, "it took longer than 10 seconds");
@@ -120,7 +120,7 @@ fn hardware_that_hangs_is_not_waited_for() {
 }
 
 #[test]
-fn hardware_that_is_asked_for_and_does_not_work_is_an_error() {
+fn requested_hardware_that_does_not_work_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let ffmpeg = hardware_ffmpeg(folder.path(), &[NVENC], "echo 'No capable devices found' >&2; exit 1");
     let error = choose(&ffmpeg, NVENC).unwrap_err().to_string();
@@ -134,14 +134,14 @@ fn hardware_that_is_asked_for_and_does_not_work_is_an_error() {
 }
 
 #[test]
-fn libx264_is_the_default_and_is_not_tried() {
+fn libx264_is_the_default_and_is_not_tested() {
     let nowhere = Path::new("/nowhere/ffmpeg");
     let found = choose_encoder(nowhere, EncoderChoice::default(), &AtomicBool::new(false)).unwrap();
     assert_eq!((found.encoder, found.trials.len()), (H264Encoder::Libx264, 0));
 }
 
 #[test]
-fn a_wish_to_stop_ends_a_trial() {
+fn cancellation_ends_a_test() {
     let folder = tempfile::tempdir().unwrap();
     let ffmpeg = hardware_ffmpeg(folder.path(), &[NVENC], "exec sleep 100");
     let (stop, begin) = (AtomicBool::new(false), Instant::now());
@@ -157,8 +157,8 @@ fn a_wish_to_stop_ends_a_trial() {
 }
 
 #[test]
-fn what_this_machine_has_takes_the_options() {
-    // Options are read before a device is looked for: whatever is missing here, it is not one of them.
+fn ffmpeg_accepts_the_options_of_its_hardware_encoders() {
+    // ffmpeg parses options before it opens a device, so an error about options would appear even without the device.
     let found = choose(plinth_testkit::ffmpeg(), "auto").unwrap();
     for (encoder, reason) in found.failures() {
         let is_option = ["Unrecognized", "Undefined constant", "Error setting option", "not found", "Invalid argument"];
@@ -167,7 +167,7 @@ fn what_this_machine_has_takes_the_options() {
 }
 
 #[test]
-fn a_card_that_is_lost_midway_is_told_apart_from_other_failures() {
+fn a_card_lost_during_encoding_is_reported_as_a_hardware_failure() {
     for (lines, said) in [
         ("head -c 20000000 >/dev/null; echo 'device lost' >&2; exit 1", "h264_nvenc failed: encoding"),
         ("cat >/dev/null; echo 'device lost' >&2; exit 1", "device lost"),
@@ -179,15 +179,15 @@ fn a_card_that_is_lost_midway_is_told_apart_from_other_failures() {
         let error = error.unwrap_err();
         assert!(matches!(error, MediaError::Hardware { encoder: H264Encoder::Nvenc, .. }), "{error}");
         assert!(error.to_string().contains(said), "{error}");
-        assert_eq!(names(folder.path()), [""; 0], "nothing is left");
-        // The same plan goes on without the card.
+        assert_eq!(names(folder.path()), [""; 0], "no files remain");
+        // The same plan succeeds with libx264.
         write(plan_with(folder.path(), &ffmpeg, H264Encoder::Libx264, 40), |i| ball(SIZE, i, [9; 3])).unwrap();
         assert_h264(&folder.path().join("out.mp4"), SIZE, 40);
     }
 }
 
 #[test]
-fn a_video_is_packaged_although_the_card_is_lost() {
+fn packaging_survives_the_loss_of_the_card() {
     for lines in ["sleep 0.2; echo 'device lost' >&2; exit 1", "ARGS=(\"${ARGS[@]//expr:not(mod(n,30))/0.5}\")"] {
         let (folder, aside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let ffmpeg = hardware_ffmpeg(aside.path(), &[NVENC], lines);
@@ -206,6 +206,6 @@ fn a_video_is_packaged_although_the_card_is_lost() {
             let read = |home: &str| std::fs::read(folder.path().join(home).join(name)).unwrap();
             assert!(read("lost") == read("usual"), "{name}");
         }
-        assert_eq!(names(&folder.path().join("lost")), names(&folder.path().join("usual")), "nothing else is left");
+        assert_eq!(names(&folder.path().join("lost")), names(&folder.path().join("usual")), "no other files remain");
     }
 }

@@ -1,4 +1,4 @@
-//! A failure says why and leaves nothing.
+//! Tests that failures name their cause and leave no files behind.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::support::{ball, names, plan, straight, write};
 
 const SIZE: (u32, u32) = (640, 360);
 
-/// A program in `folder` that stands for ffmpeg.
+/// A script in `folder` in place of ffmpeg.
 fn script(folder: &Path, lines: &str) -> PathBuf {
     let path = folder.join("ffmpeg.sh");
     std::fs::write(&path, format!("#!/bin/bash\n{}{lines}\n", plinth_testkit::ffmpeg_in_scripts())).unwrap();
@@ -22,7 +22,7 @@ fn script(folder: &Path, lines: &str) -> PathBuf {
     path
 }
 
-/// A folder for the files, where an older video lies, and one for everything else.
+/// An output folder with an older video, and a folder for everything else.
 struct Place {
     out: tempfile::TempDir,
     aside: tempfile::TempDir,
@@ -41,7 +41,7 @@ impl Place {
         plan
     }
 
-    /// The folder is as it was.
+    /// Asserts that the output folder is unchanged.
     fn assert_untouched(&self) {
         assert_eq!(names(self.out.path()), ["out.mp4"]);
         assert_eq!(std::fs::read(self.out.path().join("out.mp4")).unwrap(), b"an older video");
@@ -52,7 +52,7 @@ fn fails(lines: &str) -> String {
     let place = Place::new();
     let error = write(place.plan(lines), |i| ball(SIZE, i, [9; 3])).unwrap_err().to_string();
     place.assert_untouched();
-    assert!(!error.contains(".partial"), "a temporary name: {error}");
+    assert!(!error.contains(".partial"), "contains a temporary name: {error}");
     error
 }
 
@@ -63,15 +63,15 @@ fn an_encoder_that_dies_midway_is_quoted() {
 }
 
 #[test]
-fn an_encoder_that_refuses_to_start_is_quoted() {
+fn an_encoder_that_fails_at_the_start_is_quoted() {
     let said = fails(r#"exec "$FFMPEG" -no_such_option"#);
     assert!(said.contains("no_such_option"), "{said}");
 }
 
 #[test]
-fn an_encoder_that_dies_without_a_word_is_named_with_its_signal() {
+fn the_signal_of_an_encoder_that_dies_without_a_message_is_named() {
     let said = fails("head -c 1000000 >/dev/null; kill -KILL $$");
-    assert!(said.contains("without a word") && said.contains("SIGKILL"), "{said}");
+    assert!(said.contains("without a message") && said.contains("SIGKILL"), "{said}");
 }
 
 #[test]
@@ -82,13 +82,13 @@ fn an_encoder_that_fails_only_at_the_end_is_quoted() {
 
 #[test]
 fn a_full_disk_is_named() {
-    // All but the last argument, which is the file.
+    // All arguments but the last one, which is the file.
     let said = fails(r#"exec "$FFMPEG" "${@:1:$#-1}" /dev/full"#);
     assert!(said.contains("No space left on device"), "{said}");
 }
 
 #[test]
-fn a_file_that_may_not_grow_is_named() {
+fn a_file_size_limit_is_named() {
     let said = fails(r#"trap '' XFSZ; ulimit -f 2; exec "$FFMPEG" "$@""#);
     assert!(said.contains("File too large"), "{said}");
     let said = fails(r#"ulimit -c 0 -f 2; exec "$FFMPEG" "$@""#);
@@ -96,16 +96,16 @@ fn a_file_that_may_not_grow_is_named() {
 }
 
 #[test]
-fn a_file_that_an_encoder_left_incomplete_is_refused() {
+fn an_incomplete_file_of_an_encoder_is_rejected() {
     let cut = r#""$FFMPEG" "$@"; truncate -s -1000 "${@: -1}""#;
-    assert!(fails(cut).contains("is not complete: it is cut off"));
+    assert!(fails(cut).contains("is not complete: it is truncated"));
     let short =
         r#""$FFMPEG" -loglevel error -y -f lavfi -i testsrc2=s=64x64 -frames:v 5 -f mp4 "${@: -1}"; cat >/dev/null"#;
     assert!(fails(short).contains("it has 5 of 40 frames"));
 }
 
 #[test]
-fn an_encoder_whose_helper_lives_on_is_not_waited_for() {
+fn a_surviving_child_of_a_failed_encoder_is_not_waited_for() {
     let begin = Instant::now();
     let said = fails("sleep 60 & echo 'gone' >&2; exit 1");
     assert!(said.contains("gone"), "{said}");
@@ -123,7 +123,7 @@ fn a_missing_ffmpeg_says_what_to_install() {
 }
 
 #[test]
-fn a_dropped_writer_leaves_nothing() {
+fn a_dropped_writer_leaves_no_files() {
     for codec in [Codec::H264, Codec::ProRes4444] {
         let place = Place::new();
         let stop = AtomicBool::new(false);
@@ -132,14 +132,14 @@ fn a_dropped_writer_leaves_nothing() {
             let frame = if codec == Codec::H264 { ball(SIZE, i, [9; 3]) } else { straight(SIZE, i, |_, _| [0.5; 4]) };
             writer.frame(&frame).unwrap();
         }
-        assert!(names(place.out.path()).len() > 1, "nothing was begun");
+        assert!(names(place.out.path()).len() > 1, "no file was started");
         drop(writer);
         place.assert_untouched();
     }
 }
 
 #[test]
-fn a_wish_to_stop_is_heard_while_an_encoder_hangs() {
+fn cancellation_works_while_an_encoder_hangs() {
     for (lines, frames) in [("sleep 60", 40), ("cat >/dev/null; sleep 60", 3)] {
         let place = Place::new();
         let stop = AtomicBool::new(false);
@@ -177,7 +177,7 @@ fn missing_frames_leave_no_file() {
 }
 
 #[test]
-fn a_frame_that_does_not_fit_is_refused() {
+fn a_frame_with_the_wrong_size_is_rejected() {
     let place = Place::new();
     let spoils: [fn(&mut Frame); 3] = [|f| f.region.x = 400, |f| f.pixels.truncate(9), |f| f.index = 7];
     for spoil in spoils {
@@ -192,7 +192,7 @@ fn a_frame_that_does_not_fit_is_refused() {
 }
 
 #[test]
-fn outputs_that_cannot_be_are_refused_before_a_frame_is_drawn() {
+fn invalid_outputs_are_rejected_before_a_frame_is_drawn() {
     let place = Place::new();
     let stop = AtomicBool::new(false);
     let refused = |change: &dyn Fn(&mut MediaPlan)| {
@@ -204,10 +204,10 @@ fn outputs_that_cannot_be_are_refused_before_a_frame_is_drawn() {
     };
     let named = |plan: &mut MediaPlan, file, name| drop(plan.files.insert(file, place.out.path().join(name)));
     let twice = refused(&|plan| named(plan, OutputFile::Web, "out.mp4"));
-    assert!(twice.contains("out.mp4 is named for two outputs"), "{twice}");
+    assert!(twice.contains("out.mp4 is the name of two outputs"), "{twice}");
     let folder = refused(&|plan| named(plan, OutputFile::FullPoster, ""));
     assert!(folder.contains("is a directory"), "{folder}");
     let nowhere = refused(&|plan| named(plan, OutputFile::Thumb, "no/such/t.mp4"));
     assert!(nowhere.contains("no/such/t.mp4 cannot be written"), "{nowhere}");
-    assert!(!nowhere.contains(".partial"), "a temporary name: {nowhere}");
+    assert!(!nowhere.contains(".partial"), "contains a temporary name: {nowhere}");
 }

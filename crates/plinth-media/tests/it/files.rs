@@ -1,4 +1,4 @@
-//! What each tier's files are.
+//! Tests of the files of each tier.
 
 use std::path::Path;
 
@@ -7,10 +7,10 @@ use plinth_testkit::probe;
 
 use crate::support::{ball, decode, names, packets, plan, png, straight, write};
 
-/// Frames of a test: more than a group of pictures.
+/// Frames of a test: more than one group of pictures.
 const FRAMES: u32 = 33;
 
-/// Positions of the tops of an MP4's or MOV's boxes.
+/// Types and positions of the top-level boxes of an MP4 or MOV file.
 fn boxes(file: &Path) -> Vec<String> {
     let bytes = std::fs::read(file).unwrap();
     let (mut at, mut kinds) = (0, Vec::new());
@@ -62,19 +62,19 @@ pub(crate) fn assert_h264(file: &Path, (width, height): (u32, u32), frames: u32)
     assert!(index_comes_first(file), "{}: {:?}", file.display(), boxes(file));
 }
 
-/// All tiers have sizes that can be reduced without a remainder.
+/// Returns the size scaled down to at most 1920 on the longer side. For the sizes of the tiers this needs no rounding.
 fn at_most_1920((width, height): (u32, u32)) -> (u32, u32) {
     let long = width.max(height);
     if long > 1920 { (width * 1920 / long, height * 1920 / long) } else { (width, height) }
 }
 
 #[test]
-fn h264_tiers_are_high_profile_bt709_with_their_index_first_in_every_shape() {
+fn h264_tiers_are_high_profile_bt709_with_the_index_first_in_every_aspect() {
     for quality in [Quality::Share, Quality::Standard, Quality::FourK] {
         for &aspect in Aspect::ALL {
             let folder = tempfile::tempdir().unwrap();
             let size = quality.size(aspect);
-            // The larger a tier, the longer a frame takes; the codec is the same.
+            // Larger tiers take longer per frame, but use the same codec.
             let frames = if quality == Quality::Share { FRAMES } else { 2 };
             let plan = plan(folder.path(), size, Codec::H264, frames);
             let report = write(plan, |i| ball(size, i, [40, 90, 160])).unwrap();
@@ -102,7 +102,7 @@ fn h264_tiers_are_high_profile_bt709_with_their_index_first_in_every_shape() {
 }
 
 #[test]
-fn every_second_begins_with_a_frame_that_needs_no_other() {
+fn every_second_begins_with_a_key_frame() {
     let folder = tempfile::tempdir().unwrap();
     let size = (320, 180);
     write(plan(folder.path(), size, Codec::H264, 61), |i| ball(size, i, [200; 3])).unwrap();
@@ -114,7 +114,7 @@ fn every_second_begins_with_a_frame_that_needs_no_other() {
 }
 
 #[test]
-fn pro_is_prores_4444_with_alpha_in_every_shape() {
+fn pro_is_prores_4444_with_alpha_in_every_aspect() {
     for &aspect in Aspect::ALL {
         let folder = tempfile::tempdir().unwrap();
         let size = Quality::Pro.size(aspect);
@@ -137,7 +137,7 @@ fn pro_is_prores_4444_with_alpha_in_every_shape() {
         ] {
             assert_eq!(stream[key], value, "{key}");
         }
-        // A MOV has no place for it: ffprobe 5.1 says what it assumes, 7.1 nothing.
+        // MOV does not store the range: ffprobe 5.1 prints a default, 7.1 nothing.
         assert!(stream["color_range"].is_null() || stream["color_range"] == "tv", "{stream}");
         assert!(stream["pix_fmt"].as_str().unwrap().starts_with("yuva444p"), "{stream}");
         assert_eq!((&stream["width"], &stream["height"]), (&size.0.into(), &size.1.into()));
@@ -149,7 +149,7 @@ fn pro_is_prores_4444_with_alpha_in_every_shape() {
 }
 
 #[test]
-fn the_poster_shows_its_own_frame() {
+fn the_poster_shows_the_poster_frame() {
     let folder = tempfile::tempdir().unwrap();
     let size = (320, 180);
     let mut plan = plan(folder.path(), size, Codec::H264, 4);
@@ -160,7 +160,7 @@ fn the_poster_shows_its_own_frame() {
 }
 
 #[test]
-fn a_region_that_moves_leaves_nothing_of_the_frame_before() {
+fn a_moving_region_leaves_no_traces() {
     let folder = tempfile::tempdir().unwrap();
     let size = (320, 180);
     let mut plan = plan(folder.path(), size, Codec::H264, 2);
@@ -178,7 +178,7 @@ fn a_region_that_moves_leaves_nothing_of_the_frame_before() {
 }
 
 #[test]
-fn the_web_video_of_a_small_video_is_the_same_file() {
+fn the_web_video_of_a_small_video_is_a_copy() {
     let folder = tempfile::tempdir().unwrap();
     let size = (960, 540);
     write(plan(folder.path(), size, Codec::H264, 3), |i| ball(size, i, [90; 3])).unwrap();

@@ -1,4 +1,4 @@
-//! Frames, plans, and what foreign readers say of the files.
+//! Frames, plans and readers for the tests.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,7 +9,7 @@ use plinth_media::{H264Encoder, MediaError, MediaPlan, MediaReport, MediaWriter}
 use plinth_spec::OutputFile;
 use plinth_spec::quality::{Codec, FRAMES_PER_SECOND};
 
-/// A plan with every output in `folder`.
+/// A plan with all outputs in `folder`.
 pub(crate) fn plan(folder: &Path, (width, height): (u32, u32), codec: Codec, frames: u32) -> MediaPlan {
     let extension = if codec == Codec::H264 { "mp4" } else { "mov" };
     MediaPlan {
@@ -35,7 +35,7 @@ pub(crate) fn plan(folder: &Path, (width, height): (u32, u32), codec: Codec, fra
     }
 }
 
-/// Writes the frames that `frame` makes.
+/// Writes the frames that `frame` returns.
 pub(crate) fn write(plan: MediaPlan, frame: impl Fn(u32) -> Frame) -> Result<MediaReport, MediaError> {
     let stop = AtomicBool::new(false);
     let frames = plan.frames;
@@ -46,7 +46,7 @@ pub(crate) fn write(plan: MediaPlan, frame: impl Fn(u32) -> Frame) -> Result<Med
     writer.finish()
 }
 
-/// An opaque frame: something round and shaded that moves, in a region in the middle of a backdrop.
+/// An opaque frame: a shaded ball that moves, in a region in the middle of a backdrop.
 pub(crate) fn ball((width, height): (u32, u32), index: u32, backdrop: [u8; 3]) -> Frame {
     let region = Region { x: width / 4, y: height / 4, width: width / 2, height: height / 2 };
     let radius = region.height as f32 * 0.45;
@@ -65,7 +65,7 @@ pub(crate) fn ball((width, height): (u32, u32), index: u32, backdrop: [u8; 3]) -
     Frame { index, width, height, region, backdrop: Backdrop::Solid(backdrop), format: PixelFormat::Rgba8, pixels }
 }
 
-/// A frame with straight alpha, 16 bits a component, without a smaller region.
+/// A frame with straight alpha and 16 bits per component, whose region is the whole picture.
 pub(crate) fn straight((width, height): (u32, u32), index: u32, pixel: impl Fn(u32, u32) -> [f32; 4]) -> Frame {
     let mut pixels = Vec::new();
     for y in 0..height {
@@ -84,7 +84,7 @@ pub(crate) fn straight((width, height): (u32, u32), index: u32, pixel: impl Fn(u
     }
 }
 
-/// A packet of a file: when it is decoded and shown, how many bytes it has, whether it needs no other.
+/// A packet of a file: decode time, presentation time, size, and whether it is a key frame.
 pub(crate) struct Packet {
     pub(crate) decoded_secs: f64,
     pub(crate) shown_secs: f64,
@@ -92,7 +92,6 @@ pub(crate) struct Packet {
     pub(crate) is_key: bool,
 }
 
-/// The packets of a file.
 pub(crate) fn packets(file: &Path) -> Vec<Packet> {
     let out = Command::new(plinth_testkit::ffprobe())
         .args(["-v", "error", "-show_entries", "packet=dts_time,pts_time,size,flags", "-of", "json"])
@@ -112,12 +111,12 @@ pub(crate) fn packets(file: &Path) -> Vec<Packet> {
         .collect()
 }
 
-/// All frames as R, G, B bytes, as a player shows them that believes the tags.
+/// All frames as R, G, B bytes, converted according to the tags.
 pub(crate) fn rgb(file: &Path) -> Vec<u8> {
     decode(file, &["-vf", "scale=flags=accurate_rnd+full_chroma_int+full_chroma_inp,format=rgb24"])
 }
 
-/// What ffmpeg makes of a file.
+/// Decodes a file with ffmpeg.
 pub(crate) fn decode(file: &Path, options: &[&str]) -> Vec<u8> {
     let out = Command::new(plinth_testkit::ffmpeg())
         .args(["-v", "error", "-i"])
@@ -140,7 +139,7 @@ pub(crate) fn png(file: &Path) -> (u32, u32, Vec<u8>) {
     (info.width, info.height, pixels)
 }
 
-/// Names of all files in a folder, in order.
+/// Sorted names of all files in a folder.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> =
         std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
@@ -148,7 +147,7 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Likeness of two pictures in decibel; 99 and more is the same.
+/// PSNR of two images in dB; 99 if they are equal.
 pub(crate) fn psnr(a: &[u8], b: &[u8]) -> f64 {
     assert_eq!(a.len(), b.len());
     let squares: f64 = a.iter().zip(b).map(|(a, b)| f64::from(a.abs_diff(*b)).powi(2)).sum();

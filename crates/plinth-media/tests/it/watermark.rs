@@ -1,4 +1,4 @@
-//! The mark is in every output and in none that was paid for.
+//! Tests that the watermark is in all outputs of free renders, and in none of paid ones.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::support::{ball, decode, plan, png, rgb, straight, write};
 const SIZE: (u32, u32) = (640, 360);
 const OUTPUTS: [&str; 5] = ["out.mp4", "out.web.mp4", "out.thumb.mp4", "out.poster.png", "out.small.png"];
 
-/// R, G, B of the first frame.
+/// R, G, B bytes of the first frame.
 fn first(file: &Path) -> Vec<u8> {
     if file.extension().is_some_and(|e| e == "png") { png(file).2 } else { rgb(file) }
 }
@@ -30,13 +30,13 @@ fn written(codec: Codec, change: impl Fn(&mut MediaPlan)) -> tempfile::TempDir {
 }
 
 #[test]
-fn every_output_is_marked_over_the_whole_picture() {
+fn the_watermark_covers_every_output() {
     for codec in [Codec::H264, Codec::ProRes4444] {
         let (plain, marked) = (written(codec, |_| ()), written(codec, |plan| plan.watermark = true));
         for name in OUTPUTS.into_iter().skip(usize::from(codec == Codec::ProRes4444)) {
             let [plain, marked] = [&plain, &marked].map(|folder| first(&folder.path().join(name)));
             assert_eq!(plain.len(), marked.len());
-            // Equal parts of the picture, each some rows.
+            // Equal parts of the picture, each a number of rows.
             let part = plain.len() / 6;
             for (i, (plain, marked)) in plain.chunks(part).zip(marked.chunks(part)).enumerate() {
                 let changed = plain.iter().zip(marked).filter(|(a, b)| a.abs_diff(**b) > 20).count();
@@ -47,7 +47,7 @@ fn every_output_is_marked_over_the_whole_picture() {
 }
 
 #[test]
-fn a_poster_has_the_mark_pixel_for_pixel() {
+fn a_poster_has_exactly_the_watermarks_pixels() {
     let (plain, marked) = (written(Codec::H264, |_| ()), written(Codec::H264, |plan| plan.watermark = true));
     let [mut plain, marked] = [plain, marked].map(|folder| png(&folder.path().join("out.poster.png")).2);
     Watermark::new(SIZE.0, SIZE.1).mark_rgb(plain.as_chunks_mut::<3>().0);
@@ -55,7 +55,7 @@ fn a_poster_has_the_mark_pixel_for_pixel() {
 }
 
 #[test]
-fn a_region_that_moves_is_marked_once() {
+fn a_moving_region_is_marked_only_once() {
     let folder = tempfile::tempdir().unwrap();
     let mut plan = plan(folder.path(), SIZE, Codec::H264, 3);
     (plan.watermark, plan.poster_frame) = (true, 2);
@@ -79,7 +79,7 @@ fn a_region_that_moves_is_marked_once() {
 }
 
 #[test]
-fn the_mark_raises_alpha_in_prores() {
+fn the_watermark_increases_alpha_in_prores() {
     let marked = written(Codec::ProRes4444, |plan| {
         plan.watermark = true;
         plan.files.retain(|file, _path| *file == OutputFile::Video);

@@ -1,4 +1,4 @@
-//! Datasets, judged from outside: by a script that shares nothing with the program.
+//! Tests of datasets by scripts that share no code with the program.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,7 +23,7 @@ fn spread(count: u32, side: u32, whole_sphere: bool) -> DatasetViews {
     DatasetViews::Spread { count, side, coverage }
 }
 
-/// Runs a script of this repository on a set; panics with its words where it finds a fault.
+/// Runs a script of this repository on a dataset; panics with its output if it finds an error.
 fn judged_by(script: &str, set: &Path, flags: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let done =
@@ -67,12 +67,12 @@ fn views_of_a_torus_from_all_sides_lie_on_it() {
 }
 
 #[test]
-fn views_of_a_box_by_cameras_of_ones_own_lie_on_it() {
+fn views_of_a_box_by_custom_cameras_lie_on_it() {
     let folder = tempfile::tempdir().unwrap();
     let frames: Vec<_> = (0..5)
         .map(|i| {
             let (s, c) = (f64::from(i) * 1.3).sin_cos();
-            // On a circle of radius 4 in a plane that leans by 30°, looking at a point beside the middle.
+            // On a circle of radius 4 in a plane inclined by 30°, looking at a point beside the centre.
             let back = [c, s * 0.75_f64.sqrt(), s * 0.5];
             let right = [-s, c * 0.75_f64.sqrt(), c * 0.5];
             let up = [0.0, -0.5, 0.75_f64.sqrt()];
@@ -110,7 +110,7 @@ fn the_same_job_gives_the_same_bytes() {
 }
 
 #[test]
-fn a_free_dataset_carries_the_mark_over_its_colours_and_nothing_else() {
+fn only_the_colours_of_a_free_dataset_are_watermarked() {
     let folder = tempfile::tempdir().unwrap();
     let [paid, free] = [false, true].map(|watermark| {
         let set = folder.path().join(watermark.to_string());
@@ -127,7 +127,7 @@ fn a_free_dataset_carries_the_mark_over_its_colours_and_nothing_else() {
 }
 
 #[test]
-fn a_cancelled_dataset_leaves_nothing_whatever_it_was_doing() {
+fn a_dataset_cancelled_at_any_stage_leaves_no_files() {
     let moments = [
         (Stage::Loading, 0),
         (Stage::Preparing, 0),
@@ -149,14 +149,14 @@ fn a_cancelled_dataset_leaves_nothing_whatever_it_was_doing() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_and_leaves_everything_as_it_was() {
+fn invalid_jobs_are_rejected_and_change_no_files() {
     let folder = tempfile::tempdir().unwrap();
     let full = folder.path().join("full");
     std::fs::create_dir(&full).unwrap();
     std::fs::write(full.join("notes.txt"), b"somebody's own").unwrap();
     let error = quietly(&job(shapes::cuboid(), full.clone(), spread(2, 48, false))).unwrap_err().to_string();
     assert!(error.contains("is not empty"), "{error}");
-    // All look down: from below the model, from far above it, and from above.
+    // All cameras look down: from below the model, from far above it, and from above.
     let at_height = |height: f64| {
         let matrix = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, height], [0.0, 0.0, 0.0, 1.0]];
         let frames = json!([{"transform_matrix": matrix}]);
@@ -173,8 +173,8 @@ fn what_cannot_be_is_refused_and_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn views_that_are_asked_for_by_name_have_their_number() {
-    // The set is stopped before its first view is drawn.
+fn the_dataset_quality_sets_the_number_of_views() {
+    // The job is cancelled before the first view is drawn.
     for (name, views) in [("100x800", 100), ("196x1024", 196), ("400x2048", 400)] {
         let folder = tempfile::tempdir().unwrap();
         let mut job = job(shapes::cuboid(), folder.path().join("set.zip"), spread(1, 1, false));

@@ -1,4 +1,4 @@
-//! Whole jobs, through the door that a worker uses.
+//! Tests of complete jobs through the interface that workers use.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod dataset;
@@ -43,7 +43,7 @@ fn a_job_passes_its_stages_in_order_and_counts_every_frame() {
 }
 
 #[test]
-fn a_draft_is_lit_otherwise() {
+fn a_draft_has_different_light() {
     let drawn = |draft: bool| {
         let folder = tempfile::tempdir().unwrap();
         let poster = OutputFile::Poster;
@@ -55,7 +55,7 @@ fn a_draft_is_lit_otherwise() {
 }
 
 #[test]
-fn a_cancelled_job_leaves_nothing_whatever_it_was_doing() {
+fn a_job_cancelled_at_any_stage_leaves_no_files() {
     for moment in [(Stage::Loading, 0), (Stage::Preparing, 0), (Stage::Rendering, 0), (Stage::Rendering, 2)] {
         let folder = tempfile::tempdir().unwrap();
         let cancel = AtomicBool::new(false);
@@ -69,7 +69,7 @@ fn a_cancelled_job_leaves_nothing_whatever_it_was_doing() {
 }
 
 #[test]
-fn failures_are_told_apart_by_their_code_and_leave_nothing() {
+fn failures_have_different_codes_and_leave_no_files() {
     let fails = |change: &dyn Fn(&mut Job)| {
         let folder = tempfile::tempdir().unwrap();
         let mut job = job(folder.path());

@@ -1,13 +1,13 @@
-//! Models of known surfaces, as GLB files.
+//! Models with known surfaces as GLB files.
 
 use serde_json::json;
 use std::f32::consts::TAU;
 
-/// Rows and columns of curved surfaces: flat triangles are then 4e-5 units off at most.
+/// Rows and columns of curved surfaces: the flat triangles are then at most 4e-5 units off.
 const ROWS: u32 = 256;
 const COLUMNS: u32 = 512;
 
-/// A mesh in the making.
+/// A mesh under construction.
 #[derive(Default)]
 struct Mesh {
     positions: Vec<[f32; 3]>,
@@ -16,7 +16,7 @@ struct Mesh {
 }
 
 impl Mesh {
-    /// A surface over a grid: `at` gives place and normal for shares of rows and columns.
+    /// A surface over a grid: `at` returns position and normal for fractions of rows and columns.
     fn grid(rows: u32, columns: u32, at: impl Fn(f32, f32) -> ([f32; 3], [f32; 3])) -> Self {
         let mut mesh = Self::default();
         for row in 0..=rows {
@@ -86,7 +86,7 @@ pub(crate) fn sphere() -> Vec<u8> {
     Mesh::grid(ROWS, COLUMNS, at).glb()
 }
 
-/// A ring of radius 0.7 about the vertical, 0.3 thick.
+/// A torus of radius 0.7 about the vertical axis, 0.3 thick.
 pub(crate) fn torus() -> Vec<u8> {
     let at = |row: f32, column: f32| {
         let (around, azimuth) = (-TAU * row, TAU * column);

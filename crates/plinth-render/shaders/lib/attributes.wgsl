@@ -1,4 +1,4 @@
-// What vertices carry besides their pose, fetched by their number. Twin of `SurfaceVertex`, as words.
+// Vertex attributes that do not change with the pose, fetched by vertex number. The words of `SurfaceVertex`.
 
 @group(1) @binding(4) var<storage, read> attributes: array<u32>;
 

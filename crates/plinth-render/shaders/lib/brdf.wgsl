@@ -1,4 +1,4 @@
-// Reflection of a surface: pure functions of cosines, roughness and reflectance.
+// Reflection of surfaces: pure functions of cosines, roughness and reflectance.
 
 // Trowbridge-Reitz (GGX) normal distribution (Walter et al. 2007, eq. 33).
 fn d_ggx(n_dot_h: f32, alpha: f32) -> f32 {
@@ -23,7 +23,7 @@ fn d_ggx_anisotropic(n_dot_h: f32, t_dot_h: f32, b_dot_h: f32, at: f32, ab: f32)
     return a2 * w2 * w2 / PI;
 }
 
-// Its height-correlated Smith visibility (Heitz 2014).
+// Height-correlated Smith visibility of anisotropic GGX (Heitz 2014).
 fn v_smith_ggx_anisotropic(n_dot_l: f32, n_dot_v: f32, t: vec2<f32>, b: vec2<f32>, at: f32, ab: f32) -> f32 {
     let ggx_v = n_dot_l * length(vec3(at * t.y, ab * b.y, n_dot_v));
     let ggx_l = n_dot_v * length(vec3(at * t.x, ab * b.x, n_dot_l));
@@ -40,9 +40,10 @@ fn f_schlick(f0: vec3<f32>, f90: f32, v_dot_h: f32) -> vec3<f32> {
     return f0 + (vec3(f90) - f0) * pow5(clamp(1.0 - v_dot_h, 0.0, 1.0));
 }
 
-// Scale (x) and bias (y) of the split-sum approximation (Karis 2013, "Real Shading in Unreal Engine 4") for GGX with the
-// height-correlated Smith term. The bias, and the sum of both, are polynomials in 1 − n·v and roughness: least squares to
-// importance sampling with 2048 directions. Root mean square error 0.012 and 0.006; at normal incidence the bias is 0.
+// Scale (x) and bias (y) of the split-sum approximation (Karis 2013, "Real Shading in Unreal Engine 4") for GGX with
+// the height-correlated Smith term. The bias, and the sum of both, are polynomials in 1 − n·v and roughness, fitted by
+// least squares to importance sampling with 2048 directions. The root mean square errors are 0.012 and 0.006; at normal
+// incidence the bias is 0.
 fn dfg(n_dot_v: f32, perceptual_roughness: f32) -> vec2<f32> {
     let u = 1.0 - n_dot_v;
     let u2 = u * u;

@@ -1,4 +1,4 @@
-// Colour: the only transfer function and the only tone curve.
+// Colour: the transfer function and the tone curve.
 
 // Khronos PBR Neutral tone mapper (Khronos Group, 2024, "Khronos PBR Neutral Tone Mapper", reference code).
 // Linear Rec.709 in, display-referred linear 0..1 out.
@@ -16,8 +16,8 @@ fn tone_map_pbr_neutral(radiance: vec3<f32>) -> vec3<f32> {
     return select(mix(compressed, vec3(new_peak), g), c, peak < start_compression);
 }
 
-// Inverse of this curve for colours that it does not compress: those with all channels below 0.76. Brighter ones come out
-// darker than they were.
+// Inverse of this curve for colours that it does not compress: those with all channels below 0.76. Brighter colours
+// become darker.
 fn before_tone_map(shown: vec3<f32>) -> vec3<f32> {
     let lowest = min(shown.r, min(shown.g, shown.b));
     return shown + select(0.04, sqrt(lowest / 6.25) - lowest, lowest < 0.04);

@@ -1,18 +1,18 @@
-// Lights with a direction: the key spot, the environment's sun and punctual lights. Needs layers, shadow.
+// Direct light: the key spotlight, the environment's sun, and point and spot lights. Needs layers, shadow.
 
 struct Beam {
     to_light: vec3<f32>,
-    // Irradiance on a surface facing the light, shadow and cone included.
+    // Irradiance of a surface that faces the light, including shadow and cone.
     irradiance: vec3<f32>,
-    // Added to the squared roughness: the light's own size.
+    // Added to the squared roughness, for the size of the light.
     spread: f32,
 }
 
 override KEY: bool = false;
 override KEY_SHADOW: bool = false;
 override SUN: bool = false;
-// How many there are. Branches and loops of shaders must not depend on uniforms: lavapipe puts such a uniform's value into
-// the shader ("inlined uniforms"), compiles it again at every draw, and keeps every copy.
+// Number of point and spot lights. Branches and loops of shaders must not depend on uniforms: lavapipe inlines the
+// value of such a uniform into the shader ("inlined uniforms"), recompiles it at every draw, and keeps every copy.
 override PUNCTUAL: u32 = 0u;
 
 fn key_beam(s: Surface, world: vec3<f32>) -> Beam {
@@ -51,7 +51,7 @@ fn punctual_beam(light: PunctualLight, world: vec3<f32>) -> Beam {
     return Beam(to_light, light.intensity * (ranged * aimed / distance2), 0.0);
 }
 
-// Reflection of one beam, split by layer.
+// Reflection of one beam by each layer.
 fn beam_layers(s: Surface, beam: Beam, diffuse_weight: f32, ab: vec2<f32>, below: vec3<f32>) -> Layered {
     var out: Layered;
     let n_dot_l = dot(s.n, beam.to_light);
@@ -77,7 +77,7 @@ fn beam_layers(s: Surface, beam: Beam, diffuse_weight: f32, ab: vec2<f32>, below
 #else
     let lobe = d_ggx(n_dot_h, alpha) * v_smith_ggx_correlated(n_dot_l, s.n_dot_v, alpha);
 #endif
-    // Energy lost to multiple scattering is given back by scaling (Turquin 2019, eq. 16).
+    // Scaled up to compensate the energy lost to multiple scattering (Turquin 2019, eq. 16).
     let f0 = mix(s.f0_dielectric, s.f0_metal, s.metallic);
     let f = f_schlick(f0, mix(s.dielectric_f90, 1.0, s.metallic), v_dot_h);
     let compensation = 1.0 + f0 * (1.0 / max(ab.x + ab.y, 1e-3) - 1.0);
@@ -85,7 +85,7 @@ fn beam_layers(s: Surface, beam: Beam, diffuse_weight: f32, ab: vec2<f32>, below
     out.specular = arriving * lobe * f * compensation;
 #ifdef NORMAL_TEX
     let reaching = arriving * relief_share(s, beam.to_light);
-    // What is mirrored needs the light above the surface.
+    // There is no specular reflection of light from below the surface.
     out.specular *= clamp(dot(s.geometric, beam.to_light) * 10.0, 0.0, 1.0);
 #else
     let reaching = arriving;

@@ -1,17 +1,18 @@
-// The looks of a finished picture. Colours are linear, display-referred, straight; each keeps black black unless it says
-// otherwise.
+// Colour filters of finished pictures. Colours are linear, display-referred and straight. Black stays black unless
+// noted.
 
-// Rec.709 luminance as seen: lightness is judged after the transfer function.
+// Grey of the Rec.709 luminance.
 fn grey(c: vec3<f32>) -> vec3<f32> {
     return vec3(luminance(c));
 }
 
-// A tint whose strongest channel stays, so that nothing is cut off at white and no hue turns there.
+// Tints a colour and scales it so that its strongest channel is unchanged, which avoids clipping at white and shifts of
+// hue.
 fn tinted(c: vec3<f32>, tint: vec3<f32>) -> vec3<f32> {
     return c * tint / max(tint.r, max(tint.g, tint.b));
 }
 
-// Contrast about middle grey, in encoded values: 1 leaves it.
+// Changes contrast about middle grey, in encoded values; 1 has no effect.
 fn contrasted(c: vec3<f32>, slope: f32) -> vec3<f32> {
     let e = srgb_from_linear(c);
     let s = e * e * (3.0 - 2.0 * e);
@@ -30,7 +31,7 @@ fn filtered(c: vec3<f32>) -> vec3<f32> {
 #endif
 #ifdef VIVID
 fn filtered(c: vec3<f32>) -> vec3<f32> {
-    // What is colourful already gains less, so that it keeps its shading.
+    // Colours that are already saturated are changed less, so that they keep their shading.
     let most = max(c.r, max(c.g, c.b));
     let saturation = (most - min(c.r, min(c.g, c.b))) / max(most, 1e-4);
     let strong = max(mix(grey(c), c, 1.0 + 0.5 * (1.0 - saturation * saturation)), vec3(0.0));
@@ -48,7 +49,7 @@ fn filtered(c: vec3<f32>) -> vec3<f32> {
 }
 #endif
 #ifdef FADED
-// Blacks are lifted, as on an old print.
+// Blacks are lifted, as in an old print.
 fn filtered(c: vec3<f32>) -> vec3<f32> {
     let e = srgb_from_linear(mix(grey(c), c, 0.7));
     return linear_from_srgb(0.1 + 0.85 * e);

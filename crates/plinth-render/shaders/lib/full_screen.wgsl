@@ -1,9 +1,9 @@
-// A triangle that covers the whole target: its corner `i` in clip space.
+// Corner `i`, in clip space, of a triangle that covers the whole target.
 fn full_screen_corner(i: u32) -> vec2<f32> {
     return vec2(f32((i << 1u) & 2u) * 2.0 - 1.0, 1.0 - f32(i & 2u) * 2.0);
 }
 
-// The same with the place in the target, (0, 0) at the top left.
+// The same with the position in the target, (0, 0) at the top left.
 struct CornerOut {
     @builtin(position) clip: vec4<f32>,
     @location(0) uv: vec2<f32>,

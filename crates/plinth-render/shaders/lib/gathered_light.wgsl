@@ -1,41 +1,41 @@
-// Light that was gathered on surfaces before the first frame. Twin: `upload/gathered_light.rs`.
+// Baked light of surfaces. The data is packed in `upload/gathered_light.rs`.
 #import lib/color.wgsl
 
-// Where the light of back sides begins among that of vertices, 0 where there is none; then for each triangle 0, or where
-// the light of its lattice begins (28 bits) and how often its sides are halved (4 bits).
+// First the offset of the light of back faces among that of vertices, 0 if there is none; then for each triangle 0, or
+// the offset of the light of its lattice (28 bits) and the number of times that its sides are halved (4 bits).
 @group(3) @binding(0) var<storage, read> light_words: array<u32>;
 @group(3) @binding(1) var<storage, read> light_samples: array<u32>;
 
-// Twin of `LightSample`.
+// Size of `LightSample` in words.
 const LIGHT_SAMPLE_WORDS: u32 = 4u;
 
 struct GatheredLight {
-    // Share of the environment's light that arrives.
+    // Fraction of the environment's light that arrives.
     direct: vec3<f32>,
     // Irradiance from other surfaces.
     indirect: vec3<f32>,
-    // Degree-1 spherical harmonics: visibility of the environment, and luminance of what blocks it.
+    // Degree-1 spherical harmonics: visibility of the environment, and luminance of the surfaces that occlude it.
     visibility: vec4<f32>,
     blocked: vec4<f32>,
 }
 
-// Where nothing is in the way.
+// Light without occluders.
 fn open_light() -> GatheredLight {
     return GatheredLight(vec3(1.0), vec3(0.0), vec4(1.0, 0.0, 0.0, 0.0), vec4(0.0));
 }
 
-// A colour of three times nine bits with a shared exponent of five.
+// Unpacks a colour with nine bits per channel and a shared five-bit exponent.
 fn light_color(word: u32) -> vec3<f32> {
     let scale = bitcast<f32>(((word >> 27u) + (127u - 15u - 9u)) << 23u);
     return vec3<f32>(vec3(word, word >> 9u, word >> 18u) & vec3(511u)) * scale;
 }
 
-// Bytes from −2 to 2.
+// Unpacks bytes that represent −2 to 2.
 fn light_bytes(word: u32) -> vec4<f32> {
     return unpack4x8snorm(word) * (127.0 / 64.0);
 }
 
-// Adds a share of the light at a place.
+// Adds the light at a point with a weight.
 fn add_light(sum: ptr<function, GatheredLight>, place: u32, share: f32) {
     let at = place * LIGHT_SAMPLE_WORDS;
     let indirect = light_color(light_samples[at + 1u]);
@@ -45,15 +45,16 @@ fn add_light(sum: ptr<function, GatheredLight>, place: u32, share: f32) {
     (*sum).blocked += light_bytes(light_samples[at + 3u]) * (luminance(indirect) * share);
 }
 
-// Light on one side of a triangle of the batch: `corners` are its vertices, `weights` the shares of them at the point.
+// Light on one side of a triangle of the batch: `corners` are its vertices, `weights` their barycentric weights at the
+// point.
 fn gathered_light(triangle: u32, corners: vec3<u32>, weights: vec3<f32>, front: bool) -> GatheredLight {
     let back = select(light_words[0], 0u, front);
     let word = light_words[1u + triangle];
     var places = corners + back;
     var shares = weights;
     if word != 0u {
-        // The point (i, j) of a lattice of n parts lies at the weights (1 − (i + j) / n, i / n, j / n); rows of equal j
-        // follow each other (`plinth_bake::Lattice`).
+        // The point (i, j) of a lattice with n parts has the barycentric weights (1 − (i + j) / n, i / n, j / n); rows
+        // of equal j are stored one after the other (`plinth_bake::Lattice`).
         let n = 1u << (word & 15u);
         let inside = max(weights.yz, vec2(0.0));
         let scaled = inside / max(inside.x + inside.y, 1.0) * f32(n);

@@ -1,6 +1,6 @@
-// Light from all around. Needs types/frame.wgsl, and types/material.wgsl where a surface takes more or less of it.
+// Image-based light. Needs types/frame.wgsl, and types/material.wgsl if a material scales the environment's light.
 
-// How much of the environment's light a surface takes.
+// Factor of a material on the environment's light.
 fn environment_strength() -> f32 {
 #ifdef ENVIRONMENT_STRENGTH
     return material.environment_factor;
@@ -9,14 +9,14 @@ fn environment_strength() -> f32 {
 #endif
 }
 
-// Where a direction is in an octahedral map: +Y in the middle, −Y in the corners (Cigolle et al. 2014).
+// Position of a direction in an octahedral map: +Y in the middle, −Y in the corners (Cigolle et al. 2014).
 fn octahedral_uv(direction: vec3<f32>) -> vec2<f32> {
     let d = direction / (abs(direction.x) + abs(direction.y) + abs(direction.z));
     let folded = (1.0 - abs(d.zx)) * select(vec2(-1.0), vec2(1.0), d.xz >= vec2(0.0));
     return select(d.xz, folded, d.y < 0.0) * 0.5 + 0.5;
 }
 
-// Irradiance on a surface that faces a direction.
+// Irradiance of a surface with this normal.
 fn environment_irradiance(n: vec3<f32>) -> vec3<f32> {
     // The outermost texels lie on the border of the map (`ibl/irradiance.rs`).
     let side = f32(textureDimensions(irradiance_map).x);
@@ -24,7 +24,7 @@ fn environment_irradiance(n: vec3<f32>) -> vec3<f32> {
     return textureSampleLevel(irradiance_map, linear_sampler, uv, 0.0).rgb * environment_strength();
 }
 
-// Width of the margin around the specular map, as a share of its side (`MARGIN` in `ibl/specular.rs`).
+// Width of the margin around the specular map as a fraction of its side (`MARGIN` in `ibl/specular.rs`).
 const SPECULAR_MARGIN: f32 = 1.0 / 34.0;
 
 // Radiance of the environment in a direction, filtered for a perceptual roughness.

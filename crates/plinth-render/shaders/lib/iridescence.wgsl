@@ -1,7 +1,7 @@
 // Thin-film interference (Belcour and Barla 2017, "A Practical Extension to Microfacet Theory for the Modeling of
 // Varying Iridescence"), with the spectral integration in closed form as in the KHR_materials_iridescence appendix.
 
-// XYZ sensitivity curves as Gaussians in Fourier space, to linear Rec.709.
+// XYZ sensitivity curves as Gaussians in Fourier space, converted to linear Rec.709.
 fn film_sensitivity(optical_path_difference: f32, shift: vec3<f32>) -> vec3<f32> {
     let phase = 2.0 * PI * optical_path_difference * 1.0e-9;
     let height = vec3(5.4856e-13, 4.4201e-13, 5.2481e-13);

@@ -1,28 +1,28 @@
-// What polished surfaces reflect of the model: a cone is marched through the distance field of its surfaces (after
-// Aaltonen 2018, "GPU-based Clay Simulation and Ray-tracing Tech in Claybook"). Twin: `distance_field.rs`. Needs
-// types/frame.wgsl, layers.
+// Reflections of the model in its polished surfaces, by cone tracing through the distance field of its surfaces (after
+// Aaltonen 2018, "GPU-based Clay Simulation and Ray-tracing Tech in Claybook"). The field is built in
+// `distance_field.rs`. Needs types/frame.wgsl, layers.
 
-// Up to this perceptual roughness reflections are found by the cone, beyond the second by the spherical harmonics of
-// visibility alone; in between they are mixed.
+// Up to the first perceptual roughness reflections are cone-traced, beyond the second they use only the spherical
+// harmonics of visibility; in between both are interpolated.
 const SHARP: f32 = 0.3;
 const TOO_ROUGH: f32 = 0.45;
-// Below this share of blocked directions nothing would be met,
+// Below this fraction of occluded directions a cone would hit nothing.
 const LEAST_CLOSED: f32 = 0.05;
-// and below this reflectance nobody would see it.
+// Below this reflectance a reflection would not be visible.
 const LEAST_REFLECTED: f32 = 0.06;
-// What surfaces are thickened by, in cells.
+// Thickness added to surfaces, in cells.
 const THICKENED: f32 = 0.6;
-// Share from which on a cone is full.
+// A cone filled to this fraction counts as full.
 const FILLED: f32 = 0.95;
 const MARCH_STEPS: i32 = 24;
 
 struct Neighbours {
     radiance: vec3<f32>,
-    // Share of the cone that surfaces fill.
+    // Fraction of the cone that surfaces fill.
     filled: f32,
 }
 
-// What a lobe of this roughness around a direction meets.
+// Traces a lobe of this roughness around a direction.
 fn neighbours_within(s: Surface, direction: vec3<f32>, perceptual_roughness: f32) -> Neighbours {
     let cell = frame.field_cell;
     let start = frame.grow_origin + (s.world - frame.grow_origin) / frame.grow;
@@ -40,27 +40,27 @@ fn neighbours_within(s: Surface, direction: vec3<f32>, perceptual_roughness: f32
             break;
         }
         let near = textureSampleLevel(field_distances, linear_sampler, at, 0.0).r;
-        // Of a thin wall no cell is inside.
+        // No cell is inside a thin wall.
         let gap = near - THICKENED * cell;
         let width = max(travelled * slope, 0.3 * cell);
-        // The plane that the cone leaves is no surface that it meets.
+        // The plane of the reflecting surface itself does not count.
         let own = smoothstep(0.3, 0.6, near / (travelled * rise));
         let here = (1.0 - smoothstep(-0.3, 0.75, gap / width)) * (1.0 - own);
         met_at = select(met_at, travelled, here > filled);
         filled = max(filled, here);
         if filled > FILLED {
-            // Through the rest a lamp would shine.
+            // Otherwise a lamp would shine through the rest.
             filled = 1.0;
             break;
         }
         travelled += max(0.9 * gap, 0.8 * cell);
     }
-    // The light of the side that the cone comes to: cells within a thin wall have that of both.
+    // The light of the near side, because cells within a thin wall have the light of both sides.
     let before = first + step * max(met_at - 0.5 * cell, 0.0);
     return Neighbours(textureSampleLevel(field_radiance, linear_sampler, before, 0.0).rgb, filled);
 }
 
-// Whether a lobe of this roughness may meet something.
+// Whether a lobe of this roughness may hit something.
 fn reflects_neighbours(s: Surface, direction: vec3<f32>, perceptual_roughness: f32, reflectance: vec3<f32>) -> bool {
     let closed = 1.0 - s.visibility.x + 0.3 * length(s.visibility.yzw) - 0.7 * dot(s.visibility.yzw, direction);
     let most = max(reflectance.r, max(reflectance.g, reflectance.b));

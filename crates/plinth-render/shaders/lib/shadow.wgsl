@@ -1,4 +1,4 @@
-// Percentage-closer filtering. Softness is the size of the map's texels, so the cost does not grow with it.
+// Percentage-closer filtering. Softness is set by the size of the map's texels, so it does not affect the cost.
 
 // A 3×3 tent in four bilinear comparisons (Castaño 2013, "Shadow Mapping Summary", part 1).
 fn shadow_pcf(map: texture_depth_2d, uv_in: vec2<f32>, depth: f32, texel: f32) -> f32 {
@@ -17,7 +17,7 @@ fn shadow_pcf(map: texture_depth_2d, uv_in: vec2<f32>, depth: f32, texel: f32) -
     return sum / 16.0;
 }
 
-// Share of the light that arrives at a world point; 1 outside of the map.
+// Fraction of the light that arrives at a world point; 1 outside of the map.
 fn shadow_visibility(map: texture_depth_2d, clip_from_world: mat4x4<f32>, point: vec3<f32>, texel: f32) -> f32 {
     let clip = clip_from_world * vec4(point, 1.0);
     let ndc = clip.xyz / max(clip.w, 1e-5);

@@ -1,17 +1,17 @@
-// Sheen of fibres that scatter light many times (Zeltner, Burley and Chiang 2022, "Practical Multiple-Scattering Sheen
-// Using Linearly Transformed Cosines"), with rational fits of its tables as in MaterialX 1.39. Needs layers.
+// Sheen of fibres with multiple scattering (Zeltner, Burley and Chiang 2022, "Practical Multiple-Scattering Sheen Using
+// Linearly Transformed Cosines"), with the rational fits of its tables of MaterialX 1.39. Needs layers.
 
 struct SheenLobe {
-    // Share of the light that is reflected toward the camera.
+    // Fraction of the light that is reflected toward the camera.
     albedo: f32,
-    // The inverse transform: diagonal, and its shear along the view.
+    // The inverse transform: its diagonal, and its shear along the view direction.
     a: f32,
     b: f32,
     // Unit vector in the tangent plane, toward the camera.
     along: vec3<f32>,
 }
 
-// A sheen's roughness is its perceptual one.
+// `roughness` is perceptual.
 fn sheen_lobe(s: Surface, roughness: f32) -> SheenLobe {
     let x = s.n_dot_v;
     let y = clamp(roughness, 1e-3, 1.0);
@@ -27,7 +27,7 @@ fn sheen_lobe(s: Surface, roughness: f32) -> SheenLobe {
     return out;
 }
 
-// Reflected radiance for a beam, for white sheen.
+// Reflected radiance of a beam for white sheen.
 fn sheen_of_beam(s: Surface, beam: Beam, lobe: SheenLobe) -> vec3<f32> {
     let z = dot(beam.to_light, s.n);
     if z <= 0.0 {
@@ -60,7 +60,7 @@ fn direct_sheen(s: Surface, world: vec3<f32>, lobe: SheenLobe) -> vec3<f32> {
 fn sheen_over(s: Surface, world: vec3<f32>, below: vec3<f32>, color: vec3<f32>, roughness: f32) -> vec3<f32> {
     let lobe = sheen_lobe(s, roughness);
     let strongest = max(color.r, max(color.g, color.b));
-    // The lobe is about a cosine around where its transform takes the normal.
+    // The lobe is approximately a cosine around the transformed normal.
     let middle = normalize(s.n * max(lobe.a, 1e-3) - lobe.along * lobe.b);
     let around = environment_irradiance(middle) * s.direct + s.irradiance - environment_irradiance(s.n) * s.direct;
     let light = max(around, vec3(0.0)) / PI * lobe.albedo + direct_sheen(s, world, lobe);

@@ -1,15 +1,15 @@
-// Points and lines as a camera sees them: round splats, and bands with round ends (LINES). The size is one on the
-// screen, so it is known only here. Needs types/frame.wgsl, types/batch.wgsl, types/visibility.wgsl, lib/triangle.wgsl.
+// Points and lines as a camera sees them: round splats, and bands with round ends (LINES). Their size depends on the
+// screen, so it is computed here. Needs types/frame.wgsl, types/batch.wgsl, types/visibility.wgsl, lib/triangle.wgsl.
 
 struct Sprite {
-    // Ends in pixels of the target; both ends of a point are the same.
+    // Ends in pixels of the target; for a point both are the same.
     a: vec2<f32>,
     b: vec2<f32>,
     // Their distances along the camera's axis.
     distances: vec2<f32>,
-    // Where on the segment they are, 0..1: a line from behind the camera is cut off at the near plane.
+    // Positions of the ends on the segment, 0..1: a line that starts behind the camera is clipped at the near plane.
     parts: vec2<f32>,
-    // In pixels; 0 where nothing is in front of the camera.
+    // Radius in pixels; 0 if nothing is in front of the camera.
     radius: f32,
 }
 
@@ -21,7 +21,7 @@ fn near_distance() -> f32 {
     return frame.distance_numerator / frame.depth_range;
 }
 
-// The point or line of this number within the batch.
+// The point or line with this number within the batch.
 fn sprite_of(number: u32) -> Sprite {
     var s: Sprite;
     let near = near_distance();
@@ -56,8 +56,8 @@ fn sprite_of(number: u32) -> Sprite {
     return s;
 }
 
-// The nearest place to a pixel on the line between the ends: x its share of the way on the screen, y the squared
-// distance to it in pixels.
+// The point on the line between the ends that is nearest to a pixel: x is its position on the screen in 0..1, y the
+// squared distance in pixels.
 fn nearest_place(s: Sprite, at: vec2<f32>) -> vec2<f32> {
 #ifdef LINES
     let along = s.b - s.a;
@@ -74,13 +74,13 @@ fn is_covered(s: Sprite, at: vec2<f32>) -> bool {
     return nearest_place(s, at).y <= s.radius * s.radius;
 }
 
-// Whether a vertex shows the side that its normal points to. A splat at an outline is seen although its middle has just
-// turned away.
+// Whether the side to which a vertex normal points is visible. A splat at an outline is visible even if its centre has
+// just turned away.
 fn is_front(normal: vec3<f32>, to_camera: vec3<f32>) -> bool {
     return dot(normal, to_camera) > -0.25 * length(normal) * length(to_camera);
 }
 
-// The samples of a pixel (Vulkan's standard locations) that lie on it.
+// The samples of a pixel (Vulkan's standard locations) that the sprite covers.
 fn covered_samples(s: Sprite, at: vec2<f32>) -> u32 {
     if SAMPLES != 4u {
         return select(0u, 1u, is_covered(s, at));
@@ -91,12 +91,12 @@ fn covered_samples(s: Sprite, at: vec2<f32>) -> u32 {
         | select(0u, 8u, is_covered(s, at + vec2(0.125, 0.375)));
 }
 
-// Distance along the camera's axis at a share of the way on the screen.
+// Distance along the camera's axis at a position on the screen in 0..1.
 fn distance_along(s: Sprite, t: f32) -> f32 {
     return 1.0 / mix(1.0 / s.distances.x, 1.0 / s.distances.y, t);
 }
 
-// The same as a triangle is seen at a pixel: its vertices and their weights. Textures are read at full size.
+// The vertices and weights of a sprite at a pixel, in the form used for triangles. Textures are read at full size.
 fn seen_sprite(number: u32, at: vec2<f32>) -> Seen {
     var out: Seen;
     out.facing = 1.0;

@@ -1,5 +1,5 @@
-// What the camera sees of a surface: base colour, emission and the light of all lamps. One variant per set of
-// features. Needs types/frame, material, surface_point; the material's textures are generated before it.
+// Computes the colour of a surface as the camera sees it: base colour, emission and the light of all lamps. One variant
+// per set of features. Needs types/frame, material, surface_point; the material's textures are generated before it.
 #import lib/color.wgsl
 #import lib/brdf.wgsl
 #ifdef IRIDESCENCE
@@ -36,8 +36,8 @@ fn base_color(v: SurfacePoint) -> vec4<f32> {
     return base;
 }
 
-// The surface's colour for its target, premultiplied by its coverage: that in `base`, and less where the backdrop is seen
-// through it.
+// The colour of a surface for its target, premultiplied by its coverage: the coverage in `base`, reduced where the
+// backdrop is visible through the surface.
 fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 #ifdef LIT
     var emitted = material.emissive;
@@ -48,7 +48,7 @@ fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 #else
     var seen = vec4(base.rgb * base.a, base.a);
 #ifdef EMITS
-    // glTF 2.0, 3.9.7: points and lines without normals show the sum of both.
+    // glTF 2.0, 3.9.7: points and lines without normals show the sum of base colour and emission.
     var emitted = material.emissive;
 #ifdef EMISSIVE_TEX
     emitted *= linear_from_srgb(tex_emissive(v.uv0, v.uv1).rgb);
@@ -57,7 +57,7 @@ fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 #endif
 #endif
 #ifdef DISPLAY
-    // The tone curve works on the surface's own radiance: the background joins afterwards.
+    // The tone curve applies to the surface's own radiance; the background is added afterwards.
 #ifdef UNLIT
     return vec4(srgb_from_linear(seen.rgb / max(seen.a, 1e-4)) * seen.a, seen.a);
 #else
@@ -66,7 +66,7 @@ fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 #else
 #ifdef UNLIT
 #ifdef BLEND
-    // Colours that are mixed with radiance have one curve.
+    // Colours that are mixed with radiance share its tone curve.
     return vec4(before_tone_map(seen.rgb / max(seen.a, 1e-4)) * seen.a, seen.a);
 #endif
 #endif
@@ -75,7 +75,7 @@ fn surface_color(v: SurfacePoint, base: vec4<f32>) -> vec4<f32> {
 }
 
 #ifdef LIT
-// Radiance toward the camera, multiplied by the coverage, and the coverage.
+// Radiance toward the camera multiplied by the coverage, and the coverage.
 fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     let uv0 = v.uv0;
     let uv1 = v.uv1;
@@ -84,12 +84,12 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     let geometric = normalize(v.normal) * facing;
     var n = geometric;
 #ifdef TANGENT
-    // From behind, all three directions are turned over: what rises in front is a hollow there.
+    // Seen from behind, all three directions are reversed: a bump in front is a hollow behind.
     let along = v.tangent.xyz * facing;
     let t = normalize(along - geometric * dot(geometric, along) + vec3(1e-8, 0.0, 0.0));
     let hand = select(v.tangent.w, 1.0, v.tangent.w == 0.0);
     let b = cross(geometric, t) * (hand * facing);
-    // Without a direction nothing leans.
+    // Without tangents the normal map has no effect.
     let leans = abs(v.tangent.w);
 #ifdef NORMAL_TEX
     let bump_scale = material.normal_scale * leans;
@@ -118,20 +118,20 @@ fn shade(v: SurfacePoint, base: vec4<f32>, emitted: vec3<f32>) -> vec4<f32> {
     s.geometric = geometric;
     s.n_dot_v = clamp(dot(n, to_camera), 1e-3, 1.0);
     s.roughness = clamp(roughness, 0.0, 1.0);
-    // Only lights with a direction flicker: the environment is filtered already.
+    // Only direct lights flicker: the environment is already filtered.
     s.normal_turn = v.normal_turn;
     let widened = widened_roughness(s.normal_turn, s.roughness);
     s.alpha_roughness = max(widened * widened, 2e-4);
     s.metallic = clamp(metallic, 0.0, 1.0);
     s.base = base.rgb;
-    // Gathered light, on this pixel's normal. The occlusion map is finer, so the darker of the two holds.
+    // Baked light for this pixel's normal. The occlusion map is finer, so the darker of the two applies.
     s.direct = min(v.light.direct, vec3(occlusion));
     var from_around = v.light.indirect * occlusion + frame.ambient_irradiance * occlusion;
     var from_environment = environment_irradiance(n);
 #ifdef NORMAL_TEX
     let bumpy = relief(n, geometric);
     from_around *= bumpy.w;
-    // What faces away from a lamp has none of its light, wherever the surface faces.
+    // A surface that faces away from a lamp gets none of its light, whatever the direction of the bump.
     from_environment = min(from_environment, environment_irradiance(bumpy.xyz) * bumpy.w);
 #endif
     s.irradiance = from_environment * s.direct + from_around;

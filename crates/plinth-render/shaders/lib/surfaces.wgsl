@@ -6,16 +6,16 @@
 @group(1) @binding(4) var second_color: texture_2d<f32>;
 
 struct Shown {
-    // Zero where there is none.
+    // Zero if there is none.
     first: vec3<f32>,
     second: vec3<f32>,
-    // How much of the pixel each covers.
+    // Coverage of the pixel by each surface.
     coverage: vec2<f32>,
-    // Which of them are shown without the tone curve.
+    // Whether each is shown without the tone curve.
     as_it_is: vec2<bool>,
 }
 
-// The colour of a surface from its share of the picture.
+// The colour of a surface, given its share of the picture.
 fn whole_color(share: vec4<f32>, coverage: f32) -> vec3<f32> {
     return share.rgb / max(coverage, 1.0 / f32(SAMPLES));
 }
@@ -33,7 +33,7 @@ fn shown_at(pixel: vec2<i32>) -> Shown {
     return out;
 }
 
-// The share of both surfaces of the picture, with what they hide as alpha.
+// The share of both surfaces of the picture, with their coverage as alpha.
 fn both_at(pixel: vec2<i32>) -> vec4<f32> {
     let both = textureLoad(first_color, pixel, 0) + textureLoad(second_color, pixel, 0);
     return vec4(both.rgb, both.a % SHOWN_AS_IT_IS);

@@ -1,24 +1,24 @@
-// Light that passes through: refracted where it enters and where it leaves a body, then seen in the picture behind.
-// In screen space, after Wyman 2005, "An Approximate Image-Space Approach for Interactive Refraction", with both points
-// found by iteration. Needs types/frame.wgsl, layers, ibl.
+// Transmitted light: refracted where it enters and where it leaves a body, then traced through the picture of the scene
+// behind. Works in screen space (after Wyman 2005, "An Approximate Image-Space Approach for Interactive Refraction"),
+// with both intersections found by iteration. Needs types/frame.wgsl, layers, ibl.
 
 @group(1) @binding(0) var behind: texture_2d<f32>;
-// Of what is opaque behind: its distance along the camera's axis times its coverage, and the coverage.
+// For the opaque scene: distance along the camera's axis times coverage, and coverage.
 @group(1) @binding(1) var behind_distance: texture_2d<f32>;
-// The body's far side as `pass/far_side.wgsl` draws it; 0 where it has none.
+// The body's back faces as drawn by `pass/far_side.wgsl`; 0 where there are none.
 @group(1) @binding(2) var far_side: texture_2d<f32>;
 
 const EXIT_STEPS: i32 = 4;
-// How far a ray is followed beyond the body, in world units (a model spans 2), in how many steps, and how often the step
-// in which it meets something is halved.
+// Length over which a ray is traced beyond the body in world units (a model spans 2), number of steps, and number of
+// bisections of the step in which it hits something.
 const REACH: f32 = 3.0;
 const HIT_STEPS: i32 = 16;
 const HALVINGS: i32 = 5;
 const MOST_TURNS: i32 = HIT_STEPS + 1 + 6 * HALVINGS;
-// A ray that is farther than this behind a surface, as soon as it is behind it, has not passed through it.
+// A ray that is at once farther than this behind a surface has not passed through it.
 const SLANT: f32 = 0.04;
 
-// Where a world point is in the picture, 0..1.
+// Position of a world point in the picture, 0..1.
 fn picture_uv(point: vec3<f32>) -> vec2<f32> {
     let clip = frame.clip_from_world * vec4(point, 1.0);
     return clip.xy / max(clip.w, 1e-4) * vec2(0.5, -0.5) + 0.5;
@@ -28,7 +28,7 @@ fn distance_along_axis(point: vec3<f32>) -> f32 {
     return dot(point - frame.camera_position, frame.camera_axis);
 }
 
-// Reflectance of a dielectric for unpolarised light, from inside; 1 at total reflection.
+// Reflectance of a dielectric for unpolarised light from inside; 1 at total internal reflection.
 fn fresnel_from_inside(cos_inside: f32, ior: f32) -> f32 {
     let sin2_outside = ior * ior * (1.0 - cos_inside * cos_inside);
     if sin2_outside >= 1.0 {
@@ -40,47 +40,48 @@ fn fresnel_from_inside(cos_inside: f32, ior: f32) -> f32 {
     return 0.5 * (parallel * parallel + perpendicular * perpendicular);
 }
 
-// Distance of what is behind along the camera's axis, blurred by a mip level; 0 where nothing is.
+// Distance of the scene along the camera's axis, blurred by a mip level; 0 where there is nothing.
 fn distance_behind(uv: vec2<f32>, mip: f32) -> f32 {
-    // Between a surface and what is behind its edge there is no distance: without blur that of one pixel is taken.
+    // At an edge, interpolating distances would be meaningless: without blur the distance of one pixel is used.
     let middle = (floor(uv * frame.target_size) + 0.5) / frame.target_size;
     let found = textureSampleLevel(behind_distance, linear_sampler, select(uv, middle, mip <= 0.0), max(mip, 0.0)).rg;
     return select(0.0, found.r / found.g, found.g > 1e-3);
 }
 
-// What comes through a surface.
+// Light transmitted by a surface.
 struct Transmitted {
     radiance: vec3<f32>,
-    // Share of the light by which the backdrop is seen.
+    // Fraction of the light for which the backdrop is visible.
     open: vec3<f32>,
 }
 
-// Perceptual roughness up to which glass shows the backdrop as it is, and from which on it shows none of it but the light
-// of the environment.
+// Up to the first perceptual roughness glass shows the backdrop sharply, from the second on it shows only the light of
+// the environment instead.
 const CLEAR: f32 = 0.05;
 const FROSTED: f32 = 0.15;
 
-// Width in pixels from which on a cone is not followed.
+// Width in pixels above which a cone is not traced.
 const WIDE: f32 = 4.0;
 
-// A ray from where it leaves a body, which widens to a cone.
+// A ray from the point where it leaves a body, which widens to a cone.
 struct Beyond {
     start: vec3<f32>,
     direction: vec3<f32>,
-    // Distance of the start along the camera's axis, and how much that grows by each unit of the way.
+    // Distance of the start along the camera's axis, and its growth per unit of the ray.
     here: f32,
     forward: f32,
-    // Way in the body, and the cone's width in pixels at distance 1 by each unit of the way.
+    // Length of the path in the body, and the growth of the cone's width per unit, in pixels at distance 1.
     path: f32,
     widening: f32,
 }
 
-// The mip level as wide as the cone.
+// The mip level that corresponds to the width of the cone.
 fn blur_at(ray: Beyond, travelled: f32) -> f32 {
     return log2(max(ray.widening * (ray.path + travelled) / (ray.here + ray.forward * travelled), 1.0));
 }
 
-// How far the ray is behind what is seen there, along the camera's axis; below 0 before it, or where nothing is.
+// How far the ray is behind the visible surface there, along the camera's axis; negative in front of it, or if there is
+// none.
 fn depth_behind(ray: Beyond, travelled: f32) -> f32 {
     let there = distance_behind(picture_uv(ray.start + ray.direction * travelled), blur_at(ray, travelled));
     return select(-1.0, ray.here + ray.forward * travelled - there, there > 0.0);
@@ -91,15 +92,15 @@ struct Crossing {
     travelled: f32,
 }
 
-// Where the ray passes through a surface of the picture. If it passes behind a surface instead, what it meets there is
-// hidden; then the place beside that surface is taken at which the ray comes out.
+// Finds the point where the ray passes through a surface of the picture. If it passes behind a surface, what it hits
+// there is hidden; then the point beside that surface where the ray reappears is used.
 //
-// Each turn of the loop reads one place: the next one along the ray or, after something was met, the middle of what is left
-// of the step. One reading for both, because drivers run all branches for all pixels.
+// Each iteration reads one point: the next one along the ray or, after a hit, the middle of the remaining interval.
+// Both share one lookup, because drivers execute all branches for all pixels.
 fn crossing(ray: Beyond) -> Crossing {
     let step = REACH / f32(HIT_STEPS);
     var out = Crossing(false, 0.0);
-    // What is in front of the ray at first cannot be met.
+    // The ray cannot hit what is in front of it at the start.
     var before = 1.0;
     var behind_edge = false;
     var steps = 0;
@@ -134,7 +135,8 @@ fn crossing(ray: Beyond) -> Crossing {
             let entered = gap > 0.0 && before <= 0.0;
             left = behind_edge && gap > 0.0 && gap < before - SLANT;
             if entered || left {
-                // Through a surface the gap grows from 0; where the ray comes out from behind one it falls at once.
+                // At a surface that the ray passes through, the gap grows from 0; where the ray reappears from behind a
+                // surface, it falls at once.
                 limit = select(0.0, 0.5 * (before + gap), left);
                 low = place - step;
                 high = place;
@@ -143,7 +145,7 @@ fn crossing(ray: Beyond) -> Crossing {
                 halvings = HALVINGS;
             } else {
                 if behind_edge && gap <= 0.0 {
-                    // It has come out from behind the surface and met nothing there.
+                    // The ray has reappeared from behind the surface without a hit.
                     behind_edge = false;
                     out.met = false;
                 }
@@ -155,19 +157,20 @@ fn crossing(ray: Beyond) -> Crossing {
     return out;
 }
 
-// What comes from a direction to where a ray leaves a body after a path in it: the picture where the ray meets it; the
-// backdrop or the environment elsewhere.
+// Light from a direction at the point where a ray leaves a body, after a path inside: the picture where the ray hits
+// it, elsewhere the backdrop or the environment.
 fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> Transmitted {
     let around = environment_radiance(direction, roughness);
     let forward = dot(direction, frame.camera_axis);
     let here = distance_along_axis(start);
-    // Rough surfaces spread the ray to a cone, from where it entered the body; its width in pixels chooses the blur.
+    // Rough surfaces spread the ray to a cone from the point where it entered the body; its width in pixels selects the
+    // blur.
     let ray = Beyond(start, direction, here, forward, path, 0.9 * roughness * roughness / frame.pixel_size);
     var high = 0.0;
     var met = true;
     let wide = ray.widening * path > WIDE * here;
     if wide {
-        // A cone this wide meets what is there on the whole.
+        // A cone this wide uses the mean of the scene.
         let there = distance_behind(picture_uv(start), blur_at(ray, 0.0));
         high = select(0.0, clamp((there - here) / max(forward, 0.2), 0.0, REACH), there > 0.0);
     } else {
@@ -178,25 +181,26 @@ fn beyond(start: vec3<f32>, direction: vec3<f32>, roughness: f32, path: f32) -> 
     let uv = picture_uv(start + direction * high);
     let edge = clamp(min(min(uv.x, 1.0 - uv.x), min(uv.y, 1.0 - uv.y)) * 50.0, 0.0, 1.0);
     let found = textureSampleLevel(behind, linear_sampler, uv, blur_at(ray, high));
-    // What goes sideways leaves what is there.
+    // A ray to the side leaves the visible scene.
     let ahead = select(1.0, smoothstep(0.0, 0.6, forward), wide);
     let share = select(0.0, clamp(found.a, 0.0, 1.0) * edge * ahead, met);
     let open = frame.glass_shows_backdrop * (1.0 - smoothstep(CLEAR, FROSTED, roughness)) * (1.0 - share);
     return Transmitted(found.rgb / max(found.a, 1e-3) * share + around * (1.0 - share - open), vec3(open));
 }
 
-// What comes through a body with a far side, for one index of refraction.
+// Light transmitted by a body with back faces, for one index of refraction.
 fn refracted(s: Surface, world: vec3<f32>, thickness: f32, roughness: f32, ior: f32) -> Transmitted {
     let inside = refract(-s.v, s.n, 1.0 / ior);
     let forward = max(dot(inside, frame.camera_axis), 0.05);
     let here = distance_along_axis(world);
     let middle = distance_along_axis(frame.grow_origin);
-    // A body without a far side is taken as a ball: its far normal mirrors the near one about the path.
+    // A body without back faces is treated as a sphere: the far normal is the mirror image of the near one about the
+    // path.
     var path = thickness * max(dot(-s.n, inside), 0.0);
     var outward = normalize(2.0 * dot(s.n, inside) * inside - s.n);
     for (var i = 0; i < EXIT_STEPS; i++) {
         let far = textureSampleLevel(far_side, linear_sampler, picture_uv(world + inside * path), 0.0);
-        // Between pixels that have a far side and others, the length of the normal tells the share of the first.
+        // Between pixels with and without back faces, the length of the normal is the fraction of those with them.
         let share = length(far.xyz);
         let there = middle + far.w / max(share, 1e-3);
         let found = share > 0.5 && there > here;
@@ -207,7 +211,7 @@ fn refracted(s: Surface, world: vec3<f32>, thickness: f32, roughness: f32, ior: 
     let through = exp(-material.absorption * path) * s.base;
     let cos_inside = clamp(dot(inside, outward), 0.0, 1.0);
     let kept = fresnel_from_inside(cos_inside, ior);
-    // What is reflected inside leaves the body somewhere: it is seen as if from here.
+    // Light reflected inside leaves the body somewhere else; it is treated as if it left here.
     let reflected = environment_radiance(reflect(inside, outward), roughness);
     var out = Transmitted(reflected * kept * through, vec3(0.0));
     if kept < 1.0 {
@@ -220,14 +224,14 @@ fn refracted(s: Surface, world: vec3<f32>, thickness: f32, roughness: f32, ior: 
 
 fn transmitted(s: Surface, world: vec3<f32>, thickness: f32) -> Transmitted {
     let ior = material.ior;
-    // The index of refraction blurs less the nearer it is to 1 (KHR_materials_transmission, implementation notes).
+    // The blur decreases as the index of refraction approaches 1 (KHR_materials_transmission, implementation notes).
     let roughness = s.roughness * clamp(ior * 2.0 - 2.0, 0.0, 1.0);
     if thickness <= 0.0 {
         let seen = beyond(world, -s.v, roughness, 0.0);
         return Transmitted(seen.radiance * s.base, seen.open * s.base);
     }
 #ifdef DISPERSION
-    // Red, green and blue are refracted apart (KHR_materials_dispersion, implementation notes).
+    // Red, green and blue are refracted separately (KHR_materials_dispersion, implementation notes).
     let spread = (ior - 1.0) * 0.025 * material.dispersion;
     let red = refracted(s, world, thickness, roughness, ior - spread);
     let green = refracted(s, world, thickness, roughness, ior);
@@ -241,11 +245,11 @@ fn transmitted(s: Surface, world: vec3<f32>, thickness: f32) -> Transmitted {
 #endif
 }
 
-// Radiance and coverage of a surface by which the backdrop is seen: as little of it is covered as possible, but enough to
-// carry in display space what the surface itself shows (as by the blend mode «screen»). What the backdrop loses in one
-// channel only is put in its own colour.
+// Radiance and coverage of a surface through which the backdrop is visible: the smallest coverage that can hold what
+// the surface itself shows in display space (like the blend mode "screen"). Where the backdrop is absorbed in one
+// channel only, the difference is added to the surface's colour.
 fn over_backdrop(radiance: vec3<f32>, open: vec3<f32>) -> vec4<f32> {
-    // A share of light is about the same share of a display's value, encoded, whatever the value.
+    // A fraction of light corresponds to about the same fraction of the encoded value, whatever the value.
     let left = srgb_from_linear(open);
     let least = min(left.r, min(left.g, left.b));
     if all(open <= vec3(0.0)) {

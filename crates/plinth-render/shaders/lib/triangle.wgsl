@@ -1,7 +1,7 @@
-// Triangles fetched by their number, and where on them a pixel lies. Needs types/frame.wgsl.
+// Fetches triangles by number and computes the position of a pixel on them. Needs types/frame.wgsl.
 
 @group(1) @binding(0) var<storage, read> corners: array<u32>;
-// Twin of `PoseVertex`, as words.
+// The words of `PoseVertex`.
 @group(1) @binding(1) var<storage, read> pose: array<u32>;
 
 const POSE_WORDS: u32 = 7u;
@@ -24,15 +24,15 @@ struct Seen {
     p0: vec3<f32>,
     p1: vec3<f32>,
     p2: vec3<f32>,
-    // The first corner, and the edges from it.
+    // The first corner, and the edges that start at it.
     c0: vec3<f32>,
     e1: vec3<f32>,
     e2: vec3<f32>,
-    // The same on the screen relative to the pixel, before the division.
+    // The same on the screen relative to the pixel, before the perspective division.
     d0: vec2<f32>,
     g1: vec2<f32>,
     g2: vec2<f32>,
-    // Above 0 where the front is seen, and its inverse; 0 where the triangle is seen from its edge.
+    // Positive if the front is visible, and its inverse; 0 if the triangle is seen edge-on.
     facing: f32,
     inverse: f32,
     // Weights of the corners at the point of the triangle's plane that the pixel shows. Outside of the triangle some
@@ -44,14 +44,14 @@ fn cross2(a: vec2<f32>, b: vec2<f32>) -> f32 {
     return a.x * b.y - a.y * b.x;
 }
 
-// The triangle of this number as it is seen at `ndc`.
+// The triangle with this number as seen at `ndc`.
 fn seen_triangle(number: u32, ndc: vec2<f32>) -> Seen {
     var s: Seen;
     s.corners = vec3(corners[3u * number], corners[3u * number + 1u], corners[3u * number + 2u]);
     s.p0 = position_of(s.corners.x);
     s.p1 = position_of(s.corners.y);
     s.p2 = position_of(s.corners.z);
-    // Differences are taken before they are projected: slivers would lose their shape to rounding.
+    // Differences are computed before the projection, because rounding would distort thin triangles.
     s.c0 = (frame.clip_from_world * vec4(grown(s.p0), 1.0)).xyw;
     s.e1 = (frame.clip_from_world * vec4((s.p1 - s.p0) * frame.grow, 0.0)).xyw;
     s.e2 = (frame.clip_from_world * vec4((s.p2 - s.p0) * frame.grow, 0.0)).xyw;
@@ -65,7 +65,7 @@ fn seen_triangle(number: u32, ndc: vec2<f32>) -> Seen {
     return s;
 }
 
-// Place along an edge that is nearest to the origin, 0..1, and its squared distance.
+// Position of the point of an edge nearest to the origin, 0..1, and its squared distance.
 fn nearest_on_edge(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
     let along = b - a;
     let t = clamp(-dot(a, along) / max(dot(along, along), 1e-20), 0.0, 1.0);

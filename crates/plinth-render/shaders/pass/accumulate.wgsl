@@ -1,4 +1,4 @@
-// One of many shadows of the key light on the floor: seen from one point of its lamp, it adds its share.
+// Adds one of many shadows of the key light on the floor, seen from one point of the light.
 #import types/frame.wgsl
 #import types/floor.wgsl
 #import lib/full_screen.wgsl

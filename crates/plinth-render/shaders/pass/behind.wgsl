@@ -1,6 +1,6 @@
-// What refracted rays see: the picture so far with its coverage and its distance.
+// Writes the first level of the scene colour pyramid: the picture so far with its coverage and distance.
 //
-// SURFACES: what is opaque, from its shaded surfaces. SAMPLES_DRAWN: with the glass that is drawn already.
+// SURFACES: the opaque scene, from its shaded surfaces. SAMPLES_DRAWN: including glass that is already drawn.
 #import types/frame.wgsl
 #import lib/full_screen.wgsl
 #ifdef SURFACES
@@ -21,14 +21,14 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
     return corner_out(i);
 }
 
-// Sparks would spread over the whole blur.
+// Limits very bright pixels, which would dominate the blur.
 fn calm(radiance: vec4<f32>) -> vec4<f32> {
     return min(radiance, vec4(64.0));
 }
 
 struct Behind {
     @location(0) color: vec4<f32>,
-    // Along the camera's axis, times the coverage; and the coverage.
+    // Distance along the camera's axis times the coverage, and the coverage.
     @location(1) distance: vec2<f32>,
 }
 

@@ -1,8 +1,8 @@
-// The glow around what shines: light beyond what the picture can show, spread by a chain of halves down and up again
-// (Jimenez 2014, "Next Generation Post Processing in Call of Duty: Advanced Warfare").
+// Bloom: light beyond the display range is spread by halving and doubling pictures (Jimenez 2014, "Next Generation Post
+// Processing in Call of Duty: Advanced Warfare").
 //
-// BRIGHT: a quarter of the radiance, without what does not shine. HALVE: half of the level above. WIDEN: the level below,
-// to be added to what is here. SHOWN: the sum as it is seen.
+// BRIGHT: a quarter-size picture of bright radiance. HALVE: half of the level above. WIDEN: the level below, to be
+// added to this level. SHOWN: the sum for display.
 #import types/frame.wgsl
 #import lib/color.wgsl
 #import lib/full_screen.wgsl
@@ -15,10 +15,10 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
 }
 
 #ifdef BRIGHT
-// Luminance from which a surface begins to shine, and from which all of it does.
+// Luminance at which a surface begins to glow, and at which it glows fully.
 const DIM: f32 = 0.9;
 const SHINING: f32 = 2.0;
-// Sparks of single pixels would flicker.
+// Limits very bright single pixels, which would flicker.
 const BRIGHTEST: f32 = 16.0;
 
 @fragment
@@ -45,7 +45,7 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
 #endif
 
 #ifdef WIDEN
-// Nine taps of a tent.
+// Nine taps of a tent filter.
 @fragment
 fn fs(v: CornerOut) -> @location(0) vec4<f32> {
     let texel = 1.0 / vec2<f32>(textureDimensions(source));
@@ -63,7 +63,7 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
 #ifdef SHOWN
 #import lib/dither.wgsl
 
-// Of the light that is spread.
+// Factor on the light that is spread.
 override STRENGTH: f32 = 1.0;
 
 @fragment

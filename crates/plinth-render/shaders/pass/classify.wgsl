@@ -1,8 +1,9 @@
-// From samples to surfaces: what a pixel shows becomes one surface, or two at an edge, so that each is shaded once.
+// Groups samples to surfaces: a pixel has one surface, or two at an edge, so that each surface is shaded once.
 //
-// First draw: the surface of pixels that have one, and the batch of every pixel's first surface as depth. Then the others
-// are marked in another depth (MARK), which lets only them through when both their surfaces are found (EDGE_PIXELS). Last,
-// that depth becomes the batch of the second surface (SECOND).
+// First draw: the surface of pixels that have one, and the batch of every pixel's first surface as depth. Tiles with
+// other pixels are recorded, and the following draws cover only these tiles: they mark the other pixels in a second
+// depth buffer (MARK), whose depth test selects them when both surfaces are determined (EDGE_PIXELS). Last, that depth
+// becomes the batch of the second surface (ONE_SURFACE without MARK).
 #import types/frame.wgsl
 #import types/visibility.wgsl
 #import lib/full_screen.wgsl
@@ -18,13 +19,30 @@
 @group(1) @binding(2) var depth_map: texture_depth_2d;
 #endif
 #endif
-// Per triangle: batch in the low 16 bits, then its mean normal, octahedral, 8 bits a coordinate.
+// For each triangle: batch in the low 16 bits, then its mean normal as octahedral coordinates with 8 bits each.
 @group(1) @binding(1) var<storage, read> triangles: array<u32>;
+
+#ifdef AT_EDGES
+@group(1) @binding(3) var<storage, read> edge_tiles: array<u32>;
+#import lib/edge_runs.wgsl
+
+@vertex
+fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
+    return vec4(edge_run_corner(i), 0.5, 1.0);
+}
+#else
+#ifdef MULTISAMPLED
+@group(1) @binding(3) var<storage, read_write> edge_tiles: array<u32>;
+#import lib/edge_tiles.wgsl
+// The first word of `edge_tiles`.
+override ROW_TILES: u32 = 1u;
+#endif
 
 @vertex
 fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
     return vec4(full_screen_corner(i), 0.5, 1.0);
 }
+#endif
 
 fn batch_of(triangle: u32) -> u32 {
     return triangles[triangle - 1u] & 0xffffu;
@@ -63,7 +81,7 @@ fn triangles_at(pixel: vec2<i32>) -> vec4<u32> {
     return vec4(triangle_at(pixel, 0), triangle_at(pixel, 1), triangle_at(pixel, 2), triangle_at(pixel, 3));
 }
 
-// The triangle that most samples show; none only where none shows any.
+// The triangle that most samples show; none only if no sample shows any.
 fn most_seen(ids: vec4<u32>) -> u32 {
     let one = vec4(1u);
     let counts = select(vec4(0u), one, ids == vec4(ids.x)) + select(vec4(0u), one, ids == vec4(ids.y))
@@ -82,9 +100,9 @@ fn model_pixel(at: vec4<f32>) -> vec2<i32> {
 }
 
 #ifdef EDGE_PIXELS
-// Surfaces of one batch are told apart by normals that differ by more than this cosine,
+// Surfaces of one batch are distinguished by normals whose cosine is below this,
 const SAME_NORMAL: f32 = 0.85;
-// or by depths further apart than a plane spans in so many pixels.
+// or by depths that differ more than those of a plane over this number of pixels.
 const SAME_DEPTH_PIXELS: f32 = 3.0;
 
 fn triangle_normal(info: u32) -> vec3<f32> {
@@ -100,8 +118,8 @@ fn info_of(triangle: u32) -> u32 {
     return triangles[max(triangle, 1u) - 1u];
 }
 
-// The surface with the most of some samples, given for each sample those that show the same surface: x is the triangle
-// that stands for it, y its samples.
+// The surface with the most samples among some, given for each sample the samples with the same surface: x is the
+// triangle that represents it, y its samples.
 fn largest(ids: vec4<u32>, same: vec4<u32>, among: u32) -> vec2<u32> {
     let members = select(vec4(0u), same & vec4(among), (vec4(among) & vec4(1u, 2u, 4u, 8u)) != vec4(0u));
     let counts = countOneBits(members);
@@ -126,7 +144,7 @@ fn fs(@builtin(position) at: vec4<f32>) -> Classified {
     );
     let distances = frame.distance_numerator / (frame.depth_range - depths);
     let reach = distances * frame.pixel_size * SAME_DEPTH_PIXELS / max(abs(frame.camera_axis * normals), vec4(0.1));
-    // For each sample the others of the same batch whose normal and depth are alike.
+    // For each sample the others of the same batch with similar normal and depth.
     let covered_vector = select(vec4(0u), vec4(1u, 2u, 4u, 8u), ids != vec4(0u));
     let covered = covered_vector.x | covered_vector.y | covered_vector.z | covered_vector.w;
     var same: vec4<u32>;
@@ -136,8 +154,8 @@ fn fs(@builtin(position) at: vec4<f32>) -> Classified {
         let samples = select(vec4(0u), covered_vector, alike | (ids == vec4(ids[i])));
         same[i] = samples.x | samples.y | samples.z | samples.w;
     }
-    // The surface of the triangle that most samples show comes first, then the one with the most of the rest; what is
-    // left joins it.
+    // The surface of the triangle that most samples show is first, then the one with most of the rest; remaining
+    // samples are added to it.
     let triangle = most_seen(ids);
     let of_triangle = select(vec4(0u), same, ids == vec4(triangle));
     let first = of_triangle.x | of_triangle.y | of_triangle.z | of_triangle.w;
@@ -155,6 +173,10 @@ fn fs(@builtin(position) at: vec4<f32>) -> Classified {
     let ids = triangles_at(model_pixel(at));
     let triangle = most_seen(ids);
     let edge = any(ids != vec4(ids.x));
+    if edge {
+        let tile = vec2<u32>(at.xy) / TILE_SIDE;
+        edge_tiles[TILE_HEADER + tile.y * ROW_TILES + tile.x] = 1u;
+    }
 #else
     let halves = textureLoad(samples_map, model_pixel(at), 0).rg;
     let triangle = halves.x | (halves.y << 16u);

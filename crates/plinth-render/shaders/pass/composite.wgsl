@@ -1,18 +1,18 @@
-// The model into the picture: over the backdrop and the floor's shadow, in display space. Linear radiance first gets
-// its tone curve and transfer, surface by surface, so that edges between bright surfaces stay smooth.
+// Composites the model over the backdrop and the floor's shadow, in display space. Linear radiance first gets the tone
+// curve and the transfer function, surface by surface, so that edges between bright surfaces are antialiased.
 #import types/frame.wgsl
 #import types/visibility.wgsl
 #import lib/color.wgsl
 #import lib/full_screen.wgsl
 
 struct Place {
-    // xy: the first pixel of the model's part.
+    // xy: the first pixel of the model's region.
     origin: vec4<f32>,
 }
 
 @group(1) @binding(0) var<uniform> place: Place;
 #ifdef LAYERED
-// Where something is layered: the samples it was drawn to.
+// With transmissive or blended surfaces: the samples on which they were drawn.
 #import lib/samples.wgsl
 #else
 #import lib/surfaces.wgsl
@@ -24,7 +24,7 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
 }
 
 #ifdef RADIANCE
-// `as_it_is`: how much of it is shown without the tone curve.
+// `as_it_is`: fraction that is shown without the tone curve.
 fn displayed(radiance: vec3<f32>, as_it_is: f32) -> vec3<f32> {
     let color = max(radiance, vec3(0.0));
 #ifdef UNLIT
@@ -47,7 +47,7 @@ fn seen(color: vec4<f32>) -> vec4<f32> {
 struct Composed {
     @location(0) color: vec4<f32>,
 #ifdef GLOW
-    // What the colour was made of, for what shines to glow.
+    // Radiance of the pixel, for bloom.
     @location(1) radiance: vec4<f32>,
 #endif
 }

@@ -1,8 +1,8 @@
-// Depth only: the shadow maps. A masked or blended material is cut at its cutoff.
+// Depth only: shadow maps. Masked and blended materials are alpha-tested.
 #import types/frame.wgsl
 #import types/posed.wgsl
 
-// The view is the sun's; the key light's otherwise.
+// Whether the view is that of the sun instead of the key light.
 override SUN_VIEW: bool = false;
 
 @vertex

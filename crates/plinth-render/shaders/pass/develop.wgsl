@@ -1,5 +1,5 @@
-// The last pass where a picture has a look of its own: blur of the lens, glow, ink, filter, vignette, grain. What is not
-// used is compiled out: near the model there is more to do than far from it. TONED: colours are worked out as light.
+// The last pass if there are effects: depth of field, bloom, outlines, filter, vignette, grain. Unused effects are not
+// compiled in: near the model there are more than far from it. TONED: colours are processed in linear light.
 #import types/frame.wgsl
 #import lib/color.wgsl
 #import lib/full_screen.wgsl
@@ -7,7 +7,7 @@
 #import lib/filter.wgsl
 
 struct Develop {
-    // x: strength of the vignette; y: radius of ink in pixels.
+    // x: strength of the vignette; y: width of outlines in pixels.
     look: vec4<f32>,
 }
 
@@ -32,9 +32,9 @@ fn vs(@builtin(vertex_index) i: u32) -> CornerOut {
 }
 
 #ifdef FOCUS
-// Blur below this radius in pixels is not seen.
+// Blur below this radius in pixels is not visible.
 const SHARP: f32 = 0.75;
-// What is covered by discs in front of it up to this share goes over into what they leave of it.
+// Up to this coverage by circles of confusion in front, a pixel is interpolated with the blurred picture.
 const COVERED: f32 = 0.15;
 
 fn focused(pixel: vec2<i32>, uv: vec2<f32>, sharp: vec4<f32>) -> vec4<f32> {
@@ -57,7 +57,7 @@ fn focused(pixel: vec2<i32>, uv: vec2<f32>, sharp: vec4<f32>) -> vec4<f32> {
 const BANDS: f32 = 4.0;
 const INK: vec3<f32> = vec3(0.008, 0.008, 0.012);
 
-// Light in bands, with edges a little soft so that they do not crawl.
+// Quantises light to bands with slightly soft edges, which avoids flicker.
 fn banded(c: vec3<f32>) -> vec3<f32> {
     let y = max(luminance(c), 1e-4);
     let e = srgb_from_linear(vec3(y)).r * BANDS;
@@ -71,7 +71,7 @@ fn surface_at(pixel: vec2<i32>) -> vec4<f32> {
     return textureLoad(geometry, local, 0);
 }
 
-// How much of a pixel is an outline: where surfaces end, and where their normals break.
+// Coverage of a pixel by an outline: where surfaces end, and where normals change abruptly.
 fn ink(pixel: vec2<i32>) -> f32 {
     let own = surface_at(pixel);
     let radius = develop.look.y;
@@ -83,7 +83,7 @@ fn ink(pixel: vec2<i32>) -> f32 {
         if (own.w > 0.0) != (other.w > 0.0) {
             drawn += 1.0;
         } else if own.w > 0.0 {
-            // A plane seen at a grazing angle has steep distances, but no edge.
+            // A plane at a grazing angle has steep distances, but no edge.
             let facing = max(abs(dot(own.xyz, frame.camera_axis)), 0.15);
             let gap = abs(other.w - own.w) * facing / (own.w * frame.pixel_size * radius);
             let fold = 1.0 - dot(own.xyz, other.xyz);
@@ -108,7 +108,7 @@ fn pcg3d(seed: vec3<u32>) -> vec3<u32> {
     return v;
 }
 
-// Strongest in the middle tones; about normal, mean 0.
+// Strongest in middle tones; approximately normally distributed with mean 0.
 fn grained(encoded: vec3<f32>, pixel: vec2<i32>) -> vec3<f32> {
     let random = vec3<f32>(pcg3d(vec3(vec2<u32>(pixel), frame.grain_seed)) >> vec3(8u)) / 16777216.0;
     let noise = (random.x + random.y + random.z - 1.5) * 0.14;
@@ -125,7 +125,7 @@ fn fs(v: CornerOut) -> @location(0) vec4<f32> {
     p = focused(pixel, v.uv, p);
 #endif
 #ifdef GLOW
-    // Over the picture like a second exposure; what glows also covers.
+    // Blended with "screen", so that glow never exceeds white; it also adds coverage.
     let glow = textureSampleLevel(glow_map, linear_sampler, v.uv, 0.0).rgb;
     let shine = max(glow.r, max(glow.g, glow.b));
     p = vec4(p.rgb + glow * (1.0 - p.rgb), p.a + shine * (1.0 - p.a));

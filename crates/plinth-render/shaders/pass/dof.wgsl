@@ -1,9 +1,9 @@
-// Depth of field, in half size: each pixel gathers the discs that reach it. A disc of something nearer spreads over what
-// is behind; one of something farther does not cover what is in front.
+// Depth of field at half size: each pixel gathers the circles of confusion that reach it. The circle of a nearer object
+// spreads over what is behind it; that of a farther object does not cover what is in front.
 //
-// SHRINK: half of the picture in linear light, with the distance and disc of each pixel. WIDEST: the widest disc of each
-// square of pixels; with AROUND: that of a square and its neighbours. GATHER: the blur, and how much of a pixel is covered
-// by discs of what is in front of it. SMOOTH: the same without the noise of the gathering, encoded.
+// SHRINK: half-size picture in linear light, with the distance and circle of each pixel. WIDEST: the largest circle of
+// each square of pixels; with AROUND: of a square and its neighbours. GATHER: the blur, and the coverage of each pixel
+// by circles of what is in front of it. SMOOTH: the same without the noise of the sampling, encoded.
 #import types/frame.wgsl
 #import types/lens.wgsl
 #import lib/dither.wgsl
@@ -12,12 +12,12 @@
 @group(1) @binding(0) var<uniform> lens: Lens;
 @group(1) @binding(1) var source: texture_2d<f32>;
 #ifndef WIDEST
-// SHRINK: normals and distances of the model's part. Otherwise: x: distance, y: radius of the disc, in half size.
+// SHRINK: normals and distances of the model's region. Otherwise: x: distance, y: radius of the circle, at half size.
 @group(1) @binding(2) var surfaces: texture_2d<f32>;
 #endif
 
-// Side of those squares, in pixels of half size: at least the radius of the widest disc, so that a disc reaches no farther
-// than the next square.
+// Side of those squares in half-size pixels: at least the radius of the largest circle, so that a circle extends no
+// farther than to the next square.
 override SQUARE: i32 = 16;
 
 @vertex
@@ -40,14 +40,14 @@ fn fs(v: CornerOut) -> Shrunk {
     for (var i = 0; i < 4; i++) {
         let pixel = min(first + vec2(i & 1, i >> 1u), last);
         let c = textureLoad(source, pixel, 0);
-        // Squares are close to linear light, and their roots lead back to what was there.
+        // Squaring approximates linear light, and the square root restores the encoded values.
         sum += vec4(c.rgb * c.rgb / max(c.a, 1e-4), c.a);
         let distance = distance_at(lens, surfaces, pixel);
         if distance > 0.0 && (nearest == 0.0 || distance < nearest) {
             nearest = distance;
         }
     }
-    // Radii are halved with the picture.
+    // Radii are halved like the picture.
     return Shrunk(sum * 0.25, vec2(nearest, 0.5 * blur_radius(lens, nearest)));
 }
 #endif
@@ -74,10 +74,10 @@ fn fs(v: CornerOut) -> @location(0) f32 {
 #endif
 
 #ifdef GATHER
-// The widest disc that may reach each square of pixels.
+// The largest circle that may reach each square of pixels.
 @group(1) @binding(3) var widest: texture_2d<f32>;
 
-// Taps of a spiral of equal areas (Vogel 1979), turned from pixel to pixel; SMOOTH makes one picture of the turns.
+// Taps on a spiral with equal areas (Vogel 1979), rotated from pixel to pixel; SMOOTH averages over the rotations.
 const FEWEST: f32 = 8.0;
 const MOST: f32 = 24.0;
 const TAPS_PER_SQUARE: f32 = 0.4;
@@ -94,11 +94,11 @@ fn fs(v: CornerOut) -> Gathered {
     let pixel = vec2<i32>(v.clip.xy);
     let last = vec2<i32>(textureDimensions(source)) - 1;
     let own = textureLoad(surfaces, pixel, 0).xy;
-    // The soft rim of a disc adds half a pixel.
+    // The soft edge of a circle adds half a pixel.
     let reach = textureLoad(widest, pixel / SQUARE, 0).r + 0.5;
-    // Discs of less than half a pixel are taken for points.
+    // Circles of less than half a pixel are treated as points.
     let taps = select(floor(clamp(TAPS_PER_SQUARE * reach * reach, FEWEST, MOST)), 0.0, reach <= 0.75);
-    // Each tap stands for a share of the area within reach.
+    // Each tap represents a fraction of the area within reach.
     let area = reach * reach / max(taps, 1.0);
     let turn = 2.0 * PI * interleaved_noise(v.clip.xy);
     var direction = vec2(cos(turn), sin(turn));
@@ -114,16 +114,16 @@ fn fs(v: CornerOut) -> Gathered {
         );
         let other = textureLoad(surfaces, at, 0).xy;
         let in_front = other.x > 0.0 && (own.x <= 0.0 || other.x < own.x);
-        // What is behind shows as far as what is in front of it is blurred.
+        // The background is visible as far as the foreground is blurred.
         let disc = select(min(select(other.y, own.y, other.x <= 0.0), own.y), other.y, in_front);
         let weight = smoothstep(radius - 1.0, radius + 1.0, disc + 0.5) * area / max(disc * disc, 1.0);
         sum += textureLoad(source, at, 0) * weight;
         weights += weight;
-        // What is sharp in front ends at its own edge.
+        // A sharp foreground ends at its own edge.
         cover += select(0.0, weight * smoothstep(0.4, 1.0, disc), in_front);
     }
     if own.x <= 0.0 {
-        // The backdrop is what the discs of the model leave of it.
+        // The backdrop fills what the circles of the model leave.
         let covered = min(weights, 1.0);
         return Gathered(sum / max(weights, 1e-4) * covered + center * (1.0 - covered), min(cover, 1.0));
     }
@@ -151,7 +151,7 @@ fn fs(v: CornerOut) -> Smoothed {
     for (var i = 0; i < 9; i++) {
         let step = vec2(i % 3 - 1, i / 3 - 1);
         let at = clamp(pixel + step, vec2(0), last);
-        // Sharp and soft are kept apart.
+        // Sharp and blurred pixels are not mixed.
         let alike = abs(textureLoad(surfaces, at, 0).y - own) < 1.0 + 0.25 * own;
         let weight = f32(alike);
         sum += textureLoad(source, at, 0) * weight;

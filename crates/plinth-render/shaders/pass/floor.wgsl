@@ -1,4 +1,4 @@
-// The shadow-catching floor: nothing but the darkness of `floor_shadow.wgsl`, over the backdrop.
+// The shadow-catching floor: draws only the darkness of `floor_shadow.wgsl`, over the backdrop.
 #import types/frame.wgsl
 #import types/floor.wgsl
 

@@ -1,6 +1,7 @@
-// The first surface of each pixel, at its middle: normal and distance, for layers that lie on the colour pixel by pixel.
-// Masked and blended materials count where they are more there than not. EXACT: from the triangle's corners themselves;
-// a rasteriser moves them by parts of a pixel, so that its values run on beyond the edges of grazing triangles.
+// The first surface of each pixel at its centre: normal and distance, for layers aligned with the colour. Masked
+// materials are alpha-tested, blended ones count if their opacity is at least one half. EXACT: computed from the
+// triangle's corners; a rasteriser moves corners by fractions of a pixel, so that its values extrapolate beyond the
+// edges of grazing triangles.
 #import types/frame.wgsl
 #import types/posed.wgsl
 #ifdef EXACT
@@ -21,7 +22,7 @@ fn vs(
     return out;
 }
 
-// xyz: unit world-space normal on the side that is seen; w: distance along the camera's axis, 0 where nothing is.
+// xyz: unit world-space normal of the visible side; w: distance along the camera's axis, 0 where there is nothing.
 @fragment
 fn fs(
     v: PosedOut,

@@ -1,4 +1,4 @@
-// Half of a level of a pyramid, both textures at once or the first alone (FIRST).
+// Halves a level of a pyramid: both textures at once, or only the first (FIRST).
 #import types/frame.wgsl
 #import lib/full_screen.wgsl
 #import lib/halve.wgsl

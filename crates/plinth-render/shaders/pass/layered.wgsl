@@ -1,4 +1,4 @@
-// Surfaces that something is seen through: blended and transmissive ones, drawn back to front over what is opaque.
+// Transmissive and blended surfaces, drawn from back to front over the opaque scene.
 #import types/frame.wgsl
 #import types/material.wgsl
 #import types/surface_point.wgsl

@@ -1,4 +1,4 @@
-// A picture behind everything, pixel by pixel.
+// A background picture, drawn pixel by pixel.
 #import lib/full_screen.wgsl
 
 @group(1) @binding(0) var picture: texture_2d<f32>;

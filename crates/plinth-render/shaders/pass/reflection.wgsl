@@ -1,21 +1,21 @@
-// The model in the floor as in a mirror that loses light and sharpness with the distance behind it.
+// The reflection of the model in the floor, which fades and blurs with the height of the reflected point.
 //
-// CATCH: the mirrored picture with its height above the floor, for the pyramid. Otherwise: into the picture, the right
-// way round.
+// CATCH: the picture of the camera below the floor with the height above the floor, for the pyramid. Otherwise: draws
+// it into the picture, with left and right swapped.
 #import types/frame.wgsl
 #import lib/full_screen.wgsl
 
 struct Reflection {
-    // What height and its divisor are made of, from clip space.
+    // Coefficients of height and its divisor, from clip space.
     height_from_clip: vec4<f32>,
     divisor_from_clip: vec4<f32>,
     strength: f32,
-    // Height at which it has faded to 1/e.
+    // Height at which the reflection has faded to 1/e.
     fade_height: f32,
-    // Radius of blur in pixels per unit of height.
+    // Blur radius in pixels per unit of height.
     blur: f32,
     floor_height: f32,
-    // Column of the picture, relative to what is drawn of it, at which the mirrored picture ends, and the row at which it
+    // Column of the picture, relative to its drawn region, at which the reflection ends, and the row at which it
     // begins.
     end: vec2<f32>,
 }
@@ -34,7 +34,7 @@ override SAMPLES: u32 = 4u;
 
 struct Caught {
     @location(0) color: vec4<f32>,
-    // Above the floor, times the coverage.
+    // Height above the floor times the coverage.
     @location(1) height: f32,
 }
 
@@ -67,7 +67,7 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
     return vec4(full_screen_corner(i), 0.0, 1.0);
 }
 
-// Level at which the height is asked for: what blurs into a pixel comes from around it.
+// Level from which the height is read: blur takes samples from the neighbourhood.
 const AROUND: f32 = 2.0;
 
 @fragment
@@ -77,7 +77,7 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let height = textureSampleLevel(heights, linear_sampler, uv, AROUND).r / max(weight, 1e-4);
     let radius = reflection.blur * height;
     let level = log2(max(radius, 1.0));
-    // Four taps hide the squares of the levels.
+    // Four taps hide the texels of the levels.
     let texel = exp2(level) * 0.5 / vec2<f32>(textureDimensions(source));
     var sum = vec4(0.0);
     for (var i = 0; i < 4; i++) {

@@ -1,5 +1,6 @@
-// Shaded surfaces back to the samples they cover, for layered surfaces to be drawn over. What exceeds 1 of a sample's
-// alpha is how much of it is shown without the tone curve: what is drawn over it hides that as it hides the colour.
+// Expands shaded surfaces to the samples that they cover, so that transmissive and blended surfaces can be drawn over
+// them. The part of a sample's alpha above 1 is the fraction that is shown without the tone curve; drawing over the
+// sample reduces it like the colour.
 #import types/frame.wgsl
 #import types/visibility.wgsl
 #import lib/full_screen.wgsl

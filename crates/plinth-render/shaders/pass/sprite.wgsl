@@ -1,7 +1,8 @@
-// Points and lines in the passes that ask where surfaces are: a triangle around each splat, two along each line.
+// Points and lines in the passes that determine where surfaces are: a triangle around each splat, two along each line.
 //
-// NUMBERED: which of them each sample shows. FACING: normal and distance of the first one at the middle of each pixel.
-// CAST: depth as a light sees it. CUT: alpha leaves parts of them out; BLEND: it is the share of samples they cover.
+// NUMBERED: which of them is visible in each sample. FACING: normal and distance of the first one at the centre of each
+// pixel. CAST: depth as seen from a light. CUT: alpha removes parts of them; BLEND: alpha is the fraction of samples
+// that they cover.
 #import types/frame.wgsl
 #import types/batch.wgsl
 #import types/visibility.wgsl
@@ -12,10 +13,11 @@
 #import lib/attributes.wgsl
 #endif
 
-// CAST: the view is the sun's; the key light's otherwise.
+// CAST: whether the view is that of the sun instead of the key light.
 override SUN_VIEW: bool = false;
 
-// So much nearer to the camera, in radii, they count: what lies on a surface is seen whole, although the surface leans.
+// Distance in radii by which they are moved toward the camera: a sprite on a surface is then completely visible, even
+// if the surface is inclined.
 #ifdef LINES
 const LIFT: f32 = 3.0;
 const CORNERS: u32 = 6u;
@@ -25,7 +27,7 @@ const LIFT: f32 = 2.0;
 const CORNERS: u32 = 3u;
 const VERTICES: u32 = 1u;
 #endif
-// Pixels around a splat within which a rasteriser may round.
+// Margin around a splat in pixels, because a rasteriser may round.
 const ROOM: f32 = 0.05;
 
 struct SpriteOut {
@@ -49,7 +51,7 @@ struct SpriteOut {
 #endif
 }
 
-// A corner of what is drawn for a sprite of radius 1: which end it belongs to, and its place along and across.
+// A corner of the geometry of a sprite of radius 1: the end to which it belongs, and its position along and across.
 struct Corner {
     end: f32,
     along: f32,
@@ -70,8 +72,9 @@ fn corner_of(k: u32) -> Corner {
 }
 
 #ifdef CAST
-// A band or triangle that faces the light and covers as much as the sprite does, at least a texel of the map: shadows of
-// thin lines are not dotted. It stands behind by its radius: sprites on one surface do not shade each other.
+// A band or triangle that faces the light and has the area of the sprite, at least one texel of the map, so that
+// shadows of thin lines are not dotted. It is moved behind the sprite by its radius, so that sprites on one surface do
+// not shade each other.
 fn placed(number: u32, corner: Corner) -> vec4<f32> {
     var light = frame.key_clip_from_world;
     var texel = frame.key_texel;
@@ -85,7 +88,7 @@ fn placed(number: u32, corner: Corner) -> vec4<f32> {
     let a = grown(position_of(VERTICES * number));
     let b = grown(position_of(VERTICES * number + VERTICES - 1u));
     let middle = mix(a, b, corner.end);
-    // Half a texel in world units, at the middle's distance from the light.
+    // Half a texel in world units at the centre's distance from the light.
     let half_texel = texel * (light * vec4(middle, 1.0)).w / length(vec3(light[0].x, light[1].x, light[2].x));
     let radius = max(batch.sprite_radius * frame.grow, half_texel);
 #ifdef LINES
@@ -179,7 +182,7 @@ struct VisibilityOut {
 }
 
 #ifdef BLEND
-// Some of all samples, as many as alpha says on average and each time others, so that nothing has to be sorted
+// Some of all samples, on average as many as alpha says and different ones each time, so that nothing has to be sorted
 // (Enderton et al. 2010, "Stochastic Transparency"; the hash is PCG: Jarzynski and Olano 2020, "Hash Functions for GPU
 // Rendering").
 fn blended_samples(alpha: f32, number: u32) -> u32 {
@@ -214,8 +217,8 @@ fn fs(v: SpriteOut) -> VisibilityOut {
 #endif
 
 #ifdef FACING
-// xyz: unit world-space normal on the side that is seen, towards the camera where vertices have none; w: distance along
-// the camera's axis.
+// xyz: unit world-space normal of the visible side, toward the camera if vertices have none; w: distance along the
+// camera's axis.
 @fragment
 fn fs(v: SpriteOut) -> @location(0) vec4<f32> {
 #ifdef CUT

@@ -1,12 +1,12 @@
-// The environment as the camera sees it: infinitely far around, or as a dome over a ground.
+// The visible environment: infinitely far away, or as a dome over a ground.
 #import lib/color.wgsl
 #import lib/dither.wgsl
 #import lib/full_screen.wgsl
 
 struct Surroundings {
-    // Direction seen at the first pixel's corner, and its steps to the right and downward per pixel.
+    // Direction at the corner of the first pixel, and its steps per pixel to the right and downward.
     corner: vec3<f32>,
-    // How much is covered of the backdrop.
+    // Coverage of the backdrop.
     opacity: f32,
     right: vec3<f32>,
     // 1 for a dome over a ground, the height of that ground, and the radius of the dome.
@@ -17,11 +17,11 @@ struct Surroundings {
     dome_radius: f32,
     // Factor on radiance.
     gain: vec3<f32>,
-    // Range of the noise on finished values.
+    // Range of the dither noise on finished values.
     noise: f32,
-    // The point from which the panorama looks as it was taken.
+    // Centre of the projection, from which the panorama is undistorted.
     eye: vec3<f32>,
-    // Cosine and sine of the turn about +Y.
+    // Cosine and sine of the rotation about +Y.
     turn: vec2<f32>,
 }
 
@@ -36,14 +36,14 @@ fn vs(@builtin(vertex_index) i: u32) -> @builtin(position) vec4<f32> {
     return vec4(full_screen_corner(i), 0.0, 1.0);
 }
 
-// Where a ray of the camera meets the ground or the dome, as a direction from the eye.
+// Intersects a camera ray with the ground or the dome; returns the direction from the eye.
 fn from_eye(ray: vec3<f32>) -> vec3<f32> {
     let origin = seen.camera_position - seen.eye;
     let radius = seen.dome_radius;
     let b = dot(origin, ray);
     let c = dot(origin, origin) - radius * radius;
     let inside = b * b - c;
-    // From outside of a small dome that is missed, it is as far as everything else.
+    // A small dome that a camera outside of it misses is treated as infinitely far away.
     let to_dome = select(1e6, sqrt(max(inside, 0.0)) - b, inside > 0.0 && sqrt(max(inside, 0.0)) > b);
     let above = seen.camera_position.y - seen.ground_height;
     let to_ground = select(1e6, above / max(-ray.y, 1e-6), ray.y < 0.0 && above > 0.0);
@@ -51,8 +51,8 @@ fn from_eye(ray: vec3<f32>) -> vec3<f32> {
     return normalize(meeting);
 }
 
-// Cubic B-spline by four filtered lookups (Sigg and Hadwiger 2005, "Fast Third-Order Texture Filtering"): smooth where
-// a texel covers many pixels.
+// Cubic B-spline by four filtered lookups (Sigg and Hadwiger 2005, "Fast Third-Order Texture Filtering"): smooth if a
+// texel covers many pixels.
 fn smooth_lookup(uv: vec2<f32>) -> vec3<f32> {
     let size = vec2<f32>(textureDimensions(panorama));
     let place = uv * size - 0.5;
@@ -77,9 +77,9 @@ fn smooth_lookup(uv: vec2<f32>) -> vec3<f32> {
 @fragment
 fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
     let ray = normalize(seen.corner + seen.right * at.x + seen.down * at.y);
-    // Not a branch: it would depend on a uniform (see `PUNCTUAL` in `lib/direct_light.wgsl`).
+    // Not a branch, because it would depend on a uniform (see `PUNCTUAL` in `lib/direct_light.wgsl`).
     let d = select(ray, from_eye(ray), seen.has_dome > 0.0);
-    // Back to where the panorama has it.
+    // Undoes the rotation of the panorama.
     let turned = vec3(d.x * seen.turn.x - d.z * seen.turn.y, d.y, d.x * seen.turn.y + d.z * seen.turn.x);
     let uv = vec2(atan2(turned.z, turned.x) / TURN + 0.5, acos(clamp(turned.y, -1.0, 1.0)) * 2.0 / TURN);
     let radiance = max(smooth_lookup(uv), vec3(0.0)) * seen.gain;

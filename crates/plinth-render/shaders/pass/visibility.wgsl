@@ -1,4 +1,4 @@
-// Which triangle each sample shows. A masked material is cut at its cutoff.
+// The number of the visible triangle in each sample. Masked materials are alpha-tested.
 #import types/frame.wgsl
 #import types/posed.wgsl
 
@@ -20,7 +20,7 @@ struct VisibilityOut {
 #ifdef CUT
 override SAMPLES: u32 = 4u;
 
-// Coverage of a masked texel: the alpha ramp is sharpened to one pixel and turned into samples.
+// Samples covered by a masked texel: the alpha ramp is sharpened to one pixel.
 fn mask_coverage(alpha: f32, cutoff: f32) -> u32 {
     let sharp = clamp((alpha - cutoff) / max(fwidth(alpha), 1e-4) + 0.5, 0.0, 1.0);
     let samples = u32(sharp * f32(SAMPLES) + 0.5);

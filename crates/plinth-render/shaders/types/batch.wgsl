@@ -1,17 +1,17 @@
-// One batch: triangles, points or lines of one material. Rust twin: `gpu_types.rs`.
+// One batch: triangles, points or lines of one material. Rust counterpart: `gpu_types.rs`.
 
 struct Batch {
     // The number of its first triangle (point, line).
     first_triangle: u32,
-    // Its place among the batches.
+    // Index of the batch.
     number: u32,
     // Which surface of a pixel is shaded: 0 or 1.
     surface: u32,
-    // 1 where vertices have normals. This and the rest: points and lines only.
+    // 1 if vertices have normals. This and the following members are for points and lines only.
     has_normals: f32,
-    // Radius in world units (lines: in shadows alone).
+    // Radius in world units (for lines only in shadows).
     sprite_radius: f32,
-    // Least and greatest radius in pixels.
+    // Minimum and maximum radius in pixels.
     least_pixels: f32,
     most_pixels: f32,
 }

@@ -1,37 +1,37 @@
-// Group 0: what every draw of a frame shares. Rust twin: `gpu_types.rs`.
+// Group 0: values shared by all draws of a frame. Rust counterpart: `gpu_types.rs`.
 
 const PI: f32 = 3.14159265358979;
 
-// A light with a place. Fields of three numbers are followed by one of one number, which fills their 16 bytes.
+// A point or spot light. Members with three numbers are followed by one with one number, which fills their 16 bytes.
 struct PunctualLight {
     // World position.
     position: vec3<f32>,
-    // Distance at which it has faded out, 0 for none.
+    // Distance at which the light has faded to zero; 0 for none.
     range: f32,
     // Radiant intensity.
     intensity: vec3<f32>,
     // 1 for a spot, 0 otherwise.
     is_spot: f32,
-    // Unit direction that a spot shines in.
+    // Unit direction in which a spot shines.
     axis: vec3<f32>,
-    // Cosine of the half angle at which a spot begins to fade, and of that at which it has faded out.
+    // Cosines of the half angles at which a spot begins to fade and has faded out.
     inner_cosine: f32,
     outer_cosine: f32,
 }
 
 struct Frame {
     clip_from_world: mat4x4<f32>,
-    // The same for the whole picture instead of the part that the model covers.
+    // The same for the whole picture instead of the model's region.
     picture_clip_from_world: mat4x4<f32>,
     key_clip_from_world: mat4x4<f32>,
     sun_clip_from_world: mat4x4<f32>,
     // World position of the camera.
     camera_position: vec3<f32>,
-    // Overall scale of the model, and the point that it leaves in place (below).
+    // Overall scale of the model, and (below) the point that does not move.
     grow: f32,
-    // Unit direction the camera looks in.
+    // Unit direction in which the camera looks.
     camera_axis: vec3<f32>,
-    // The distance along it is `distance_numerator / (depth_range - depth)`.
+    // The distance along that direction is `distance_numerator / (depth_range - depth)`.
     distance_numerator: f32,
     grow_origin: vec3<f32>,
     // Factor on specular reflections of the environment.
@@ -41,21 +41,21 @@ struct Frame {
     last_specular_mip: f32,
     // Linear.
     backdrop_color: vec3<f32>,
-    // 1 where clear glass shows the backdrop, 0 where it shows the environment.
+    // 1 if clear glass shows the backdrop, 0 if it shows the environment.
     glass_shows_backdrop: f32,
     // Corner of the distance field, and the side of its cells in world units.
     field_origin: vec3<f32>,
     field_cell: f32,
-    // Size of the distance field in world units; 1 where there is one.
+    // Size of the distance field in world units; 1 if there is one.
     field_extent: vec3<f32>,
     has_field: f32,
-    // World position of the key light; cosine of its cone's outer half angle.
+    // World position of the key light; cosine of the outer half angle of its cone.
     key_position: vec3<f32>,
     key_outer_cosine: f32,
-    // Unit direction it shines in; cosine of the half angle where the fall-off begins.
+    // Unit direction in which it shines; cosine of the half angle at which it begins to fade.
     key_axis: vec3<f32>,
     key_inner_cosine: f32,
-    // Radiant intensity; how dark its shadow is, 0..1.
+    // Radiant intensity; darkness of its shadow, 0..1.
     key_intensity: vec3<f32>,
     key_shadow_darkness: f32,
     // Unit vector to the environment's sun; its angular radius in radians.
@@ -63,8 +63,8 @@ struct Frame {
     sun_angular_radius: f32,
     sun_irradiance: vec3<f32>,
     unused_too: u32,
-    // Of the shadow maps of key light and sun: the size of a texel as a share of the map, and how far a point is moved
-    // along its normal before it is compared, in world units.
+    // For the shadow maps of key light and sun: the size of a texel as a fraction of the map, and the offset of a point
+    // along its normal before the depth comparison, in world units.
     key_texel: f32,
     key_normal_offset: f32,
     sun_texel: f32,
@@ -75,7 +75,7 @@ struct Frame {
     depth_range: f32,
     // Size of a pixel at distance 1 in world units.
     pixel_size: f32,
-    // The first pixel of the model's part on its canvas.
+    // The first pixel of the model's region on its canvas.
     canvas_origin: vec2<u32>,
     grain_seed: u32,
     lights: array<PunctualLight, 16>,
@@ -91,7 +91,7 @@ struct Frame {
 @group(0) @binding(7) var field_distances: texture_3d<f32>;
 @group(0) @binding(8) var field_radiance: texture_3d<f32>;
 
-// A point of the model as it is scaled in this frame.
+// A point of the model after the overall scale of this frame.
 fn grown(point: vec3<f32>) -> vec3<f32> {
     return frame.grow_origin + (point - frame.grow_origin) * frame.grow;
 }

@@ -1,21 +1,22 @@
-// The lens that depth of field imitates. Rust twin: `gpu_types.rs`.
+// The lens of the depth-of-field effect. Rust counterpart: `gpu_types.rs`.
 
 struct Lens {
     // Diameter of the aperture in world units.
     aperture: f32,
-    // Distance that is sharp.
+    // Focus distance.
     focus: f32,
-    // Pixels that one world unit takes at distance 1.
+    // Size of a world unit at distance 1 in pixels.
     pixels_per_unit: f32,
-    // Greatest radius of blur in this frame in pixels.
+    // Largest blur radius in this frame in pixels.
     widest_blur: f32,
-    // The first pixel of the model's part, and its size.
+    // The first pixel of the model's region, and its size.
     part_origin: vec2<f32>,
     part_size: vec2<f32>,
 }
 
-// Radius in pixels of the disc that a point at this distance becomes (thin lens; Potmesil and Chakravarty 1981, "A Lens
-// and Aperture Camera Model for Synthetic Image Generation"). Distance 0: backdrop and floor, which stay sharp.
+// Radius in pixels of the circle of confusion of a point at this distance (thin lens; Potmesil and Chakravarty 1981, "A
+// Lens and Aperture Camera Model for Synthetic Image Generation"). Distance 0 means backdrop and floor, which stay
+// sharp.
 fn blur_radius(lens: Lens, distance: f32) -> f32 {
     let away = select(abs(distance - lens.focus) / max(distance, 1e-3), 0.0, distance <= 0.0);
     return min(0.5 * lens.aperture * away * lens.pixels_per_unit / lens.focus, lens.widest_blur);

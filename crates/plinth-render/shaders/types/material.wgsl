@@ -1,5 +1,5 @@
-// Group 2, binding 0: one material. Rust twin: `gpu_types.rs`. The textures that a material has are declared by
-// `shader/material_source.rs`, so that a variant binds what it reads and nothing else.
+// Group 2, binding 0: one material. Rust counterpart: `gpu_types.rs`. `shader/material_source.rs` declares the textures
+// of a material, so that a variant binds only what it reads.
 
 struct Material {
     // Linear colour and alpha.
@@ -8,7 +8,7 @@ struct Material {
     emissive: vec3<f32>,
     alpha_cutoff: f32,
     metallic: f32,
-    // Perceptual, as all roughnesses here.
+    // Perceptual roughness, like all roughnesses here.
     roughness: f32,
     normal_scale: f32,
     occlusion_strength: f32,
@@ -30,7 +30,7 @@ struct Material {
     // Absorption coefficients per world unit.
     absorption: vec3<f32>,
     iridescence: f32,
-    // Thickness of the iridescent film in nm where its map is 0 and 1.
+    // Thickness of the iridescent film in nm for the map values 0 and 1.
     film_thickness: vec2<f32>,
     // Index of refraction of the film.
     film_ior: f32,

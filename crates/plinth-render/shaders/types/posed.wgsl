@@ -1,5 +1,5 @@
-// Vertices of passes that only ask where surfaces are. FACING: they carry their normal and distance; CUT: also what the
-// alpha of a material with holes is made of.
+// Vertices of passes that only determine where surfaces are. FACING: with normal and distance; CUT: with the attributes
+// of the alpha test.
 #ifdef CUT
 #import types/material.wgsl
 #endif
@@ -24,7 +24,7 @@ struct PosedOut {
 #endif
 #ifdef FACING
     @location(1) normal: vec3<f32>,
-    // Along the camera's axis.
+    // Distance along the camera's axis.
     @location(2) distance: f32,
 #endif
 #ifdef CUT

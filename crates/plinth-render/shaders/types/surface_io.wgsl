@@ -1,4 +1,4 @@
-// What the vertex stage of a layered surface reads, and what it hands to the fragment stage.
+// Inputs and outputs of the vertex stage of transmissive and blended surfaces.
 
 struct VertexIn {
     @location(0) position: vec3<f32>,
@@ -16,7 +16,7 @@ struct VertexIn {
     @location(5) color: vec4<f32>,
 #endif
 #ifdef LIT
-    // Triangles share no vertices.
+    // Vertices are not shared by triangles.
     @builtin(vertex_index) index: u32,
 #endif
 }
@@ -38,7 +38,7 @@ struct VertexOut {
     @location(5) color: vec4<f32>,
 #endif
 #ifdef LIT
-    // The number of the triangle in its batch, and the shares of its last two corners.
+    // The number of the triangle in its batch, and the barycentric weights of its last two corners.
     @location(6) @interpolate(flat) triangle: u32,
     @location(7) weights: vec2<f32>,
 #endif

@@ -1,15 +1,15 @@
-// One visible point of a surface: what the shading functions read, wherever it comes from.
+// A visible point of a surface: the inputs of the shading functions.
 #ifdef LIT
 #import lib/gathered_light.wgsl
 #endif
 
 struct SurfacePoint {
     world: vec3<f32>,
-    // Of the vertices, interpolated; not of unit length.
+    // Interpolated from the vertices; not of unit length.
     normal: vec3<f32>,
-    // Squared length of the unit normal's change from this pixel to the next ones.
+    // Squared length of the change of the unit normal to the next pixels.
     normal_turn: f32,
-    // Whether the front of the triangle is seen.
+    // Whether the front of the triangle is visible.
     front: bool,
     // xyz: direction of the texture's u; w: handedness.
     tangent: vec4<f32>,

@@ -1,7 +1,7 @@
 // The visibility buffer (Burns and Hunt 2013, "The Visibility Buffer"): which triangle each sample shows.
 //
-// A triangle has one number over all batches; 0 is none. A pixel keeps up to two surfaces, each as the number of a
-// triangle that stands for it (28 bits) and the samples it covers (4 bits).
+// Triangle numbers are unique over all batches; 0 is none. A pixel has up to two surfaces, each stored as the number of
+// a triangle that represents it (28 bits) and the samples that it covers (4 bits).
 
 override SAMPLES: u32 = 4u;
 
@@ -19,15 +19,15 @@ fn surface_samples(surface: u32) -> u32 {
     return surface >> TRIANGLE_BITS;
 }
 
-// Share of the pixel that a surface covers.
+// Fraction of the pixel that a surface covers.
 fn surface_coverage(surface: u32) -> f32 {
     return f32(countOneBits(surface_samples(surface))) / f32(SAMPLES);
 }
 
-// Added to the alpha of a surface's share of the picture where its colour is shown without the tone curve.
+// Added to the alpha of a surface's share of the picture if its colour is shown without the tone curve.
 const SHOWN_AS_IT_IS: f32 = 2.0;
 
-// Depth by which the shading of a batch finds its pixels: exact in 16 bits.
+// Depth value by which the shading of a batch finds its pixels; exact in 16 bits.
 fn batch_depth(batch: u32) -> f32 {
     return f32(batch + 1u) / 65535.0;
 }

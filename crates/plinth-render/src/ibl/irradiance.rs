@@ -1,7 +1,7 @@
-//! Irradiance by the direction that a surface faces, as an octahedral map.
+//! Irradiance as a function of the surface normal, in an octahedral map.
 //!
-//! Spherical harmonics of degree 2, which are usual for this (Ramamoorthi and Hanrahan 2001, "An Efficient Representation
-//! for Irradiance Environment Maps"), are wrong by half and more where small lamps give most of the light.
+//! The usual spherical harmonics of degree 2 (Ramamoorthi and Hanrahan 2001, "An Efficient Representation for
+//! Irradiance Environment Maps") are off by half and more if small lamps give most of the light.
 
 use std::f32::consts::{PI, TAU};
 
@@ -12,14 +12,14 @@ use rayon::prelude::*;
 
 use super::OctahedralMap;
 
-/// Texels along a side. The number is odd, so that a texel lies on each axis, along which most walls face: between texels of
-/// the border, which is folded there, values would be those of directions that lean down.
+/// Texels along a side. The number is odd, so that a texel lies on each axis, along which most walls face. Between
+/// texels of the border, where the map is folded, values would be those of tilted directions.
 const SIDE: u32 = 49;
 /// Columns of the panorama whose light is summed.
 const PANORAMA_WIDTH: u32 = 128;
 
-/// Irradiance, the same unit as π times radiance. The first and the last texels of a row or column lie on the border of the
-/// map, where it is folded: values between texels are right there, too.
+/// Computes the irradiance map, in units of π times radiance. The first and last texels of each row and column lie on
+/// the folded border of the map, so that filtering is correct there, too.
 pub(crate) fn irradiance_map(map: &EnvironmentMap) -> OctahedralMap {
     let lamps = lamps(map);
     let at = |i: u32| i as f32 / (SIDE - 1) as f32;
@@ -31,16 +31,16 @@ pub(crate) fn irradiance_map(map: &EnvironmentMap) -> OctahedralMap {
             sum += *radiance * weight;
             weights += weight;
         }
-        // The weights of the whole hemisphere, were they not a sum of few.
+        // The cosine weights of the samples do not add up to exactly π.
         (sum * (PI / weights)).extend(1.0).to_array()
     };
     OctahedralMap { side: SIDE, mips: vec![(0..SIDE * SIDE).into_par_iter().map(texel).collect()] }
 }
 
-/// Parts of the sphere: direction, radiance and solid angle of each.
+/// Divides the sphere into parts; returns direction, radiance and solid angle of each.
 fn lamps(map: &EnvironmentMap) -> Vec<(Vec3, Vec3, f32)> {
     let reduced = map.reduced(PANORAMA_WIDTH, PANORAMA_WIDTH / 2);
-    // A panorama of few texels is smooth between them.
+    // A panorama with few texels is smooth between them.
     let grid = EnvironmentMap { width: PANORAMA_WIDTH, height: PANORAMA_WIDTH / 2, pixels: Vec::new() };
     let row = |y: u32| {
         let theta = (y as f32 + 0.5) / grid.height as f32 * PI;

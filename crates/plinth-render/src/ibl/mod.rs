@@ -1,4 +1,4 @@
-//! The environment's light, filtered on the processor for shading: a map of radiance by roughness, and irradiance.
+//! Environment light, filtered on the CPU for shading: radiance by roughness, and irradiance.
 
 mod irradiance;
 mod pyramid;
@@ -7,10 +7,10 @@ mod specular;
 pub(crate) use irradiance::irradiance_map;
 pub(crate) use specular::prefilter;
 
-/// A map over directions, by `octahedral_direction`.
+/// A map over directions, addressed by `octahedral_direction`.
 pub(crate) struct OctahedralMap {
     /// Side of mip 0 in texels.
     pub(crate) side: u32,
-    /// Each mip: rows of R, G, B, 1.
+    /// Mip levels: rows of R, G, B, 1.
     pub(crate) mips: Vec<Vec<[f32; 4]>>,
 }

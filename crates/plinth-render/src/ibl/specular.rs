@@ -14,14 +14,14 @@ use rayon::prelude::*;
 use super::OctahedralMap;
 use super::pyramid::Pyramid;
 
-/// Width of a margin around the octahedral map, as a share of a mip's side, the same in all mips: half a texel of the
-/// smallest. Its texels have the directions beyond the map's border, where the octahedron is folded, so that a filtered lookup
-/// at the border mixes neighbouring directions. `SPECULAR_MARGIN` in `lib/ibl.wgsl` is the same.
+/// Width of the margin around the octahedral map as a fraction of a mip's side: half a texel of the smallest mip, the
+/// same fraction in all mips. Texels in the margin contain the directions across the folded border, so that filtering
+/// at the border mixes neighbouring directions. `SPECULAR_MARGIN` in `lib/ibl.wgsl` has the same value.
 const MARGIN: f32 = 0.5 / LEAST_SIDE as f32;
-/// Side of the smallest mip in texels: 16 for the map and half of one for each margin.
+/// Side of the smallest mip in texels: 16 for the map and half a texel for each margin.
 const LEAST_SIDE: u32 = 17;
 
-/// Filters a panorama: each mip is for a roughness, see `roughness_of_mip`; the last is of 17 × 17 texels.
+/// Filters a panorama. The roughness of each mip is given by `roughness_of_mip`; the last mip has 17 × 17 texels.
 pub(crate) fn prefilter(map: &EnvironmentMap, mip_count: u32) -> OctahedralMap {
     let pyramid = Pyramid::new(map);
     let last = mip_count - 1;
@@ -34,18 +34,19 @@ pub(crate) fn prefilter(map: &EnvironmentMap, mip_count: u32) -> OctahedralMap {
     OctahedralMap { side: LEAST_SIDE << last, mips }
 }
 
-/// The direction of a place in a mip, 0..1.
+/// Returns the direction of a position in a mip, 0..1.
 fn direction_at(u: f32, v: f32) -> Vec3 {
     let inner = |c: f32| (c - MARGIN) / (1.0 - 2.0 * MARGIN);
     let (u, v) = (inner(u), inner(v));
-    // A place beyond an edge has the direction of one inside, mirrored in the edge and in the edge's middle.
+    // A position beyond an edge has the direction of its mirror image about the edge and the middle of the edge.
     let (u, v) = if (0.0..=1.0).contains(&u) { (u, v) } else { (if u < 0.0 { -u } else { 2.0 - u }, 1.0 - v) };
     let (u, v) = if (0.0..=1.0).contains(&v) { (u, v) } else { (1.0 - u, if v < 0.0 { -v } else { 2.0 - v }) };
     direction(u, v)
 }
 
-/// Perceptual roughness for which a mip is filtered, given as its share of the last one's number. Steps are small near
-/// 0, because a mix of a mirror image and a blurred one shows both. `lib/ibl.wgsl` inverts it.
+/// Returns the perceptual roughness for which a mip is filtered; `mip` is its index divided by that of the last one.
+/// Steps are small near 0, because interpolation between a sharp and a blurred reflection shows both. `lib/ibl.wgsl`
+/// has the inverse.
 fn roughness_of_mip(mip: f32) -> f32 {
     if mip < 0.4 { (1.25 * mip).powi(2) } else { 1.25 * mip - 0.25 }
 }
@@ -67,23 +68,23 @@ fn filter_mip(pyramid: &Pyramid, side: u32, roughness: f32) -> Vec<[f32; 4]> {
         .collect()
 }
 
-/// Share of its part of the lobe that a sample looks at. With all of it, as is usual, the lobe is widened by as much.
+/// Fraction of a sample's share of the lobe over which the sample is averaged. The usual value 1 would widen the lobe.
 const FOOTPRINT: f32 = 0.5;
 
-/// One sample of the lobe around +Z: unit direction, cosine weight, level of the pyramid.
+/// A sample of the lobe around +Z: unit direction, cosine weight, pyramid level.
 struct LobeSample {
     direction: Vec3,
     weight: f32,
     level: f32,
 }
 
-/// The samples of a lobe; `level_of` tells the level for a solid angle in steradians.
+/// Returns the samples of a lobe; `level_of` returns the level for a solid angle in steradians.
 fn lobe(roughness: f32, level_of: impl Fn(f32) -> f32) -> Vec<LobeSample> {
     if roughness <= 0.0 {
         return Vec::new();
     }
     let alpha = roughness * roughness;
-    // Narrow lobes are smooth within the footprint of a few filtered samples.
+    // Narrow lobes need fewer samples, because filtered samples cover them smoothly.
     let count = (12.0 + 90.0 * roughness).min(72.0) as u32;
     (0..count)
         .filter_map(|i| {
@@ -132,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_map_is_continuous_across_its_folded_border() {
-        // Beside each edge: what follows outside of it is what follows inside at the mirrored place.
+        // At each edge, the direction just outside equals that just inside at the mirrored position.
         let step = 0.01;
         for along in [0.1, 0.3, 0.55, 0.8] {
             let place = |c: f32| MARGIN + c * (1.0 - 2.0 * MARGIN);
@@ -150,7 +151,7 @@ mod tests {
                 }
             }
         }
-        // The corners are all the same direction, as are the texels of the smallest mip there.
+        // All corners have the same direction, also in the smallest mip.
         let corner = direction_at(0.5 / LEAST_SIDE as f32, 0.5 / LEAST_SIDE as f32);
         assert!(corner.distance(Vec3::NEG_Y) < 1e-3, "{corner}");
     }

@@ -1,4 +1,4 @@
-//! The key light's shadow on the floor as the mean of many, each from another point of the lamp.
+//! The key light's shadow on the floor as the mean of many shadows, each from another point of the light.
 
 use glam::{Mat4, Vec3};
 use plinth_scene::KeyLight;
@@ -13,44 +13,44 @@ use crate::pipelines::{ADDED, FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
 use crate::upload::geometry::filled;
 
-/// Points of the lamp.
+/// Number of points on the light.
 const POINTS: usize = 64;
-/// Side of the map that each point sees, in texels.
+/// Side of the shadow map of each point in texels.
 const MAP_SIDE: u32 = 640;
-/// Holds sums of many small shares.
+/// A format that can hold sums of many small values.
 const SUM_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R16Float;
 
-/// Sums up shadows.
+/// Accumulates shadows.
 pub(crate) struct AccumulatedShadow {
-    /// What is seen from the point that is being looked at.
+    /// Shadow map of the current point.
     pub(crate) map: wgpu::TextureView,
-    /// The share of the lamp that is hidden, per texel of the floor.
+    /// Fraction of the light that is hidden, for each texel of the floor.
     pub(crate) sum: wgpu::TextureView,
     points: Vec<Point>,
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
 }
 
-/// A point of the lamp.
+/// A point on the light.
 struct Point {
     clip_from_world: Mat4,
     buffer: wgpu::Buffer,
-    /// Group 0 with this point's view in place of the key light's.
+    /// Group 0 with the view of this point instead of the key light's.
     frame: wgpu::BindGroup,
 }
 
-/// The lamp and what it shines on.
+/// The light and the model that it shines on.
 pub(crate) struct Lamp<'a> {
     pub(crate) key: &'a KeyLight,
-    /// Its radius as a share of its distance.
+    /// Radius of the light as a fraction of its distance.
     pub(crate) size: f32,
-    /// A sphere around the model.
+    /// Bounding sphere of the model.
     pub(crate) center: Vec3,
     pub(crate) radius: f32,
 }
 
 impl AccumulatedShadow {
-    /// `frame_group` makes group 0 of a buffer; `floor` is the floor's uniform.
+    /// `frame_group` creates group 0 from a buffer; `floor` is the floor's uniform.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
@@ -92,7 +92,7 @@ impl AccumulatedShadow {
         Ok(Self { map, sum, points, pipeline, group })
     }
 
-    /// Hands the frame's values to all points.
+    /// Updates the frame's values for all points.
     pub(crate) fn update(&self, gpu: &Gpu, frame: &Frame) {
         for point in &self.points {
             let own = Frame { key_clip_from_world: point.clip_from_world.to_cols_array_2d(), ..*frame };
@@ -100,12 +100,12 @@ impl AccumulatedShadow {
         }
     }
 
-    /// Group 0 of each point's view.
+    /// Returns group 0 of each point's view.
     pub(crate) fn views(&self) -> impl Iterator<Item = &wgpu::BindGroup> {
         self.points.iter().map(|point| &point.frame)
     }
 
-    /// Adds the shadow that the map shows.
+    /// Adds the shadow in the map.
     pub(crate) fn add(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, is_first: bool) {
         let target = if is_first { cleared(&self.sum) } else { kept(&self.sum) };
         let mut pass = recorder.pass("accumulate", frame, &[target], None);
@@ -115,7 +115,7 @@ impl AccumulatedShadow {
     }
 }
 
-/// Points spread evenly over the lamp's disc (Vogel 1979).
+/// Points spread evenly over the disc of the light (Vogel 1979).
 fn place(lamp: &Lamp<'_>, i: usize) -> Vec3 {
     const GOLDEN_ANGLE: f32 = 2.399_963_2;
     let axis = lamp.key.target - lamp.key.position;

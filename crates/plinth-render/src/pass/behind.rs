@@ -1,4 +1,5 @@
-//! What glass shows: the picture so far as a texture with mip levels, its distance, and the far side of the body.
+//! The scene colour pyramid that glass samples: the picture so far with mip levels, its distance, and the back faces of
+//! the glass body.
 
 use super::composite::{surface_entries, surface_resources};
 use super::pyramid::Pyramid;
@@ -13,7 +14,7 @@ use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
 use crate::targets::{self, Targets};
 
-/// Captures the picture and blurs it.
+/// Captures the picture so far and blurs it.
 pub(crate) struct Behind {
     opaque: Capture,
     drawn: Capture,
@@ -28,7 +29,7 @@ struct Capture {
     group: wgpu::BindGroup,
 }
 
-/// Group 1 of surfaces that look through.
+/// Creates the layout of group 1 of transmissive surfaces.
 pub(crate) fn scene_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     bindings::layout(
         &gpu.device,
@@ -41,7 +42,7 @@ pub(crate) fn scene_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     )
 }
 
-/// All targets, those that are filled, the colours of opaque surfaces, and the samples of glass that is drawn already.
+/// All targets, the pyramid's targets, the colours of opaque surfaces, and the samples of glass that is already drawn.
 type Sources<'a> = (&'a Targets, &'a targets::Behind, &'a [wgpu::TextureView; SURFACES], &'a wgpu::TextureView);
 
 impl Behind {
@@ -91,16 +92,16 @@ impl Behind {
         Ok(Self { opaque, drawn, pyramid, group })
     }
 
-    /// Captures what is opaque, and the part of the canvas that it is in.
+    /// Captures the opaque surfaces in a region of the canvas.
     pub(crate) fn capture_opaque(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, part: Option<Region>) {
-        // What is outside of the part is cleared.
+        // Everything outside of the region is cleared.
         let part = part.unwrap_or(Region::EMPTY);
         let colors = self.pyramid.levels[0].each_ref().map(cleared);
         draw(&mut recorder.pass("behind", frame, &colors, None), &self.opaque, part);
         self.pyramid.fill(recorder, frame, "behind", part);
     }
 
-    /// Captures what was drawn in a part since, glass included; the distance stays that of what is opaque.
+    /// Captures what was drawn since in a region, including glass. The distance remains that of the opaque surfaces.
     pub(crate) fn capture_drawn(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, part: Region) {
         let color = kept(&self.pyramid.levels[0][0]);
         draw(&mut recorder.pass("behind", frame, &[color], None), &self.drawn, part);
@@ -115,7 +116,7 @@ fn draw(pass: &mut wgpu::RenderPass<'_>, capture: &Capture, part: Region) {
     pass.draw(0..3, 0..1);
 }
 
-/// The pass over the far side of a body.
+/// Starts the pass that draws the back faces of a body.
 pub(crate) fn far_side_pass<'r>(
     recorder: &'r mut Recorder<'_>,
     frame: &wgpu::BindGroup,

@@ -1,4 +1,4 @@
-//! Model, floor and backdrop become one picture.
+//! Composites model, floor and backdrop to one picture.
 
 use plinth_frame::Region;
 
@@ -16,51 +16,51 @@ use crate::recorder::Recorder;
 use crate::targets::{TargetLook, Targets};
 use crate::upload::geometry::filled;
 
-/// The pass that puts model, floor and backdrop together.
+/// The pass that composites model, floor and backdrop.
 pub(crate) struct Composite {
-    /// The shaded surfaces, where they are not shaded into the picture itself.
+    /// The shaded surfaces, unless they are shaded directly into the picture.
     surfaces: Option<Source>,
-    /// Where layered surfaces were drawn.
+    /// The samples of transmissive and blended surfaces.
     layered: Option<Source>,
-    /// The model's part, relative to the drawn region.
+    /// Region of the model, relative to the drawn region.
     part: Region,
     backdrop: wgpu::Color,
-    /// The model's radiance, where what shines is to glow.
+    /// Radiance of the model, if there is bloom.
     radiance: Option<wgpu::TextureView>,
 }
 
-/// The parts of the model's picture in which something is seen in a frame.
+/// The regions of the model's picture that are not empty in a frame.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct ModelParts {
-    /// Surfaces that nothing is seen through.
+    /// Region of opaque surfaces.
     pub(crate) solid: Option<Region>,
-    /// Those that are drawn over them.
+    /// Region of transmissive and blended surfaces.
     pub(crate) layered: Option<Region>,
 }
 
 impl ModelParts {
-    /// The smallest part that holds all of it.
+    /// Returns the smallest region that contains both.
     pub(crate) fn whole(self) -> Option<Region> {
         self.solid.into_iter().chain(self.layered).reduce(joined)
     }
 }
 
-/// Where the model's colours are.
+/// Where the colours of the model are stored.
 #[derive(Clone, Copy)]
 enum From<'a> {
     Surfaces(&'a [wgpu::TextureView; SURFACES]),
     Samples(&'a wgpu::TextureView),
 }
 
-/// One of the places where the model's colours are, ready to be drawn from.
+/// A bind group and pipeline for one of these.
 struct Source {
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
 }
 
 impl Composite {
-    /// `backdrop` is sRGB-encoded with alpha 1, or all zero for a transparent picture. `radiance` of the drawn region's size
-    /// takes the model's radiance, without floor and backdrop.
+    /// `backdrop` is sRGB-encoded with alpha 1, or all zero for a transparent picture. `radiance`, which has the size
+    /// of the drawn region, receives the model's radiance without floor and backdrop.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
@@ -131,8 +131,8 @@ impl Composite {
         Ok(Self { surfaces, layered, part, backdrop, radiance })
     }
 
-    /// Writes every pixel of the picture, the model only where it is not shaded into it afterwards. The floor is behind
-    /// the model wherever it is seen at all.
+    /// Writes every pixel of the picture; the model only if it is not shaded into the picture later. The floor is
+    /// always behind the model.
     pub(crate) fn run(
         &self,
         recorder: &mut Recorder<'_>,
@@ -182,7 +182,7 @@ impl Composite {
     }
 }
 
-/// What is left of `whole` without `inner`: above, below, left, right.
+/// Returns the parts of `whole` outside of `inner`: above, below, left, right.
 pub(crate) fn around(whole: Region, inner: Region) -> [Region; 4] {
     let (right, bottom) = (inner.x + inner.width, inner.y + inner.height);
     [
@@ -193,13 +193,13 @@ pub(crate) fn around(whole: Region, inner: Region) -> [Region; 4] {
     ]
 }
 
-/// Layout of the surfaces' textures (`lib/surfaces.wgsl`), bindings 1 to 4.
+/// Layout of the surface textures (`lib/surfaces.wgsl`), bindings 1 to 4.
 pub(crate) fn surface_entries() -> impl Iterator<Item = wgpu::BindGroupLayoutEntry> {
     let surfaces = [1, 2].map(|k| bindings::texture(k, wgpu::TextureSampleType::Uint));
     surfaces.into_iter().chain([3, 4].map(|k| bindings::texture(k, bindings::UNFILTERED)))
 }
 
-/// The textures themselves, in the same order.
+/// The surface textures in the same order.
 pub(crate) fn surface_resources<'a>(
     targets: &'a Targets,
     colors: &'a [wgpu::TextureView; SURFACES],

@@ -1,4 +1,4 @@
-//! The floor that shows nothing but shadow.
+//! The floor, which is visible only by its shadow.
 
 use glam::{Vec2, Vec3};
 use plinth_scene::{KeyLight, Scene, ShadowLook};
@@ -18,24 +18,25 @@ use crate::upload::geometry::filled;
 
 /// Side of the shadow texture in texels.
 const SHADOW_SIDE: u32 = 512;
-/// Side of the grid on which the environment's dimming is gathered.
+/// Side of the grid of the environment's occlusion on the floor.
 pub(crate) const AMBIENT_SIDE: u32 = 48;
-/// How far the shadow reaches beyond model and key shadow, in world units.
+/// Distance in world units by which the floor extends beyond the model and the key shadow.
 const MARGIN: f32 = 0.45;
-/// Width of the fading edge, in world units.
+/// Width of the edge over which the shadow fades out, in world units.
 const EDGE: f32 = 0.35;
 
-/// The rectangle of the floor that shadow can fall on.
+/// The rectangle of the floor that can receive shadow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FloorArea {
     /// Centre, in world units.
     pub(crate) center: Vec3,
-    /// Half of its extent along x and z.
+    /// Half extents along x and z.
     pub(crate) half: Vec2,
 }
 
 impl FloorArea {
-    /// The area below a model's bounds and its shadow from the key light; at most a few model sizes wide.
+    /// The area below the model's bounds and its shadow from the key light, limited to a few times the size of the
+    /// model.
     pub(crate) fn of(scene: &Scene) -> Self {
         let (min, max) = scene.bounds;
         let (mut low, mut high) = (Vec2::new(min.x, min.z), Vec2::new(max.x, max.z));
@@ -54,14 +55,14 @@ impl FloorArea {
         Self { center: Vec3::new(center.x, scene.floor_height, center.y), half }
     }
 
-    /// The area as a flat box.
+    /// Returns the area as a flat box.
     pub(crate) fn bounds(&self) -> (Vec3, Vec3) {
         let half = Vec3::new(self.half.x, 0.0, self.half.y);
         (self.center - half, self.center + half)
     }
 }
 
-/// Where the ray from the light through a point meets the floor.
+/// Returns the intersection of the floor with the ray from the light through a point.
 fn onto_floor(key: &KeyLight, p: Vec3, floor: f32) -> Vec3 {
     let down = p - key.position;
     if down.y >= -1e-3 {
@@ -81,14 +82,14 @@ pub(crate) struct Floor {
     pub(crate) accumulated: Option<AccumulatedShadow>,
 }
 
-/// Radius of the key's lamp as a share of its distance.
+/// Returns the radius of the key light as a fraction of its distance.
 fn lamp_size(look: ShadowLook) -> f32 {
     0.5 * (0.08 + 0.5 * look.softness * look.softness)
 }
 
 impl Floor {
-    /// `ambient` holds `AMBIENT_SIDE²` shares of the environment's light that reach the floor, rows along +z.
-    /// `key` is the light that casts a shadow and its map; `frame_group` makes group 0 of a buffer.
+    /// `ambient` contains `AMBIENT_SIDE²` fractions of the environment's light that reach the floor, with rows along
+    /// +z. `key` is the light that casts a shadow, with its map; `frame_group` creates group 0 from a buffer.
     pub(crate) fn new(
         base: &PipelineBase<'_>,
         (scene, area): (&Scene, FloorArea),
@@ -137,12 +138,13 @@ impl Floor {
         Ok(Self { gather, gather_group, draw, draw_group, ambient: texture, shadow: shadow_view, accumulated })
     }
 
-    /// Takes the shares of the environment's light of another pose, as `new` does. The shadow is to be gathered again.
+    /// Replaces the fractions of the environment's light after a change of the pose. The shadow must then be computed
+    /// again.
     pub(crate) fn relight(&self, gpu: &Gpu, ambient: &[f32]) {
         write_ambient(gpu, &self.ambient, ambient);
     }
 
-    /// Gathers the shadow: once, or whenever the model has moved.
+    /// Computes the shadow: once, or whenever the model has moved.
     pub(crate) fn gather(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup) {
         let mut pass = recorder.pass("floor shadow", frame, &[cleared(&self.shadow)], None);
         pass.set_pipeline(&self.gather);
@@ -150,7 +152,7 @@ impl Floor {
         pass.draw(0..3, 0..1);
     }
 
-    /// Draws the shadow over what is behind the model.
+    /// Draws the shadow over the backdrop.
     pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>) {
         pass.set_pipeline(&self.draw);
         pass.set_bind_group(1, &self.draw_group, &[]);
@@ -158,12 +160,12 @@ impl Floor {
     }
 }
 
-/// Where the key light's shadow comes from.
+/// The source of the key light's shadow.
 #[derive(Clone, Copy)]
 enum KeySource<'a> {
-    /// What the light sees.
+    /// The shadow map.
     Map(&'a wgpu::TextureView, ShadowMode),
-    /// The share of the lamp that is hidden.
+    /// The fraction of the light that is hidden.
     Sum(&'a wgpu::TextureView),
 }
 

@@ -1,4 +1,4 @@
-//! Normal and distance of the first surface of each pixel.
+//! Draws normal and distance of the first surface of each pixel.
 
 use plinth_frame::Region;
 
@@ -10,24 +10,24 @@ use crate::targets::texture;
 use crate::upload::geometry::{Batch, Sortable, filled};
 use crate::upload::material::MaterialOnGpu;
 
-/// Targets of the first surface of each pixel of the model's part.
+/// Targets with the first surface of each pixel in the model's region.
 pub(crate) struct GeometryTargets {
     /// Normal and distance.
     pub(crate) surface: wgpu::Texture,
     pub(crate) view: wgpu::TextureView,
     pub(crate) depth: wgpu::TextureView,
     pub(crate) pipelines: PerBatch,
-    /// For each batch its triangles, where surfaces are to lie exactly on them.
+    /// Triangles of each batch, if surfaces must be exact.
     pub(crate) triangles: Option<Vec<wgpu::BindGroup>>,
 }
 
-/// Group 1 where triangles are fetched: corners and pose.
+/// Group 1 for fetching triangles: corners and pose.
 pub(crate) fn triangles_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     bindings::layout(&gpu.device, "triangles", &[bindings::storage(0), bindings::storage(1)])
 }
 
 impl GeometryTargets {
-    /// Errors: a shader or pipeline that the driver refuses.
+    /// Errors: the driver rejects a shader or pipeline.
     pub(crate) fn new(
         base: &PipelineBase<'_>,
         part: Region,
@@ -39,7 +39,7 @@ impl GeometryTargets {
         let surface = texture(base.gpu, part, 1, GEOMETRY_FORMAT, read, 1);
         let depth = texture(base.gpu, part, 1, DEPTH_FORMAT, attachment, 1);
         let triangles = |batch: &Batch| {
-            // In the order of the triangles' numbers, whatever the order in which they are drawn.
+            // In the order of triangle numbers, not in drawing order.
             let unsorted = |sortable: &Sortable| {
                 filled(base.gpu, "corners", bytemuck::cast_slice(&sortable.indices), wgpu::BufferUsages::STORAGE)
             };

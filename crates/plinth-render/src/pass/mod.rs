@@ -1,8 +1,9 @@
-//! Passes, one per file, each with a shader of the same name.
+//! Render passes, one per file.
 
 pub(crate) mod accumulated_shadow;
 pub(crate) mod behind;
 pub(crate) mod composite;
+pub(crate) mod edge_tiles;
 pub(crate) mod floor;
 pub(crate) mod geometry;
 pub(crate) mod post;
@@ -14,12 +15,12 @@ pub(crate) mod spread;
 pub(crate) mod sprites;
 pub(crate) mod visibility;
 
-/// A colour target that starts transparent (or as zeros) and is kept.
+/// A colour target that is cleared to zero and stored.
 pub(crate) const fn cleared(view: &wgpu::TextureView) -> wgpu::RenderPassColorAttachment<'_> {
     target(view, wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT))
 }
 
-/// A colour target that is drawn over.
+/// A colour target whose contents are kept.
 pub(crate) const fn kept(view: &wgpu::TextureView) -> wgpu::RenderPassColorAttachment<'_> {
     target(view, wgpu::LoadOp::Load)
 }
@@ -29,7 +30,7 @@ const fn target(view: &wgpu::TextureView, load: wgpu::LoadOp<wgpu::Color>) -> wg
     wgpu::RenderPassColorAttachment { view, depth_slice: None, resolve_target: None, ops }
 }
 
-/// A depth target, cleared to `clear` or kept as it is, stored if `store`.
+/// A depth target that is cleared to `clear` or kept, and stored if `store`.
 pub(crate) const fn depth_target(
     view: &wgpu::TextureView,
     clear: Option<f32>,

@@ -1,4 +1,4 @@
-//! Ever blurrier halves of a picture and of what goes with it.
+//! Mip pyramid of a picture and of a second texture with it.
 
 use plinth_frame::Region;
 
@@ -9,21 +9,21 @@ use crate::gpu::Gpu;
 use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
 
-/// Two textures with mip levels; the first level is drawn by others.
+/// Two textures with mip levels; other passes draw the first level.
 pub(crate) struct Pyramid {
     halve_both: wgpu::RenderPipeline,
     halve_first: wgpu::RenderPipeline,
     groups: Vec<wgpu::BindGroup>,
     /// Width and height of the first level.
     size: (u32, u32),
-    /// Both textures of each level.
+    /// Both textures at each level.
     pub(crate) levels: Vec<[wgpu::TextureView; 2]>,
-    /// Both with all their levels.
+    /// Both textures with all levels.
     pub(crate) all: [wgpu::TextureView; 2],
 }
 
 impl Pyramid {
-    /// Of two textures of one size.
+    /// Creates two textures of the same size.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
@@ -70,7 +70,7 @@ impl Pyramid {
         Ok(Self { halve_both, halve_first, groups, size, levels, all: level(0, mips) })
     }
 
-    /// Fills all levels from the first, of which nothing outside of a part is drawn.
+    /// Fills all levels from the first one, of which only a region is not empty.
     pub(crate) fn fill(
         &self,
         recorder: &mut Recorder<'_>,
@@ -84,7 +84,7 @@ impl Pyramid {
         });
     }
 
-    /// Fills the levels of the first texture again where a part of its first level has changed.
+    /// Updates the levels of the first texture after a change in a region of its first level.
     pub(crate) fn fill_first(
         &self,
         recorder: &mut Recorder<'_>,
@@ -97,8 +97,8 @@ impl Pyramid {
         });
     }
 
-    /// Calls with each level but the first: what it is made from, its textures, and its part that a part of the first
-    /// level is seen in.
+    /// Calls `each` for all levels but the first, with the source, the target textures, and the region affected by
+    /// `first`.
     fn for_each_level(&self, first: Region, mut each: impl FnMut(&wgpu::BindGroup, &[wgpu::TextureView; 2], Region)) {
         let mut part = first;
         let (mut width, mut height) = self.size;
@@ -117,7 +117,8 @@ fn draw(pass: &mut wgpu::RenderPass<'_>, pipeline: &wgpu::RenderPipeline, source
     pass.draw(0..3, 0..1);
 }
 
-/// The part of a level of this size that a part of the level before is seen in: the filter takes two texels around.
+/// Returns the region of a level of this size that is affected by a region of the previous level; the filter extends it
+/// by two texels.
 fn halved(part: Region, width: u32, height: u32) -> Region {
     const REACH: u32 = 2;
     let span = |start: u32, length: u32, size: u32| {

@@ -1,7 +1,8 @@
-//! The model in a mirroring floor: seen by a camera below it, drawn like any other picture, and put upside down.
+//! The model's reflection in the floor: drawn by a camera below the floor like any other picture, then put into the
+//! frame.
 //!
-//! A mirror image turns left into right. The mirrored camera is kept a proper one, so that all passes work as they are;
-//! its picture is read from right to left instead.
+//! A reflection is mirrored, but the camera below the floor is a regular one, so that all passes work unchanged;
+//! instead its picture is read from right to left.
 
 use glam::{Mat4, Vec3};
 use plinth_frame::Region;
@@ -22,19 +23,19 @@ use crate::targets::{BEHIND_FORMAT, TargetLook, texture};
 use crate::upload::geometry::filled;
 use crate::view::View;
 
-/// Radius of blur at `reflectorDepthBlur` 1, in world units per unit of height.
+/// Blur radius at `reflectorDepthBlur` 1, in world units per unit of height.
 const BLUR: f32 = 0.02;
 
 /// Format of the height above the floor.
 const HEIGHT_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R16Float;
 
-/// Draws the mirror image.
+/// Draws the reflection.
 pub(crate) struct Reflection {
-    /// What the mirrored camera sees.
+    /// The view of the camera below the floor.
     pub(crate) view: View,
     composite: Composite,
     look: ReflectorLook,
-    /// The part of the picture that is drawn, and the picture's width.
+    /// The region of the picture that is drawn, and the picture's width.
     drawn: (Region, u32),
     uniform: wgpu::Buffer,
     catch: (wgpu::RenderPipeline, wgpu::BindGroup),
@@ -43,7 +44,7 @@ pub(crate) struct Reflection {
 }
 
 impl Reflection {
-    /// `view` is the mirrored camera's, `look` that of the picture the image is put into.
+    /// `view` is that of the camera below the floor, `look` that of the picture into which the reflection is drawn.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
@@ -66,7 +67,7 @@ impl Reflection {
         Ok(Self { view, composite, look: reflector, drawn: (look.region, picture.width), uniform, catch, pyramid, put })
     }
 
-    /// Hands over the values of the next frame.
+    /// Updates the values of the next frame.
     pub(crate) fn update(&mut self, gpu: &Gpu, base: &FrameBase<'_>, shot: &Shot) {
         let floor = base.scene.floor_height;
         let part = self.view.look.region;
@@ -91,7 +92,7 @@ impl Reflection {
         gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(&uniform));
     }
 
-    /// From the surfaces that the mirrored camera sees to an image with its blurs.
+    /// Converts the surfaces seen by the camera below the floor to an image with blurred levels.
     pub(crate) fn finish(&self, recorder: &mut Recorder<'_>, model: ModelParts) {
         let frame = &self.view.frame_group;
         self.composite.run(recorder, frame, (None, None, None), model, &self.view.targets.finished_view);
@@ -107,11 +108,11 @@ impl Reflection {
         self.pyramid.fill(recorder, frame, "reflection", part);
     }
 
-    /// Puts the image over what is behind the model.
+    /// Draws the reflection over the backdrop.
     pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>) {
         let (drawn, width) = self.drawn;
         let part = self.view.look.region;
-        // Where the image is, read from right to left; blur reaches no farther than the drawn region.
+        // Region of the reflection when read from right to left; the blur does not extend beyond the drawn region.
         let left = (width - part.x - part.width).max(drawn.x) - drawn.x;
         let right = (width - part.x).min(drawn.x + drawn.width).saturating_sub(drawn.x);
         let top = part.y.max(drawn.y) - drawn.y;
@@ -126,10 +127,10 @@ impl Reflection {
     }
 }
 
-/// A pass and what it reads.
+/// A pipeline and its bind group.
 type Pass = (wgpu::RenderPipeline, wgpu::BindGroup);
 
-/// From the finished mirrored picture to the first level of the pyramid.
+/// Creates the pass from the finished picture of the camera below the floor to the first pyramid level.
 fn catch(
     gpu: &Gpu,
     frame_layout: &wgpu::BindGroupLayout,
@@ -163,7 +164,7 @@ fn catch(
     Ok((pipeline, bindings::group(&gpu.device, "catch", &layout, &resources)))
 }
 
-/// From the pyramid into the picture.
+/// Creates the pass from the pyramid to the picture.
 fn put(
     gpu: &Gpu,
     frame_layout: &wgpu::BindGroupLayout,
@@ -193,7 +194,7 @@ fn put(
     Ok((pipeline, group))
 }
 
-/// The camera that sees what a mirror at this height shows. Its picture is turned left to right.
+/// Returns the camera that sees the reflection in a mirror at this height, with left and right swapped.
 pub(crate) fn mirrored_camera(camera: &Camera, floor: f32) -> Camera {
     let world_from_view = camera.view_from_world.inverse();
     let down = |v: Vec3| Vec3::new(v.x, -v.y, v.z);
@@ -207,7 +208,7 @@ pub(crate) fn mirrored_camera(camera: &Camera, floor: f32) -> Camera {
     Camera { view_from_world: turned.inverse(), position, ..*camera }
 }
 
-/// A box as the mirror shows it.
+/// Returns the reflection of a box.
 pub(crate) fn mirrored_box((min, max): (Vec3, Vec3), floor: f32) -> (Vec3, Vec3) {
     let at = |y: f32| 2.0 * floor - y;
     (Vec3::new(min.x, at(max.y), min.z), Vec3::new(max.x, at(min.y), max.z))

@@ -1,4 +1,4 @@
-//! What is behind model and floor: a picture, or the environment as the camera sees it.
+//! Draws what is behind model and floor: a picture, or the environment.
 
 use glam::{Vec2, Vec3};
 use half::f16;
@@ -27,11 +27,11 @@ struct Layer {
     group: wgpu::BindGroup,
 }
 
-/// The environment as it is seen.
+/// The visible environment.
 struct Panorama {
     layer: Layer,
     buffer: wgpu::Buffer,
-    /// What does not change with the camera.
+    /// Values that do not change with the camera.
     look: gpu_types::Surroundings,
     region: Region,
     width: u32,
@@ -61,14 +61,14 @@ impl Scenery {
         Ok(Self { picture, surroundings })
     }
 
-    /// Turns it to a camera, for everything that is submitted from now on.
+    /// Sets the camera for all later submissions.
     pub(crate) fn look_from(&self, gpu: &Gpu, camera: &Camera) {
         if let Some(panorama) = &self.surroundings {
             gpu.queue.write_buffer(&panorama.buffer, 0, bytemuck::bytes_of(&panorama.seen_from(camera)));
         }
     }
 
-    /// Draws it over a cleared target.
+    /// Draws over a cleared target.
     pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>) {
         for layer in self.picture.iter().chain(self.surroundings.as_ref().map(|p| &p.layer)) {
             pass.set_pipeline(&layer.pipeline);
@@ -96,7 +96,7 @@ fn layer(
     Ok(Layer { pipeline, group: bindings::group(&gpu.device, label, &layout, resources) })
 }
 
-/// The part of a picture behind the drawn region.
+/// The part of a background picture in the drawn region.
 fn picture(
     gpu: &Gpu,
     frame_layout: &wgpu::BindGroupLayout,
@@ -166,7 +166,7 @@ fn panorama(
 fn uniform(surroundings: &Surroundings, look: &TargetLook) -> gpu_types::Surroundings {
     let (sine, cosine) = surroundings.rotation.sin_cos();
     let dome = surroundings.dome;
-    // Bytes are dithered, so that a smooth sky has no steps, also behind a video's encoder.
+    // Bytes are dithered, so that a smooth sky has no visible steps, even after video encoding.
     let step = if look.picture_format == wgpu::TextureFormat::Rgba8Unorm { 2.0 / 255.0 } else { 0.0 };
     gpu_types::Surroundings {
         opacity: surroundings.opacity,
@@ -184,7 +184,7 @@ fn uniform(surroundings: &Surroundings, look: &TargetLook) -> gpu_types::Surroun
 impl Panorama {
     fn seen_from(&self, camera: &Camera) -> gpu_types::Surroundings {
         let axis = |row: usize| camera.view_from_world.row(row).truncate();
-        // One pixel at distance 1.
+        // Size of a pixel at distance 1.
         let pixel = 2.0 * (0.5 * camera.fov_y).tan() / self.height as f32;
         let (right, down) = (axis(0) * pixel, axis(1) * -pixel);
         let middle = -axis(2);

@@ -1,4 +1,4 @@
-//! Depth seen from a light.
+//! Shadow maps: depth as seen from a light.
 
 use glam::{Mat4, Vec3, Vec4};
 use plinth_scene::KeyLight;
@@ -6,26 +6,26 @@ use plinth_scene::KeyLight;
 use crate::gpu::Gpu;
 use crate::pipelines::DEPTH_FORMAT;
 
-/// A square depth map and the view it was taken with.
+/// A square depth map with its view.
 pub(crate) struct ShadowMap {
-    /// A light casts its shadow by it.
+    /// Whether a light uses it.
     pub(crate) is_used: bool,
     pub(crate) view: wgpu::TextureView,
     pub(crate) clip_from_world: Mat4,
     /// 1 / side in texels.
     pub(crate) texel: f32,
-    /// How far a point is moved along its normal before it is compared, in world units.
+    /// Offset of a point along its normal before the depth comparison, in world units.
     pub(crate) normal_offset: f32,
 }
 
 impl ShadowMap {
-    /// A map that shadows nothing, for scenes whose shaders do not read it.
+    /// A map without shadow, for scenes whose shaders do not read it.
     pub(crate) fn none(gpu: &Gpu) -> Self {
         let view = depth_texture(gpu, 1);
         Self { is_used: false, view, clip_from_world: Mat4::IDENTITY, texel: 1.0, normal_offset: 0.0 }
     }
 
-    /// The map of the key light around a sphere. Softness 0..=1 sets the size of the texels.
+    /// Creates the map of the key light around a sphere. Softness 0..=1 sets the size of the texels.
     pub(crate) fn for_key(gpu: &Gpu, key: &KeyLight, center: Vec3, radius: f32, softness: f32) -> Self {
         let side = (1536.0 * 0.125_f32.powf(softness.clamp(0.0, 1.0))).round().max(64.0);
         let KeyView { clip_from_world, width } = key_view(key, center, radius);
@@ -38,9 +38,9 @@ impl ShadowMap {
         }
     }
 
-    /// The map of parallel light around a sphere.
+    /// Creates the map of a directional light around a sphere.
     pub(crate) fn for_direction(gpu: &Gpu, to_light: Vec3, center: Vec3, radius: f32, angular_radius: f32) -> Self {
-        // Texels about as wide as the penumbra at half the model's size.
+        // Texels are about as wide as the penumbra at half the model's size.
         let side = (2.0 * radius / (radius * angular_radius.max(0.002) * 0.5)).clamp(256.0, 2048.0).round();
         let eye = center + to_light * (2.0 * radius);
         let view_from_world = look_at(eye, center);
@@ -62,14 +62,14 @@ impl ShadowMap {
     }
 }
 
-/// How a light sees a sphere.
+/// The view of a sphere from a light.
 pub(crate) struct KeyView {
     pub(crate) clip_from_world: Mat4,
-    /// Width of what is seen at the sphere's middle, in world units.
+    /// Width of the view at the sphere's centre, in world units.
     width: f32,
 }
 
-/// How the key light sees a sphere.
+/// Returns the view of a sphere from the key light.
 pub(crate) fn key_view(key: &KeyLight, center: Vec3, radius: f32) -> KeyView {
     let offset = center - key.position;
     let distance = offset.length().max(radius * 1.05);

@@ -1,7 +1,7 @@
-//! Points and lines in the passes that ask where surfaces are: shadow maps, visibility and geometry.
+//! Points and lines in the passes that determine where surfaces are: shadow maps, visibility and geometry.
 //!
-//! Each becomes one or two triangles in the vertex stage, which fetches it by its number: no triangles are stored, and
-//! nothing is written again when the camera moves. Shading finds them by number, as it finds triangles.
+//! The vertex stage fetches each of them by number and expands it to one or two triangles. No triangles are stored, and
+//! nothing is uploaded again when the camera moves. Shading finds them by number, like triangles.
 
 use plinth_scene::Scene;
 
@@ -11,7 +11,7 @@ use crate::upload::material::MaterialOnGpu;
 use crate::upload::sprites::Sprites;
 
 impl Sprites {
-    /// Draws them with the pipeline that is set.
+    /// Draws them with the current pipeline.
     pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>, material: &MaterialOnGpu) {
         pass.set_bind_group(1, &self.group, &[]);
         if let Some(cut) = &material.cut {
@@ -21,7 +21,7 @@ impl Sprites {
     }
 }
 
-/// How far beyond their vertices points and lines reach in any frame, in pixels of a picture of this height.
+/// Returns how far points and lines extend beyond their vertices in any frame, in pixels of a picture of this height.
 pub(crate) fn reach(scene: &Scene, height: u32, batches: &[Batch]) -> u32 {
     let center = (scene.bounds.0 + scene.bounds.1) * 0.5;
     let radius = (scene.bounds.1 - center).length();

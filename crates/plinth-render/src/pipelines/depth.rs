@@ -1,4 +1,4 @@
-//! Pipelines that write where surfaces are: the visibility buffer and the shadow maps.
+//! Pipelines that determine where surfaces are: visibility buffer and shadow maps.
 
 use std::collections::BTreeSet;
 
@@ -12,20 +12,20 @@ use crate::shader::material_source::{Footprint, Slot, declarations};
 use crate::targets::NORMAL_FORMAT;
 use crate::upload::material::CutMaterial;
 
-/// What stream 0 has.
+/// Contents of vertex stream 0.
 #[derive(Clone, Copy)]
 enum Vertices {
-    /// Poses, of which so many attributes are read.
+    /// Poses; the shader reads the given number of their attributes.
     Pose(usize),
     /// Positions of [`NumberedTriangles`](crate::upload::numbered::NumberedTriangles).
     Numbered,
 }
 
-/// What all kinds have in common.
+/// Common parameters of all kinds.
 struct Geometry<'a> {
     label: &'a str,
     path: &'a str,
-    /// What vertices carry besides their position, and what is made of it.
+    /// Shader defines for the vertex attributes besides the position.
     defines: &'a [&'a str],
     group1: Option<&'a wgpu::BindGroupLayout>,
     cut: Option<&'a CutMaterial>,
@@ -79,7 +79,7 @@ pub(super) fn create_depth(
             vertices: Vertices::Pose(1),
             vertex_constants: &[("SUN_VIEW", if view == DepthView::Sun { 1.0 } else { 0.0 })],
             fragment_constants: &[],
-            // A shadow comes from both sides: open models cast it too.
+            // Both sides cast shadows, because models may be open.
             cull: None,
             slope_bias: 2,
             samples: 1,
@@ -88,7 +88,7 @@ pub(super) fn create_depth(
     )
 }
 
-/// Normal and distance of the first surface, at the middles of pixels.
+/// Normal and distance of the first surface at pixel centres.
 pub(super) fn create_geometry(
     base: &PipelineBase<'_>,
     cut: Option<&CutMaterial>,
@@ -115,7 +115,7 @@ pub(super) fn create_geometry(
     )
 }
 
-/// The far sides of glass bodies.
+/// The back faces of glass bodies.
 pub(super) fn create_far_side(base: &PipelineBase<'_>) -> Result<wgpu::RenderPipeline, RenderError> {
     create(
         base,

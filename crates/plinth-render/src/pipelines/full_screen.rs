@@ -1,11 +1,11 @@
-//! Passes that cover their whole target.
+//! Pipelines of passes that cover their whole target.
 
 use super::shader;
 use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::shader::compose;
 
-/// What is drawn joins what is there.
+/// Adds the drawn colour to the existing one.
 pub(crate) const ADDED: wgpu::BlendState = wgpu::BlendState { color: SUM, alpha: SUM };
 const SUM: wgpu::BlendComponent = wgpu::BlendComponent {
     src_factor: wgpu::BlendFactor::One,
@@ -13,7 +13,7 @@ const SUM: wgpu::BlendComponent = wgpu::BlendComponent {
     operation: wgpu::BlendOperation::Add,
 };
 
-/// A pass that covers its whole target with one triangle and needs no vertices.
+/// A pass that covers its whole target with one triangle, without vertex buffers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FullScreen<'a> {
     pub(crate) label: &'a str,
@@ -24,16 +24,16 @@ pub(crate) struct FullScreen<'a> {
     pub(crate) target: FullScreenTarget<'a>,
 }
 
-/// What such a pass writes.
+/// Targets of such a pass.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FullScreenTarget<'a> {
     pub(crate) colors: &'a [wgpu::TextureFormat],
     pub(crate) blend: Option<wgpu::BlendState>,
-    /// A depth target whose every value is written.
+    /// A depth target that is written everywhere.
     pub(crate) depth: Option<wgpu::TextureFormat>,
-    /// A depth target of the same pass that is left as it is, and which of its values let the pass through.
+    /// A read-only depth target, and the comparison that selects pixels.
     pub(crate) over: Option<(wgpu::TextureFormat, wgpu::CompareFunction)>,
-    /// Samples per pixel; 0 and 1 are the same.
+    /// Samples per pixel; 0 and 1 are equivalent.
     pub(crate) samples: u32,
 }
 

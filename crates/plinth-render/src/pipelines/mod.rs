@@ -1,4 +1,4 @@
-//! Render pipelines, all made before the first frame, once per variant.
+//! Render pipelines, all created before the first frame, once per variant.
 
 mod depth;
 mod full_screen;
@@ -19,28 +19,28 @@ use crate::upload::sprite_material::SpriteKind;
 
 pub(crate) use full_screen::{ADDED, FullScreen, FullScreenTarget, full_screen};
 
-/// Format of depth targets that geometry is drawn into.
+/// Depth format of geometry passes.
 pub(crate) const DEPTH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
-/// Format of triangle numbers: two halves of 16 bits, which every adapter can sample more than once a pixel.
+/// Format of triangle numbers: two 16-bit halves, which all adapters support with multisampling.
 pub(crate) const TRIANGLE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rg16Uint;
 /// Format of a pixel's surfaces.
 pub(crate) const SURFACE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Uint;
-/// Format in which a pixel's batch is kept as depth.
+/// Format in which the batch of a pixel is stored as depth.
 pub(crate) const BATCH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth16Unorm;
 
 /// Format of the first surface of a pixel: normal and distance.
 pub(crate) const GEOMETRY_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba32Float;
 
-/// What surfaces write.
+/// Output of surface shading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum SurfaceOutput {
-    /// Display-referred, sRGB-encoded colours: nothing is left to do after the resolve.
+    /// Display-referred, sRGB-encoded colours, which need no processing after the resolve.
     Display,
-    /// Linear radiance, premultiplied: a later pass applies the tone curve.
+    /// Linear premultiplied radiance; a later pass applies the tone curve.
     Radiance,
 }
 
-/// Which lights a scene has, and how many punctual ones; unused ones are compiled out.
+/// The lights of a scene; code for unused ones is not compiled in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LightSwitches {
     pub(crate) key: bool,
@@ -49,30 +49,30 @@ pub(crate) struct LightSwitches {
     pub(crate) punctual: u32,
 }
 
-/// What all pipelines of a renderer share.
+/// State shared by all pipelines of a renderer.
 pub(crate) struct PipelineBase<'a> {
     pub(crate) gpu: &'a Gpu,
     pub(crate) frame_layout: &'a wgpu::BindGroupLayout,
     /// Group 1 of shaded batches.
     pub(crate) batch_layout: &'a wgpu::BindGroupLayout,
-    /// Group 1 where triangles are fetched: corners and pose.
+    /// Group 1 for fetching triangles: corners and pose.
     pub(crate) triangles_layout: &'a wgpu::BindGroupLayout,
-    /// Group 3 of lit surfaces: their gathered light.
+    /// Group 3 of lit surfaces: their baked light.
     pub(crate) light_layout: &'a wgpu::BindGroupLayout,
-    /// Group 1 where points and lines are fetched.
+    /// Group 1 for fetching points and lines.
     pub(crate) sprites_layout: &'a wgpu::BindGroupLayout,
-    /// Group 1 of transmissive surfaces: what was drawn before.
+    /// Group 1 of transmissive surfaces: the scene colour pyramid.
     pub(crate) scene_layout: &'a wgpu::BindGroupLayout,
     pub(crate) samples: u32,
     pub(crate) color_format: wgpu::TextureFormat,
     pub(crate) picture_format: wgpu::TextureFormat,
     pub(crate) output: SurfaceOutput,
-    /// Whether surfaces are shaded into the picture itself.
+    /// Whether surfaces are shaded directly into the picture.
     pub(crate) direct: bool,
     pub(crate) lights: LightSwitches,
 }
 
-/// Which light's view a depth-only pass takes.
+/// The light whose view a depth-only pass uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum DepthView {
     /// The key light.
@@ -81,56 +81,56 @@ pub(crate) enum DepthView {
     Sun,
 }
 
-/// What a pass asks of points and lines.
+/// The purpose for which points and lines are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum SpritePass {
-    /// Which of them each sample shows.
+    /// Which of them is visible in each sample.
     Visibility,
-    /// Normal and distance at the middle of each pixel.
+    /// Normal and distance at pixel centres.
     Geometry,
-    /// Depth as a light sees it.
+    /// Depth as seen from a light.
     Shadow(DepthView),
 }
 
-/// Which sides of triangles a draw shows.
+/// Which sides of triangles are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Side {
-    /// As the material says.
+    /// As the material specifies.
     Material,
-    /// Both, whatever the material says: the inside of a closed shell.
+    /// Both sides, whatever the material specifies: for the inside of closed bodies.
     Both,
 }
 
-/// How closely the first surface of a pixel is noted.
+/// Precision of the first surface of a pixel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Precision {
-    /// As the rasteriser interpolates: at grazing edges values run on beyond them.
+    /// Interpolated by the rasteriser, which extrapolates at grazing edges.
     Interpolated,
-    /// On the triangle itself.
+    /// Computed from the triangle itself.
     Exact,
 }
 
-/// The pipelines of all batches in one pass, by their places; nothing where the pass leaves a batch out.
+/// The pipelines of all batches in one pass, by batch index; `None` if the pass skips a batch.
 pub(crate) type PerBatch = Vec<Option<wgpu::RenderPipeline>>;
 
-/// What draws batches into the passes of every view.
+/// The pipelines that draw batches, for all views.
 pub(crate) struct Pipelines {
-    /// Notes which triangles, points and lines are seen.
+    /// Writes the numbers of visible triangles, points and lines.
     pub(crate) visibility: PerBatch,
-    /// Shades the pixels in which a batch is seen.
+    /// Shades the pixels in which a batch is visible.
     pub(crate) shade: PerBatch,
-    /// Draws a batch over what is behind it.
+    /// Draws a transmissive or blended batch over the picture so far.
     pub(crate) layered: PerBatch,
-    /// Writes depth as the lights see it.
+    /// Writes depth as seen from the lights.
     pub(crate) key_shadow: PerBatch,
     pub(crate) sun_shadow: PerBatch,
-    /// Notes where light leaves glass bodies.
+    /// Writes the back faces of glass bodies.
     pub(crate) far_side: Option<wgpu::RenderPipeline>,
 }
 
 impl Pipelines {
-    /// Makes everything that the batches need, each variant once, on all cores.
-    /// Errors: a shader or pipeline that the driver refuses.
+    /// Creates all pipelines that the batches need, each variant once, on all cores.
+    /// Errors: the driver rejects a shader or pipeline.
     pub(crate) fn new(
         base: &PipelineBase<'_>,
         batches: &[Batch],
@@ -199,8 +199,8 @@ impl Pipelines {
     }
 }
 
-/// The pipelines that note normal and distance; nothing for what lies on another surface, which has both.
-/// Errors: a shader or pipeline that the driver refuses.
+/// Creates the pipelines that write normal and distance; none for overlays, because the surface below has the same.
+/// Errors: the driver rejects a shader or pipeline.
 pub(crate) fn geometry_pipelines(
     base: &PipelineBase<'_>,
     batches: &[Batch],
@@ -216,14 +216,14 @@ pub(crate) fn geometry_pipelines(
     per_batch(batches, materials, key, |key, material| key.create(base, material))
 }
 
-/// The slots a cut reads; nothing where a material has no holes.
+/// The texture slots that an alpha test reads; `None` for a material without one.
 type CutKey = Option<Vec<SlotUse>>;
 
 fn cut_key(material: &MaterialOnGpu) -> CutKey {
     material.cut.as_ref().map(|cut| cut.slots.clone())
 }
 
-/// What tells apart the pipelines that write where things are.
+/// The properties that distinguish pipelines which write positions.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum DepthKey {
     Visibility(CutKey, bool),
@@ -249,7 +249,8 @@ impl DepthKey {
     }
 }
 
-/// The pipeline of each batch that has a key: each is made once, from any material of that key.
+/// Returns the pipeline of each batch that has a key. A pipeline is created once per key, from any material with that
+/// key.
 fn per_batch<K: Ord + Send + Sync>(
     batches: &[Batch],
     materials: &[MaterialOnGpu],
@@ -275,7 +276,7 @@ fn per_batch<K: Ord + Send + Sync>(
     Ok(out)
 }
 
-/// Compiles a composed shader and turns the compiler's complaint into an error.
+/// Compiles a composed shader and converts compile errors.
 pub(crate) fn shader(gpu: &Gpu, name: &str, source: &str) -> Result<wgpu::ShaderModule, RenderError> {
     let scope = gpu.device.push_error_scope(wgpu::ErrorFilter::Validation);
     let module = gpu.device.create_shader_module(wgpu::ShaderModuleDescriptor {
@@ -293,7 +294,7 @@ const POSE_ATTRIBUTES: [wgpu::VertexAttribute; 3] =
 const SURFACE_ATTRIBUTES: [wgpu::VertexAttribute; 3] =
     wgpu::vertex_attr_array![3 => Float32x2, 4 => Float32x2, 5 => Unorm16x4];
 
-/// The attributes a variant reads; the others are not fetched.
+/// Returns the attributes that a variant reads; others are not fetched.
 fn wanted(all: &[wgpu::VertexAttribute], defines: &BTreeSet<String>) -> Vec<wgpu::VertexAttribute> {
     let has = |name: &str| defines.contains(name);
     all.iter()
@@ -328,7 +329,7 @@ fn primitive(cull_mode: Option<wgpu::Face>) -> wgpu::PrimitiveState {
     wgpu::PrimitiveState { cull_mode, ..Default::default() }
 }
 
-/// Back faces are left out where both sides are not shown.
+/// Culls back faces unless both sides are visible.
 fn back_unless(double_sided: bool) -> Option<wgpu::Face> {
     (!double_sided).then_some(wgpu::Face::Back)
 }

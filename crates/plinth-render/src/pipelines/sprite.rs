@@ -1,4 +1,4 @@
-//! Pipelines that write where points and lines are.
+//! Pipelines that determine where points and lines are.
 
 use std::collections::BTreeSet;
 

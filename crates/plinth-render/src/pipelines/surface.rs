@@ -1,4 +1,4 @@
-//! Pipelines that compute colours of surfaces, one per set of material features.
+//! Pipelines that compute the colours of surfaces, one per set of material features.
 
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ fn variant(
     Ok(Variant { module, layout, defines, constants })
 }
 
-/// Shades the pixels that show a batch: those whose batch number stands in the depth target.
+/// Shades the pixels that show a batch: those whose depth target contains the batch's number.
 pub(super) fn create_shade(
     base: &PipelineBase<'_>,
     material: &MaterialOnGpu,
@@ -91,7 +91,7 @@ pub(super) fn create_shade(
     }))
 }
 
-/// Draws triangles over what is behind them.
+/// Draws triangles over the picture so far.
 pub(super) fn create_layered(
     base: &PipelineBase<'_>,
     material: &MaterialOnGpu,

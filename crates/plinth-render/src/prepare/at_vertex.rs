@@ -1,11 +1,11 @@
-//! Values of materials at vertices, for what is done before there are pixels: gathering light and simplifying.
+//! Material values at vertices, for the bake and for simplification.
 
 use glam::Vec3;
 use plinth_model::{Material, Model, Primitive, TextureRef};
 
 use crate::upload::texture::linear_from_byte;
 
-/// The texture's nearest texel at a vertex, as stored; white without a texture.
+/// The nearest texel of a texture at a vertex, as stored; white without a texture.
 fn texel(model: &Model, reference: Option<TextureRef>, primitive: &Primitive, v: usize) -> [u8; 4] {
     let white = [255; 4];
     let Some(reference) = reference else { return white };
@@ -19,12 +19,12 @@ fn texel(model: &Model, reference: Option<TextureRef>, primitive: &Primitive, v:
     image.pixels.get(at..).and_then(|rest| rest.first_chunk::<4>()).copied().unwrap_or(white)
 }
 
-/// A byte as a share of the most that it holds.
+/// Converts a byte to 0..=1.
 fn share(byte: u8) -> f32 {
     f32::from(byte) / 255.0
 }
 
-/// The linear colour of a texture in sRGB.
+/// Linear colour of an sRGB texture.
 pub(super) fn texel_rgb(model: &Model, reference: Option<TextureRef>, primitive: &Primitive, v: usize) -> Vec3 {
     let [r, g, b, _] = texel(model, reference, primitive, v);
     Vec3::from([r, g, b].map(linear_from_byte))

@@ -1,5 +1,5 @@
-//! What polished surfaces reflect of the model itself: a grid of signed distances to the nearest surface, with the light
-//! that leaves it, through which shaders march. Read by `lib/neighbours.wgsl`.
+//! The grid for reflections of the model in polished surfaces: signed distances to the nearest surface, with the light
+//! that leaves it. Shaders trace cones through it (`lib/neighbours.wgsl`).
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -12,51 +12,51 @@ use rayon::prelude::*;
 
 use crate::upload::geometry::primitive_of;
 
-/// Perceptual roughness from which on reflections are too blurred to look for. `lib/neighbours.wgsl` fades them out below it.
+/// Perceptual roughness above which such reflections are not computed. `lib/neighbours.wgsl` fades them out below it.
 const TOO_ROUGH: f32 = 0.45;
 /// Cells along the longest side.
 const SIDE: u32 = 80;
-/// Empty cells around the model.
+/// Number of empty cells around the model.
 const MARGIN: f32 = 2.0;
-/// Distance, in cells, that is added where a surface is turned away: the light of those that face a cell counts first.
+/// Distance, in cells, that is added for surfaces that face away from a cell, so that those that face it are preferred.
 const TURNED_AWAY: f32 = 0.5;
-/// Cells that are visited for all triangles together, at most.
+/// Maximum number of visited cells for all triangles together.
 const MOST_WORK: u64 = 12_000_000;
-/// Triangles of the model from which on nothing of it is reflected: gathering them would take too long.
+/// A model with more triangles has no such reflections, because the grid would take too long to compute.
 const MOST_TRIANGLES: usize = 1_000_000;
-/// Slices of equal z that one task fills.
+/// Number of z slices that one task fills.
 const SLICES: usize = 8;
-/// Sweeps over the grid in alternating order that carry the nearest surface everywhere.
+/// Number of sweeps over the grid, in alternating directions, that propagate the nearest surface.
 const SWEEPS: usize = 2;
 
-/// Distances to the surfaces of a model, and the light that leaves them, in a grid of cells.
+/// A grid with distances to the surfaces of a model, and the light that leaves them.
 #[derive(Debug, Default)]
 pub(crate) struct DistanceField {
-    /// Cells along x, y and z; none where nothing is reflected.
+    /// Number of cells along x, y and z; 0 if there is nothing to reflect.
     pub(crate) size: UVec3,
     /// Corner of the first cell.
     pub(crate) origin: Vec3,
     /// Side of a cell in world units.
     pub(crate) cell: f32,
-    /// For each cell, x fastest: distance to the nearest surface in world units, negative inside of a body.
+    /// For each cell, x fastest: distance to the nearest surface in world units, negative inside a body.
     pub(crate) distances: Vec<f32>,
-    /// The radiance that leaves that surface; the fourth number is 1.
+    /// Radiance that leaves that surface; the fourth component is 1.
     pub(crate) radiance: Vec<Vec4>,
 }
 
-/// The nearest surface that is known of a cell.
+/// The nearest known surface of a cell.
 #[derive(Clone, Copy)]
 struct Nearest {
-    /// A point of it, and where it faces.
+    /// The nearest point on it, and its normal.
     point: Vec3,
     normal: Vec3,
     radiance: Vec3,
-    /// Distance, with what is added for surfaces that are turned away.
+    /// Distance, with the addition for surfaces that face away.
     cost: f32,
 }
 
 impl Nearest {
-    /// Signed: negative behind it.
+    /// Signed distance: negative behind the surface.
     fn distance(&self, from: Vec3) -> f32 {
         let offset = from - self.point;
         if offset.dot(self.normal) < 0.0 { -offset.length() } else { offset.length() }
@@ -69,7 +69,7 @@ impl Nearest {
 }
 
 impl DistanceField {
-    /// What is seen in reflections of the surfaces that stand still, one a posed primitive.
+    /// Builds the field from the surfaces that do not move; `moving` and `surfaces` have one entry per posed primitive.
     pub(crate) fn new(moving: &[bool], surfaces: &[LitSurface]) -> Self {
         let still = surfaces.iter().zip(moving).filter(|(_, moving)| !**moving).map(|(surface, _)| surface);
         Self::of_surfaces(&still.collect::<Vec<_>>())
@@ -84,7 +84,7 @@ impl DistanceField {
         if !(longest > 0.0 && longest.is_finite()) {
             return Self::default();
         }
-        // Long triangles touch many cells: where there are many of them, cells are larger.
+        // Long triangles touch many cells; if there are many of them, cells are larger.
         let grids = [SIDE, SIDE / 2, SIDE / 4].map(|side| Self::empty(min, max, side));
         let Some(grid) = grids.into_iter().find(|grid| grid.work(surfaces) <= MOST_WORK) else {
             return Self::default();
@@ -110,27 +110,27 @@ impl DistanceField {
         Self { distances, radiance, ..grid }
     }
 
-    /// A grid over these bounds, without values, with so many cells along the longest side.
+    /// Creates a grid without values over these bounds, with `side` cells along the longest side.
     fn empty(min: Vec3, max: Vec3, side: u32) -> Self {
         let cell = (max - min).max_element() / (side as f32 - 2.0 * MARGIN);
         let size = ((max - min) / cell + 2.0 * MARGIN).ceil().as_uvec3().clamp(UVec3::splat(4), UVec3::splat(side));
         Self { size, origin: min - cell * MARGIN, cell, ..Self::default() }
     }
 
-    /// Cells that are visited for all triangles together.
+    /// Returns the number of visited cells for all triangles together.
     fn work(&self, surfaces: &[&LitSurface]) -> u64 {
         let triangles = surfaces.iter().flat_map(|s| s.indices.as_chunks::<3>().0.iter().map(|t| s.corners(t)));
         triangles.map(|corners| self.cells_at(corners).1.as_u64vec3().element_product()).sum()
     }
 
-    /// The first cell at a triangle, and how many there are along each axis.
+    /// Returns the first cell at a triangle, and the number of cells along each axis.
     fn cells_at(&self, [a, b, c]: [Vec3; 3]) -> (UVec3, UVec3) {
         let low = self.cell_of(a.min(b).min(c) - 0.5 * self.cell);
         let high = self.cell_of(a.max(b).max(c) + 0.5 * self.cell);
         (low, high.saturating_sub(low) + 1)
     }
 
-    /// Middle of a cell.
+    /// Centre of a cell.
     fn center(&self, at: UVec3) -> Vec3 {
         self.origin + (at.as_vec3() + 0.5) * self.cell
     }
@@ -144,12 +144,12 @@ impl DistanceField {
         UVec3::new(index % x, index / x % y, index / (x * y))
     }
 
-    /// The cell that a point is in, or the nearest one.
+    /// Returns the cell that contains a point, or the nearest one.
     fn cell_of(&self, point: Vec3) -> UVec3 {
         ((point - self.origin) / self.cell).max(Vec3::ZERO).as_uvec3().min(self.size - 1)
     }
 
-    /// Enters a triangle in the cells that it passes through, of those with z in a range.
+    /// Stores a triangle in the cells that it touches, for cells with z in a range.
     fn seed(&self, slices: &Range<u32>, seeds: &mut [Option<Nearest>], [a, b, c]: [Vec3; 3], radiance: [Vec3; 3]) {
         if ![a, b, c].iter().all(|p| p.is_finite()) {
             return;
@@ -161,7 +161,7 @@ impl DistanceField {
                 for x in low.x..low.x + count.x {
                     let at = UVec3::new(x, y, z);
                     let (index, center) = (self.index(UVec3::new(x, y, z - slices.start)), self.center(at));
-                    // No point of the triangle is nearer than its plane.
+                    // No point of the triangle can be nearer than its plane.
                     if seeds[index].is_some_and(|known| normal.dot(center - a).abs() >= known.cost) {
                         continue;
                     }
@@ -179,8 +179,8 @@ impl DistanceField {
         }
     }
 
-    /// Carries the nearest points everywhere (Danielsson 1980, "Euclidean Distance Mapping"): for each cell, of which cell
-    /// the nearest surface is; its own where none is known.
+    /// Propagates the nearest points to all cells (Danielsson 1980, "Euclidean Distance Mapping"). Returns for each
+    /// cell the index of the cell whose nearest surface it shares; its own index if no surface is known.
     fn spread(&self, seeds: &[Option<Nearest>]) -> Vec<u32> {
         let mut of: Vec<u32> = (0..seeds.len() as u32).collect();
         let mut costs: Vec<f32> = seeds.iter().map(|seed| seed.map_or(f32::INFINITY, |s| s.cost)).collect();
@@ -193,7 +193,7 @@ impl DistanceField {
         of
     }
 
-    /// Asks, for each cell, whether the surface that is nearest to the cell before it is nearer than its own.
+    /// For each cell, takes over the nearest surface of the previous cell if that is nearer than its own.
     fn sweep(&self, seeds: &[Option<Nearest>], axis: usize, backward: bool, of: &mut [u32], costs: &mut [f32]) {
         let mut step = UVec3::ZERO;
         step[axis] = 1;
@@ -221,7 +221,7 @@ impl DistanceField {
     }
 }
 
-/// Whether anything is polished that could reflect, of a model that is not too large for it.
+/// Whether the scene has polished surfaces that could reflect the model, and the model is not too large.
 pub(crate) fn is_worthwhile(scene: &Scene, posed: &[PosedPrimitive]) -> bool {
     let primitives = || posed.iter().filter_map(|one| primitive_of(scene, one));
     let triangles: usize = primitives().map(|primitive| primitive.indices.len() / 3).sum();
@@ -230,7 +230,7 @@ pub(crate) fn is_worthwhile(scene: &Scene, posed: &[PosedPrimitive]) -> bool {
     triangles < MOST_TRIANGLES && materials.any(|material| is_polished(&scene.model, material))
 }
 
-/// Whether a material is anywhere so smooth that its surface reflects the model.
+/// Whether a material is smooth enough anywhere to reflect the model.
 pub(crate) fn is_polished(model: &Model, material: &Material) -> bool {
     let least = |roughness: f32, map: Option<TextureRef>| roughness * least_green(model, map);
     let base = least(material.perceptual_roughness, material.metallic_roughness_texture);
@@ -239,14 +239,14 @@ pub(crate) fn is_polished(model: &Model, material: &Material) -> bool {
     !material.unlit && base.min(coat) < TOO_ROUGH
 }
 
-/// The least value in green of a map; 1 without one. Nothing that is filtered from its texels is below it.
+/// Returns the smallest green value of a map; 1 without a map. Filtered values are never below it.
 fn least_green(model: &Model, map: Option<TextureRef>) -> f32 {
     let image = map.and_then(|map| model.textures.get(map.texture)).and_then(|texture| model.images.get(texture.image));
     let least = image.and_then(|image| image.pixels.par_chunks_exact(4).map(|texel| texel[1]).min());
     least.map_or(1.0, |byte| f32::from(byte) / 255.0)
 }
 
-/// Weights of the corners of a triangle at its point that is closest to another (Ericson 2005, "Real-Time Collision
+/// Returns the barycentric weights of the point of a triangle closest to `p` (Ericson 2005, "Real-Time Collision
 /// Detection", section 5.1.5).
 fn closest(p: Vec3, [a, b, c]: [Vec3; 3]) -> [f32; 3] {
     let (ab, ac, ap) = (b - a, c - a, p - a);
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn cells_know_the_distance_to_the_nearest_surface_and_its_light() {
-        // A red square at y = 0 that faces up and a green one at x = 1 that faces it.
+        // A red square at y = 0 that faces up, and a green one at x = 1 that faces it.
         let square = |p: [Vec3; 4], color: Vec3| LitSurface {
             positions: p.to_vec(),
             radiance: vec![color; 4],

@@ -1,4 +1,4 @@
-//! The model as the bake sees it: meshes with the values of their materials at vertices, and small images.
+//! Converts the model for the bake: meshes with material values at vertices, and small images.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::pass::floor::{AMBIENT_SIDE, FloorArea};
 use crate::upload::geometry::primitive_of;
 use crate::upload::texture::linear_from_byte;
 
-/// Reflectance of what is no metal, at normal incidence (glTF 2.0, appendix B.3.4).
+/// Reflectance of dielectrics at normal incidence (glTF 2.0, appendix B.3.4).
 const DIELECTRIC_F0: Vec3 = Vec3::splat(0.04);
 
-/// A posed primitive as the bake sees it.
+/// Converts a posed primitive for the bake.
 pub(super) fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) -> BakeMesh {
     let Some(primitive) = primitive_of(scene, posed) else { return BakeMesh::default() };
     if primitive.topology != Topology::Triangles || posed.normals.is_empty() {
@@ -37,7 +37,7 @@ pub(super) fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) 
     };
     let transmission = material.transmission.map_or(0.0, |t| t.factor) * (1.0 - material.metallic);
     let texture = bake_texture(&scene.model, material, primitive, &posed.positions, indices);
-    // With a texture, vertices have what it is multiplied by.
+    // With a texture, vertices have the factor that it is multiplied by.
     let plain = |v: usize| {
         let [r, g, b, a] = material.base_color;
         let [vr, vg, vb, va] = primitive.colors.get(v).copied().unwrap_or([1.0; 4]);
@@ -75,12 +75,12 @@ pub(super) fn bake_mesh(scene: &Scene, posed: &PosedPrimitive, indices: &[u32]) 
     }
 }
 
-/// Edges from this length on, in world units, have more of a texture between their ends than these tell.
+/// An edge at least this long, in world units, may cross more of a texture than the values at its ends show.
 const TEXTURED_EDGE: f32 = 0.1;
-/// Texels along the longer side of an image as rays see it.
+/// Texels along the longer side of an image in the bake.
 const RAY_IMAGE_SIDE: u32 = 128;
 
-/// The base colour of a primitive between its vertices, where these do not tell it.
+/// Returns the base colour texture of a primitive if values at vertices do not suffice.
 fn bake_texture(
     model: &Model,
     material: &Material,
@@ -118,7 +118,7 @@ fn bake_texture(
     })
 }
 
-/// An image averaged to a few texels, linear; without holes its alpha is 1.
+/// Averages an image to a few linear texels; without holes its alpha is 1.
 fn reduced_image(image: &plinth_model::Image, has_holes: bool) -> BakeImage {
     let step = (image.width.max(image.height).div_ceil(RAY_IMAGE_SIDE)).max(1);
     let (width, height) = ((image.width / step).max(1), (image.height / step).max(1));
@@ -145,7 +145,7 @@ fn reduced_image(image: &plinth_model::Image, has_holes: bool) -> BakeImage {
     BakeImage { width: width as usize, height: height as usize, texels }
 }
 
-/// The floor as a grid that receives light and blocks none.
+/// Returns the floor as a grid that receives light and blocks none.
 pub(super) fn floor_grid(area: FloorArea) -> BakeMesh {
     let side = AMBIENT_SIDE;
     let at = |i: u32| (i as f32 + 0.5) / side as f32 * 2.0 - 1.0;

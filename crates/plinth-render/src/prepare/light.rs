@@ -1,4 +1,4 @@
-//! Light that is worked out before the first frame.
+//! Computes light before the first frame.
 
 use std::f32::consts::PI;
 
@@ -15,10 +15,10 @@ use crate::ibl::{irradiance_map, prefilter};
 use crate::pass::floor::AMBIENT_SIDE;
 use crate::pose_light::PoseTimes;
 
-/// Roughness steps of the filtered environment, each of twice the texels a side of the next: 544 at roughness 0.
+/// Roughness steps of the filtered environment. Each has twice the side of the next one: 544 texels at roughness 0.
 const MAP_MIPS: u32 = 6;
 
-/// Positions of the camera that are asked what they see.
+/// Maximum number of camera positions for which visibility is tested.
 const MAX_EYES: usize = 24;
 
 impl EnvironmentLight {
@@ -29,7 +29,7 @@ impl EnvironmentLight {
 }
 
 impl ModelLight {
-    /// Chooses the triangles that are drawn, and gathers the light of a panorama and of its sun on them.
+    /// Chooses the triangles to draw, and bakes the light of a panorama and its sun on them.
     pub(super) fn new(setting: &Setting<'_>, sky: &Sky) -> Self {
         let indices = drawn_indices(setting.scene, setting.posed, setting.smallest);
         let (light, surfaces) = gathered(setting, &indices, sky, bake_options(setting));
@@ -39,14 +39,14 @@ impl ModelLight {
 }
 
 impl SurfaceLight {
-    /// Gathers the light on triangles that were chosen for another pose.
+    /// Bakes light on triangles that were chosen for another pose.
     pub(super) fn new(setting: &Setting<'_>, indices: &[Vec<u32>], sky: &Sky) -> Self {
         let options = BakeOptions { surfaces: false, ..bake_options(setting) };
         gathered(setting, indices, sky, options).0
     }
 }
 
-/// The light on some triangles of the model, and what leaves its surfaces.
+/// Returns the light on some triangles of the model, and the light that leaves its surfaces.
 fn gathered(
     setting: &Setting<'_>,
     indices: &[Vec<u32>],
@@ -72,9 +72,9 @@ fn gathered(
     (SurfaceLight { baked: baked.meshes, floor_ambient }, baked.surfaces)
 }
 
-/// The environment as surfaces are lit by it.
+/// The environment as a light source.
 pub(crate) struct Sky {
-    /// Without its sun, with the soft lights in it.
+    /// The panorama without its sun, and with the soft lights.
     pub(super) map: EnvironmentMap,
     pub(super) sun: Option<Sun>,
 }
@@ -86,7 +86,7 @@ impl Sky {
     }
 }
 
-/// How much work the bake may be.
+/// Returns the quality options of the bake.
 pub(super) fn bake_options(setting: &Setting<'_>) -> BakeOptions {
     let options = BakeOptions::default();
     let detail = setting.scene.light_detail;
@@ -96,7 +96,7 @@ pub(super) fn bake_options(setting: &Setting<'_>) -> BakeOptions {
     BakeOptions { surfaces: is_worthwhile(setting.scene, setting.posed), ..options }
 }
 
-/// A square grid with each value mixed with its neighbours' by binomial weights.
+/// Blurs a square grid with binomial weights.
 fn softened(grid: &[f32], side: usize) -> Vec<f32> {
     let along = |grid: &[f32], step: usize, place: fn(usize, usize) -> usize| -> Vec<f32> {
         (0..grid.len())
@@ -114,13 +114,13 @@ fn softened(grid: &[f32], side: usize) -> Vec<f32> {
 /// Angular radius of lights that are drawn into the environment, in radians.
 const SOFT_LIGHT_RADIUS: f32 = 0.3;
 
-/// Parallel lights cast no shadow of their own: as soft discs of the environment they cost nothing per pixel, are
-/// dimmed where the model is in their way, and leave soft highlights.
+/// Draws directional lights into the environment as soft discs, because they cast no shadow: then they cost nothing per
+/// pixel, are occluded by the model, and have soft highlights.
 fn with_soft_lights(mut environment: EnvironmentMap, lights: &[PointLikeLight]) -> EnvironmentMap {
     for light in lights {
         let PointLikeLight::Directional { to_light, irradiance } = *light else { continue };
         let edge = SOFT_LIGHT_RADIUS.cos();
-        // A cosine-shaped disc: its irradiance is that of even radiance over the solid angle, times one half.
+        // A disc with cosine falloff has half the irradiance of a uniform disc of the same solid angle.
         let radiance = irradiance / (0.5 * PI * SOFT_LIGHT_RADIUS.sin().powi(2));
         for i in 0..environment.width * environment.height {
             let facing = environment.direction(i % environment.width, i / environment.width).dot(to_light);
@@ -134,13 +134,13 @@ fn with_soft_lights(mut environment: EnvironmentMap, lights: &[PointLikeLight]) 
     environment
 }
 
-/// Positions of the camera that stand for all of them.
+/// Returns camera positions that represent all shots.
 pub(super) fn eyes(scene: &Scene) -> Vec<Vec3> {
     let step = scene.shots.len().div_ceil(MAX_EYES).max(1);
     scene.shots.iter().step_by(step).map(|shot| shot.camera.position).collect()
 }
 
-/// Lights whose bounces are gathered: the sun and the key.
+/// Returns the lights whose bounces are baked: the sun and the key light.
 fn bake_lights(scene: &Scene, sun: Option<&Sun>) -> Vec<BakeLight> {
     let sun = sun.map(|s| BakeLight::Directional { to_light: s.to_light, irradiance: s.irradiance });
     let key = scene.key_light.map(|key| BakeLight::Point {

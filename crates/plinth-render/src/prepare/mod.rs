@@ -1,5 +1,6 @@
-//! What the processor works out before anything is drawn: fewer triangles, and light that does not change during a film.
-//! It follows from the model, its first pose, the lights and the cameras alone, so a [`Cache`] can keep it.
+//! Computations on the CPU before anything is drawn: simplification of triangles, and light that does not change during
+//! a video. The results depend only on the model, its first pose, the lights and the cameras, so a [`Cache`] can store
+//! them.
 
 mod at_vertex;
 pub(crate) mod distance_field;
@@ -21,27 +22,27 @@ pub(crate) use light::Sky;
 
 pub(crate) use simplify::smallest_shown;
 
-/// What everything is worked out from.
+/// Inputs of the computations.
 #[derive(Clone, Copy)]
 pub(crate) struct Setting<'a> {
     pub(crate) scene: &'a Scene,
     /// The model in its first pose.
     pub(crate) posed: &'a [PosedPrimitive],
-    /// For each of them: it moves in this film.
+    /// For each posed primitive, whether it moves in this video.
     pub(crate) moving: &'a [bool],
     /// The part of the floor that receives light.
     pub(crate) floor: Option<FloorArea>,
-    /// Size in world units of what may be left out, see [`smallest_shown`].
+    /// Size in world units of details that may be dropped, see [`smallest_shown`].
     pub(crate) smallest: Option<f32>,
 }
 
-/// Everything that is worked out.
+/// Results of all computations.
 pub(crate) struct Prepared {
     pub(crate) environment: EnvironmentLight,
     pub(crate) model: ModelLight,
 }
 
-/// Light from all around.
+/// Light of the environment.
 pub(crate) struct EnvironmentLight {
     pub(crate) sun: Option<Sun>,
     /// Radiance; each mip is filtered for a roughness.
@@ -54,25 +55,25 @@ pub(crate) struct ModelLight {
     /// For each posed primitive the indices with which it is drawn.
     pub(crate) indices: Vec<Vec<u32>>,
     pub(crate) light: SurfaceLight,
-    /// What polished surfaces reflect of the model.
+    /// Reflections of the model in polished surfaces.
     pub(crate) field: DistanceField,
 }
 
-/// The light on the model and below it in one pose.
+/// The light on the model and on the floor in one pose.
 #[derive(Default)]
 pub(crate) struct SurfaceLight {
-    /// Per posed primitive.
+    /// One entry per posed primitive.
     pub(crate) baked: Vec<BakedMesh>,
-    /// Per cell of the floor's grid: share of the environment's light that arrives.
+    /// For each cell of the floor's grid, the fraction of the environment's light that arrives.
     pub(crate) floor_ambient: Vec<f32>,
 }
 
-/// What was worked out and has yet to be stored.
+/// Computed results that are not yet stored in the cache.
 #[derive(Default)]
 pub(crate) struct Fresh(Vec<(String, Vec<u8>)>);
 
 impl Fresh {
-    /// Stores everything. That it cannot be stored costs time later, and nothing now.
+    /// Stores all results. A failure is ignored: it only means that they are computed again.
     pub(crate) fn store(self, cache: &Cache) {
         for (name, content) in self.0 {
             drop(cache.store(&name, &content));
@@ -80,7 +81,7 @@ impl Fresh {
     }
 }
 
-/// Reads what the cache has, and works out the rest.
+/// Loads results from the cache and computes the others.
 pub(crate) fn prepare(setting: &Setting<'_>, cache: Option<&Cache>) -> (Prepared, Fresh) {
     let Some(cache) = cache else { return (work_out(setting, None, None), Fresh::default()) };
     let [of_environment, of_model] = key::names(cache, setting);
@@ -105,7 +106,7 @@ pub(crate) fn prepare(setting: &Setting<'_>, cache: Option<&Cache>) -> (Prepared
     (prepared, fresh)
 }
 
-/// Reads from the cache, or works out, the light of a pose on triangles that were chosen for another one.
+/// Loads or computes the light of a pose on triangles that were chosen for another pose.
 pub(crate) fn light_of_pose(
     setting: &Setting<'_>,
     indices: &[Vec<u32>],
@@ -118,7 +119,7 @@ pub(crate) fn light_of_pose(
     let known = known.filter(|light| light.fits(setting, indices));
     known.unwrap_or_else(|| {
         let light = SurfaceLight::new(setting, indices, sky);
-        // That it cannot be stored costs time later, and nothing now.
+        // A failure only means that it is computed again.
         drop(cache.store(&name, &light.to_bytes()));
         light
     })

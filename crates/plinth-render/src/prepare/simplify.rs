@@ -1,8 +1,8 @@
-//! Fewer triangles where they are smaller than the picture's pixels.
+//! Simplifies triangles that are smaller than pixels.
 //!
-//! A software driver shades four by four pixels for each triangle it touches: triangles below a pixel cost many times
-//! what they show. Removing them by quadric error (Garland and Heckbert 1997, with attributes: Hoppe 1999) within a
-//! fraction of a pixel changes nothing that can be seen.
+//! A software driver shades a block of 4×4 pixels for each triangle that touches it, so triangles below a pixel cost
+//! far more than they contribute. They are removed by quadric error (Garland and Heckbert 1997; with attributes: Hoppe
+//! 1999) within a fraction of a pixel, which makes no visible difference.
 
 use glam::{Vec2, Vec3};
 use meshopt::{SimplifyOptions, VertexDataAdapter, simplify_with_attributes_and_locks};
@@ -14,23 +14,24 @@ use super::at_vertex::least_roughness;
 use crate::gpu::Gpu;
 use crate::upload::geometry::primitive_of;
 
-/// Change of a unit normal over the area of one pixel that weighs as much as the largest displacement.
+/// Change of a unit normal over a pixel that counts as much as the largest displacement.
 const NORMAL_STEP: f32 = 0.25;
-/// The same on matt surfaces, whose light changes little with the normal; reflections in polished ones change at once.
+/// The same for matt surfaces, whose light changes little with the normal, unlike reflections in polished ones.
 const MATT_NORMAL_STEP: f32 = 4.0;
-/// Perceptual roughness from which on a surface is matt.
+/// Perceptual roughness above which a surface is matt.
 const MATT: f32 = 0.4;
-/// Change of texture coordinates that does, in units of what they change by over a pixel.
+/// The corresponding change of texture coordinates, in multiples of their change over a pixel.
 const UV_STEP: f32 = 2.0;
-/// Smaller primitives are left as they are.
+/// Primitives with fewer triangles are not simplified.
 const MIN_TRIANGLES: usize = 1024;
-/// Shots of fewer frames are drawn as they are: simplifying would take longer than it saves …
+/// A video with fewer frames is not simplified, because that would take longer than it saves …
 const MIN_FRAMES: usize = 4;
-/// … unless there are so many triangles that gathering their light would take longer still.
+/// … unless it has so many triangles that baking their light would take even longer.
 const MANY_TRIANGLES: usize = 200_000;
 
-/// Size of a pixel at the model's nearest point over all frames, in world units, where leaving out what is smaller saves
-/// time: in films of a software driver, and in stills of very fine models. A dataset shows everything.
+/// Returns the size of a pixel at the model's nearest point over all frames, in world units, if dropping smaller
+/// details saves time: in videos of a software driver, and in stills of models with very many triangles. Datasets show
+/// everything.
 pub(crate) fn smallest_shown(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], height: u32) -> Option<f32> {
     let triangles = || -> usize {
         posed.iter().filter_map(|one| primitive_of(scene, one)).map(|primitive| primitive.indices.len() / 3).sum()
@@ -40,7 +41,7 @@ pub(crate) fn smallest_shown(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive],
     worthwhile.then(|| smallest_pixel(scene.bounds, &scene.shots, height))
 }
 
-/// The indices with which each posed primitive is drawn where a pixel is so large.
+/// Returns the indices with which each posed primitive is drawn at this pixel size.
 pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Option<f32>) -> Vec<Vec<u32>> {
     posed
         .par_iter()
@@ -49,7 +50,7 @@ pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Opti
             let worthwhile = primitive.topology == Topology::Triangles
                 && primitive.indices.len() >= MIN_TRIANGLES * 3
                 && primitive.morph_targets.is_empty()
-                // What lies on another surface would sink into it.
+                // Overlays would sink into the surface below.
                 && !scene.model.materials[primitive.material].overlay;
             match pixel.filter(|_| worthwhile) {
                 Some(pixel) => simplified(&scene.model, one, primitive, pixel),
@@ -59,7 +60,7 @@ pub(super) fn drawn_indices(scene: &Scene, posed: &[PosedPrimitive], pixel: Opti
         .collect()
 }
 
-/// The indices without the triangles that make no difference where a pixel is so large, in world units.
+/// Returns the indices without triangles that make no visible difference at this pixel size in world units.
 fn simplified(model: &Model, posed: &PosedPrimitive, primitive: &Primitive, pixel: f32) -> Vec<u32> {
     let uvs = primitive.uvs.first();
     let uv_per_pixel = uvs.map_or(0.0, |uvs| uv_density(posed, &primitive.indices, uvs)) * pixel;
@@ -67,23 +68,26 @@ fn simplified(model: &Model, posed: &PosedPrimitive, primitive: &Primitive, pixe
     if primitive.indices.len() / 3 < BLOCKS_FROM {
         return whole.simplified(&mut whole.no_places(), &primitive.indices, SimplifyOptions::None);
     }
-    // The borders of the first blocks stay as they are and lie inside of the second ones. The errors of both steps add up.
+    // The borders of the first blocks are not changed and lie inside of the second blocks. The errors of the two steps
+    // add up.
     let finer = Whole { pixel: 0.5 * pixel, uv_per_pixel: 0.5 * uv_per_pixel, ..whole };
     whole.simplified_in_blocks(&finer.simplified_in_blocks(&primitive.indices, 0.0), SHIFT)
 }
 
-/// Triangles from which on a mesh is simplified in blocks, by all cores. Meshoptimizer ends only when no edge can be
-/// removed, and each of its last passes looks at all edges that are left: in small blocks these passes cost little.
+/// Meshes with at least this many triangles are simplified in blocks, on all cores. Meshoptimizer stops only when no
+/// edge can be collapsed, and each of its last passes visits all remaining edges; in small blocks these passes are
+/// cheap.
 const BLOCKS_FROM: usize = 200_000;
-/// Triangles of a block, about.
+/// Approximate number of triangles per block.
 const BLOCK: usize = 1 << 15;
-/// Offset of the second blocks' grid, in units of the mesh's extent: few borders of both fall on each other.
+/// Offset of the grid of the second blocks relative to the mesh's extent, so that few borders of the two grids
+/// coincide.
 const SHIFT: f32 = 0.37;
-/// No vertex.
+/// Marks a vertex that is not used.
 const NONE: u32 = u32::MAX;
 
-/// Parts of a mesh that are near to each other, each about as large as the others, by a grid that is offset by a share of
-/// the mesh's extent.
+/// Divides a mesh into blocks of nearby triangles of about equal size, by a grid that is offset by a fraction of the
+/// mesh's extent.
 fn blocks(positions: &[Vec3], indices: &[u32], shift: f32) -> Vec<Vec<u32>> {
     let triangles = indices.as_chunks::<3>().0;
     let (low, high) = positions.iter().fold((Vec3::MAX, Vec3::MIN), |(low, high), p| (low.min(*p), high.max(*p)));
@@ -91,8 +95,8 @@ fn blocks(positions: &[Vec3], indices: &[u32], shift: f32) -> Vec<Vec<u32>> {
     let cells = 1023.0 / (extent * (1.0 + shift));
     let origin = low - shift * extent;
     let middle = |triangle: &[u32; 3]| triangle.iter().map(|i| positions[*i as usize]).sum::<Vec3>() / 3.0;
-    // Along a curve that fills space, what is near in the list is near in space (Morton 1966, "A Computer Oriented Geodetic
-    // Data Base").
+    // Along a space-filling curve, neighbours in the list are neighbours in space (Morton 1966, "A Computer Oriented
+    // Geodetic Data Base").
     let mut order: Vec<(u32, u32)> = triangles
         .par_iter()
         .enumerate()
@@ -103,13 +107,13 @@ fn blocks(positions: &[Vec3], indices: &[u32], shift: f32) -> Vec<Vec<u32>> {
     order.par_chunks(BLOCK).map(block).collect()
 }
 
-/// The bits of three numbers below 1024 in turn.
+/// Interleaves the bits of three numbers below 1024.
 fn morton(cell: Vec3) -> u32 {
     let spread = |x: f32| (0..10).fold(0, |code, bit| code | (x as u32 >> bit & 1) << (3 * bit));
     spread(cell.x) | spread(cell.y) << 1 | spread(cell.z) << 2
 }
 
-/// A primitive that is simplified, whole or in blocks.
+/// A primitive that is simplified, as a whole or in blocks.
 #[derive(Clone, Copy)]
 struct Whole<'a> {
     model: &'a Model,
@@ -122,12 +126,12 @@ struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// Scratch space for `simplified`.
+    /// Returns scratch space for `simplified`.
     fn no_places(&self) -> Vec<u32> {
         vec![NONE; self.posed.positions.len()]
     }
 
-    /// Some of its triangles, simplified in blocks whose borders stay as they are.
+    /// Simplifies some of the triangles in blocks whose borders are not changed.
     fn simplified_in_blocks(&self, indices: &[u32], shift: f32) -> Vec<u32> {
         let blocks = blocks(&self.posed.positions, indices, shift);
         let simplified =
@@ -136,7 +140,7 @@ impl Whole<'_> {
         lists.concat()
     }
 
-    /// Some of its triangles, simplified. `places` is as long as its vertices and holds `NONE` before and after.
+    /// Simplifies some of the triangles. `places` has one entry per vertex, which is `NONE` before and after.
     fn simplified(&self, places: &mut [u32], indices: &[u32], options: SimplifyOptions) -> Vec<u32> {
         let mut used: Vec<u32> = Vec::new();
         let local: Vec<u32> = indices
@@ -157,7 +161,7 @@ impl Whole<'_> {
         kept.into_iter().map(|i| used[i as usize]).collect()
     }
 
-    /// The indices of a mesh of some of its vertices.
+    /// Simplifies the mesh formed by some vertices.
     fn simplified_mesh(&self, vertices: &[u32], indices: &[u32], options: SimplifyOptions) -> Vec<u32> {
         let at = |i: &u32| *i as usize;
         let positions: Vec<Vec3> = vertices.iter().map(|i| self.posed.positions[at(i)]).collect();
@@ -173,7 +177,7 @@ impl Whole<'_> {
                 [n.x, n.y, n.z, s, t]
             })
             .collect();
-        // The change of an attribute, times its weight, is an error of so many square roots of the area that it is seen on.
+        // The weighted change of an attribute is an error in units of the square root of the affected area.
         let uv_weight =
             if self.uv_per_pixel > 0.0 { SURFACE_ERROR_PIXELS / (UV_STEP * self.uv_per_pixel) } else { 0.0 };
         let simplify = |indices: &[u32], normal_step: f32, locks: &[bool]| {
@@ -200,7 +204,7 @@ impl Whole<'_> {
     }
 }
 
-/// Change of texture coordinates over one world unit: the root of the ratio of areas, over all triangles.
+/// Returns the change of texture coordinates per world unit: the square root of the ratio of areas over all triangles.
 fn uv_density(posed: &PosedPrimitive, indices: &[u32], uvs: &[[f32; 2]]) -> f32 {
     let (mut of_texture, mut of_surface) = (0.0, 0.0);
     for triangle in indices.as_chunks::<3>().0 {
@@ -237,7 +241,7 @@ mod tests {
             assert!(found == expected);
             for block in &all {
                 let vertices: std::collections::BTreeSet<u32> = block.iter().copied().collect();
-                // As many as a few squares of so many triangles have: not strips, nor strewn.
+                // Compact blocks have few vertices; strips or scattered triangles would have more.
                 assert!(vertices.len() < block.len() / 3, "{} of {}", vertices.len(), block.len() / 3);
             }
         }

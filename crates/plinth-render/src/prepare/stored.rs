@@ -1,4 +1,4 @@
-//! Prepared light as bytes, for the cache.
+//! Serialisation of prepared light for the cache.
 
 use bytemuck::{AnyBitPattern, NoUninit};
 use glam::{UVec3, Vec3};
@@ -8,7 +8,7 @@ use super::distance_field::DistanceField;
 use super::{EnvironmentLight, ModelLight, SurfaceLight};
 use crate::ibl::OctahedralMap;
 
-/// Lists, each after its length, in the machine's byte order: files stay on the machine that wrote them.
+/// Lists with a length prefix, in native byte order, because files are only read on the machine that wrote them.
 #[derive(Default)]
 struct Writer(Vec<u8>);
 
@@ -19,7 +19,7 @@ impl Writer {
     }
 }
 
-/// Reads what `Writer` wrote; nothing where it ends too early.
+/// Reads what `Writer` wrote; fails if the data is too short.
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(bytes.len(), read_length(&bytes, SurfaceLight::from_bytes));
     }
 
-    /// The only length at which bytes can be read.
+    /// Returns the only length at which the data can be read.
     fn read_length<T>(bytes: &[u8], read: impl Fn(&[u8]) -> Option<T>) -> usize {
         assert!(read(&[bytes, &[0]].concat()).is_none());
         let readable: Vec<usize> = (0..=bytes.len()).filter(|end| read(&bytes[..*end]).is_some()).collect();

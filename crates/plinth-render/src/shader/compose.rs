@@ -1,19 +1,19 @@
-//! The composer: `#import path`, `#ifdef NAME`, `#ifndef NAME`, `#else`, `#endif`, and places for generated text
-//! (`//{name}`). Each file is imported once; conditions stand on lines of their own.
+//! Preprocessor of shaders: `#import path`, `#ifdef NAME`, `#ifndef NAME`, `#else`, `#endif`, and placeholders for
+//! generated text (`//{name}`). Each file is imported once; directives are on separate lines.
 
 use std::collections::BTreeSet;
 
 use super::variants::{is_declared, text_of};
 use crate::RenderError;
 
-/// Embeds shader files, by the path that imports name.
+/// Embeds shader files by their import paths.
 macro_rules! files {
     ($($path:literal)*) => {
         &[$(($path, include_str!(concat!("../../shaders/", $path)))),*]
     };
 }
 
-/// Every file that passes import.
+/// All files that passes import.
 const FILES: &[(&str, &str)] = files! {
     "lib/attributes.wgsl"
     "lib/brdf.wgsl"
@@ -21,6 +21,8 @@ const FILES: &[(&str, &str)] = files! {
     "lib/direct_light.wgsl"
     "lib/dither.wgsl"
     "lib/filter.wgsl"
+    "lib/edge_runs.wgsl"
+    "lib/edge_tiles.wgsl"
     "lib/full_screen.wgsl"
     "lib/gathered_light.wgsl"
     "lib/halve.wgsl"
@@ -48,8 +50,9 @@ const FILES: &[(&str, &str)] = files! {
     "types/visibility.wgsl"
 };
 
-/// Puts a pass together: imports in, conditions decided, generated text (`name`, text) in its place.
-/// Errors: a variant that `variants.rs` does not declare, a file that does not exist, conditions that do not match.
+/// Composes the source of a pass: imports files, evaluates conditions and inserts generated text (pairs of name and
+/// text).
+/// Errors: `variants.rs` does not declare the variant, a file does not exist, or conditions are not balanced.
 pub(crate) fn compose(
     path: &str,
     defines: &BTreeSet<String>,
@@ -132,10 +135,10 @@ mod tests {
         module
     }
 
-    /// Every material feature alone and all together, in every way a surface is drawn.
+    /// Each material feature alone and all together, for every way of drawing a surface.
     #[test]
     fn every_surface_variant_is_valid() {
-        // What else there is follows from these, from the way of drawing, or from the textures.
+        // All other defines follow from these, from the way of drawing, or from the textures.
         let ways = ["BLEND", "DISPLAY", "EMITS", "LINES", "LIT", "SPRITE", "TANGENT", "UNLIT", "UV", "UV1"];
         let all = SURFACES.iter().flat_map(|surface| surface.features).filter(|word| !ways.contains(word));
         let features: BTreeSet<&str> = all.copied().collect();

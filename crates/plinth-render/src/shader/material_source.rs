@@ -1,10 +1,10 @@
-//! The textures of a material as WGSL: a declaration and a reading function for each slot that is used.
+//! Generates WGSL for the textures of a material: a declaration and a reading function for each used slot.
 
 use std::fmt::Write as _;
 
 use plinth_model::{Material, TextureRef};
 
-/// Every texture a glTF material can have. The order is that of `Material.uv_rows` in the shader.
+/// All textures that a glTF material can have, in the order of `Material.uv_rows` in the shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Slot {
     BaseColor,
@@ -51,7 +51,7 @@ impl Slot {
         Self::DiffuseTransmissionColor,
     ];
 
-    /// The name in the shader, lower case.
+    /// Returns the lower-case name in the shader.
     const fn name(self) -> &'static str {
         match self {
             Self::BaseColor => "base_color",
@@ -76,7 +76,7 @@ impl Slot {
         }
     }
 
-    /// How the texels are averaged in mip levels.
+    /// Returns how texels are averaged in mip levels.
     pub(crate) const fn encoding(self) -> Encoding {
         match self {
             Self::BaseColor
@@ -89,7 +89,7 @@ impl Slot {
         }
     }
 
-    /// The material's reference for this slot.
+    /// Returns the material's texture reference for this slot.
     pub(crate) fn of(self, m: &Material) -> Option<TextureRef> {
         match self {
             Self::BaseColor => m.base_color_texture,
@@ -115,7 +115,7 @@ impl Slot {
     }
 }
 
-/// What the bytes of a texture mean.
+/// Meaning of the bytes of a texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Encoding {
     /// sRGB-encoded colour, linear alpha.
@@ -126,7 +126,7 @@ pub(crate) enum Encoding {
     Normal,
 }
 
-/// How a slot is read in one variant: part of the variant's key.
+/// How a slot is read in one variant; part of the variant's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SlotUse {
     pub(crate) slot: Slot,
@@ -134,7 +134,7 @@ pub(crate) struct SlotUse {
     pub(crate) transformed: bool,
 }
 
-/// How the size of a pixel on a texture is known, which chooses the mip level.
+/// How the size of a pixel on a texture is determined, which selects the mip level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Footprint {
     /// From the neighbouring pixels of the same triangle.
@@ -143,8 +143,8 @@ pub(crate) enum Footprint {
     Steps,
 }
 
-/// Declarations and reading functions of the used slots; a slot that is not used reads as white.
-/// Bindings: texture `1 + 2k`, sampler `2 + 2k` for the k-th used slot.
+/// Returns declarations and reading functions of the used slots; an unused slot reads as white. The k-th used slot has
+/// the bindings `1 + 2k` (texture) and `2 + 2k` (sampler).
 pub(crate) fn declarations(uses: &[SlotUse], wanted: &[Slot], footprint: Footprint) -> String {
     let mut text = String::new();
     for (k, used) in uses.iter().enumerate() {
@@ -185,7 +185,7 @@ pub(crate) fn declarations(uses: &[SlotUse], wanted: &[Slot], footprint: Footpri
     text
 }
 
-/// The condition that tells the shader a slot is used.
+/// Returns the define which tells the shader that a slot is used.
 pub(crate) fn define(slot: Slot) -> String {
     format!("{}_TEX", slot.name().to_uppercase())
 }

@@ -1,4 +1,4 @@
-//! Shader sources: imports, variants and the textures a material declares.
+//! Shader sources: preprocessor, variants, and generated texture declarations.
 
 mod compose;
 pub(crate) mod material_source;

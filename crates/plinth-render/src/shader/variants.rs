@@ -1,5 +1,5 @@
-//! Every shader with the features that it may be compiled with. Nothing else can be composed, and the tests compile all of
-//! it: a variant that only some model or setting asks for cannot be broken unseen.
+//! All shaders with the features that they may be compiled with. Other variants cannot be composed, and the tests
+//! compile all of them, so a variant that only some models or settings need cannot break unnoticed.
 
 use std::collections::BTreeSet;
 
@@ -7,19 +7,19 @@ use super::material_source::{Slot, define};
 
 /// A shader of a pass.
 pub(crate) struct PassShader {
-    /// Its file.
+    /// Path of its file.
     pub(crate) path: &'static str,
     pub(crate) text: &'static str,
-    /// One alternative of each list is chosen: features with spaces between them, or none.
+    /// One alternative of each list is chosen: features separated by spaces, or none.
     choices: &'static [&'static [&'static str]],
 }
 
 /// A shader that computes the colour of a material's surface.
 pub(crate) struct SurfaceShader {
-    /// Its file.
+    /// Path of its file.
     pub(crate) path: &'static str,
     pub(crate) text: &'static str,
-    /// Features of which any may be missing, besides those of the material's textures.
+    /// Optional features, in addition to those of the material's textures.
     pub(crate) features: &'static [&'static str],
 }
 
@@ -37,12 +37,21 @@ macro_rules! pass {
 const SAMPLED: &[&str] = &["", "MULTISAMPLED"];
 const CUT: &[&str] = &["", "CUT"];
 
-/// The shaders of passes that read no material, or no more than the alpha of one.
+/// Shaders of passes that read no material, or only the alpha of one.
 pub(crate) const PASSES: &[PassShader] = &[
     pass!("accumulate", &[]),
     pass!("behind", &[&["SURFACES", "SAMPLES_DRAWN"], SAMPLED]),
     pass!("bloom", &[&["BRIGHT", "HALVE", "WIDEN", "SHOWN"]]),
-    pass!("classify", &[&["", "MULTISAMPLED", "MULTISAMPLED EDGE_PIXELS", "ONE_SURFACE", "ONE_SURFACE MARK"]]),
+    pass!(
+        "classify",
+        &[&[
+            "",
+            "MULTISAMPLED",
+            "MULTISAMPLED AT_EDGES EDGE_PIXELS",
+            "AT_EDGES ONE_SURFACE",
+            "AT_EDGES ONE_SURFACE MARK"
+        ]]
+    ),
     pass!(
         "composite",
         &[&["", "LAYERED"], SAMPLED, &["", "RADIANCE", "RADIANCE UNLIT", "RADIANCE GLOW", "RADIANCE UNLIT GLOW"]]
@@ -81,7 +90,7 @@ pub(crate) const PASSES: &[PassShader] = &[
     pass!("visibility", &[&["NUMBERED"], CUT]),
 ];
 
-/// The shaders of surfaces.
+/// Shaders of surfaces.
 pub(crate) const SURFACES: &[SurfaceShader] = &[
     SurfaceShader {
         path: "pass/layered.wgsl",
@@ -135,7 +144,7 @@ pub(crate) const SURFACES: &[SurfaceShader] = &[
 ];
 
 impl PassShader {
-    /// All sets of features that it may be compiled with.
+    /// Returns all sets of features that it may be compiled with.
     pub(crate) fn variants(&self) -> Vec<BTreeSet<String>> {
         self.choices.iter().fold(vec![BTreeSet::new()], |known, choice| {
             let with = |set: &BTreeSet<String>, words: &str| -> BTreeSet<String> {
@@ -155,7 +164,7 @@ pub(super) fn is_declared(path: &str, defines: &BTreeSet<String>) -> bool {
     PASSES.iter().any(|pass| pass.path == path && pass.variants().contains(defines))
 }
 
-/// The text of a pass' own file.
+/// Returns the source of a pass.
 pub(super) fn text_of(path: &str) -> Option<&'static str> {
     let passes = PASSES.iter().map(|pass| (pass.path, pass.text));
     let mut all = passes.chain(SURFACES.iter().map(|surface| (surface.path, surface.text)));

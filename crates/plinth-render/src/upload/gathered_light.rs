@@ -1,4 +1,4 @@
-//! Gathered light on the device: at vertices on both sides, and on lattices over single triangles. Read by
+//! Uploads baked light: at vertices on both sides, and on lattices over single triangles. Shaders read it in
 //! `lib/gathered_light.wgsl`.
 
 use std::ops::Range;
@@ -12,18 +12,18 @@ use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
 
-/// Bits of a triangle's word that hold the level of its lattice.
+/// Bits of a triangle's word that contain the level of its lattice.
 const LEVEL_BITS: u32 = 4;
 
-/// Bind group layout of a batch's gathered light.
+/// Bind group layout of a batch's baked light.
 pub(crate) fn light_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     bindings::layout(&gpu.device, "gathered light", &[bindings::storage(0), bindings::storage(1)])
 }
 
-/// Steps of a byte that are 1: what is stored in bytes reaches from −2 to 2.
+/// Value of a byte that represents 1; bytes represent −2 to 2.
 const UNIT: f32 = 64.0;
 
-/// Light at one place, as words. It is small, as software drivers fetch word by word.
+/// Packed light at one point. It is small, because software drivers fetch it word by word.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub(crate) struct LightSample {
@@ -48,8 +48,8 @@ impl From<&GatheredLight> for LightSample {
     }
 }
 
-/// A colour in one word: nine bits for each channel, and five for the exponent that they share, which is off by 15
-/// (Vulkan 1.3, section 3.12.6, `VK_FORMAT_E5B9G9R9_UFLOAT_PACK32`).
+/// Packs a colour into one word: nine bits per channel and a shared five-bit exponent with a bias of 15 (Vulkan 1.3,
+/// section 3.12.6, `VK_FORMAT_E5B9G9R9_UFLOAT_PACK32`).
 fn shared_exponent(color: Vec3) -> u32 {
     const MANTISSA: i32 = 9;
     const BIAS: i32 = 15;
@@ -57,38 +57,38 @@ fn shared_exponent(color: Vec3) -> u32 {
     let color = color.clamp(Vec3::ZERO, Vec3::splat(largest));
     let steps = |exponent: i32| (color * 2.0_f32.powi(MANTISSA + BIAS - exponent)).round();
     let least = (color.max_element().max(1e-30).log2().floor() as i32 + 1 + BIAS).max(0);
-    // What is rounded up to a tenth bit needs the next exponent.
+    // A value that rounds up to ten bits needs the next exponent.
     let exponent = if steps(least).max_element() > 511.0 { least + 1 } else { least };
     let [r, g, b] = steps(exponent).to_array().map(|c| c as u32);
     r | g << 9 | b << 18 | (exponent as u32) << 27
 }
 
-/// Where the light of a batch comes from.
+/// The baked light that a batch uses.
 #[derive(Clone, Copy)]
 pub(crate) struct LightSource<'a> {
     pub(crate) pieces: &'a [Piece],
-    /// The vertices among those of the pieces that the batch has; nothing where it has all of them.
+    /// Indices of the batch's vertices among those of its pieces; `None` if it has all of them.
     pub(crate) chosen: Option<&'a [u32]>,
-    /// The triangles among those of the pieces that the batch has.
+    /// The batch's triangles among those of its pieces.
     pub(crate) triangles: &'a Range<usize>,
 }
 
-/// The light of a batch as words.
+/// The packed light of a batch.
 struct LightWords {
-    /// The first says where the light of back sides begins; then one for each triangle.
+    /// The first word is the offset of the light of back faces; then one word per triangle follows.
     words: Vec<u32>,
     samples: Vec<LightSample>,
 }
 
 impl LightSource<'_> {
-    /// Of what no light is gathered for.
+    /// For batches without baked light.
     pub(super) const NONE: Self = Self { pieces: &[], chosen: None, triangles: &(0..0) };
 
-    /// Chooses the batch's part of all light, which has one entry for each posed primitive.
+    /// Selects the batch's part of the light, which has one entry per posed primitive.
     fn words(&self, baked: &[BakedMesh]) -> LightWords {
         let open = LightSample::from(&GatheredLight::default());
         let has_back = self.pieces.iter().any(|piece| !baked[piece.posed].back.is_empty());
-        // The light of back sides is open where a piece has none.
+        // Without baked light, back faces are not occluded.
         let side = |of: fn(&BakedMesh) -> &Vec<GatheredLight>| -> Vec<LightSample> {
             let mut all = Vec::new();
             for piece in self.pieces {
@@ -124,7 +124,7 @@ impl LightSource<'_> {
     }
 }
 
-/// The light of a batch on the device.
+/// The baked light of a batch on the device.
 pub(crate) struct BatchLight {
     /// Group 3.
     pub(crate) group: wgpu::BindGroup,
@@ -133,7 +133,7 @@ pub(crate) struct BatchLight {
 }
 
 impl BatchLight {
-    /// Errors: the adapter cannot hold it.
+    /// Errors: it exceeds the limits of the adapter.
     pub(crate) fn new(
         gpu: &Gpu,
         layout: &wgpu::BindGroupLayout,
@@ -152,7 +152,7 @@ impl BatchLight {
     }
 
     /// Replaces it by the light of another pose.
-    /// Errors: the adapter cannot hold it.
+    /// Errors: it exceeds the limits of the adapter.
     pub(crate) fn update(
         &mut self,
         gpu: &Gpu,
@@ -176,7 +176,7 @@ impl BatchLight {
 mod tests {
     use super::*;
 
-    /// As the formula of the specification reads.
+    /// Unpacks a word with the formula of the specification.
     fn decoded(word: u32) -> Vec3 {
         let channel = |at: u32| (word >> at & 511) as f32;
         Vec3::new(channel(0), channel(9), channel(18)) * 2.0_f32.powi((word >> 27).cast_signed() - 15 - 9)

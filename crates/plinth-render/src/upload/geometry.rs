@@ -1,7 +1,7 @@
-//! The model's triangles as draw batches: one per material, in world space.
+//! Converts the model to batches: triangles with one material, in world space.
 //!
-//! The model is posed on the processor, so the vertex stage only projects: software drivers run it on one thread.
-//! What does not move is merged by material; what moves is merged apart and written again each frame.
+//! The model is posed on the CPU, and the vertex stage only projects, because software drivers run that stage on one
+//! thread. Static geometry is merged by material; moving geometry is merged separately and uploaded for each frame.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -30,7 +30,7 @@ pub(crate) struct Piece {
     pub(super) first_triangle: usize,
 }
 
-/// Triangles, points or lines with one material, drawn by one call.
+/// Triangles, points or lines with one material, drawn with one call.
 pub(crate) struct Batch {
     pub(crate) material: usize,
     pub(crate) moving: bool,
@@ -39,40 +39,40 @@ pub(crate) struct Batch {
     pub(crate) indices: wgpu::Buffer,
     pub(crate) light: BatchLight,
     pub(crate) index_count: u32,
-    /// For the passes that write triangle numbers; none for points and lines.
+    /// Vertices for the passes that write triangle numbers; `None` for points and lines.
     pub(crate) numbered: Option<NumberedTriangles>,
-    /// Number of its first triangle in the visibility buffer.
+    /// Number of the batch's first triangle in the visibility buffer.
     pub(crate) first_triangle: u32,
-    /// World-space bounds of the current pose.
+    /// World-space bounds in the current pose.
     pub(crate) bounds: (Vec3, Vec3),
     pub(super) pieces: Vec<Piece>,
-    /// For each piece, whether its triangles are wound the other way round, as a mirroring node demands.
+    /// For each piece, whether a mirroring node reverses the winding of its triangles.
     pub(super) mirrored: Vec<bool>,
-    /// Where the vertices of a part stand among those of its pieces; nothing where they are the same.
+    /// Indices of the vertices among those of the pieces; `None` if they are the same.
     pub(super) chosen: Option<Vec<u32>>,
-    /// Which of the triangles of its pieces it has.
+    /// Range of the batch's triangles among those of the pieces.
     pub(super) triangles: Range<usize>,
-    /// Corners, kept of a batch that moves.
+    /// Corners, if the batch moves.
     pub(super) corners: Vec<u32>,
-    /// Kept where triangles are sorted by depth: corner indices and their world positions.
+    /// Corner indices and their world positions, if triangles are sorted by depth.
     pub(crate) sortable: Option<Sortable>,
-    /// It is of points or lines, which have no triangles.
+    /// Points or lines of the batch, which then has no triangles.
     pub(crate) sprites: Option<Sprites>,
 }
 
-/// All batches, and what the visibility buffer knows of their triangles.
+/// All batches, and the triangle words of the visibility buffer.
 pub(crate) struct Geometry {
     pub(crate) batches: Vec<Batch>,
     pub(crate) triangles: wgpu::Buffer,
 }
 
-/// What sorting triangles back to front needs.
+/// Data for sorting triangles from back to front.
 pub(crate) struct Sortable {
     pub(crate) indices: Vec<[u32; 3]>,
     positions: Vec<Vec3>,
 }
 
-/// Posed primitives, the indices each is drawn with, and whether it moves from frame to frame.
+/// Posed primitives, the indices with which they are drawn, and whether they move.
 #[derive(Clone, Copy)]
 pub(crate) struct Posed<'a> {
     pub(crate) primitives: &'a [PosedPrimitive],
@@ -80,22 +80,22 @@ pub(crate) struct Posed<'a> {
     pub(crate) moving: &'a [bool],
 }
 
-/// The primitive that was posed.
+/// Returns the primitive that was posed.
 pub(crate) fn primitive_of<'a>(scene: &'a Scene, posed: &PosedPrimitive) -> Option<&'a Primitive> {
     let mesh = scene.model.nodes.get(posed.node)?.mesh?;
     scene.model.meshes.get(mesh)?.primitives.get(posed.primitive)
 }
 
-/// What batches need to know of a material.
+/// Properties of a material that batches depend on.
 #[derive(Clone, Copy)]
 pub(crate) struct MaterialUse {
-    /// Triangles are drawn back to front.
+    /// Triangles are drawn from back to front.
     pub(crate) sorted: bool,
-    /// Its alpha makes holes.
+    /// The material is alpha-masked.
     pub(crate) cut: bool,
 }
 
-/// Builds all batches; `uses` has an entry for each material.
+/// Builds all batches; `uses` has one entry per material.
 pub(crate) fn build(
     gpu: &Gpu,
     light_layout: &wgpu::BindGroupLayout,
@@ -110,7 +110,7 @@ pub(crate) fn build(
     for (i, one) in posed.iter().enumerate() {
         let Some(primitive) = primitive_of(scene, one) else { continue };
         if primitive.topology == Topology::Triangles && !indices[i].is_empty() {
-            // What is sorted by depth is sorted as whole bodies first.
+            // Sorted geometry is first sorted by body.
             let body = if uses[primitive.material].sorted { i } else { 0 };
             groups.entry((primitive.material, moving[i], body)).or_default().push(i);
         }
@@ -146,7 +146,8 @@ pub(crate) fn build(
     Ok(Geometry { batches, triangles })
 }
 
-/// Vertices of a batch whose light an adapter can bind at once, lit on both sides, with the largest lattices beside them.
+/// Returns the maximum number of vertices whose light an adapter can bind at once, on both sides and with the largest
+/// lattices.
 fn most_vertices(gpu: &Gpu) -> usize {
     let samples = gpu.max_storage_bytes() as usize / size_of::<LightSample>();
     samples.saturating_sub(plinth_bake::MAX_GRID_VALUES).max(samples / 2) / 2
@@ -184,13 +185,13 @@ impl Draft {
         }
     }
 
-    /// With vertices of its own for each triangle, in the order of the triangles: a draw that sorts them still knows
-    /// which one it draws.
+    /// Gives each triangle its own vertices in the order of the triangles, so that the triangle can be identified after
+    /// sorting.
     fn with_triangles_apart(self) -> Self {
         self.chosen_only(&self.indices, (0..self.indices.len() as u32).collect(), self.triangles.clone())
     }
 
-    /// The vertices of a list and the triangles in a range of those of the pieces; `indices` are places in that list.
+    /// Restricts the batch to the listed vertices and a range of its triangles; `indices` are positions in that list.
     fn chosen_only(&self, vertices: &[u32], indices: Vec<u32>, triangles: Range<usize>) -> Self {
         Self {
             pose: vertices.iter().map(|v| self.pose[*v as usize]).collect(),
@@ -206,7 +207,8 @@ impl Draft {
         }
     }
 
-    /// Parts of at most so many vertices (and a third more corners), in the order of their triangles.
+    /// Splits the batch into parts of at most `most_vertices` vertices (and a third more corners), in the order of the
+    /// triangles.
     fn split(self, most_vertices: usize) -> Vec<Self> {
         let most_corners = most_vertices * 4 / 3 * 3;
         if self.pose.len() <= most_vertices && self.indices.len() <= most_corners {
@@ -286,14 +288,15 @@ pub(super) fn bounds_of(vertices: &[PoseVertex]) -> (Vec3, Vec3) {
 }
 
 impl Batch {
-    /// What shaders know of it; `number` is its place among all, `surface` the pixels' surface that is shaded.
+    /// Returns the uniform; `number` is the index of the batch, `surface` which of the two surfaces of a pixel is
+    /// shaded.
     pub(crate) fn twin(&self, number: u32, surface: u32) -> gpu_types::Batch {
         let sprites = self.sprites.as_ref().map(|sprites| sprites.look).unwrap_or_default();
         gpu_types::Batch { first_triangle: self.first_triangle, number, surface, sprites }
     }
 
-    /// Replaces its light by that of another pose, of which there is one entry for each posed primitive.
-    /// Errors: the adapter cannot hold it.
+    /// Replaces the baked light by that of another pose, which has one entry per posed primitive.
+    /// Errors: it exceeds the limits of the adapter.
     pub(crate) fn relight(
         &mut self,
         gpu: &Gpu,
@@ -307,7 +310,7 @@ impl Batch {
         self.light.update(gpu, layout, source, baked)
     }
 
-    /// Writes the vertices of a new pose; `number` is this batch's place among all.
+    /// Uploads the vertices of a new pose; `number` is the index of this batch.
     pub(crate) fn update(
         &mut self,
         gpu: &Gpu,
@@ -341,7 +344,7 @@ impl Batch {
         }
     }
 
-    /// Winds the triangles of pieces the other way round that a clip has mirrored since the last pose.
+    /// Reverses the winding of the pieces that the clip has mirrored since the last pose.
     fn turn(&mut self, gpu: &Gpu, posed: &[PosedPrimitive]) {
         let now: Vec<bool> = self.pieces.iter().map(|piece| posed[piece.posed].mirrored).collect();
         if now == self.mirrored {
@@ -367,7 +370,7 @@ impl Batch {
         self.mirrored = now;
     }
 
-    /// Writes the triangles in the order of their distance along `forward`, the farthest first.
+    /// Uploads the triangles sorted from back to front along `forward`.
     pub(crate) fn sort(&mut self, gpu: &Gpu, forward: Vec3) {
         let Some(sortable) = &mut self.sortable else { return };
         let depth =
@@ -378,7 +381,7 @@ impl Batch {
         gpu.queue.write_buffer(&self.indices, 0, bytemuck::cast_slice(&ordered));
     }
 
-    /// Mean depth along `forward`, by which batches are ordered among themselves.
+    /// Returns the mean depth along `forward`, by which batches are sorted.
     pub(crate) fn mean_depth(&self, forward: Vec3) -> f32 {
         self.sortable.as_ref().map_or(0.0, |s| {
             s.positions.iter().map(|p| p.dot(forward)).sum::<f32>() / (s.positions.len().max(1) as f32)
@@ -386,8 +389,8 @@ impl Batch {
     }
 }
 
-/// Whether every edge is shared by exactly two triangles that run along it in opposite directions, corners at equal
-/// positions being one: the surface encloses a body, and its inside is seen through its front.
+/// Whether each edge is shared by exactly two triangles that run along it in opposite directions, with equal positions
+/// counting as one vertex: then the surface encloses a body, whose inside is visible through its front.
 pub(crate) fn is_closed(sortable: &Sortable) -> bool {
     let mut ids: BTreeMap<[u32; 3], u32> = BTreeMap::new();
     let corner: Vec<u32> = sortable
@@ -443,7 +446,7 @@ pub(super) fn write_pose(posed: &PosedPrimitive, primitive: &Primitive, out: &mu
     out.extend(posed.positions.iter().enumerate().map(|(v, position)| {
         let normal = posed.normals.get(v).copied().unwrap_or(Vec3::Y);
         let tangent = posed.tangents.get(v).copied().unwrap_or(Vec3::X);
-        // 0: the surface has no direction that a map could lean in.
+        // 0 means that the surface has no tangent for a normal map.
         let hand = primitive.tangents.get(v).map_or(0.0, |t| t[3]) * flip;
         PoseVertex { position: position.to_array(), normal: snorm(normal, 0.0), tangent: snorm(tangent, hand) }
     }));

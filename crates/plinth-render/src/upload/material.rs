@@ -1,4 +1,4 @@
-//! Materials: which shader variant draws them, their uniforms and textures.
+//! Uploads materials: their shader variants, uniforms and textures.
 
 use std::collections::BTreeSet;
 
@@ -14,24 +14,24 @@ use crate::shader::material_source::{Slot, SlotUse, define};
 /// How a material is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum DrawClass {
-    /// Fully there.
+    /// Opaque.
     Opaque,
-    /// Cut out at the alpha cutoff.
+    /// Alpha-tested.
     Masked,
-    /// Light passes through refracted: drawn after what is opaque, which it shows.
+    /// Transmissive: refracts the opaque scene, and is drawn after it.
     Transmissive,
-    /// Coverage: drawn last, back to front.
+    /// Alpha-blended: drawn last, from back to front.
     Blended,
 }
 
 impl DrawClass {
-    /// Something is seen through it, so it is drawn over what is behind.
+    /// Whether the material is drawn over the picture so far.
     pub(crate) const fn is_layered(self) -> bool {
         matches!(self, Self::Transmissive | Self::Blended)
     }
 }
 
-/// What tells one shader variant from another.
+/// The properties that distinguish shader variants.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct VariantKey {
     pub(crate) class: DrawClass,
@@ -45,24 +45,24 @@ pub(crate) struct MaterialOnGpu {
     pub(crate) key: VariantKey,
     pub(crate) layout: wgpu::BindGroupLayout,
     pub(crate) group: wgpu::BindGroup,
-    /// The variant for depth-only passes that cut by alpha, with its own bindings.
+    /// The alpha-test variant for depth-only passes, with its own bindings.
     pub(crate) cut: Option<CutMaterial>,
-    /// It bounds a volume that light is refracted into and out of.
+    /// It bounds a volume into which and out of which light is refracted.
     pub(crate) refracts: bool,
-    /// It lets so much light through that it casts no shadow, or lies on what casts one.
+    /// It casts no shadow, because it transmits most light or lies on a surface that casts one.
     pub(crate) shadowless: bool,
-    /// It lies on another surface, which has the depth and the normal.
+    /// It lies on another surface, which has the same depth and normal.
     pub(crate) overlay: bool,
 }
 
-/// What a depth-only pass needs of a material with holes.
+/// Alpha test of a material in depth-only passes.
 pub(crate) struct CutMaterial {
     pub(crate) slots: Vec<SlotUse>,
     pub(crate) layout: wgpu::BindGroupLayout,
     pub(crate) group: wgpu::BindGroup,
 }
 
-/// Uniform scale from object to world, for the thickness of volumes.
+/// `scale` is the uniform scale from object to world, for the thickness of volumes.
 pub(crate) fn upload(
     gpu: &Gpu,
     model: &Model,
@@ -75,7 +75,7 @@ pub(crate) fn upload(
     upload_as(gpu, model, textures, material, key, world_from_object)
 }
 
-/// The same with a variant of the caller's choice.
+/// The same with a given variant.
 pub(super) fn upload_as(
     gpu: &Gpu,
     model: &Model,
@@ -99,13 +99,13 @@ pub(super) fn upload_as(
         CutMaterial { slots, layout, group }
     });
     let refracts = key.class == DrawClass::Transmissive && material.volume.is_some_and(|v| v.thickness > 0.0);
-    // Light that is refracted does not go straight on: a thick body casts a shadow, a pane does not.
+    // Refracted light changes direction, so a thick body casts a shadow, while a thin pane does not.
     let lucid = material.transmission.is_some_and(|t| t.factor > 0.5) && !refracts;
     let overlay = material.overlay;
     MaterialOnGpu { key, layout, group, cut, refracts, shadowless: lucid || overlay, overlay }
 }
 
-/// The draw class of a material.
+/// Returns the draw class of a material.
 pub(crate) fn draw_class(material: &Material) -> DrawClass {
     match material.alpha_mode {
         _ if material.transmission.is_some_and(|t| t.factor > 0.0) && !material.unlit => DrawClass::Transmissive,
@@ -115,7 +115,7 @@ pub(crate) fn draw_class(material: &Material) -> DrawClass {
     }
 }
 
-/// Every texture reference a material's variant reads.
+/// Returns all texture references that a material's variant reads.
 pub(crate) fn used_slots(model: &Model, material: &Material) -> Vec<SlotUse> {
     let packed = occlusion_is_packed(model, material);
     Slot::ALL
@@ -129,7 +129,7 @@ pub(crate) fn used_slots(model: &Model, material: &Material) -> Vec<SlotUse> {
         .collect()
 }
 
-/// Occlusion, roughness and metallic in one image, read the same way: one lookup serves all.
+/// Whether occlusion, roughness and metallic are in one image with the same coordinates, so that one lookup suffices.
 fn occlusion_is_packed(model: &Model, material: &Material) -> bool {
     match (material.occlusion_texture, material.metallic_roughness_texture) {
         (Some(occlusion), Some(roughness)) => {
@@ -189,7 +189,7 @@ fn uniform(m: &Material, world_from_object: f32) -> gpu_types::Material {
     let f0 = if m.ior == 0.0 { 1.0 } else { ((m.ior - 1.0) / (m.ior + 1.0)).powi(2) };
     let cutoff = match m.alpha_mode {
         AlphaMode::Mask { cutoff } => cutoff,
-        // In depth-only passes a blended surface counts where it is more there than not.
+        // In depth-only passes a blended surface counts if its opacity is at least one half.
         AlphaMode::Blend | AlphaMode::Opaque => 0.5,
     };
     let absorption = volume.map_or([0.0; 3], |v| {
@@ -244,7 +244,7 @@ fn uv_rows(m: &Material) -> [[f32; 4]; 2 * gpu_types::SLOT_COUNT] {
     rows
 }
 
-/// Group 2: the uniform, then a texture and a sampler for each used slot.
+/// Creates group 2: the uniform, then a texture and a sampler for each used slot.
 fn bind(
     gpu: &Gpu,
     model: &Model,

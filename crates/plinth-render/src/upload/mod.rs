@@ -1,4 +1,4 @@
-//! From the scene's lists to buffers and textures of the device.
+//! Converts the scene to buffers and textures on the device.
 
 pub(crate) mod gathered_light;
 pub(crate) mod geometry;

@@ -1,9 +1,9 @@
-//! Vertices from whose number a fragment shader knows its triangle's.
+//! Orders vertices so that a fragment shader can derive its triangle's number.
 //!
-//! With flat interpolation a fragment gets the values of the triangle's first corner. Here vertex i is the first corner of
-//! triangle i, and of no other, so that its index is the triangle's number. A closed mesh has twice as many vertices this
-//! way. The builtin `primitive_index` would need none of it, but not all drivers have it, and lavapipe is slower with it than
-//! with twice the vertices, because it copies the corners of every triangle first.
+//! With flat interpolation a fragment gets the values of the triangle's first corner. Here vertex i is the first corner
+//! of triangle i and of no other, so that its index is the triangle's number. A closed mesh has twice as many vertices
+//! in this order. The builtin `primitive_index` would not need this, but some drivers lack it, and on lavapipe it is
+//! slower than twice the vertices, because it copies the corners of every triangle.
 
 use crate::RenderError;
 use crate::gpu::Gpu;
@@ -12,19 +12,19 @@ use crate::upload::geometry::filled;
 
 /// The triangles of a batch with such vertices, on the device.
 pub(crate) struct NumberedTriangles {
-    /// In world space: x, y and z as 32-bit floats.
+    /// World-space positions as three 32-bit floats.
     pub(crate) positions: wgpu::Buffer,
-    /// What the alpha of a material with holes is made of; none for other materials.
+    /// Vertex attributes for the alpha test; `None` for materials without one.
     pub(crate) surface: Option<wgpu::Buffer>,
     pub(crate) indices: wgpu::Buffer,
-    /// Kept of a batch that moves.
+    /// Kept if the batch moves.
     order: Option<Order>,
 }
 
 impl NumberedTriangles {
-    /// `corners` has three indices into `pose` for each triangle. `surface`, as long as `pose`, is given for materials with
-    /// holes.
-    /// Errors: the adapter cannot hold them.
+    /// `corners` has three indices into `pose` per triangle. `surface`, which is as long as `pose`, is given for
+    /// alpha-tested materials.
+    /// Errors: they exceed the limits of the adapter.
     pub(crate) fn new(
         gpu: &Gpu,
         pose: &[PoseVertex],
@@ -47,14 +47,14 @@ impl NumberedTriangles {
         })
     }
 
-    /// Writes the positions of a new pose of a batch that moves.
+    /// Uploads the positions of a new pose of a batch that moves.
     pub(crate) fn update(&self, gpu: &Gpu, pose: &[PoseVertex]) {
         if let Some(order) = &self.order {
             gpu.queue.write_buffer(&self.positions, 0, bytemuck::cast_slice(&order.positions(pose)));
         }
     }
 
-    /// Winds some triangles of a batch that moves the other way round.
+    /// Reverses the winding of some triangles of a batch that moves.
     pub(crate) fn turn(&mut self, gpu: &Gpu, triangles: &[usize]) {
         if let Some(order) = &mut self.order {
             for triangle in triangles {
@@ -65,16 +65,17 @@ impl NumberedTriangles {
     }
 }
 
-/// The vertices of a batch in the order of the triangles that they lead.
+/// The vertices of a batch in the order of the triangles whose first corner they are.
 struct Order {
-    /// For each vertex the one of the batch that it is, at least one a triangle.
+    /// For each entry the index of the batch's vertex; at least one entry per triangle.
     vertices: Vec<u32>,
-    /// Three places in that list for each triangle, the first of which is the triangle's own number.
+    /// Three indices into that list per triangle, the first of which is the number of the triangle.
     corners: Vec<u32>,
 }
 
 impl Order {
-    /// Each triangle is led by one of its corners that leads no other yet; where all do, its first corner is repeated.
+    /// Assigns to each triangle a first corner that no other triangle has yet; if all are taken, its first corner is
+    /// repeated.
     fn new(vertices: usize, corners: &[u32]) -> Self {
         const NOWHERE: u32 = u32::MAX;
         let mut place = vec![NOWHERE; vertices];
@@ -110,7 +111,7 @@ impl Order {
 mod tests {
     use super::*;
 
-    /// The triangles of an order in terms of the batch's vertices, each turned so that the least comes first.
+    /// Returns the triangles with the batch's vertices, each rotated so that the smallest index is first.
     fn triangles(order: &Order) -> Vec<[u32; 3]> {
         let vertex = |place: u32| order.vertices[place as usize];
         order.corners.as_chunks::<3>().0.iter().map(|corners| least_first(corners.map(vertex))).collect()
@@ -124,7 +125,8 @@ mod tests {
 
     #[test]
     fn each_triangle_is_led_by_the_vertex_of_its_number_and_stays_as_it_was_wound() {
-        // A strip; a fan, whose middle can lead only one; two triangles of the same corners; one without an area.
+        // A strip; a fan, whose centre can be first in only one triangle; two triangles with the same corners; one
+        // without an area.
         let strip: Vec<u32> =
             (0..20).flat_map(|i| if i % 2 == 0 { [i, i + 1, i + 2] } else { [i + 1, i, i + 2] }).collect();
         let fan: Vec<u32> = (1..9).flat_map(|i| [0, i, i % 8 + 1]).collect();
@@ -135,14 +137,14 @@ mod tests {
             for (number, triangle) in order.corners.as_chunks::<3>().0.iter().enumerate() {
                 assert_eq!(triangle[0], number as u32);
             }
-            // No vertex that no triangle needs.
+            // There are no unused vertices.
             assert!((0..order.vertices.len() as u32).all(|place| order.corners.contains(&place)));
         }
     }
 
     #[test]
     fn a_closed_mesh_has_no_more_vertices_than_triangles() {
-        // A torus: half as many vertices as triangles.
+        // A torus has half as many vertices as triangles.
         let at = |i: u32, j: u32| i % 16 * 16 + j % 16;
         let corners: Vec<u32> = (0..256)
             .map(|n| (n / 16, n % 16))

@@ -1,17 +1,19 @@
-//! How far apart the points of a cloud are.
+//! Estimates the distance between the points of a cloud.
 
 use glam::Vec3;
 use rayon::prelude::*;
 
-/// Cells along the longest side of a cloud at the finest level, as a power of two.
+/// Base-2 logarithm of the number of cells along the longest side at the finest level.
 const LEVELS: u32 = 10;
-/// Points in an occupied cell, on average, that are enough to tell how dense they are.
+/// Average number of points per occupied cell that suffices for the estimate.
 const ENOUGH: usize = 4;
-/// Cells that a surface crosses for each square of a cell's side: the mean of |x| + |y| + |z| over all unit normals.
+/// Number of cells that a surface crosses per square of a cell's side: the mean of |x| + |y| + |z| over all unit
+/// normals.
 const CELLS_PER_SQUARE: f32 = 1.5;
 
-/// Mean distance of neighbours in world units, were the points spread over a surface: the square root of the area of
-/// each. The area is counted in cells of an octree, at the finest level that is well filled.
+/// Returns the mean distance of neighbours in world units, assuming that the points are spread over a surface: the
+/// square root of the area per point. The area is counted in cells of an octree, at the finest level with enough
+/// points.
 pub(crate) fn spacing(points: &[Vec3]) -> f32 {
     let start = (Vec3::INFINITY, Vec3::NEG_INFINITY);
     let (min, max) = points.iter().fold(start, |(min, max), p| (min.min(*p), max.max(*p)));
@@ -38,7 +40,7 @@ pub(crate) fn spacing(points: &[Vec3]) -> f32 {
     width * (cells.len() as f32 / (CELLS_PER_SQUARE * points.len() as f32)).sqrt()
 }
 
-/// The ten low bits with two free ones after each (Morton 1966).
+/// Spreads the ten low bits with two zero bits after each (Morton 1966).
 fn spread(x: u32) -> u32 {
     let x = (x | x << 16) & 0x0300_00ff;
     let x = (x | x << 8) & 0x0300_f00f;
@@ -50,7 +52,7 @@ fn spread(x: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Points of a ball of radius 1, evenly spread (Vogel 1979).
+    /// Points spread evenly over a sphere of radius 1 (Vogel 1979).
     fn ball(count: u32) -> Vec<Vec3> {
         (0..count)
             .map(|i| {

@@ -1,6 +1,6 @@
-//! Points and lines as batches: their vertices in the order in which they are drawn, and their size.
+//! Uploads points and lines as batches: their vertices in drawing order, and their size.
 //!
-//! A shader makes triangles of them in each view ([`crate::pass::sprites`]), because their size is one on the screen.
+//! Shaders expand them to triangles in each view ([`crate::pass::sprites`]), because their size depends on the screen.
 
 use std::collections::BTreeMap;
 
@@ -17,38 +17,39 @@ use crate::bindings;
 use crate::gpu::Gpu;
 use crate::gpu_types::{PoseVertex, SpriteLook, SurfaceVertex};
 
-/// Width of lines, and the smallest diameter of points, as a share of the picture's shorter side: 2 pixels of 1080. In
+/// Width of lines, and minimum diameter of points, as a fraction of the picture's shorter side: 2 pixels of 1080. In
 /// small pictures it is one pixel.
 const LEAST_SHARE: f32 = 2.0 / 1080.0;
-/// The greatest diameter of points, as such a share.
+/// Maximum diameter of points as a fraction of the shorter side.
 const GREATEST_SHARE: f32 = 1.0 / 16.0;
-/// Diameter of points in units of their spacing: randomly placed discs of this size leave 1 % open
-/// (1 − exp(−π/4·2.5²) covered).
+/// Diameter of points in units of their spacing: randomly placed discs of this size leave 1 % uncovered (1 −
+/// exp(−π/4·2.5²) covered).
 const OVERLAP: f32 = 2.5;
-/// Smallest diameter of points in the world, where models span 2 units.
+/// Minimum diameter of points in world units, where models span 2 units.
 const SMALLEST: f32 = 0.004;
-/// Largest spacing, in world units, at which points are taken for a surface.
+/// Largest spacing, in world units, at which points are treated as a surface.
 const LARGEST_SPACING: f32 = 0.02;
-/// Diameter of points that are farther apart: dots.
+/// Diameter of points that are farther apart, which are drawn as dots.
 const DOT: f32 = 0.025;
-/// Width of lines in the world, for the shadow they cast: about that of a line in the picture of a framed model.
+/// Width of lines in world units for their shadow: about that of a line in the picture of a framed model.
 const LINE_WIDTH: f32 = 0.004;
 
-/// Points that are closer than so many pixels are thinned out where that saves time.
+/// Points closer than this distance in pixels are thinned out if that saves time.
 const CLOSEST: f32 = 0.7;
 
 /// Points or lines of a batch.
 pub(crate) struct Sprites {
     pub(crate) kind: SpriteKind,
-    /// How many there are.
+    /// Number of points or lines.
     pub(crate) count: u32,
     pub(crate) look: SpriteLook,
-    /// Group 1 of the passes that ask where they are.
+    /// Group 1 of the passes that determine where they are.
     pub(crate) group: wgpu::BindGroup,
 }
 
 impl Sprites {
-    /// Radius in pixels at a distance along the camera's axis, where a world unit at distance 1 takes so many.
+    /// Returns the radius in pixels at a distance along the camera's axis; `pixels_per_unit` is the size of a world
+    /// unit at distance 1.
     pub(crate) fn radius(&self, pixels_per_unit: f32, distance: f32) -> f32 {
         let SpriteLook { radius, least_pixels: least, most_pixels: most, .. } = self.look;
         match self.kind {
@@ -58,7 +59,7 @@ impl Sprites {
     }
 }
 
-/// What batches of points and lines need besides the scene.
+/// Parameters of batches of points and lines, besides the scene.
 pub(crate) struct SpriteSetting<'a> {
     pub(crate) layout: &'a wgpu::BindGroupLayout,
     pub(crate) light_layout: &'a wgpu::BindGroupLayout,
@@ -70,13 +71,13 @@ pub(crate) struct SpriteSetting<'a> {
     pub(crate) pixel: Option<f32>,
 }
 
-/// Group 1 of points and lines: pose, batch and attributes, at the places of a shaded batch.
+/// Layout of group 1 of points and lines: pose, batch and attributes, at the bindings of a shaded batch.
 pub(crate) fn sprites_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     let entries = [bindings::vertex_storage(1), bindings::uniform(3), bindings::vertex_storage(4)];
     bindings::layout(&gpu.device, "sprites", &entries)
 }
 
-/// Appends the batches of points and lines, and a word for each of them.
+/// Appends the batches of points and lines, and one word for each point or line.
 pub(crate) fn build(
     gpu: &Gpu,
     scene: &Scene,
@@ -113,14 +114,14 @@ pub(crate) fn build(
     Ok(())
 }
 
-/// What the visibility buffer knows of a point or line. Two of them never count as one surface, as triangles of like
-/// normals do: in the place of the normal stands another number for each (multiplicative hashing: Knuth 1998, "The Art
-/// of Computer Programming", 6.4).
+/// Returns the word of a point or line in the visibility buffer. Two of them must never be merged to one surface,
+/// unlike triangles with similar normals, so the bits of the normal contain a different number for each (multiplicative
+/// hashing: Knuth 1998, "The Art of Computer Programming", 6.4).
 fn word(batch: usize, number: u32) -> u32 {
     batch as u32 | number.wrapping_mul(2_654_435_769) >> 16 << 16
 }
 
-/// Whether a point belongs to a random share of all, 0..=1 (the hash is the finaliser of `MurmurHash3`, Appleby 2011).
+/// Whether a point belongs to a random fraction of all points, 0..=1 (finaliser of `MurmurHash3`, Appleby 2011).
 fn is_kept(number: u32, share: f32) -> bool {
     let mut h = number.wrapping_add(1);
     h = (h ^ h >> 16).wrapping_mul(0x85eb_ca6b);
@@ -128,8 +129,8 @@ fn is_kept(number: u32, share: f32) -> bool {
     f64::from(h ^ h >> 16) < f64::from(share) * 4_294_967_296.0
 }
 
-/// Diameter in world units of points that are so far apart: as large as closes a surface; what is too sparse for one
-/// shrinks to dots instead of growing into blobs.
+/// Returns the diameter of points with this spacing in world units: large enough to close a surface. If they are too
+/// sparse for that, they shrink to dots instead of growing to blobs.
 fn diameter(spacing: f32) -> f32 {
     if spacing <= 0.0 {
         DOT
@@ -140,7 +141,7 @@ fn diameter(spacing: f32) -> f32 {
     }
 }
 
-/// Where a batch belongs.
+/// Key by which points and lines are collected in batches.
 #[derive(Clone, Copy)]
 struct Place {
     material: usize,
@@ -152,13 +153,13 @@ struct Place {
 /// A batch before it is uploaded.
 #[derive(Default)]
 struct Draft {
-    /// Vertices as they are drawn: one a point, two a line.
+    /// Vertices as they are drawn: one per point, two per line.
     pose: Vec<PoseVertex>,
     surface: Vec<SurfaceVertex>,
     pieces: Vec<Piece>,
-    /// Place of each of them among the vertices of the pieces.
+    /// Index of each vertex among those of the pieces.
     chosen: Vec<u32>,
-    /// How many vertices the pieces have.
+    /// Number of vertices of the pieces.
     available: usize,
 }
 
@@ -176,7 +177,7 @@ impl Draft {
         self.available += pose.len();
     }
 
-    /// Leaves out points at random until they are so far apart.
+    /// Drops random points until they have this distance.
     fn thin_out(&mut self, distance: f32) {
         let spacing = self.spacing();
         if spacing <= 0.0 || spacing >= distance {
@@ -191,13 +192,13 @@ impl Draft {
         self.chosen.retain(|_| number.next().is_some_and(|i| is_kept(i, share)));
     }
 
-    /// Mean distance of points, in world units.
+    /// Returns the mean distance of points in world units.
     fn spacing(&self) -> f32 {
         let points: Vec<Vec3> = self.pose.iter().map(|v| Vec3::from(v.position)).collect();
         spacing(&points)
     }
 
-    /// How they look in a picture whose shorter side has so many pixels.
+    /// Returns their appearance in a picture with this shorter side.
     fn look(&self, used: SpriteUse, short_side: u32) -> SpriteLook {
         let pixels = |share: f32| 0.5 * (share * short_side as f32).max(1.0);
         let (radius, most) = match used.kind {
@@ -212,7 +213,7 @@ impl Draft {
         }
     }
 
-    /// Parts of at most so many vertices.
+    /// Splits the batch into parts of at most `most` vertices.
     fn split(self, most: usize) -> Vec<Self> {
         if self.pose.len() <= most {
             return vec![self];
@@ -258,7 +259,7 @@ impl Draft {
             // Vertices are drawn in their order.
             indices: filled(gpu, "indices", &[], wgpu::BufferUsages::INDEX | storage)?,
             index_count: 0,
-            // No light is gathered for points and lines.
+            // Points and lines have no baked light.
             light: BatchLight::new(gpu, setting.light_layout, LightSource::NONE, &[])?,
             numbered: None,
             first_triangle: place.first,

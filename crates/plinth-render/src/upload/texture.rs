@@ -1,4 +1,4 @@
-//! Images with their mip levels.
+//! Uploads images with mip levels.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -9,14 +9,14 @@ use rayon::prelude::*;
 use crate::gpu::Gpu;
 use crate::shader::material_source::Encoding;
 
-/// Textures and samplers of a model, made when first asked for.
+/// Textures and samplers of a model; samplers are created on first use.
 pub(crate) struct Textures {
     views: BTreeMap<(usize, Encoding), wgpu::TextureView>,
     samplers: BTreeMap<(u8, u8, bool, bool), wgpu::Sampler>,
 }
 
 impl Textures {
-    /// Uploads the wanted images of a model, each in the encodings it is used with.
+    /// Uploads the listed images of a model with their encodings.
     pub(crate) fn upload(gpu: &Gpu, model: &Model, mut wanted: Vec<(usize, Encoding)>) -> Self {
         wanted.sort_unstable();
         wanted.dedup();
@@ -26,12 +26,12 @@ impl Textures {
         Self { views, samplers: BTreeMap::new() }
     }
 
-    /// The view of an uploaded image.
+    /// Returns the view of an uploaded image.
     pub(crate) fn view(&self, image: usize, encoding: Encoding) -> Option<&wgpu::TextureView> {
         self.views.get(&(image, encoding))
     }
 
-    /// The sampler for a glTF sampler.
+    /// Returns the sampler for a glTF sampler.
     pub(crate) fn sampler(&mut self, gpu: &Gpu, sampler: Sampler) -> wgpu::Sampler {
         let key = (wrap_key(sampler.wrap_u), wrap_key(sampler.wrap_v), sampler.mag_nearest, sampler.min_nearest);
         self.samplers.entry(key).or_insert_with(|| create_sampler(gpu, sampler)).clone()
@@ -64,7 +64,7 @@ fn create_sampler(gpu: &Gpu, sampler: Sampler) -> wgpu::Sampler {
         mag_filter: filter(sampler.mag_nearest),
         min_filter: filter(sampler.min_nearest),
         mipmap_filter: if smooth { wgpu::MipmapFilterMode::Linear } else { wgpu::MipmapFilterMode::Nearest },
-        // Anisotropic filtering more than doubles the cost of a frame in software.
+        // In software, anisotropic filtering more than doubles the cost of a frame.
         anisotropy_clamp: if smooth && !gpu.is_software() { 8 } else { 1 },
         ..Default::default()
     })
@@ -77,7 +77,7 @@ struct Level {
     pixels: Vec<u8>,
 }
 
-/// All levels down to one texel, each the average of the one above in the encoding's own space.
+/// Returns all levels down to one texel, each averaged from the previous one in the space of the encoding.
 fn mip_chain(image: &Image, encoding: Encoding) -> Vec<Level> {
     let mut levels =
         vec![Level { width: image.width.max(1), height: image.height.max(1), pixels: image.pixels.clone() }];
@@ -121,7 +121,7 @@ fn mean(v: [u32; 4]) -> u8 {
     u8::try_from((v.iter().sum::<u32>() + 2) / 4).unwrap_or(u8::MAX)
 }
 
-/// Colour is averaged as light: decoded by a table, encoded by its inverse.
+/// Averages colours as linear light, with lookup tables in both directions.
 fn average_srgb(t: [[u8; 4]; 4]) -> [u8; 4] {
     let tables = &*SRGB;
     let channel = |c: usize| {
@@ -140,9 +140,9 @@ fn average_normal(t: [[u8; 4]; 4]) -> [u8; 4] {
 }
 
 struct SrgbTables {
-    /// sRGB byte to 16-bit linear.
+    /// 16-bit linear value for each sRGB byte.
     decode: [u16; 256],
-    /// The upper 12 bits of 16-bit linear to an sRGB byte.
+    /// sRGB byte for the upper 12 bits of a 16-bit linear value.
     encode: Vec<u8>,
 }
 
@@ -158,15 +158,15 @@ static SRGB: LazyLock<SrgbTables> = LazyLock::new(|| {
     SrgbTables { decode, encode }
 });
 
-/// IEC 61966-2-1, decoding.
+/// Linear value of an sRGB-encoded one (IEC 61966-2-1).
 pub(crate) fn linear_from_srgb(encoded: f32) -> f32 {
     if encoded <= 0.040_45 { encoded / 12.92 } else { ((encoded + 0.055) / 1.055).powf(2.4) }
 }
 
-/// The same for each byte.
+/// Linear value of each sRGB byte.
 static LINEAR: LazyLock<[f32; 256]> = LazyLock::new(|| std::array::from_fn(|i| linear_from_srgb(i as f32 / 255.0)));
 
-/// Decodes a byte in sRGB.
+/// Linear value of an sRGB byte.
 pub(crate) fn linear_from_byte(encoded: u8) -> f32 {
     LINEAR[usize::from(encoded)]
 }
@@ -199,7 +199,7 @@ fn upload_levels(gpu: &Gpu, levels: &[Level]) -> wgpu::TextureView {
             wgpu::Extent3d { width: level.width, height: level.height, depth_or_array_layers: 1 },
         );
     }
-    // Staging memory of this image is given back before the next one is written.
+    // Releases the staging memory of this image before the next one is written.
     gpu.queue.submit([]);
     texture.create_view(&wgpu::TextureViewDescriptor::default())
 }

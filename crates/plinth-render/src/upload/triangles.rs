@@ -1,17 +1,17 @@
-//! What the visibility buffer needs to know of each triangle before it is shaded.
+//! Triangle words: what the visibility buffer stores about each triangle before shading.
 
 use glam::Vec3;
 
 use crate::gpu_types::PoseVertex;
 
-/// Number of the first triangle; 0 stands for none.
+/// Number of the first triangle; 0 means none.
 pub(crate) const FIRST_TRIANGLE: u32 = 1;
-/// Triangles that can be told apart (`TRIANGLE_BITS` in `types/visibility.wgsl`).
+/// Maximum number of triangles (`TRIANGLE_BITS` in `types/visibility.wgsl`).
 pub(crate) const MAX_TRIANGLES: u32 = 1 << 28;
-/// Batches that can be told apart: their numbers are kept as 16-bit depths, 0 for none.
+/// Maximum number of batches, which are stored as 16-bit depth with 0 for none.
 pub(crate) const MAX_BATCHES: usize = (1 << 16) - 2;
 
-/// One word per triangle: the batch in the low 16 bits, then the mean normal of its corners as two octahedral
+/// Returns one word per triangle: the batch in the low 16 bits, then the mean normal of the corners as two octahedral
 /// coordinates of 8 bits (Cigolle et al. 2014, "A Survey of Efficient Representations for Independent Unit Vectors").
 pub(crate) fn triangle_words(batch: usize, vertices: &[PoseVertex], corners: &[u32]) -> Vec<u32> {
     let normal = |corner: u32| {
@@ -39,7 +39,7 @@ fn octahedral(v: Vec3) -> u32 {
 mod tests {
     use super::*;
 
-    /// The reading in `pass/classify.wgsl`.
+    /// Decodes a normal like `pass/classify.wgsl`.
     fn decode(word: u32) -> Vec3 {
         let part = |shift: u32| (word >> shift & 0xff) as f32 / 127.5 - 1.0;
         let (x, y) = (part(0), part(8));

@@ -1,5 +1,5 @@
-//! Normal maps in pictures. The map is a hill: each quarter of it leans outward. However it is laid on a square, turned
-//! or mirrored, it stays a hill, so the side toward the light is the brighter one; from behind it is a hollow.
+//! Tests of normal maps. The map is a hill: each of its quarters is inclined outward. Whether it is rotated or mirrored
+//! on a square, it remains a hill, so the side toward the light is brighter; seen from behind it is a hollow.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,8 @@ use crate::models::{picture, png, scene_with, straight_on};
 
 const SIDE: u32 = 64;
 
-/// Texture coordinates from a place in the square (x to the right, y up, 0 to 1), and the tangent by hand.
+/// Name, texture coordinates as a function of the position in the square (x to the right, y up, 0 to 1), and the
+/// matching tangent.
 type Laid = (&'static str, fn(f32, f32) -> [f32; 2], [f32; 4]);
 
 const LAID: [Laid; 5] = [
@@ -23,7 +24,7 @@ const LAID: [Laid; 5] = [
     ("mirrored and turned", |x, y| [y, 1.0 - x], [0.0, 1.0, 0.0, -1.0]),
 ];
 
-/// Where tangents come from.
+/// Source of the tangents.
 #[derive(Clone, Copy, Debug)]
 enum Tangents {
     File,
@@ -33,7 +34,7 @@ enum Tangents {
 
 const ALL: [Tangents; 3] = [Tangents::File, Tangents::MikkTSpace, Tangents::Sums];
 
-/// A GLB of one square of half side 1 that faces +z, with the hill on it.
+/// A GLB with one square of half side 1 that faces +z and has the hill as normal map.
 struct Sheet {
     positions: Vec<[f32; 3]>,
     uvs: Vec<[f32; 2]>,
@@ -43,7 +44,7 @@ struct Sheet {
     node: Value,
     /// The reference to the normal map.
     map: Value,
-    /// The set that the coordinates are in; below it are others.
+    /// The set that contains the coordinates; lower sets contain others.
     set: usize,
 }
 
@@ -67,7 +68,7 @@ impl Sheet {
         out
     }
 
-    /// Adds a fan that is too small to be seen, around a point that more triangles share than MikkTSpace is given.
+    /// Adds a fan that is too small to be visible, around a vertex with more triangles than MikkTSpace supports.
     fn crowd(&mut self) {
         for i in 0..=1200_u16 {
             let (y, x) = (f32::from(i) / 1200.0 * std::f32::consts::TAU).sin_cos();
@@ -112,7 +113,7 @@ impl Sheet {
     }
 }
 
-/// Four quarters that lean outward by 37°: x to the right of the texture, y up.
+/// Four quarters that are inclined outward by 37°: x to the right of the texture, y up.
 fn hill() -> Vec<u8> {
     let byte = |c: f32| ((c * 0.5 + 0.5) * 255.0).round() as u8;
     png(16, 16, |x, y| {
@@ -159,8 +160,8 @@ impl File {
     }
 }
 
-/// Brightness of the upper and lower half of the square, then of the left and right one, in light from above on the left
-/// as it is seen from the front.
+/// Brightness of the upper and lower half of the square, then of the left and right half, in light from the upper left
+/// as seen from the front.
 fn halves(sheet: &Sheet, from_behind: bool, edit: &Value) -> [f32; 4] {
     let light = Vec3::new(-1.0, 1.0, 0.0).normalize();
     let mut room = EnvironmentMap { width: 64, height: 32, pixels: vec![[0.05; 3]; 64 * 32] };

@@ -1,4 +1,4 @@
-//! Light that is kept from one render to the next: no picture shows whether it was.
+//! Tests of the cache: pictures must not depend on whether light was cached.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::models::{Kept, ball, even, gpu, model, scene_with, square};
 
-/// A ball on a painted board under a light sky.
+/// A ball on a painted board under a bright sky.
 fn still_life() -> Model {
     let texture = TextureRef { texture: 0, uv_set: 0, transform: None };
     let board = Primitive { uvs: vec![vec![[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]], ..square() };
@@ -37,7 +37,7 @@ fn sky(east: f32) -> EnvironmentMap {
     }
 }
 
-/// Scenes that differ in something that light follows from.
+/// Scenes that differ in something that affects the light.
 fn scenes() -> Vec<(&'static str, Scene)> {
     let settings = |more: Value| {
         let mut all = json!({"quality": "share", "aspect": "1:1", "length": 0.04});
@@ -129,7 +129,7 @@ fn what_is_damaged_is_worked_out_again() {
     assert_eq!(frame(&scene, Some(&cache)).pixels, bare.pixels);
     std::fs::remove_dir_all(folder.path()).unwrap();
     assert_eq!(frame(&scene, Some(&cache)).pixels, bare.pixels);
-    // Nowhere to write.
+    // A folder that is not writable.
     std::fs::remove_dir_all(folder.path()).unwrap();
     std::fs::write(folder.path(), b"").unwrap();
     assert_eq!(frame(&scene, Some(&cache)).pixels, bare.pixels);

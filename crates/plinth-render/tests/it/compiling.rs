@@ -1,5 +1,5 @@
-//! Shaders are compiled once, however long a film is. A software driver compiles a shader whose branches depend on a uniform
-//! again at every draw, and keeps every copy: memory would grow with the film.
+//! Tests that shaders are compiled once, however long a video is. A software driver recompiles a shader whose branches
+//! depend on a uniform at every draw and keeps every copy, so memory would grow with the length.
 #![cfg(target_os = "linux")]
 
 use plinth_frame::{Frame, FrameSink, PixelFormat, SinkError};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::models::{ball, gpu, model, scene, square};
 
-/// Frames after which everything has been drawn once.
+/// Number of frames after which everything has been drawn once.
 const WARM: usize = 4;
 const FRAMES: usize = 12;
 

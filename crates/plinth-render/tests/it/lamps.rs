@@ -1,4 +1,4 @@
-//! What lamps, shadow, mirror and dome do to a picture, each for itself.
+//! Tests of the effect of each light, of shadow, reflection and dome on a picture.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::models::{ball, frames, model, picture, png, scene_with, square, strai
 
 const SIDE: u32 = 96;
 
-/// Radiance 0.1 from everywhere.
+/// An environment with radiance 0.1 in all directions.
 fn dusk() -> EnvironmentMap {
     EnvironmentMap { width: 64, height: 32, pixels: vec![[0.1; 3]; 64 * 32] }
 }
@@ -44,7 +44,7 @@ fn light([r, g, b]: [u8; 3]) -> f32 {
     0.2126 * f32::from(r) + 0.7152 * f32::from(g) + 0.0722 * f32::from(b)
 }
 
-/// Mean brightness around a place of the ball, given in halves of the picture from its middle, up and to the right.
+/// Mean brightness around a point of the ball, given in halves of the picture from its centre, up and to the right.
 fn at(picture: &[[u8; 3]], right: f32, up: f32) -> f32 {
     let middle = SIDE as f32 / 2.0;
     let (x, y) = ((middle * (1.0 + right)) as u32, (middle * (1.0 - up)) as u32);
@@ -55,7 +55,7 @@ fn at(picture: &[[u8; 3]], right: f32, up: f32) -> f32 {
 const LEFT: (f32, f32) = (-0.3, 0.3);
 const RIGHT: (f32, f32) = (0.4, 0.1);
 
-/// How much brighter two places of the ball are than without lamps.
+/// Difference in brightness of two points of the ball to a picture without lamps.
 fn gains(more: &Value) -> (f32, f32) {
     let (off, on) = (lit(&json!({})), lit(more));
     let gain = |(x, y)| at(&on, x, y) - at(&off, x, y);
@@ -78,11 +78,11 @@ fn each_lamp_lights_its_own_side_and_more_gives_more() {
         let pictures = steps.map(|value| lit(&json!({key: value})));
         let brightness = pictures.each_ref().map(|p| at(p, RIGHT.0, RIGHT.1) + at(p, LEFT.0, LEFT.1));
         assert!(brightness.windows(2).all(|w| w[1] > w[0] + 1.0), "{key}: {brightness:?}");
-        // What is brown when dim is no other colour when bright.
+        // A colour that is brown when dim must not change its hue when bright.
         let brown = |[r, g, b]: [u8; 3]| r > g + 2 && g > b + 2;
         let is_no_brown = |[r, g, b]: [u8; 3]| r.saturating_add(3) < g || g.saturating_add(3) < b;
         let turned = pictures[1].iter().zip(&pictures[3]).filter(|(dim, bright)| brown(**dim) && is_no_brown(**bright));
-        // At the silhouette some of the backdrop's blue joins.
+        // At the silhouette the blue of the backdrop is mixed in.
         let turned = turned.count();
         assert!(turned < 16, "{key}: {turned} pixels have another hue");
     }
@@ -176,7 +176,7 @@ fn where_every_mesh_is_hidden_the_picture_is_the_background() {
     }
 }
 
-/// Settings of a camera low above a mirroring floor.
+/// Settings of a camera low above a reflecting floor.
 fn low() -> Value {
     json!({
         "effect": "keyframes", "aspect": "1:1", "length": 0.04, "bgColor": "#000000", "shadows": false,
@@ -185,7 +185,7 @@ fn low() -> Value {
     })
 }
 
-/// A white board, black on its right half, unlit.
+/// A white board with a black right half, unlit.
 fn board() -> Model {
     let half = |x: f32, value: f32| {
         let mut p = square();
@@ -234,7 +234,7 @@ fn an_edit_shows_in_the_mirror_image() {
 
 #[test]
 fn a_dome_twice_as_large_shows_its_ground_twice_as_large() {
-    // Green straight below, as far as 26° around.
+    // Green straight below, up to 26° from vertical.
     let mut room = EnvironmentMap { width: 256, height: 128, pixels: vec![[0.2; 3]; 256 * 128] };
     for i in 0..256 * 128_u32 {
         if room.direction(i % 256, i / 256).y < -0.9 {
@@ -256,7 +256,7 @@ fn a_dome_twice_as_large_shows_its_ground_twice_as_large() {
 
 #[test]
 fn decals_that_lie_on_each_other_are_drawn_in_their_order() {
-    // A slanted wall, so that depth alone would not keep the order.
+    // An inclined wall, so that depth alone would not give the right order.
     let wall = || {
         let mut p = square();
         p.positions.iter_mut().for_each(|v| v[2] = 0.8 * v[0]);

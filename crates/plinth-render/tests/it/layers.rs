@@ -1,4 +1,4 @@
-//! Depth and normals against the shapes they are of.
+//! Tests that depth and normals of layers match the shapes.
 
 use glam::Vec3;
 use plinth_frame::Layers;
@@ -9,14 +9,14 @@ use crate::models::{ball, layers, model, scene, square, straight_on};
 const SIDE: u32 = 128;
 const DISTANCE: f32 = 4.0;
 
-/// The ray through the middle of a pixel: with depth 1 along −Z.
+/// The ray through the centre of a pixel, with depth 1 along −Z.
 fn ray(x: u32, y: u32) -> Vec3 {
     let half = 20_f32.to_radians().tan();
     let ndc = |p: u32| (p as f32 + 0.5) / SIDE as f32 * 2.0 - 1.0;
     Vec3::new(ndc(x) * half, -ndc(y) * half, -1.0)
 }
 
-/// Every pixel with a surface: where that is, and its normal.
+/// Position and normal of every pixel with a surface.
 fn surfaces(layers: &Layers) -> Vec<(Vec3, Vec3)> {
     let mut found = Vec::new();
     for y in 0..SIDE {

@@ -1,4 +1,4 @@
-//! Material edits, backgrounds and decals in pictures.
+//! Tests of material edits, backgrounds and decals in pictures.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ fn middle(picture: &[[u8; 3]]) -> [u8; 3] {
     at(picture, SIDE / 2, SIDE / 2)
 }
 
-/// Settings of a camera straight before the model, with more.
+/// Settings of a camera in front of the model, combined with others.
 fn with(more: &Value) -> Value {
     let mut settings = straight_on();
     for (key, value) in more.as_object().unwrap() {
@@ -37,7 +37,7 @@ fn mapped_square() -> Primitive {
     Primitive { uvs: vec![vec![[0.0, 1.0], [1.0, 1.0], [1.0, 0.0], [0.0, 0.0]]], ..square() }
 }
 
-/// A square under an edit of its material.
+/// A square with an edit of its material.
 fn edited(primitive: Primitive, material: Material, edit: &Value) -> Vec<[u8; 3]> {
     let settings = with(&json!({"materialEdits": {"Paint": edit}}));
     picture(&scene(model(vec![(primitive, named(material), [0.0; 3], 1.0)]), &settings), SIDE)
@@ -47,7 +47,7 @@ fn luma([r, g, b]: [u8; 3]) -> f64 {
     0.2126 * f64::from(r) + 0.7152 * f64::from(g) + 0.0722 * f64::from(b)
 }
 
-/// Mean of the part in which the ball is.
+/// Mean brightness of the region of the ball.
 fn mean(picture: &[[u8; 3]]) -> f64 {
     let inner = |i: &usize| (i / SIDE as usize).abs_diff(48) < 24 && (i % SIDE as usize).abs_diff(48) < 24;
     let sum: f64 = (0..picture.len()).filter(inner).map(|i| luma(picture[i])).sum();
@@ -59,7 +59,7 @@ fn colours_opacity_and_emission_are_as_edited() {
     let unlit = Material { unlit: true, ..Material::default() };
     assert_eq!(middle(&edited(square(), unlit.clone(), &json!({"color": "#3c8cf0"}))), [0x3c, 0x8c, 0xf0]);
     let [r, g, b] = middle(&edited(square(), unlit.clone(), &json!({"color": "#ffffff", "opacity": 0.5})));
-    // White over #204060 by half.
+    // White over #204060 with opacity one half.
     assert!(r.abs_diff(144) <= 2 && g.abs_diff(160) <= 2 && b.abs_diff(176) <= 2, "{r} {g} {b}");
     let opaque = edited(square(), unlit, &json!({"color": "#ffffff", "opacity": 0.5, "alphaMode": "OPAQUE"}));
     assert_eq!(middle(&opaque), [255; 3]);
@@ -73,7 +73,7 @@ fn colours_opacity_and_emission_are_as_edited() {
 fn every_number_of_an_edit_changes_the_picture() {
     let base = Material { base_color: [0.5, 0.2, 0.1, 1.0], ..Material::default() };
     let room = {
-        // Light from above and from the right, so that gloss has something to show.
+        // Light from above and from the right, so that reflections have something to show.
         let mut map = even();
         (map.width, map.height) = (64, 32);
         map.pixels = (0..64 * 32_u32)
@@ -175,7 +175,7 @@ fn a_map_is_replaced_and_left_out_and_a_wrong_id_keeps_it() {
 
 #[test]
 fn maps_are_taken_as_strongly_as_an_edit_says() {
-    // Maps that lean all normals to the right and to the left, and one of full occlusion.
+    // Maps that tilt all normals to the right or to the left, and one with full occlusion.
     let texel = |rgb: [u8; 3]| plinth_model::Image {
         width: 1,
         height: 1,
@@ -225,12 +225,12 @@ fn edits_show_in_the_views_of_a_dataset() {
 #[test]
 fn a_gradient_stands_behind_the_model_inside_and_outside_of_the_drawn_part() {
     let gradient = json!({"stops": [{"color": "#102030"}, {"color": "#e0c0a0"}], "angle": 90});
-    // Glass that bends nothing: through it the gradient goes on.
+    // Glass without refraction, through which the gradient continues.
     let clear = named(Material { unlit: true, base_color: [1.0, 1.0, 1.0, 0.0], ..Material::default() });
     let settings =
         with(&json!({"quality": "share", "bgGradient": gradient, "materialEdits": {"Paint": {"alphaMode": "BLEND"}}}));
     let mut scene = scene(model(vec![(square(), clear, [0.0; 3], 1.0)]), &settings);
-    // The scene's picture has the size of the tier: one of the test's size is cut out of it.
+    // The picture of the scene has the size of the tier; the tested part is cropped from it.
     let plinth_scene::Background::Picture(whole) = &scene.background else { panic!("a picture was asked for") };
     assert_eq!((whole.width, whole.height), (540, 540));
     let pixels: Vec<u8> =
@@ -286,7 +286,7 @@ fn pixel(x: f32, y: f32) -> (f32, f32) {
     (48.0 + x * scale, 48.0 - y * scale)
 }
 
-/// Middle of all pixels that are not white or backdrop.
+/// Centre of all pixels that are neither white nor backdrop.
 fn centre(picture: &[[u8; 3]]) -> (f32, f32) {
     let inked = |i: &usize| picture[*i] != [255; 3] && picture[*i] != [32, 64, 96] && luma(picture[*i]) < 245.0;
     let on_square = |i: &usize| picture[*i].iter().any(|c| *c < 8);
@@ -318,7 +318,7 @@ fn a_decal_follows_curves_and_cutting_edges() {
     let on_ball = with_decal(ball(48, 96), &json!({"position": [0, 0, 1]}), &json!({}));
     let (x, y) = centre(&on_ball);
     assert!((x - 48.0).abs() < 0.6 && (y - 48.0).abs() < 0.6, "{x} {y}");
-    // Half of it hangs over the square's right edge.
+    // Half of it extends beyond the square's right edge.
     let cut = with_decal(square(), &json!({"position": [1, 0, 0]}), &json!({}));
     let (left, right) = (pixel(0.9, 0.1), pixel(1.1, 0.1));
     assert_eq!(at(&cut, left.0 as u32, left.1 as u32), [255, 0, 0]);
@@ -337,7 +337,7 @@ fn a_decal_turns_as_three_js_turns_it_and_has_its_aspect() {
     assert_eq!(at(&wide, above.0 as u32, above.1 as u32), [255; 3]);
 }
 
-/// Width and height of what is inked.
+/// Width and height of the decal in the picture.
 fn extent(picture: &[[u8; 3]]) -> (u32, u32) {
     let inked = |i: &u32| {
         let p = picture[*i as usize];
@@ -371,7 +371,7 @@ fn a_decal_is_lit_as_its_surface_and_leaves_the_rest_as_it_was() {
         settings["decals"] = decals;
         picture(&scene_with(model(vec![(ball(32, 64), grey.clone(), [0.0; 3], 1.0)]), &settings, even(), &images), SIDE)
     };
-    // 231 of sRGB is 0.8: a decal of the surface's own colour is not seen.
+    // sRGB 231 is 0.8 linear: a decal in the colour of the surface is not visible.
     let (plain, stuck) = (drawn(json!([])), drawn(json!([decal(&json!({"position": [0, 0.3, 1]}))])));
     let worst = plain.iter().zip(&stuck).map(|(a, b)| (luma(*a) - luma(*b)).abs()).fold(0.0, f64::max);
     assert!(worst < 6.0, "{worst} levels apart");
@@ -383,5 +383,5 @@ fn a_decal_beside_the_model_is_told() {
     settings["decals"] = json!([decal(&json!({"position": [9, 9, 9]}))]);
     let white = named(Material::default());
     let scene = scene_with(model(vec![(square(), white, [0.0; 3], 1.0)]), &settings, even(), &quarters());
-    assert_eq!(scene.warnings, ["decals[0] 'logo': the model is not where the decal is"]);
+    assert_eq!(scene.warnings, ["decals[0] 'logo': the decal does not touch the model"]);
 }

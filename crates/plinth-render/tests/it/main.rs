@@ -1,4 +1,4 @@
-//! Scenes of models made by hand, drawn on the best adapter there is.
+//! Tests that draw scenes of hand-made models on the best available adapter.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,6 +11,7 @@
 mod bumps;
 mod cache;
 mod compiling;
+mod devices;
 mod lamps;
 mod layers;
 mod looks;

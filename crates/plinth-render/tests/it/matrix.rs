@@ -1,5 +1,5 @@
-//! Every effect in every shape of picture, opaque and with alpha, and in datasets: nothing is black, full of holes or cut
-//! off that is not so without it.
+//! Tests of every effect with every aspect ratio, opaque and with alpha, and in datasets: no pictures that are black,
+//! have holes or are cut off because of the effect.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use crate::models::{ball, even, frames, layers, model, png, scene_with, square, 
 /// The shorter side of pictures.
 const SIDE: u32 = 64;
 
-/// Effects that may make solid pixels less than solid.
+/// Effects that may make solid pixels transparent.
 const SEEN_THROUGH: [&str; 4] = ["veil", "glass", "all of them", "depth of field"];
 
-/// What is looked at: something painted, something behind it, and something that shines.
+/// The test scene: a painted object, one behind it, and an emissive one.
 fn still_life() -> Model {
     let paint = |name: &str, color: [f32; 4]| Material {
         name: name.to_owned(),
@@ -35,7 +35,7 @@ fn still_life() -> Model {
     ])
 }
 
-/// Every effect by its name.
+/// Every effect with its name.
 fn effects() -> Vec<(String, Value)> {
     let filters = Filter::NAMES.iter().map(|name| (format!("filter {name}"), json!({"filter": name})));
     let gradient = json!({"angle": 45, "stops": [{"color": "#204080"}, {"color": "#e0c0a0"}]});
@@ -90,7 +90,7 @@ fn drawn(effect: &Value, aspect: &str, alpha: bool) -> Frame {
         scene.background = Background::Transparent;
     }
     let (width, height) = match (&scene.background, aspect) {
-        // A picture behind the model has the size of the tier.
+        // A background picture has the size of the tier.
         (Background::Picture(picture), _) => (picture.width, picture.height),
         (_, "16:9") => (SIDE * 16 / 9, SIDE),
         (_, "1:1") => (SIDE, SIDE),
@@ -99,7 +99,7 @@ fn drawn(effect: &Value, aspect: &str, alpha: bool) -> Frame {
     frames(&scene, width, height, format).remove(0)
 }
 
-/// Words of a picture with alpha, row by row; zero where nothing was drawn.
+/// Pixels of a picture with alpha, row by row; zero where nothing was drawn.
 fn words(frame: &Frame) -> Vec<[u16; 4]> {
     let mut out = vec![[0; 4]; (frame.width * frame.height) as usize];
     let part = frame.region;
@@ -141,12 +141,12 @@ fn in_every_effect(aspect: &str) {
         if holes > 0 && !is_clear && name != "sway" {
             fault(format!("{holes} holes"));
         }
-        // A value that is no number arrives as zero.
+        // NaN is stored as zero.
         let black = count(&|i| is_solid(i) && seen[*i][..3] == [0; 3]);
         if black > 0 && !["filter toon", "filter noir"].contains(&name.as_str()) {
             fault(format!("{black} black pixels"));
         }
-        // Shadow is black, and glow and surroundings may reach as far as they like.
+        // Shadow is black, and bloom and surroundings may extend to the border.
         let is_covered = |i: &usize| seen[*i][3] > u16::MAX / 2 && seen[*i][..3] != [0; 3];
         let cut = count(&|i| is_border(*i, frame.width, frame.height) && is_covered(i));
         if cut > 0 && !["bloom", "all of them", "floating", "grounded"].contains(&name.as_str()) {

@@ -1,4 +1,4 @@
-//! Small models, scenes of them, and sinks that keep what they get.
+//! Small models, their scenes, and sinks that store what they receive.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -44,7 +44,7 @@ pub(crate) fn square() -> Primitive {
     }
 }
 
-/// One node per part: its primitive, material, and place and scale.
+/// A model with one node per part: primitive, material, position and scale.
 pub(crate) fn model(parts: Vec<(Primitive, Material, [f32; 3], f32)>) -> Model {
     let mut out = Model::default();
     for (i, (mut primitive, material, translation, scale)) in parts.into_iter().enumerate() {
@@ -62,17 +62,17 @@ pub(crate) fn model(parts: Vec<(Primitive, Material, [f32; 3], f32)>) -> Model {
     out
 }
 
-/// A scene in even white light.
+/// A scene in uniform white light.
 pub(crate) fn scene(model: Model, settings: &Value) -> Scene {
     scene_with(model, settings, even(), &BTreeMap::new())
 }
 
-/// Radiance 1 from everywhere.
+/// An environment with radiance 1 in all directions.
 pub(crate) fn even() -> EnvironmentMap {
     EnvironmentMap { width: 4, height: 2, pixels: vec![[1.0; 3]; 8] }
 }
 
-/// A scene with an environment and images of its own.
+/// A scene with its own environment and images.
 pub(crate) fn scene_with(
     model: Model,
     settings: &Value,
@@ -93,7 +93,7 @@ pub(crate) fn png(width: u32, height: u32, pixel: impl Fn(u32, u32) -> [u8; 4]) 
     bytes
 }
 
-/// Settings of a camera on the +Z axis, 4 units from the model's middle, without shadows or lamps.
+/// Settings of a camera on the +Z axis, 4 units from the model's centre, without shadows and lamps.
 pub(crate) fn straight_on() -> Value {
     serde_json::json!({
         "effect": "keyframes", "aspect": "1:1", "shadows": false, "length": 0.04,
@@ -126,13 +126,13 @@ impl LayersSink for Kept {
     }
 }
 
-/// The best adapter there is.
+/// The best available adapter.
 pub(crate) fn gpu() -> &'static Gpu {
     static GPU: LazyLock<Gpu> = LazyLock::new(|| Gpu::open(&GpuOptions::default()).unwrap());
     &GPU
 }
 
-/// The first view of a scene with its layers, `side` pixels square.
+/// The layers of the first view of a scene, `side` pixels square.
 pub(crate) fn layers(mut scene: Scene, side: u32) -> Layers {
     scene.background = Background::Transparent;
     let picture = Picture { width: side, height: side, format: PixelFormat::Rgba8 };
@@ -141,7 +141,7 @@ pub(crate) fn layers(mut scene: Scene, side: u32) -> Layers {
     kept.layers.remove(0)
 }
 
-/// Every frame of a scene.
+/// All frames of a scene.
 pub(crate) fn frames(scene: &Scene, width: u32, height: u32, format: PixelFormat) -> Vec<Frame> {
     let picture = Picture { width, height, format };
     let mut kept = Kept::default();
@@ -154,7 +154,7 @@ pub(crate) fn picture(scene: &Scene, side: u32) -> Vec<[u8; 3]> {
     whole(&frames(scene, side, side, PixelFormat::Rgba8)[0])
 }
 
-/// A frame of bytes in its backdrop.
+/// A frame of bytes combined with its backdrop.
 pub(crate) fn whole(frame: &Frame) -> Vec<[u8; 3]> {
     let count = (frame.width * frame.height) as usize;
     let mut whole = match &frame.backdrop {

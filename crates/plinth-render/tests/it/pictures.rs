@@ -1,4 +1,4 @@
-//! What pictures must show, whatever the adapter.
+//! Tests of properties that pictures must have on any adapter.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ fn colored(r: f32, g: f32, b: f32) -> Material {
     }
 }
 
-/// Two squares that meet in the middle of the picture: unlit, so that every shade between is antialiasing.
+/// Two squares that meet in the centre of the picture: unlit, so that any shade in between is antialiasing.
 #[test]
 fn an_edge_between_two_surfaces_is_mixed_by_coverage() {
     let tilted = |mut p: plinth_model::Primitive| {
@@ -41,7 +41,7 @@ fn an_edge_between_two_surfaces_is_mixed_by_coverage() {
     let mut mixed = 0;
     for pixel in &picture {
         let [r, g, b] = *pixel;
-        // Red over blue in quarters, nothing of the backdrop (32, 64, 96) in it.
+        // Red over blue in quarters, without the backdrop (32, 64, 96).
         if g < 8 && r > 16 && b > 16 {
             let quarters = f32::from(b) / 255.0 * 4.0;
             assert!((quarters - quarters.round()).abs() < 0.1, "{pixel:?}");
@@ -54,7 +54,7 @@ fn an_edge_between_two_surfaces_is_mixed_by_coverage() {
 
 #[test]
 fn a_crease_of_one_material_is_antialiased() {
-    // A roof of one material, red on the left and blue on the right, with a slanted ridge.
+    // A roof of one material, red on the left and blue on the right, with an inclined ridge.
     let mut roof = plinth_model::Primitive::default();
     for side in [-1.0_f32, 1.0] {
         let first = roof.positions.len() as u32;
@@ -111,7 +111,7 @@ fn glass(ior: f32, thickness: f32) -> Material {
     }
 }
 
-/// Left red, right blue, and a glass ball before both.
+/// Red on the left, blue on the right, and a glass ball in front of both.
 fn ball_before_two_halves(material: Material) -> Vec<[u8; 3]> {
     let wide = |mut p: plinth_model::Primitive, shift: f32| {
         p.positions.iter_mut().for_each(|v| v[0] += shift);
@@ -193,7 +193,7 @@ fn clear_glass_shows_the_backdrop_in_its_colour_and_frosted_glass_the_light_arou
 
 #[test]
 fn unlit_colours_are_as_exact_beside_glass_and_glow_as_alone() {
-    // Columns of white, red, dark green and black, and at the right a mixture with what is behind it.
+    // Columns of white, red, dark green and black, and on the right a mixture with the object behind.
     let column = |x: f32, material: Material| {
         let mut p = square();
         p.positions.iter_mut().for_each(|v| v[0] = 0.2 * v[0] + x);
@@ -216,7 +216,7 @@ fn unlit_colours_are_as_exact_beside_glass_and_glow_as_alone() {
     };
     let alone = drawn(colored(0.3, 0.3, 0.3), json!({}));
     let beside_glass = drawn(glass(1.5, 1.0), json!({}));
-    // A glow too weak to be seen, but for which all colours pass as radiance.
+    // A bloom too weak to be visible, but for which all colours are converted to radiance.
     let beside_glow = drawn(colored(0.3, 0.3, 0.3), json!({"bloomEnabled": true, "bloomStrength": 0.001}));
     let is_ball = |i: u32| {
         let (x, y) = (i % SIDE, i / SIDE);
@@ -224,7 +224,7 @@ fn unlit_colours_are_as_exact_beside_glass_and_glow_as_alone() {
     };
     for (what, picture) in [("glass", beside_glass), ("glow", beside_glow)] {
         for (i, (a, b)) in (0..).zip(alone.iter().zip(&picture)).filter(|(i, _)| !is_ball(*i)) {
-            // Colours that are mixed are mixed as radiance, not in display space.
+            // Mixed colours are mixed as radiance, not in display space.
             let least = if i % SIDE >= SIDE * 2 / 3 { 12 } else { 1 };
             assert!((0..3).all(|c| a[c].abs_diff(b[c]) <= least), "{what}, {} {}: {a:?} {b:?}", i % SIDE, i / SIDE);
         }
@@ -247,7 +247,8 @@ fn a_mirror_shows_what_stands_before_it() {
     let red = Material { base_color: [0.8, 0.0, 0.0, 1.0], metallic: 0.0, ..Material::default() };
     let parts = vec![(square(), mirror, [0.0; 3], 1.0), (ball(48, 96), red, [0.6, 0.0, 0.8], 0.2)];
     let picture = picture(&scene(model(parts), &straight_on()), SIDE);
-    // The image of the ball is as far behind the mirror as the ball is before it: here beside the ball, to its left.
+    // The reflection of the ball is as far behind the mirror as the ball is in front of it: in the picture to the left
+    // of the ball.
     let [r, g, _] = at(&picture, 60, SIDE / 2);
     assert!(r > g + 60, "the image: {r} {g}");
     let [r, g, _] = at(&picture, 36, SIDE / 2);
@@ -269,7 +270,7 @@ fn a_white_ball_in_even_white_light_stays_white() {
     }
 }
 
-/// Two squares of one material; the clip turns the scale of the left one negative, and only moves the right one.
+/// Two squares of one material; the clip makes the scale of the left one negative, and only moves the right one.
 #[test]
 fn a_part_that_a_clip_mirrors_still_shows_its_front() {
     for alpha_mode in [AlphaMode::Opaque, AlphaMode::Blend] {
@@ -297,7 +298,7 @@ fn a_part_that_a_clip_mirrors_still_shows_its_front() {
     }
 }
 
-/// What reflects nothing head-on stays black there in any light; its rim shines.
+/// A surface without reflectance at normal incidence stays black there in any light; its rim reflects.
 #[test]
 fn a_specular_colour_of_black_reflects_at_the_rim_only() {
     let black = Material {

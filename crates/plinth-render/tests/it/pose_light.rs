@@ -1,4 +1,4 @@
-//! Light on a model that moves.
+//! Tests of the light on animated models.
 
 use plinth_frame::PixelFormat;
 use plinth_model::{Animation, Channel, Interpolation, Material, Property};
@@ -9,10 +9,10 @@ use serde_json::json;
 use crate::models::{Kept, ball, frames, gpu, model, scene, square, straight_on, whole};
 
 const SIDE: u32 = 64;
-/// Seconds that the ball slides for.
+/// Duration of the ball's motion in seconds.
 const DURATION: f32 = 0.25;
 
-/// A ball that slides along a wall, from the left to the right, at these times of its clip.
+/// A ball that slides along a wall from left to right, at these times of its clip.
 fn sliding(times: &[f32]) -> Scene {
     let grey = || Material {
         base_color: [0.2, 0.2, 0.2, 1.0],
@@ -44,11 +44,11 @@ fn pictures(times: &[f32]) -> Vec<Vec<[u8; 3]>> {
     frames(&sliding(times), SIDE, SIDE, PixelFormat::Rgba8).iter().map(whole).collect()
 }
 
-/// Columns of the picture left and right of the middle, where the ball stands at the start and at the end.
+/// Columns left and right of the centre of the picture, where the ball is at the start and at the end.
 const LEFT: usize = SIDE as usize / 2 - 9;
 const RIGHT: usize = SIDE as usize / 2 + 9;
 
-/// The darkest spot of the wall in a column, beside the middle of the ball.
+/// The darkest pixel of the wall in a column beside the centre of the ball.
 fn wall(picture: &[[u8; 3]], column: usize) -> i32 {
     let rows = SIDE as usize / 2 - 8..SIDE as usize / 2;
     rows.map(|y| i32::from(picture[y * SIDE as usize + column][1])).min().unwrap()
@@ -64,7 +64,7 @@ fn each_pose_is_lit_as_if_it_were_the_first() {
 
 #[test]
 fn light_between_two_poses_lies_between_theirs() {
-    // Some of these times are those of poses that are worked out, the others lie between them.
+    // Some of these times are those of baked poses, others lie between them.
     let steps: Vec<f32> = (0..=10).map(|i| DURATION * i as f32 / 10.0).collect();
     let pictures = pictures(&steps);
     let left: Vec<i32> = pictures.iter().map(|picture| wall(picture, LEFT)).collect();
@@ -90,7 +90,8 @@ fn poses_are_kept_and_change_no_picture() {
     let files = || std::fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(draw(Some(&cache)), bare);
     let written = files();
-    // The environment, the model in its first pose, the second shot's pose, and the two around the third shot's time.
+    // The environment, the model in its first pose, the pose of the second shot, and the two around the time of the
+    // third shot.
     assert_eq!(written, 5);
     assert_eq!(draw(Some(&cache)), bare);
     assert_eq!(files(), written);

@@ -1,4 +1,4 @@
-//! What filters, glow, lens, shading and shadows do to a picture, measured.
+//! Tests that measure the effect of filters, bloom, depth of field, occlusion and shadows on a picture.
 
 use plinth_model::Material;
 use serde_json::{Value, json};
@@ -93,7 +93,7 @@ fn grain_differs_from_pixel_to_pixel_and_frame_to_frame_around_the_same_mean() {
 
 #[test]
 fn toon_has_few_shades_and_an_outline() {
-    // Lit from one side, so that there is a gradient to be banded.
+    // Lit from one side, so that there is a gradient to be quantised.
     let lit = json!({"spotlightIntensity": 2});
     let shades = |extra: &Value| {
         let picture = ball_picture(matte(0.6, 0.6, 0.6), extra);
@@ -102,7 +102,7 @@ fn toon_has_few_shades_and_an_outline() {
         for shade in &seen {
             counts[usize::from(*shade)] += 1;
         }
-        // Shades that are more than a handful of pixels.
+        // Shades with more than a handful of pixels.
         (counts.iter().filter(|c| **c > 12).count(), picture)
     };
     let (plain, _) = shades(&lit);
@@ -137,7 +137,7 @@ fn only_what_shines_glows_and_the_glow_reaches_beyond_it() {
     let (plain, glow) = (small(shining(8.0), &json!({})), small(shining(8.0), &on));
     let beside = (SIDE * SIDE / 2 + SIDE / 2 + SIDE / 8) as usize;
     assert!(luminance(glow[beside]) > luminance(plain[beside]) + 0.01, "{:?} {:?}", plain[beside], glow[beside]);
-    // White that does not shine stays by itself, and so does all else: within 1 % of the mean.
+    // White that is not bright enough does not glow: the difference is within 1 % of the mean.
     let (plain, still) = (small(matte(0.8, 0.8, 0.8), &json!({})), small(matte(0.8, 0.8, 0.8), &on));
     let (a, b) = (mean(plain.iter().map(|p| luminance(*p))), mean(still.iter().map(|p| luminance(*p))));
     assert!((a - b).abs() < 0.01 * a, "{a} {b}");
@@ -178,7 +178,7 @@ fn depth_of_field_blurs_what_is_far_and_leaves_the_front_sharp() {
 
 #[test]
 fn a_straight_edge_stays_straight_however_wide_the_widest_blur_is() {
-    // A board that is sharp, one before it, below in the picture, and a small one far away, before white.
+    // A sharp board, one in front of it in the lower half of the picture, and a small one far away, in front of white.
     let board = |half: [f32; 2], [x, y, z]: [f32; 3]| {
         let mut p = square();
         p.positions.iter_mut().for_each(|v| *v = [half[0] * v[0] + x, half[1] * v[1] + y, v[2] + z]);
@@ -204,7 +204,7 @@ fn a_straight_edge_stays_straight_however_wide_the_widest_blur_is() {
 
 #[test]
 fn occlusion_darkens_crevices_and_leaves_open_places() {
-    // A ball that lies in the corner of two walls.
+    // A ball in the corner of two walls.
     let corner = |extra: &Value| {
         let parts = vec![
             (square(), matte(0.7, 0.7, 0.7), [0.0, 0.0, -0.3], 1.0),
@@ -218,7 +218,7 @@ fn occlusion_darkens_crevices_and_leaves_open_places() {
     let crevice = (SIDE * SIDE / 2 + SIDE / 2 + SIDE / 6) as usize;
     let open = (SIDE * (SIDE / 2 - SIDE / 4) + SIDE / 2 - SIDE / 4) as usize;
     assert!(luminance(many[crevice]) < 0.9 * luminance(one[crevice]), "{:?} {:?}", one[crevice], many[crevice]);
-    // From there the ball covers 1.8 % of the cosine: h r² / d³ with h = r = 0.3 and d = 1.14, so 0.91 is left.
+    // There the ball covers 1.8 % of the cosine: h r² / d³ with h = r = 0.3 and d = 1.14, so 0.91 remains.
     assert!(luminance(many[open]) > 0.87 * luminance(one[open]), "{:?} {:?}", one[open], many[open]);
 }
 
@@ -242,7 +242,7 @@ fn each_way_of_making_shadows_makes_one_and_softness_softens_it() {
     for mode in ["shader", "flat", "accumulated"] {
         let (hard, soft) = (shadow(mode, 0.0), shadow(mode, 1.0));
         assert!(darkness(&hard) > darkness(&bare) + 20.0, "{mode}");
-        // Where the floor is seen: pixels that are neither lit nor in full shadow.
+        // On the floor: pixels that are neither lit nor in full shadow.
         let penumbra = |picture: &[[u8; 3]]| {
             let floor = picture.iter().zip(&bare).filter(|(_, bare)| **bare == [255; 3]);
             let floor: Vec<f32> = floor.map(|(p, _)| 1.0 - luminance(*p)).collect();
@@ -282,7 +282,7 @@ fn a_mirroring_floor_shows_the_model_upside_down_fading_and_without_what_is_hidd
         |picture: &[[u8; 3]]| -> Vec<[u8; 3]> { (0..SIDE).map(|y| picture[(y * SIDE + SIDE / 2) as usize]).collect() };
     let sharp = json!({"reflector": true, "reflectorMix": 1, "reflectorFade": 5, "reflectorDepthBlur": 0});
     let mirrored = column(&drawn(sharp));
-    // Downward: blue, red, then the mirror's red and blue.
+    // From top to bottom: blue, red, then the reflection's red and blue.
     let mut order: Vec<char> = Vec::new();
     for [r, _, b] in &mirrored {
         let seen = if *r > 60 && *r > 2 * *b {

@@ -1,4 +1,4 @@
-//! Environments that are seen.
+//! Tests of visible environments.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ fn drawn(more: &Value) -> Vec<[u8; 3]> {
     for (key, value) in more.as_object().unwrap() {
         settings[key] = value.clone();
     }
-    // The model is small and far below, so that what is behind it is seen.
+    // The model is small and far below, so that the environment behind it is visible.
     let small = (ball(12, 24), Material { name: "m".to_owned(), ..Material::default() }, [0.0; 3], 1.0);
     let mut scene = scene_with(model(vec![small]), &settings, room(), &BTreeMap::new());
     scene.hidden_nodes.fill(true);
@@ -65,8 +65,8 @@ fn a_floating_environment_is_seen_where_the_camera_looks() {
 
 #[test]
 fn a_turn_goes_the_way_that_the_light_goes() {
-    // What is at −Z comes to −X when turned by 90°, and the camera looks along −Z: it is seen at the left edge of a
-    // wider view when turned by less.
+    // A rotation by 90° moves the panorama at −Z to −X. The camera looks along −Z, so after a smaller rotation it is at
+    // the left edge of the picture.
     let picture = drawn(&json!({"envMode": "floating", "envRotation": 15}));
     let red = |from: u32, to: u32| (from..to).filter(|x| at(&picture, *x, SIDE / 2)[0] > 120).count();
     assert!(red(0, 40) > red(56, 96) + 5, "{} left, {} right", red(0, 40), red(56, 96));
@@ -104,12 +104,12 @@ fn blur_is_smooth_and_keeps_the_light() {
 
 #[test]
 fn a_grounded_environment_lies_below_the_model() {
-    // The camera looks at the point of the ground below the model's middle.
+    // The camera looks at the point of the ground below the model's centre.
     let down = |mode: &str| {
         let pose = json!({"position": [0, 3, 3], "lookAt": [0, -1, 0], "fov": 50});
         drawn(&json!({"envMode": mode, "keyframes": [{"pose": pose}]}))
     };
-    // What the panorama has straight below is there, and not straight below the camera.
+    // The nadir of the panorama is there, and not straight below the camera.
     let is_green = |[r, g, b]: [u8; 3]| g > 100 && r < 60 && b < 60;
     let middle = |picture: &[[u8; 3]]| {
         let found: Vec<(u32, u32)> =
@@ -126,7 +126,8 @@ fn a_grounded_environment_lies_below_the_model() {
     assert!(below_camera.1 > 70.0, "{below_camera:?}");
 }
 
-/// A drum of 1 024 and more triangles: its bevels are thinner than a pixel, and their ends have the walls' normals.
+/// A drum with more than 1024 triangles: its bevels are thinner than a pixel, and their ends have the normals of the
+/// walls.
 fn drum() -> Primitive {
     const SECTORS: u32 = 96;
     // Height, radius, and the slope of the normal.

@@ -1,13 +1,13 @@
-//! Where the cameras of a dataset stand: evenly on a sphere or its upper half.
+//! Camera positions of a dataset: evenly spread over a sphere or its upper half.
 
 use std::f64::consts::PI;
 
 use glam::DVec3;
 use plinth_spec::settings::Coverage;
 
-/// Unit vectors from the model to `count` cameras, on a spherical Fibonacci lattice (Swinbank and Purser 2006): heights in
-/// equal steps, azimuths by the golden angle. No camera stands at a pole, and a hemisphere's are all above the horizon.
-/// `start_deg` is the azimuth of the first, from +Z toward +X.
+/// Unit vectors from the model to `count` cameras, on a spherical Fibonacci lattice (Swinbank and Purser 2006): equal
+/// steps in height, azimuths advancing by the golden angle. No camera is at a pole, and all cameras of a hemisphere are
+/// above the horizon. `start_deg` is the azimuth of the first camera, from +Z toward +X.
 pub(crate) fn dataset_views(count: u32, coverage: Coverage, start_deg: f64) -> Vec<DVec3> {
     let golden_angle = PI * (3.0 - 5.0_f64.sqrt());
     let span = match coverage {
@@ -29,7 +29,7 @@ pub(crate) fn dataset_views(count: u32, coverage: Coverage, start_deg: f64) -> V
 mod tests {
     use super::*;
 
-    /// Angle of each view to its nearest neighbour.
+    /// Angle between each view and its nearest neighbour.
     fn nearest(views: &[DVec3]) -> Vec<f64> {
         let cosine = |i: usize| {
             let others = views.iter().enumerate().filter(|(k, _)| *k != i);
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn the_start_angle_turns_all_views_about_the_vertical() {
+    fn the_start_angle_rotates_all_views_about_the_vertical_axis() {
         let (plain, turned) = (dataset_views(10, Coverage::Sphere, 0.0), dataset_views(10, Coverage::Sphere, 90.0));
         for (a, b) in plain.iter().zip(turned) {
             assert!(DVec3::new(a.z, a.y, -a.x).distance(b) < 1e-12);

@@ -1,4 +1,4 @@
-//! Where the camera is in each frame.
+//! Camera motion: effects, paths, sway and dataset views.
 
 mod dataset_views;
 mod orbit;

@@ -4,10 +4,10 @@ use plinth_spec::settings::{CameraMotion, Effect};
 
 use crate::easing::{coast, smooth};
 
-/// Share of a reveal over which the model grows.
+/// Fraction of a `reveal` during which the model grows.
 const GROWTH: f64 = 0.6;
 
-/// One frame of an orbit.
+/// The camera's orbit position and the model's scale in one frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Orbit {
     /// Azimuth from +Z toward +X in degrees.
@@ -18,8 +18,8 @@ pub(crate) struct Orbit {
     pub(crate) grow: f64,
 }
 
-/// Frame `index` of `count`. Motions that come back end one step before their start, so that they loop; others end
-/// where they go.
+/// The orbit in frame `index` of `count`. Motions that return to their start end one step before it, so that the video
+/// loops; the others end at their last position.
 pub(crate) fn orbit(motion: &CameraMotion, index: u32, count: u32) -> Orbit {
     let looping = f64::from(index) / f64::from(count.max(1));
     let ending = if count > 1 { f64::from(index) / f64::from(count - 1) } else { 0.0 };
@@ -27,7 +27,7 @@ pub(crate) fn orbit(motion: &CameraMotion, index: u32, count: u32) -> Orbit {
     let start = motion.orbit_start_deg;
     let still = Orbit { azimuth_deg: start, radius: 1.0, grow: 1.0 };
     match motion.effect {
-        // A whole turn has no ends that could be eased: every step is like any other.
+        // A full turn is not eased, because a loop needs equal steps.
         Effect::Turntable if is_whole(motion.sweep_deg()) => {
             Orbit { azimuth_deg: start + motion.sweep_deg() * looping, ..still }
         }
@@ -47,7 +47,7 @@ pub(crate) fn orbit(motion: &CameraMotion, index: u32, count: u32) -> Orbit {
             ..still
         },
         Effect::Reveal => {
-            // A single frame is the last one.
+            // A video with a single frame shows the end of the motion.
             let ending = if count > 1 { ending } else { 1.0 };
             let u = (ending / GROWTH).min(1.0);
             let size = if motion.easing { 1.0 - (1.0 - u).powi(3) } else { u };
@@ -67,7 +67,7 @@ fn is_whole(sweep_deg: f64) -> bool {
     (turns - turns.round()).abs() < 1e-9 && turns.round() >= 1.0
 }
 
-/// 0, 1, 0, −1, 0 in straight lines over all frames. Frames on the way back are exactly those of the way there.
+/// Triangle wave: 0, 1, 0, −1, 0 over all frames. The frames on the way back are exactly equal to those on the way out.
 fn swing(index: u32, count: u32) -> f64 {
     let count = i64::from(count.max(1));
     let quarters = 4 * i64::from(index);
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turntable_closes_its_loop_with_a_step_like_all_others() {
+    fn a_turntable_loops_with_equal_steps() {
         for easing in [true, false] {
             let steps = steps_round(&json!({"easing": easing, "rotateY": 30}));
             assert!(steps.iter().all(|s| (s - 2.0).abs() < 1e-9), "{steps:?}");
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hero_spin_starts_fast_and_comes_to_rest() {
+    fn a_hero_spin_starts_fast_and_ends_at_rest() {
         let a = azimuths(&json!({"effect": "hero-spin"}), 181);
         assert!((a[180] - 540.0).abs() < 1e-9);
         assert!(a[1] - a[0] > 4.0 && a[180] - a[179] < 0.1);
@@ -129,12 +129,15 @@ mod tests {
         for easing in [true, false] {
             let a = azimuths(&json!({"effect": "showcase", "amplitude": 40, "easing": easing}), 120);
             assert!((a[30] - 40.0).abs() < 1e-6 && (a[90] + 40.0).abs() < 1e-6 && a[0].abs() < 1e-9);
-            assert!((1..60).all(|i| a[i].to_bits() == a[60 - i].to_bits()), "the way back is the way there");
+            assert!(
+                (1..60).all(|i| a[i].to_bits() == a[60 - i].to_bits()),
+                "frames of the way back equal those of the way out"
+            );
         }
     }
 
     #[test]
-    fn a_zoom_orbit_comes_nearer() {
+    fn a_zoom_orbit_moves_closer() {
         let m = motion(&json!({"effect": "zoom-orbit", "zoomStart": 1.2, "zoomEnd": 0.5}));
         assert!((orbit(&m, 0, 90).radius - 1.2).abs() < 1e-9);
         let radii: Vec<f64> = (0..90).map(|i| orbit(&m, i, 90).radius).collect();

@@ -5,21 +5,22 @@ use plinth_spec::settings::{BasePose, Keyframe, Path};
 
 use crate::easing::{key, trapezoid};
 
-/// Nearest polar angle to a pole in degrees: at the pole itself the camera has no azimuth.
+/// Smallest polar angle in degrees: at the pole itself the camera would have no azimuth.
 const LEAST_POLAR_DEG: f64 = 0.5;
 
-/// Where the camera is and looks.
+/// Camera pose on a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PathPose {
-    /// World position.
+    /// Position in world space.
     pub(crate) position: DVec3,
-    /// World point it looks at.
+    /// Point in world space that the camera looks at.
     pub(crate) look_at: DVec3,
     /// Vertical field of view in degrees.
     pub(crate) fov_deg: f64,
 }
 
-/// Frame `index` of `count` of a path over `length_secs`. `base` is used where the path gives no pose of its own.
+/// The pose in frame `index` of `count` of a path that takes `length_secs`. `base` is used if the path has no base pose
+/// of its own.
 pub(crate) fn path(path: &Path, base: BasePose, length_secs: f64, index: u32, count: u32) -> PathPose {
     let linear = if path.loops {
         f64::from(index) / f64::from(count.max(1))
@@ -52,7 +53,8 @@ fn pose_of(frame: &Keyframe) -> PathPose {
     PathPose { position: pose.position.into(), look_at: pose.look_at.into(), fov_deg: pose.fov_deg }
 }
 
-/// The pose at a share of the whole path: each keyframe holds for its dwell, then travels to the next.
+/// The pose at a fraction of the whole path. The camera stays at each keyframe for its dwell time, then moves to the
+/// next.
 fn along(path: &Path, frames: &[Keyframe], u: f64) -> PathPose {
     let legs = if path.loops { frames.len() } else { frames.len() - 1 };
     let total: f64 = frames.iter().map(Keyframe::dwell_secs).sum::<f64>() + path.segment_secs * legs as f64;
@@ -79,7 +81,7 @@ fn between(path: &Path, frames: &[Keyframe], i: usize, u: f64) -> PathPose {
     };
     let i = i.cast_signed();
     let mut p = [at(i - 1), at(i), at(i + 1), at(i + 2)];
-    // Where the camera dwells it does not turn: the path ends there, and another one begins.
+    // At a dwell the curve has no tangent: the path ends there and a new one begins.
     let dwells = |k: isize| frames[k.rem_euclid(n) as usize].dwell_secs() > 0.0;
     if dwells(i) {
         p[0] = p[1];
@@ -91,14 +93,14 @@ fn between(path: &Path, frames: &[Keyframe], i: usize, u: f64) -> PathPose {
     PathPose {
         position: catmull_rom(p.map(|p| p.position), u),
         look_at: catmull_rom(p.map(|p| p.look_at), u),
-        // A lens that goes beyond what both poses ask for would breathe.
+        // Clamped, because overshooting the field of view would look like zooming back and forth.
         fov_deg: catmull_rom(fov.map(DVec3::splat), u).x.clamp(fov[1].min(fov[2]), fov[1].max(fov[2])),
     }
 }
 
-/// Centripetal Catmull-Rom between the two middle points (Barry and Goldman 1988; Yuksel et al. 2011).
+/// Centripetal Catmull-Rom spline between the two middle points (Barry and Goldman 1988; Yuksel et al. 2011).
 fn catmull_rom(p: [DVec3; 4], u: f64) -> DVec3 {
-    // Doubled ends are mirrored, so that the curve leaves them straight.
+    // A repeated end point is replaced by a mirrored one, so that the curve leaves it in a straight line.
     let first = if p[0] == p[1] { p[1] * 2.0 - p[2] } else { p[0] };
     let last = if p[3] == p[2] { p[2] * 2.0 - p[1] } else { p[3] };
     let p = [first, p[1], p[2], last];
@@ -145,13 +147,13 @@ mod tests {
     }
 
     #[test]
-    fn a_dwell_holds_exactly() {
+    fn a_dwell_does_not_move() {
         let all = poses(&json!({"keyframes": [frame(0.0, 2.0), frame(1.0, 0.0)]}), 60);
         assert!(all[..29].iter().all(|p| *p == all[0]));
         assert!(all[40] != all[0]);
     }
 
-    /// Right, up to a dwell, and back past the start.
+    /// Moves to the right, dwells, and moves back past the start.
     fn around_a_dwell() -> Vec<PathPose> {
         let frames: Vec<_> = [([0, 0, 4], 0.0), ([2, 0, 4], 1.0), ([-1, 2, 4], 0.0), ([-2, 0, 4], 0.0)]
             .iter()
@@ -168,14 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn a_path_comes_to_rest_at_a_dwell_and_leaves_it_softly() {
+    fn speed_falls_to_zero_at_a_dwell_and_rises_smoothly_after_it() {
         let all = around_a_dwell();
         let steps: Vec<f64> = all.windows(2).map(|w| w[0].position.distance(w[1].position)).collect();
         let held = steps.iter().filter(|s| **s < 1e-12).count();
         assert!((38..=41).contains(&held), "1 of 7 seconds in 280 steps: {held}");
         let change = steps.windows(2).map(|w| (w[1] - w[0]).abs()).fold(0.0, f64::max);
         let fastest = steps.iter().copied().fold(0.0, f64::max);
-        assert!(change < 0.12 * fastest, "no jolt: {change} of {fastest}");
+        assert!(change < 0.12 * fastest, "no sudden change of speed: {change} of {fastest}");
     }
 
     #[test]
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_comes_back_at_the_pace_of_its_neighbours() {
+    fn a_loop_returns_at_the_speed_of_the_neighbouring_segments() {
         let corners = [[3.0, 1.0, 0.0], [0.0, 1.0, 3.0], [-3.0, 1.0, 0.0], [0.0, 1.0, -3.0]];
         let frames: Vec<_> =
             corners.iter().map(|p| json!({"pose": {"position": p, "lookAt": [0, 0, 0], "fov": 35}})).collect();
@@ -204,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keyframes_easing_holds_for_the_way_to_the_next() {
+    fn the_easing_of_a_keyframe_applies_to_the_segment_after_it() {
         let middle = |easing: &str| {
             let mut first = frame(0.0, 0.0);
             first["easing"] = json!(easing);
@@ -215,16 +217,16 @@ mod tests {
     }
 
     #[test]
-    fn soft_ends_take_the_seconds_they_are_given() {
+    fn ease_in_and_out_take_the_given_seconds() {
         let all = poses(&json!({"endAngle": 90, "easeInSeconds": 3, "easeOutSeconds": 1.5}), 181);
         let azimuth = |i: usize| all[i].position.x.atan2(all[i].position.z).to_degrees();
         let step = |i: usize| azimuth(i + 1) - azimuth(i);
         assert!(step(0) < 0.02 && step(179) < 0.02);
-        assert!((step(100) - step(130)).abs() < 1e-6 && step(80) < step(100), "even in between");
+        assert!((step(100) - step(130)).abs() < 1e-6 && step(80) < step(100), "constant speed in between");
     }
 
     #[test]
-    fn fields_of_view_and_targets_travel_too() {
+    fn field_of_view_and_target_are_interpolated() {
         let wide = json!({"pose": {"position": [0, 0, 4], "lookAt": [1, 0, 0], "fov": 60}});
         let all = poses(&json!({"keyframes": [frame(0.0, 0.0), wide]}), 31);
         assert!((all[15].fov_deg - 47.5).abs() < 1e-6 && (all[15].look_at.x - 0.5).abs() < 1e-6);
@@ -233,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_pose_of_ones_own_is_used() {
+    fn a_custom_base_pose_is_used() {
         let camera = json!({"target": [0, 1, 0], "radius": 2, "theta": 90, "phi": 90, "fov": 50});
         let all = poses(&json!({"camera": camera}), 2);
         assert!((all[0].position - DVec3::new(2.0, 1.0, 0.0)).length() < 1e-9, "{:?}", all[0]);

@@ -1,23 +1,24 @@
-//! A gentle motion on top of any other, as of a camera held by hand.
+//! A gentle motion added to any other, like that of a hand-held camera.
 
 use std::f64::consts::TAU;
 
 use glam::DVec3;
 
-/// Seconds of one sway, about.
+/// Approximate length of one sway in seconds.
 const PERIOD_SECS: f64 = 6.0;
-/// Degrees to each side and up and down at intensity 1.
+/// Amplitude in degrees at intensity 1, sideways and vertically.
 const SIDEWAYS_DEG: f64 = 1.6;
 const UPWARD_DEG: f64 = 0.9;
-/// Second harmonic of the sideways motion, as a share of the first: no two swings look alike.
+/// Amplitude of the second harmonic of the sideways motion, as a fraction of the first; it makes successive swings
+/// differ.
 const SECOND_HARMONIC: f64 = 0.35;
-/// Radians by which the motion upward is ahead, so that the camera draws no straight line.
+/// Phase in radians by which the vertical motion is ahead, so that the camera does not move along a straight line.
 const UPWARD_AHEAD: f64 = 1.0;
-/// Never nearer to straight up or down than this.
+/// Limit of the elevation in degrees, so that the camera does not cross the pole.
 const STEEPEST_DEG: f64 = 88.0;
 
-/// Where a camera at `position` that looks at `look_at` stands in frame `index` of `count`. Whole periods fit into the
-/// length, so the motion closes its loop.
+/// Position in frame `index` of `count` of a camera at `position` that looks at `look_at`. The length holds a whole
+/// number of periods, so that the motion loops.
 pub(crate) fn sway(
     position: DVec3,
     look_at: DVec3,
@@ -37,7 +38,7 @@ pub(crate) fn sway(
     let azimuth = away.x.atan2(away.z) + sideways;
     let steepest = STEEPEST_DEG.to_radians();
     let elevation = (away.y / distance).clamp(-1.0, 1.0).asin();
-    // A view from the pole stays there.
+    // A camera that is already beyond the limit keeps its elevation.
     let elevation =
         if elevation.abs() < steepest { (elevation + upward).clamp(-steepest, steepest) } else { elevation };
     let flat = elevation.cos();
@@ -55,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn it_moves_a_little_keeps_its_distance_and_closes_its_loop() {
+    fn sway_is_small_keeps_the_distance_and_loops() {
         let places: Vec<DVec3> = (0..360).map(|i| at(i, 360)).collect();
         assert!(places.iter().all(|p| (p.length() - FROM.length()).abs() < 1e-9));
         let farthest = places.iter().map(|p| p.angle_between(FROM).to_degrees()).fold(0.0, f64::max);
@@ -66,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn without_intensity_nothing_moves() {
+    fn at_intensity_0_nothing_moves() {
         assert_eq!(sway(FROM, DVec3::ZERO, 0.0, 6.0, (17, 90)), FROM);
     }
 }

@@ -1,4 +1,4 @@
-//! Panoramas out of focus.
+//! Blurs panoramas.
 
 use std::f32::consts::{PI, TAU};
 
@@ -6,18 +6,18 @@ use rayon::prelude::*;
 
 use super::EnvironmentMap;
 
-/// Widest panorama that is blurred: finer ones are averaged down first.
+/// Widest panorama that is blurred; larger ones are scaled down first.
 const MAX_WIDTH: u32 = 1024;
-/// Narrowest one.
+/// Narrowest panorama that is blurred.
 const MIN_WIDTH: u32 = 128;
-/// Columns to a standard deviation: as few as show it without steps when they are read smoothly.
+/// Columns per standard deviation: the fewest without visible steps under bilinear filtering.
 const COLUMNS: f32 = 1.5;
-/// Weights below this share of the largest are left out.
+/// Weights below this fraction of the largest are skipped.
 const LEAST: f32 = 1e-3;
 
 impl EnvironmentMap {
-    /// Blurred on the sphere by a Gaussian of a standard deviation in radians (as a von Mises–Fisher lobe, which has the
-    /// same shape in all directions, also at the poles).
+    /// Blurs the panorama on the sphere by a Gaussian with a standard deviation in radians. The kernel is a von
+    /// Mises–Fisher lobe, which has the same shape everywhere, also at the poles.
     pub(crate) fn blurred(&self, deviation: f32) -> Self {
         let columns = ((COLUMNS * TAU / deviation) as u32).clamp(MIN_WIDTH, MAX_WIDTH);
         let small = self.reduced(columns, columns / 2);
@@ -33,7 +33,7 @@ impl EnvironmentMap {
         let mut total = 0.0;
         for other in 0..self.height {
             let other_sine = polar(other).sin();
-            // Cosine of the angle between the two texels, less 1: of the lobe it is the exponent.
+            // Cosine of the angle between the two texels, minus 1: the exponent of the lobe.
             let weight = |step: usize| {
                 let turn = step as f32 / self.width as f32 * TAU;
                 let angle = sine * other_sine * (turn.cos() - 1.0) + (polar(y) - polar(other)).cos() - 1.0;
@@ -42,7 +42,7 @@ impl EnvironmentMap {
             let weights: Vec<f32> = (0..=width / 2).map(weight).take_while(|w| *w > LEAST).collect();
             let row = &self.pixels[other as usize * width..(other as usize + 1) * width];
             for (step, weight) in weights.iter().map(|w| w * other_sine).enumerate() {
-                // The texel itself and the one on the far side are there once.
+                // The texel itself and the opposite one occur once, all others on both sides.
                 let sides: &[usize] = if step == 0 || 2 * step == width { &[step] } else { &[step, width - step] };
                 for shift in sides {
                     total += weight;
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn an_even_panorama_stays_as_it_is() {
+    fn a_uniform_panorama_is_unchanged() {
         let even = EnvironmentMap { width: 200, height: 100, pixels: vec![[0.5, 1.0, 2.0]; 20_000] };
         for pixel in even.blurred(0.1).pixels {
             assert!((Vec3::from(pixel) - Vec3::new(0.5, 1.0, 2.0)).length() < 1e-4);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_spot_spreads_evenly_to_all_sides_and_gives_as_much_light() {
+    fn a_spot_spreads_evenly_and_keeps_its_total_light() {
         for at in [(128, 64), (128, 3)] {
             let (sharp, soft) = (spot(at), spot(at).blurred(0.15));
             assert!((light(&soft) / light(&sharp) - 1.0).abs() < 0.03, "{at:?}: {} {}", light(&soft), light(&sharp));
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_differ_little() {
+    fn a_blurred_panorama_has_no_steps() {
         let soft = spot((100, 40)).blurred(0.3);
         let peak = soft.pixels.iter().map(|p| p[0]).fold(0.0, f32::max);
         let rows = soft.pixels.chunks_exact(soft.width as usize);

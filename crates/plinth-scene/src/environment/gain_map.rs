@@ -1,26 +1,26 @@
-//! Gain maps: a displayable panorama, a map of how much brighter each texel really is, and the numbers that say so
-//! (ISO 21496-1; the metadata are those of the library @monogrid/gainmap-js).
+//! Gain maps: an SDR panorama, an image with the gain of each texel, and metadata (ISO 21496-1; the format of the
+//! metadata is that of the library @monogrid/gainmap-js).
 
 use serde::Deserialize;
 
 use super::map::{EnvironmentMap, MAX_FILE_HEIGHT, MAX_FILE_WIDTH};
 use crate::SceneError;
 
-/// Largest radiance that is kept: the largest half float.
+/// Radiance is clamped to this: the largest half float.
 const MAX_RADIANCE: f32 = 65_504.0;
-/// Metadata of a gain map; lists are per channel, R, G, B.
+/// Metadata of a gain map; arrays hold one value per channel (R, G, B).
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GainMap {
-    /// Exponent of the stored map.
+    /// Exponent with which the gain map is stored.
     pub gamma: [f32; 3],
     /// log2 of the display boost at which the map starts to apply.
     pub hdr_capacity_min: f32,
     /// log2 of the display boost at which it applies fully.
     pub hdr_capacity_max: f32,
-    /// Added to the displayable picture before the gain.
+    /// Offset added to the SDR image before the gain is applied.
     pub offset_sdr: [f32; 3],
-    /// Subtracted after it.
+    /// Offset subtracted after the gain is applied.
     pub offset_hdr: [f32; 3],
     /// log2 of the smallest gain.
     pub gain_map_min: [f32; 3],
@@ -28,8 +28,8 @@ pub struct GainMap {
     pub gain_map_max: [f32; 3],
 }
 
-/// Puts a panorama together from its three parts (WebP, WebP, JSON), the gain fully applied.
-/// Errors: a part that cannot be read, or images of different sizes.
+/// Decodes a panorama from its three parts (WebP, WebP, JSON), with the full gain applied.
+/// Errors: a part cannot be read, or the images differ in size.
 pub fn gain_map(sdr: &[u8], gain: &[u8], metadata: &[u8]) -> Result<EnvironmentMap, SceneError> {
     let fault = |problem: String| SceneError::Environment { problem };
     let numbers: GainMap =
@@ -68,7 +68,7 @@ impl GainMap {
         lists.as_flattened().iter().all(|x| x.is_finite()) && self.gamma.iter().all(|g| *g > 0.0)
     }
 
-    /// Both factors of one channel for each byte.
+    /// Lookup tables of one channel for the bytes of both images.
     fn tables(&self, c: usize) -> Tables {
         let byte = |i: usize| i as f32 / 255.0;
         Tables {
@@ -81,7 +81,7 @@ impl GainMap {
     }
 }
 
-/// For each byte of the displayable picture its light with the offset, and for each of the map its gain.
+/// For each byte of the SDR image its linear value plus the offset, and for each byte of the gain map its gain.
 struct Tables {
     displayed: [f32; 256],
     gain: [f32; 256],
@@ -93,7 +93,7 @@ impl Tables {
     }
 }
 
-/// IEC 61966-2-1, decoding.
+/// Linear value of an sRGB-encoded one (IEC 61966-2-1).
 pub(crate) fn linear_from_srgb(encoded: f32) -> f32 {
     if encoded <= 0.040_45 { encoded / 12.92 } else { ((encoded + 0.055) / 1.055).powf(2.4) }
 }
@@ -114,8 +114,8 @@ mod tests {
     }
 
     #[test]
-    fn the_gain_is_two_to_the_boost() {
-        // White, half and dark grey; full, no and half recovery (with gamma 2: √0.25).
+    fn the_gain_is_two_to_the_power_of_the_map() {
+        // SDR bytes: white, half and dark grey. Gain bytes: full, none, and half of log2 at gamma 2 (√0.25).
         let map = gain_map(&webp(4, 2, [255, 188, 99]), &webp(4, 2, [255, 0, 64]), NUMBERS.as_bytes()).unwrap();
         assert_eq!((map.width, map.height), (4, 2));
         let [r, g, b] = map.pixels[5];
@@ -124,7 +124,7 @@ mod tests {
         assert!((b - 0.124_8 * 4.0).abs() < 5e-3, "{b}");
     }
 
-    /// What an encoder writes of a radiance: the displayable byte and the gain's.
+    /// Encodes a radiance: the byte of the SDR image and that of the gain map.
     fn encoded(radiance: f32, (low, high): (f32, f32)) -> [u8; 2] {
         let offset = 1.0 / 64.0;
         let shown = radiance / (1.0 + radiance);
@@ -134,10 +134,10 @@ mod tests {
         [sdr as u8, ((gain - low) / (high - low) * 255.0).round().clamp(0.0, 255.0) as u8]
     }
 
-    /// Twelve stops of light, from a dark wall to a lamp: the mean relative error is half a percent, as much as the eight
-    /// bits of a gain map leave.
+    /// Twelve stops of radiance, from a dark wall to a lamp. The mean relative error is half a percent, which is the
+    /// precision of an 8-bit gain map.
     #[test]
-    fn the_source_comes_back_within_what_eight_bits_leave() {
+    fn decoding_an_encoded_panorama_is_exact_to_eight_bits() {
         let (width, height) = (64_u32, 32_u32);
         let source = |i: u32| 0.02 * 2_f32.powf(12.0 * i as f32 / (width * height - 1) as f32);
         let bounds = (0.0, 7.0);
@@ -160,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn gains_are_clamped_to_half_floats() {
+    fn radiance_is_clamped_to_half_floats() {
         let far = NUMBERS.replace("\"gainMapMax\":[4,4,4]", "\"gainMapMax\":[100,4,1e9]");
         let map = gain_map(&webp(4, 2, [255; 3]), &webp(4, 2, [255; 3]), far.as_bytes()).unwrap();
         assert!((map.pixels[0][0] - 65_504.0).abs() < 1.0 && (map.pixels[0][2] - 65_504.0).abs() < 1.0);
     }
 
     #[test]
-    fn faults_say_what_is_wrong() {
+    fn errors_name_the_part_and_the_cause() {
         let told = |sdr: &[u8], gain: &[u8], json: &str| gain_map(sdr, gain, json.as_bytes()).unwrap_err().to_string();
         let good = webp(4, 2, [9; 3]);
         assert!(told(&good, &webp(2, 2, [9; 3]), NUMBERS).contains("4×2, the gainmap image 2×2"));

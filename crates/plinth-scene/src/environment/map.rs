@@ -1,23 +1,23 @@
-//! A panorama of radiance.
+//! Equirectangular panoramas of radiance.
 
 use std::f32::consts::{PI, TAU};
 
 use glam::Vec3;
 use rayon::prelude::*;
 
-/// Widest panorama that is kept; larger ones are averaged down.
+/// Panoramas are scaled down to at most this width.
 const MAX_WIDTH: u32 = 4096;
-/// Tallest one.
+/// Panoramas are scaled down to at most this height.
 const MAX_HEIGHT: u32 = 2048;
-/// Widest panorama that gives light: more would not be seen in it.
+/// Width to which a panorama that only gives light is scaled down; more detail would not be visible.
 const MAX_LIGHT_WIDTH: u32 = 1024;
-/// Tallest one.
+/// Height to which a panorama that only gives light is scaled down.
 const MAX_LIGHT_HEIGHT: u32 = 512;
-/// Widest panorama that is read from a file.
+/// Widest panorama that is accepted in a file.
 pub(crate) const MAX_FILE_WIDTH: u32 = 8192;
-/// Tallest one.
+/// Tallest panorama that is accepted in a file.
 pub(crate) const MAX_FILE_HEIGHT: u32 = 4096;
-/// Columns from which on a turn by whole columns is exact enough: half a column is a quarter of a degree.
+/// A panorama with at least this many columns is rotated by whole columns, which is exact to a quarter of a degree.
 const SHARP_WIDTH: u32 = 720;
 
 /// An equirectangular panorama of radiance.
@@ -42,7 +42,7 @@ impl EnvironmentMap {
         Vec3::new(theta.sin() * phi.cos(), theta.cos(), theta.sin() * phi.sin())
     }
 
-    /// Radiance in a direction, between texels linear.
+    /// Radiance in a direction, bilinearly interpolated.
     pub fn radiance(&self, d: Vec3) -> Vec3 {
         let u = d.z.atan2(d.x) / TAU + 0.5;
         let v = d.y.clamp(-1.0, 1.0).acos() / PI;
@@ -56,12 +56,11 @@ impl EnvironmentMap {
         at(left, top).lerp(at(right, top), fx).lerp(at(left, bottom).lerp(at(right, bottom), fx), fy)
     }
 
-    /// Turned about +Y, counter-clockwise seen from above, as three.js' `environmentRotation.y` turns it.
+    /// Rotates the panorama about +Y, counter-clockwise seen from above, like three.js' `environmentRotation.y`.
     ///
-    /// Such a turn shifts columns. Panoramas with enough of them are shifted by whole columns, so that a sun stays as
-    /// small as it is; the rest is blended.
+    /// Wide panoramas are shifted by whole columns, which keeps a small sun small; narrow ones are interpolated.
     pub fn rotated(self, radians: f32) -> Self {
-        // u falls as a direction turns from +X toward +Z's opposite.
+        // u falls when a direction turns from +X toward −Z.
         let shift = f64::from(radians) / std::f64::consts::TAU * f64::from(self.width);
         let shift = if self.width >= SHARP_WIDTH { shift.round() } else { shift };
         let width = i64::from(self.width);
@@ -76,7 +75,7 @@ impl EnvironmentMap {
         Self { pixels: self.pixels.chunks_exact(self.width as usize).flat_map(row).collect(), ..self }
     }
 
-    /// Multiplied by a colour.
+    /// Multiplies the radiance by a colour.
     pub fn scaled(mut self, factor: Vec3) -> Self {
         for p in &mut self.pixels {
             *p = (Vec3::from(*p) * factor).to_array();
@@ -84,14 +83,14 @@ impl EnvironmentMap {
         self
     }
 
-    /// A panorama from a file's texels, averaged down to at most 4096 × 2048. Texels that are not finite or negative
-    /// count as 0.
+    /// Builds a panorama from the texels of a file, scaled down to at most 4096 × 2048. Texels that are negative or not
+    /// finite become 0.
     pub(crate) fn gathered(width: u32, height: u32, texel: impl Fn(u32, u32) -> [f32; 3] + Sync) -> Self {
         let clean = |x, y| texel(x, y).map(|c| if c.is_finite() { c.max(0.0) } else { 0.0 });
         averaged((width, height), (width.min(MAX_WIDTH), height.min(MAX_HEIGHT)), clean)
     }
 
-    /// As much of it as light needs: at most 1024 × 512.
+    /// Scales the panorama down to the size that lighting needs: at most 1024 × 512.
     pub(crate) fn for_light(self) -> Self {
         if self.width <= MAX_LIGHT_WIDTH && self.height <= MAX_LIGHT_HEIGHT {
             return self;
@@ -99,7 +98,8 @@ impl EnvironmentMap {
         self.reduced(MAX_LIGHT_WIDTH, MAX_LIGHT_HEIGHT)
     }
 
-    /// Averaged down to at most so many columns and rows, by the solid angles of texels: it gives as much light.
+    /// Scales the panorama down to at most this many columns and rows. Texels are weighted by solid angle, which
+    /// preserves the total light.
     pub fn reduced(&self, columns: u32, rows: u32) -> Self {
         let size = (self.width, self.height);
         averaged(size, (self.width.min(columns), self.height.min(rows)), |x, y| {
@@ -108,7 +108,7 @@ impl EnvironmentMap {
     }
 }
 
-/// Texels averaged by the solid angle they cover, so that they give as much light.
+/// Averages texels weighted by their solid angle, which preserves the total light.
 fn averaged(
     (width, height): (u32, u32),
     (columns, rows): (u32, u32),
@@ -134,7 +134,7 @@ fn averaged(
     EnvironmentMap { width: columns, height: rows, pixels }
 }
 
-/// For each of `to` equal parts of `from` texels the texels it covers and what share of it each of them is.
+/// Splits `from` texels into `to` equal parts; returns for each part the texels it covers and their weights.
 fn shares(from: u32, to: u32) -> Vec<Vec<(u32, f32)>> {
     let step = f64::from(from) / f64::from(to);
     (0..to)
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_agrees_with_turning_directions_and_loses_no_light() {
+    fn rotating_the_map_equals_rotating_directions_and_keeps_the_light() {
         let pixels = (0..64 * 32).map(|i| [(i % 64) as f32 * 0.1, (i / 64) as f32, 1.0]).collect();
         let map = EnvironmentMap { width: 64, height: 32, pixels };
         for degrees in [30.0_f32, -75.0, 180.0, 359.0] {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_keeps_a_sun_as_small_as_it_is() {
+    fn rotation_does_not_blur_a_sun() {
         let mut map = EnvironmentMap { width: 1024, height: 2, pixels: vec![[0.0; 3]; 2048] };
         map.pixels[700] = [70_000.0; 3];
         let turned = map.rotated(60_f32.to_radians());
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn large_panoramas_are_averaged_down_and_give_as_much_light() {
+    fn scaling_down_a_large_panorama_keeps_its_light() {
         let texel = |x: u32, y: u32| {
             let sun = if x / 3 == 500 && y / 3 == 200 { 9000.0 } else { 0.0 };
             [sun + 0.01 * y as f32, f32::NAN, -1.0]
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn small_panoramas_are_kept_as_they_are() {
+    fn small_panoramas_are_unchanged() {
         let map = EnvironmentMap::gathered(8, 4, |x, y| [x as f32, y as f32, 0.5]);
         assert_eq!(map.pixels[2 * 8 + 5].map(f32::to_bits), [5.0_f32, 2.0, 0.5].map(f32::to_bits));
     }

@@ -1,4 +1,4 @@
-//! Light from all around: panoramas from files, and the one made here.
+//! Environment light: panoramas read from files, and the built-in studio.
 
 mod blur;
 mod gain_map;

@@ -1,4 +1,4 @@
-//! Radiance `.hdr` files.
+//! Reads Radiance `.hdr` files.
 
 use std::io::Cursor;
 
@@ -9,7 +9,7 @@ use super::map::{EnvironmentMap, MAX_FILE_HEIGHT, MAX_FILE_WIDTH};
 use crate::SceneError;
 
 /// Reads a Radiance panorama.
-/// Errors: a file that is not one, or larger than 8192 × 4096 pixels.
+/// Errors: the file is not a Radiance file, or is larger than 8192 × 4096 pixels.
 pub fn radiance_hdr(bytes: &[u8]) -> Result<EnvironmentMap, SceneError> {
     let fault = |problem: String| SceneError::Environment { problem };
     let decoder = HdrDecoder::new(Cursor::new(bytes)).map_err(|e| fault(e.to_string()))?;
@@ -19,8 +19,8 @@ pub fn radiance_hdr(bytes: &[u8]) -> Result<EnvironmentMap, SceneError> {
             "a size of {width}×{height} is not between 2×1 and {MAX_FILE_WIDTH}×{MAX_FILE_HEIGHT}"
         )));
     }
-    // A line is at least two bytes for every 127 pixels of each of four channels: what is shorter is cut off, and
-    // would only fill memory.
+    // A scanline takes at least two bytes per 127 pixels and channel. A shorter file is truncated and is rejected
+    // before memory is allocated for it.
     let least = u64::from(height) * (u64::from(width) * 4 * 2 / 127);
     if (bytes.len() as u64) < least {
         return Err(fault(format!("{} bytes are too few for {width}×{height} pixels", bytes.len())));
@@ -33,7 +33,7 @@ pub fn radiance_hdr(bytes: &[u8]) -> Result<EnvironmentMap, SceneError> {
 mod tests {
     use super::*;
 
-    /// A file of plain pixels: three mantissas and an exponent each.
+    /// A file with uncompressed pixels: three mantissas and an exponent each.
     fn hdr(width: u32, height: u32, pixel: impl Fn(u32, u32) -> [u8; 4]) -> Vec<u8> {
         let mut out = format!("#?RADIANCE\nFORMAT=32-bit_rle_rgbe\n\n-Y {height} +X {width}\n").into_bytes();
         out.extend((0..width * height).flat_map(|i| pixel(i % width, i / width)));
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn pixels_keep_their_place_and_brightness() {
+    fn pixels_keep_their_position_and_brightness() {
         let bytes = hdr(4, 2, |x, y| if (x, y) == (3, 1) { [128, 64, 0, 139] } else { [128, 128, 128, 129] });
         let map = radiance_hdr(&bytes).unwrap();
         assert_eq!((map.width, map.height), (4, 2));
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told() {
+    fn damaged_files_are_rejected() {
         assert!(radiance_hdr(b"no panorama").is_err());
         assert!(radiance_hdr(&[]).is_err());
         let cut = hdr(64, 64, |_, _| [1, 2, 3, 4]);

@@ -8,17 +8,17 @@ use super::EnvironmentMap;
 const WIDTH: u32 = 512;
 const HEIGHT: u32 = 256;
 
-/// A soft box: a rectangle of light on the unit sphere's tangent plane.
+/// A soft box: a rectangular light on the tangent plane of the unit sphere.
 struct SoftBox {
     toward: Vec3,
-    /// Half extents, as tangents of angles: across and up.
+    /// Half extents as tangents of angles: (horizontal, vertical).
     half: (f32, f32),
-    /// Width of the soft edge in the same measure.
+    /// Width of the soft edge in the same units.
     edge: f32,
     radiance: f32,
 }
 
-/// Neutral grey walls, a dim floor, one large overhead box, two strips at the sides and a small front fill.
+/// Neutral grey walls, a dim floor, one large overhead box, two strip lights at the sides and a small front fill.
 pub fn studio() -> EnvironmentMap {
     let boxes = [
         SoftBox { toward: Vec3::new(-0.25, 1.0, 0.3), half: (0.62, 0.42), edge: 0.14, radiance: 2.0 },

@@ -1,4 +1,4 @@
-//! Decals as geometry: they move, hide and fade with what they lie on.
+//! Decals as geometry: they move, hide and fade with the surface below.
 
 use std::collections::BTreeMap;
 use std::io::Cursor;
@@ -18,7 +18,7 @@ fn image(alpha: u8) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// A scene with one decal of these fields.
+/// A scene with one decal that has these fields.
 fn stuck(model: Model, decal: &Value, more: &Value) -> Scene {
     let mut all = json!({
         "id": "logo", "imageAssetId": "logo", "position": [0, 0, 0], "normal": [0, 0, 0], "euler": [0, 0, 0], "size": 0.5,
@@ -30,7 +30,7 @@ fn stuck(model: Model, decal: &Value, more: &Value) -> Scene {
     build_scene(Arc::new(model), &settings(&json), SceneAssets { environment: None, images: &images }).unwrap()
 }
 
-/// The decal's surface: the last thing that is drawn.
+/// The geometry of the decal, which is the last primitive that is drawn.
 fn decal_of(scene: &Scene, time: Option<f32>) -> PosedPrimitive {
     scene.pose(time).pop().unwrap()
 }
@@ -41,7 +41,7 @@ fn middle(posed: &PosedPrimitive) -> Vec3 {
     (min + max) * 0.5
 }
 
-/// A square of half side 1 that faces +Z, finely divided.
+/// A finely divided square with half side 1 that faces +Z.
 fn sheet() -> Model {
     let at = |i: u32| i as f32 / 10.0 - 1.0;
     let mut part = primitive((0..21 * 21).map(|i| [at(i % 21), at(i / 21), 0.0]).collect());
@@ -55,7 +55,7 @@ fn a_decal_lies_just_above_the_surface_where_it_was_put() {
     let scene = stuck(sheet(), &json!({"position": [0.33, -0.21, 0]}), &json!({}));
     let decal = decal_of(&scene, None);
     assert!((middle(&decal).truncate() - Vec2::new(0.33, -0.21)).length() < 1e-4, "{}", middle(&decal));
-    assert!(decal.positions.iter().all(|p| (5e-4..0.01).contains(&p.z)), "above it, but hardly");
+    assert!(decal.positions.iter().all(|p| (5e-4..0.01).contains(&p.z)), "just above it");
     let primitive = &scene.model.meshes.last().unwrap().primitives[0];
     let uvs = &primitive.uvs[1];
     for (p, uv) in decal.positions.iter().zip(uvs) {
@@ -66,7 +66,7 @@ fn a_decal_lies_just_above_the_surface_where_it_was_put() {
 }
 
 #[test]
-fn turning_and_moving_the_model_takes_the_decal_along() {
+fn a_decal_moves_with_the_model() {
     let more = json!({"panX": 90, "translateY": 0.5});
     let decal = decal_of(&stuck(sheet(), &json!({"position": [0.5, 0, 0]}), &more), None);
     assert!((middle(&decal) - Vec3::new(0.0, 0.5, -0.5)).length() < 0.02, "{}", middle(&decal));
@@ -91,25 +91,25 @@ fn a_decal_follows_nodes_skins_and_morph_targets() {
     let bends =
         stuck(arm(), &json!({"position": [-0.5, 0.9, 0], "size": 0.3}), &json!({"animation": "bend", "length": 1}));
     let (straight, bent) = (bends.pose(Some(0.0)), bends.pose(Some(1.0)));
-    // Bent to the right within its clip, the arm stands at the left of its bounds.
+    // At the end of its clip the arm bends to the right, so the elbow is at the left of its bounds.
     let tip = |posed: &[PosedPrimitive]| posed[0].positions[8];
     let apart = |posed: &[PosedPrimitive]| middle(&posed[1]).distance(tip(posed));
-    assert!((apart(&straight) - apart(&bent)).abs() < 0.05, "it stays at the tip");
+    assert!((apart(&straight) - apart(&bent)).abs() < 0.05, "the decal stays at the tip");
     assert!(bends.moving(&bent) == [true, true]);
 }
 
 #[test]
-fn what_a_decal_lies_on_hides_it() {
+fn hiding_a_mesh_hides_its_decals() {
     let hidden = stuck(sheet(), &json!({}), &json!({}));
     assert_eq!(hidden.pose(None).len(), 2);
     let names: Vec<&str> = hidden.model.nodes.iter().map(|n| n.name.as_str()).collect();
-    assert_eq!(names, ["part", "part"], "hiddenMeshNames takes both");
+    assert_eq!(names, ["part", "part"], "hiddenMeshNames hides both");
 }
 
 #[test]
-fn only_what_faces_the_decal_takes_it_unless_nothing_does() {
+fn a_decal_is_put_on_front_faces_and_on_back_faces_only_if_there_are_no_others() {
     let mut cube = cuboid([-1.0; 3], [1.0; 3]);
-    // Front and back, both looking out.
+    // Front and back faces, both pointing outwards.
     cube.meshes[0].primitives[0].indices = vec![4, 5, 7, 4, 7, 6, 0, 3, 1, 0, 2, 3];
     let through = json!({"size": 3, "imageAspect": 1});
     let sides = |normal: [f64; 3]| {
@@ -124,7 +124,7 @@ fn only_what_faces_the_decal_takes_it_unless_nothing_does() {
 }
 
 #[test]
-fn an_image_that_is_not_there_fails_and_says_which() {
+fn a_missing_image_is_an_error_that_names_it() {
     let decal =
         json!({"id": "a", "imageAssetId": "gone", "position": [0,0,0], "normal": [0,0,1], "euler": [0,0,0], "size": 1});
     let error = build_scene(sheet().into(), &settings(&json!({"decals": [decal]})), None).unwrap_err();

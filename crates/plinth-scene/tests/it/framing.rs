@@ -1,4 +1,4 @@
-//! Nothing is cut off, and nothing is needlessly small.
+//! The model is never cut off and fills the frame.
 
 use glam::{Vec3, Vec4Swizzles};
 use plinth_model::{Model, Trs};
@@ -12,7 +12,7 @@ use crate::models::{
 
 const ASPECTS: [(&str, f32); 3] = [("16:9", 16.0 / 9.0), ("1:1", 1.0), ("9:16", 9.0 / 16.0)];
 
-/// Largest distance from the middle of the frame, 1 being its edge, of any vertex in a shot.
+/// Largest distance of any vertex from the centre of the frame in a shot; 1 is the edge of the frame.
 fn outermost(scene: &Scene, shot: &Shot, aspect: f32) -> f32 {
     let tan = (shot.camera.fov_y * 0.5).tan();
     let points = scene.pose(shot.clip_time).into_iter().flat_map(|one| one.positions);
@@ -69,7 +69,7 @@ fn nothing_is_cut_off_at_any_frame_of_any_effect_in_any_aspect() {
                 let edges: Vec<f32> = scene.shots.iter().map(|shot| outermost(&scene, shot, ratio)).collect();
                 let outermost = edges.iter().copied().fold(0.0, f32::max);
                 assert!(outermost < 0.9, "{name} {json}: {outermost}");
-                // A zoom-orbit has come near when the model shows whatever side it then shows.
+                // A zoom-orbit starts farther away and is close only from the angle at its end.
                 let least = if motion["effect"] == "zoom-orbit" { 0.5 } else { 0.8 };
                 assert!(name == "one point" || outermost > least, "{name} {json} is small: {outermost}");
             }
@@ -78,7 +78,7 @@ fn nothing_is_cut_off_at_any_frame_of_any_effect_in_any_aspect() {
 }
 
 #[test]
-fn units_and_place_in_the_file_make_no_difference() {
+fn units_and_position_in_the_file_do_not_matter() {
     let shape = || together(cuboid([-0.5, 0.0, -0.5], [0.5, 1.0, 0.5]), cuboid([-0.7, 0.0, -0.5], [0.7, 0.2, 0.5]));
     let unit = scene(shape(), &json!({"length": 0.2}));
     let others =
@@ -95,7 +95,7 @@ fn units_and_place_in_the_file_make_no_difference() {
 }
 
 #[test]
-fn a_far_place_given_by_a_node_costs_no_precision() {
+fn a_large_offset_in_a_node_loses_no_precision() {
     let far = Trs { translation: Vec3::new(3e6, -5e6, 1e6), ..Trs::default() };
     let far = scene(placed_at(cuboid([-0.5; 3], [0.5; 3]), far), &json!({}));
     for p in &far.pose(None)[0].positions {
@@ -112,7 +112,7 @@ fn the_model_spans_two_units_around_the_origin_and_stands_on_the_floor() {
 }
 
 #[test]
-fn a_uniform_scale_changes_nothing_and_a_stretch_refits() {
+fn a_uniform_scale_changes_nothing_and_a_stretch_is_refitted() {
     let plain = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({}));
     let scaled = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({"scaleX": 5, "scaleY": 5, "scaleZ": 5}));
     for (a, b) in plain.shots.iter().zip(&scaled.shots) {
@@ -123,14 +123,14 @@ fn a_uniform_scale_changes_nothing_and_a_stretch_refits() {
 }
 
 #[test]
-fn a_translation_moves_the_model_and_not_the_frame() {
+fn a_translation_moves_the_model_and_not_the_camera() {
     let plain = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({}));
     let lifted = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({"translateY": 0.5, "translateX": -1}));
     assert!((lifted.bounds.0 - plain.bounds.0 - Vec3::new(-1.0, 0.5, 0.0)).length() < 1e-6);
-    assert!((lifted.floor_height + 1.0).abs() < 1e-6, "the floor stays");
+    assert!((lifted.floor_height + 1.0).abs() < 1e-6, "the floor does not move");
     assert_eq!(lifted.shots[7].camera.position, plain.shots[7].camera.position);
     let lowered = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({"translateY": -0.5}));
-    assert!((lowered.floor_height + 1.5).abs() < 1e-6, "the floor goes along");
+    assert!((lowered.floor_height + 1.5).abs() < 1e-6, "the floor moves with the model");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn vertices_that_no_triangle_uses_do_not_count() {
 }
 
 #[test]
-fn hidden_meshes_are_left_out_and_unknown_names_are_told() {
+fn hidden_meshes_are_not_drawn_and_unknown_names_give_a_warning() {
     let both = || together(named(cuboid([-1.0; 3], [1.0; 3]), "box"), named(cuboid([5.0; 3], [6.0; 3]), "other"));
     let hidden = scene(both(), &json!({"hiddenMeshNames": ["other", "Box"]}));
     assert_eq!(hidden.pose(None).len(), 1);
@@ -170,7 +170,7 @@ fn hidden_meshes_are_left_out_and_unknown_names_are_told() {
 }
 
 #[test]
-fn where_every_mesh_is_hidden_cameras_stand_as_around_the_model_and_a_warning_tells() {
+fn if_every_mesh_is_hidden_cameras_are_placed_as_usual_and_a_warning_is_given() {
     let shown = scene(cuboid([-1.0; 3], [1.0, 1.0, 4.0]), &json!({}));
     let hidden = scene(cuboid([-1.0; 3], [1.0, 1.0, 4.0]), &json!({"hiddenMeshNames": ["part"]}));
     assert!(hidden.pose(None).is_empty());
@@ -180,7 +180,7 @@ fn where_every_mesh_is_hidden_cameras_stand_as_around_the_model_and_a_warning_te
 }
 
 #[test]
-fn a_model_without_a_triangle_has_room_too() {
+fn a_model_without_triangles_is_framed() {
     let mut model = cuboid([-1.0; 3], [1.0; 3]);
     model.meshes[0].primitives[0].indices.clear();
     let empty = scene(model, &json!({}));
@@ -188,12 +188,12 @@ fn a_model_without_a_triangle_has_room_too() {
 }
 
 #[test]
-fn sizes_that_are_no_numbers_are_refused() {
+fn sizes_that_are_not_finite_are_rejected() {
     for model in [cuboid([f32::MIN; 3], [f32::INFINITY; 3]), model_of(Vec::new()), Model::default()] {
         let error = build_scene(model.into(), &settings(&json!({})), None).unwrap_err();
         assert_eq!(error, SceneError::NothingVisible);
     }
-    // The largest numbers there are still have a size.
+    // The largest finite coordinates still have a size.
     let largest = scene(cuboid([f32::MIN; 3], [f32::MAX; 3]), &json!({}));
     assert!((largest.bounds.1 - Vec3::ONE).length() < 1e-5, "{:?}", largest.bounds);
 }

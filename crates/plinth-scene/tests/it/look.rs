@@ -1,4 +1,4 @@
-//! Light, background and shadow.
+//! Lights, background and shadow of a scene.
 
 use glam::Vec3;
 use plinth_model::{Light, LightKind, Node, Transform, Trs};
@@ -11,7 +11,7 @@ fn plain() -> plinth_model::Model {
     cuboid([-1.0; 3], [1.0; 3])
 }
 
-/// Irradiance of a panorama on a surface.
+/// Irradiance of a surface from a panorama.
 fn irradiance(map: &EnvironmentMap, normal: Vec3) -> f32 {
     let texel = std::f32::consts::PI / map.height as f32 * (std::f32::consts::TAU / map.width as f32);
     (0..map.width * map.height)
@@ -24,7 +24,7 @@ fn irradiance(map: &EnvironmentMap, normal: Vec3) -> f32 {
 }
 
 #[test]
-fn every_intensity_at_0_turns_its_light_off() {
+fn intensity_0_turns_a_light_off() {
     let off = json!({"spotlightIntensity": 0, "lightsIntensity": 0, "ambientIntensity": 0, "glossIntensity": 0});
     let mut model = plain();
     model.lights.push(Light { kind: LightKind::Point, color: [1.0; 3], intensity: 5.0, range: None });
@@ -49,7 +49,7 @@ fn intensities_multiply_and_colours_tint() {
 }
 
 #[test]
-fn glaring_lights_of_a_file_are_dimmed_together() {
+fn very_bright_lights_of_a_file_are_dimmed_by_a_common_factor() {
     let mut model = plain();
     for (i, intensity) in [(0, 1000.0), (1, 500.0)] {
         model.lights.push(Light { kind: LightKind::Point, color: [1.0; 3], intensity, range: None });
@@ -69,7 +69,7 @@ fn glaring_lights_of_a_file_are_dimmed_together() {
 }
 
 #[test]
-fn white_under_the_default_light_is_bright_and_not_blown() {
+fn a_white_surface_in_default_light_is_bright_and_not_clipped() {
     let scene = scene(plain(), &json!({}));
     let radiance = |normal: Vec3, key_seen: bool| {
         let key = scene.key_light.unwrap();
@@ -100,7 +100,7 @@ fn the_studio_is_neutral_finite_and_the_same_every_time() {
 }
 
 #[test]
-fn the_environment_is_turned_exposed_and_tinted() {
+fn the_environment_is_rotated_exposed_and_tinted() {
     let mut map = EnvironmentMap { width: 64, height: 32, pixels: vec![[0.5; 3]; 64 * 32] };
     for y in 14..18 {
         for x in 46..50 {
@@ -115,7 +115,7 @@ fn the_environment_is_turned_exposed_and_tinted() {
 }
 
 #[test]
-fn pro_is_transparent_and_other_tiers_have_their_colour() {
+fn only_pro_has_a_transparent_background() {
     let look =
         |quality: &str| scene(plain(), &json!({"quality": quality, "bgColor": "#102030", "length": 0.1})).background;
     assert_eq!(look("pro"), Background::Transparent);
@@ -123,7 +123,7 @@ fn pro_is_transparent_and_other_tiers_have_their_colour() {
 }
 
 #[test]
-fn shadows_are_as_asked_or_off() {
+fn shadows_follow_the_settings() {
     let look = scene(plain(), &json!({"shadowDarkness": 2.5, "shadowSoftness": 0.25})).shadow.unwrap();
     assert!((look.darkness - 2.5).abs() < 1e-6 && (look.softness - 0.25).abs() < 1e-6);
     assert!(scene(plain(), &json!({"shadows": false})).shadow.is_none());

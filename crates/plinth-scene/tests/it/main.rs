@@ -1,4 +1,4 @@
-//! Scenes built from models made by hand.
+//! Tests of scenes built from hand-made models.
 
 #![allow(
     clippy::unwrap_used,

@@ -15,7 +15,7 @@ fn a_render_has_30_frames_a_second_and_at_least_one() {
 }
 
 #[test]
-fn the_turntable_would_go_on_where_it_began() {
+fn the_frame_after_the_last_of_a_turntable_is_the_first() {
     for easing in [true, false] {
         let scene = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({"easing": easing, "length": 4}));
         let at = |i: usize| scene.shots[i].camera.position;
@@ -25,7 +25,7 @@ fn the_turntable_would_go_on_where_it_began() {
 }
 
 #[test]
-fn pictures_that_come_again_are_exactly_equal() {
+fn repeated_pictures_are_exactly_equal() {
     let swing = scene(cuboid([-1.0; 3], [1.0; 3]), &json!({"effect": "showcase", "length": 4}));
     assert!((1..60).all(|i| swing.shots[i].same_picture(&swing.shots[60 - i])));
     assert!(!swing.shots[10].same_picture(&swing.shots[11]));
@@ -38,7 +38,7 @@ fn pictures_that_come_again_are_exactly_equal() {
 }
 
 #[test]
-fn keyframe_poses_are_taken_as_they_are() {
+fn keyframe_poses_are_used_unchanged() {
     let pose = json!({"position": [1.2, 0.5, 3.4], "lookAt": [0.1, 0, 0], "fov": 41});
     let scene = scene(
         cuboid([-1.0; 3], [1.0; 3]),
@@ -53,7 +53,7 @@ fn keyframe_poses_are_taken_as_they_are() {
 }
 
 #[test]
-fn a_camera_straight_above_or_at_its_target_is_still_a_camera() {
+fn a_camera_straight_above_or_at_its_target_is_valid() {
     for position in [[0.0, 4.0, 0.0], [0.0, -4.0, 0.0], [0.0, 0.0, 0.0]] {
         let pose = json!({"position": position, "lookAt": [0, 0, 0], "fov": 40});
         let scene = scene(
@@ -77,7 +77,7 @@ fn clips_loop_at_their_speed_in_both_directions() {
 }
 
 #[test]
-fn the_whole_clip_is_framed_also_where_a_short_render_shows_its_start_only() {
+fn the_whole_clip_is_framed_even_if_a_short_render_shows_only_its_start() {
     let model = || sliding(cuboid([-1.0; 3], [1.0; 3]), 0.0, 8.0, 60.0);
     let playing = scene(model(), &json!({"animation": "*", "length": 0.5}));
     assert!((playing.bounds.1.x - 1.0).abs() < 1e-5 && (playing.bounds.1.y - 0.2).abs() < 1e-5, "{:?}", playing.bounds);
@@ -88,7 +88,7 @@ fn the_whole_clip_is_framed_also_where_a_short_render_shows_its_start_only() {
 }
 
 #[test]
-fn clips_of_no_length_and_of_absurd_length_are_safe() {
+fn clips_of_zero_or_extreme_length_are_handled() {
     for duration in [0.0, 1e30, f32::MAX] {
         let scene =
             scene(sliding(cuboid([-1.0; 3], [1.0; 3]), 0.0, 1.0, duration), &json!({"animation": "*", "length": 1}));
@@ -99,7 +99,7 @@ fn clips_of_no_length_and_of_absurd_length_are_safe() {
 }
 
 #[test]
-fn a_clip_that_is_not_there_is_named() {
+fn a_missing_clip_gives_a_warning_that_names_it() {
     let model = sliding(cuboid([-1.0; 3], [1.0; 3]), 0.0, 1.0, 1.0);
     let still = scene(model, &json!({"animation": "run"}));
     assert!(still.clip.is_none() && still.shots.iter().all(|shot| shot.clip_time.is_none()), "the rest pose");

@@ -1,4 +1,4 @@
-//! Vertices in world space.
+//! Posed vertices in world space.
 
 use glam::{Mat4, Vec3};
 use plinth_model::{Model, MorphTarget, Node, Transform, Trs};
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::models::{arm, cuboid, model_of, morphing, placed_at, primitive, scene, together};
 
-/// A triangle in the xz plane, facing up, with a tangent along x.
+/// A triangle in the xz plane that faces up, with tangents along x.
 fn tile() -> Model {
     let mut part = primitive(vec![[-1.0, 0.0, -1.0], [1.0, 0.0, 1.0], [1.0, 0.0, -1.0]]);
     part.normals = vec![[0.0, 1.0, 0.0]; 3];
@@ -27,17 +27,17 @@ fn near(a: Vec3, b: [f32; 3]) -> bool {
 fn yaw_comes_first_then_pitch_then_roll_each_in_the_frame_of_those_before() {
     let yawed = posed(tile(), &json!({"panX": 90}));
     assert!(near(yawed.tangents[0], [0.0, 0.0, -1.0]) && near(yawed.normals[0], [0.0, 1.0, 0.0]));
-    // Pitch turns about the model's own x axis, which the yaw has turned to −z.
+    // Pitch rotates about the model's own x axis, which the yaw has turned to −z.
     let pitched = posed(tile(), &json!({"panX": 90, "tiltX": 90}));
     assert!(near(pitched.tangents[0], [0.0, 0.0, -1.0]) && near(pitched.normals[0], [1.0, 0.0, 0.0]));
-    // Roll turns about its own z axis, which now points down.
+    // Roll rotates about the model's own z axis, which now points down.
     let rolled = posed(tile(), &json!({"panX": 90, "tiltX": 90, "rollZ": 90}));
     assert!(near(rolled.tangents[0], [1.0, 0.0, 0.0]), "{}", rolled.tangents[0]);
     assert!(near(rolled.normals[0], [0.0, 0.0, 1.0]), "{}", rolled.normals[0]);
 }
 
 #[test]
-fn a_mirror_is_told_and_keeps_normals_outside() {
+fn a_mirroring_transform_is_flagged_and_keeps_normals_outside() {
     let plain = posed(tile(), &json!({}));
     let mirrored = posed(tile(), &json!({"scaleX": -1}));
     assert!(!plain.mirrored && mirrored.mirrored);
@@ -50,7 +50,7 @@ fn a_mirror_is_told_and_keeps_normals_outside() {
 }
 
 #[test]
-fn normals_stay_upright_on_stretched_surfaces() {
+fn normals_stay_perpendicular_to_stretched_surfaces() {
     let mut model = tile();
     let slope = Vec3::new(1.0, 1.0, 0.0).normalize();
     model.meshes[0].primitives[0].normals = vec![slope.to_array(); 3];
@@ -75,16 +75,16 @@ fn children_follow_their_parents() {
     model.nodes[1].parent = Some(0);
     model.nodes[1].local = Transform::Trs(Trs { translation: Vec3::new(0.5, 0.0, 0.0), ..Trs::default() });
     let scene = scene(model, &json!({}));
-    // The parent spans 0..2 of x, the child 1..2.
+    // The parent spans x = 0..2, the child 1..2.
     assert!(near(scene.pose(None)[1].positions[0], [0.0, -0.5, -0.5]), "{}", scene.pose(None)[1].positions[0]);
 }
 
 #[test]
-fn skins_bend() {
+fn skins_deform_vertices() {
     let scene = scene(arm(), &json!({"animation": "bend", "length": 1}));
     let (straight, bent) = (scene.pose(Some(0.0)), scene.pose(Some(1.0)));
     let scale = scene.world_from_model_scale;
-    // The tip, at height 2 with the elbow at 1, ends beside the elbow.
+    // The tip, at height 2, ends up beside the elbow, at height 1.
     let tip = bent[0].positions[8] - straight[0].positions[4];
     assert!(near(tip / scale, [1.1, 0.1, 0.0]), "{tip}");
     assert!(near(bent[0].tangents[8], [0.0, -1.0, 0.0]) && near(bent[0].normals[8], [0.0, 0.0, 1.0]));
@@ -113,7 +113,7 @@ fn instances_are_drawn_each_before_the_nodes_own_transform() {
 }
 
 #[test]
-fn nodes_without_a_mesh_and_empty_meshes_do_no_harm() {
+fn nodes_without_a_mesh_and_empty_meshes_are_skipped() {
     let mut model = cuboid([-1.0; 3], [1.0; 3]);
     model.nodes.push(Node::default());
     model.nodes.push(Node { mesh: Some(1), ..Node::default() });
@@ -123,8 +123,8 @@ fn nodes_without_a_mesh_and_empty_meshes_do_no_harm() {
     assert_eq!(scene(model, &json!({})).pose(None).len(), 2);
 }
 
-/// Two squares side by side in z = 0, facing +z, of which the right one turns about their common edge until it faces −x.
-/// The vertices on the edge stay with the left one.
+/// Two squares side by side in z = 0 that face +z. The right one rotates about their common edge until it faces −x. The
+/// vertices on the edge belong to the left square.
 fn creased() -> Model {
     let square = |x: f32| [[x, 0.0], [x + 1.0, 0.0], [x + 1.0, 1.0], [x, 0.0], [x + 1.0, 1.0], [x, 1.0]];
     let corners = [square(-1.0), square(0.0)].concat();
@@ -159,7 +159,7 @@ fn flat_normals_are_those_of_the_bent_triangles() {
 fn flat_normals_are_those_of_the_morphed_triangles() {
     let mut part = primitive(vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]);
     (part.indices, part.is_flat) = (vec![0, 1, 2], true);
-    // The last corner is lifted by 1.
+    // Lifts the last corner by 1.
     let lift = vec![[0.0; 3], [0.0; 3], [0.0, 0.0, 1.0]];
     part.morph_targets = vec![MorphTarget { positions: lift, ..MorphTarget::default() }];
     let with_weight = |weight: f32, is_flat: bool| {
@@ -171,7 +171,7 @@ fn flat_normals_are_those_of_the_morphed_triangles() {
     let slope = Vec3::new(0.0, -1.0, 1.0).normalize().to_array();
     assert!(with_weight(1.0, true).iter().all(|n| near(*n, slope)), "{:?}", with_weight(1.0, true));
     assert!(with_weight(0.0, true).iter().all(|n| near(*n, [0.0, 0.0, 1.0])));
-    assert!(with_weight(1.0, false).iter().all(|n| near(*n, [0.0, 0.0, 1.0])), "normals of the file stay");
+    assert!(with_weight(1.0, false).iter().all(|n| near(*n, [0.0, 0.0, 1.0])), "normals of the file are unchanged");
 }
 
 #[test]

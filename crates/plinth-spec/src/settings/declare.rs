@@ -1,7 +1,7 @@
-//! The declaration of objects with typed fields.
+//! Macro that declares objects with typed fields.
 
-/// Declares structs together with the descriptions of their fields and their readers. A field is
-/// `name: Type = "keyInTheApi", description of what it takes, "One sentence.";`, the sentence for settings only.
+/// Declares structs together with the descriptions of their fields and their readers. A field is written as `name: Type
+/// = "keyInTheApi", accepted values, "One sentence.";`, with the sentence for settings only.
 macro_rules! objects {
     ($(
         $(#[$meta:meta])*
@@ -24,8 +24,8 @@ macro_rules! objects {
             pub(in crate::settings) const FIELDS: &[$crate::settings::Field] =
                 &[$($takes.key($key)$(.description($description))?),*];
 
-            /// Reads the fields from the members of a JSON object, of which each has been checked by its description.
-            /// Errors: the first field whose value is not of its type.
+            /// Reads the fields from the members of a JSON object, after each was checked against its description.
+            /// Errors: the first field whose value does not have its type.
             pub(in crate::settings) fn from_members(
                 members: &serde_json::Map<String, serde_json::Value>,
             ) -> Result<Self, $crate::settings::SettingsError> {

@@ -1,6 +1,6 @@
-//! Why settings are refused.
+//! Errors of invalid settings.
 
-/// Which of the API's codes an error has.
+/// The API error code of invalid settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsErrorKind {
     /// `invalid_settings`, HTTP 400.
@@ -9,15 +9,15 @@ pub enum SettingsErrorKind {
     InvalidLength,
 }
 
-/// Why settings are refused: names the field, what was sent and what is allowed.
+/// An error of invalid settings: names the field, the value and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct SettingsError {
-    /// The API's code.
+    /// API error code.
     pub kind: SettingsErrorKind,
-    /// The field, such as `zoom` or `keyframes[2].pose.fov`.
+    /// Path of the field, such as `zoom` or `keyframes[2].pose.fov`.
     pub field: String,
-    /// The whole sentence.
+    /// Error message.
     pub message: String,
 }
 
@@ -27,7 +27,7 @@ impl SettingsError {
     }
 }
 
-/// A value as it was sent, cut short for messages.
+/// Formats a value for an error message, truncated if it is long.
 pub(crate) fn shown(value: &serde_json::Value) -> String {
     let text = value.to_string();
     if text.chars().count() <= 60 { text } else { text.chars().take(59).chain(['…']).collect() }

@@ -1,4 +1,4 @@
-//! The description of one setting, or of one member of an object inside a setting.
+//! Description of a setting, or of a member of an object inside a setting.
 
 use std::fmt;
 
@@ -7,42 +7,42 @@ use serde_json::Value;
 use super::shape::Shape;
 use crate::named::{Named, NamedDefault};
 
-/// Describes one setting, or one member of an object inside a setting.
+/// Describes a setting, or a member of an object inside a setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Its name in the API.
+    /// Name in the API.
     pub key: &'static str,
-    /// The values it takes.
+    /// Accepted values.
     pub shape: Shape,
-    /// The value that applies when none is sent; `None`: unset.
+    /// Value that applies if none is sent; `None`: the setting is then unset.
     pub default: Option<Literal>,
-    /// The unit of a number; empty where it has none.
+    /// Unit of a number; empty if it has none.
     pub unit: &'static str,
     /// One sentence for the documentation; empty for members of objects.
     pub description: &'static str,
-    /// Whether an object is rejected without this member. Settings are all optional.
+    /// Whether an object is rejected without this member. Settings are always optional.
     pub is_required: bool,
 }
 
-/// A default.
+/// Default value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Literal {
     /// A number.
     Number(f64),
-    /// `true` or `false`.
+    /// A boolean.
     Flag(bool),
-    /// A text.
+    /// A string.
     Text(&'static str),
 }
 
 impl Literal {
-    /// The default as JSON. Whole numbers are integers.
+    /// Returns the default as JSON; whole numbers are integers.
     pub fn json(self) -> Value {
         match self {
             Self::Number(number) => {
-                #[expect(clippy::cast_possible_truncation, reason = "only kept where nothing was lost")]
+                #[expect(clippy::cast_possible_truncation, reason = "only used if nothing was lost")]
                 let whole = number as i64;
-                #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "exactness is what is asked for")]
+                #[expect(clippy::cast_precision_loss, clippy::float_cmp, reason = "the comparison must be exact")]
                 let is_whole = whole as f64 == number;
                 if is_whole { Value::from(whole) } else { Value::from(number) }
             }
@@ -63,7 +63,7 @@ impl fmt::Display for Literal {
 }
 
 impl Field {
-    /// A field of this shape; key and description come from the declaration around it.
+    /// Creates a field with this shape; the declaration adds key and description.
     pub(super) const fn of(shape: Shape) -> Self {
         Self { key: "", shape, default: None, unit: "", description: "", is_required: false }
     }
@@ -84,7 +84,7 @@ impl Field {
         Self { is_required: true, ..self }
     }
 
-    /// With a number as its default.
+    /// Sets a number as the default.
     pub(super) const fn or(self, number: f64) -> Self {
         self.or_literal(Literal::Number(number))
     }
@@ -99,37 +99,37 @@ pub(super) const fn number(min: f64, max: f64) -> Field {
     Field::of(Shape::Number { min, max })
 }
 
-/// A scale: its magnitude lies within a closed range, its sign mirrors.
+/// A scale factor whose magnitude is within a closed range; a negative one mirrors.
 pub(super) const fn scale(min: f64, max: f64) -> Field {
     Field::of(Shape::Scale { min, max })
 }
 
-/// A part of a whole.
+/// A fraction from 0 to 1.
 pub(super) const fn share() -> Field {
     number(0.0, 1.0)
 }
 
-/// `true` or `false`; one of them is the default.
+/// A boolean with its default.
 pub(super) const fn flag(default: bool) -> Field {
     Field::of(Shape::Flag).or_literal(Literal::Flag(default))
 }
 
-/// `#rrggbb`.
+/// A colour `#rrggbb`.
 pub(super) const fn color() -> Field {
     Field::of(Shape::Color)
 }
 
-/// A text that is not empty.
+/// A non-empty string.
 pub(super) const fn text() -> Field {
     Field::of(Shape::Text { is_empty_allowed: false })
 }
 
-/// One of the names of a closed set.
+/// A name of a closed set.
 pub(super) const fn choice<T: Named>() -> Field {
     Field::of(Shape::Choice { names: T::NAMES, legacy: &[] })
 }
 
-/// One of the names of a closed set, by default the set's own default.
+/// A name of a closed set, with the set's default.
 pub(super) const fn choice_or_default<T: NamedDefault>() -> Field {
     choice::<T>().or_literal(Literal::Text(T::DEFAULT_NAME))
 }

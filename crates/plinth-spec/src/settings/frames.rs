@@ -1,15 +1,15 @@
-//! Which settings decide what frames look like.
+//! Determines which settings affect the frames.
 
 use serde_json::{Map, Value};
 
 use super::groups::{RenderSettings, field};
 
-/// Settings about money, not about pictures.
+/// Settings that affect payment but not the frames.
 const UNSEEN: [&str; 1] = ["strictCredits"];
 
 impl RenderSettings {
-    /// The settings that decide what frames look like, as text with sorted keys: equal texts mean equal frames. Values
-    /// that are the default are left out, because leaving them out means the same.
+    /// Returns the settings that affect the frames, as text with sorted keys: equal texts mean equal frames. Values
+    /// equal to their default are omitted, because omitting them has the same meaning.
     pub fn frames(&self) -> String {
         let is_seen = |key: &str, value: &Value| !UNSEEN.contains(&key) && !is_default(key, value);
         let seen: Map<String, Value> = self
@@ -27,7 +27,7 @@ fn is_default(key: &str, value: &Value) -> bool {
     default.is_some_and(|default| as_read(&default.json()) == as_read(value))
 }
 
-/// Numbers are read as fractions: 6 and 6.0 are the same.
+/// Converts numbers to floating point, so that 6 and 6.0 are equal.
 fn as_read(value: &Value) -> Value {
     if value.is_number() { value.as_f64().map_or_else(|| value.clone(), Value::from) } else { value.clone() }
 }
@@ -40,7 +40,7 @@ mod tests {
     use crate::settings::ParseOptions;
 
     #[test]
-    fn only_what_is_seen_makes_frames_differ() {
+    fn only_settings_that_affect_frames_make_a_difference() {
         let frames =
             |value: Value| RenderSettings::from_json(&value, ParseOptions::default()).map(|settings| settings.frames());
         let plain = frames(json!({})).unwrap();

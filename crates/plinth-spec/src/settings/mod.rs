@@ -1,6 +1,6 @@
-//! Render settings. Each setting is declared once, in a group: its name in the API, its type, what it takes, its default,
-//! unit and description. The typed struct, the check, the reader, the JSON Schema, the reference and the command-line
-//! flags are made from that declaration.
+//! Render settings. Each setting is declared once, in a group: name in the API, type, accepted values, default, unit
+//! and description. The typed struct, validation, parser, JSON Schema, reference and command-line flags are generated
+//! from that declaration.
 
 mod declare;
 mod error;

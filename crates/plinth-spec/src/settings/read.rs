@@ -1,4 +1,4 @@
-//! From checked JSON to the types of settings.
+//! Converts validated JSON to the types of settings.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use super::field::Field;
 use super::shape::hex_color;
 use crate::named::Named;
 
-/// A type that checked values are read as.
+/// A type that validated values can be converted to.
 pub(super) trait Read: Sized {
-    /// The value as this type; `None` where the check let something else pass.
+    /// Converts the value; `None` if it has another type, which validation should have rejected.
     fn read(value: &Value) -> Option<Self>;
 
-    /// What a field of this type is when nothing is sent and it has no default.
+    /// Returns the value of a field without a default if nothing was sent.
     fn absent() -> Option<Self> {
         None
     }
 }
 
-/// Reads the next described field. The description and the struct come from one declaration, in one order.
-/// Errors: a value that is not of the field's type, which the check should have rejected.
+/// Reads the next described field. Descriptions and struct come from one declaration, in the same order.
+/// Errors: the value does not have the field's type, which validation should have rejected.
 pub(super) fn next<T: Read>(
     fields: &mut std::slice::Iter<'_, Field>,
     members: &Map<String, Value>,
@@ -53,14 +53,12 @@ impl Read for String {
     }
 }
 
-/// An sRGB colour.
 impl Read for [u8; 3] {
     fn read(value: &Value) -> Option<Self> {
         hex_color(value.as_str()?)
     }
 }
 
-/// A vector.
 impl Read for [f64; 3] {
     fn read(value: &Value) -> Option<Self> {
         Vec::read(value)?.try_into().ok()

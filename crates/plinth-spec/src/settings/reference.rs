@@ -1,4 +1,4 @@
-//! What is made from the descriptions: JSON Schema and the settings table of the documentation.
+//! JSON Schema and settings table, generated from the descriptions.
 
 use serde_json::{Map, Value, json};
 
@@ -6,18 +6,18 @@ use super::field::Field;
 use super::groups::{field, fields};
 use super::parse::{ALIASES, STAMPED};
 
-/// JSON Schema (2020-12) of render settings as they are sent, aliases included.
+/// Returns the JSON Schema (2020-12) of render settings in requests, including aliases.
 pub fn schema() -> Value {
     let aliases = ALIASES.iter().filter_map(|(alias, name)| {
         let mut schema = field(name)?.schema();
         schema["deprecated"] = Value::Bool(true);
-        schema["description"] = Value::from(format!("Another name of {name}."));
+        schema["description"] = Value::from(format!("Alias of {name}."));
         Some(((*alias).to_owned(), schema))
     });
     object_schema(&properties().chain(aliases).collect())
 }
 
-/// JSON Schema of render settings as they are echoed: aliases resolved, with the server's stamps.
+/// Returns the JSON Schema of render settings in responses: aliases are resolved, and the server's own keys are added.
 pub fn echoed_schema() -> Value {
     let stamps = STAMPED.iter().map(|key| {
         ((*key).to_owned(), json!({"type": "boolean", "readOnly": true, "description": "Set by the server."}))
@@ -40,7 +40,7 @@ fn object_schema(properties: &Map<String, Value>) -> Value {
 }
 
 impl Field {
-    /// JSON Schema of the values that are accepted, with description and default.
+    /// Returns the JSON Schema of the accepted values, with description and default.
     pub(super) fn schema(&self) -> Value {
         let mut out = self.shape.schema();
         if !self.description.is_empty() {
@@ -52,13 +52,13 @@ impl Field {
         out
     }
 
-    /// What is accepted, in a few words of Markdown.
+    /// Returns a short description of the accepted values in Markdown.
     pub fn takes(&self) -> String {
         self.shape.takes(self.unit)
     }
 }
 
-/// The settings table as Markdown.
+/// Returns the settings table in Markdown.
 pub fn markdown_table() -> String {
     use std::fmt::Write as _;
     let mut out = String::from("| setting | takes | default | what it does |\n|---|---|---|---|\n");

@@ -1,4 +1,4 @@
-//! What a value may be: the check, the JSON Schema and the words of the reference are made from it.
+//! Accepted values of a field, from which validation, JSON Schema and reference are generated.
 
 use serde_json::{Map, Value, json};
 
@@ -8,85 +8,85 @@ use crate::limits;
 
 type Result<T> = std::result::Result<T, SettingsError>;
 
-/// What a value may be.
+/// The accepted values of a field.
 #[derive(Clone, Copy, Debug)]
 pub enum Shape {
     /// A number within a closed range.
     Number {
-        /// Smallest value.
+        /// Minimum value.
         min: f64,
-        /// Largest value.
+        /// Maximum value.
         max: f64,
     },
     /// A number within a closed range, but not 0.
     NonZero {
-        /// Smallest value.
+        /// Minimum value.
         min: f64,
-        /// Largest value.
+        /// Maximum value.
         max: f64,
     },
-    /// A number above 0.
+    /// A number greater than 0.
     Positive {
-        /// Largest value.
+        /// Maximum value.
         max: f64,
     },
-    /// A number whose magnitude lies within a closed range.
+    /// A number whose magnitude is within a closed range.
     Scale {
-        /// Smallest magnitude.
+        /// Minimum magnitude.
         min: f64,
-        /// Largest magnitude.
+        /// Maximum magnitude.
         max: f64,
     },
-    /// Seconds above 0. The largest value depends on the tier, so it is not checked here.
+    /// A length in seconds, greater than 0. The maximum depends on the tier and is checked separately.
     Length,
-    /// `true` or `false`.
+    /// A boolean.
     Flag,
-    /// `#rrggbb`.
+    /// A colour `#rrggbb`.
     Color,
-    /// A text of at most [`limits::NAME_CHARS`] characters.
+    /// A string of at most [`limits::NAME_CHARS`] characters.
     Text {
         /// Whether it may be empty.
         is_empty_allowed: bool,
     },
-    /// A list of texts.
+    /// A list of strings.
     Texts {
-        /// Most texts.
+        /// Maximum number of strings.
         max: usize,
-        /// Most characters of one text.
+        /// Maximum number of characters per string.
         max_chars: usize,
     },
-    /// One of these names.
+    /// A name of a closed set.
     Choice {
         /// The names.
         names: &'static [&'static str],
-        /// Names that are accepted as well, each with the name that it becomes.
+        /// Legacy names that are also accepted, each with the name that replaces it.
         legacy: &'static [(&'static str, &'static str)],
     },
     /// A list.
     List {
-        /// What each entry may be.
+        /// Accepted values of the entries.
         of: &'static Self,
-        /// Fewest entries.
+        /// Minimum number of entries.
         min: usize,
-        /// Most entries.
+        /// Maximum number of entries.
         max: usize,
     },
     /// An object with these members and no others.
     Object(&'static [Field]),
-    /// An object with any keys.
+    /// An object with arbitrary keys.
     Map {
-        /// What each member may be.
+        /// Accepted values of the members.
         of: &'static Self,
-        /// Most members.
+        /// Maximum number of members.
         max: usize,
-        /// Most bytes of the whole as JSON, where it has a limit of its own.
+        /// Maximum size of the object as JSON in bytes, if it is limited.
         max_bytes: Option<usize>,
     },
 }
 
 impl Shape {
-    /// Checks a value completely. `at`: where it stands; `unit`: of a number.
-    /// Errors: the first part that is not what it must be.
+    /// Validates a value completely. `at` is its path, `unit` that of a number, for error messages.
+    /// Errors: the first part of the value that is not accepted.
     pub(super) fn check(&self, at: &str, unit: &str, value: &Value) -> Result<()> {
         let must = |fits: bool, wanted: &dyn Fn() -> String| {
             let error = || SettingsError::invalid(at, format!("{at} must be {}, not {}", wanted(), shown(value)));
@@ -121,7 +121,7 @@ impl Shape {
                 let chars = value.as_str().map(|t| t.chars().count());
                 let range = if *is_empty_allowed { "at most".to_owned() } else { format!("{least} to") };
                 must(chars.is_some_and(|n| (least..=limits::NAME_CHARS).contains(&n)), &|| {
-                    format!("a text of {range} {} characters", limits::NAME_CHARS)
+                    format!("a string of {range} {} characters", limits::NAME_CHARS)
                 })
             }
             Self::Texts { max, max_chars } => check_texts(at, value, *max, *max_chars),
@@ -134,7 +134,7 @@ impl Shape {
         }
     }
 
-    /// JSON Schema (2020-12) of the values that are accepted.
+    /// Returns the JSON Schema (2020-12) of the accepted values.
     pub(super) fn schema(&self) -> Value {
         match self {
             Self::Number { min, max } => json!({"type": "number", "minimum": min, "maximum": max}),
@@ -177,7 +177,7 @@ impl Shape {
         }
     }
 
-    /// What is accepted, in a few words of Markdown.
+    /// Returns a short description of the accepted values in Markdown.
     pub(super) fn takes(&self, unit: &str) -> String {
         let unit = spaced(unit);
         match self {
@@ -189,7 +189,7 @@ impl Shape {
             Self::Flag => "true, false".to_owned(),
             Self::Color => "`#rrggbb`".to_owned(),
             Self::Text { .. } => "text".to_owned(),
-            Self::Texts { max, .. } => format!("up to {max} texts"),
+            Self::Texts { max, .. } => format!("up to {max} strings"),
             Self::Choice { names, .. } => names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "),
             Self::List { min: 0, max, .. } => format!("up to {max} objects"),
             Self::List { min, max, .. } => format!("{min} to {max} objects"),
@@ -197,7 +197,7 @@ impl Shape {
         }
     }
 
-    /// Whether a value is one number, text, name, colour or flag.
+    /// Whether a value is a single number, string, name, colour or boolean.
     pub const fn is_scalar(&self) -> bool {
         !matches!(self, Self::Texts { .. } | Self::List { .. } | Self::Object(_) | Self::Map { .. })
     }
@@ -207,7 +207,7 @@ impl Shape {
         matches!(self, Self::Choice { .. } | Self::Color | Self::Text { .. })
     }
 
-    /// The current name for a legacy one.
+    /// Returns the current name for a legacy one.
     pub(super) fn current_name(&self, name: &str) -> Option<&'static str> {
         let Self::Choice { legacy, .. } = self else { return None };
         legacy.iter().find(|(old, _)| *old == name).map(|(_, current)| *current)
@@ -227,7 +227,7 @@ fn check_texts(at: &str, value: &Value, max: usize, max_chars: usize) -> Result<
     if value.as_array().is_some_and(|texts| texts.len() <= max && texts.iter().all(fits)) {
         return Ok(());
     }
-    let message = format!("{at} must be a list of at most {max} texts of at most {max_chars} characters");
+    let message = format!("{at} must be a list of at most {max} strings of at most {max_chars} characters");
     Err(SettingsError::invalid(at, message))
 }
 
@@ -264,17 +264,17 @@ fn check_map(at: &str, value: &Value, of: &Shape, max: usize, max_bytes: Option<
     if bytes <= max_bytes {
         return Ok(());
     }
-    Err(SettingsError::invalid(at, format!("{at} may take at most {max_bytes} bytes, not {bytes}")))
+    Err(SettingsError::invalid(at, format!("{at} must have at most {max_bytes} bytes, not {bytes}")))
 }
 
-/// Names the field that is most like an unknown key, for the end of a message.
+/// Suggests the field with the most similar name, as the end of an error message.
 pub(super) fn nearest_hint<'a>(key: &str, known: impl Iterator<Item = &'a Field>) -> String {
     let likeness = |field: &Field| strsim::jaro_winkler(&key.to_lowercase(), &field.key.to_lowercase());
     let nearest = known.max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     nearest.map_or_else(String::new, |field| format!("; the nearest is '{}'", field.key))
 }
 
-/// `#rrggbb` as bytes.
+/// Parses `#rrggbb`.
 pub(super) fn hex_color(text: &str) -> Option<[u8; 3]> {
     let digits = text.strip_prefix('#').filter(|d| d.len() == 6 && d.bytes().all(|b| b.is_ascii_hexdigit()))?;
     let value = u32::from_str_radix(digits, 16).ok()?;

@@ -1,4 +1,4 @@
-//! How large the JSON body of a request may be.
+//! Size limits of the JSON body of a request.
 
 use serde::de::DeserializeOwned;
 

@@ -1,4 +1,4 @@
-//! Images that settings name: `--asset`, `--bg-image` and `--decal`.
+//! Image files for settings: `--asset`, `--bg-image` and `--decal`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,25 +14,25 @@ use super::Usage;
 /// Asset id of `--bg-image`.
 const BACKGROUND: &str = "bg-image";
 
-/// The flags.
+/// The flags of images.
 pub(crate) fn args() -> Vec<Arg> {
     let list =
         |name: &'static str, value: &'static str| Arg::new(name).long(name).value_name(value).action(ArgAction::Append);
     vec![
         list("asset", "ID=FILE")
-            .help("Image (PNG, JPEG, WebP) for an id that the settings name: bgImageId, imageAssetId, mapAssetId"),
-        Arg::new(BACKGROUND).long(BACKGROUND).value_name("FILE").help("Image behind the model; sets bgImageId"),
+            .help("Image file (PNG, JPEG, WebP) for an id in the settings: bgImageId, imageAssetId, mapAssetId"),
+        Arg::new(BACKGROUND).long(BACKGROUND).value_name("FILE").help("Background image; sets bgImageId"),
         list("decal", "FILE@X,Y,Z,SIZE[,YAW[,PITCH[,ROLL]]]")
-            .help("Image stuck onto the model; adds to decals")
+            .help("Image projected onto the model; added to decals")
             .long_help(
-                "Image stuck onto the model; adds to decals. X,Y,Z is its middle in units of the model, which is centred \
-                 and 2 units long; SIZE its longer side. It faces +Z, turned by YAW about the vertical, then tilted by \
-                 PITCH, then rolled, in degrees.",
+                "Image projected onto the model; added to decals. X,Y,Z is its centre in normalised units (the model is \
+                 centred and 2 units long), SIZE the length of its longer side. It faces +Z, rotated by YAW about the \
+                 vertical axis, then by PITCH, then by ROLL, in degrees.",
             ),
     ]
 }
 
-/// Adds what the flags say to the settings.
+/// Adds the flags to the settings.
 /// Errors: [`Usage`].
 pub(crate) fn set(args: &ArgMatches, members: &mut Map<String, Value>) -> Result<()> {
     if args.contains_id(BACKGROUND) {
@@ -54,7 +54,7 @@ fn decal_id(number: usize) -> String {
     format!("decal-{}", number + 1)
 }
 
-/// File and place of a `--decal`.
+/// File and numbers of a `--decal`.
 fn parts(text: &str) -> Result<(&str, Vec<f64>)> {
     let wrong = || Usage(format!("--decal takes FILE@X,Y,Z,SIZE[,YAW[,PITCH[,ROLL]]], not '{text}'"));
     let (file, place) = text.rsplit_once('@').ok_or_else(wrong)?;
@@ -97,7 +97,9 @@ pub(crate) fn read(args: &ArgMatches, settings: &RenderSettings) -> Result<BTree
     }
     for id in settings.overlay_ids() {
         if !files.iter().any(|(known, _)| known == id) {
-            return Err(Usage(format!("the settings name the image '{id}'; give its file: --asset {id}=FILE")).into());
+            return Err(
+                Usage(format!("the settings name the image '{id}'; pass its file with --asset {id}=FILE")).into()
+            );
         }
     }
     files

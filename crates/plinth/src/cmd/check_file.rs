@@ -1,4 +1,4 @@
-//! `plinth check-file`: what the server asks a process of its own, so that a file costs the server no memory.
+//! `plinth check-file`: the child process in which the server checks an uploaded file.
 
 use std::fs::File;
 use std::io::Write;
@@ -11,7 +11,7 @@ use rustix::process::{Resource, setsid};
 
 use super::confine::{bound, bound_memory, end_with_parent, enter_fence, fence_arg};
 
-/// Largest file that a check writes: the model that a ZIP becomes.
+/// Size limit of the file that a check writes: the GLB converted from a ZIP.
 const FILE_BYTES: u64 = 4 << 30;
 
 pub(crate) fn command() -> Command {
@@ -21,9 +21,9 @@ pub(crate) fn command() -> Command {
     };
     Command::new("check-file")
         .hide(true)
-        .about("Says as JSON whether FILE is a model; with GLB, FILE is a ZIP and is converted")
-        .arg(number("memory-bytes", "BYTES", "Memory that it may take"))
-        .arg(number("seconds", "SECONDS", "Time that it may take, and half of the processor time"))
+        .about("Prints as JSON whether FILE is a model; with GLB, FILE is a ZIP and is converted to that file")
+        .arg(number("memory-bytes", "BYTES", "Memory limit"))
+        .arg(number("seconds", "SECONDS", "Time limit, and half of the limit of CPU time"))
         .arg(fence_arg())
         .arg(Arg::new("image").long("image").action(ArgAction::SetTrue).help("FILE is an image"))
         .arg(path("FILE").required(true))
@@ -34,17 +34,17 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let number = |name: &str| args.get_one::<u64>(name).copied().with_context(|| format!("--{name} is missing"));
     let file: &PathBuf = args.get_one("FILE").context("FILE is missing")?;
     plinth_fence::close_inherited_files();
-    // Behind the fence no path leads to them.
+    // Opened before the process enters the sandbox, inside which the path is not accessible.
     let opened = File::open(file).with_context(|| file.display().to_string())?;
     let to = args.get_one::<PathBuf>("GLB").map(|path| File::create(path).with_context(|| path.display().to_string()));
     let to = to.transpose()?;
-    setsid().context("the check cannot be made a session of its own")?;
+    setsid().context("the check cannot start a session")?;
     bound_memory(number("memory-bytes")?)?;
     bound(Resource::Fsize, FILE_BYTES, "the size of files")?;
-    // Several processors may work at a time; the server watches the time.
-    bound(Resource::Cpu, number("seconds")?.saturating_mul(2), "processor time")?;
+    // Twice the time limit, because two threads may work at the same time; the server enforces the wall-clock limit.
+    bound(Resource::Cpu, number("seconds")?.saturating_mul(2), "CPU time")?;
     enter_fence(args)?;
-    end_with_parent("the server's end cannot be followed")?;
+    end_with_parent("the check cannot be tied to the life of the server")?;
     let report = if args.get_flag("image") {
         check_image(opened).map(|report| serde_json::to_string(&report))
     } else {

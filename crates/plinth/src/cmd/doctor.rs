@@ -1,4 +1,4 @@
-//! `plinth doctor`: what this machine would render with, and where it keeps things.
+//! `plinth doctor`: reports what this machine renders with and where it stores data.
 
 use std::io::Write;
 use std::path::Path;
@@ -13,36 +13,36 @@ use plinth_render::{AdapterKind, AdapterReport, Gpu, GpuError, GpuOptions, adapt
 use serde_json::{Value, json};
 
 use super::fence;
-use super::kept::Kept;
+use super::storage_state::StorageState;
 use crate::config::{self, Config, Group};
 
 pub(crate) fn command() -> Command {
     Command::new("doctor")
-        .about("Says what this machine would render with and keep files in, and what to do where something is missing")
-        .arg(super::json_arg("Print one JSON object"))
+        .about("Reports adapter, encoders, database and storage of this machine, and how to fix what is missing")
+        .arg(super::json_arg("Print a JSON object"))
         .args(config::args(&[Group::Machine, Group::Fence, Group::Data]))
 }
 
-/// What was found.
+/// The results of all checks.
 struct Findings {
-    /// The adapter that a render would take, opened as a render does.
+    /// The adapter that a render would use, opened as a render opens it.
     chosen: Result<AdapterReport, GpuError>,
     others: Vec<AdapterReport>,
     ffmpeg: Result<Encoders, MediaError>,
-    /// The database and the store, as configured.
-    kept: Kept,
-    /// The fence of jobs.
+    /// The configured database and store.
+    storage: StorageState,
+    /// The sandbox of jobs.
     fence: Result<fence::Found>,
 }
 
-/// What ffmpeg encodes with.
+/// The encoders of ffmpeg.
 struct Encoders {
-    /// Those that need no device.
+    /// Software encoders.
     found: Capabilities,
-    /// Those that do.
+    /// Tested hardware encoders.
     trials: Vec<EncoderTrial>,
     choice: EncoderChoice,
-    /// The H.264 encoder that a render would take.
+    /// The H.264 encoder that a render would use.
     chosen: Result<H264Encoder, MediaError>,
 }
 
@@ -56,20 +56,21 @@ impl Encoders {
 }
 
 impl Findings {
-    /// Everything but ProRes is needed by every video: libx264 also where hardware encodes, for thumbnails and if that fails.
+    /// Whether every video but ProRes can be written. libx264 is needed even with a hardware encoder: for thumbnails
+    /// and as a fallback.
     fn ready(&self) -> bool {
         self.chosen.is_ok() && self.ffmpeg.as_ref().is_ok_and(|m| m.found.h264 && m.chosen.is_ok())
     }
 
-    /// Whether the server would work here.
+    /// Whether the server would work on this machine.
     fn ready_to_serve(&self) -> bool {
-        self.ready() && self.kept.is_usable() && self.fence.is_ok()
+        self.ready() && self.storage.is_usable() && self.fence.is_ok()
     }
 }
 
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let config = Config::read(args)?;
-    let kept = super::block_on(async { Ok(Kept::look(&config).await) })?;
+    let storage = super::block_on(async { Ok(StorageState::look(&config).await) })?;
     let fence = fence::Found::look(&config);
     let machine = config.machine;
     let chosen = Gpu::open(&GpuOptions { adapter: machine.adapter }).map(|gpu| gpu.report().clone());
@@ -77,7 +78,8 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     if let Some(at) = chosen.as_ref().ok().and_then(|c| others.iter().position(|o| o == c)) {
         others.remove(at);
     }
-    let findings = Findings { chosen, others, ffmpeg: Encoders::look(&machine.ffmpeg, machine.encoder), kept, fence };
+    let findings =
+        Findings { chosen, others, ffmpeg: Encoders::look(&machine.ffmpeg, machine.encoder), storage, fence };
     if args.get_flag("json") {
         writeln!(out, "{:#}", report(&findings))?;
     } else {
@@ -86,11 +88,11 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     if !findings.ready() {
         bail!("this machine cannot render videos yet");
     }
-    if !findings.kept.is_usable() {
+    if !findings.storage.is_usable() {
         bail!("the database or the store cannot be used");
     }
     if findings.fence.is_err() {
-        bail!("jobs cannot be fenced as configured");
+        bail!("jobs cannot be sandboxed as configured");
     }
     Ok(())
 }
@@ -110,13 +112,13 @@ fn report(findings: &Findings) -> Value {
     };
     let others: Vec<_> = findings.others.iter().map(facts).collect();
     json!({"ready": findings.ready_to_serve(), "adapter": adapter, "otherAdapters": others, "ffmpeg": ffmpeg,
-           "database": findings.kept.database.json(), "storage": findings.kept.storage.json(), "fence": fence})
+           "database": findings.storage.database.json(), "storage": findings.storage.storage.json(), "fence": fence})
 }
 
 fn encoder_facts(encoders: &Encoders) -> Value {
     let Encoders { found, trials, choice, chosen } = encoders;
     let hardware: serde_json::Map<String, Value> =
-        trials.iter().map(|trial| (trial.encoder.to_string(), trial_words(&trial.outcome).into())).collect();
+        trials.iter().map(|trial| (trial.encoder.to_string(), trial_text(&trial.outcome).into())).collect();
     let mut facts = json!({"version": found.version, "h264": found.h264, "prores": found.prores,
                            "encoderChoice": choice.to_string(), "hardware": hardware});
     match chosen {
@@ -142,7 +144,7 @@ fn kind(adapter: &AdapterReport) -> &'static str {
 fn print(findings: &Findings, out: &mut dyn Write) -> std::io::Result<()> {
     match &findings.chosen {
         Ok(chosen) => {
-            writeln!(out, "adapter   {}", words(chosen))?;
+            writeln!(out, "adapter   {}", adapter_text(chosen))?;
             if chosen.kind == AdapterKind::Software {
                 writeln!(out, "          works, but slowly: a graphics card with a Vulkan driver is faster")?;
             }
@@ -150,14 +152,14 @@ fn print(findings: &Findings, out: &mut dyn Write) -> std::io::Result<()> {
         Err(error) => writeln!(out, "adapter   missing: {}", one_line(error))?,
     }
     for other in &findings.others {
-        writeln!(out, "          not used unless asked for with --adapter: {}", words(other))?;
+        writeln!(out, "          used only with --adapter: {}", adapter_text(other))?;
     }
     match &findings.ffmpeg {
         Ok(found) => print_encoders(found, out)?,
         Err(error) => writeln!(out, "ffmpeg    missing: {}", one_line(error))?,
     }
-    writeln!(out, "database  {}", findings.kept.database.words())?;
-    writeln!(out, "storage   {}", findings.kept.storage.words())?;
+    writeln!(out, "database  {}", findings.storage.database.text())?;
+    writeln!(out, "storage   {}", findings.storage.storage.text())?;
     let lines = findings.fence.as_ref().map_or_else(|error| vec![super::one_line(error)], fence::Found::lines);
     let heads = std::iter::once("fence     ").chain(std::iter::repeat("          "));
     heads.zip(lines).try_for_each(|(head, line)| writeln!(out, "{head}{line}"))
@@ -167,20 +169,20 @@ fn print_encoders(encoders: &Encoders, out: &mut dyn Write) -> std::io::Result<(
     let Encoders { found, trials, choice, chosen } = encoders;
     writeln!(out, "ffmpeg    {}", found.version)?;
     let line = |works, lacks: &'static str| if works { "works" } else { lacks };
-    let h264 = line(found.h264, "missing: no video can be written; install an ffmpeg built with --enable-libx264");
-    let prores = line(found.prores, "missing: only quality pro needs it; install an ffmpeg that has this encoder");
+    let h264 = line(found.h264, "missing: videos cannot be written; install an ffmpeg built with --enable-libx264");
+    let prores = line(found.prores, "missing, needed only for quality pro; install an ffmpeg that has this encoder");
     writeln!(out, "H.264     libx264 {h264}")?;
     for trial in trials {
-        writeln!(out, "          {} {}", trial.encoder, super::plain(&trial_words(&trial.outcome)))?;
+        writeln!(out, "          {} {}", trial.encoder, super::plain(&trial_text(&trial.outcome)))?;
     }
     match chosen {
-        Ok(encoder) => writeln!(out, "          {encoder} is used, by --encoder {choice}")?,
+        Ok(encoder) => writeln!(out, "          {encoder} is used (--encoder {choice})")?,
         Err(error) => writeln!(out, "          no encoder is used: {}", one_line(error))?,
     }
     writeln!(out, "ProRes    prores_ks {prores}")
 }
 
-fn trial_words(outcome: &Outcome) -> String {
+fn trial_text(outcome: &Outcome) -> String {
     match outcome {
         Outcome::Works => "works".to_owned(),
         Outcome::NotBuiltIn => "is not in this ffmpeg".to_owned(),
@@ -188,7 +190,7 @@ fn trial_words(outcome: &Outcome) -> String {
     }
 }
 
-fn words(adapter: &AdapterReport) -> String {
+fn adapter_text(adapter: &AdapterReport) -> String {
     let AdapterReport { name, driver, backend, max_texture_side, max_samples, .. } = adapter;
     let kind = kind(adapter);
     format!(

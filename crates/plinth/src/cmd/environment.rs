@@ -1,4 +1,4 @@
-//! The environment that `--env` names.
+//! The environment files of `--env`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,21 +8,21 @@ use plinth_pipeline::EnvironmentFiles;
 
 use super::Usage;
 
-/// `--env`.
+/// The flag `--env`.
 pub(crate) fn arg() -> Arg {
     Arg::new("env")
         .long("env")
         .value_name("FILE[,FILE,FILE]")
         .action(ArgAction::Append)
         .value_parser(value_parser!(PathBuf))
-        .help("Environment that lights the model: one Radiance file (FILE.hdr), or the three parts of a gain map")
+        .help("Environment light: a Radiance file (FILE.hdr), or the three parts of a gain map")
         .long_help(
             "Environment that lights the model: one Radiance file, or the three parts of a gain map in their order, \
              separated by commas: SDR.webp,GAINMAP.webp,METADATA.json",
         )
 }
 
-/// The environment that `--env` names.
+/// The files of `--env`.
 /// Errors: [`Usage`].
 pub(crate) fn files(args: &ArgMatches) -> Result<Option<EnvironmentFiles>> {
     let given = args.get_many::<PathBuf>("env").into_iter().flatten();
@@ -36,17 +36,17 @@ pub(crate) fn files(args: &ArgMatches) -> Result<Option<EnvironmentFiles>> {
             metadata: metadata.clone(),
         })),
         more => {
-            let words = format!(
+            let message = format!(
                 "--env takes one .hdr file, or the three parts of a gain map as SDR,GAINMAP,METADATA; \
                  here are {} files",
                 more.len()
             );
-            Err(Usage(words).into())
+            Err(Usage(message).into())
         }
     }
 }
 
-/// The parts of a list. A file that has a comma in its name is itself.
+/// Splits a comma-separated list. An existing file whose name has a comma is not split.
 fn parts(given: &Path) -> Vec<PathBuf> {
     match given.to_str() {
         Some(text) if text.contains(',') && !given.exists() => text.split(',').map(PathBuf::from).collect(),

@@ -1,4 +1,4 @@
-//! The fence of jobs, as the server sees it.
+//! Sets up the sandbox of jobs from the server's side.
 
 use anyhow::Result;
 use plinth_fence::{FenceMode, Support, hide_from_others, runs_as_root};
@@ -6,11 +6,12 @@ use serde_json::{Value, json};
 
 use crate::config::Config;
 
-/// What to do about root's rights.
-const AS_ROOT: &str = "jobs run as root; start the server as a user of its own, or give one for jobs with --job-user";
+/// Advice for a server that runs as root.
+const AS_ROOT: &str = "jobs run as root; start the server as a dedicated user, or choose one for jobs with --job-user";
 
-/// Hides this process from its jobs, and warns of what their fence lacks.
-/// Errors: a complete fence is required, and this kernel has none; jobs cannot run as the user that was asked for.
+/// Hides this process from its jobs, and logs what their sandbox lacks.
+/// Errors: a complete sandbox is required and this kernel does not support it, or jobs cannot run as the requested
+/// user.
 pub(super) fn begin(config: &Config) -> Result<()> {
     hide_from_others();
     for warning in Found::look(config)?.warnings {
@@ -19,7 +20,7 @@ pub(super) fn begin(config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// What there is for fences.
+/// The sandbox that this machine supports.
 pub(super) struct Found {
     mode: FenceMode,
     user: Option<String>,
@@ -28,7 +29,7 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Looks at what this kernel supports, and at who this process runs as.
+    /// Checks what this kernel supports, and which user this process runs as.
     /// Errors: those of [`begin`].
     pub(super) fn look(config: &Config) -> Result<Self> {
         let (options, support) = (&config.fence, Support::here());
@@ -37,7 +38,7 @@ impl Found {
             lacks.into_iter().map(|reason| format!("the fence of jobs is incomplete: {reason}")).collect();
         if options.mode == FenceMode::Off {
             warnings.push(
-                "jobs have no fence (--fence off): one that is taken over reaches all that the server does".into(),
+                "jobs have no fence (--fence off): a compromised job can access everything that the server can".into(),
             );
         }
         if runs_as_root() && options.user.is_none() {

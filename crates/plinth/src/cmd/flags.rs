@@ -1,13 +1,13 @@
-//! Settings as flags, made from the settings table.
+//! Flags of the render settings, generated from the settings table.
 
 use clap::{Arg, ArgMatches};
 use plinth_spec::settings::{Field, Shape, fields};
 use serde_json::{Map, Value};
 
-/// Settings that the short help shows, too.
+/// Settings that are also in the short help.
 const COMMON: [&str; 5] = ["quality", "aspect", "length", "effect", "bgColor"];
 
-/// `--bg-color` for `bgColor`.
+/// For example `bg-color` for `bgColor`.
 pub(crate) fn flag_name(key: &str) -> String {
     key.chars().fold(String::new(), |mut out, c| {
         if c.is_ascii_uppercase() {
@@ -18,7 +18,7 @@ pub(crate) fn flag_name(key: &str) -> String {
     })
 }
 
-/// Settings that are given as flags: all that are one value.
+/// Settings that have a flag: all with a single value.
 fn scalars() -> impl Iterator<Item = &'static Field> {
     fields().filter(|field| field.shape.is_scalar())
 }
@@ -32,7 +32,7 @@ fn help(field: &Field) -> String {
     format!("{}{takes}{default}", field.description)
 }
 
-/// A flag for each setting.
+/// One flag per setting.
 pub(crate) fn args() -> Vec<Arg> {
     scalars()
         .map(|field| {
@@ -47,7 +47,7 @@ pub(crate) fn args() -> Vec<Arg> {
         .collect()
 }
 
-/// The given flags as settings; values are checked with all others later.
+/// The settings given as flags. They are validated later, together with all others.
 pub(crate) fn sent(matches: &ArgMatches) -> Map<String, Value> {
     scalars()
         .filter_map(|field| {

@@ -1,4 +1,4 @@
-//! `plinth inspect`: what is in a model.
+//! `plinth inspect`: lists the contents of a model.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -11,9 +11,9 @@ use super::plain;
 
 pub(crate) fn command() -> Command {
     Command::new("inspect")
-        .about("Says what is in a model: animations, names, triangles, lines, points, textures, extensions")
+        .about("Lists the contents of a model: animations, names, triangles, lines, points, textures, extensions")
         .arg(super::model_arg())
-        .arg(super::json_arg("Print one JSON object"))
+        .arg(super::json_arg("Print a JSON object"))
 }
 
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {

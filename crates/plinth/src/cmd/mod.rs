@@ -1,13 +1,13 @@
-//! One file per command, and what they share.
+//! The commands, one file each, and what they share.
 
 mod assets;
 mod confine;
 mod environment;
 mod fence;
 mod flags;
-mod kept;
 mod outputs;
 mod progress;
+mod storage_state;
 
 pub(crate) mod admin;
 pub(crate) mod check_file;
@@ -24,7 +24,7 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, Command, value_parser};
 
-/// The command line asks for something that cannot be.
+/// The error of an invalid command line.
 #[derive(Debug)]
 pub(crate) struct Usage(pub(crate) String);
 
@@ -36,12 +36,14 @@ impl std::fmt::Display for Usage {
 
 impl std::error::Error for Usage {}
 
-/// The whole command line.
+/// The definition of the whole command line.
 pub(crate) fn command() -> Command {
     Command::new("plinth")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Renders 3D models into turntable videos, stills and multi-view datasets, here or as a service.")
-        .after_help("Begin with: plinth render MODEL.glb -o OUT.mp4")
+        .about(
+            "Renders 3D models to turntable videos, stills and multi-view datasets, on this machine or as a service.",
+        )
+        .after_help("Example: plinth render MODEL.glb -o OUT.mp4")
         .arg_required_else_help(true)
         .subcommand_required(true)
         .arg(crate::config::config_arg())
@@ -57,7 +59,7 @@ pub(crate) fn command() -> Command {
         .subcommand(openapi::command())
 }
 
-/// MODEL.
+/// The argument MODEL.
 fn model_arg() -> Arg {
     Arg::new("model")
         .value_name("MODEL")
@@ -66,17 +68,17 @@ fn model_arg() -> Arg {
         .help("A .glb file, or a .zip with one OBJ, its MTL and textures")
 }
 
-/// `--json`.
+/// The flag `--json`.
 fn json_arg(help: &'static str) -> Arg {
     Arg::new("json").long("json").action(ArgAction::SetTrue).help(help)
 }
 
-/// Runs a command that waits for many things at a time.
+/// Runs an async command to completion.
 fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
 }
 
-/// An error with its causes in one line.
+/// An error and its causes in one line.
 pub(crate) fn one_line(error: &anyhow::Error) -> String {
     let mut parts: Vec<String> = Vec::new();
     for cause in error.chain().map(|c| plain(&c.to_string())) {
@@ -87,7 +89,7 @@ pub(crate) fn one_line(error: &anyhow::Error) -> String {
     parts.join(": ")
 }
 
-/// Text that comes from a file, without what could move a terminal's cursor.
+/// Removes control characters, which could move the cursor of a terminal, from text of a file.
 fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }

@@ -1,4 +1,4 @@
-//! `plinth openapi`: the description of the HTTP interface.
+//! `plinth openapi`: prints the description of the HTTP API.
 
 use std::io::Write;
 
@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Command;
 
 pub(crate) fn command() -> Command {
-    Command::new("openapi").about("Prints the OpenAPI 3.1 document of the HTTP interface")
+    Command::new("openapi").about("Prints the OpenAPI 3.1 document of the HTTP API")
 }
 
 pub(crate) fn run(out: &mut dyn Write) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What `plinth render` writes, and where.
+//! The output files of `plinth render`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,31 +12,31 @@ use plinth_spec::{OutputFile, OutputPaths, RenderSettings};
 use super::Usage;
 use super::flags::flag_name;
 
-/// Heading of flags that only datasets have.
+/// Help heading of flags that apply only to datasets.
 const DATASETS: &str = "Datasets";
 
-/// The files that flags write beside the main output, each with the help of its flag.
+/// The additional output files that have a flag, with the help of the flag.
 fn beside() -> impl Iterator<Item = (OutputFile, &'static str)> {
     OutputFile::ALL.iter().filter_map(|file| Some((*file, file.declaration().flag_help?)))
 }
 
-/// The flag of a file beside the main output.
+/// The flag of an additional output file.
 fn flag(file: OutputFile) -> String {
     flag_name(file.declaration().local_name)
 }
 
-/// What `--all` appends to the main output's name: `small.png` for `poster.small.png`.
+/// The suffix that `--all` appends to the name of the main output: `small.png` for `poster.small.png`.
 fn suffix(file: OutputFile) -> String {
     let stem = file.declaration().stem;
     format!("{}.{}", stem.rsplit('.').next().unwrap_or(stem), kind(file))
 }
 
-/// The extension of a file beside the main output. Of these no codec depends on the quality.
+/// The extension of an additional output file; it does not depend on the quality.
 fn kind(file: OutputFile) -> &'static str {
     file.format(Codec::H264).extension()
 }
 
-/// `--out` and the flags of the files beside it.
+/// `--out` and the flags of the additional files.
 pub(crate) fn args() -> Vec<Arg> {
     let path = |name: String| Arg::new(name.clone()).long(name).value_name("FILE").value_parser(value_parser!(PathBuf));
     let mut args = vec![path("out".to_owned()).short('o').required(true).help(
@@ -49,12 +49,12 @@ pub(crate) fn args() -> Vec<Arg> {
             .long("all")
             .action(ArgAction::SetTrue)
             .help_heading("More outputs")
-            .help(format!("All of these, as {} where they are not named", names.join(", "))),
+            .help(format!("All of these files, named {} unless given", names.join(", "))),
     );
     args.push(
         path("cameras".to_owned())
             .help_heading(DATASETS)
-            .help("Dataset with the cameras of this transforms.json instead of evenly spread ones"),
+            .help("Render the cameras of this transforms.json instead of evenly spread ones"),
     );
     args.push(
         Arg::new("split")
@@ -71,13 +71,13 @@ pub(crate) fn out(args: &ArgMatches) -> Result<&PathBuf> {
     args.get_one("out").context("--out is missing")
 }
 
-/// The kind of a file, as its name says it.
+/// The lower-case extension of a file name.
 pub(crate) fn extension(path: &Path) -> String {
     path.extension().map(|e| e.to_string_lossy().to_lowercase()).unwrap_or_default()
 }
 
-/// All outputs of a render with these settings, and how a dataset is made.
-/// Errors: [`Usage`] where names do not fit, or a folder that is missing.
+/// All outputs of a render with these settings, and the options of a dataset.
+/// Errors: [`Usage`] if names do not fit the settings, or a folder does not exist.
 pub(crate) fn outputs(args: &ArgMatches, settings: &RenderSettings) -> Result<(OutputPaths, DatasetOptions)> {
     let out = out(args)?;
     let quality = settings.video().quality;
@@ -101,20 +101,20 @@ pub(crate) fn outputs(args: &ArgMatches, settings: &RenderSettings) -> Result<(O
     }
     let main = match (extension(out).as_str(), quality.has_alpha()) {
         ("png", _) if !outputs.is_empty() => {
-            let words = "a .png is a still alone; name the output .mp4 to write more from the same frames";
-            return Err(Usage(words.to_owned()).into());
+            let message = "an output .png is a single still; name the output .mp4 to write further files";
+            return Err(Usage(message.to_owned()).into());
         }
         ("png", _) => OutputFile::FullPoster,
         ("mov", true) | ("mp4", false) => OutputFile::Video,
         ("mov", false) => {
-            let words = format!("a .mov is quality pro, not {}; name the output .mp4", quality.as_str());
-            return Err(Usage(words).into());
+            let message = format!("a .mov has quality pro, not {}; name the output .mp4", quality.as_str());
+            return Err(Usage(message).into());
         }
-        ("mp4", true) => return Err(Usage("quality pro is a .mov; name the output so".to_owned()).into()),
+        ("mp4", true) => return Err(Usage("quality pro needs an output that ends in .mov".to_owned()).into()),
         _ => {
-            let words =
+            let message =
                 format!("{} must end in .mp4, .mov, .png or .zip; a folder needs --output dataset", out.display());
-            return Err(Usage(words).into());
+            return Err(Usage(message).into());
         }
     };
     outputs.insert(main, out.clone());
@@ -122,18 +122,18 @@ pub(crate) fn outputs(args: &ArgMatches, settings: &RenderSettings) -> Result<(O
     Ok((outputs, DatasetOptions::default()))
 }
 
-/// How a dataset is made.
-/// Errors: [`Usage`] where names or flags do not fit, or cameras that cannot be read.
+/// Options of a dataset.
+/// Errors: [`Usage`] if names or flags do not fit, or the cameras cannot be read.
 fn dataset(args: &ArgMatches, path: &Path, settings: &RenderSettings) -> Result<DatasetOptions> {
     if !matches!(extension(path).as_str(), "zip" | "") && !path.is_dir() {
-        return Err(Usage(format!("a dataset is a .zip or a folder, not {}", path.display())).into());
+        return Err(Usage(format!("the output of a dataset must be a .zip or a folder, not {}", path.display())).into());
     }
     if args.get_flag("all") || beside().any(|(file, _help)| args.contains_id(&flag(file))) {
-        return Err(Usage("a dataset is all there is; render other outputs on their own".to_owned()).into());
+        return Err(Usage("a dataset has no other outputs; render them with a separate command".to_owned()).into());
     }
     if args.get_flag("hash") {
-        let words = "--hash is for videos; a dataset's manifest.json has a hash of each file";
-        return Err(Usage(words.to_owned()).into());
+        let message = "--hash applies to videos only; the manifest.json of a dataset has a hash of each file";
+        return Err(Usage(message.to_owned()).into());
     }
     check_folder(path)?;
     let views = match args.get_one::<PathBuf>("cameras") {
@@ -147,16 +147,16 @@ fn dataset(args: &ArgMatches, path: &Path, settings: &RenderSettings) -> Result<
     Ok(DatasetOptions { views, splits: args.get_flag("split") })
 }
 
-/// Finds a missing folder before the work.
+/// Checks before the render that the folder of an output exists.
 fn check_folder(path: &Path) -> Result<()> {
     let folder = path.parent().filter(|p| !p.as_os_str().is_empty());
     match folder.filter(|p| !p.is_dir()) {
-        Some(missing) => anyhow::bail!("the folder {} does not exist; make it first", missing.display()),
+        Some(missing) => anyhow::bail!("the folder {} does not exist; create it first", missing.display()),
         None => Ok(()),
     }
 }
 
-/// Finds before the work what would fail after it.
+/// Checks before the render that outputs are not folders and have different names.
 fn check_places(outputs: &OutputPaths) -> Result<()> {
     let mut known = Vec::new();
     for path in outputs.values() {
@@ -166,7 +166,7 @@ fn check_places(outputs: &OutputPaths) -> Result<()> {
         }
         let place = std::path::absolute(path)?;
         if known.contains(&place) {
-            return Err(Usage(format!("{} is named for two outputs; give each its own name", path.display())).into());
+            return Err(Usage(format!("{} is the name of two outputs; give each its own name", path.display())).into());
         }
         known.push(place);
     }

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use plinth_pipeline::{Progress, Stage};
 
-/// A plain line comes at each tenth of the frames, and after this long without one.
+/// A plain line is printed at each tenth of the frames, and at least this often.
 const LINE_EVERY: Duration = Duration::from_secs(30);
-/// Pause between two pictures of the bar.
+/// Refresh interval of the bar.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What has been shown.
+/// State of the progress display.
 pub(crate) struct Shown {
     bar: Option<ProgressBar>,
     quiet: bool,
@@ -29,7 +29,7 @@ impl Shown {
         Self { bar, quiet, stage: None, tenth: 0, line: Instant::now() }
     }
 
-    /// Shows how far a job is.
+    /// Updates the display.
     pub(crate) fn tell(&mut self, progress: Progress) {
         let is_new_stage = self.stage.replace(progress.stage) != Some(progress.stage);
         let left = progress.left.map_or_else(String::new, |left| format!("{} left", clock(left)));
@@ -86,7 +86,7 @@ fn style(stage: Stage) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_invalid| ProgressStyle::default_bar())
 }
 
-/// Hours where there are any, minutes and seconds.
+/// Formats a duration as minutes and seconds, with hours if needed.
 fn clock(left: Duration) -> String {
     let secs = left.as_secs();
     let (hours, minutes, secs) = (secs / 3600, secs / 60 % 60, secs % 60);

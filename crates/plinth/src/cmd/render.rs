@@ -1,4 +1,4 @@
-//! `plinth render`: one model on this machine, no server.
+//! `plinth render`: renders one model on this machine, without a server.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ Examples:
   plinth render chair.glb -o chair.mp4 --env garden.hdr --env-mode grounded --settings @look.json
   plinth render chair.glb -o chair.mp4 --bg-image wall.jpg --decal logo.png@0,0.4,0.3,0.5
 
-Each one-valued setting is a flag: --help shows them all, `plinth settings` prints a table.";
+Each setting with a single value is a flag: --help lists all of them, `plinth settings` prints a table.";
 
 pub(crate) fn command() -> Command {
     let switch = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
@@ -39,16 +39,17 @@ pub(crate) fn command() -> Command {
             Arg::new("settings")
                 .long("settings")
                 .value_name("JSON or @FILE")
-                .help("Render settings as in the API; flags win over them"),
+                .help("Render settings as in the API; flags override them"),
         )
         .arg(environment::arg())
         .args(assets::args())
-        .arg(super::json_arg("Print what was made as one JSON object; no progress"))
-        .arg(switch("draft").help(
-            "Work out gathered light with a third of the rays: the first frame comes sooner, shades are less exact",
-        ))
-        .arg(switch("profile").help("Say how long each pass takes; frames are drawn one after the other meanwhile"))
-        .arg(switch("hash").help("Add a SHA-256 over all frames to that object"))
+        .arg(super::json_arg("Print the results as a JSON object, and no progress"))
+        .arg(
+            switch("draft")
+                .help("Bake light with a third of the rays: the first frame comes sooner, but light is less exact"),
+        )
+        .arg(switch("profile").help("Print how long each pass takes; frames are then drawn one at a time"))
+        .arg(switch("hash").help("Add a SHA-256 over all frames to the JSON object"))
         .arg(switch("quiet").short('q').help("No progress"))
         .args(config::args(&[Group::Machine, Group::Cache]))
         .args(flags::args())
@@ -59,11 +60,11 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let (outputs, dataset) = outputs::outputs(args, &settings)?;
     let environment = environment::files(args)?;
     if let Some(id) = settings.environment().id.as_ref().filter(|_| environment.is_none()) {
-        return Err(Usage(format!("the settings name the environment '{id}'; give its file with --env")).into());
+        return Err(Usage(format!("the settings name the environment '{id}'; pass its file with --env")).into());
     }
     let assets = assets::read(args, &settings)?;
     let machine = Machine::read(args)?;
-    let stop = Stop::listen().context("signals cannot be caught")?;
+    let stop = Stop::listen().context("signal handlers cannot be installed")?;
     let path: &PathBuf = args.get_one("model").context("MODEL is missing")?;
     refuse_own_output(path, outputs::out(args)?)?;
     let is_silent = args.get_flag("quiet") || args.get_flag("json");
@@ -113,7 +114,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-/// Says what was made, and what was odd.
+/// Prints the files and the warnings.
 fn print(manifest: &Manifest, out: &mut dyn Write) -> std::io::Result<()> {
     if let Some(failure) = &manifest.hardware_failure {
         eprintln!("plinth: warning: {}; libx264 encoded instead", plain(failure));
@@ -122,7 +123,7 @@ fn print(manifest: &Manifest, out: &mut dyn Write) -> std::io::Result<()> {
         eprintln!("plinth: warning: {}", plain(warning));
     }
     for (pass, millis) in manifest.pass_millis.iter().flatten() {
-        writeln!(out, "{pass:16} {millis:8.2} ms a frame")?;
+        writeln!(out, "{pass:16} {millis:8.2} ms per frame")?;
     }
     for file in &manifest.files {
         writeln!(out, "{} ({}×{}, {} kB)", file.path, file.width, file.height, file.bytes.div_ceil(1000))?;
@@ -130,12 +131,12 @@ fn print(manifest: &Manifest, out: &mut dyn Write) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Finds the H.264 encoder, and says why it is not a hardware encoder where the choice was left to the program.
+/// Chooses the H.264 encoder. With `auto`, prints why hardware encoders are not used.
 fn encoder(machine: &Machine, stop: &Stop, is_silent: bool) -> Result<H264Encoder> {
     if machine.encoder == EncoderChoice::default() {
         return Ok(H264Encoder::default());
     }
-    // Trials have temporary files.
+    // The tests of encoders create temporary files.
     stop.files_begin();
     let found = match choose_encoder(&machine.ffmpeg, machine.encoder, stop.wanted()) {
         Err(MediaError::Stopped) => return Err(stop.stopped().into()),
@@ -147,26 +148,22 @@ fn encoder(machine: &Machine, stop: &Stop, is_silent: bool) -> Result<H264Encode
     Ok(found.encoder)
 }
 
-/// An archive in, an archive out: the model must not be replaced.
+/// Rejects an output that would replace the model, which is possible with archives.
 fn refuse_own_output(model: &Path, out: &Path) -> Result<()> {
     let same = matches!((model.canonicalize(), out.canonicalize()), (Ok(model), Ok(out)) if model == out);
     if same { Err(Usage(format!("{} is the model; name another output", out.display())).into()) } else { Ok(()) }
 }
 
-/// Reads a model file of a kind that is accepted; an archive with an OBJ is converted.
+/// Reads a model file with an accepted extension; an archive with an OBJ is converted.
 pub(crate) fn read_model(path: &Path) -> Result<Vec<u8>> {
     let extension = outputs::extension(path);
     if extension != "glb" && extension != "zip" {
-        let words = format!("{}: only .glb and .zip files are accepted", path.display());
-        return Err(Usage(words).into());
+        let message = format!("{}: only .glb and .zip files are accepted", path.display());
+        return Err(Usage(message).into());
     }
     let size = std::fs::metadata(path).with_context(|| format!("{} cannot be read", path.display()))?.len();
     if size > plinth_spec::limits::MODEL_FILE_BYTES {
-        bail!(
-            "{}: {size} bytes are more than the {} that are accepted",
-            path.display(),
-            plinth_spec::limits::MODEL_FILE_BYTES
-        );
+        bail!("{}: {size} bytes exceed the limit of {}", path.display(), plinth_spec::limits::MODEL_FILE_BYTES);
     }
     let bytes = std::fs::read(path).with_context(|| format!("{} cannot be read", path.display()))?;
     if extension == "glb" {
@@ -180,7 +177,8 @@ pub(crate) fn read_model(path: &Path) -> Result<Vec<u8>> {
     Ok(converted.glb)
 }
 
-/// Settings from `--settings`, then flags, then what the output's name asks for.
+/// Reads the settings: first those of `--settings`, overridden by flags, then the quality or output that the extension
+/// of the output implies.
 fn settings(args: &ArgMatches) -> Result<RenderSettings> {
     let text = match args.get_one::<String>("settings").map(String::as_str) {
         None => "{}".to_owned(),
@@ -189,7 +187,7 @@ fn settings(args: &ArgMatches) -> Result<RenderSettings> {
             Some(file) => std::fs::read_to_string(file).with_context(|| format!("{file} cannot be read"))?,
         },
     };
-    let wrong = |words: String| anyhow::Error::new(Usage(words));
+    let wrong = |message: String| anyhow::Error::new(Usage(message));
     let value: Value =
         serde_json::from_str(&text).map_err(|error| wrong(format!("--settings is not valid JSON: {error}")))?;
     let Value::Object(mut members) = value else {

@@ -1,4 +1,4 @@
-//! `plinth render-child`: one job of a worker, in this process.
+//! `plinth render-child`: runs one job of a worker in this process.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,19 +14,19 @@ use rustix::process::{Resource, setsid};
 
 use super::confine::{bound, bound_memory, end_with_parent, enter_fence, fence_arg};
 
-/// How long the job may take to stop by itself once its worker is gone.
+/// How long the job may take to stop by itself after its worker has ended.
 const LEAVE: Duration = Duration::from_secs(5);
 
 pub(crate) fn command() -> Command {
     Command::new("render-child")
-        .about("Does one job of a worker, which describes it in a folder; ends when its standard input does")
+        .about("Runs the job that a worker describes in a folder; stops when its standard input is closed")
         .hide(true)
         .arg(
             Arg::new("folder")
                 .value_name("FOLDER")
                 .required(true)
                 .value_parser(value_parser!(PathBuf))
-                .help("The job's folder"),
+                .help("Folder of the job"),
         )
         .arg(fence_arg())
 }
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let job = ChildJob::read(Path::new(".")).context("the job's description cannot be read")?;
     confine(job.limits)?;
     enter_fence(args)?;
-    end_with_parent("the worker's end cannot be followed")?;
+    end_with_parent("the job cannot be tied to the life of the worker")?;
     let cancel = Arc::new(AtomicBool::new(false));
     let requests = read_requests(Arc::clone(&cancel));
     let mut told = Ok(());
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
             });
         }
         if told.is_err() {
-            // Nobody listens any more.
+            // The reader of events is gone.
             cancel.store(true, Ordering::Relaxed);
         }
     };
@@ -58,9 +58,10 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     Ok(told?)
 }
 
-/// Makes this process and all that it will start one session, which the worker watches and ends, and bounds them.
+/// Puts this process and its future children into one session, which the worker can measure and kill, and sets resource
+/// limits.
 fn confine(limits: ChildLimits) -> Result<()> {
-    setsid().context("the job cannot be made a session of its own")?;
+    setsid().context("the job cannot start a session")?;
     bound_memory(limits.memory_bytes)?;
     bound(Resource::Fsize, limits.file_bytes, "the size of files")?;
     bound(Resource::Cpu, limits.cpu_secs, "processor time")
@@ -76,7 +77,7 @@ fn read_requests(cancel: Arc<AtomicBool>) -> Receiver<String> {
         }
         cancel.store(true, Ordering::Relaxed);
         drop(send);
-        // A driver or a decoder that does not listen is left as it is.
+        // A driver or decoder that does not check for cancellation is killed.
         std::thread::sleep(LEAVE);
         signal_hook::low_level::exit(1);
     });

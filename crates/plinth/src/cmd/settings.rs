@@ -1,4 +1,4 @@
-//! `plinth settings`: the reference of render settings.
+//! `plinth settings`: prints the reference of the render settings.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ pub(crate) fn command() -> Command {
                 .long("configuration")
                 .action(ArgAction::SetTrue)
                 .conflicts_with("json")
-                .help("Print the table of the program's configuration instead"),
+                .help("Print the table of configuration values instead"),
         )
 }
 

@@ -1,4 +1,4 @@
-//! `plinth worker`: renders what waits.
+//! `plinth worker`: renders queued renders.
 
 use anyhow::{Context as _, Result};
 use clap::{ArgMatches, Command};
@@ -13,7 +13,7 @@ const GROUPS: &[Group] = &[Group::Worker, Group::Data, Group::Machine, Group::Fe
 
 pub(crate) fn command() -> Command {
     Command::new("worker")
-        .about("Renders what waits in a database, on any number of machines")
+        .about("Renders queued renders; runs on any number of machines")
         .after_help(
             "Several machines share a database and a store:\n  \
              plinth worker --database-url postgres://USER@HOST/NAME --store-url s3://BUCKET/PREFIX",
@@ -47,11 +47,11 @@ async fn work(config: &Config) -> Result<()> {
     });
     let (worker, ended) = (service.clone(), stop.clone());
     tasks.spawn(async move { Ok(plinth_worker::run(worker, options, ended).await?) });
-    // Whatever ends first ends all; the others end in their own time.
+    // When one task ends, all are told to stop and are waited for.
     let mut outcome = Ok(());
     while let Some(task) = tasks.join_next().await {
         stop.cancel();
-        outcome = outcome.and(task.context("a part of the worker broke").flatten());
+        outcome = outcome.and(task.context("a task of the worker panicked").flatten());
     }
     service.db().close().await;
     outcome

@@ -1,4 +1,4 @@
-//! Where `plinth render` keeps what it works out for a model.
+//! Configuration of the cache of `plinth render`.
 
 use std::path::PathBuf;
 
@@ -9,8 +9,8 @@ use plinth_render::Cache;
 use super::lookup::{Lookup, variable};
 use super::table as row;
 
-/// The folder that is used; none: nothing is kept, because that was asked for or no place for it is known.
-/// Errors: a value that cannot be.
+/// Opens the cache folder. `None`: the cache is turned off, or no folder for it is known.
+/// Errors: an invalid value.
 pub(crate) fn cache(args: &ArgMatches) -> Result<Option<Cache>> {
     let lookup = Lookup::new(args)?;
     let size = lookup.get(&row::CACHE_MB)?;
@@ -19,11 +19,11 @@ pub(crate) fn cache(args: &ArgMatches) -> Result<Option<Cache>> {
         Some(found) => Some(found.path()),
         None => home_cache(),
     };
-    // A program that cannot look at its own file renders all the same.
+    // If the program cannot read its own executable, it renders without a cache.
     Ok(folder.filter(|_| most_bytes > 0).and_then(|folder| Cache::open(folder, most_bytes << 20).ok()))
 }
 
-/// The folder for this program in the user's cache (XDG Base Directory Specification 0.8).
+/// This program's folder in the user's cache directory (XDG Base Directory Specification 0.8).
 fn home_cache() -> Option<PathBuf> {
     let is_absolute = |path: &PathBuf| path.is_absolute();
     let caches = variable("XDG_CACHE_HOME").map(PathBuf::from).filter(is_absolute);

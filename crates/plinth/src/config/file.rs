@@ -1,4 +1,4 @@
-//! `plinth.toml`.
+//! The configuration file `plinth.toml`.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::table::{FILE, TABLE};
 /// The key of the list of credit packs.
 const PRODUCTS: &str = "products";
 
-/// A file of configuration.
+/// A parsed configuration file.
 #[derive(Debug)]
 pub(super) struct ConfigFile {
     path: PathBuf,
@@ -19,8 +19,8 @@ pub(super) struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Reads the named file, or `plinth.toml` where there is one.
-    /// Errors: a file that is named and missing, is no TOML, or has a key that is not known.
+    /// Reads the given file, or `plinth.toml` in the current folder if it exists.
+    /// Errors: the given file does not exist, the file is not valid TOML, or it has an unknown key.
     pub(super) fn read(named: Option<PathBuf>) -> Result<Option<Self>> {
         let path = match named {
             Some(path) => path,
@@ -31,24 +31,24 @@ impl ConfigFile {
         let values: Table = text.parse().with_context(|| format!("{} is not valid TOML", path.display()))?;
         for key in values.keys() {
             if key != PRODUCTS && !TABLE.iter().any(|row| row.key == key) {
-                bail!("{} has the key '{key}', which is not known{}", path.display(), nearest(key));
+                bail!("{} has the unknown key '{key}'{}", path.display(), nearest(key));
             }
         }
         Ok(Some(Self { path, values }))
     }
 
-    /// Its name, for messages.
+    /// File name, for messages.
     pub(super) fn name(&self) -> String {
         self.path.display().to_string()
     }
 
-    /// The folder that relative paths in it begin from.
+    /// The folder to which relative paths in the file refer.
     pub(super) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new(""))
     }
 
-    /// A value as text; a list is joined by commas.
-    /// Errors: a value that is neither text, number, truth nor a list of texts.
+    /// A value as text; the elements of a list are joined with commas.
+    /// Errors: the value is not a string, number, boolean or list of strings.
     pub(super) fn text(&self, key: &str) -> Result<Option<String>> {
         let Some(value) = self.values.get(key) else { return Ok(None) };
         let text = match value {
@@ -60,12 +60,12 @@ impl ConfigFile {
         };
         match text {
             Some(text) => Ok(Some(text)),
-            None => bail!("{}: '{key}' must be text, a whole number, true or false, or a list of texts", self.name()),
+            None => bail!("{}: '{key}' must be a string, an integer, true, false, or a list of strings", self.name()),
         }
     }
 
-    /// The credit packs; none: the file does not speak of them.
-    /// Errors: a pack that is not complete.
+    /// The credit packs; `None` if the file has no such key.
+    /// Errors: an incomplete credit pack.
     pub(super) fn products(&self) -> Result<Option<Vec<Product>>> {
         let Some(value) = self.values.get(PRODUCTS) else { return Ok(None) };
         let list = value.as_array().map(|packs| packs.iter().map(product).collect::<Option<Vec<_>>>());
@@ -92,7 +92,7 @@ fn product(value: &Value) -> Option<Product> {
     })
 }
 
-/// The known key that is most like it, in words.
+/// The most similar known key as the end of a message.
 fn nearest(key: &str) -> String {
     let likeness = |known: &&str| strsim::jaro_winkler(known, key);
     let best = TABLE.iter().map(|row| row.key).max_by(|a, b| likeness(a).total_cmp(&likeness(b)));

@@ -1,4 +1,4 @@
-//! Finding values: a flag beats a variable, which beats `plinth.toml`.
+//! Looks values up: a flag overrides an environment variable, which overrides `plinth.toml`.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::file::ConfigFile;
 use super::table::{Default, FILE_VARIABLE, Row};
 use super::value::Found;
 
-/// Where values are looked for.
+/// The sources of configuration values.
 #[derive(Debug)]
 pub(super) struct Lookup<'a> {
     args: &'a ArgMatches,
@@ -18,19 +18,19 @@ pub(super) struct Lookup<'a> {
 }
 
 impl<'a> Lookup<'a> {
-    /// Reads the file of configuration.
-    /// Errors: a file that cannot be read or has unknown keys.
+    /// Reads the configuration file.
+    /// Errors: the file cannot be read or has unknown keys.
     pub(crate) fn new(args: &'a ArgMatches) -> Result<Self> {
         let flag = args.try_get_one::<String>("config").ok().flatten().map(PathBuf::from);
         let file = ConfigFile::read(flag.or_else(|| variable(FILE_VARIABLE).map(PathBuf::from)))?;
         Ok(Self { args, file })
     }
 
-    /// The value of a row; none: nothing is set and there is no default.
-    /// Errors: a value of an impossible kind, a secret's file that cannot be read.
+    /// The value of a row, or `None` if it is not set and has no default.
+    /// Errors: the value has the wrong type, or the file of a secret cannot be read.
     pub(crate) fn find(&self, row: &Row) -> Result<Option<Found>> {
         let here = |text: String, place: String| Some(Found { text, place, folder: PathBuf::new() });
-        // A command that does not use the value has no such flag.
+        // Commands that do not use the value have no such flag.
         if let Some(text) = self.args.try_get_one::<String>(row.key).ok().flatten() {
             return Ok(here(text.clone(), format!("--{}", row.flag)));
         }
@@ -60,7 +60,7 @@ impl<'a> Lookup<'a> {
         self.find(row)?.with_context(|| format!("--{} is missing", row.flag))
     }
 
-    /// A whole number that is above 0.
+    /// A positive integer.
     pub(super) fn count<T: TryFrom<u64>>(&self, row: &Row) -> Result<T> {
         let found = self.get(row)?;
         let number: u64 = found.parse("a whole number")?;
@@ -68,19 +68,19 @@ impl<'a> Lookup<'a> {
         fits.ok_or_else(|| found.wrong("a whole number above 0").into())
     }
 
-    /// The credit packs of the file; none: it does not speak of them.
+    /// The credit packs of the file; `None` if it does not list any.
     pub(super) fn products(&self) -> Result<Option<Vec<Product>>> {
         self.file.as_ref().map_or(Ok(None), ConfigFile::products)
     }
 }
 
-/// A variable of the environment; an empty one counts as absent.
+/// An environment variable; an empty one counts as unset.
 #[expect(clippy::disallowed_methods, reason = "this is the binary's configuration")]
 pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|text| !text.is_empty())
 }
 
-/// A secret from the file that `PLINTH_…_FILE` names, and that variable.
+/// A secret from the file that `PLINTH_…_FILE` names, together with the name of that variable.
 fn secret(row: &Row) -> Result<Option<(String, String)>> {
     let name = format!("{}_FILE", row.variable());
     let Some(path) = variable(&name).filter(|_path| row.is_secret) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! How the program is set: one table of values, each a flag, a variable and a key of `plinth.toml`.
+//! Configuration: one table of values, each with a flag, an environment variable and a key of `plinth.toml`.
 
 mod cache;
 mod file;

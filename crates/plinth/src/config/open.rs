@@ -1,4 +1,4 @@
-//! Opening what the configuration names.
+//! Opens the configured database and store.
 
 use std::path::Path;
 
@@ -10,29 +10,28 @@ use url::Url;
 
 use super::settings::Config;
 
-/// In the data folder while `plinth admin restore` fills it.
+/// Marker in the data folder while `plinth admin restore` writes to it.
 pub(crate) const RESTORING: &str = ".restoring";
 
-/// Opens database and store, brings the tables up to date, and makes the service of them. Links that it signs begin with
+/// Opens database and store, migrates the database, and creates the service. Links that the service signs begin with
 /// `public_url`.
-/// Errors: a database or store that cannot be opened, a folder that cannot be written or that is being restored.
+/// Errors: the database or store cannot be opened, the folder is not writable, or it is being restored.
 pub(crate) async fn open_service(config: &Config, public_url: &Url) -> Result<Service> {
     make_folder(&config.data_dir)?;
     let restoring = config.data_dir.join(RESTORING);
     ensure!(
         !restoring.exists(),
-        "a restoration into {} is running or was interrupted; run `plinth admin restore` again after removing what is in the \
-         folder",
+        "a restoration to {} is running or was interrupted; empty the folder and run `plinth admin restore` again",
         config.data_dir.display()
     );
     make_folder(&config.service.incoming)?;
     let db = open_database(config, true).await?;
-    let secret = plinth_service::link_secret(&db).await.context("the database holds no secret for links")?;
+    let secret = plinth_service::link_secret(&db).await.context("the database has no secret for signing links")?;
     let store = open_store(config, LinkSigner::new(secret, public_url.clone()))?;
     Ok(Service::new(db, store, config.service.clone()))
 }
 
-/// Opens the database; brings its tables up to date where it may.
+/// Opens the database; migrates it if `may_change`.
 pub(crate) async fn open_database(config: &Config, may_change: bool) -> Result<Db> {
     let options = DbOptions { postgres_connections: config.database_connections, may_change };
     let name = without_secrets(&config.database_url);
@@ -50,7 +49,7 @@ pub(crate) fn open_store(config: &Config, signer: LinkSigner) -> Result<Store> {
     Store::open(options).with_context(|| format!("the store {} cannot be opened", config.store_url))
 }
 
-/// The AWS_* variables that the store knows.
+/// The `AWS_*` variables that the store supports.
 fn s3_settings() -> Vec<(String, String)> {
     let variables =
         std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
@@ -59,12 +58,12 @@ fn s3_settings() -> Vec<(String, String)> {
 
 fn make_folder(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder)
-        .with_context(|| format!("the folder {} cannot be made; give another with --data", folder.display()))
+        .with_context(|| format!("the folder {} cannot be created; choose another with --data", folder.display()))
 }
 
-/// An address that may be shown: a password in it may not.
+/// An address without its password, for messages.
 fn without_secrets(address: &str) -> String {
-    // The path of a file is shown as it was given.
+    // The path of a SQLite file is shown unchanged.
     if address.starts_with("sqlite:") {
         return address.to_owned();
     }
@@ -81,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shown_address_has_no_password() {
+    fn passwords_are_removed_from_addresses() {
         assert_eq!(without_secrets("postgres://me:secret@db/plinth?password=x"), "postgres://me@db/plinth");
         assert_eq!(without_secrets("sqlite:///tmp/a b.db"), "sqlite:///tmp/a b.db");
         assert_eq!(without_secrets("postgres:// me:secret"), "postgres");

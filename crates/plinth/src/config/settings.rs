@@ -1,4 +1,4 @@
-//! All values, checked.
+//! The validated configuration.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -16,72 +16,72 @@ use url::Url;
 use super::lookup::Lookup;
 use super::table as row;
 
-/// How the program is set.
+/// The validated configuration of a server or worker.
 #[derive(Clone)]
 pub(crate) struct Config {
     /// Folder of the database and the files, absolute.
     pub(crate) data_dir: PathBuf,
     /// `sqlite://…` or `postgres://…`.
     pub(crate) database_url: String,
-    /// Connections to PostgreSQL.
+    /// Maximum number of connections to PostgreSQL.
     pub(crate) database_connections: u32,
     /// `file://…` or `s3://…`.
     pub(crate) store_url: String,
-    /// Where clients reach S3.
+    /// Endpoint under which clients reach S3.
     pub(crate) store_public_endpoint: Option<String>,
-    /// Where the HTTP interface listens.
+    /// Address on which the HTTP API listens.
     pub(crate) listen: SocketAddr,
-    /// Where clients reach it; none: where it listens.
+    /// URL under which clients reach the API; `None`: the listening address.
     pub(crate) public_url: Option<Url>,
-    /// HTTP connections at a time.
+    /// Maximum number of simultaneous HTTP connections.
     pub(crate) max_connections: usize,
-    /// How long requests may take when the server is stopped.
+    /// How long running requests may take after the server was told to stop.
     pub(crate) shutdown: Duration,
-    /// Renders at a time; none: by hardware.
+    /// Maximum number of simultaneous renders; `None`: depends on the hardware.
     pub(crate) worker_slots: Option<usize>,
-    /// A render that takes longer fails.
+    /// Time limit of a render.
     pub(crate) render_timeout: Duration,
-    /// A free preview that takes longer fails.
+    /// Time limit of a free preview.
     pub(crate) preview_timeout: Duration,
-    /// A render that takes more memory fails, in bytes.
+    /// Memory limit of a render.
     pub(crate) render_memory_bytes: u64,
-    /// Models that are kept for further renders, with the light worked out for them, in bytes.
+    /// Size limit of the cache of models and their baked light.
     pub(crate) model_cache_bytes: u64,
-    /// Name of the worker; none: host and process.
+    /// Name of the worker; `None`: made from host name and process id.
     pub(crate) worker_name: Option<String>,
-    /// Where it keeps models and makes renders, absolute.
+    /// Folder for the model cache and for files of current renders, absolute.
     pub(crate) worker_dir: PathBuf,
-    /// How long renders may go on when it is stopped.
+    /// How long renders may continue after the worker was told to stop.
     pub(crate) worker_grace: Duration,
-    /// What frames are drawn and encoded with.
+    /// Adapter, ffmpeg and encoder.
     pub(crate) machine: Machine,
-    /// How jobs are fenced.
+    /// Sandbox of jobs.
     pub(crate) fence: FenceOptions,
-    /// Where metrics are read.
+    /// Address on which metrics are served.
     pub(crate) metrics_listen: Option<SocketAddr>,
     /// Whether log lines are JSON.
     pub(crate) logs_are_json: bool,
-    /// What is logged.
+    /// Log filter.
     pub(crate) log_level: Targets,
-    /// Credit packs; none: nothing is said of them.
+    /// Credit packs; `None`: not configured.
     pub(crate) products: Option<Vec<Product>>,
-    /// The rules of the service.
+    /// Options of the service.
     pub(crate) service: ServiceOptions,
 }
 
-/// What frames are drawn and encoded with.
+/// Adapter, ffmpeg and encoder.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
-    /// The adapter that is asked for.
+    /// Requested adapter.
     pub(crate) adapter: Option<String>,
-    /// The ffmpeg to call.
+    /// The ffmpeg program.
     pub(crate) ffmpeg: PathBuf,
-    /// The H.264 encoder that is asked for.
+    /// Requested H.264 encoder.
     pub(crate) encoder: EncoderChoice,
 }
 
 impl Machine {
-    /// Finds these values alone, for commands that use no other.
+    /// Reads only these values, for commands that use no others.
     pub(crate) fn read(args: &ArgMatches) -> Result<Self> {
         Self::find(&Lookup::new(args)?)
     }
@@ -98,11 +98,12 @@ impl Machine {
 }
 
 impl Config {
-    /// Finds all values for a command.
-    /// Errors: a value that cannot be, with the place that must be changed.
+    /// Reads all values that a command uses.
+    /// Errors: an invalid value; the message names the flag, variable or key.
     pub(crate) fn read(args: &ArgMatches) -> Result<Self> {
         let lookup = Lookup::new(args)?;
-        let data_dir = std::path::absolute(lookup.get(&row::DATA_DIR)?.path()).context("no current folder")?;
+        let data_dir =
+            std::path::absolute(lookup.get(&row::DATA_DIR)?.path()).context("the current folder is not accessible")?;
         let address = "an address with a port, such as 127.0.0.1:8080";
         let text = |row| -> Result<Option<String>> { Ok(lookup.find(row)?.map(|found| found.text)) };
         let local = |kind: &str, name: &str| format!("{kind}://{}", data_dir.join(name).display());
@@ -125,7 +126,7 @@ impl Config {
             model_cache_bytes: lookup.count::<u64>(&row::MODEL_CACHE_MB)? << 20,
             worker_name: text(&row::WORKER_NAME)?,
             worker_dir: match lookup.find(&row::WORKER_DIR)? {
-                Some(found) => std::path::absolute(found.path()).context("no current folder")?,
+                Some(found) => std::path::absolute(found.path()).context("the current folder is not accessible")?,
                 None => data_dir.join("worker"),
             },
             worker_grace: Duration::from_secs(lookup.count(&row::WORKER_GRACE_SECONDS)?),
@@ -140,10 +141,13 @@ impl Config {
         })
     }
 
-    /// Where clients reach the service, which listens here.
+    /// URL under which clients reach the service that listens at this address.
     pub(crate) fn public_url_at(&self, listens: SocketAddr) -> Result<Url> {
         self.public_url.clone().map_or_else(
-            || Url::parse(&format!("http://{listens}")).context("the address makes no URL; give --public-url"),
+            || {
+                Url::parse(&format!("http://{listens}"))
+                    .context("the listening address is not a valid URL; set --public-url")
+            },
             Ok,
         )
     }
@@ -165,7 +169,7 @@ fn service_options(lookup: &Lookup<'_>, data_dir: &Path, fence: FenceOptions) ->
         lease_secs: lookup.count(&row::LEASE_SECONDS)?,
         checks_at_once: lookup.count(&row::MODEL_CHECKS)?,
         checker: Some(Checker {
-            program: std::env::current_exe().context("this program does not know where it lies")?,
+            program: std::env::current_exe().context("the path of this executable is unknown")?,
             memory_bytes: lookup.count::<u64>(&row::MODEL_CHECK_MEMORY_MB)? << 20,
             time: Duration::from_secs(lookup.count(&row::MODEL_CHECK_SECONDS)?),
             fence,
@@ -183,20 +187,20 @@ fn fence(lookup: &Lookup<'_>) -> Result<FenceOptions> {
     let paths = paths.iter().flat_map(|found| found.text.split(',').map(|path| found.folder.join(path.trim())));
     let readable: std::io::Result<_> = paths.map(std::path::absolute).collect();
     let mode = lookup.get(&row::FENCE)?.parse(&format!("one of {names}"))?;
-    Ok(FenceOptions { mode, user, readable: readable.context("no current folder")? })
+    Ok(FenceOptions { mode, user, readable: readable.context("the current folder is not accessible")? })
 }
 
-/// What keys begin with: a word, so that a key stays one.
+/// Prefix of API keys: letters, digits and underscores, so that a key can be selected as one word.
 fn prefix(lookup: &Lookup<'_>, row: &row::Row) -> Result<String> {
     let found = lookup.get(row)?;
     let is_word = !found.text.is_empty() && found.text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     if is_word { Ok(found.text) } else { Err(found.wrong("letters, digits and _").into()) }
 }
 
-fn one_of<'w>(lookup: &Lookup<'_>, row: &row::Row, words: [&'w str; 2]) -> Result<&'w str> {
+fn one_of<'w>(lookup: &Lookup<'_>, row: &row::Row, allowed: [&'w str; 2]) -> Result<&'w str> {
     let found = lookup.get(row)?;
-    let known = words.into_iter().find(|word| *word == found.text);
-    known.ok_or_else(|| found.wrong(&words.join(" or ")).into())
+    let known = allowed.into_iter().find(|word| *word == found.text);
+    known.ok_or_else(|| found.wrong(&allowed.join(" or ")).into())
 }
 
 fn public_url(lookup: &Lookup<'_>) -> Result<Option<Url>> {

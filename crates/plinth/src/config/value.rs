@@ -1,32 +1,32 @@
-//! A value that was found, and where: messages name the place that must be changed.
+//! A value together with its source, which error messages name.
 
 use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::cmd::Usage;
 
-/// A value.
+/// A value that was found.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     pub(super) text: String,
-    /// The flag, variable or key that said it.
+    /// The flag, variable or key that set it.
     pub(super) place: String,
-    /// Where relative paths begin.
+    /// The folder to which relative paths refer.
     pub(super) folder: PathBuf,
 }
 
 impl Found {
-    /// The value as what it must be.
+    /// Parses the value; `must_be` describes the expected form in the error message.
     pub(super) fn parse<T: FromStr>(&self, must_be: &str) -> Result<T, Usage> {
         self.text.parse().map_err(|_malformed| self.wrong(must_be))
     }
 
-    /// A path.
+    /// The value as a path.
     pub(super) fn path(&self) -> PathBuf {
         self.folder.join(&self.text)
     }
 
-    /// The refusal of this value.
+    /// The error for this value.
     pub(super) fn wrong(&self, must_be: &str) -> Usage {
         Usage(format!("{} must be {must_be}, not '{}'", self.place, self.text))
     }

@@ -1,4 +1,4 @@
-//! How the worker is set.
+//! Options of the worker.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -9,16 +9,17 @@ use plinth_worker::{WorkerOptions, child_environment};
 
 use super::settings::Config;
 
-/// Time between two looks for renders that another process placed.
+/// Interval at which the worker checks for renders that other processes queued.
 const POLL: Duration = Duration::from_millis(500);
 
-/// How the worker of this process is set.
+/// The worker options that the configuration asks for.
 pub(crate) fn worker_options(config: &Config) -> Result<WorkerOptions> {
     Ok(WorkerOptions {
         name: config.worker_name.clone().unwrap_or_else(host_and_process),
         slots: config.worker_slots.and_then(NonZeroUsize::new),
         scratch: config.worker_dir.clone(),
-        program: std::env::current_exe().context("this program cannot be found, and so not be started for renders")?,
+        program: std::env::current_exe()
+            .context("the path of this executable is unknown, so it cannot be started for renders")?,
         environment: child_environment(std::env::vars_os()),
         adapter: config.machine.adapter.clone(),
         ffmpeg: from_anywhere(&config.machine.ffmpeg)?,
@@ -39,10 +40,10 @@ fn host_and_process() -> String {
     format!("{}-{}", host.nodename().to_string_lossy(), std::process::id())
 }
 
-/// A program by its name is looked for on PATH; a path must be good in the folder of each render.
+/// Makes a path valid in any current folder. A bare program name is left for lookup on PATH.
 fn from_anywhere(program: &Path) -> Result<PathBuf> {
     if program.components().count() == 1 {
         return Ok(program.to_owned());
     }
-    std::path::absolute(program).context("no current folder")
+    std::path::absolute(program).context("the current folder is not accessible")
 }

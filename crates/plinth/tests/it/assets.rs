@@ -1,8 +1,8 @@
-//! Images that settings name.
+//! Tests of the image flags of `plinth render`.
 
 use crate::{Place, plinth, text};
 
-/// Left half one colour, right half another.
+/// Writes an image whose left and right halves have one colour each.
 fn halves(place: &Place, name: &str, left: [u8; 3], right: [u8; 3]) -> String {
     let picture = image::RgbImage::from_fn(320, 180, |x, _| image::Rgb(if x < 160 { left } else { right }));
     picture.save(place.file(name)).unwrap();
@@ -19,7 +19,7 @@ fn still(place: &Place, more: &[&str]) -> image::RgbImage {
 }
 
 #[test]
-fn a_background_image_is_behind_the_model_and_goes_before_colour_and_gradient() {
+fn a_background_image_is_behind_the_model_and_overrides_colour_and_gradient() {
     let place = Place::new();
     let wall = halves(&place, "wall.png", [200, 30, 40], [10, 60, 220]);
     let gradient = r##"{"bgColor": "#00ff00", "bgGradient": {"stops": [{"color": "#00ff00"}, {"color": "#ffff00"}], "angle": 0}}"##;
@@ -41,11 +41,11 @@ fn a_decal_is_on_the_model_where_the_flag_says() {
     let front = format!("{logo}@0,0,1,0.8");
     assert!(magenta(&still(&place, &["--decal", &front])) > 1000);
     let back = format!("{logo}@0,0,-1,0.8,180");
-    assert_eq!(magenta(&still(&place, &["--decal", &back])), 0, "the back is not seen");
+    assert_eq!(magenta(&still(&place, &["--decal", &back])), 0, "decals on back faces are not visible");
 }
 
 #[test]
-fn what_is_not_given_is_wrong_usage_and_what_is_no_image_is_named() {
+fn an_image_without_a_file_is_a_usage_error_and_an_invalid_file_is_named() {
     let place = Place::new();
     let (model, out) = (place.file("cube.glb"), place.file("out.png"));
     let refused = |more: &[&str]| {

@@ -1,4 +1,4 @@
-//! Datasets from the command line.
+//! Tests of datasets from the command line.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{Place, plinth, program, text};
 
-/// Views on a circle around the model, 64 pixels square.
+/// Camera poses on a circle around the model, for views of 64×64 pixels.
 fn cameras(count: u32) -> Value {
     let frames: Vec<Value> = (0..count)
         .map(|i| {
@@ -23,20 +23,20 @@ fn files(folder: &Path) -> Vec<String> {
     entries.map_while(Result::ok).map(|e| e.file_name().to_string_lossy().into_owned()).collect()
 }
 
-/// Where the set of a running or killed job grows.
+/// The work folder of a running or killed render.
 fn work(place: &Place) -> Option<PathBuf> {
     let all = files(place.folder.path()).into_iter().map(|name| place.folder.path().join(name));
     all.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "work"))
 }
 
-/// Views that it has noted as finished.
+/// Names of the views recorded as finished in the work folder.
 fn finished(place: &Place) -> Vec<String> {
     let noted = work(place).map_or_else(Vec::new, |work| files(&work.join("views")));
     noted.iter().filter_map(|name| name.strip_suffix(".json")).map(str::to_owned).collect()
 }
 
 #[test]
-fn cameras_of_ones_own_become_a_folder_with_their_poses() {
+fn custom_cameras_give_a_folder_with_their_poses() {
     let place = Place::new();
     let asked = cameras(3);
     std::fs::write(place.file("cameras.json"), asked.to_string()).unwrap();
@@ -62,7 +62,7 @@ fn cameras_of_ones_own_become_a_folder_with_their_poses() {
     assert_eq!(place.names(), ["cameras.json", "cube.glb", "set"]);
 }
 
-/// `plinth render` of 120 views.
+/// `plinth render` of a dataset with 120 views.
 fn render(place: &Place, set: &str) -> std::process::Command {
     let mut program = program();
     let (model, set, cameras) = (place.file("cube.glb"), place.file(set), place.file("cameras.json"));
@@ -70,13 +70,13 @@ fn render(place: &Place, set: &str) -> std::process::Command {
     program
 }
 
-/// A place with a model and cameras, in which a render of this set was killed. Also the names of its finished views.
+/// Starts a render of a dataset and kills it; also returns the names of the finished views.
 fn killed(set: &str) -> (Place, Vec<String>) {
     let place = Place::new();
     std::fs::write(place.file("cameras.json"), cameras(120).to_string()).unwrap();
     let mut killed = render(&place, set).spawn().unwrap();
     while finished(&place).len() < 3 {
-        assert!(killed.try_wait().unwrap().is_none(), "it ended before three views were noted");
+        assert!(killed.try_wait().unwrap().is_none(), "the render ended before three views were finished");
     }
     killed.kill().unwrap();
     killed.wait().unwrap();
@@ -86,7 +86,7 @@ fn killed(set: &str) -> (Place, Vec<String>) {
 }
 
 #[test]
-fn a_killed_render_leaves_no_set_and_the_next_one_goes_on_where_it_ended() {
+fn a_killed_render_leaves_no_dataset_and_the_next_one_resumes_it() {
     let (place, done) = killed("set");
     let written = |set: &Path| -> Vec<SystemTime> {
         let picture = |view: &String| std::fs::metadata(set.join(format!("normals/{view}.png"))).unwrap();
@@ -97,7 +97,11 @@ fn a_killed_render_leaves_no_set_and_the_next_one_goes_on_where_it_ended() {
     assert_eq!(before, written(Path::new(&place.file("set"))), "finished views are not rendered again");
     assert!(render(&place, "other").status().unwrap().success());
     let manifest = |set: &str| text(&std::fs::read(place.file(set).clone() + "/manifest.json").unwrap());
-    assert_eq!(manifest("set"), manifest("other"), "a resumed set has the bytes of one made at once");
+    assert_eq!(
+        manifest("set"),
+        manifest("other"),
+        "a resumed dataset equals one that was rendered without interruption"
+    );
     assert_eq!(place.names(), ["cameras.json", "cube.glb", "other", "set"]);
 }
 
@@ -112,7 +116,7 @@ fn a_killed_render_leaves_no_zip_and_a_resumed_one_is_the_same() {
 }
 
 #[test]
-fn a_model_is_not_replaced_by_what_is_made_of_it() {
+fn an_output_cannot_replace_the_model() {
     let place = Place::new();
     std::fs::copy(place.file("cube.glb"), place.file("model.zip")).unwrap();
     let model = place.file("model.zip");

@@ -1,15 +1,15 @@
-//! `--encoder`: a machine with hardware encoders is made by a script that stands for ffmpeg.
+//! Tests of `--encoder`. A script in place of ffmpeg simulates hardware encoders.
 
 use plinth_testkit::{assert_h264, hardware_ffmpeg, probe};
 
 use crate::{Place, plinth, program, text};
 
-/// A card that is lost after some frames of a render; what it is tried with at the start is smaller.
+/// A card that fails after some frames of a render, but passes the smaller test at the start.
 const LOST: &str =
     "if [[ $SIZE == 960x540 ]]; then head -c 8000000 >/dev/null; echo 'the card fell off the bus' >&2; exit 1; fi";
 const BROKEN: &str = "echo 'No capable devices found' >&2; exit 1";
 
-/// Renders a second of the cube to `out.mp4` by an ffmpeg; returns exit code, standard output and error.
+/// Renders one second of the cube to `out.mp4` with an ffmpeg; returns exit code, stdout and stderr.
 fn render(place: &Place, ffmpeg: &str, flags: &[&str]) -> (Option<i32>, String, String) {
     let (cube, out) = (place.file("cube.glb"), place.file("out.mp4"));
     let common = ["render", &cube, "-o", &out, "--quality", "share", "--length", "1", "--ffmpeg", ffmpeg];
@@ -17,7 +17,7 @@ fn render(place: &Place, ffmpeg: &str, flags: &[&str]) -> (Option<i32>, String, 
     (done.status.code(), text(&done.stdout), text(&done.stderr))
 }
 
-/// The manifest of a render with a hash of its frames.
+/// The manifest of a render, with a hash of its frames.
 fn manifest(place: &Place, ffmpeg: &str, encoder: &str) -> serde_json::Value {
     let (code, said, error) = render(place, ffmpeg, &["--json", "--hash", "--encoder", encoder, "--all"]);
     assert_eq!((code, error.as_str()), (Some(0), ""));
@@ -28,7 +28,7 @@ fn manifest(place: &Place, ffmpeg: &str, encoder: &str) -> serde_json::Value {
 }
 
 #[test]
-fn auto_takes_the_hardware_and_the_file_is_like_any_other() {
+fn auto_uses_hardware_and_the_file_has_the_usual_properties() {
     let place = Place::new();
     let log = place.other.path().join("log");
     let lines = format!("echo \"$ENCODER '$SIZE'\" >>{}", log.display());
@@ -36,15 +36,15 @@ fn auto_takes_the_hardware_and_the_file_is_like_any_other() {
     let ffmpeg = ffmpeg.to_str().unwrap();
     assert_eq!(manifest(&place, ffmpeg, "auto")["encoder"], "h264_nvenc");
     let used = std::fs::read_to_string(&log).unwrap();
-    assert_eq!(used, "h264_nvenc '640x360'\nh264_nvenc ''\nh264_nvenc '960x540'\n", "tried once, then used");
-    // The default does not even try it.
+    assert_eq!(used, "h264_nvenc '640x360'\nh264_nvenc ''\nh264_nvenc '960x540'\n", "tested once, then used");
+    // With the default encoder, hardware is not even tested.
     std::fs::remove_file(&log).unwrap();
     let manifest = manifest(&place, ffmpeg, "libx264");
     assert_eq!((&manifest["encoder"], log.exists()), (&"libx264".into(), false));
 }
 
 #[test]
-fn auto_says_once_why_hardware_is_not_used_and_goes_on() {
+fn auto_says_once_why_hardware_is_not_used_and_falls_back() {
     let place = Place::new();
     let ffmpeg = hardware_ffmpeg(place.other.path(), &["h264_nvenc"], BROKEN);
     let (code, _said, error) = render(&place, ffmpeg.to_str().unwrap(), &["--encoder", "auto"]);
@@ -54,7 +54,7 @@ fn auto_says_once_why_hardware_is_not_used_and_goes_on() {
 }
 
 #[test]
-fn hardware_that_is_asked_for_and_does_not_work_is_an_error_before_anything_is_read() {
+fn a_requested_encoder_that_does_not_work_is_an_error_before_the_model_is_read() {
     let place = Place::new();
     let ffmpeg = hardware_ffmpeg(place.other.path(), &["h264_nvenc"], BROKEN);
     let (code, _said, error) = render(&place, ffmpeg.to_str().unwrap(), &["--encoder", "h264_nvenc"]);
@@ -68,7 +68,7 @@ fn hardware_that_is_asked_for_and_does_not_work_is_an_error_before_anything_is_r
 }
 
 #[test]
-fn a_name_that_is_no_encoder_is_wrong_usage() {
+fn an_unknown_encoder_is_a_usage_error() {
     let place = Place::new();
     let (code, _said, error) = render(&place, "ffmpeg", &["--encoder", "nvenc"]);
     assert_eq!(code, Some(2));
@@ -76,7 +76,7 @@ fn a_name_that_is_no_encoder_is_wrong_usage() {
 }
 
 #[test]
-fn a_render_outlives_a_lost_card() {
+fn a_render_survives_the_loss_of_the_card() {
     let place = Place::new();
     let ffmpeg = hardware_ffmpeg(place.other.path(), &["h264_nvenc"], LOST);
     let ffmpeg = ffmpeg.to_str().unwrap();
@@ -114,13 +114,13 @@ fn doctor_says_which_encoder_is_used_and_why_the_others_are_not() {
         "h264_nvenc does not work here: No capable devices found",
         "h264_vaapi works",
         "h264_videotoolbox is not in this ffmpeg",
-        "h264_vaapi is used, by --encoder auto",
+        "h264_vaapi is used (--encoder auto)",
     ] {
         assert!(words.contains(line), "{words}");
     }
     let (code, words, json) = doctor(&ffmpeg, "libx264");
     assert_eq!((code, &json["encoder"]), (Some(0), &"libx264".into()));
-    assert!(words.contains("libx264 is used, by --encoder libx264"), "{words}");
+    assert!(words.contains("libx264 is used (--encoder libx264)"), "{words}");
     let (code, words, json) = doctor(&ffmpeg, "h264_nvenc");
     assert_eq!((code, &json["encoder"]), (Some(1), &serde_json::Value::Null));
     assert!(words.contains("no encoder is used: h264_nvenc cannot be used on this machine"), "{words}");

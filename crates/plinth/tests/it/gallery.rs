@@ -1,4 +1,4 @@
-//! The rows of the gallery: every setting is shown, with values that it takes, and has a test that measures it.
+//! Tests that the gallery shows every setting with valid values and names an existing test for each.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn every_setting_and_every_field_of_an_edit_has_a_row() {
 }
 
 #[test]
-fn every_row_has_values_that_the_setting_takes_or_says_why_nothing_is_seen() {
+fn every_row_has_valid_values_or_says_why_nothing_is_visible() {
     for row in rows() {
         let key = row["key"].as_str().unwrap();
         let Some(values) = row["values"].as_array() else {
@@ -55,7 +55,7 @@ fn every_row_has_values_that_the_setting_takes_or_says_why_nothing_is_seen() {
     }
 }
 
-/// All sources of the workspace's crates.
+/// Concatenates the sources of all crates of the workspace.
 fn sources(folder: &Path, out: &mut String) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -74,6 +74,6 @@ fn every_setting_has_a_test_that_measures_it() {
     for row in rows() {
         let test = row["test"].as_str().unwrap_or_default();
         let is_there = !test.is_empty() && all.contains(&format!("fn {test}()"));
-        assert!(is_there, "{} {}: the test '{test}' is not there", row["key"], row["part"]);
+        assert!(is_there, "{} {}: the test '{test}' does not exist", row["key"], row["part"]);
     }
 }

@@ -1,6 +1,6 @@
-//! Small models made here.
+//! Small hand-made models.
 
-/// A GLB file with a JSON chunk and nothing else.
+/// A GLB file with only a JSON chunk.
 pub(crate) fn with_json(json: &str) -> Vec<u8> {
     pack(json, &[])
 }

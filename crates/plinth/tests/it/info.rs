@@ -1,11 +1,11 @@
-//! Commands that say something and render nothing.
+//! Tests of commands that print information and render nothing.
 
 use std::process::{Command, Stdio};
 
 use crate::{Place, plinth, program, text};
 
 #[test]
-fn inspect_and_settings_speak_json() {
+fn inspect_and_settings_print_json() {
     let place = Place::new();
     let done = plinth(&["inspect", &place.file("cube.glb"), "--json"]);
     let inventory: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
@@ -17,7 +17,7 @@ fn inspect_and_settings_speak_json() {
 }
 
 #[test]
-fn the_page_of_settings_has_the_table_of_the_code() {
+fn the_documentation_has_the_settings_of_the_code() {
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md")).unwrap();
     let table = plinth(&["settings"]);
     let missing: Vec<String> = text(&table.stdout).lines().filter(|l| !page.contains(*l)).map(str::to_owned).collect();
@@ -25,9 +25,9 @@ fn the_page_of_settings_has_the_table_of_the_code() {
 }
 
 #[test]
-fn a_reader_that_has_read_enough_is_no_error() {
+fn a_closed_output_pipe_is_not_an_error() {
     let mut child = program().arg("settings").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // Closed before the program has begun to write.
+    // Closed before the program starts to write.
     drop(child.stdout.take());
     let done = child.wait_with_output().unwrap();
     assert_eq!((done.status.code(), text(&done.stderr).as_str()), (Some(0), ""));
@@ -41,7 +41,7 @@ fn doctor(variable: (&str, &str)) -> (Option<i32>, String, serde_json::Value) {
 }
 
 #[test]
-fn doctor_looks_at_the_adapter_that_a_render_would_take() {
+fn doctor_checks_the_adapter_that_a_render_would_use() {
     let (code, words, json) = doctor(("PLINTH_ADAPTER", "cpu"));
     assert_eq!(
         (code, &json["ready"], &json["adapter"]["kind"]),
@@ -58,24 +58,24 @@ fn doctor_looks_at_the_adapter_that_a_render_would_take() {
 fn doctor_needs_h264_but_not_prores_and_says_what_to_do() {
     let place = Place::new();
     let without = |encoder: &str| {
-        // Refuses one encoder, as an ffmpeg does that was built without it.
+        // An ffmpeg that lacks one encoder.
         place.script(&format!(
             r#"case "$*" in *{encoder}*) echo "Unknown encoder" >&2; exit 1;; esac; exec "$FFMPEG" "$@""#
         ))
     };
     let (code, words, json) = doctor(("PLINTH_FFMPEG", &without("prores_ks")));
     assert_eq!((code, &json["ready"], &json["ffmpeg"]["prores"]), (Some(0), &true.into(), &false.into()), "{words}");
-    assert!(words.contains("prores_ks missing: only quality pro needs it; install"), "{words}");
+    assert!(words.contains("prores_ks missing, needed only for quality pro; install"), "{words}");
     let (code, words, json) = doctor(("PLINTH_FFMPEG", &without("libx264")));
     assert_eq!((code, &json["ready"], &json["ffmpeg"]["h264"]), (Some(1), &false.into(), &false.into()), "{words}");
-    assert!(words.contains("libx264 missing: no video can be written; install"), "{words}");
+    assert!(words.contains("libx264 missing: videos cannot be written; install"), "{words}");
     let (code, words, json) = doctor(("PLINTH_FFMPEG", "/nowhere/ffmpeg"));
     assert_eq!((code, &json["ready"]), (Some(1), &false.into()));
     assert!(words.contains("'/nowhere/ffmpeg' cannot be started; install ffmpeg"), "{words}");
 }
 
 #[test]
-fn doctor_says_what_there_is_for_the_fence_of_jobs() {
+fn doctor_reports_the_protections_of_jobs() {
     let (_code, words, json) = doctor(("PLINTH_FENCE", "auto"));
     let fence = &json["fence"];
     assert_eq!((&fence["mode"], &fence["jobUser"]), (&"auto".into(), &serde_json::Value::Null), "{json}");
@@ -86,7 +86,7 @@ fn doctor_says_what_there_is_for_the_fence_of_jobs() {
 }
 
 #[test]
-fn a_user_for_jobs_that_is_not_there_is_told_before_anything_begins() {
+fn a_missing_user_for_jobs_is_an_error_at_the_start() {
     let place = Place::new();
     let done =
         program().args(["serve", "--job-user", "no-such-user-here", "--data", &place.file("data")]).output().unwrap();

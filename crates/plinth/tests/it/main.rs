@@ -1,4 +1,4 @@
-//! Drives the real binary.
+//! Tests that run the real binary.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod assets;
@@ -19,23 +19,23 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// The program, with an ffmpeg that has all encoders, which keeps nothing.
+/// The program with an ffmpeg that has all encoders, without a cache.
 fn program() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_plinth"));
     program.env("PLINTH_FFMPEG", plinth_testkit::ffmpeg()).env("PLINTH_CACHE_MB", "0");
     program
 }
 
-/// Runs it to its end.
+/// Runs the program to its end.
 fn plinth(args: &[&str]) -> Output {
     program().args(args).output().unwrap()
 }
 
-/// Command lines of the processes whose folder is in this one, by their numbers.
+/// Command lines of all processes whose current folder is inside this folder, by process id.
 fn processes_in(folder: &Path) -> BTreeMap<u32, String> {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    // One that ends meanwhile has no folder any more.
+    // A process that ended meanwhile has no `cwd` any more.
     let inside =
         numbers.filter(|n| std::fs::read_link(format!("/proc/{n}/cwd")).is_ok_and(|at| at.starts_with(folder)));
     let line = |n| std::fs::read(format!("/proc/{n}/cmdline")).map(|line| text(&line).replace('\0', " "));
@@ -46,7 +46,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A folder with `cube.glb`, and another that nobody looks into.
+/// A folder with `cube.glb`, and a second folder for scripts.
 struct Place {
     folder: tempfile::TempDir,
     other: tempfile::TempDir,
@@ -59,12 +59,11 @@ impl Place {
         place
     }
 
-    /// Path of a file in the folder.
     fn file(&self, name: &str) -> String {
         self.folder.path().join(name).to_str().unwrap().to_owned()
     }
 
-    /// Names of all files in the folder, in order.
+    /// Names of all files in the folder, sorted.
     fn names(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder.path()).unwrap();
         let mut names: Vec<String> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
@@ -72,7 +71,7 @@ impl Place {
         names
     }
 
-    /// Makes a program outside of the folder; `"$FFMPEG"` is the real one.
+    /// Writes a bash script outside of the folder that can call the real ffmpeg as `"$FFMPEG"`.
     fn script(&self, lines: &str) -> String {
         let path = self.other.path().join("script");
         std::fs::write(&path, format!("#!/bin/bash\n{}{lines}\n", plinth_testkit::ffmpeg_in_scripts())).unwrap();

@@ -1,4 +1,4 @@
-//! Files that a render makes, and what a failure leaves.
+//! Tests of the files that a render writes, and of what a failure leaves behind.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use plinth_testkit::{assert_h264, probe};
 
 use crate::{glb, plinth, program, text};
 
-/// The first frame as R, G, B bytes.
+/// The first frame of a video as R, G, B bytes.
 fn first_frame(file: &Path) -> Vec<u8> {
     let filter = "scale=in_color_matrix=bt709:in_range=tv:out_range=pc,format=rgb24";
     let out = Command::new(plinth_testkit::ffmpeg())
@@ -20,7 +20,7 @@ fn first_frame(file: &Path) -> Vec<u8> {
 }
 
 #[test]
-fn a_share_render_is_what_the_tier_says_and_keeps_its_background() {
+fn a_share_render_has_the_size_of_its_tier_and_its_background() {
     let folder = tempfile::tempdir().unwrap();
     let (model, out) = (folder.path().join("cube.glb"), folder.path().join("cube.mp4"));
     std::fs::write(&model, glb::cube()).unwrap();
@@ -75,7 +75,7 @@ fn pro_is_prores_with_straight_alpha() {
 }
 
 #[test]
-fn the_background_of_pro_is_in_everything_but_its_video() {
+fn all_files_of_a_pro_render_but_the_video_show_the_background() {
     let folder = tempfile::tempdir().unwrap();
     let (model, out) = (folder.path().join("cube.glb"), folder.path().join("cube.mov"));
     std::fs::write(&model, glb::cube()).unwrap();
@@ -104,14 +104,14 @@ fn the_background_of_pro_is_in_everything_but_its_video() {
 }
 
 #[test]
-fn bad_models_end_in_one_clear_line_and_leave_nothing() {
+fn invalid_models_give_one_line_of_error_and_no_files() {
     let folder = tempfile::tempdir().unwrap();
     let good = glb::cube();
     let cut = good[..good.len() - 40].to_vec();
     let cases: [(&str, Vec<u8>); 4] = [
         ("empty", Vec::new()),
         ("cut", cut),
-        ("text", b"this is no model at all".to_vec()),
+        ("text", b"this is not a model".to_vec()),
         ("cycle", glb::with_json(r#"{"asset":{"version":"2.0"},"nodes":[{"children":[1]},{"children":[0]}]}"#)),
     ];
     for (name, bytes) in cases {
@@ -133,7 +133,7 @@ fn bad_models_end_in_one_clear_line_and_leave_nothing() {
 }
 
 #[test]
-fn what_was_worked_out_for_a_model_is_kept_where_and_as_long_as_it_is_asked_for() {
+fn baked_light_is_cached_in_the_given_folder_up_to_the_given_size() {
     let folder = tempfile::tempdir().unwrap();
     let (model, cache) = (folder.path().join("cube.glb"), folder.path().join("home/cache/plinth"));
     std::fs::write(&model, glb::cube()).unwrap();

@@ -1,4 +1,4 @@
-//! A wish to stop, at any time.
+//! Tests of stopping a render by signals.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -9,7 +9,7 @@ use plinth_testkit::ffmpeg;
 
 use crate::{Place, plinth, program, text};
 
-/// A render of a minute, and what it says.
+/// A running render of one minute, and its output.
 struct Running {
     child: Child,
     said: BufReader<ChildStderr>,
@@ -33,12 +33,12 @@ impl Running {
         Self { child, said }
     }
 
-    /// Waits for a line that begins so.
+    /// Waits for a line that begins with this text.
     fn until(&mut self, words: &str) {
         let mut line = String::new();
         while !line.starts_with(words) {
             line.clear();
-            assert!(self.said.read_line(&mut line).unwrap() > 0, "it ended before it said '{words}'");
+            assert!(self.said.read_line(&mut line).unwrap() > 0, "the render ended before it printed '{words}'");
         }
     }
 
@@ -46,7 +46,7 @@ impl Running {
         assert!(Command::new("kill").arg(name).arg(self.child.id().to_string()).status().unwrap().success());
     }
 
-    /// How it ends: exit code and last line.
+    /// Waits for the end; returns exit code and last line.
     fn end(mut self) -> (Option<i32>, String) {
         let last = self.said.lines().map_while(Result::ok).last();
         (self.child.wait().unwrap().code(), last.unwrap_or_default())
@@ -59,7 +59,7 @@ fn assert_untouched(place: &Place) {
 }
 
 #[test]
-fn a_signal_at_any_time_ends_with_its_code_and_leaves_everything_as_it_was() {
+fn a_signal_at_any_time_sets_the_exit_code_and_leaves_no_files() {
     let moments = ["loading", "preparing", "rendering 0/", "rendering 180/"];
     let both = moments.map(|moment| [(moment, "-INT", 130), (moment, "-TERM", 143)]);
     for (moment, signal, code) in both.into_iter().flatten() {
@@ -76,7 +76,7 @@ fn a_signal_at_any_time_ends_with_its_code_and_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn a_render_started_with_nohup_outlives_its_terminal() {
+fn a_render_started_with_nohup_survives_the_end_of_its_terminal() {
     let place = Place::new();
     let mut nohup = Command::new("nohup");
     nohup.arg(env!("CARGO_BIN_EXE_plinth")).stdin(Stdio::null()).stdout(Stdio::null());
@@ -90,7 +90,7 @@ fn a_render_started_with_nohup_outlives_its_terminal() {
 }
 
 #[test]
-fn a_signal_is_heard_while_an_encoder_takes_no_frames() {
+fn a_signal_is_handled_while_an_encoder_accepts_no_frames() {
     let place = Place::new();
     let hangs = place.script(r#"case "$*" in -version) exec "$FFMPEG" -version;; esac; sleep 60"#);
     let mut running = Running::start(&place, Path::new(&hangs));
@@ -102,21 +102,21 @@ fn a_signal_is_heard_while_an_encoder_takes_no_frames() {
 }
 
 #[test]
-fn a_killed_run_leaves_the_older_file_and_the_next_run_removes_its_traces() {
+fn a_killed_render_keeps_the_older_file_and_the_next_one_removes_its_temporary_files() {
     let place = Place::new();
     let mut running = Running::start(&place, ffmpeg());
     running.until("rendering 180/");
     running.signal("-KILL");
     running.end();
     assert_eq!(std::fs::read(place.file("out.mp4")).unwrap(), b"an older video");
-    assert!(place.names().len() > 2, "a kill that left no trace tests nothing: {:?}", place.names());
+    assert!(place.names().len() > 2, "the killed render left no temporary files to test: {:?}", place.names());
     let done = plinth(&["render", &place.file("cube.glb"), "-o", &place.file("still.png"), "--quality", "share"]);
     assert!(done.status.success(), "{}", text(&done.stderr));
     assert_eq!(place.names(), ["cube.glb", "out.mp4", "still.png"]);
 }
 
 #[test]
-fn a_dying_encoder_ends_the_render_with_its_words() {
+fn a_failing_encoder_ends_the_render_with_its_message() {
     let place = Place::new();
     let dies = place.script(
         r#"case "$*" in -version) exec "$FFMPEG" -version;; esac; head -c 5000000 >/dev/null; echo 'no more room' >&2; exit 1"#,

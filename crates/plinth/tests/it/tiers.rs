@@ -1,4 +1,4 @@
-//! The same frames from any number of threads, in every tier.
+//! Tests that the number of threads does not change the frames, in every tier.
 
 use crate::{Place, glb, program, text};
 
@@ -7,7 +7,7 @@ fn frame_hash(place: &Place, tier: &str, length: &str, threads: &str) -> String 
     let out = place.file(if tier == "pro" { "out.mov" } else { "out.mp4" });
     let done = program()
         .args(["render", &place.file("three.glb"), "-o", &out, "--quality", tier, "--length", length])
-        // Coarser than a turntable's step: the two frames show different sides.
+        // Few large steps, so that the two frames show different sides.
         .args(["--sweep-angle", "180", "--easing", "false", "--hash", "--json"])
         .env("LP_NUM_THREADS", threads)
         .env("RAYON_NUM_THREADS", threads)

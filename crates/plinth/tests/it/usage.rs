@@ -1,8 +1,8 @@
-//! What the command line takes, and what it refuses.
+//! Tests of the command line: what it accepts and rejects.
 
 use crate::{Place, plinth, text};
 
-/// Runs with a model and an output that would do, and these flags before or behind them.
+/// Runs with a valid model and output and these flags before or after them; returns the error.
 fn refused(place: &Place, out: &str, flags: &[&str]) -> String {
     let (model, out) = (place.file("cube.glb"), place.file(out));
     let mut args = vec!["render", &model, "-o", &out, "-q"];
@@ -15,7 +15,7 @@ fn refused(place: &Place, out: &str, flags: &[&str]) -> String {
 }
 
 #[test]
-fn wrong_usage_is_2_and_one_line_that_names_what_is_wrong() {
+fn usage_errors_exit_with_2_and_one_line_that_names_the_cause() {
     assert_eq!(plinth(&[]).status.code(), Some(2));
     assert_eq!(plinth(&["render"]).status.code(), Some(2));
     assert_eq!(plinth(&["nonsense"]).status.code(), Some(2));
@@ -26,20 +26,20 @@ fn wrong_usage_is_2_and_one_line_that_names_what_is_wrong() {
         ("out.mp4", &["--settings", r##"{"bgcolor":"#fff"}"##], "the nearest is 'bgColor'"),
         ("out.mp4", &["--settings", "{zoom}"], "--settings is not valid JSON"),
         ("out.mp4", &["--settings", "[1]"], "--settings must be a JSON object"),
-        ("out.mp4", &["--quality", "pro"], "quality pro is a .mov"),
-        ("out.mov", &["--quality", "share"], "a .mov is quality pro, not share"),
+        ("out.mp4", &["--quality", "pro"], "quality pro needs an output that ends in .mov"),
+        ("out.mov", &["--quality", "share"], "a .mov has quality pro, not share"),
         ("out.avi", &[], "must end in .mp4, .mov, .png or .zip"),
-        ("out.png", &["--all"], "a .png is a still alone"),
+        ("out.png", &["--all"], "an output .png is a single still"),
         ("out.mp4", &["--poster", "poster.jpg"], "--poster takes a .png file"),
         ("out.mp4", &["--thumb", "thumb.png"], "--thumb takes a .mp4 file"),
-        ("out.mp4", &["--web", &older], "is named for two outputs"),
+        ("out.mp4", &["--web", &older], "is the name of two outputs"),
         ("out.mp4", &["--env", "sdr.webp,gain.webp"], "--env takes one .hdr file, or the three parts"),
         ("out.mp4", &["--env", "a.hdr", "--env", "b.hdr"], "--env takes one .hdr file, or the three parts"),
-        ("out.mp4", &["--output", "dataset"], "a dataset is a .zip or a folder"),
+        ("out.mp4", &["--output", "dataset"], "the output of a dataset must be a .zip or a folder"),
         ("out.mp4", &["--split"], "--cameras and --split are for datasets"),
         ("out.zip", &["--output", "video"], "must end in .mp4, .mov, .png or .zip"),
-        ("out.zip", &["--all"], "a dataset is all there is"),
-        ("out.zip", &["--hash"], "manifest.json has a hash of each file"),
+        ("out.zip", &["--all"], "a dataset has no other outputs"),
+        ("out.zip", &["--hash"], "the manifest.json of a dataset has a hash of each file"),
     ];
     for (out, flags, words) in cases {
         let said = refused(&place, out, flags);
@@ -50,14 +50,14 @@ fn wrong_usage_is_2_and_one_line_that_names_what_is_wrong() {
 }
 
 #[test]
-fn what_is_not_there_is_a_failure_and_named() {
+fn missing_files_are_named() {
     let place = Place::new();
     let cube = place.file("cube.glb");
     let out = place.file("out.mp4");
     let nowhere = place.file("no/out.mp4");
     let cases: [(&[&str], &str); 5] = [
         (&["render", "none.glb", "-o", &out], "none.glb cannot be read"),
-        (&["render", &cube, "-o", &nowhere], "does not exist; make it first"),
+        (&["render", &cube, "-o", &nowhere], "does not exist; create it first"),
         (&["render", &cube, "-o", &out, "--env", "none.hdr"], "none.hdr cannot be read"),
         (&["render", &cube, "-o", &out, "--settings", "@none.json"], "none.json cannot be read"),
         (&["render", &cube, "-o", &out, "-q", "--ffmpeg", "/nowhere/ffmpeg"], "install ffmpeg"),
@@ -71,7 +71,7 @@ fn what_is_not_there_is_a_failure_and_named() {
 }
 
 #[test]
-fn an_environment_is_given_before_or_behind_the_model_as_one_file_or_three() {
+fn an_environment_is_given_before_or_after_the_model_as_one_file_or_three() {
     let place = Place::new();
     let (hdr, sdr, gain, json) =
         (place.file("a.hdr"), place.file("s.webp"), place.file("g.webp"), place.file("m.json"));
@@ -84,7 +84,7 @@ fn an_environment_is_given_before_or_behind_the_model_as_one_file_or_three() {
     let numbers = r#"{"gamma":[1,1,1],"hdrCapacityMin":0,"hdrCapacityMax":4,"offsetSdr":[0.015625,0.015625,0.015625],
         "offsetHdr":[0.015625,0.015625,0.015625],"gainMapMin":[0,0,0],"gainMapMax":[4,4,4]}"#;
     std::fs::write(&json, numbers).unwrap();
-    // A comma in a name is a comma in a name where there is such a file.
+    // A file whose name contains a comma can be given if it exists.
     let odd = place.file("a,b.hdr");
     std::fs::copy(&hdr, &odd).unwrap();
     let three = [sdr.as_str(), &gain, &json].join(",");
@@ -110,13 +110,13 @@ fn an_environment_is_given_before_or_behind_the_model_as_one_file_or_three() {
         pictures.push(std::fs::read(&out).unwrap());
     }
     let [first, second, odd, triple, behind, repeated, none] = pictures.try_into().unwrap();
-    assert!(first == second && first == odd, "one file in different places");
-    assert!(triple == behind && triple == repeated, "three files in different places");
+    assert!(first == second && first == odd, "one file at different positions");
+    assert!(triple == behind && triple == repeated, "three files at different positions");
     assert!(first != triple && first != none && triple != none, "the environment has no effect");
 }
 
 #[test]
-fn each_output_has_a_flag_and_all_names_those_that_have_none() {
+fn each_output_has_a_flag_and_all_names_the_others() {
     let place = Place::new();
     let (cube, out, poster) = (place.file("cube.glb"), place.file("out.mp4"), place.file("my poster.png"));
     let common = ["render", &cube, "-o", &out, "--quality", "share", "--length", "0.05", "-q", "--poster", &poster];
@@ -132,7 +132,7 @@ fn each_output_has_a_flag_and_all_names_those_that_have_none() {
 }
 
 #[test]
-fn progress_is_plain_lines_where_there_is_no_terminal() {
+fn progress_is_plain_lines_without_a_terminal() {
     let place = Place::new();
     let (cube, out) = (place.file("cube.glb"), place.file("out.mp4"));
     let common = ["render", &cube, "-o", &out, "--quality", "share", "--length", "1"];

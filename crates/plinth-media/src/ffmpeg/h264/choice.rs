@@ -1,21 +1,21 @@
-//! Names of encoders, as ffmpeg and the configuration use them.
+//! Names of encoders in ffmpeg and in the configuration.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// What encodes H.264.
+/// An H.264 encoder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum H264Encoder {
-    /// x264, on the processor. The reference: equal input gives equal files on every machine.
+    /// x264, on the CPU. The reference: equal input gives equal files on every machine.
     #[default]
     #[serde(rename = "libx264")]
     Libx264,
     /// NVIDIA's NVENC.
     #[serde(rename = "h264_nvenc")]
     Nvenc,
-    /// The video engine of Intel and AMD graphics under Linux.
+    /// The video engine of Intel and AMD graphics on Linux.
     #[serde(rename = "h264_vaapi")]
     Vaapi,
     /// Apple's media engine.
@@ -27,11 +27,11 @@ impl H264Encoder {
     /// All encoders.
     pub const ALL: [Self; 4] = [Self::Libx264, Self::Nvenc, Self::Vaapi, Self::VideoToolbox];
 
-    /// The hardware encoders, in the order in which `auto` tries them: a machine with an NVIDIA card may have integrated
-    /// graphics, too, whose encoder is slower.
+    /// The hardware encoders in the order in which `auto` tries them. NVENC is first, because a machine with an NVIDIA
+    /// card may also have integrated graphics with a slower encoder.
     pub const HARDWARE: [Self; 3] = [Self::Nvenc, Self::VideoToolbox, Self::Vaapi];
 
-    /// ffmpeg's name of it.
+    /// Returns the name in ffmpeg.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Libx264 => "libx264",
@@ -41,17 +41,17 @@ impl H264Encoder {
         }
     }
 
-    /// What it needs of a machine, in words.
+    /// Returns what the encoder requires of a machine, for messages.
     pub(crate) const fn needs(self) -> &'static str {
         match self {
             Self::Libx264 => "nothing",
-            Self::Nvenc => "an NVIDIA card that encodes, and its driver with libcuda and libnvidia-encode",
+            Self::Nvenc => "an NVIDIA card with an encoder, and its driver with libcuda and libnvidia-encode",
             Self::Vaapi => "a device /dev/dri/renderD* that this user may open, and its VA-API driver",
             Self::VideoToolbox => "a Mac with Apple silicon",
         }
     }
 
-    /// Whether it needs a device, which this machine may not have and which may fail.
+    /// Whether the encoder needs a device, which may be missing or fail.
     pub const fn is_hardware(self) -> bool {
         !matches!(self, Self::Libx264)
     }
@@ -63,21 +63,21 @@ impl fmt::Display for H264Encoder {
     }
 }
 
-/// Which encoder is asked for.
+/// The requested encoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum EncoderChoice {
-    /// The first hardware encoder that works, else libx264.
+    /// The first hardware encoder that works, otherwise libx264.
     Auto,
-    /// This one; where it does not work, that is an error.
+    /// This encoder. If it does not work, that is an error.
     Only(H264Encoder),
 }
 
-/// The name of the choice that is left to the program.
+/// Name of [`EncoderChoice::Auto`].
 const AUTO: &str = "auto";
 
 impl EncoderChoice {
-    /// All names that can be asked for.
+    /// Returns all valid names.
     pub fn names() -> impl Iterator<Item = &'static str> {
         std::iter::once(AUTO).chain(H264Encoder::ALL.map(H264Encoder::name))
     }
@@ -104,7 +104,7 @@ impl From<EncoderChoice> for String {
     }
 }
 
-/// A name that is neither `auto` nor that of an encoder.
+/// Error for a name that is neither `auto` nor that of an encoder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no H.264 encoder '{0}'")]
 pub struct UnknownEncoder(String);
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_reads_back() {
+    fn every_name_round_trips() {
         for name in EncoderChoice::names() {
             let choice: EncoderChoice = name.parse().unwrap();
             assert_eq!(choice.to_string(), name);

@@ -1,7 +1,7 @@
-//! Levels of H.264: how large and how many pictures a decoder must manage.
+//! Levels of H.264, which limit the size and rate of frames that a decoder must support.
 
-/// `level_idc`, most macroblocks a second, most macroblocks of a picture (ITU-T H.264, table A-1). Levels that only allow
-/// a higher rate of bits are left out.
+/// `level_idc`, maximum macroblocks per second, maximum macroblocks per frame (ITU-T H.264, table A-1). Levels that
+/// differ only in their bit rate are omitted.
 const LEVELS: [(u8, u32, u32); 8] = [
     (30, 40_500, 1_620),
     (31, 108_000, 3_600),
@@ -13,7 +13,7 @@ const LEVELS: [(u8, u32, u32); 8] = [
     (52, 2_073_600, 36_864),
 ];
 
-/// The lowest level from 3 on that a video needs: 40 is level 4. `None`: it is too large for all of them.
+/// Returns the lowest level, at least 3, that supports a video: 40 is level 4. `None`: no level does.
 pub(super) fn level(width: u32, height: u32, fps: u32) -> Option<u8> {
     let blocks = width.div_ceil(16) * height.div_ceil(16);
     LEVELS.iter().find(|(_, rate, size)| blocks <= *size && blocks * fps <= *rate).map(|(level, _, _)| *level)
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tiers_and_variants_have_the_levels_that_x264_gives_them() {
+    fn levels_of_tiers_and_variants_equal_those_of_x264() {
         let levels = [(3840, 2160), (2160, 3840), (2160, 2160), (1920, 1080), (1280, 720), (960, 540), (640, 360)];
         let levels = levels.map(|(width, height)| level(width, height, 30));
         assert_eq!(levels, [Some(51), Some(51), Some(50), Some(40), Some(31), Some(31), Some(30)]);

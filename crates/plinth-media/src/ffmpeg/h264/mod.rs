@@ -1,4 +1,4 @@
-//! H.264 encoders: which there are, and the options that give their files the same properties.
+//! H.264 encoders, and the options with which their files have the same properties.
 
 mod choice;
 mod level;

@@ -1,23 +1,24 @@
-//! Options of each encoder. Whatever encodes, files have the same properties: High, 8-bit 4:2:0, BT.709 in limited range, a
-//! closed group of pictures each second, and nothing that moves the times of pictures.
+//! Options of each encoder. With every encoder files have the same properties: High profile, 8-bit 4:2:0, BT.709 in
+//! limited range, a closed group of pictures (GOP) per second, and no reordering or edit list that shifts timestamps.
 
 use std::process::Command;
 
 use super::choice::H264Encoder;
 use super::level::level;
 
-/// How much of the processor libx264 may take. Hardware takes none.
+/// How much CPU time libx264 may use. Hardware encoders use hardly any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
-    /// Beside a renderer that wants the same cores.
+    /// For encoding in parallel to a renderer that uses the same cores.
     Low,
-    /// For files that are sent many times.
+    /// For files that are downloaded many times.
     Usual,
 }
 
 impl Effort {
-    /// x264's preset, and what is different from it. Low is `ultrafast` with the tools that save more than they cost: at
-    /// equal SSIM it takes 0.33 to 0.45 of the time of `veryfast` for 1.13 to 1.21 of its bytes (`bench/encoders.sh`).
+    /// Returns x264's preset and the options that differ from it. `Low` is `ultrafast` with those tools that save more
+    /// than they cost: at equal SSIM it takes 0.33 to 0.45 of the time of `veryfast` and 1.13 to 1.21 of its bytes
+    /// (`bench/encoders.sh`).
     const fn options(self) -> (&'static str, &'static str) {
         match self {
             Self::Low => {
@@ -28,30 +29,30 @@ impl Effort {
     }
 }
 
-/// An H.264 stream that is to be encoded.
+/// Parameters of an H.264 stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct H264 {
     pub(crate) encoder: H264Encoder,
     pub(crate) width: u32,
     pub(crate) height: u32,
     pub(crate) fps: u32,
-    /// Quality on the scale of x264's constant rate factor; smaller is better.
+    /// Quality as x264 constant rate factor (CRF); smaller is better.
     pub(crate) crf: u8,
-    /// What the rate may rise to where pictures are hard, in thousand bits a second; `None`: as far as quality asks for.
+    /// Peak bit rate in kbit/s; `None`: unlimited.
     pub(crate) peak_kbit: Option<u32>,
     pub(crate) effort: Effort,
 }
 
 impl H264Encoder {
-    /// Options of the whole command, before its first input: the device.
+    /// Adds the options before the first input: the device.
     pub(crate) fn device(self, command: &mut Command) {
         if self == Self::Vaapi {
-            // Without a name ffmpeg takes the first render node that works.
+            // Without a name ffmpeg uses the first render node that works.
             command.args(["-init_hw_device", "vaapi=gpu", "-filter_hw_device", "gpu"]);
         }
     }
 
-    /// The last filter before the encoder: it brings pictures where the encoder reads them.
+    /// Returns the last filter before the encoder, which uploads frames to the device.
     pub(crate) const fn upload_filter(self) -> Option<&'static str> {
         match self {
             Self::Vaapi => Some("format=nv12,hwupload"),
@@ -61,7 +62,7 @@ impl H264Encoder {
 }
 
 impl H264 {
-    /// Options of the output.
+    /// Adds the options of the output.
     pub(crate) fn output(&self, command: &mut Command) {
         match self.encoder {
             H264Encoder::Libx264 => self.libx264(command),
@@ -92,18 +93,18 @@ impl H264 {
         command.args(["-x264-params", &format!("{tools}open-gop=0:force-cfr=1:{colour}")]);
     }
 
-    /// `cq` is the quantiser that variable rate aims at, on x264's scale.
+    /// `cq` is the target quantiser of the variable rate, on x264's scale.
     fn nvenc(&self, command: &mut Command) {
         command.args(["-c:v", "h264_nvenc", "-preset", "p5", "-tune", "hq", "-pix_fmt", "yuv420p"]);
         command.args(["-rc", "vbr", "-cq", &self.crf.to_string(), "-b:v", "0", "-spatial-aq", "1"]);
         self.peak(command);
         self.level(command);
-        // Groups are closed because they have no pictures that are shown before they are decoded.
+        // GOPs are closed, because there are no B-frames.
         command.args(["-no-scenecut", "1", "-forced-idr", "1"]);
         self.groups(command);
     }
 
-    /// Constant quantisers are what all drivers have; a rate that may not rise takes quality-defined variable rate.
+    /// All drivers support constant quantisers; a limited bit rate needs quality-defined variable bit rate (QVBR).
     fn vaapi(&self, command: &mut Command) {
         let crf = self.crf.to_string();
         command.args(["-c:v", "h264_vaapi"]);
@@ -116,7 +117,7 @@ impl H264 {
         self.groups(command);
     }
 
-    /// Its scale of quality goes from 1 to 100.
+    /// The quality scale of VideoToolbox is 1 to 100.
     fn videotoolbox(&self, command: &mut Command) {
         let quality = 100_u8.saturating_sub(self.crf.saturating_mul(2)).max(1);
         command.args(["-c:v", "h264_videotoolbox", "-allow_sw", "0", "-realtime", "0", "-pix_fmt", "yuv420p"]);
@@ -125,22 +126,22 @@ impl H264 {
         self.groups(command);
     }
 
-    /// A bound of the rate, over one and a half seconds.
+    /// Limits the bit rate over one and a half seconds.
     fn peak(&self, command: &mut Command) {
         if let Some(kbit) = self.peak_kbit {
             command.args(["-maxrate", &format!("{kbit}k"), "-bufsize", &format!("{}k", kbit * 3 / 2)]);
         }
     }
 
-    /// Drivers choose different levels; players are told the one that the pictures need.
+    /// Sets the level, because drivers choose different ones.
     fn level(&self, command: &mut Command) {
         if let Some(level) = level(self.width, self.height, self.fps) {
             command.args(["-level", &level.to_string()]);
         }
     }
 
-    /// High, and a group of pictures each second, whatever an encoder thinks of the pictures. Pictures are shown in the order
-    /// in which they are decoded: not all hardware knows another.
+    /// Sets the High profile and a GOP per second, without additional key frames at scene changes. B-frames are off,
+    /// because some hardware does not support them.
     fn groups(&self, command: &mut Command) {
         let gop = self.fps.to_string();
         command.args(["-profile:v", "high", "-g", &gop, "-bf", "0"]);

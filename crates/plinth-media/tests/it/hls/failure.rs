@@ -1,4 +1,4 @@
-//! A video that cannot be packaged says why and leaves nothing.
+//! Tests that packaging failures name their cause and leave no files behind.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ fn script(folder: &Path, lines: &str) -> PathBuf {
     path
 }
 
-/// Packages a short video with something that stands for ffmpeg.
+/// Packages a short video with a script in place of ffmpeg.
 fn with_ffmpeg(lines: &str, cancel: &AtomicBool) -> String {
     let folder = tempfile::tempdir().unwrap();
     video(folder.path(), (64, 36), 40);
@@ -33,7 +33,7 @@ fn with_ffmpeg(lines: &str, cancel: &AtomicBool) -> String {
     };
     let error = package(&plan, cancel).unwrap_err().to_string();
     assert!(names(&hls).is_empty(), "{:?}", names(&hls));
-    assert!(!error.contains(".plinth-"), "a temporary name: {error}");
+    assert!(!error.contains(".plinth-"), "contains a temporary name: {error}");
     error
 }
 
@@ -44,8 +44,8 @@ fn an_encoder_that_fails_is_quoted() {
 }
 
 #[test]
-fn files_that_an_encoder_left_incomplete_are_refused() {
-    // The last file is that of the thumbnails, the one before belongs to the smallest variant.
+fn incomplete_files_of_an_encoder_are_rejected() {
+    // The last file contains the thumbnails, the one before it the smallest variant.
     let never = AtomicBool::new(false);
     let cut = r#""$FFMPEG" "$@" && for f in "$(dirname "${@: -1}")"/*.mp4; do truncate -s -1000 "$f"; done"#;
     assert!(with_ffmpeg(cut, &never).contains("is not complete"));
@@ -57,7 +57,7 @@ fn files_that_an_encoder_left_incomplete_are_refused() {
 }
 
 #[test]
-fn a_wish_to_stop_is_heard_while_an_encoder_works() {
+fn cancellation_works_while_an_encoder_runs() {
     let cancel = AtomicBool::new(false);
     let begin = Instant::now();
     let said = std::thread::scope(|scope| {
@@ -72,7 +72,7 @@ fn a_wish_to_stop_is_heard_while_an_encoder_works() {
 }
 
 #[test]
-fn what_is_no_video_is_refused_with_its_name() {
+fn a_file_that_is_not_a_video_is_rejected_and_named() {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("out.mp4");
     for bytes in [b"".as_slice(), b"not a video", b"\0\0\0\x10moov\0\0\0\0\0\0\0\0"] {
@@ -86,7 +86,7 @@ fn what_is_no_video_is_refused_with_its_name() {
 }
 
 #[test]
-fn a_video_with_alpha_is_refused() {
+fn a_video_with_alpha_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let size = (64, 36);
     let mut plan = plan(folder.path(), size, Codec::ProRes4444, 2);

@@ -1,5 +1,5 @@
-//! Packaged videos keep the rules that players rely on: RFC 8216, and by their numbers the MUST rules of Apple's HLS
-//! Authoring Specification. Foreign readers say what is in the files.
+//! Tests that packaged videos follow RFC 8216 and the MUST rules of Apple's HLS Authoring Specification, referred to by
+//! their numbers. ffmpeg and ffprobe read the files.
 
 mod failure;
 mod playback;
@@ -18,9 +18,9 @@ use plinth_spec::quality::Codec;
 
 use crate::support::{ball, plan, write};
 
-/// A video and what was made of it.
+/// A video and its packaging.
 struct Packaged {
-    // Removed when it is dropped.
+    // Removed when dropped.
     folder: tempfile::TempDir,
     size: (u32, u32),
     frames: u32,
@@ -28,7 +28,7 @@ struct Packaged {
 }
 
 impl Packaged {
-    /// A video of this size and length, packaged.
+    /// Packages a video of this size and length.
     fn new(size: (u32, u32), frames: u32) -> Self {
         let folder = tempfile::tempdir().unwrap();
         video(folder.path(), size, frames);
@@ -48,7 +48,7 @@ impl Packaged {
         std::fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// Names of files of one kind.
+    /// Names of the files with an extension.
     fn named(&self, extension: &str) -> Vec<&String> {
         let is_of_kind = |name: &&String| Path::new(name).extension().is_some_and(|e| e == extension);
         self.files.iter().filter(is_of_kind).collect()
@@ -68,7 +68,7 @@ impl Packaged {
         f64::from(self.frames) / 30.0
     }
 
-    /// A file for foreign readers: the initialization section of a variant and some bytes after it.
+    /// Writes a playable file: the initialization section of a variant followed by media data.
     fn playable(&self, variant: &str, media: &[u8]) -> PathBuf {
         let path = self.folder.path().join("playable.mp4");
         let whole = [self.bytes(&format!("{variant}/init.mp4")).as_slice(), media].concat();
@@ -77,14 +77,14 @@ impl Packaged {
     }
 }
 
-/// `out.mp4` in a folder, as renders have it.
+/// Writes `out.mp4` to a folder, encoded like a render.
 fn video(folder: &Path, size: (u32, u32), frames: u32) {
     let mut plan = plan(folder, size, Codec::H264, frames);
     plan.files.retain(|file, _path| *file == OutputFile::Video);
     write(plan, |i| ball(size, i, [240, 200, 60])).unwrap();
 }
 
-/// Packages `out.mp4` of a folder into `hls` in it.
+/// Packages `out.mp4` of a folder to `hls` in it.
 fn package_in(folder: &Path) -> Result<HlsPackage, MediaError> {
     let plan = HlsPlan {
         ffmpeg: plinth_testkit::ffmpeg().to_owned(),
@@ -95,7 +95,7 @@ fn package_in(folder: &Path) -> Result<HlsPackage, MediaError> {
     package(&plan, &AtomicBool::new(false))
 }
 
-/// Seconds that differ by nothing but rounding.
+/// Whether times are equal up to rounding.
 fn same_time(a: f64, b: f64) -> bool {
     (a - b).abs() < 1e-3
 }

@@ -1,12 +1,12 @@
-//! A player that reads the master playlist shows the video.
+//! Tests that ffmpeg plays the master playlist.
 
 use super::Packaged;
 use crate::support::{decode, psnr};
 
-/// Frames of each variant as a player shows them, beside the source in the same size: least PSNR.
+/// Smallest PSNR between the frames of each variant and those of the source, scaled to the same size.
 fn likeness(packaged: &Packaged) -> Vec<(String, f64)> {
     let (long, short) = (packaged.size.0.max(packaged.size.1), packaged.size.0.min(packaged.size.1));
-    // The order of streams is that of the playlist.
+    // The streams are in the order of the playlist.
     let (variants, _) = super::reader::master(&packaged.text("master.m3u8"));
     variants
         .iter()
@@ -14,7 +14,7 @@ fn likeness(packaged: &Packaged) -> Vec<(String, f64)> {
         .map(|(i, entry)| {
             let (width, height) = entry["RESOLUTION"].split_once('x').unwrap();
             let [width, height] = [width, height].map(|side| side.parse::<u32>().unwrap());
-            // Its shape is the video's, to the even side.
+            // The aspect ratio is that of the video, up to rounding to even sides.
             let shape = f64::from(width.max(height)) / f64::from(width.min(height));
             assert!((shape - f64::from(long) / f64::from(short)).abs() < 0.05, "{entry:?}");
             let shown = decode(

@@ -1,4 +1,4 @@
-//! What playlists say, and whether it is so.
+//! Tests of the contents of playlists.
 
 use std::path::Path;
 
@@ -7,18 +7,18 @@ use plinth_testkit::probe;
 use super::reader::{MediaPlaylist, master};
 use super::{Packaged, same_time};
 
-/// Shapes of renders, a length that is no multiple of a segment, and the shortest video.
+/// Aspect ratios of renders, a length that is not a multiple of a segment, and the shortest video.
 const VIDEOS: [((u32, u32), u32); 4] = [((320, 180), 75), ((180, 320), 61), ((200, 200), 60), ((320, 180), 1)];
 
-/// Profile, compatibility and level in the file's decoder configuration.
+/// Profile, compatibility and level in the decoder configuration.
 fn codecs(init: &[u8]) -> String {
     let at = init.windows(4).position(|word| word == b"avcC").unwrap() + 4;
     assert_eq!(init[at], 1, "version");
     init[at + 1..at + 4].iter().fold("avc1.".to_owned(), |text, byte| format!("{text}{byte:02X}"))
 }
 
-/// Highest and average bits a second of parts: bytes, seconds. Any run of one to one and a half seconds counts half to
-/// one and a half of the target.
+/// Highest and average bit rate of parts (bytes, seconds). As in RFC 8216, the highest rate is that of any run of parts
+/// that lasts between half and one and a half of the target duration.
 fn rates(parts: &[(usize, f64)]) -> (u64, u64) {
     let rate = |run: &[(usize, f64)]| {
         let (bytes, secs) = run.iter().fold((0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
@@ -37,7 +37,7 @@ fn rates(parts: &[(usize, f64)]) -> (u64, u64) {
 }
 
 #[test]
-fn rule_9_the_master_playlist_says_what_is_in_the_files() {
+fn rule_9_the_master_playlist_matches_the_files() {
     for (size, frames) in VIDEOS {
         let packaged = Packaged::new(size, frames);
         let text = packaged.text("master.m3u8");
@@ -102,7 +102,7 @@ fn rule_8_media_playlists_are_complete_and_alike_in_all_variants() {
 }
 
 #[test]
-fn players_begin_with_a_variant_that_networks_carry() {
+fn the_first_variant_suits_common_networks() {
     let packaged = Packaged::new((1920, 1080), 31);
     let (variants, _) = master(&packaged.text("master.m3u8"));
     let rates: Vec<u64> = variants.iter().map(|entry| entry["BANDWIDTH"].parse().unwrap()).collect();
@@ -111,7 +111,7 @@ fn players_begin_with_a_variant_that_networks_carry() {
 }
 
 #[test]
-fn the_list_of_files_is_what_lies_there_and_what_the_service_delivers() {
+fn the_list_of_files_matches_the_folder_and_the_names_that_the_service_serves() {
     let packaged = Packaged::new((320, 180), 75);
     let mut found = Vec::new();
     let mut folders = vec![packaged.path("")];

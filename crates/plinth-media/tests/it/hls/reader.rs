@@ -1,8 +1,8 @@
-//! Playlists and tracks, read as a player reads them.
+//! Parses playlists and tracks like a player.
 
 use std::collections::BTreeMap;
 
-/// A part of a media playlist.
+/// A segment or byte range of a media playlist.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Part {
     pub(super) secs: f64,
@@ -13,7 +13,7 @@ pub(super) struct Part {
 
 /// A media playlist.
 pub(super) struct MediaPlaylist {
-    /// Tags with their values, those of parts apart.
+    /// Tags of the whole playlist with their values.
     pub(super) tags: BTreeMap<String, String>,
     pub(super) parts: Vec<Part>,
 }
@@ -36,7 +36,7 @@ impl MediaPlaylist {
                     let (length, start) = value.split_once('@').unwrap();
                     range = Some((length.parse().unwrap(), start.parse().unwrap()));
                 }
-                _ => assert_eq!(tags.insert(name.to_owned(), value.to_owned()), None, "{name} stands twice"),
+                _ => assert_eq!(tags.insert(name.to_owned(), value.to_owned()), None, "{name} is repeated"),
             }
         }
         assert!(secs.is_none() && range.is_none(), "tags without a part");
@@ -48,7 +48,7 @@ impl MediaPlaylist {
     }
 }
 
-/// An entry of a master playlist: its attributes, and `URI` whichever way it stands.
+/// Attributes of an entry of a master playlist, including `URI`.
 pub(super) type Entry = BTreeMap<String, String>;
 
 /// Variants and I-frame variants of a master playlist.
@@ -79,7 +79,7 @@ fn attributes(list: &str) -> Entry {
             }
             None => after.split_once(',').unwrap_or((after, "")),
         };
-        assert_eq!(found.insert(name.to_owned(), value.to_owned()), None, "{name} stands twice");
+        assert_eq!(found.insert(name.to_owned(), value.to_owned()), None, "{name} is repeated");
         rest = after;
     }
     found
@@ -109,7 +109,7 @@ pub(super) fn cues(text: &str) -> Vec<Cue> {
         .collect()
 }
 
-/// `HH:MM:SS.mmm`, and nothing shorter.
+/// Parses `HH:MM:SS.mmm`; shorter forms are not accepted.
 fn secs(clock: &str) -> f64 {
     assert_eq!(clock.len(), 12, "{clock}");
     clock.split(':').fold(0.0, |sum, part| sum * 60.0 + part.parse::<f64>().unwrap())

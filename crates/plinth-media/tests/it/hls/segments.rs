@@ -1,4 +1,4 @@
-//! What is in segments and in the ranges of I-frame playlists.
+//! Tests of the contents of segments and of the byte ranges in I-frame playlists.
 
 use plinth_testkit::{assert_h264, probe};
 
@@ -23,7 +23,7 @@ fn rule_1_3_every_variant_is_h264_high_up_to_level_4_2_and_bt709() {
 }
 
 #[test]
-fn rule_7_every_segment_starts_with_an_idr_picture_where_the_one_before_ended() {
+fn rule_7_every_segment_starts_with_an_idr_frame_at_the_end_of_the_previous_one() {
     for frames in [75, 60, 1] {
         let packaged = Packaged::new((320, 180), frames);
         for variant in packaged.variants() {
@@ -41,7 +41,7 @@ fn rule_7_every_segment_starts_with_an_idr_picture_where_the_one_before_ended() 
                 assert_eq!(packets.len(), (part.secs * 30.0).round() as usize);
                 for packet in &packets {
                     let within = (packet.decoded_secs - begin + 1e-6).fract();
-                    assert_eq!(packet.is_key, within < 1e-3, "a picture that needs no other each second");
+                    assert_eq!(packet.is_key, within < 1e-3, "one key frame per second");
                 }
                 begin += part.secs;
             }
@@ -50,7 +50,7 @@ fn rule_7_every_segment_starts_with_an_idr_picture_where_the_one_before_ended() 
 }
 
 #[test]
-fn rule_6_each_range_of_an_i_frame_playlist_is_an_index_and_one_picture_that_needs_no_other() {
+fn rule_6_each_range_of_an_i_frame_playlist_is_an_index_and_one_key_frame() {
     for frames in [75, 1] {
         let packaged = Packaged::new((320, 180), frames);
         for variant in packaged.variants() {
@@ -73,7 +73,7 @@ fn rule_6_each_range_of_an_i_frame_playlist_is_an_index_and_one_picture_that_nee
                 assert_eq!(packets.len(), 1);
                 assert!(packets[0].is_key);
                 assert!(same_time(packets[0].decoded_secs, begin));
-                assert_eq!(index + 8 + packets[0].bytes, length, "nothing behind the picture");
+                assert_eq!(index + 8 + packets[0].bytes, length, "nothing after the frame");
                 assert_eq!(probe(&file).0["nb_read_frames"], "1");
                 begin += part.secs;
             }

@@ -1,4 +1,4 @@
-//! The thumbnail track and its sheets.
+//! Tests of the thumbnail track and its sprite sheets.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ fn sheets(packaged: &Packaged) -> BTreeMap<String, (u32, u32, Vec<u8>)> {
         .collect()
 }
 
-/// The rectangle of a cue.
+/// Pixels of the rectangle of a cue.
 fn tile(cue: &Cue, (width, _, pixels): &(u32, u32, Vec<u8>)) -> Vec<u8> {
     let [x, y, columns, rows] = cue.rectangle;
     let row = |y: u32| &pixels[((y * width + x) * 3) as usize..][..(columns * 3) as usize];
@@ -30,7 +30,7 @@ fn tile(cue: &Cue, (width, _, pixels): &(u32, u32, Vec<u8>)) -> Vec<u8> {
 }
 
 #[test]
-fn cues_follow_each_other_from_0_to_the_end_and_lie_inside_of_their_sheets() {
+fn cues_cover_the_video_and_their_tiles_lie_inside_of_the_sheets() {
     for (size, frames) in [((320, 180), 75), ((180, 320), 61), ((200, 200), 1), ((64, 36), 3600)] {
         let packaged = Packaged::new(size, frames);
         let (cues, sheets) = (cues(&packaged.text("thumbnails.vtt")), sheets(&packaged));
@@ -47,7 +47,7 @@ fn cues_follow_each_other_from_0_to_the_end_and_lie_inside_of_their_sheets() {
         let mut places: Vec<_> = cues.iter().map(|cue| (&cue.sprite, cue.rectangle)).collect();
         places.sort();
         places.dedup();
-        assert_eq!(places.len(), cues.len(), "tiles that lie upon each other");
+        assert_eq!(places.len(), cues.len(), "tiles overlap");
     }
 }
 

@@ -1,4 +1,4 @@
-//! The glow around what shines.
+//! Bloom: a glow around bright surfaces.
 
 use plinth_frame::Region;
 
@@ -12,32 +12,32 @@ use crate::targets::texture;
 
 use super::PICTURE_FORMAT;
 
-/// Halves of a quarter of the picture that light is spread over.
+/// Number of times that a quarter of the picture is halved to spread light.
 const LEVELS: u32 = 6;
 
-/// The level that is shown: the narrowest glow is an eighth of the picture's size, which is smooth and costs little.
+/// Level that is composited: an eighth of the picture's size, which is smooth enough and cheap.
 const SHOWN: usize = 1;
 
-/// Spreads the light of what shines.
+/// Spreads the light of bright surfaces.
 pub(crate) struct Bloom {
     bright: Step,
     down: Vec<Step>,
     up: Vec<Step>,
     levels: Vec<wgpu::TextureView>,
-    /// The place of the one that all wider ones are added to.
+    /// Index of the level to which all wider ones are added.
     first: usize,
     show: Step,
     shown: wgpu::TextureView,
 }
 
-/// One draw from one level to another.
+/// A draw from one level to another.
 struct Step {
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
 }
 
 impl Bloom {
-    /// The glow has `format`.
+    /// The result has `format`.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
@@ -62,7 +62,7 @@ impl Bloom {
         let first = SHOWN.min(last);
         let size = Region::whole((quarter.width >> first).max(1), (quarter.height >> first).max(1));
         let shown = texture(gpu, size, 1, format, usage, 1).create_view(&wgpu::TextureViewDescriptor::default());
-        // No more light is spread than shines: of the sum over all widths the mean.
+        // The mean over all levels, so that the total light is preserved.
         let strength = [("STRENGTH", f64::from(strength) / (levels.len() - first) as f64)];
         let layout = bindings::layout(&gpu.device, "bloom", &[bindings::texture(0, bindings::FILTERED)]);
         let step = |define: &str, format, blend: Option<wgpu::BlendState>, source: &wgpu::TextureView| {
@@ -97,7 +97,7 @@ impl Bloom {
         })
     }
 
-    /// The glow as it is seen, smaller than the picture.
+    /// Returns the glow, which is smaller than the picture.
     pub(crate) fn result(&self) -> &wgpu::TextureView {
         &self.shown
     }

@@ -1,4 +1,4 @@
-//! The last pass: everything that is worked out pixel by pixel.
+//! The last pass: all effects that are computed per pixel.
 
 use plinth_frame::Region;
 use plinth_scene::PostLook;
@@ -16,25 +16,25 @@ use crate::upload::geometry::filled;
 
 use super::{Surfaces, around_model};
 
-/// Width of an outline as a share of the picture's height.
+/// Width of an outline as a fraction of the picture's height.
 const INK: f32 = 1.0 / 500.0;
 
-/// What the pass reads.
+/// Inputs of the pass.
 pub(crate) struct Sources<'a> {
     pub(crate) picture: &'a wgpu::TextureView,
     pub(crate) glow: Option<&'a wgpu::TextureView>,
-    /// The blurred picture, and how much of a pixel discs cover.
+    /// The blurred picture, and the coverage of each pixel by circles of confusion.
     pub(crate) blurred: Option<[&'a wgpu::TextureView; 2]>,
     pub(crate) surfaces: Option<&'a Surfaces>,
-    /// How far the model's blur reaches, in pixels.
+    /// Radius of the blur around the model in pixels.
     pub(crate) reach: u32,
 }
 
-/// Develops the picture.
+/// Finishes the picture.
 pub(crate) struct Develop {
-    /// What happens near the model, and where that is.
+    /// The draw near the model, and its region.
     near: Option<(Step, Region)>,
-    /// What happens elsewhere; `None`: the picture is finished there.
+    /// The draw elsewhere; `None` if the picture is finished there.
     far: Option<Step>,
     whole: Region,
 }
@@ -104,7 +104,7 @@ impl Develop {
         Ok(Self { near, far, whole: Region::whole(look.region.width, look.region.height) })
     }
 
-    /// From the picture to the finished one.
+    /// Draws the finished picture.
     pub(crate) fn run(
         &self,
         recorder: &mut Recorder<'_>,
@@ -142,13 +142,13 @@ impl Develop {
     }
 }
 
-/// The shader's switches.
+/// Returns the shader's defines.
 fn defines(post: &PostLook, is_near: bool) -> Vec<&'static str> {
     let mut out = Vec::new();
     match post.filter {
         Filter::None => {}
         Filter::Grain => out.push("GRAIN"),
-        // Outlines are near the model.
+        // Outlines are drawn only near the model.
         Filter::Toon if !is_near => {}
         Filter::Toon => out.extend(["TOON", "TONED"]),
         Filter::Sepia => out.extend(["SEPIA", "FILTERED", "TONED"]),

@@ -12,23 +12,23 @@ use crate::targets::{TargetLook, texture};
 
 use super::{PICTURE_FORMAT, Surfaces, around_model};
 
-/// Distance and disc of a pixel.
+/// Distance and circle of confusion of a pixel.
 const SURFACE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rg32Float;
-/// Radius of the widest disc of a square.
+/// Largest circle of confusion in a square of pixels.
 const WIDEST_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R32Float;
-/// A share.
+/// A fraction.
 const COVER_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Unorm;
 
-/// Smallest side of the squares whose widest discs are looked for, in pixels of half size.
+/// Minimum side of the squares in which the largest circle is searched, in pixels of the half-size picture.
 const LEAST_SQUARE: u32 = 8;
 
-/// Blurs what is not in focus, in half size.
+/// Blurs what is out of focus, at half size.
 pub(crate) struct Focus {
     steps: Vec<Step>,
     result: [wgpu::TextureView; 2],
 }
 
-/// One draw: what it writes, and where.
+/// One draw: its target and region.
 struct Step {
     pipeline: wgpu::RenderPipeline,
     group: wgpu::BindGroup,
@@ -37,7 +37,7 @@ struct Step {
 }
 
 impl Focus {
-    /// `reach` is how far blur reaches, in pixels of the picture.
+    /// `reach` is the largest blur radius in pixels of the picture.
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
@@ -101,7 +101,7 @@ impl Focus {
         Ok(Self { steps: vec![shrink, inside, around, gather, smooth], result })
     }
 
-    /// The blurred picture, in half size, and how much of a pixel discs of what is in front of it cover.
+    /// Returns the blurred picture at half size, and the coverage of each pixel by circles of what is in front of it.
     pub(crate) fn result(&self) -> [&wgpu::TextureView; 2] {
         self.result.each_ref()
     }

@@ -1,5 +1,5 @@
-//! What happens to a picture after it is put together: blur of the lens, glow, and how it is developed. Nothing of it
-//! exists where a render asks for none of it.
+//! Post-processing after the composite: depth of field, bloom and per-pixel effects. Nothing is created for effects
+//! that are off.
 
 mod bloom;
 mod develop;
@@ -23,30 +23,30 @@ use bloom::Bloom;
 use develop::Develop;
 use focus::Focus;
 
-/// Format of pictures on their way through.
+/// Format of intermediate pictures.
 pub(crate) const PICTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 
-/// All that comes after the composite.
+/// All passes after the composite.
 pub(crate) struct Post {
     /// The picture that the composite writes.
     pub(crate) picture: wgpu::TextureView,
     texture: wgpu::Texture,
-    /// What depth of field and ink need to know.
+    /// Inputs of depth of field and outlines.
     pub(crate) surfaces: Option<Surfaces>,
     focus: Option<Focus>,
     bloom: Option<Bloom>,
     develop: Develop,
 }
 
-/// Where the surfaces are, and the lens that looks at them.
+/// Geometry targets, and the uniform of the lens.
 pub(crate) struct Surfaces {
     pub(crate) targets: GeometryTargets,
     lens: wgpu::Buffer,
 }
 
 impl Post {
-    /// `None` where a picture is finished as it is. `radiance` is what the composite writes it to, where what shines is to
-    /// glow.
+    /// Returns `None` if there are no effects. `radiance` is the target to which the composite writes radiance for
+    /// bloom.
     pub(crate) fn new(
         base: &PipelineBase<'_>,
         scene: &Scene,
@@ -96,14 +96,14 @@ impl Post {
         Ok(Some(Self { picture, texture, surfaces, focus, bloom, develop }))
     }
 
-    /// Sets what differs between frames.
+    /// Updates the values that differ between frames.
     pub(crate) fn update(&self, gpu: &Gpu, scene: &Scene, shot: &Shot, look: &TargetLook, height: u32) {
         if let Some(surfaces) = &self.surfaces {
             gpu.queue.write_buffer(&surfaces.lens, 0, bytemuck::bytes_of(&lens(scene, shot, look, height)));
         }
     }
 
-    /// From the picture to the finished one.
+    /// Draws the finished picture.
     pub(crate) fn run(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, targets: &Targets) {
         if let Some(focus) = &self.focus {
             focus.run(recorder, frame);
@@ -115,16 +115,16 @@ impl Post {
     }
 }
 
-/// Greatest radius of blur, as a share of the picture's height.
+/// Largest blur radius as a fraction of the picture's height.
 const WIDEST_BLUR: f32 = 0.03;
 
-/// How far blur reaches in any frame of a picture of this height, in whole pixels.
+/// Returns the largest blur radius of any frame of a picture of this height, in whole pixels.
 pub(crate) fn blur_reach(scene: &Scene, height: u32) -> u32 {
     scene.shots.iter().map(|shot| widest_blur(scene, shot, height)).fold(0.0, f32::max).ceil() as u32
 }
 
-/// The greatest radius of blur in pixels in a frame: that of the nearest or of the farthest part of the model. As the shader
-/// works it out (`blur_radius`).
+/// Returns the largest blur radius in a frame in pixels: that of the nearest or of the farthest part of the model. The
+/// shader computes the same in `blur_radius`.
 fn widest_blur(scene: &Scene, shot: &Shot, height: u32) -> f32 {
     let camera = &shot.camera;
     let forward = -camera.view_from_world.row(2).truncate();
@@ -152,7 +152,7 @@ fn lens(scene: &Scene, shot: &Shot, look: &TargetLook, height: u32) -> Lens {
     }
 }
 
-/// The model's part of the drawn region with so many pixels of room on all sides, in the region divided by `scale`.
+/// Returns the model's region enlarged by `room` pixels on all sides, within the drawn region and divided by `scale`.
 fn around_model(look: &TargetLook, room: u32, scale: u32) -> Region {
     let (part, drawn) = (look.model_region, look.region);
     let along = |first: u32, length: u32, limit: u32| {

@@ -1,4 +1,4 @@
-//! What is behind the model.
+//! Settings of the background.
 
 use crate::limits;
 use crate::settings::declare::objects;
@@ -6,7 +6,7 @@ use crate::settings::field::{Field, Literal, color, number, share, text};
 use crate::settings::shape::Shape;
 use crate::wire::Alignment;
 
-/// Nine-point alignments of earlier versions: only the horizontal part counts.
+/// Nine-point alignments of earlier versions, of which only the horizontal part has an effect.
 const NINE_POINTS: &[(&str, &str)] = &[
     ("top-left", "left"),
     ("top", "center"),
@@ -38,20 +38,20 @@ objects! {
         color: [u8; 3] = "color", color().required();
     }
 
-    /// A gradient of colours at even distances.
+    /// A linear gradient with evenly spaced colours.
     Gradient {
         stops: Vec<GradientStop> = "stops", STOPS.required();
-        /// Direction in degrees: 0 upward, 90 to the right, as in CSS.
+        /// Direction in degrees: 0 is up, 90 is to the right, as in CSS.
         angle_deg: f64 = "angle", number(0.0, 359.0).required();
     }
 
-    /// What is behind the model, and the vignette.
+    /// Settings of the background, and the vignette.
     #[non_exhaustive]
     Background {
         color: [u8; 3] = "bgColor", color().or_literal(Literal::Text("#ffffff")), "Colour behind the model.";
-        image: Option<String> = "bgImageId", text(), "Overlay image behind the model; goes before bgGradient and bgColor.";
-        align: Alignment = "bgAlign", ALIGN, "Which part of a background image stays where it is wider than the picture.";
-        gradient: Option<Gradient> = "bgGradient", GRADIENT, "Gradient behind the model: 2 to 8 `stops` of one `color` each and an `angle` (0 upward, 90 to the right); goes before bgColor.";
+        image: Option<String> = "bgImageId", text(), "Overlay image behind the model; overrides bgGradient and bgColor.";
+        align: Alignment = "bgAlign", ALIGN, "Which part of a background image is kept if the image is wider than the picture.";
+        gradient: Option<Gradient> = "bgGradient", GRADIENT, "Gradient behind the model: 2 to 8 `stops` of one `color` each and an `angle` (0 upward, 90 to the right); overrides bgColor.";
         vignette: Option<f64> = "vignette", share(), "Darkens the corners.";
     }
 }

@@ -1,4 +1,4 @@
-//! How the camera moves.
+//! Settings of the camera motion.
 
 use crate::named::named;
 use crate::settings::declare::objects;
@@ -6,30 +6,30 @@ use crate::settings::field::{Field, Literal, flag, number, share};
 use crate::settings::shape::Shape;
 
 named! {
-    /// How the camera moves.
+    /// Camera motion of a video.
     Effect, default Turntable {
-        /// Once around.
+        /// One turn around the model.
         Turntable = "turntable",
-        /// A fast spin that slows down.
+        /// A fast spin that slows down to a stop.
         HeroSpin = "hero-spin",
         /// A swing to both sides.
         Showcase = "showcase",
-        /// An orbit that comes nearer.
+        /// An orbit that moves closer.
         ZoomOrbit = "zoom-orbit",
-        /// The model grows while the camera travels.
+        /// The model grows while the camera orbits.
         Reveal = "reveal",
         /// A custom camera path.
         Keyframes = "keyframes",
     }
 }
 
-/// `zoomEnd` where it is unset.
+/// Default of `zoomEnd`.
 pub const DEFAULT_ZOOM_END: f64 = 0.7;
 
-/// The value of `effect` that stands for output `dataset`.
+/// The value of `effect` that means output `dataset`.
 pub(in crate::settings) const DATASET_EFFECT: &str = "dataset";
 
-/// What `effect` takes: all effects, and the value that stands for a dataset.
+/// Accepted values of `effect`: all effects, and the value that means output `dataset`.
 const EFFECT_NAMES: [&str; Effect::NAMES.len() + 1] = {
     let mut names = [DATASET_EFFECT; Effect::NAMES.len() + 1];
     let mut i = 0;
@@ -44,32 +44,32 @@ const EFFECT: Field =
     Field::of(Shape::Choice { names: &EFFECT_NAMES, legacy: &[] }).or_literal(Literal::Text(Effect::DEFAULT.as_str()));
 
 objects! {
-    /// How the camera moves.
+    /// Settings of the camera motion.
     #[non_exhaustive]
     CameraMotion {
-        effect: Effect = "effect", EFFECT, "How the camera moves; `dataset` means output `dataset`.";
-        /// [`Self::sweep_deg`] has the effect's own where it is unset.
+        effect: Effect = "effect", EFFECT, "Camera motion; `dataset` means output `dataset`.";
+        /// If unset, [`Self::sweep_deg`] returns the effect's default.
         own_sweep_deg: Option<f64> = "sweepAngle", number(10.0, 1080.0).unit("°"), "Angle the camera travels; unset: 360, hero-spin 540, reveal 180.";
-        ease_out_ratio: f64 = "easeOutRatio", share().or(0.6), "Share of a hero-spin over which it slows down.";
+        ease_out_ratio: f64 = "easeOutRatio", share().or(0.6), "Fraction of a hero-spin over which it slows down.";
         amplitude_deg: f64 = "amplitude", number(5.0, 180.0).unit("°").or(60.0), "How far a showcase swings to each side.";
         zoom_start: f64 = "zoomStart", number(0.1, 3.0).unit("×").or(1.0), "Orbit radius at the start of a zoom-orbit.";
         zoom_end: f64 = "zoomEnd", number(0.1, 3.0).unit("×").or(DEFAULT_ZOOM_END), "Orbit radius at the end of a zoom-orbit.";
         scale_from: f64 = "scaleFrom", share().unit("×").or(0.0), "Size of the model at the start of a reveal.";
-        easing: bool = "easing", flag(true), "Start and stop softly where the motion has ends.";
-        orbit_start_deg: f64 = "rotateY", number(-180.0, 180.0).unit("°").or(0.0), "Angle at which the camera starts; the model does not turn.";
+        easing: bool = "easing", flag(true), "Motions with a start and an end accelerate and slow down smoothly.";
+        orbit_start_deg: f64 = "rotateY", number(-180.0, 180.0).unit("°").or(0.0), "Angle at which the camera starts; the model is not rotated.";
         zoom: f64 = "zoom", number(0.5, 2.0).unit("×").or(1.0), "Divides the camera's distance.";
     }
 }
 
 impl CameraMotion {
-    /// Degrees that the camera travels: `sweepAngle`, or the effect's own.
+    /// Returns the angle that the camera travels in degrees: `sweepAngle`, or the effect's default.
     pub fn sweep_deg(&self) -> f64 {
         self.own_sweep_deg.unwrap_or(self.effect.sweep_deg())
     }
 }
 
 impl Effect {
-    /// Degrees that the camera travels where `sweepAngle` is unset.
+    /// Returns the default angle that the camera travels, in degrees.
     pub const fn sweep_deg(self) -> f64 {
         match self {
             Self::HeroSpin => 540.0,

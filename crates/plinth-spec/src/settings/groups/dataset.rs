@@ -1,4 +1,4 @@
-//! Which views a dataset has.
+//! Settings of datasets.
 
 use crate::named::named;
 use crate::quality::DatasetQuality;
@@ -6,20 +6,20 @@ use crate::settings::declare::objects;
 use crate::settings::field::choice_or_default;
 
 named! {
-    /// Where a dataset's views stand.
+    /// The part of the sphere on which a dataset's cameras are.
     Coverage, default Hemisphere {
         /// Above the horizon.
         Hemisphere = "hemisphere",
-        /// All around.
+        /// All around the model.
         Sphere = "sphere",
     }
 }
 
 objects! {
-    /// Which views a dataset has.
+    /// Settings of datasets.
     #[non_exhaustive]
     Dataset {
         quality: DatasetQuality = "datasetQuality", choice_or_default::<DatasetQuality>(), "Number and size of a dataset's views.";
-        coverage: Coverage = "coverage", choice_or_default::<Coverage>(), "Where a dataset's views stand: above the horizon, or all around.";
+        coverage: Coverage = "coverage", choice_or_default::<Coverage>(), "Camera positions of a dataset: above the horizon, or all around the model.";
     }
 }

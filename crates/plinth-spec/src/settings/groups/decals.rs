@@ -1,33 +1,33 @@
-//! `decals`: images stuck onto the model.
+//! `decals`: images projected onto the model.
 
 use super::path::VECTOR;
 use crate::settings::declare::objects;
 use crate::settings::field::{Field, number};
 use crate::settings::shape::Shape;
 
-/// A text that may be empty.
+/// A string that may be empty.
 pub(super) const ANY_TEXT: Field = Field::of(Shape::Text { is_empty_allowed: true });
 const ASPECT: Field = Field::of(Shape::Positive { max: 100.0 });
 const SCALE: Field = Field::of(Shape::List { of: &Shape::Scale { min: 0.01, max: 20.0 }, min: 3, max: 3 });
 
 objects! {
-    /// One image on the model, in normalised units.
+    /// An image projected onto the model, in normalised units.
     #[non_exhaustive]
     Decal {
-        /// The caller's own.
+        /// Chosen by the caller.
         id: String = "id", ANY_TEXT.required();
         image: String = "imageAssetId", ANY_TEXT.required();
-        /// The middle of the image.
+        /// Position of the image's centre.
         position: [f64; 3] = "position", VECTOR.required();
-        /// Normal of the surface there; zero where it is not known.
+        /// Normal of the surface at that position; zero if it is unknown.
         normal: [f64; 3] = "normal", VECTOR.required();
         /// Angles in radians about x, y and z, as three.js' `Euler` of order XYZ.
         euler: [f64; 3] = "euler", VECTOR.required();
-        /// The longer side of the image, and how deep it reaches.
+        /// Length of the longer side of the image, and depth of the projection.
         size: f64 = "size", number(1e-6, 100.0).required();
-        /// Width by height; `None`: the image's own.
+        /// Width divided by height; `None`: that of the image.
         aspect: Option<f64> = "imageAspect", ASPECT;
-        /// The model's scale at which the decal was placed; `None`: the final one.
+        /// Scale of the model at which the decal was placed; `None`: the final scale.
         placement_scale: Option<[f64; 3]> = "placementScale", SCALE;
     }
 }

@@ -1,4 +1,4 @@
-//! `materialEdits`: changes of materials, by material name.
+//! `materialEdits`: edits of materials by name.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use crate::settings::field::{Field, choice, color, number, share};
 use crate::settings::shape::Shape;
 
 named! {
-    /// How a material's alpha is used.
+    /// How alpha is used.
     AlphaChoice {
         /// Alpha is ignored.
         Opaque = "OPAQUE",
-        /// Either fully there or not there, by a cutoff.
+        /// Alpha below a cutoff is transparent, above it opaque.
         Mask = "MASK",
         /// Alpha is coverage.
         Blend = "BLEND",
@@ -21,11 +21,11 @@ named! {
 }
 
 named! {
-    /// Which faces of a surface are seen.
+    /// The visible faces of a surface.
     Faces {
         /// Front faces.
         Front = "front",
-        /// Back faces, as if they were the front.
+        /// Back faces, shaded like front faces.
         Back = "back",
         /// Front and back faces.
         Double = "double",
@@ -33,12 +33,12 @@ named! {
 }
 
 const FLAG: Field = Field::of(Shape::Flag);
-/// Whether each map is used. `materialEdits` as a whole bounds how many there are.
+/// Whether each map is used. The limit of `materialEdits` also limits their number.
 const TEXTURE_MAPS: Field =
     Field::of(Shape::Map { of: &Shape::Flag, max: crate::limits::MATERIAL_EDITS_BYTES, max_bytes: None });
 
 objects! {
-    /// Changes of one material. Colours are sRGB; what is `None` stays as the model has it.
+    /// Edits of one material. Colours are sRGB; `None` keeps the value of the model.
     #[derive(Default)]
     #[non_exhaustive]
     MaterialEdit {
@@ -70,13 +70,13 @@ objects! {
         thickness: Option<f64> = "thickness", number(0.0, 100.0);
         ior: Option<f64> = "ior", number(1.0, 2.5);
         attenuation_color: Option<[u8; 3]> = "attenuationColor", color();
-        /// Whether a map, by its three.js name, is used.
+        /// For each map, by its name in three.js, whether it is used.
         texture_maps: BTreeMap<String, bool> = "textureMaps", TEXTURE_MAPS;
         map_asset_id: Option<String> = "mapAssetId", ANY_TEXT;
     }
 }
 
-/// The descriptions of everything that an edit may change.
+/// Returns the descriptions of all fields of an edit.
 pub fn material_edit_fields() -> &'static [Field] {
     MaterialEdit::FIELDS
 }

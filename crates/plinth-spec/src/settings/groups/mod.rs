@@ -1,4 +1,4 @@
-//! All settings, group by group. Values of these types come only from parsing.
+//! All settings by group. Values of these types can only be created by parsing.
 
 mod background;
 mod camera;
@@ -45,13 +45,13 @@ pub struct SettingsGroup {
     pub fields: &'static [Field],
 }
 
-/// Declares the settings as a whole: their groups, in the order of the reference.
+/// Declares the render settings as the list of their groups, in the order of the reference.
 macro_rules! groups {
     ($($name:ident: $group:ident, $doc:literal;)*) => {
-        /// Checked settings of one render.
+        /// Validated settings of one render.
         #[derive(Clone, Debug)]
         pub struct RenderSettings {
-            /// What was sent, aliases resolved.
+            /// The settings that were sent, with aliases resolved.
             pub(super) sent: Map<String, Value>,
             $($name: $group,)*
         }
@@ -60,8 +60,8 @@ macro_rules! groups {
             &[$(SettingsGroup { name: stringify!($name), description: $doc, fields: $group::FIELDS }),*];
 
         impl RenderSettings {
-            /// Reads all groups from a JSON object, of which each member has been checked by its description.
-            /// Errors: a value that is not of its setting's type.
+            /// Converts a JSON object whose members were validated.
+            /// Errors: a value does not have the type of its setting.
             pub(super) fn from_checked(sent: Map<String, Value>) -> Result<Self, SettingsError> {
                 Ok(Self { $($name: $group::from_members(&sent)?,)* sent })
             }
@@ -75,20 +75,20 @@ macro_rules! groups {
 }
 
 groups! {
-    video: Video, "What is made.";
-    camera: CameraMotion, "How the camera moves.";
-    path: Path, "A custom camera path.";
-    model: ModelPose, "How the model is placed and animated.";
-    background: Background, "What is behind the model, and the vignette.";
+    video: Video, "Settings of the output.";
+    camera: CameraMotion, "Settings of the camera motion.";
+    path: Path, "Settings of a custom camera path.";
+    model: ModelPose, "Settings of the model's pose and animation.";
+    background: Background, "Settings of the background, and the vignette.";
     environment: Environment, "Image-based light.";
-    light: Light, "The light rig.";
-    shadow: Shadow, "Shadow and reflection on the floor.";
+    light: Light, "Settings of the lights.";
+    shadow: Shadow, "Settings of shadow and reflection on the floor.";
     post: Post, "Post effects.";
-    surface: Surface, "Changes of materials, and decals.";
-    dataset: Dataset, "Which views a dataset has.";
+    surface: Surface, "Edits of materials, and decals.";
+    dataset: Dataset, "Settings of datasets.";
 }
 
-/// The descriptions of all settings, in the order of the reference.
+/// Returns the descriptions of all settings, in the order of the reference.
 pub fn fields() -> impl Iterator<Item = &'static Field> {
     GROUPS.iter().flat_map(|group| group.fields)
 }
@@ -98,7 +98,7 @@ pub const fn setting_groups() -> &'static [SettingsGroup] {
     GROUPS
 }
 
-/// The description of one setting.
+/// Returns the description of a setting.
 pub fn field(key: &str) -> Option<&'static Field> {
     fields().find(|field| field.key == key)
 }

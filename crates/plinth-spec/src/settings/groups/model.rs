@@ -1,4 +1,4 @@
-//! How the model is placed and animated.
+//! Settings of the model's pose and animation.
 
 use serde_json::Value;
 
@@ -8,12 +8,12 @@ use crate::settings::field::{Field, number, scale, text};
 use crate::settings::read::Read;
 use crate::settings::shape::Shape;
 
-/// Which clip plays.
+/// The animation clip to play.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClipChoice {
-    /// The first one.
+    /// The first clip.
     First,
-    /// The one of this name.
+    /// The clip with this name.
     Named(String),
 }
 
@@ -32,31 +32,31 @@ const MESH_NAMES: Field =
     Field::of(Shape::Texts { max: limits::HIDDEN_MESH_NAMES, max_chars: limits::HIDDEN_MESH_NAME_CHARS });
 
 objects! {
-    /// How the model is placed and animated.
+    /// Settings of the model's pose and animation.
     #[non_exhaustive]
     ModelPose {
         yaw_deg: f64 = "panX", TURN, "Yaw of the model, applied first.";
         pitch_deg: f64 = "tiltX", TURN, "Pitch of the model in the yawed frame.";
         roll_deg: f64 = "rollZ", TURN, "Roll of the model, applied last.";
-        scale_x: f64 = "scaleX", STRETCH, "Stretches along x; negative mirrors.";
-        scale_y: f64 = "scaleY", STRETCH, "Stretches along y; negative mirrors.";
-        scale_z: f64 = "scaleZ", STRETCH, "Stretches along z; negative mirrors.";
-        translate_x: f64 = "translateX", SHIFT, "Moves the model; it spans 2 units.";
-        translate_y: f64 = "translateY", SHIFT, "Lifts the model.";
+        scale_x: f64 = "scaleX", STRETCH, "Stretches the model along x; a negative value mirrors it.";
+        scale_y: f64 = "scaleY", STRETCH, "Stretches the model along y; a negative value mirrors it.";
+        scale_z: f64 = "scaleZ", STRETCH, "Stretches the model along z; a negative value mirrors it.";
+        translate_x: f64 = "translateX", SHIFT, "Moves the model to the right; it spans 2 units.";
+        translate_y: f64 = "translateY", SHIFT, "Moves the model up.";
         translate_z: f64 = "translateZ", SHIFT, "Moves the model toward the camera at angle 0.";
         clip: Option<ClipChoice> = "animation", text(), "Name of the clip to play; `*` is the first.";
-        clip_speed: f64 = "animationSpeed", SPEED, "Speed of the clip; negative plays in reverse.";
-        hidden_mesh_names: Vec<String> = "hiddenMeshNames", MESH_NAMES, "Meshes to leave out, shadows included.";
+        clip_speed: f64 = "animationSpeed", SPEED, "Playback speed of the clip; a negative one plays in reverse.";
+        hidden_mesh_names: Vec<String> = "hiddenMeshNames", MESH_NAMES, "Names of meshes that are not drawn and cast no shadow.";
     }
 }
 
 impl ModelPose {
-    /// Scale along x, y and z.
+    /// Returns the scale along x, y and z.
     pub const fn scale(&self) -> [f64; 3] {
         [self.scale_x, self.scale_y, self.scale_z]
     }
 
-    /// Translation along x, y and z in normalised units.
+    /// Returns the translation along x, y and z in normalised units.
     pub const fn translate(&self) -> [f64; 3] {
         [self.translate_x, self.translate_y, self.translate_z]
     }

@@ -1,4 +1,4 @@
-//! A custom camera path.
+//! Settings of custom camera paths.
 
 use crate::limits;
 use crate::named::named;
@@ -7,15 +7,15 @@ use crate::settings::field::{Field, choice, flag, number};
 use crate::settings::shape::Shape;
 
 named! {
-    /// How time runs between two keyframes. Unset: evenly, but softly where the camera leaves or reaches a dwell.
+    /// Easing between two keyframes. If unset, speed is constant, but changes smoothly at a dwell.
     KeyEasing {
-        /// Evenly.
+        /// Constant speed.
         Linear = "linear",
-        /// Soft start.
+        /// Smooth start.
         In = "ease-in",
-        /// Soft end.
+        /// Smooth end.
         Out = "ease-out",
-        /// Soft start and end.
+        /// Smooth start and end.
         InOut = "ease-in-out",
     }
 }
@@ -31,16 +31,16 @@ const KEYFRAMES: Field =
 const CAMERA: Field = Field::of(Shape::Object(BasePose::FIELDS));
 
 objects! {
-    /// Where a keyframe's camera is and where it looks, in world units.
+    /// Camera pose of a keyframe, in normalised units.
     #[derive(Copy)]
     KeyframePose {
         position: [f64; 3] = "position", VECTOR.required();
         look_at: [f64; 3] = "lookAt", VECTOR.required();
-        /// Vertical, in degrees.
+        /// Vertical field of view in degrees.
         fov_deg: f64 = "fov", FOV.required();
     }
 
-    /// One pose of a camera path.
+    /// A camera pose with optional dwell and easing.
     #[derive(Copy)]
     Keyframe {
         pose: KeyframePose = "pose", POSE.required();
@@ -48,7 +48,7 @@ objects! {
         easing: Option<KeyEasing> = "easing", choice::<KeyEasing>();
     }
 
-    /// Base pose of a path given by angles, in world units.
+    /// Base pose of a path given by angles, in normalised units.
     #[derive(Copy)]
     BasePose {
         target: [f64; 3] = "target", VECTOR.required();
@@ -57,54 +57,55 @@ objects! {
         theta_deg: f64 = "theta", number(-3600.0, 3600.0).required();
         /// Polar angle from +Y in degrees.
         phi_deg: f64 = "phi", number(0.0, 180.0).required();
-        /// Vertical, in degrees.
+        /// Vertical field of view in degrees.
         fov_deg: f64 = "fov", FOV.required();
     }
 
-    /// A custom camera path.
+    /// Settings of custom camera paths.
     #[non_exhaustive]
     Path {
         keyframes: Vec<Keyframe> = "keyframes", KEYFRAMES, "1 to 64 poses of the camera, each with optional dwell and easing.";
         camera: Option<BasePose> = "camera", CAMERA, "Base pose of a path given by angles: target, radius, theta, phi, fov.";
         start_angle_deg: Option<f64> = "startAngle", number(-1080.0, 1080.0).unit("°"), "Azimuth added at the start of the path.";
-        end_angle_deg: Option<f64> = "endAngle", number(-1080.0, 1080.0).unit("°"), "Azimuth added at its end; unset: as at its beginning.";
-        start_tilt_deg: Option<f64> = "startTilt", number(-90.0, 90.0).unit("°"), "Elevation added at the start.";
-        end_tilt_deg: Option<f64> = "endTilt", number(-90.0, 90.0).unit("°"), "Elevation added at the end; unset: as at the beginning.";
-        start_zoom: Option<f64> = "startZoom", number(0.1, 10.0).unit("×"), "Divides the distance at the start.";
-        end_zoom: Option<f64> = "endZoom", number(0.1, 10.0).unit("×"), "Divides the distance at the end; unset: as at the beginning.";
-        start_fov_deg: Option<f64> = "startFov", number(5.0, 120.0).unit("°"), "Vertical field of view at the start.";
-        end_fov_deg: Option<f64> = "endFov", number(5.0, 120.0).unit("°"), "Vertical field of view at the end; unset: as at the beginning.";
-        ease_in_secs: f64 = "easeInSeconds", number(0.0, 60.0).unit("s").or(0.0), "Time over which the path starts softly.";
-        ease_out_secs: f64 = "easeOutSeconds", number(0.0, 60.0).unit("s").or(0.0), "Time over which it stops softly.";
+        end_angle_deg: Option<f64> = "endAngle", number(-1080.0, 1080.0).unit("°"), "Azimuth added at the end of the path; if unset, the same as at the start.";
+        start_tilt_deg: Option<f64> = "startTilt", number(-90.0, 90.0).unit("°"), "Elevation added at the start of the path.";
+        end_tilt_deg: Option<f64> = "endTilt", number(-90.0, 90.0).unit("°"), "Elevation added at the end of the path; if unset, the same as at the start.";
+        start_zoom: Option<f64> = "startZoom", number(0.1, 10.0).unit("×"), "Divides the distance at the start of the path.";
+        end_zoom: Option<f64> = "endZoom", number(0.1, 10.0).unit("×"), "Divides the distance at the end of the path; if unset, the same as at the start.";
+        start_fov_deg: Option<f64> = "startFov", number(5.0, 120.0).unit("°"), "Vertical field of view at the start of the path.";
+        end_fov_deg: Option<f64> = "endFov", number(5.0, 120.0).unit("°"), "Vertical field of view at the end of the path; if unset, the same as at the start.";
+        ease_in_secs: f64 = "easeInSeconds", number(0.0, 60.0).unit("s").or(0.0), "Time over which the camera accelerates at the start of the path.";
+        ease_out_secs: f64 = "easeOutSeconds", number(0.0, 60.0).unit("s").or(0.0), "Time over which the camera slows down at the end of the path.";
         segment_secs: f64 = "kfSegmentDuration", number(0.05, 60.0).unit("s").or(2.0), "Time between two keyframes, before the path is stretched to `length`.";
         loops: bool = "loop", flag(false), "The path returns to its first keyframe.";
     }
 }
 
 impl Keyframe {
-    /// Seconds for which the camera stays.
+    /// Returns the time for which the camera stays at the keyframe.
     pub fn dwell_secs(&self) -> f64 {
         self.own_dwell_secs.unwrap_or(0.0)
     }
 }
 
 impl Path {
-    /// Azimuth in degrees that is added at the start and at the end.
+    /// Returns the azimuth in degrees that is added at the start and at the end.
     pub fn angle_deg(&self) -> (f64, f64) {
         start_and_end(self.start_angle_deg, self.end_angle_deg, 0.0)
     }
 
-    /// Elevation in degrees that is added at the start and at the end.
+    /// Returns the elevation in degrees that is added at the start and at the end.
     pub fn tilt_deg(&self) -> (f64, f64) {
         start_and_end(self.start_tilt_deg, self.end_tilt_deg, 0.0)
     }
 
-    /// Divisor of the distance at the start and at the end.
+    /// Returns the divisor of the distance at the start and at the end.
     pub fn zoom(&self) -> (f64, f64) {
         start_and_end(self.start_zoom, self.end_zoom, 1.0)
     }
 
-    /// Vertical field of view in degrees at the start and at the end. `base_deg`: the base pose's, where neither is set.
+    /// Returns the vertical field of view in degrees at the start and at the end; `base_deg` is that of the base pose,
+    /// used if neither is set.
     pub fn fov_deg(&self, base_deg: f64) -> (f64, f64) {
         (self.start_fov_deg.unwrap_or(base_deg), self.end_fov_deg.unwrap_or(base_deg))
     }

@@ -1,13 +1,13 @@
-//! Post effects.
+//! Settings of post-processing effects.
 
 use crate::named::named;
 use crate::settings::declare::objects;
 use crate::settings::field::{choice_or_default, flag, number, share};
 
 named! {
-    /// The look of the finished picture.
+    /// Colour filter of the finished frame.
     Filter, default None {
-        /// As rendered.
+        /// No filter.
         None = "none",
         /// Brown tones.
         Sepia = "sepia",
@@ -15,15 +15,15 @@ named! {
         Bw = "bw",
         /// Stronger colours.
         Vivid = "vivid",
-        /// Toward amber.
+        /// Colours shifted to amber.
         Warm = "warm",
-        /// Toward blue.
+        /// Colours shifted to blue.
         Cool = "cool",
         /// Lifted blacks, pale colours.
         Faded = "faded",
-        /// Hard black and white.
+        /// High-contrast black and white.
         Noir = "noir",
-        /// The grain of film.
+        /// Film grain.
         Grain = "grain",
         /// Banded light and ink outlines.
         Toon = "toon",
@@ -31,38 +31,38 @@ named! {
 }
 
 objects! {
-    /// Post effects.
+    /// Settings of post-processing effects.
     #[non_exhaustive]
     Post {
-        filter: Filter = "filter", choice_or_default::<Filter>(), "Look of the finished picture.";
-        bloom_enabled: bool = "bloomEnabled", flag(false), "Bright parts glow.";
-        bloom_strength: f64 = "bloomStrength", number(0.0, 2.0).or(0.5), "How much they glow.";
-        dof_enabled: bool = "dofEnabled", flag(false), "Depth of field.";
-        dof_strength: f64 = "dofStrength", share().or(0.3), "How shallow it is.";
-        occlusion_enabled: bool = "n8aoEnabled", flag(false), "Finer shading of crevices and contacts, cast as rays.";
-        occlusion_intensity: f64 = "n8aoIntensity", number(0.5, 32.0).or(1.0), "How often it counts: 1 is as in nature, more is darker.";
-        sway_enabled: bool = "swayEnabled", flag(false), "The camera moves as if held by hand.";
-        sway_intensity: f64 = "swayIntensity", number(0.0, 2.0).or(1.0), "How much it moves.";
+        filter: Filter = "filter", choice_or_default::<Filter>(), "Colour filter of the finished picture.";
+        bloom_enabled: bool = "bloomEnabled", flag(false), "Bloom: bright parts glow.";
+        bloom_strength: f64 = "bloomStrength", number(0.0, 2.0).or(0.5), "Strength of the bloom.";
+        dof_enabled: bool = "dofEnabled", flag(false), "Depth of field: parts in front of and behind the focus are blurred.";
+        dof_strength: f64 = "dofStrength", share().or(0.3), "Strength of the blur.";
+        occlusion_enabled: bool = "n8aoEnabled", flag(false), "More detailed ambient occlusion: crevices and contacts are sampled with more rays.";
+        occlusion_intensity: f64 = "n8aoIntensity", number(0.5, 32.0).or(1.0), "Strength of ambient occlusion: 1 is physically correct, more is darker.";
+        sway_enabled: bool = "swayEnabled", flag(false), "The camera sways as if it were held by hand.";
+        sway_intensity: f64 = "swayIntensity", number(0.0, 2.0).or(1.0), "Strength of the sway.";
     }
 }
 
 impl Post {
-    /// `bloomStrength` where bloom is on, else 0.
+    /// Returns `bloomStrength` if bloom is on, otherwise 0.
     pub const fn bloom(&self) -> f64 {
         if self.bloom_enabled { self.bloom_strength } else { 0.0 }
     }
 
-    /// `dofStrength` where depth of field is on, else 0.
+    /// Returns `dofStrength` if depth of field is on, otherwise 0.
     pub const fn depth_of_field(&self) -> f64 {
         if self.dof_enabled { self.dof_strength } else { 0.0 }
     }
 
-    /// `n8aoIntensity` where ambient occlusion is on.
+    /// Returns `n8aoIntensity` if ambient occlusion is on.
     pub const fn occlusion(&self) -> Option<f64> {
         if self.occlusion_enabled { Some(self.occlusion_intensity) } else { None }
     }
 
-    /// `swayIntensity` where sway is on, else 0.
+    /// Returns `swayIntensity` if sway is on, otherwise 0.
     pub const fn sway(&self) -> f64 {
         if self.sway_enabled { self.sway_intensity } else { 0.0 }
     }

@@ -1,4 +1,4 @@
-//! Changes of the model's surfaces.
+//! Settings of materials and decals.
 
 use std::collections::BTreeMap;
 
@@ -18,26 +18,26 @@ const MATERIAL_EDITS: Field = Field::of(Shape::Map {
 const DECALS: Field = Field::of(Shape::List { of: &Shape::Object(Decal::FIELDS), min: 0, max: limits::DECALS });
 
 objects! {
-    /// Changes of the model's surfaces.
+    /// Settings of materials and decals.
     #[non_exhaustive]
     Surface {
-        material_edits: BTreeMap<String, MaterialEdit> = "materialEdits", MATERIAL_EDITS, "Changes of materials, by material name.";
-        decals: Vec<Decal> = "decals", DECALS, "Images stuck onto the model.";
+        material_edits: BTreeMap<String, MaterialEdit> = "materialEdits", MATERIAL_EDITS, "Edits of materials, by material name.";
+        decals: Vec<Decal> = "decals", DECALS, "Images projected onto the model.";
     }
 }
 
 impl RenderSettings {
-    /// Changes of materials, by material name.
+    /// Returns the edits of materials by name.
     pub const fn material_edits(&self) -> &BTreeMap<String, MaterialEdit> {
         &self.surface().material_edits
     }
 
-    /// Images stuck onto the model.
+    /// Returns the images projected onto the model.
     pub fn decals(&self) -> &[Decal] {
         &self.surface().decals
     }
 
-    /// The overlays that the background and the decals name, in this order.
+    /// Returns the ids of the overlays that the background and the decals use, in this order.
     pub fn overlay_ids(&self) -> impl Iterator<Item = &String> {
         self.background().image.iter().chain(self.decals().iter().map(|decal| &decal.image))
     }

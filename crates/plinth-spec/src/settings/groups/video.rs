@@ -1,4 +1,4 @@
-//! What is made.
+//! Settings of the output.
 
 use crate::named::named;
 use crate::quality::{Aspect, Quality};
@@ -7,7 +7,7 @@ use crate::settings::field::{Field, choice_or_default, flag};
 use crate::settings::shape::Shape;
 
 named! {
-    /// What is made.
+    /// Kind of output.
     Output, default Video {
         /// A video.
         Video = "video",
@@ -17,13 +17,13 @@ named! {
 }
 
 objects! {
-    /// What is made.
+    /// Settings of the output.
     #[non_exhaustive]
     Video {
         quality: Quality = "quality", choice_or_default::<Quality>(), "Size, codec and price of the video.";
-        output: Output = "output", choice_or_default::<Output>(), "What is made: a video, or a multi-view dataset.";
-        aspect: Aspect = "aspect", choice_or_default::<Aspect>(), "Shape of the picture.";
-        length_secs: f64 = "length", Field::of(Shape::Length).unit("s").or(6.0), "Duration; up to 120 s, `pro` up to 60 s.";
-        strict_credits: bool = "strictCredits", flag(false), "Never pay from the free pool.";
+        output: Output = "output", choice_or_default::<Output>(), "Kind of output: a video, or a multi-view dataset.";
+        aspect: Aspect = "aspect", choice_or_default::<Aspect>(), "Aspect ratio of the picture.";
+        length_secs: f64 = "length", Field::of(Shape::Length).unit("s").or(6.0), "Duration of the video; at most 120 s, for `pro` 60 s.";
+        strict_credits: bool = "strictCredits", flag(false), "Never pay from the free credits.";
     }
 }

@@ -1,4 +1,4 @@
-//! From JSON to checked settings.
+//! Parses and validates settings.
 
 use serde_json::{Map, Value};
 
@@ -8,21 +8,21 @@ use super::shape::nearest_hint;
 
 type Result<T> = std::result::Result<T, SettingsError>;
 
-/// How strictly settings are read.
+/// Options of parsing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ParseOptions {
-    /// Lengths beyond the tier's are accepted (administrators).
+    /// Whether lengths beyond the limit of the tier are accepted (for administrators).
     pub uncapped_length: bool,
 }
 
-/// Other names of fields.
+/// Aliases of fields.
 pub(super) const ALIASES: &[(&str, &str)] = &[("videoLength", "length")];
 /// Keys that only the server sets.
 pub(super) const STAMPED: &[&str] = &["preview", "thumbOnly"];
 
 impl RenderSettings {
-    /// Checks settings.
-    /// Errors: the first field that is unknown or holds what it must not.
+    /// Parses and validates settings.
+    /// Errors: the first field that is unknown or has an invalid value.
     pub fn from_json(value: &Value, options: ParseOptions) -> Result<Self> {
         let Value::Object(members) = value else {
             return Err(SettingsError::invalid(
@@ -41,16 +41,16 @@ impl RenderSettings {
         Ok(settings)
     }
 
-    /// Checks settings given as JSON text.
-    /// Errors: text that is not JSON, and as [`Self::from_json`].
+    /// Parses and validates settings in JSON text.
+    /// Errors: the text is not JSON, or as for [`Self::from_json`].
     pub fn from_text(text: &str, options: ParseOptions) -> Result<Self> {
         let value: Value = serde_json::from_str(text)
             .map_err(|e| SettingsError::invalid("renderSettings", format!("settings are not valid JSON: {e}")))?;
         Self::from_json(&value, options)
     }
 
-    /// Reads settings as the server echoes them: with its stamps, and of any length.
-    /// Errors: as [`Self::from_json`].
+    /// Parses settings as the server returns them: with its own keys, and with any length.
+    /// Errors: as for [`Self::from_json`].
     pub fn from_echoed(value: &Value) -> Result<Self> {
         let mut value = value.clone();
         if let Value::Object(members) = &mut value {
@@ -59,14 +59,14 @@ impl RenderSettings {
         Self::from_json(&value, ParseOptions { uncapped_length: true })
     }
 
-    /// What was sent, aliases resolved; defaults are not filled in.
+    /// Returns the settings that were sent, with aliases resolved and without defaults.
     pub fn echoed(&self) -> Value {
         Value::Object(self.sent.clone())
     }
 
-    /// The echoed settings with sorted keys: equal texts mean equal settings.
+    /// Returns the settings as text with sorted keys: equal texts mean equal settings.
     pub fn canonical(&self) -> String {
-        // serde_json's map is sorted by key.
+        // The keys of a serde_json map are sorted.
         self.echoed().to_string()
     }
 }
@@ -78,7 +78,7 @@ impl Default for RenderSettings {
     }
 }
 
-/// Resolves aliases and refuses unknown keys.
+/// Resolves aliases and rejects unknown keys.
 fn canonical(members: &Map<String, Value>) -> Result<Map<String, Value>> {
     let mut out = Map::new();
     for (key, value) in members {
@@ -91,13 +91,13 @@ fn canonical(members: &Map<String, Value>) -> Result<Map<String, Value>> {
             return Err(SettingsError::invalid(key, format!("there is no setting '{key}'{hint}")));
         }
         if out.insert(name.to_owned(), value.clone()).is_some() {
-            return Err(SettingsError::invalid(name, format!("'{name}' is given twice, once by an alias")));
+            return Err(SettingsError::invalid(name, format!("'{name}' is given twice, once under an alias")));
         }
     }
     if out.get("effect").and_then(Value::as_str) == Some(DATASET_EFFECT) {
         out.remove("effect");
         if out.get("output").and_then(Value::as_str) == Some(Output::Video.as_str()) {
-            let message = "effect 'dataset' makes a dataset, but output is 'video'; send one of them";
+            let message = "effect 'dataset' means output 'dataset', but output is 'video'; send only one of them";
             return Err(SettingsError::invalid("effect", message));
         }
         out.entry("output").or_insert_with(|| Value::from(Output::Dataset.as_str()));

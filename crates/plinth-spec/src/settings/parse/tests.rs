@@ -4,7 +4,7 @@ use super::*;
 use crate::settings::{EnvironmentMode, Field, Shape, schema};
 use crate::wire::Alignment;
 
-#[expect(clippy::needless_pass_by_value, reason = "tests hand over literals")]
+#[expect(clippy::needless_pass_by_value, reason = "tests pass literals")]
 fn parse(value: Value) -> Result<RenderSettings> {
     RenderSettings::from_json(&value, ParseOptions::default())
 }
@@ -16,7 +16,7 @@ fn with(key: &str, value: Value) -> Result<RenderSettings> {
 }
 
 #[test]
-fn every_default_passes_its_own_check_and_is_of_its_settings_type() {
+fn every_default_is_valid_and_has_the_type_of_its_setting() {
     for field in fields() {
         if let Some(default) = field.default {
             with(field.key, default.json()).unwrap_or_else(|e| panic!("{}: {e}", field.key));
@@ -26,7 +26,7 @@ fn every_default_passes_its_own_check_and_is_of_its_settings_type() {
 }
 
 #[test]
-fn every_number_is_held_to_its_range_and_the_error_names_field_value_and_range() {
+fn every_number_is_checked_against_its_range_and_the_error_names_field_value_and_range() {
     for Field { key, shape, .. } in fields() {
         let (Shape::Number { min, max } | Shape::NonZero { min, max }) = shape else { continue };
         with(key, json!(min)).unwrap();
@@ -44,7 +44,7 @@ fn every_number_is_held_to_its_range_and_the_error_names_field_value_and_range()
 }
 
 #[test]
-fn scales_mirror_but_never_vanish() {
+fn scales_may_be_negative_but_not_0() {
     for key in ["scaleX", "scaleY", "scaleZ"] {
         for good in [0.01, -0.01, 20.0, -20.0] {
             with(key, json!(good)).unwrap();
@@ -56,7 +56,7 @@ fn scales_mirror_but_never_vanish() {
 }
 
 #[test]
-fn choices_flags_and_colours_refuse_everything_else() {
+fn choices_flags_and_colours_reject_other_values() {
     for Field { key, shape, .. } in fields() {
         match shape {
             Shape::Choice { names, legacy } => {
@@ -81,7 +81,7 @@ fn choices_flags_and_colours_refuse_everything_else() {
 }
 
 #[test]
-fn descriptions_name_the_limits_that_hold() {
+fn descriptions_contain_the_actual_limits() {
     use crate::limits;
     use crate::settings::Effect;
     let sweeps = [Effect::Turntable, Effect::HeroSpin, Effect::Reveal].map(Effect::sweep_deg);
@@ -100,7 +100,7 @@ fn descriptions_name_the_limits_that_hold() {
 }
 
 #[test]
-fn every_choice_is_another_value_of_its_setting() {
+fn every_choice_gives_a_different_value() {
     for Field { key, shape, .. } in fields() {
         let Shape::Choice { names, .. } = shape else { continue };
         let read: std::collections::BTreeSet<String> = names
@@ -116,14 +116,14 @@ fn every_choice_is_another_value_of_its_setting() {
 }
 
 #[test]
-fn every_part_of_every_shape_is_read_as_its_type() {
+fn every_part_of_every_shape_is_converted_to_its_type() {
     for field in fields() {
         let value = sample(&field.shape);
         with(field.key, value.clone()).unwrap_or_else(|e| panic!("{} {value}: {e}", field.key));
     }
 }
 
-/// A value with every member that its shape has.
+/// A value with all members of its shape.
 fn sample(shape: &Shape) -> Value {
     match shape {
         Shape::Number { max, .. } | Shape::NonZero { max, .. } | Shape::Positive { max } | Shape::Scale { max, .. } => {
@@ -155,7 +155,7 @@ fn lengths_outside_of_the_tier_are_invalid_length() {
 }
 
 #[test]
-fn an_unknown_key_is_named_with_the_nearest_one() {
+fn the_error_for_an_unknown_key_suggests_the_nearest_one() {
     let error = with("bgcolour", json!("#ffffff")).unwrap_err().to_string();
     assert!(error.contains("bgcolour") && error.contains("bgColor"), "{error}");
 }
@@ -168,7 +168,7 @@ fn server_stamps_cannot_be_sent() {
 }
 
 #[test]
-fn settings_are_read_back_as_the_server_echoes_them() {
+fn settings_returned_by_the_server_can_be_parsed() {
     let mut echoed = parse(json!({"effect": "reveal", "zoom": 1.5})).unwrap().echoed();
     echoed["preview"] = json!(true);
     let read = RenderSettings::from_echoed(&echoed).unwrap();
@@ -209,7 +209,7 @@ fn unset_sweeps_follow_the_effect() {
 }
 
 #[test]
-fn keyframes_need_whole_poses() {
+fn keyframes_need_complete_poses() {
     let pose = json!({"position": [0, 0, 3], "lookAt": [0, 0, 0], "fov": 35});
     let settings = parse(json!({"effect": "keyframes", "keyframes": [{"pose": pose, "dwell": 1.5}]})).unwrap();
     assert!((settings.path().keyframes[0].dwell_secs() - 1.5).abs() < 1e-9);
@@ -221,7 +221,7 @@ fn keyframes_need_whole_poses() {
 }
 
 #[test]
-fn material_edits_and_decals_are_held_to_their_limits() {
+fn the_limits_of_material_edits_and_decals_are_checked() {
     parse(json!({"materialEdits": {"Wood": {"roughness": 0.4, "color": "#112233"}}})).unwrap();
     parse(json!({"materialEdits": {"Wood": {"roughnes": 0.4}}})).unwrap_err();
     let many: Map<String, Value> = (0..257).map(|i| (format!("m{i}"), json!({}))).collect();
@@ -237,7 +237,7 @@ fn material_edits_and_decals_are_held_to_their_limits() {
 }
 
 #[test]
-fn looks_are_typed_as_they_are_sent() {
+fn settings_are_converted_to_their_types() {
     use crate::settings::{AlphaChoice, Faces, Gradient, GradientStop};
     let settings = parse(json!({
         "materialEdits": {"Wood": {
@@ -267,7 +267,7 @@ fn looks_are_typed_as_they_are_sent() {
 }
 
 #[test]
-fn every_field_of_an_edit_and_a_decal_is_held_to_what_it_takes() {
+fn every_field_of_an_edit_and_a_decal_is_validated() {
     let edit = |fields: Value| parse(json!({"materialEdits": {"Wood": fields}}));
     for wrong in [
         json!({"color": "red"}),
@@ -308,7 +308,7 @@ fn every_field_of_an_edit_and_a_decal_is_held_to_what_it_takes() {
 }
 
 #[test]
-fn the_schema_is_as_strict_as_the_reader_with_fields_inside_of_fields() {
+fn the_schema_is_as_strict_as_validation_for_nested_fields() {
     let schema = schema();
     let of = |pointer: &str| schema.pointer(&format!("/properties/{pointer}")).unwrap_or_else(|| panic!("{pointer}"));
     let pose = of("keyframes/items/properties/pose");

@@ -17,22 +17,23 @@ use plinth_store::Store;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::held::held;
+use super::hold::with_hold;
 use super::manifest::{self, DATABASE, Entry, OBJECTS, Sum};
-use super::run::{Done, positional, refused, text};
+use super::run::{Done, message_only, positional, text};
 
-/// Rows that are read in one go.
-const AT_ONCE: u32 = 500;
-/// Files after which it says how far it is.
-const SAY_EVERY: u64 = 1000;
+/// Rows read per query.
+const ROWS_PER_QUERY: u32 = 500;
+/// Progress is printed after this many files.
+const PROGRESS_EVERY: u64 = 1000;
 
 pub(super) fn command() -> Command {
     Command::new("backup")
         .about("Copies the SQLite database and all files that it names into a new folder, while the server runs")
         .long_about(
-            "Copies the SQLite database and all files that it names into a new folder, while the server runs. Nothing is \
-             removed from the store meanwhile. A manifest with the hash of every file is written last: a folder without \
-             it is no backup. For PostgreSQL, run pg_dump and a copy of the bucket under `plinth admin storage hold`.",
+            "Copies the SQLite database and all files that it names into a new folder, while the server runs. Deletion \
+             from the store is paused meanwhile. A manifest with the hash of every file is written last: a folder \
+             without it is not a complete backup. With PostgreSQL, run pg_dump and copy the bucket under `plinth admin \
+             storage hold`.",
         )
         .arg(positional("DIR", "A folder that is empty or does not exist"))
 }
@@ -41,38 +42,40 @@ pub(super) async fn run(service: &Service, args: &ArgMatches) -> Result<Done> {
     let folder = PathBuf::from(text(args, "DIR")?);
     ensure!(
         !service.db().is_shared(),
-        "this copies SQLite only; for PostgreSQL run pg_dump and a copy of the bucket under `plinth admin storage hold -- \
-         COMMAND`, see docs/operations.md"
+        "this command copies only SQLite; with PostgreSQL run pg_dump and copy the bucket under `plinth admin storage \
+         hold -- COMMAND`, see docs/operations.md"
     );
     make_folder(&folder, service.store())?;
-    let backup = held(service, async |stop| {
+    let backup = with_hold(service, async |stop| {
         let copying = Backup::begin(service, &folder)?.copy();
         tokio::select! {
             copied = copying => copied,
             () = stop.cancelled() => bail!("stopped by a signal"),
         }
     });
-    let backup = backup.await.with_context(|| format!("{} is no backup; remove it", folder.display()))?;
+    let backup = backup
+        .await
+        .with_context(|| format!("the backup in {} failed and is incomplete; remove the folder", folder.display()))?;
     let gone = backup.gone;
     let Sum { files, bytes } = backup.manifest.finish(&folder)?;
-    let mut words = format!("{files} files, {bytes} bytes in {}", folder.display());
+    let mut text = format!("{files} files, {bytes} bytes in {}", folder.display());
     if gone > 0 {
-        words.push_str("; files that the database names were missing: ");
-        words.push_str(&gone.to_string());
-        words.push_str(", see plinth admin storage check");
+        text.push_str("; files that the database names but that do not exist: ");
+        text.push_str(&gone.to_string());
+        text.push_str("; plinth admin storage check lists them");
     }
-    Ok(Done { words, json: json!({"files": files, "bytes": bytes, "gone": gone}) })
+    Ok(Done { text, json: json!({"files": files, "bytes": bytes, "gone": gone}) })
 }
 
-/// Makes the folder, readable by its owner alone: the database holds secrets.
-/// Errors: it is not empty, or lies in the store, whose objects its files would be.
+/// Creates the folder, readable only by its owner, because the database contains secrets.
+/// Errors: the folder is not empty, or lies in the store, which would treat the backup's files as objects.
 fn make_folder(folder: &Path, store: &Store) -> Result<()> {
     let cannot = || format!("{} cannot be created", folder.display());
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).with_context(cannot)?;
-    ensure!(std::fs::read_dir(folder)?.next().is_none(), "{} is not empty; give a new folder", folder.display());
+    ensure!(std::fs::read_dir(folder)?.next().is_none(), "{} is not empty; choose a new folder", folder.display());
     if let Some(objects) = store.folder() {
         let is_inside = folder.canonicalize()?.starts_with(objects.canonicalize()?);
-        ensure!(!is_inside, "{} lies in the store {}; give a folder elsewhere", folder.display(), objects.display());
+        ensure!(!is_inside, "{} is inside the store {}; choose another folder", folder.display(), objects.display());
     }
     Ok(())
 }
@@ -81,7 +84,7 @@ struct Backup<'a> {
     service: &'a Service,
     folder: &'a Path,
     manifest: manifest::Writer,
-    /// Objects that rows name and that were lost before.
+    /// Number of objects that rows name and that do not exist.
     gone: u64,
 }
 
@@ -96,7 +99,7 @@ impl<'a> Backup<'a> {
         let address = format!("sqlite://{}", database.display());
         let copy = Db::open(&address, DbOptions { may_change: false, ..DbOptions::default() }).await?;
         let copied = self.copy_objects(&copy).await;
-        // Only a closed database is one file.
+        // Closing the database merges its write-ahead log, so that it is a single file.
         copy.close().await;
         copied?;
         let file = File::open(&database)?;
@@ -110,11 +113,11 @@ impl<'a> Backup<'a> {
         for kind in Kind::ALL {
             let mut after = String::new();
             loop {
-                let rows = naming::page(&mut db.read().await?, kind, &after, AT_ONCE).await?;
+                let rows = naming::page(&mut db.read().await?, kind, &after, ROWS_PER_QUERY).await?;
                 let Some(last) = rows.last() else { break };
                 last.id().clone_into(&mut after);
                 for row in &rows {
-                    self.copy_named(Named::by(row).map_err(refused)?).await?;
+                    self.copy_named(Named::by(row).map_err(message_only)?).await?;
                 }
             }
         }
@@ -126,7 +129,7 @@ impl<'a> Backup<'a> {
         for path in &required {
             if !self.copy_object(path).await? {
                 self.gone += 1;
-                eprintln!("plinth: {path} is named by the database and is not there");
+                eprintln!("plinth: the database names {path}, which does not exist");
             }
         }
         if let Some(path) = &named.optional {
@@ -144,7 +147,7 @@ impl<'a> Backup<'a> {
         Ok(())
     }
 
-    /// False: it is not there.
+    /// Copies an object; `false` if it does not exist.
     async fn copy_object(&mut self, path: &str) -> Result<bool> {
         let entry = format!("{OBJECTS}/{path}");
         let file = self.folder.join(&entry);
@@ -154,14 +157,14 @@ impl<'a> Backup<'a> {
         };
         self.manifest.add(&Entry { path: entry, size, sha256 })?;
         let Sum { files, bytes } = self.manifest.sum;
-        if files.is_multiple_of(SAY_EVERY) {
+        if files.is_multiple_of(PROGRESS_EVERY) {
             eprintln!("plinth: {files} files, {} MB copied", bytes >> 20);
         }
         Ok(true)
     }
 }
 
-/// Size and hash of an object that is a file now. None: it is not there.
+/// Downloads an object to a file; returns its size and hash, or `None` if it does not exist.
 async fn download(store: &Store, path: &str, to: &Path) -> Result<Option<(u64, String)>> {
     let mut pieces = match store.read_path(path, None).await {
         Ok(pieces) => pieces,

@@ -6,13 +6,13 @@ use plinth_service::Service;
 use plinth_spec::funding::Pool;
 use serde_json::json;
 
-use super::run::{Done, positional, refused, text};
+use super::run::{Done, message_only, positional, text};
 
 pub(super) fn command() -> Command {
     Command::new("credits").about("Grants credits").subcommand_required(true).subcommand(
         Command::new("grant")
-            .about("Adds credits to an account, or takes some with a negative number")
-            .arg(positional("EMAIL", "Address of the account"))
+            .about("Adds credits to an account, or removes them if the number is negative")
+            .arg(positional("EMAIL", "E-mail address of the account"))
             .arg(
                 positional("N", "How many")
                     .value_parser(value_parser!(i64).range(-1_000_000_000..=1_000_000_000))
@@ -24,7 +24,7 @@ pub(super) fn command() -> Command {
                     .value_name("POOL")
                     .value_parser([Pool::Paid.as_str(), Pool::Free.as_str()])
                     .default_value(Pool::Paid.as_str())
-                    .help("Which of its pools"),
+                    .help("Credit pool"),
             ),
     )
 }
@@ -33,7 +33,7 @@ pub(super) async fn run(service: &Service, args: &ArgMatches) -> Result<Done> {
     let email = text(args, "EMAIL")?;
     let credits: i64 = *args.get_one("N").context("N is missing")?;
     let pool = Pool::from_name(text(args, "pool")?).context("the pool is unknown")?;
-    let balance = service.grant_credits(email, pool, credits).await.map_err(refused)?;
-    let words = format!("{email} now has {} paid and {} free credits", balance.paid, balance.free);
-    Ok(Done { words, json: json!({"email": email, "paid": balance.paid, "free": balance.free}) })
+    let balance = service.grant_credits(email, pool, credits).await.map_err(message_only)?;
+    let text = format!("{email} now has {} paid and {} free credits", balance.paid, balance.free);
+    Ok(Done { text, json: json!({"email": email, "paid": balance.paid, "free": balance.free}) })
 }

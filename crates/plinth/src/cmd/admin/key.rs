@@ -8,7 +8,7 @@ use plinth_spec::id::{TokenId, WorkspaceId};
 use plinth_spec::wire::Scope;
 use serde_json::json;
 
-use super::run::{Done, id, positional, refused, text};
+use super::run::{Done, id, message_only, positional, text};
 use crate::cmd::Usage;
 
 pub(super) fn command() -> Command {
@@ -18,37 +18,37 @@ pub(super) fn command() -> Command {
         .subcommand_required(true)
         .subcommand(
             Command::new("create")
-                .about("Creates a key and shows its token, this once only")
-                .arg(value("account", "EMAIL").required(true).help("Whose it is"))
-                .arg(value("workspace", "ID").help("The team workspace it is bound to; default: the account's own"))
-                .arg(value("scopes", "SCOPES").default_value("read,render").help("What it may do"))
+                .about("Creates a key and prints its token, which is shown only once")
+                .arg(value("account", "EMAIL").required(true).help("Account of the key"))
+                .arg(value("workspace", "ID").help("Team workspace of the key; default: the account's own workspace"))
+                .arg(value("scopes", "SCOPES").default_value("read,render").help("Scopes of the key"))
                 .arg(
                     value("expires-in", "SECONDS")
                         .value_parser(value_parser!(i64).range(0..))
-                        .help("When it ends; default: never"),
+                        .help("Lifetime of the key; default: unlimited"),
                 )
-                .arg(value("name", "N").default_value("").help("What people call it"))
+                .arg(value("name", "N").default_value("").help("Display name"))
                 .arg(
                     Arg::new("legacy-prefix")
                         .long("legacy-prefix")
                         .action(ArgAction::SetTrue)
-                        .help("Make it in the older form"),
+                        .help("Use the older key format"),
                 ),
         )
-        .subcommand(Command::new("revoke").about("Makes a key void").arg(positional("ID", "The key's identifier")))
+        .subcommand(Command::new("revoke").about("Revokes a key").arg(positional("ID", "The key's identifier")))
 }
 
 pub(super) async fn run(service: &Service, verb: &str, args: &ArgMatches) -> Result<Done> {
     if verb == "revoke" {
         let id = id(args, TokenId::parse, "key")?;
-        service.revoke_key(&id, None).await.map_err(refused)?;
-        return Ok(Done { words: format!("the key {id} is void"), json: json!({"id": id, "revoked": true}) });
+        service.revoke_key(&id, None).await.map_err(message_only)?;
+        return Ok(Done { text: format!("the key {id} is revoked"), json: json!({"id": id, "revoked": true}) });
     }
     let workspace = args.get_one::<String>("workspace");
     let workspace_id = workspace
         .map(|given| WorkspaceId::parse(given).with_context(|| format!("there is no workspace '{given}'")))
         .transpose()?;
-    let account = service.find_account(text(args, "account")?).await.map_err(refused)?;
+    let account = service.find_account(text(args, "account")?).await.map_err(message_only)?;
     let new = NewKey {
         account_id: account.id,
         workspace_id,
@@ -57,16 +57,16 @@ pub(super) async fn run(service: &Service, verb: &str, args: &ArgMatches) -> Res
         expires_in_secs: args.get_one::<i64>("expires-in").copied(),
         has_legacy_prefix: args.get_flag("legacy-prefix"),
     };
-    let made = service.create_key(new).await.map_err(refused)?;
-    let words = format!("key {}; its token, shown this once only:\n{}", made.id, made.token);
-    Ok(Done { words, json: json!({"id": made.id, "token": made.token}) })
+    let made = service.create_key(new).await.map_err(message_only)?;
+    let text = format!("created the key {}; its token is shown only once:\n{}", made.id, made.token);
+    Ok(Done { text, json: json!({"id": made.id, "token": made.token}) })
 }
 
 fn scopes(text: &str) -> Result<Vec<Scope>, Usage> {
     let mut scopes = Vec::new();
     for word in text.split(',').map(str::trim) {
         let scope = Scope::from_name(word).ok_or_else(|| {
-            Usage(format!("'{word}' is no scope; --scopes takes read, render, or both with a comma between"))
+            Usage(format!("'{word}' is not a scope; --scopes accepts read, render, or both separated by a comma"))
         })?;
         if !scopes.contains(&scope) {
             scopes.push(scope);

@@ -1,4 +1,5 @@
-//! The list of a backup's files: one JSON object a line, closed by a line with their number and the hash of all lines before.
+//! The manifest of a backup: one line of JSON per file, and a last line with the number of files and the hash of all
+//! lines before it.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, BufWriter, Read, Write};
@@ -11,12 +12,12 @@ use sha2::{Digest as _, Sha256};
 
 const NAME: &str = "manifest.jsonl";
 const UNFINISHED: &str = "manifest.jsonl.part";
-/// The copy of the database.
+/// File name of the copy of the database.
 pub(super) const DATABASE: &str = "plinth.db";
-/// The folder of objects.
+/// Folder of the objects.
 pub(super) const OBJECTS: &str = "objects";
 const PIECE: usize = 256 << 10;
-const UNWRITTEN: &str = "the manifest cannot be written";
+const CANNOT_WRITE: &str = "the manifest cannot be written";
 
 /// A file of a backup.
 #[derive(Debug, Serialize, Deserialize)]
@@ -26,7 +27,7 @@ pub(super) struct Entry {
     pub(super) sha256: String,
 }
 
-/// What a backup has.
+/// Totals of a backup.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Sum {
     pub(super) files: u64,
@@ -40,7 +41,7 @@ struct End {
     manifest_sha256: String,
 }
 
-/// A manifest that is being written.
+/// Writes a manifest.
 pub(super) struct Writer {
     file: BufWriter<File>,
     hash: Sha256,
@@ -48,7 +49,8 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Errors: a second backup into the same folder, or a folder that cannot be written to.
+    /// Starts a manifest.
+    /// Errors: the folder already has one, or is not writable.
     pub(super) fn begin(backup: &Path) -> Result<Self> {
         let path = backup.join(UNFINISHED);
         let file = File::create_new(&path).with_context(|| format!("{} cannot be created", path.display()))?;
@@ -58,37 +60,37 @@ impl Writer {
     pub(super) fn add(&mut self, entry: &Entry) -> Result<()> {
         let line = format!("{}\n", serde_json::to_string(entry)?);
         self.hash.update(&line);
-        self.file.write_all(line.as_bytes()).context(UNWRITTEN)?;
+        self.file.write_all(line.as_bytes()).context(CANNOT_WRITE)?;
         self.sum.files += 1;
         self.sum.bytes += entry.size;
         Ok(())
     }
 
-    /// Makes the folder a backup: its manifest gets its name once everything is on the disk.
+    /// Completes the backup: syncs everything to disk, then gives the manifest its final name.
     pub(super) fn finish(mut self, backup: &Path) -> Result<Sum> {
         let end = End { sum: self.sum, manifest_sha256: hex(&self.hash.finalize()) };
-        writeln!(self.file, "{}", serde_json::to_string(&end)?).context(UNWRITTEN)?;
-        self.file.into_inner().context(UNWRITTEN)?.sync_all().context(UNWRITTEN)?;
+        writeln!(self.file, "{}", serde_json::to_string(&end)?).context(CANNOT_WRITE)?;
+        self.file.into_inner().context(CANNOT_WRITE)?.sync_all().context(CANNOT_WRITE)?;
         sync_folders(backup).context("the folders of the backup cannot be written to the disk")?;
-        std::fs::rename(backup.join(UNFINISHED), backup.join(NAME)).context(UNWRITTEN)?;
-        File::open(backup)?.sync_all().context(UNWRITTEN)?;
+        std::fs::rename(backup.join(UNFINISHED), backup.join(NAME)).context(CANNOT_WRITE)?;
+        File::open(backup)?.sync_all().context(CANNOT_WRITE)?;
         Ok(self.sum)
     }
 }
 
-/// Tells `each` every file of a backup, in its order.
-/// Errors: there is no manifest, or it is damaged. What `each` was told until then may be wrong.
+/// Calls `each` for every file of a backup, in order.
+/// Errors: there is no manifest, or it is damaged; then earlier calls of `each` may have received wrong data.
 pub(super) fn read(backup: &Path, mut each: impl FnMut(Entry) -> Result<()>) -> Result<Sum> {
     let path = backup.join(NAME);
     let file = File::open(&path).with_context(|| {
-        format!("{} cannot be read; without it the folder is no backup, or one that was not finished", path.display())
+        format!("{} cannot be read; without it the folder is not a complete backup", path.display())
     })?;
     let damaged = || format!("{} is damaged", path.display());
     let (mut hash, mut sum) = (Sha256::new(), Sum::default());
     for line in BufReader::new(file).lines() {
         let line = line.with_context(damaged)?;
         if let Ok(entry) = serde_json::from_str::<Entry>(&line) {
-            ensure!(is_expected(&entry.path), "{}: it names {}", damaged(), entry.path);
+            ensure!(is_expected(&entry.path), "{}: it names the unexpected file {}", damaged(), entry.path);
             hash.update(&line);
             hash.update("\n");
             sum.files += 1;
@@ -103,13 +105,13 @@ pub(super) fn read(backup: &Path, mut each: impl FnMut(Entry) -> Result<()>) -> 
     bail!("{}: its last line is missing", damaged())
 }
 
-/// Whether a backup may have a file of this path: nothing outside of its folder.
+/// Whether a path is allowed in a backup: it must not point outside of the folder.
 fn is_expected(path: &str) -> bool {
     let is_plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
     path == DATABASE || is_plain && path.starts_with(&format!("{OBJECTS}/"))
 }
 
-/// Writes the names of all files of a folder to the disk, so that they survive a power failure.
+/// Syncs all folders to disk, so that the names of their files survive a power failure.
 pub(super) fn sync_folders(folder: &Path) -> std::io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
@@ -120,7 +122,7 @@ pub(super) fn sync_folders(folder: &Path) -> std::io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Copies a stream, and says how many bytes that were and their hash.
+/// Copies a stream; returns the number of bytes and their hash.
 pub(super) fn copy(from: &mut dyn Read, to: &mut dyn Write) -> std::io::Result<(u64, String)> {
     let (mut size, mut hash) = (0, Sha256::new());
     let mut piece = vec![0; PIECE];

@@ -1,9 +1,9 @@
-//! `plinth admin`: what an operator does, directly on the database; the server may run meanwhile.
+//! `plinth admin`: operator commands that work directly on the database; the server may run meanwhile.
 
 mod account;
 mod backup;
 mod credits;
-mod held;
+mod hold;
 mod key;
 mod manifest;
 mod overlay;

@@ -10,31 +10,31 @@ use serde_json::json;
 
 use super::manifest::{self, DATABASE, Entry, OBJECTS, Sum};
 use super::run::{Done, positional, text};
-use crate::cmd::serve::place;
+use crate::cmd::serve::server_lock;
 use crate::config::{Config, RESTORING};
 
-/// What a server locks; it may lie in an empty data folder.
+/// The lock file of a server; the only file that an otherwise empty data folder may contain.
 const LOCK: &str = "plinth.db.serve.lock";
 
 pub(super) fn verify_command() -> Command {
     Command::new("verify")
-        .about("Reads all of a backup and names every file that is missing or damaged")
+        .about("Reads a whole backup and names every missing or damaged file")
         .arg(positional("DIR", "The backup"))
 }
 
 pub(super) fn command() -> Command {
     Command::new("restore")
-        .about("Makes the data folder anew from a backup, after checking all of it; no server may run on the folder")
+        .about("Checks a backup and restores it to an empty data folder that no server uses")
         .arg(positional("DIR", "The backup"))
 }
 
 pub(super) fn verify(args: &ArgMatches) -> Result<Done> {
     let Sum { files, bytes } = check(Path::new(text(args, "DIR")?))?;
-    let words = format!("{files} files, {bytes} bytes: all as they were");
-    Ok(Done { words, json: json!({"files": files, "bytes": bytes}) })
+    let text = format!("{files} files, {bytes} bytes: all are intact");
+    Ok(Done { text, json: json!({"files": files, "bytes": bytes}) })
 }
 
-/// Reads everything.
+/// Reads and checks every file of a backup.
 fn check(backup: &Path) -> Result<Sum> {
     let mut bad = 0;
     let mut has_database = false;
@@ -55,7 +55,7 @@ fn problem(backup: &Path, entry: &Entry) -> Option<String> {
     match file_sha256(&backup.join(&entry.path)) {
         Ok((sha256, size)) if size == entry.size && sha256 == entry.sha256 => None,
         Ok((_, size)) if size != entry.size => Some(format!("damaged: {size} bytes instead of {}", entry.size)),
-        Ok(_) => Some("damaged: its hash is another".to_owned()),
+        Ok(_) => Some("damaged: its hash differs".to_owned()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some("missing".to_owned()),
         Err(error) => Some(format!("cannot be read: {error}")),
     }
@@ -68,19 +68,19 @@ pub(super) fn run(config: &Config, args: &ArgMatches) -> Result<Done> {
         && config.store_url == format!("file://{}", data.join(OBJECTS).display());
     ensure!(
         is_usual,
-        "a backup is restored into --data alone; leave out the addresses of database and store, and move the files later"
+        "a backup can only be restored to --data; do not set the URLs of database and store, and move the files later"
     );
-    // No server can start in the folder until this ends.
-    let _place = place::take(config)?;
+    // The lock keeps a server from starting in the folder until this ends.
+    let _lock = server_lock::acquire(config)?;
     for entry in std::fs::read_dir(data)? {
         let name = entry?.file_name();
         if name != LOCK && name != RESTORING {
-            bail!("{} is not empty; give a new folder with --data, or remove what is in it", data.display());
+            bail!("{} is not empty; choose a new folder with --data, or empty it", data.display());
         }
     }
     eprintln!("plinth: checking the backup");
     check(&backup)?;
-    // While it is there, nothing opens the folder as an installation.
+    // While this folder exists, no command opens the data folder as an installation.
     let making = data.join(RESTORING);
     if making.exists() {
         std::fs::remove_dir_all(&making)
@@ -96,17 +96,17 @@ pub(super) fn run(config: &Config, args: &ArgMatches) -> Result<Done> {
     File::open(data)?.sync_all()?;
     std::fs::remove_dir(&making)?;
     File::open(data)?.sync_all()?;
-    let words = format!("{files} files, {bytes} bytes restored into {}", data.display());
-    Ok(Done { words, json: json!({"files": files, "bytes": bytes}) })
+    let text = format!("{files} files, {bytes} bytes restored to {}", data.display());
+    Ok(Done { text, json: json!({"files": files, "bytes": bytes}) })
 }
 
 fn copy(backup: &Path, to: &Path, entry: &Entry) -> Result<()> {
     let made = to.join(&entry.path);
-    let words = || format!("{} cannot be restored", entry.path);
-    std::fs::create_dir_all(made.parent().with_context(words)?)?;
-    let mut from = File::open(backup.join(&entry.path)).with_context(words)?;
-    let mut file = File::create_new(&made).with_context(words)?;
-    let (_, sha256) = manifest::copy(&mut from, &mut file).with_context(words)?;
-    ensure!(sha256 == entry.sha256, "{}: it changed after it was checked", words());
-    file.sync_all().with_context(words)
+    let cannot = || format!("{} cannot be restored", entry.path);
+    std::fs::create_dir_all(made.parent().with_context(cannot)?)?;
+    let mut from = File::open(backup.join(&entry.path)).with_context(cannot)?;
+    let mut file = File::create_new(&made).with_context(cannot)?;
+    let (_, sha256) = manifest::copy(&mut from, &mut file).with_context(cannot)?;
+    ensure!(sha256 == entry.sha256, "{}: it changed after the check", cannot());
+    file.sync_all().with_context(cannot)
 }

@@ -1,4 +1,4 @@
-//! Choosing the command.
+//! Parses and runs `plinth admin` commands.
 
 use std::io::Write;
 
@@ -13,14 +13,14 @@ use crate::config::{self, Config, Group};
 
 pub(crate) fn command() -> Command {
     Command::new("admin")
-        .about("Accounts, keys, credits, workspaces, overlays, backups and storage of an installation")
+        .about("Manages accounts, keys, credits, workspaces, overlays, backups and storage")
         .long_about(
-            "Accounts, keys, credits, workspaces, overlays, backups and storage of an installation. Acts on its database \
-             directly; the server may run meanwhile, except for `restore`.",
+            "Manages accounts, keys, credits, workspaces, overlays, backups and storage. Works directly on the database; \
+             the server may run meanwhile, except for `restore`.",
         )
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .arg(json_arg("Print one JSON object").global(true))
+        .arg(json_arg("Print a JSON object").global(true))
         .args(
             config::args(&[Group::Data, Group::Keys, Group::Address]).map(|arg| arg.global(true).hide_short_help(true)),
         )
@@ -37,7 +37,7 @@ pub(crate) fn command() -> Command {
 
 pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     let (noun, args) = args.subcommand().context("a command is missing")?;
-    // The command after the noun, or the noun itself where it is a command.
+    // The verb after the noun, or the noun itself if it is a complete command.
     let (verb, args) = args.subcommand().unwrap_or((noun, args));
     let config = Config::read(args)?;
     let done = match noun {
@@ -48,12 +48,12 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     if args.get_flag("json") {
         writeln!(out, "{}", done.json)?;
     } else {
-        writeln!(out, "{}", done.words)?;
+        writeln!(out, "{}", done.text)?;
     }
     Ok(())
 }
 
-/// A command on the open installation.
+/// Runs a command on the open installation.
 fn on_service(config: &Config, (noun, verb): (&str, &str), args: &ArgMatches, out: &mut dyn Write) -> Result<Done> {
     let public_url = config.public_url_at(config.listen)?;
     block_on(async {
@@ -72,31 +72,31 @@ fn on_service(config: &Config, (noun, verb): (&str, &str), args: &ArgMatches, ou
     })
 }
 
-/// What a command has done, for people and for programs.
+/// The result of a command, as text and as JSON.
 pub(super) struct Done {
-    pub(super) words: String,
+    pub(super) text: String,
     pub(super) json: Value,
 }
 
-/// A required argument in its place.
+/// A required positional argument.
 pub(super) fn positional(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).value_name(name).required(true).help(help)
 }
 
-/// An argument that clap has made sure of, or one with a default.
+/// An argument that is required or has a default.
 pub(super) fn text<'a>(args: &'a ArgMatches, name: &str) -> Result<&'a str> {
     args.get_one::<String>(name).map(String::as_str).with_context(|| format!("{name} is missing"))
 }
 
-/// A refusal without its code, which is for programs.
-pub(super) fn refused(error: ServiceError) -> anyhow::Error {
+/// An error without its code, which is meant for API clients.
+pub(super) fn message_only(error: ServiceError) -> anyhow::Error {
     match error.cause {
         Some(cause) => anyhow::Error::from_boxed(cause).context(error.message),
         None => anyhow::Error::msg(error.message),
     }
 }
 
-/// An identifier that has the form of one, or the refusal that an unknown one gets.
+/// Parses an id; a malformed one gives the same error as an unknown one.
 pub(super) fn id<T>(args: &ArgMatches, parse: impl Fn(&str) -> Option<T>, what: &str) -> Result<T> {
     let given = text(args, "ID")?;
     parse(given).with_context(|| format!("there is no {what} '{given}'"))

@@ -10,21 +10,22 @@ use plinth_service::storage::{Checked, Finding};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::held::held;
-use super::run::{Done, refused};
+use super::hold::with_hold;
+use super::run::{Done, message_only};
 
 pub(super) fn command() -> Command {
-    let repair = "Mark files that no row names for removal, once they are two days old; rows are left as they are";
+    let repair = "Mark files that no row names for deletion, if they are at least two days old; rows are not changed";
     let check = Command::new("check")
-        .about("Names files that no row names, and files that rows name and that are gone")
+        .about("Lists files that no row names, and missing files that rows name")
         .long_about(
-            "Names files that no row names, and files that rows name and that are gone, with exit status 1 where there are \
-             any. Files that no row names count once they are two days old: younger ones may belong to uploads that are under way. Rows whose files \
-             are gone are never changed: put the files back from a backup, or delete what they belong to.",
+            "Lists files that no row names, and missing files that rows name; exits with 1 if there are any. Files \
+             without a row are listed once they are two days old, because younger ones may belong to uploads in \
+             progress. Rows with missing files are not changed: restore the files from a backup, or delete the models or \
+             renders that they belong to.",
         )
         .arg(Arg::new("repair").long("repair").action(ArgAction::SetTrue).help(repair));
     let hold = Command::new("hold")
-        .about("Runs a command; until it ends, nothing is removed from the store, by any server")
+        .about("Runs a command and pauses all deletion from the store until it ends, on all servers")
         .arg(
             Arg::new("CMD")
                 .value_name("CMD")
@@ -35,7 +36,7 @@ pub(super) fn command() -> Command {
                 .help("The command and its arguments, after --"),
         );
     Command::new("storage")
-        .about("What lies in the store")
+        .about("Checks the store and pauses deletion from it")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(check)
@@ -46,12 +47,12 @@ pub(super) async fn run(service: &Service, verb: &str, args: &ArgMatches, out: &
     if verb == "hold" { hold(service, args).await } else { check(service, args, out).await }
 }
 
-/// Runs a command while the store is held.
+/// Runs a command while a hold pauses deletion.
 async fn hold(service: &Service, args: &ArgMatches) -> Result<Done> {
     let mut command = args.get_many::<OsString>("CMD").context("CMD is missing")?;
     let program = command.next().context("CMD is missing")?;
     let arguments: Vec<_> = command.collect();
-    held(service, async |stop| {
+    with_hold(service, async |stop| {
         let cannot = || format!("{} cannot be run", program.display());
         let mut child = std::process::Command::new(program).args(arguments).spawn().with_context(cannot)?;
         let pid = Pid::from_child(&child);
@@ -59,7 +60,7 @@ async fn hold(service: &Service, args: &ArgMatches) -> Result<Done> {
         let status = tokio::select! {
             status = &mut waiting => status,
             () = stop.cancelled() => {
-                // It may have ended, or heard of it from the terminal.
+                // The command may have ended already, or received the signal from the terminal.
                 let _ended_before = kill_process(pid, Signal::TERM);
                 waiting.await
             }
@@ -69,7 +70,7 @@ async fn hold(service: &Service, args: &ArgMatches) -> Result<Done> {
         Ok(())
     })
     .await?;
-    Ok(Done { words: "nothing was removed from the store meanwhile".to_owned(), json: json!({"held": true}) })
+    Ok(Done { text: "nothing was deleted from the store meanwhile".to_owned(), json: json!({"held": true}) })
 }
 
 async fn check(service: &Service, args: &ArgMatches, out: &mut dyn Write) -> Result<Done> {
@@ -106,24 +107,24 @@ async fn check(service: &Service, args: &ArgMatches, out: &mut dyn Write) -> Res
     };
     let (checked, printed) = tokio::join!(checking, printing);
     printed?;
-    let Checked { objects, bytes, young, foreign, rows } = checked.map_err(refused)?;
-    let words = format!(
-        "{objects} files with {bytes} bytes, {rows} rows; {young} unnamed files are too young to tell, {foreign} are not \
-         Plinth's"
+    let Checked { objects, bytes, young, foreign, rows } = checked.map_err(message_only)?;
+    let text = format!(
+        "{objects} files with {bytes} bytes, {rows} rows; {young} files without a row are less than two days old, \
+         {foreign} files are not Plinth's"
     );
     let json =
         json!({"objects": objects, "bytes": bytes, "rows": rows, "young": young, "foreign": foreign, "found": found});
     if orphans + gone == 0 {
-        return Ok(Done { words, json });
+        return Ok(Done { text, json });
     }
     if as_json {
         writeln!(out, "{json}")?;
     } else {
-        writeln!(out, "{words}")?;
+        writeln!(out, "{text}")?;
     }
-    let what = if repair { "are marked and will be removed" } else { "can be removed with --repair" };
+    let what = if repair { "are marked and will be deleted" } else { "can be deleted with --repair" };
     bail!(
-        "{orphans} files with {orphan_bytes} bytes that no row names {what}; {gone} files that rows name are gone: put \
-         them back from a backup, or delete what they belong to"
+        "{orphans} files with {orphan_bytes} bytes that no row names {what}; {gone} files that rows name are missing: \
+         restore them from a backup, or delete the models or renders that they belong to"
     )
 }

@@ -1,7 +1,7 @@
 //! `plinth serve`.
 
 mod first_start;
-pub(crate) mod place;
 mod run;
+pub(crate) mod server_lock;
 
 pub(crate) use run::{command, run};

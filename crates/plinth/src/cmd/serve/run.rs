@@ -1,4 +1,4 @@
-//! `plinth serve`: the HTTP interface, the pages, and what has to be done again and again.
+//! `plinth serve`: runs the HTTP API, the web UI, a worker, maintenance and metrics.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use plinth_studio::Studio;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::{first_start, place};
+use super::{first_start, server_lock};
 use crate::cmd::{block_on, fence};
 use crate::config::{self, Config, Group};
 use crate::metrics::Metrics;
@@ -28,9 +28,9 @@ const GROUPS: &[Group] = &[
 ];
 
 pub(crate) fn command() -> Command {
-    let no_worker = "Serve the interface only; `plinth worker` renders, here or on other machines";
+    let no_worker = "Do not render in this process; `plinth worker` does, on this or other machines";
     Command::new("serve")
-        .about("Serves the HTTP interface and pages for browsers, and renders, in one process tree")
+        .about("Runs the HTTP API, the web UI and a worker in one process tree")
         .arg(Arg::new("no-worker").long("no-worker").action(ArgAction::SetTrue).help(no_worker))
         .args(config::args(GROUPS))
 }
@@ -45,17 +45,18 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
 async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Result<()> {
     let stop = signals::listen()?;
     let listener = TcpListener::bind(config.listen).await;
-    let listener =
-        listener.with_context(|| format!("{} cannot be listened at; give another with --listen", config.listen))?;
+    let listener = listener.with_context(|| {
+        format!("the server cannot listen at {}; choose another address with --listen", config.listen)
+    })?;
     let address = listener.local_addr()?;
     let public_url = config.public_url_at(address)?;
-    let _place = place::take(config)?;
+    let _lock = server_lock::acquire(config)?;
     let metrics = Metrics::begin(config).await?;
     let service = config::open_service(config, &public_url).await?;
     if let Some(packs) = config.products.clone() {
         service.set_products(packs).await?;
     }
-    // Whoever waits for the line that it serves may rely on the account.
+    // The account is created before the line that the server listens is printed, which scripts may wait for.
     let welcome = first_start::welcome(&service, &public_url).await?;
     writeln!(out, "Plinth serves at http://{address}")?;
     write!(out, "{}", welcome.unwrap_or_default())?;
@@ -86,11 +87,11 @@ async fn serve(config: &Config, with_worker: bool, out: &mut dyn Write) -> Resul
         plinth_api::serve(listener, site, options, ended).await;
         Ok(())
     });
-    // Whatever ends first ends all; the others end in their own time.
+    // When one task ends, all are told to stop and are waited for.
     let mut outcome = Ok(());
     while let Some(task) = tasks.join_next().await {
         stop.cancel();
-        outcome = outcome.and(task.context("a part of the server broke").flatten());
+        outcome = outcome.and(task.context("a task of the server panicked").flatten());
     }
     service.db().close().await;
     outcome

@@ -1,4 +1,4 @@
-//! `plinth admin` while the server runs.
+//! Tests of `plinth admin` while the server runs.
 
 use std::path::Path;
 
@@ -50,22 +50,22 @@ async fn credits_are_granted_to_either_pool(served: Served) {
     assert_eq!(taken.status.code(), Some(1));
 }
 
-async fn team_workspaces_are_left_at_once(served: Served) {
+async fn removing_a_member_takes_effect_at_once(served: Served) {
     let place = &served.place;
     let made = place.admin(&["workspace", "create", "Team", "--owner", EMAIL]);
     let id = made["id"].as_str().unwrap();
     place.account("bob@example.org");
     let early = place.try_admin(&["key", "create", "--account", "bob@example.org", "--workspace", id]);
-    assert_eq!(early.status.code(), Some(1), "no member yet");
+    assert_eq!(early.status.code(), Some(1), "not a member yet");
     place.admin(&["workspace", "add", id, "bob@example.org", "--role", "viewer"]);
     let early = place.try_admin(&["key", "create", "--account", "bob@example.org", "--workspace", id]);
-    assert_eq!(early.status.code(), Some(1), "a viewer only");
+    assert_eq!(early.status.code(), Some(1), "only a viewer");
     place.admin(&["workspace", "add", id, "bob@example.org", "--role", "editor"]);
     let bob = served.client(&place.key("bob@example.org", &["--workspace", id]));
     place.admin(&["credits", "grant", EMAIL, "11"]);
     let account = bob.get("/account").await;
     assert_eq!(account.data()["workspace"], json!({"id": id, "name": "Team"}));
-    assert_eq!(account.data()["paid"], 111, "the owner's pool");
+    assert_eq!(account.data()["paid"], 111, "the owner pays");
     place.admin(&["workspace", "remove", id, "bob@example.org"]);
     assert_eq!(bob.get("/account").await.refusal(), (403, "forbidden"));
     place.admin(&["workspace", "add", id, "bob@example.org", "--role", "editor"]);
@@ -76,7 +76,7 @@ async fn team_workspaces_are_left_at_once(served: Served) {
     assert_eq!(text(&unknown.stderr), "plinth: there is no workspace 'nonsense'\n");
 }
 
-on_both! { accounts_and_keys credits_are_granted_to_either_pool team_workspaces_are_left_at_once }
+on_both! { accounts_and_keys credits_are_granted_to_either_pool removing_a_member_takes_effect_at_once }
 
 /// The bytes of all files below a folder.
 fn contents(folder: &Path) -> Vec<Vec<u8>> {
@@ -85,7 +85,7 @@ fn contents(folder: &Path) -> Vec<Vec<u8>> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_a_key_only_its_hash_and_its_end_are_kept() {
+async fn only_the_hash_and_the_last_characters_of_a_key_are_stored() {
     let served = Served::alone();
     let tokens = [
         served.client.token.clone(),
@@ -102,7 +102,7 @@ async fn of_a_key_only_its_hash_and_its_end_are_kept() {
             let secret = token.split_once("_sk_").unwrap().1;
             assert_eq!(secret.len(), 38);
             assert!(has(&sha256_hex(token.as_bytes())) && has(&token[token.len() - 4..]));
-            assert!(!has(token) && !has(secret) && !has(&secret[..16]) && !has(&secret[16..32]), "a secret is kept");
+            assert!(!has(token) && !has(secret) && !has(&secret[..16]) && !has(&secret[16..32]), "a secret is stored");
         }
     };
     look(&contents(&served.place.folder.path().join("data")));

@@ -1,4 +1,4 @@
-//! Overlays, textures and environments.
+//! Tests of overlays, textures and environments over HTTP.
 
 use plinth_db::{Db, DbError, DbOptions, envs, textures};
 use plinth_service::access::Caller;
@@ -73,7 +73,7 @@ async fn overlays_have_defaults_and_bounds(served: Served) {
     assert_eq!(delete(client, format!("/overlays/{id}")).await.refusal(), (404, "not_found"));
 }
 
-async fn images_are_found_by_their_content(served: Served) {
+async fn equal_images_are_stored_once(served: Served) {
     let client = &served.client;
     let hash = |shade: u8| sha256_hex(&png(shade));
     let overlay = client.form("/overlays", image(1).text("layer", "decal")).await.text("id");
@@ -103,13 +103,13 @@ async fn images_are_found_by_their_content(served: Served) {
     let row = client.get("/assets/textures").await.data()[0].clone();
     let expected = json!({"id": texture, "name": "", "fileSize": png(2).len(), "width": 2, "height": 2, "createdAt": row["createdAt"]});
     assert_eq!(row, expected);
-    // In another workspace the same bytes are another texture.
+    // The same bytes in another workspace are another texture.
     let eve = served.client(&served.place.account("eve@example.org"));
     let theirs = eve.form("/assets/textures", image(2)).await;
     assert!(theirs.status == 201 && theirs.text("id") != texture);
     assert_eq!(delete(client, format!("/assets/textures/{texture}")).await.data()["deleted"], true);
     assert_eq!(delete(client, format!("/assets/textures/{texture}")).await.refusal(), (404, "not_found"));
-    assert_eq!(client.form("/assets/textures", image(2)).await.status, 201, "a deleted one is made anew");
+    assert_eq!(client.form("/assets/textures", image(2)).await.status, 201, "a deleted texture is created again");
 }
 
 async fn an_environment_is_a_checked_triple(served: Served) {
@@ -132,12 +132,12 @@ async fn an_environment_is_a_checked_triple(served: Served) {
     for part in ["sdr", "gainmap", "metadata"] {
         assert_eq!(client.form("/assets/envs", without(part)).await.refusal(), (400, "no_file"), "without {part}");
         let wrong = without(part).file(part, part, b"nonsense");
-        assert_eq!(client.form("/assets/envs", wrong).await.refusal(), (400, "bad_request"), "a wrong {part}");
+        assert_eq!(client.form("/assets/envs", wrong).await.refusal(), (400, "bad_request"), "an invalid {part}");
     }
     let wrong = environment().file("thumb", "d", &png(1));
-    assert_eq!(client.form("/assets/envs", wrong).await.refusal(), (400, "bad_request"), "a PNG is no WebP");
+    assert_eq!(client.form("/assets/envs", wrong).await.refusal(), (400, "bad_request"), "a PNG is not a WebP");
     let list = without("metadata").file("metadata", "c", b"[]");
-    assert_eq!(client.form("/assets/envs", list).await.refusal(), (400, "bad_request"), "metadata are an object");
+    assert_eq!(client.form("/assets/envs", list).await.refusal(), (400, "bad_request"), "metadata must be an object");
     assert_eq!(client.form("/assets/envs", environment().text("width", "0")).await.refusal(), (400, "bad_request"));
     let plain = client.form("/assets/envs", environment()).await.text("id");
     assert_eq!(client.get("/assets/envs").await.data()[0]["width"], Value::Null);
@@ -145,8 +145,8 @@ async fn an_environment_is_a_checked_triple(served: Served) {
     assert_eq!(delete(client, format!("/assets/envs/{plain}")).await.refusal(), (404, "not_found"));
 }
 
-/// An account keeps so many of each kind, in all its workspaces together.
-async fn each_kind_has_its_cap(served: Served) {
+/// The limit of each kind applies to all workspaces of an account together.
+async fn each_kind_has_a_maximum_number(served: Served) {
     let client = &served.client;
     let team =
         served.place.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
@@ -169,18 +169,21 @@ async fn each_kind_has_its_cap(served: Served) {
         for whose in [client, &bound] {
             assert_eq!(whose.form(path, form(200)).await.refusal(), (429, "limit_reached"), "{path}");
         }
-        assert!([200, 201].contains(&bob.form(path, form(200)).await.status), "{path}: another account's");
+        assert!(
+            [200, 201].contains(&bob.form(path, form(200)).await.status),
+            "{path}: another account has its own limit"
+        );
         if path == "/assets/textures" {
             let known = client.form(path, form(1)).await;
-            assert_eq!((known.status, &known.data()["deduped"]), (200, &json!(true)), "nothing is added");
+            assert_eq!((known.status, &known.data()["deduped"]), (200, &json!(true)), "a known file is not added");
         }
         delete(client, format!("{path}/{first}")).await.data();
-        assert!([200, 201].contains(&bound.form(path, form(200)).await.status), "{path}: there is room again");
+        assert!([200, 201].contains(&bound.form(path, form(200)).await.status), "{path}: below the limit again");
         assert_eq!(client.form(path, form(201)).await.refusal(), (429, "limit_reached"), "{path}");
     }
 }
 
-/// Enters assets of this many bytes together, which lie nowhere.
+/// Inserts rows of assets with this total size, without files in the store.
 async fn fill(served: &Served, caller: &Caller, texture_bytes: u64, env_bytes: u64) {
     let db = Db::open(&served.place.database(), DbOptions::default()).await.unwrap();
     let workspace_id = caller.workspace_id.clone();
@@ -216,24 +219,24 @@ async fn fill(served: &Served, caller: &Caller, texture_bytes: u64, env_bytes: u
     db.close().await;
 }
 
-async fn each_kind_has_its_bytes(served: Served) {
+async fn each_kind_has_a_maximum_size(served: Served) {
     let client = &served.client;
     let caller = Backstage::of(&served).await.caller;
     let (one_image, one_env) = (png(1).len() as u64, 34);
     fill(&served, &caller, limits::TEXTURES_BYTES - one_image, limits::ENVS_BYTES - one_env).await;
-    assert_eq!(client.form("/assets/textures", image(1)).await.status, 201, "just what there is room for");
+    assert_eq!(client.form("/assets/textures", image(1)).await.status, 201, "exactly the remaining size");
     assert_eq!(client.form("/assets/textures", image(2)).await.refusal(), (429, "limit_reached"));
-    assert_eq!(client.form("/assets/envs", environment()).await.status, 201, "just what there is room for");
+    assert_eq!(client.form("/assets/envs", environment()).await.status, 201, "exactly the remaining size");
     assert_eq!(client.form("/assets/envs", environment()).await.refusal(), (429, "limit_reached"));
-    assert_eq!(client.form("/overlays", image(2)).await.status, 200, "overlays are counted, not weighed");
+    assert_eq!(client.form("/overlays", image(2)).await.status, 200, "the total size of overlays is not limited");
 }
 
 on_both! {
-    overlays_have_defaults_and_bounds images_are_found_by_their_content an_environment_is_a_checked_triple
-    each_kind_has_its_cap each_kind_has_its_bytes
+    overlays_have_defaults_and_bounds equal_images_are_stored_once an_environment_is_a_checked_triple
+    each_kind_has_a_maximum_number each_kind_has_a_maximum_size
 }
 
-/// A JPEG of so many pixels, of which no two rows are alike.
+/// A JPEG with these dimensions in which no two rows are equal.
 fn jpeg(width: u32, height: u32) -> Vec<u8> {
     let shade = |n: u32| u8::try_from(n * 37 % 256).unwrap();
     let picture = ::image::RgbImage::from_fn(width, height, |x, y| ::image::Rgb([shade(x), shade(y), shade(x * y)]));
@@ -242,7 +245,7 @@ fn jpeg(width: u32, height: u32) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// The same picture with a note of how the camera was held.
+/// The same JPEG with an EXIF orientation.
 fn held(jpeg: &[u8], orientation: u8) -> Vec<u8> {
     let mut note = b"Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0".to_vec();
     note.extend([orientation, 0, 0, 0, 0, 0, 0, 0]);
@@ -266,7 +269,7 @@ async fn pictures_are_measured_upright() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pictures_are_whole() {
+async fn truncated_images_are_rejected() {
     let served = Served::alone();
     let whole = jpeg(64, 64);
     let mut wrong = Vec::new();
@@ -277,7 +280,7 @@ async fn pictures_are_whole() {
                 wrong.push(format!("{path} {what}: {} {}", answer.status, answer.body));
             }
         }
-        assert_eq!(served.client.get(path).await.data(), &json!([]), "{path}: nothing was kept; {wrong:?}");
+        assert_eq!(served.client.get(path).await.data(), &json!([]), "{path}: nothing was stored; {wrong:?}");
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

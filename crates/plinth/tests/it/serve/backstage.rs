@@ -1,4 +1,4 @@
-//! The house of a running server, opened by the test itself: to do what a worker does, or what was done long ago.
+//! Direct access to the service of a running server, for actions of a worker and for actions in the past.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use super::server::Served;
 
-/// The content of a file that no worker made: each has another, and of another length.
+/// The content of a file that no worker made; each file has a different content and length.
 pub(crate) fn content(name: &str) -> String {
     format!("{name}: 0123456789")
 }
@@ -30,7 +30,7 @@ pub(crate) struct Backstage {
 }
 
 impl Backstage {
-    /// As it is now.
+    /// At the present time.
     pub(crate) async fn of(served: &Served) -> Self {
         Self::ago(served, Duration::ZERO).await
     }
@@ -53,7 +53,7 @@ impl Backstage {
         let options = ServiceOptions {
             clock: Clock::Set(Arc::new(AtomicI64::new(time))),
             incoming: served.place.folder.path().to_owned(),
-            // The server must not think that the worker died, however slow the machine is.
+            // Long enough that no lease expires on a slow machine.
             lease_secs: 24 * 3600,
             ..ServiceOptions::default()
         };
@@ -62,21 +62,21 @@ impl Backstage {
         Self { service, caller }
     }
 
-    /// Orders a render.
+    /// Creates a render.
     pub(crate) async fn order(&self, model: &str, settings: &Value, key: Option<&str>) -> String {
         let request = CreateRender { model_id: Some(model.to_owned()), render_settings: Some(settings.clone()) };
         let made = self.service.create_render(&self.caller, request, ReplayKey::from_header(key)).await;
         made.unwrap().id.to_string()
     }
 
-    /// Takes the render that has waited longest, and it is that one.
+    /// Claims the oldest queued render, which must have this id.
     pub(crate) async fn claim(&self, id: &str) -> Claim {
         let claim = self.service.claim_renders("test", 1).await.unwrap().pop().unwrap();
         assert_eq!(claim.render.id.as_str(), id);
         claim
     }
 
-    /// Ends the render that has waited longest, with files of a few bytes.
+    /// Finishes the oldest queued render, with files of a few bytes.
     pub(crate) async fn finish(&self, id: &str, codec: Codec, files: &[OutputFile]) {
         let claim = self.claim(id).await;
         let mut made = RenderFiles::none(codec);
@@ -87,13 +87,13 @@ impl Backstage {
         self.service.finish_render(&claim, &made, &[]).await.unwrap().unwrap();
     }
 
-    /// Stores a file of a render that is held.
+    /// Stores a file of a claimed render.
     pub(crate) async fn store(&self, claim: &Claim, file: OutputFile, codec: Codec) -> StoredFile {
         let key = ObjectKey::Render(&claim.render.id, claim.render.attempt, file, codec);
         self.service.store().put(&key, Bytes::from(content(&file.file_name(codec)))).await.unwrap().into()
     }
 
-    /// Ends the packaging that has waited longest, with files of a few bytes.
+    /// Finishes the oldest queued packaging, with files of a few bytes.
     pub(crate) async fn package(&self, id: &str, names: &[&str]) {
         let claim = self.service.claim_packaging("test").await.unwrap().unwrap();
         assert_eq!(claim.render.id.as_str(), id);
@@ -105,20 +105,20 @@ impl Backstage {
     }
 }
 
-/// All files of a video that is no ProRes.
+/// All files of a video that is not ProRes.
 pub(crate) const VIDEO: [OutputFile; 5] =
     [OutputFile::Video, OutputFile::Web, OutputFile::Thumb, OutputFile::FullPoster, OutputFile::Poster];
-/// Some files of a packaging, one of each kind.
+/// Some files of a packaged video, one of each kind.
 pub(crate) const PACKAGING: [&str; 5] =
     ["master.m3u8", "540p/init.mp4", "540p/0.m4s", "thumbnails.vtt", "sprite-0.jpg"];
 
 impl Served {
-    /// A finished video, ready to be streamed.
+    /// A finished video, not yet packaged.
     pub(crate) async fn finished(&self) -> String {
         self.finished_of(&self.client).await
     }
 
-    /// The same of another account.
+    /// The same for another account.
     pub(crate) async fn finished_of(&self, client: &Client) -> String {
         let made = client.upload("finished", Some(json!({"quality": "share", "length": 1}))).await;
         let (backstage, id) = (Backstage::of(self).await, made.text("renderId"));

@@ -1,4 +1,4 @@
-//! A browser: it keeps its cookie, says which page sent a form, and is led nowhere by itself.
+//! An HTTP client like a browser: it keeps its cookie and sends `Origin` with forms, but does not follow redirects.
 
 use plinth_testkit::Client;
 use reqwest::{Method, RequestBuilder};
@@ -9,7 +9,7 @@ use super::server::Served;
 pub(crate) struct Browser {
     http: reqwest::Client,
     base: String,
-    /// Name and value, once it has one.
+    /// Name and value of the session cookie, if it has one.
     pub(crate) cookie: Option<String>,
 }
 
@@ -18,7 +18,7 @@ impl Browser {
         Self::with(base, None)
     }
 
-    /// One that has this cookie.
+    /// A browser with this cookie.
     pub(crate) fn with(base: &str, cookie: Option<String>) -> Self {
         Self { http: Client::new(base, "").http, base: base.to_owned(), cookie }
     }
@@ -35,7 +35,7 @@ impl Browser {
         Page::of(self.request(Method::GET, path)).await
     }
 
-    /// Sends a form as one of our pages does, and keeps the cookie that comes back.
+    /// Posts a form like one of the web UI's pages, and keeps the cookie of the response.
     pub(crate) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Page {
         let origin = self.base.clone();
         let page = Page::of(self.form(path, fields).header("origin", origin)).await;
@@ -46,13 +46,13 @@ impl Browser {
         page
     }
 
-    /// A form that does not say where it comes from.
+    /// A form without a header that names its origin.
     pub(crate) fn form(&self, path: &str, fields: &[(&str, &str)]) -> RequestBuilder {
         let body = Serializer::new(String::new()).extend_pairs(fields).finish();
         self.request(Method::POST, path).header("content-type", "application/x-www-form-urlencoded").body(body)
     }
 
-    /// Sends a form with the token that a page of this session carries.
+    /// Posts a form with the CSRF token of this session.
     pub(crate) async fn send(&mut self, path: &str, fields: &[(&str, &str)]) -> Page {
         let token = self.get("/keys").await.form_token();
         self.post(path, &[fields, &[("form_token", token.as_str())]].concat()).await
@@ -60,7 +60,7 @@ impl Browser {
 }
 
 impl Served {
-    /// A browser that an account is signed in with.
+    /// A browser in which an account is signed in.
     pub(crate) async fn browser(&self, email: &str) -> Browser {
         let mut browser = Browser::new(&self.server.base);
         let page = browser.post(&self.link(email, &[]), &[]).await;
@@ -75,13 +75,13 @@ impl Served {
         url[url.find("/sign-in/").unwrap()..].to_owned()
     }
 
-    /// Uploads a model by the interface and returns the path of its render's page.
+    /// Uploads a model through the API and returns the path of the page of its render.
     pub(crate) async fn page_of_render(&self, client: &Client, name: &str) -> String {
         format!("/renders/{}", client.upload(name, None).await.text("renderId"))
     }
 }
 
-/// What a browser gets.
+/// A response as a browser receives it.
 #[derive(Debug)]
 pub(crate) struct Page {
     pub(crate) status: u16,
@@ -100,12 +100,12 @@ impl Page {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// Whether a page shows these words.
+    /// Whether the page contains this text.
     pub(crate) fn shows(&self, words: &str) -> bool {
         self.html.contains(words)
     }
 
-    /// What stands in the page after some text, up to another.
+    /// The text of the page between two strings.
     pub(crate) fn between(&self, before: &str, after: &str) -> &str {
         let found = self.html.split_once(before).and_then(|(_, rest)| rest.split_once(after));
         found.unwrap_or_else(|| panic!("no {before} … {after} in {}", self.html)).0

@@ -1,4 +1,4 @@
-//! Flag, variable, file.
+//! Tests of flags, environment variables and the configuration file.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use super::server::{EMAIL, Place, Served};
 use crate::{plinth, text};
 
 #[tokio::test]
-async fn a_flag_beats_a_variable_and_that_beats_the_file() {
+async fn a_flag_overrides_a_variable_which_overrides_the_file() {
     let limit = async |place: &Place, args: &[&str]| {
         let server = place.serve(&[&["--no-worker"], args].concat());
         let token = place.key("admin@plinth.local", &[]);
@@ -53,7 +53,7 @@ fn the_documentation_has_the_configuration_of_the_code() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn keys_begin_as_configured() {
+async fn keys_have_the_configured_prefix() {
     let served = Served::alone();
     let before = served.client.token.clone();
     assert!(before.starts_with("plinth_sk_"), "{before}");
@@ -91,7 +91,7 @@ async fn a_hundred_uploads_a_day_are_free() {
     assert_eq!(served.client.upload("101", Some(json!({"quality": "share", "length": 1}))).await.status, 201);
 }
 
-/// The time is that of renders alone: a worker has its own for a look at the machine.
+/// The time limit applies to renders; the worker's test of the machine has its own.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_render_may_take_as_long_as_configured() {
     let place = Place::alone().set("PLINTH_RENDER_TIMEOUT_SECONDS", "1").set("PLINTH_ADAPTER", "cpu");
@@ -107,7 +107,7 @@ async fn a_render_may_take_as_long_as_configured() {
         if ["done", "error"].contains(&render.text("status").as_str()) {
             break render.data().clone();
         }
-        assert!(Instant::now() < end, "it goes on: {render:?}");
+        assert!(Instant::now() < end, "it does not end: {render:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     };
     assert_eq!((&render["status"], &render["failureCode"]), (&json!("error"), &json!("timeout")), "{render}");
@@ -116,14 +116,14 @@ async fn a_render_may_take_as_long_as_configured() {
     assert_eq!(server.end().1, Some(0), "{}", place.log());
 }
 
-/// What the command says in words and as JSON, and how it ends.
+/// The text and the JSON that `plinth doctor` prints, and its exit code.
 fn doctor(place: &Place, args: &[&str]) -> (String, Value, Option<i32>) {
     let start = |json: &[&str]| {
         let mut program = place.program();
         program.env("PLINTH_ADAPTER", "cpu").arg("doctor").args(args).args(json);
         program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
-    // At a time: one that waits for a database waits long.
+    // Started together, because waiting for a missing database takes long.
     let [plain, json] = [start(&[]), start(&["--json"])].map(|child| child.wait_with_output().unwrap());
     assert_eq!(plain.status.code(), json.status.code());
     let said = [&plain.stdout[..], &plain.stderr, &json.stdout, &json.stderr].map(text).concat();
@@ -132,17 +132,17 @@ fn doctor(place: &Place, args: &[&str]) -> (String, Value, Option<i32>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn doctor_says_where_things_are_kept() {
+async fn doctor_reports_database_and_storage() {
     let line = |words: &str, name: &str| {
         let line = words.lines().find_map(|line| line.strip_prefix(name)).map(|rest| rest.trim().to_owned());
-        line.unwrap_or_else(|| panic!("nothing of the {name}: {words}"))
+        line.unwrap_or_else(|| panic!("no line about the {name}: {words}"))
     };
     let place = Place::alone();
     let (words, json, code) = doctor(&place, &[]);
     assert_eq!((code, &json["ready"]), (Some(0), &json!(true)), "{words}");
-    assert!(line(&words, "database").starts_with("SQLite, not there yet"), "{words}");
-    assert!(line(&words, "storage").starts_with("local files, not there yet"), "{words}");
-    assert!(!place.folder.path().join("data").exists(), "it only looks");
+    assert!(line(&words, "database").starts_with("SQLite, does not exist yet"), "{words}");
+    assert!(line(&words, "storage").starts_with("local files, does not exist yet"), "{words}");
+    assert!(!place.folder.path().join("data").exists(), "doctor creates nothing");
     let served = Served::on(place);
     let (words, json, code) = doctor(&served.place, &[]);
     assert_eq!((code, &json["ready"]), (Some(0), &json!(true)), "{words}");
@@ -156,7 +156,7 @@ async fn doctor_says_where_things_are_kept() {
 }
 
 #[test]
-fn doctor_says_what_to_do_about_a_database_that_does_not_answer() {
+fn doctor_says_how_to_fix_a_database_that_does_not_respond() {
     let place = Place::alone();
     let (words, json, code) = doctor(&place, &["--database-url", "postgres://a:secret@127.0.0.1:1/x"]);
     assert_eq!((code, &json["ready"]), (Some(1), &json!(false)), "{words} {json}");

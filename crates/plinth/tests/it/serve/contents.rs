@@ -1,4 +1,4 @@
-//! What the service says of what is in a model.
+//! Tests of what the API says about the contents of a model.
 
 use plinth_db::{Db, DbError, DbOptions, models};
 use plinth_spec::id::ModelId;
@@ -29,18 +29,18 @@ async fn clips_are_listed(served: Served) {
     assert_eq!(still.data()["animations"], json!([]));
     for row in rows.data().as_array().unwrap() {
         for key in ["animations", "meshNames", "materialNames", "renders"] {
-            assert_eq!(row.get(key), None, "{key} is on detail");
+            assert_eq!(row.get(key), None, "{key} is only in the detail view");
         }
     }
 }
 
-async fn names_are_numbered_or_unknown(served: Served) {
+async fn names_are_listed_or_null(served: Served) {
     let client = &served.client;
     let made = client.form("/models", Form::default().file("file", "a.glb", &glb::with_clips())).await;
     let known = client.get(&format!("/models/{}", made.text("modelId"))).await;
     assert_eq!(known.data()["meshNames"], json!(["a_b", "a_b_1", "a_b_2"]));
     assert_eq!(known.data()["materialNames"], json!(["Oak wood"]));
-    // A model from before names were looked for.
+    // A model from before the server listed names.
     let old = models::Model {
         id: ModelId::parse("before000000").unwrap(),
         workspace_id: Backstage::of(&served).await.caller.workspace_id,
@@ -73,4 +73,4 @@ async fn names_are_numbered_or_unknown(served: Served) {
     assert!(unknown.data().as_object().unwrap().contains_key("meshNames"), "null, and not left out");
 }
 
-on_both! { clips_are_listed names_are_numbered_or_unknown }
+on_both! { clips_are_listed names_are_listed_or_null }

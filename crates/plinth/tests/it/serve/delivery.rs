@@ -1,4 +1,4 @@
-//! Files of finished renders: what they say of themselves, in whole and in part.
+//! Tests of downloading the files of finished renders: headers, ranges, links.
 
 use plinth_service::jobs::RenderFiles;
 use plinth_spec::OutputFile;
@@ -12,7 +12,7 @@ use super::backstage::{Backstage, PACKAGING, VIDEO, content};
 use super::on_both;
 use super::server::Served;
 
-/// Paths of a finished video, what is served there, and the file that it is.
+/// Paths of a finished video, the media type, and the stored file.
 const FILES: [(&str, &str, &str); 10] = [
     ("video", "video/mp4", "video.mp4"),
     ("video?quality=web", "video/mp4", "web.mp4"),
@@ -26,7 +26,7 @@ const FILES: [(&str, &str, &str); 10] = [
     ("hls/sprite-0.jpg", "image/jpeg", "sprite-0.jpg"),
 ];
 
-async fn files_say_what_they_are_and_come_in_parts(served: Served) {
+async fn files_have_correct_headers_and_support_ranges(served: Served) {
     let client = &served.client;
     let id = served.finished().await;
     for (path, kind, file) in FILES {
@@ -86,7 +86,7 @@ async fn files_say_what_they_are_and_come_in_parts(served: Served) {
     }
 }
 
-async fn a_bundle_has_all_files_and_never_changes(served: Served) {
+async fn a_bundle_has_all_files_and_is_reproducible(served: Served) {
     let client = &served.client;
     let path = format!("/renders/{}/bundle", served.finished().await);
     let bundle = client.get_with(&path, "accept", "*/*").await;
@@ -105,27 +105,27 @@ async fn a_bundle_has_all_files_and_never_changes(served: Served) {
     }
     assert_eq!(archive.len(), 4);
     let again = client.get_with(&path, "accept", "*/*").await.bytes().await.unwrap();
-    assert_eq!(again, archive.into_inner().into_inner(), "the same bytes at each time");
+    assert_eq!(again, archive.into_inner().into_inner(), "each download has the same bytes");
 }
 
-/// Status and code of what is asked of a render; no code when it is there.
+/// Status and error code of a path of a render; the code is empty if it exists.
 async fn code(client: &Client, id: &str, path: &str) -> (u16, String) {
     let answer = client.get(&format!("/renders/{id}/{path}")).await;
     if answer.status == 200 { (200, String::new()) } else { (answer.status, answer.refusal().1.to_owned()) }
 }
 
-/// What is not there, with its code.
+/// The result for a missing file.
 fn missing(code: &str) -> (u16, String) {
     (404, code.to_owned())
 }
 
-/// What is there.
+/// The result for an existing file.
 fn there() -> (u16, String) {
     (200, String::new())
 }
 
-/// What is missing has the code that says so: before the render, after its poster, and for another kind of render.
-async fn what_is_not_there_yet_has_its_own_code(served: Served) {
+/// Missing files have different error codes: before the render, after its poster, and for other kinds of renders.
+async fn missing_files_have_specific_error_codes(served: Served) {
     let client = &served.client;
     let backstage = Backstage::of(&served).await;
     let codes = async |id: &str| {
@@ -144,7 +144,7 @@ async fn what_is_not_there_yet_has_its_own_code(served: Served) {
     let nothing = ["video_not_found", "video_not_found", "poster_not_found", "thumb_not_found", "video_not_found"];
     assert_eq!(waiting[..5], nothing.map(missing));
     assert_eq!(waiting[5..7], ["dataset_not_found", "not_found"].map(missing));
-    assert_eq!(waiting[7], bad, "an asset without a name is unknown");
+    assert_eq!(waiting[7], bad, "an empty asset name is unknown");
     assert_eq!(waiting[8..], ["asset_not_found"; 6].map(missing));
     assert_eq!(code(client, &video, "poster?quality=full").await, missing("poster_not_found"));
     assert_eq!(code(client, &video, "download-url").await, missing("asset_not_found"), "the video");
@@ -212,7 +212,7 @@ async fn other_kinds_of_renders_have_other_files(served: Served) {
     for name in ["video.mov", "poster.png"] {
         assert_eq!(std::io::read_to_string(archive.by_name(name).unwrap()).unwrap(), content(name));
     }
-    assert_eq!(archive.len(), 2, "only what there is");
+    assert_eq!(archive.len(), 2, "only existing files");
 
     let set = order("set", json!({"output": "dataset", "datasetQuality": "100x800"})).await;
     assert_eq!(code(client, &set, "dataset").await, missing("dataset_not_found"), "not done");
@@ -242,7 +242,7 @@ async fn other_kinds_of_renders_have_other_files(served: Served) {
     assert_eq!(shown.data()["hlsStatus"], "skipped");
 }
 
-/// A dataset has no posters, neither at work nor done; nobody gets a link to nothing.
+/// A dataset has no posters, neither during nor after the render, and no links to them.
 async fn a_dataset_has_no_posters(served: Served) {
     let client = &served.client;
     let backstage = Backstage::of(&served).await;
@@ -270,8 +270,8 @@ async fn a_dataset_has_no_posters(served: Served) {
     without("done").await;
 }
 
-/// Streaming is for when all of it is packaged; the video does not wait for it.
-async fn streaming_begins_when_it_is_ready(served: Served) {
+/// Streaming is available only when packaging is complete; the video is available before that.
+async fn streaming_is_available_after_packaging(served: Served) {
     let client = &served.client;
     let backstage = Backstage::of(&served).await;
     for fails in [false, true] {
@@ -292,7 +292,7 @@ async fn streaming_begins_when_it_is_ready(served: Served) {
         is("pending").await;
         let claim = backstage.service.claim_packaging("test").await.unwrap().unwrap();
         assert_eq!(claim.render.id.as_str(), id);
-        // Files that are stored already are shown with all the others.
+        // Files of an incomplete packaging are not served.
         for name in PACKAGING {
             let key = ObjectKey::Hls(&claim.render.id, claim.render.attempt, claim.render.hls_attempt, name);
             backstage.service.store().put(&key, content(name).into()).await.unwrap();
@@ -313,7 +313,7 @@ async fn streaming_begins_when_it_is_ready(served: Served) {
     }
 }
 
-async fn a_model_is_downloaded_under_its_name(served: Served) {
+async fn a_downloaded_model_has_its_name(served: Served) {
     let client = &served.client;
     let made = client.upload("chair ü; 1", None).await;
     let path = format!("/models/{}/file", made.text("modelId"));
@@ -328,14 +328,14 @@ async fn a_model_is_downloaded_under_its_name(served: Served) {
     let end = client.get_with(&path, "range", "bytes=-4").await;
     assert_eq!((end.status().as_u16(), end.bytes().await.unwrap().as_ref()), (206, &glb[glb.len() - 4..]));
     assert_eq!(client.get_with(&path, "if-none-match", header(&said, "etag")).await.status(), 304);
-    // The file is gone from the store, whatever the row says.
+    // The file is missing in the store, although the row names it.
     std::fs::remove_dir_all(served.place.objects().join("models")).unwrap();
     assert_eq!(client.get(&path).await.refusal(), (404, "file_not_found"));
     assert_eq!(client.get(&format!("{path}-url")).await.refusal(), (404, "file_not_found"));
 }
 
 on_both! {
-    files_say_what_they_are_and_come_in_parts a_bundle_has_all_files_and_never_changes
-    what_is_not_there_yet_has_its_own_code other_kinds_of_renders_have_other_files a_dataset_has_no_posters
-    streaming_begins_when_it_is_ready a_model_is_downloaded_under_its_name
+    files_have_correct_headers_and_support_ranges a_bundle_has_all_files_and_is_reproducible
+    missing_files_have_specific_error_codes other_kinds_of_renders_have_other_files a_dataset_has_no_posters
+    streaming_is_available_after_packaging a_downloaded_model_has_its_name
 }

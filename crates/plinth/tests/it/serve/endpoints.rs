@@ -1,20 +1,19 @@
-//! What there is to ask for, from the served document itself.
+//! The endpoints that need a key, taken from the served OpenAPI document.
 
 use plinth_testkit::Client;
 use reqwest::Method;
 
-/// Stands for an identifier that nothing has.
+/// An id that does not exist.
 pub(crate) const UNKNOWN: &str = "k3Jd92LmQx7a";
 
-/// An operation that needs a key.
 pub(crate) struct Endpoint {
     pub(crate) method: Method,
-    /// With [`UNKNOWN`] for identifiers.
+    /// The path, with [`UNKNOWN`] for ids.
     pub(crate) path: String,
     pub(crate) id: String,
 }
 
-/// Every guarded operation.
+/// All operations that need a key.
 pub(crate) async fn endpoints(client: &Client) -> Vec<Endpoint> {
     let document = client.get("/openapi.json").await.body;
     let mut out = Vec::new();

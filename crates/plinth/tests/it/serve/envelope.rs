@@ -1,4 +1,4 @@
-//! What every answer has, and what a malformed request gets.
+//! Tests of the response envelope, and of malformed requests.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::endpoints::UNKNOWN;
 use super::server::{EMAIL, Place, Served};
 
 #[tokio::test]
-async fn answers_name_the_request_and_what_is_left_of_the_limit() {
+async fn responses_have_a_request_id_and_rate_limit_headers() {
     let place = Place::alone();
     let server = place.serve(&["--no-worker", "--rate-limit-per-minute", "3"]);
     let client = Client::new(&server.base, &place.account(EMAIL));
@@ -39,7 +39,7 @@ async fn answers_name_the_request_and_what_is_left_of_the_limit() {
 }
 
 #[tokio::test]
-async fn what_is_malformed_is_refused_in_the_envelope() {
+async fn malformed_requests_get_an_error_in_the_envelope() {
     let served = Served::alone();
     let client = &served.client;
     let raw = async |path: &str, kind: &str, body: &'static str| {
@@ -69,9 +69,9 @@ async fn what_is_malformed_is_refused_in_the_envelope() {
     assert_eq!(raw("/assets/envs", "multipart/form-data; boundary=x", "--x").await.refusal(), (400, "bad_request"));
 }
 
-/// Values in the order of an object's members are no object.
+/// A JSON array of the member values is not accepted in place of an object.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_list_is_no_body() {
+async fn a_list_is_not_a_valid_body() {
     let served = Served::alone();
     let client = &served.client;
     let model = client.upload("chair", None).await.text("modelId");
@@ -112,20 +112,20 @@ async fn a_list_is_no_body() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn settings_of_a_form_are_text() {
+async fn settings_in_a_form_must_be_text() {
     let served = Served::alone();
     let form = Form::default().file("file", "a.glb", &glb_with_triangle("a"));
     let mut body = form.text("renderSettings", "{\"animation\": \"@@\"}").body();
     let at = body.windows(2).rposition(|pair| pair == b"@@").unwrap();
-    // Neither is a byte of UTF-8.
+    // Invalid UTF-8 is rejected, too.
     body[at..at + 2].fill(0xff);
     let request = served.client.request(Method::POST, "/models").header("content-type", Form::content_type());
     assert_eq!(Answer::to(request.body(body)).await.refusal(), (400, "invalid_settings"));
-    assert_eq!(served.client.get("/models").await.body["meta"]["total"], 0, "nothing was kept");
+    assert_eq!(served.client.get("/models").await.body["meta"]["total"], 0, "nothing was stored");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_description_is_open_and_is_what_the_program_prints() {
+async fn the_openapi_document_is_public_and_equals_the_printed_one() {
     let served = Served::alone();
     let printed: Value = serde_json::from_slice(&crate::plinth(&["openapi"]).stdout).unwrap();
     assert_eq!(printed["openapi"], "3.1.0");

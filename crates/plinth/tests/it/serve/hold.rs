@@ -1,4 +1,4 @@
-//! `plinth admin storage hold`: while its command runs, nothing is removed from the store.
+//! Tests of `plinth admin storage hold`, which pauses deletion from the store while its command runs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
@@ -15,7 +15,7 @@ use crate::text;
 
 const PATIENCE: Duration = Duration::from_mins(2);
 const PAUSE: Duration = Duration::from_millis(20);
-/// A hold expires this long after it was last renewed.
+/// A hold expires this long after its last renewal.
 const LEASE: Duration = Duration::from_mins(10);
 
 /// A hold whose command runs until it is told to end.
@@ -25,7 +25,7 @@ struct Held {
 }
 
 impl Held {
-    /// Begins one, and waits until its command runs.
+    /// Starts a hold, and waits until its command runs.
     fn begin(place: &Place) -> Self {
         let folder = place.folder.path();
         let (begun, end) = (folder.join("begun"), folder.join("end"));
@@ -40,7 +40,7 @@ impl Held {
         Self { holder, end }
     }
 
-    /// Ends the command, and returns how the holder ended and what it said.
+    /// Ends the command; returns the exit code and output of the holder.
     fn end(self) -> (Option<i32>, String) {
         std::fs::write(&self.end, "").unwrap();
         self.ended()
@@ -60,31 +60,31 @@ impl Held {
 fn until(is_so: impl Fn() -> bool) {
     let begin = Instant::now();
     while !is_so() {
-        assert!(begin.elapsed() < PATIENCE, "it does not come about");
+        assert!(begin.elapsed() < PATIENCE, "it does not happen");
         std::thread::sleep(PAUSE);
     }
 }
 
-/// Whether the command of a hold still runs.
+/// Whether the command of a hold is still running.
 fn runs(place: &Place) -> bool {
     let pid = std::fs::read_to_string(place.folder.path().join("begun")).unwrap();
     Path::new("/proc").join(pid.trim()).exists()
 }
 
-/// Deletes a render by the interface, and returns the folder of its files.
+/// Deletes a render through the API; returns the folder of its files.
 async fn delete(served: &Served, render: &str) -> PathBuf {
     let deleted = served.client.send(Method::DELETE, &format!("/renders/{render}"), json!({})).await;
     assert_eq!(deleted.data()["deleted"], true);
     served.place.objects().join("renders").join(render)
 }
 
-async fn deleted_files_stay_until_the_command_ends(served: Served) {
+async fn deleted_files_remain_until_the_command_ends(served: Served) {
     let render = served.finished().await;
     let held = block_in_place(|| Held::begin(&served.place));
     let files = delete(&served, &render).await;
     let backstage = Backstage::of(&served).await;
     assert_eq!(backstage.service.sweep().await.unwrap().objects, 0);
-    assert!(files.join("1/video.mp4").exists(), "somebody copies it");
+    assert!(files.join("1/video.mp4").exists(), "the file is not deleted during the hold");
     let (code, said) = block_in_place(|| held.end());
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(Backstage::of(&served).await.service.sweep().await.unwrap().objects, 10);
@@ -108,14 +108,14 @@ async fn a_hold_ends_with_a_command_that_fails(served: Served) {
     assert!(!files.join("1/video.mp4").exists(), "nobody holds");
 }
 
-async fn a_hold_that_is_told_to_stop_ends_its_command(served: Served) {
+async fn a_hold_that_is_stopped_stops_its_command(served: Served) {
     let render = served.finished().await;
     let held = block_in_place(|| Held::begin(&served.place));
     held.signal("TERM");
     let (code, said) = block_in_place(|| held.ended());
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("sh failed: signal: 15"), "{said}");
-    assert!(!runs(&served.place), "the command was told, too");
+    assert!(!runs(&served.place), "the command was stopped, too");
     let files = delete(&served, &render).await;
     assert!(!files.join("1/video.mp4").exists(), "nobody holds");
 }
@@ -136,8 +136,8 @@ async fn the_hold_of_a_killed_process_expires(served: Served) {
 }
 
 on_both! {
-    deleted_files_stay_until_the_command_ends
+    deleted_files_remain_until_the_command_ends
     a_hold_ends_with_a_command_that_fails
-    a_hold_that_is_told_to_stop_ends_its_command
+    a_hold_that_is_stopped_stops_its_command
     the_hold_of_a_killed_process_expires
 }

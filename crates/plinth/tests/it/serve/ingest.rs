@@ -1,4 +1,4 @@
-//! Models by URL: what is fetched, and that nothing inside is reached.
+//! Tests of models fetched by URL, and that private addresses are not accessible.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::on_both;
 use super::server::{EMAIL, Place, Served};
 
-/// Serves a model everywhere; below `/to/` it leads to the rest of the path.
+/// Serves a model at all paths; below `/to/` redirects to the rest of the path.
 fn answer(visit: &Visit) -> Reply {
     match visit.path.as_str() {
         "/page" => Reply::new("200 OK", "text/html", "<p>"),
@@ -23,7 +23,7 @@ fn answer(visit: &Visit) -> Reply {
     }
 }
 
-/// The same server with a door to some hosts.
+/// The same server, configured to allow some hosts.
 fn allowing(served: Served, hosts: &[&Web], change: impl FnOnce(Place) -> Place) -> Served {
     let hosts: Vec<String> = hosts.iter().map(|web| web.address().to_string()).collect();
     served.again(|place| {
@@ -36,8 +36,8 @@ async fn ingest(served: &Served, url: &str) -> Answer {
     served.client.post("/models/ingest", json!({"url": url})).await
 }
 
-/// URLs and the codes they are refused with; `PORT` is the inner server's. The one with an empty code leads outside, where
-/// a test has nobody to ask: it may not have reached inside, that is all.
+/// URLs and their error codes; `PORT` is the port of a private server. The URL with an empty code is public and may
+/// fail in any way, as long as no private address is accessed.
 const ODD: [(&str, &str); 20] = [
     ("http:\\\\127.0.0.1:PORT\\a.glb", "blocked_host"),
     ("http:127.0.0.1:PORT/a.glb", "blocked_host"),
@@ -62,7 +62,7 @@ const ODD: [(&str, &str); 20] = [
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_url_reaches_inside() {
+async fn no_url_reaches_private_addresses() {
     let served = allowing(Served::alone(), &[], |place| place);
     let inner = Web::start(answer);
     let port = inner.address().port().to_string();
@@ -83,7 +83,7 @@ async fn no_url_reaches_inside() {
     assert_eq!(inner.visits(), 0, "somebody came");
 }
 
-async fn an_allowed_host_is_fetched_from_but_leads_nowhere_else(served: Served) {
+async fn an_allowed_host_is_accepted_but_its_redirects_are_checked(served: Served) {
     let (door, inner) = (Web::start(answer), Web::start(answer));
     let served = allowing(served, &[&door], |place| place);
     let made = ingest(&served, &door.url("/other%20chair.glb?version=1")).await;
@@ -117,9 +117,9 @@ async fn an_allowed_host_is_fetched_from_but_leads_nowhere_else(served: Served) 
     assert_eq!(inner.visits(), 0, "somebody came");
 }
 
-/// Only certificates that the system trusts are believed, and what came by HTTPS does not go on without.
+/// Only certificates that the system trusts are accepted, and redirects from HTTPS to HTTP are not followed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn https_needs_a_certificate_that_is_trusted() {
+async fn https_needs_a_trusted_certificate() {
     let (plain, known, unknown) = (Web::start(answer), Web::start_tls(answer), Web::start_tls(answer));
     let served = allowing(Served::alone(), &[&plain, &known, &unknown], |place| {
         let file = place.folder.path().join("certificates.pem");
@@ -134,7 +134,7 @@ async fn https_needs_a_certificate_that_is_trusted() {
         unknown.url("/a.glb?X-Amz-Signature=1"),
         known.url(&format!("/to/{}", unknown.url("/a.glb"))),
         known.url(&format!("/to/{}", plain.url("/a.glb"))),
-        // The certificate is for the address.
+        // The certificate is valid for the address only.
         known.url("/a.glb").replace("127.0.0.1", "localhost"),
         known.url("/a.glb").replace("https", "http"),
     ] {
@@ -142,10 +142,10 @@ async fn https_needs_a_certificate_that_is_trusted() {
         let code = if url.contains("localhost") { "blocked_host" } else { "url_error" };
         assert_eq!(refusal.refusal(), (400, code), "{url}");
     }
-    assert_eq!(plain.visits(), visits, "nobody was led from HTTPS to HTTP");
+    assert_eq!(plain.visits(), visits, "no redirect from HTTPS to HTTP was followed");
 }
 
-/// What the environment says of proxies would lead around every check.
+/// A proxy from the environment would bypass all address checks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn proxies_of_the_environment_are_not_used() {
     let (door, proxy) = (Web::start(answer), Web::start(answer));
@@ -159,7 +159,7 @@ async fn proxies_of_the_environment_are_not_used() {
     assert_eq!((door.visits(), proxy.visits()), (2, 0));
 }
 
-/// A server that a probe would confuse: links of object stores are good for GET only.
+/// Presigned links of object stores are valid for GET only, so they must not be probed with HEAD.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn presigned_links_are_not_probed() {
     let probes = Arc::new(AtomicUsize::new(0));
@@ -180,7 +180,7 @@ async fn presigned_links_are_not_probed() {
     assert_eq!(probes.load(Ordering::SeqCst), 1);
 }
 
-async fn ingests_are_limited_on_top(served: Served) {
+async fn ingests_have_an_additional_limit(served: Served) {
     for _ in 0..20 {
         assert_eq!(ingest(&served, "nonsense").await.refusal(), (400, "invalid_url"));
     }
@@ -188,18 +188,18 @@ async fn ingests_are_limited_on_top(served: Served) {
     assert_eq!(answer.refusal(), (429, "rate_limited"));
     let wait: u64 = answer.header("retry-after").parse().unwrap();
     assert!((1..=600).contains(&wait), "{wait}");
-    assert_eq!(served.client.get("/account").await.status, 200, "other requests are not");
+    assert_eq!(served.client.get("/account").await.status, 200, "other requests are not limited");
     let other = served.client(&served.place.key(EMAIL, &[]));
     let answer = other.post("/models/ingest", json!({"url": "nonsense"})).await;
-    assert_eq!(answer.refusal(), (400, "invalid_url"), "another key has its own");
+    assert_eq!(answer.refusal(), (400, "invalid_url"), "another key has its own limit");
 }
 
-on_both! { an_allowed_host_is_fetched_from_but_leads_nowhere_else ingests_are_limited_on_top }
+on_both! { an_allowed_host_is_accepted_but_its_redirects_are_checked ingests_have_an_additional_limit }
 
-/// It takes as long as the service waits for an answer, which no setting shortens.
+/// Takes as long as the timeout of the service, which cannot be configured.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_probe_that_is_not_answered_is_408() {
-    // Connections wait in its queue, and nobody takes them.
+async fn a_probe_without_a_response_is_408() {
+    // Connections stay in the listen queue and are never accepted.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
     let served = Served::alone().again(|place| place.set("PLINTH_INGEST_ALLOW_HOSTS", &address));
@@ -208,7 +208,7 @@ async fn a_probe_that_is_not_answered_is_408() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_download_that_breaks_off_is_refused() {
+async fn a_truncated_download_is_rejected() {
     let glb = glb_with_triangle("cut");
     let cut = Reply::model(&glb[..glb.len() / 2]).saying_length(glb.len() as u64);
     let door = Web::start(move |_visit| cut.clone());
@@ -216,12 +216,12 @@ async fn a_download_that_breaks_off_is_refused() {
     for path in ["/a.glb", "/a.glb?X-Amz-Signature=1"] {
         assert_eq!(ingest(&served, &door.url(path)).await.refusal(), (400, "download_failed"), "{path}");
     }
-    assert_eq!(served.client.get("/models").await.body["meta"]["total"], 0, "nothing was kept");
+    assert_eq!(served.client.get("/models").await.body["meta"]["total"], 0, "nothing was stored");
 }
 
-/// What ends the process that reads a file is nobody's to explain.
+/// A child process that dies says nothing about the file, so it is an internal error.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_check_that_dies_is_500() {
+async fn a_crashed_check_is_500() {
     let door = Web::start(answer);
     let place = Place::alone().set("PLINTH_INGEST_ALLOW_HOSTS", &door.address().to_string());
     let (program, other) = (place.folder.path().join("plinth"), place.folder.path().join("other"));
@@ -232,7 +232,7 @@ async fn a_check_that_dies_is_500() {
     copy.current_dir(place.folder.path());
     let server = place.serve_by(copy, &["--no-worker"]);
     let client = Client::new(&server.base, &place.account(EMAIL));
-    // From now on the server's program is one that dies.
+    // Replaces the server's program by one that kills itself.
     std::fs::write(&other, "#!/bin/bash\nkill -9 $$\n").unwrap();
     std::fs::set_permissions(&other, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     std::fs::rename(&other, &program).unwrap();

@@ -1,4 +1,4 @@
-//! What an installation keeps: all objects by their hashes, all rows as text.
+//! Snapshot of an installation: all objects by their hashes, all rows as text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,17 +21,17 @@ for name in names:
 const POSTGRES: &str = "SELECT format('SELECT %L, to_jsonb(t) FROM %I t;', tablename, tablename) FROM pg_tables \
                         WHERE schemaname = 'public' \\gexec";
 
-/// Everything that is kept.
+/// Snapshot of an installation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Kept {
-    /// Hashes of objects by their paths.
+    /// Hashes of objects by path.
     pub(super) objects: BTreeMap<String, String>,
-    /// Rows, each behind the name of its table.
+    /// Rows, each prefixed with the name of its table.
     pub(super) rows: BTreeSet<String>,
 }
 
 impl Kept {
-    /// What is there now: the rows of one instant, then the objects.
+    /// The current state: the rows of one instant, then the objects.
     pub(super) fn at(place: &Place) -> Self {
         let rows = match &place.postgres {
             Some(server) => postgres_rows(server),
@@ -42,7 +42,7 @@ impl Kept {
         Self { objects, rows }
     }
 
-    /// How many rows a table has.
+    /// Number of rows of a table.
     pub(super) fn count(&self, table: &str) -> usize {
         self.rows.iter().filter(|row| row.starts_with(&format!("{table} "))).count()
     }
@@ -53,7 +53,7 @@ fn sqlite_rows(file: &Path) -> BTreeSet<String> {
 }
 
 fn postgres_rows(server: &Postgres) -> BTreeSet<String> {
-    // A statement of its own for each table; only a script can ask for that.
+    // Only a script can generate one statement per table.
     let script = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(script.path(), POSTGRES).unwrap();
     let mut psql = Command::new(postgres().join("psql"));

@@ -1,4 +1,4 @@
-//! Each limit at its last good value and one beyond.
+//! Tests of each limit at its last valid value and one beyond.
 
 use std::time::Duration;
 
@@ -100,7 +100,7 @@ async fn the_rate_limit_is_exact(served: Served) {
     assert_eq!(passed, 40);
 }
 
-async fn a_model_that_takes_too_much_memory_is_refused(served: Served) {
+async fn a_model_that_takes_too_much_memory_is_rejected(served: Served) {
     let Served { server, place, client } = served;
     server.end();
     let server = place.serve(&["--no-worker", "--model-check-memory-mb", "1"]);
@@ -113,12 +113,12 @@ async fn a_model_that_takes_too_much_memory_is_refused(served: Served) {
     assert!(words.contains("more than 1 MB of memory"), "{words}");
 }
 
-async fn keys_of_requests_are_cut_and_not_refused(served: Served) {
+async fn long_idempotency_keys_are_truncated(served: Served) {
     let client = &served.client;
     let model = client.form("/models", Form::default().file("file", "a.glb", &glb_with_triangle("a"))).await;
     let model = model.text("modelId");
     let settings = json!({"quality": "share", "length": 1});
-    // A minute ago: within seconds an equal request is a repetition whatever its key is.
+    // A minute ago, because an equal request within seconds is a repetition whatever its key.
     let then = Backstage::ago(&served, Duration::from_mins(1)).await;
     let first = then.order(&model, &settings, Some(&"k".repeat(80))).await;
     let post = async |key: String| {
@@ -130,15 +130,15 @@ async fn keys_of_requests_are_cut_and_not_refused(served: Served) {
     assert_eq!(post("k".repeat(79)).await.status, 201);
     let again = post("k".repeat(81)).await;
     assert_eq!((again.status, &again.data()["deduped"]), (200, &json!(true)));
-    assert_eq!(again.text("id"), first, "the one of its key, not the newest");
+    assert_eq!(again.text("id"), first, "the render with this key, not the newest one");
 }
 
 on_both! {
     the_limits_of_requests the_limits_of_settings the_rate_limit_is_exact
-    a_model_that_takes_too_much_memory_is_refused keys_of_requests_are_cut_and_not_refused
+    a_model_that_takes_too_much_memory_is_rejected long_idempotency_keys_are_truncated
 }
 
-/// Settings that take a number, with the least and the most of each.
+/// Numeric settings with their minimum and maximum.
 #[rustfmt::skip]
 const RANGES: [(&str, f64, f64); 38] = [
     ("sweepAngle", 10.0, 1080.0), ("easeOutRatio", 0.0, 1.0), ("amplitude", 5.0, 180.0),
@@ -153,10 +153,10 @@ const RANGES: [(&str, f64, f64); 38] = [
     ("envScale", 0.25, 4.0), ("envTintStrength", 0.0, 1.0),
     ("spotlightIntensity", 0.0, 32.0), ("lightsIntensity", 0.0, 32.0),
     ("ambientIntensity", 0.0, 16.0), ("glossIntensity", 0.0, 16.0),
-    // A magnitude; the sign mirrors.
+    // The range of the magnitude; a negative value mirrors.
     ("scaleX", 0.01, 20.0), ("scaleY", 0.01, 20.0), ("scaleZ", 0.01, 20.0),
 ];
-/// Settings that take one of these words.
+/// Settings with a fixed set of values.
 const CHOICES: [(&str, &[&str]); 9] = [
     ("quality", &["share", "standard", "4k", "pro"]),
     ("effect", &["turntable", "hero-spin", "showcase", "zoom-orbit", "reveal", "keyframes", "dataset"]),
@@ -172,8 +172,8 @@ const FLAGS: [&str; 8] =
     ["shadows", "reflector", "easing", "strictCredits", "bloomEnabled", "dofEnabled", "n8aoEnabled", "swayEnabled"];
 const COLORS: [&str; 4] = ["bgColor", "envTint", "keyLightColor", "fillLightColor"];
 
-/// What a setting takes, and what it does not.
-fn taken_and_refused() -> Vec<(&'static str, Vec<Value>, Vec<Value>)> {
+/// Valid and invalid values of each setting.
+fn valid_and_invalid() -> Vec<(&'static str, Vec<Value>, Vec<Value>)> {
     const STEP: f64 = 1e-6;
     let mut out = Vec::new();
     for (key, min, max) in RANGES {
@@ -206,12 +206,12 @@ fn taken_and_refused() -> Vec<(&'static str, Vec<Value>, Vec<Value>)> {
     out
 }
 
-/// The contract's tables, in its own numbers and words.
+/// The numbers and names of the specification, not those of the code.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_setting_has_the_contracts_range() {
+async fn every_setting_has_the_range_of_the_specification() {
     let served = Served::alone();
     let quote = async |key: &str, value: &Value| served.client.post("/quote", json!({"renders": [{key: value}]})).await;
-    for (key, good, bad) in taken_and_refused() {
+    for (key, good, bad) in valid_and_invalid() {
         for value in good {
             let answer = quote(key, &value).await;
             assert_eq!(answer.status, 200, "{key} {value}: {answer:?}");
@@ -224,7 +224,7 @@ async fn every_setting_has_the_contracts_range() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn settings_with_parts_have_the_contracts_ranges() {
+async fn nested_settings_have_the_ranges_of_the_specification() {
     let served = Served::alone();
     let decal = |more: Value| {
         let mut decal = json!({"id": "d", "imageAssetId": "k3Jd92LmQx7a", "position": [0, 0, 1], "normal": [0, 0, 1],
@@ -281,7 +281,7 @@ async fn settings_with_parts_have_the_contracts_ranges() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_document_has_the_contracts_words_and_defaults() {
+async fn the_document_has_the_values_and_defaults_of_the_specification() {
     let served = Served::alone();
     let document = served.client.get("/openapi.json").await.body;
     let fields = &document["components"]["schemas"]["RenderSettings"]["properties"];
@@ -311,7 +311,7 @@ async fn the_document_has_the_contracts_words_and_defaults() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_administrators_are_uncapped() {
+async fn only_administrators_are_exempt_from_the_length_limit() {
     let served = Served::alone();
     served.place.admin(&["account", "create", "root@example.org", "--admin"]);
     let admin = served.client(&served.place.key("root@example.org", &[]));
@@ -342,7 +342,7 @@ async fn only_administrators_are_uncapped() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_dataset_is_held_to_the_lengths_of_a_video() {
+async fn the_length_of_a_dataset_is_checked_like_that_of_a_video() {
     let served = Served::alone();
     let model = served.client.upload("chair", None).await.text("modelId");
     for length in [json!(0), json!(-1), json!(121)] {
@@ -361,7 +361,7 @@ async fn a_dataset_is_held_to_the_lengths_of_a_video() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_aspect_is_anything_above_nothing() {
+async fn any_positive_aspect_ratio_is_valid() {
     let served = Served::alone();
     for (aspect, status) in [(1e-12, 200), (1e-300, 200), (0.0, 400)] {
         let decal = json!({"id": "d", "imageAssetId": "k3Jd92LmQx7a", "position": [0, 0, 1], "normal": [0, 0, 1],
@@ -372,9 +372,9 @@ async fn an_aspect_is_anything_above_nothing() {
     }
 }
 
-/// However far a word is from all that are known, one of them is nearest.
+/// However different an unknown name is from all known ones, the nearest is suggested.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_unknown_setting_is_answered_with_the_nearest() {
+async fn the_error_for_an_unknown_setting_suggests_the_nearest() {
     let served = Served::alone();
     let document = served.client.get("/openapi.json").await.body;
     let known = document["components"]["schemas"]["RenderSettings"]["properties"].as_object().unwrap();
@@ -385,7 +385,7 @@ async fn an_unknown_setting_is_answered_with_the_nearest() {
         assert_eq!(refused.refusal(), (400, "invalid_settings"), "{key}");
         let words = refused.body["error"]["message"].as_str().unwrap();
         assert!(words.contains(&format!("'{key}'")), "{words}");
-        let nearest = words.split("the nearest is ").nth(1).unwrap_or_else(|| panic!("no nearest one: {words}"));
+        let nearest = words.split("the nearest is ").nth(1).unwrap_or_else(|| panic!("no suggestion: {words}"));
         let nearest = nearest.split(|c: char| !c.is_ascii_alphanumeric()).find(|word| !word.is_empty());
         assert!(nearest.is_some_and(|nearest| known.contains_key(nearest)), "{words}");
     }

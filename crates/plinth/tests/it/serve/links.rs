@@ -1,4 +1,4 @@
-//! Links that need no key: how long they work, for what, and for nothing else.
+//! Tests of signed links: their lifetime, and that they give access to nothing else.
 
 use std::time::Duration;
 
@@ -10,17 +10,17 @@ use super::backstage::{Backstage, content};
 use super::on_both;
 use super::server::Served;
 
-/// A parameter of a link.
+/// A query parameter of a URL.
 fn parameter(url: &str, name: &str) -> String {
     let url = Url::parse(url).unwrap();
     url.query_pairs().find(|(known, _)| known == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
 
-async fn links_live_as_long_as_they_say(served: Served) {
+async fn links_are_valid_for_their_lifetime(served: Served) {
     let client = &served.client;
     let id = served.finished().await;
     let model = client.get(&format!("/renders/{id}")).await.text("modelId");
-    // However long it is asked for, a link lives for a minute at least and for a week at most.
+    // The lifetime of a link is at least a minute and at most a week.
     let lifetimes = [
         ("", 3600),
         ("60", 60),
@@ -72,7 +72,7 @@ fn now_secs() -> i64 {
     now.as_secs().cast_signed()
 }
 
-async fn a_link_reads_its_file_and_does_nothing_else(served: Served) {
+async fn a_link_only_reads_its_file(served: Served) {
     let client = &served.client;
     let id = served.finished().await;
     for (asset, kind, name) in [
@@ -86,7 +86,7 @@ async fn a_link_reads_its_file_and_does_nothing_else(served: Served) {
         let url = link.text("url");
         assert_eq!(link.data(), &json!({"url": url, "asset": asset, "expiresIn": 3600}));
         let whole = content(name);
-        // Without the key: the link is the capability.
+        // Without a key: the link itself grants access.
         let file = client.http.get(&url).header("range", "bytes=1-2").send().await.unwrap();
         let said = file.headers().clone();
         assert_eq!((file.status().as_u16(), header(&said, "content-type")), (206, kind), "{asset}");
@@ -98,7 +98,7 @@ async fn a_link_reads_its_file_and_does_nothing_else(served: Served) {
     }
     let link = client.get(&format!("/renders/{id}/download-url")).await;
     let url = link.text("url");
-    assert_eq!(link.data()["asset"], "video", "when none is named");
+    assert_eq!(link.data()["asset"], "video", "the default asset");
     for method in [Method::PUT, Method::POST, Method::DELETE, Method::PATCH] {
         let answer = client.http.request(method.clone(), &url).body("x").send().await.unwrap();
         assert!(answer.status().is_client_error() || answer.status() == 501, "{method}: {}", answer.status());
@@ -106,16 +106,16 @@ async fn a_link_reads_its_file_and_does_nothing_else(served: Served) {
     assert_eq!(
         client.http.get(&url).send().await.unwrap().text().await.unwrap(),
         content("video.mp4"),
-        "nothing was written"
+        "the file was not written"
     );
-    // Whoever deletes a render ends its links.
+    // Deleting a render invalidates its links.
     assert_eq!(client.send(Method::DELETE, &format!("/renders/{id}"), json!({})).await.data()["deleted"], true);
     assert_eq!(client.http.get(&url).send().await.unwrap().status(), 404);
     let folder = served.place.objects().join("renders").join(&id).join("1");
     assert!(!folder.join("video.mp4").exists() && !folder.join("hls/1/master.m3u8").exists(), "its files are removed");
 }
 
-async fn a_changed_link_is_refused(served: Served) {
+async fn a_modified_link_is_rejected(served: Served) {
     let client = &served.client;
     let made = client.upload("chair", None).await;
     let link = client.get(&format!("/models/{}/file-url", made.text("modelId"))).await.text("url");
@@ -123,18 +123,18 @@ async fn a_changed_link_is_refused(served: Served) {
     let begin = link.find("://").unwrap() + 3;
     let begin = begin + link[begin..].find('/').unwrap() + 1;
     for at in begin..link.len() {
-        // Another letter or digit at each place, so that it stays an address.
+        // Another letter or digit, so that the result is still a valid URL.
         let other = if &link[at..=at] == "1" { "2" } else { "1" };
         let changed = format!("{}{other}{}", &link[..at], &link[at + 1..]);
         let status = client.http.get(&changed).send().await.unwrap().status();
-        // How the bucket says no is its own affair.
+        // The status of a rejection by S3 is not specified.
         let is_refused = if served.is_alone() { status.is_client_error() } else { !status.is_success() };
         assert!(is_refused, "{status} for {changed}");
     }
     for (what, changed) in [
         ("no query", link.split('?').next().unwrap().to_owned()),
         (
-            "one more parameter of its own",
+            "an added parameter",
             link.replace("exp=", "exp=9&exp=").replace("X-Amz-Expires=", "X-Amz-Expires=9&X-Amz-Expires="),
         ),
     ] {
@@ -143,9 +143,9 @@ async fn a_changed_link_is_refused(served: Served) {
     }
 }
 
-/// The service's own links; those of S3 are the bucket's to end.
+/// Links to local files; the bucket enforces the lifetime of S3 links.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_link_ends_with_its_time() {
+async fn a_link_expires() {
     let served = Served::alone();
     let client = &served.client;
     let model = client.upload("chair", None).await.text("modelId");
@@ -165,4 +165,4 @@ async fn a_link_ends_with_its_time() {
     }
 }
 
-on_both! { links_live_as_long_as_they_say a_link_reads_its_file_and_does_nothing_else a_changed_link_is_refused }
+on_both! { links_are_valid_for_their_lifetime a_link_only_reads_its_file a_modified_link_is_rejected }

@@ -1,4 +1,4 @@
-//! Pages of lists, while rows come and go.
+//! Tests of paging while rows are added and removed.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ fn ids(rows: &Value) -> Vec<String> {
     rows.as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Walks a list by cursor, and does something after each page.
+/// Reads all pages of a list by cursor, and runs `between` after each page.
 async fn walk(client: &Client, path: &str, mut between: impl AsyncFnMut(&[String])) -> Vec<String> {
     let (mut seen, mut cursor) = (Vec::new(), String::new());
     loop {
@@ -21,14 +21,14 @@ async fn walk(client: &Client, path: &str, mut between: impl AsyncFnMut(&[String
         let rows = ids(page.data());
         seen.extend(rows.clone());
         let meta = page.body["meta"].as_object().unwrap();
-        assert_eq!(meta.keys().collect::<Vec<_>>(), ["limit", "nextCursor"], "nothing is counted");
+        assert_eq!(meta.keys().collect::<Vec<_>>(), ["limit", "nextCursor"], "no total with a cursor");
         let Some(next) = meta["nextCursor"].as_str() else { return seen };
         next.clone_into(&mut cursor);
         between(&rows).await;
     }
 }
 
-/// Every row that was there throughout is seen once, whatever comes and goes meanwhile.
+/// Every row that exists throughout is returned exactly once, whatever is added and removed meanwhile.
 async fn a_cursor_neither_repeats_nor_skips(served: Served) {
     let client = &served.client;
     let mut models = Vec::new();
@@ -38,7 +38,7 @@ async fn a_cursor_neither_repeats_nor_skips(served: Served) {
     models.reverse();
     let (mut fresh, mut removed) = (0, BTreeSet::new());
     let seen = walk(client, "/models?limit=3&", async |page: &[String]| {
-        // One comes, the last one seen goes, and so does the first one to be seen next.
+        // Add one row, remove the last one returned and the next one to be returned.
         fresh += 1;
         client.upload(&format!("fresh {fresh}"), None).await.data();
         let last = models.iter().position(|id| *id == page[2]).unwrap();
@@ -64,7 +64,7 @@ async fn a_cursor_neither_repeats_nor_skips(served: Served) {
     for length in 1..=9 {
         let body = json!({"modelId": model, "renderSettings": {"quality": "share", "length": length}});
         renders.push(client.post("/renders", body).await.text("id"));
-        // Renders of one millisecond have no order.
+        // The order of renders created within one millisecond is undefined.
         tokio::time::sleep(std::time::Duration::from_millis(2)).await;
     }
     renders.reverse();
@@ -80,12 +80,12 @@ async fn a_cursor_neither_repeats_nor_skips(served: Served) {
         }
     })
     .await;
-    // The model's own free preview is the oldest of all.
+    // The model's free preview is the oldest render.
     assert_eq!(seen[..9], renders);
     assert_eq!(seen.len(), 10);
 }
 
-async fn pages_have_their_size_and_place(served: Served) {
+async fn pages_have_the_requested_limit_and_offset(served: Served) {
     let client = &served.client;
     let model = client.upload("chair", None).await.text("modelId");
     let item = |length: f64| json!({"modelId": model, "renderSettings": {"quality": "share", "length": length}});
@@ -93,7 +93,7 @@ async fn pages_have_their_size_and_place(served: Served) {
     for (count, length) in [(100, 0.5), (7, 0.4)] {
         client.post("/renders/batch", json!({"renders": vec![item(length); count]})).await.data();
     }
-    // A model's own preview is the 108th.
+    // The model's free preview is render number 108.
     let all = ids(client.get("/renders?limit=100").await.data());
     for (query, rows, meta) in [
         ("", 50, json!({"total": 108, "offset": 0, "limit": 50})),
@@ -114,7 +114,7 @@ async fn pages_have_their_size_and_place(served: Served) {
     let last = client.get(&format!("/renders?limit=100&cursor={cursor}")).await;
     assert_eq!((ids(last.data()).len(), &last.body["meta"]), (8, &json!({"limit": 100, "nextCursor": null})));
     let whole = walk(client, "/renders?limit=54&", async |_page: &[String]| {}).await;
-    assert_eq!((whole.len(), &whole[..100]), (108, &all[..]), "a page that is just full is no last one too many");
+    assert_eq!((whole.len(), &whole[..100]), (108, &all[..]), "a full last page is followed by no empty page");
     for list in ["models", "renders", "purchases"] {
         for query in [
             "limit=0",
@@ -136,12 +136,12 @@ async fn pages_have_their_size_and_place(served: Served) {
             assert_eq!(client.get(&format!("/{list}?{query}")).await.refusal(), (400, "bad_request"), "{list} {query}");
         }
     }
-    // A cursor belongs to its filters.
+    // A cursor is valid only for the filters it was created with.
     let filtered = client.get(&format!("/renders?status=pending&cursor={cursor}")).await;
     assert_eq!(filtered.refusal(), (400, "bad_request"));
 }
 
-/// When a row changed, as a query takes it.
+/// The time of the last change of a row, as a query parameter.
 fn changed(row: &Value) -> String {
     row["updatedAt"].as_str().unwrap().replace(':', "%3A")
 }
@@ -210,11 +210,11 @@ async fn renders_are_filtered(served: Served) {
     }
 }
 
-async fn the_ledger_is_newest_first_and_that_of_the_workspace(served: Served) {
+async fn the_ledger_is_newest_first_and_limited_to_the_workspace(served: Served) {
     let client = &served.client;
     let wanted = client.upload("a", Some(json!({"quality": "share", "length": 1}))).await.text("renderId");
     client.post(&format!("/renders/{wanted}/cancel"), json!({})).await.data();
-    // A bound key sees the entries of its workspace only.
+    // A key bound to a workspace sees only the entries of that workspace.
     let team = served.place.admin(&["workspace", "create", "Team", "--owner", super::server::EMAIL]);
     let bound = served.client(&served.place.key(super::server::EMAIL, &["--workspace", team["id"].as_str().unwrap()]));
     let cancelled = bound.upload("e", Some(json!({"quality": "share", "length": 2}))).await.text("renderId");
@@ -238,7 +238,7 @@ async fn the_ledger_is_newest_first_and_that_of_the_workspace(served: Served) {
     assert_eq!(all.data()[5]["renderId"], Value::Null);
 }
 
-/// An entry without what no two share, once that is looked at: an identifier, and an instant of this century.
+/// An entry without its id and time, after checking that they are valid.
 fn told(entry: &Value) -> Value {
     let mut rest = entry.clone();
     let members = rest.as_object_mut().unwrap();
@@ -250,7 +250,7 @@ fn told(entry: &Value) -> Value {
     rest
 }
 
-async fn an_entry_of_the_ledger_says_what_moved_and_why(served: Served) {
+async fn ledger_entries_have_amount_and_reason(served: Served) {
     let client = &served.client;
     served.place.admin(&["credits", "grant", super::server::EMAIL, "7", "--pool", "free"]);
     let id = client.upload("a", Some(json!({"quality": "share", "length": 2}))).await.text("renderId");
@@ -271,11 +271,11 @@ async fn an_entry_of_the_ledger_says_what_moved_and_why(served: Served) {
         ]
     );
     let all: BTreeSet<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
-    assert_eq!(all.len(), 4, "each has an identifier of its own");
+    assert_eq!(all.len(), 4, "ids are unique");
 }
 
-/// Who is asked, what the key may do, and whose credits it spends.
-async fn an_account_is_shown_whole(served: Served) {
+/// The account, the scopes of the key, and the balance that it spends.
+async fn the_account_has_all_fields(served: Served) {
     let place = &served.place;
     let bob = place.admin(&["account", "create", "bob@example.org"])["id"].as_str().unwrap().to_owned();
     let personal = served.client(&place.key("bob@example.org", &[]));
@@ -285,7 +285,7 @@ async fn an_account_is_shown_whole(served: Served) {
         "scopes": ["read", "render"], "workspace": null});
     let shown = personal.get("/account").await;
     assert_eq!((shown.status, &shown.body), (200, &json!({"data": expected})));
-    // In a workspace of another account that one pays.
+    // In the workspace of another account, that account pays.
     let team = place.admin(&["workspace", "create", "Team", "--owner", super::server::EMAIL]);
     let team = team["id"].as_str().unwrap();
     place.admin(&["workspace", "add", team, "bob@example.org", "--role", "editor"]);
@@ -311,7 +311,7 @@ async fn every_list_has_meta(served: Served) {
         ("/renders", 1, json!({"total": 1, "offset": 0, "limit": 50})),
         ("/renders?cursor=", 1, json!({"limit": 50, "nextCursor": null})),
         ("/purchases", 1, json!({"total": 1, "offset": 0, "limit": 50})),
-        // These come whole.
+        // These lists are returned completely.
         ("/overlays", 2, json!({"total": 2, "offset": 0, "limit": 2})),
         ("/overlays?layer=decal", 1, json!({"total": 1, "offset": 0, "limit": 1})),
         ("/assets/textures", 1, json!({"total": 1, "offset": 0, "limit": 1})),
@@ -324,13 +324,13 @@ async fn every_list_has_meta(served: Served) {
     }
 }
 
-/// No layer at all is the default one; an empty name is the name of none.
-async fn an_empty_layer_is_no_layer(served: Served) {
+/// Without a layer the default applies; an empty string is an invalid layer.
+async fn an_empty_layer_is_invalid(served: Served) {
     let client = &served.client;
     let image = |shade: u8| Form::default().file("file", "a.png", &png(shade));
     let refused = client.form("/overlays", image(1).text("layer", "")).await;
     assert_eq!(refused.refusal(), (400, "bad_request"));
-    assert_eq!(client.get("/overlays").await.data(), &json!([]), "nothing was kept");
+    assert_eq!(client.get("/overlays").await.data(), &json!([]), "nothing was stored");
     assert_eq!(client.get("/overlays?layer=").await.refusal(), (400, "bad_request"));
     let made = client.form("/overlays", image(1)).await.text("id");
     let hash = sha256_hex(&png(1));
@@ -352,7 +352,7 @@ async fn an_overlay_may_be_invisible_or_opaque(served: Served) {
     }
 }
 
-on_both! { a_cursor_neither_repeats_nor_skips pages_have_their_size_and_place models_are_filtered
-renders_are_filtered the_ledger_is_newest_first_and_that_of_the_workspace
-an_entry_of_the_ledger_says_what_moved_and_why an_account_is_shown_whole every_list_has_meta
-an_empty_layer_is_no_layer an_overlay_may_be_invisible_or_opaque }
+on_both! { a_cursor_neither_repeats_nor_skips pages_have_the_requested_limit_and_offset models_are_filtered
+renders_are_filtered the_ledger_is_newest_first_and_limited_to_the_workspace
+ledger_entries_have_amount_and_reason the_account_has_all_fields every_list_has_meta
+an_empty_layer_is_invalid an_overlay_may_be_invisible_or_opaque }

@@ -1,5 +1,5 @@
-//! How many requests a second, with 100 000 renders in the table. A benchmark, run by bench/load.sh.
-#![expect(clippy::print_stdout, reason = "figures are its purpose")]
+//! Benchmark of requests per second with 100 000 renders in the database, run by bench/load.sh.
+#![expect(clippy::print_stdout, reason = "it prints its results")]
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,19 +13,19 @@ use plinth_testkit::Client;
 use super::server::{EMAIL, Served};
 
 const RENDERS: usize = 100_000;
-/// Rows that are written in one transaction: each changes the count beside the workspace once more.
+/// Rows per transaction; each row also updates the counter of its workspace.
 const AT_ONCE: usize = 200;
 const CONNECTIONS: usize = 64;
-/// Requests for one render, and for each kind of list page.
+/// Number of requests for a single render, and for each kind of list page.
 const REQUESTS: [usize; 2] = [6_400, 1_280];
-/// Rows before a deep page.
+/// Number of rows before a deep page.
 const DEEP: usize = 90_000;
 
 fn id(number: usize) -> String {
     format!("load{number:08}")
 }
 
-/// Fills the table behind the server's back; it reads what is there.
+/// Inserts the renders directly into the database.
 async fn fill(served: &Served, model: &ModelId, address: &str) {
     let db = Db::open(address, DbOptions::default()).await.unwrap();
     let mut conn = db.read().await.unwrap();
@@ -58,7 +58,7 @@ async fn fill(served: &Served, model: &ModelId, address: &str) {
     assert!(served.client.get(&format!("/renders/{}", id(7))).await.status == 200);
 }
 
-/// How fast requests were answered.
+/// Speed of one kind of request.
 struct Speed {
     what: &'static str,
     per_second: f64,
@@ -66,7 +66,7 @@ struct Speed {
     p99_ms: f64,
 }
 
-/// Asks for addresses from many connections.
+/// Sends requests to the given paths from many connections.
 async fn measure(
     client: &Client,
     what: &'static str,
@@ -100,7 +100,7 @@ async fn measure(
     Speed { what, per_second, p50_ms: at(50), p99_ms: at(99) }
 }
 
-/// The cursor after so many rows.
+/// The cursor after this number of rows.
 async fn cursor_at(client: &Client, depth: usize) -> String {
     let mut cursor = String::new();
     for _page in 0..depth / 100 {
@@ -125,7 +125,7 @@ async fn load(served: Served, database: &str, address: &str) {
         measure(client, "list, cursor, first page", pages, page("cursor=".to_owned())).await,
         measure(client, "list, cursor, 90 000 deep", pages, page(format!("cursor={deep}"))).await,
         measure(client, "list, status=done, offset 0", pages, page("status=done".to_owned())).await,
-        // Last: by now PostgreSQL has cleaned up after the many changes of one workspace's row.
+        // Measured last, after PostgreSQL has vacuumed the many updates of the workspace's row.
         measure(client, "GET /renders/:id", single, |n| format!("/renders/{}", id(n % RENDERS))).await,
     ];
     println!("{:28} | requests/s | p50 ms | p99 ms", format!("{database}, {CONNECTIONS} connections"));

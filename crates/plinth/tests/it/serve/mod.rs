@@ -1,4 +1,5 @@
-//! `plinth serve` and `plinth admin`, the real program over HTTP: on SQLite with files, and on PostgreSQL with S3.
+//! Tests of `plinth serve` and `plinth admin`: the real program over HTTP, on SQLite with files and on PostgreSQL with
+//! S3.
 #![expect(clippy::panic, clippy::expect_used, clippy::string_slice, reason = "tests")]
 
 mod admin;

@@ -1,4 +1,4 @@
-//! Models: uploading, editing, hiding, removing.
+//! Tests of uploading, editing, archiving and removing models.
 
 use std::io::{Cursor, Write as _};
 
@@ -22,7 +22,7 @@ async fn patch(client: &Client, path: &str, body: Value) -> plinth_testkit::Answ
     client.send(Method::PATCH, path, body).await
 }
 
-async fn an_upload_always_makes_a_render(served: Served) {
+async fn an_upload_always_creates_a_render(served: Served) {
     let client = &served.client;
     let first = client.upload("chair", None).await;
     assert_eq!((first.status, first.data().get("duplicate")), (201, None));
@@ -42,13 +42,13 @@ async fn an_upload_always_makes_a_render(served: Served) {
     }
     let paid = async || client.get("/account").await.data()["paid"].clone();
     assert_eq!(paid().await, 100, "a preview is free");
-    // The same file again: the model is kept. A preview that is there is answered, a billed render is made.
+    // The same file again: the model is reused. An existing preview is returned; a billed render is always created.
     let again = client.upload("chair", None).await;
     assert_eq!((again.status, again.data()), (200, &json!({"modelId": model, "renderId": preview, "duplicate": true})));
     let billed = client.upload("chair", Some(share(3))).await;
     assert_eq!((billed.status, &billed.data()["modelId"]), (200, &json!(model)));
     assert_eq!((billed.text("renderId") != preview, paid().await), (true, json!(97)));
-    // A model that came with a billed render gets its preview when it is asked for.
+    // A model uploaded with a billed render gets its preview on request.
     let other = client.upload("table", Some(share(2))).await;
     let asked = client.upload("table", None).await;
     assert_eq!((other.status, asked.status, paid().await), (201, 200, json!(95)));
@@ -57,21 +57,21 @@ async fn an_upload_always_makes_a_render(served: Served) {
     let detail = client.get(&format!("/models/{}", other.text("modelId"))).await;
     let renders: Vec<&Value> = detail.data()["renders"].as_array().unwrap().iter().map(|row| &row["id"]).collect();
     assert_eq!(renders, [&json!(asked.text("renderId")), &json!(other.text("renderId"))]);
-    // Uploads are never paid from the free pool.
+    // Uploads are never paid from the free credits.
     served.place.admin(&["credits", "grant", EMAIL, "1000", "--pool", "free"]);
     let dear = client.upload("lamp", Some(json!({"quality": "4k", "length": 60}))).await;
     assert_eq!(dear.refusal(), (402, "no_credits"));
-    // In another workspace it is another model.
+    // In another workspace the same file is another model.
     let eve = served.client(&served.place.account("eve@example.org"));
     assert_eq!(eve.upload("chair", None).await.status, 201);
-    // The order of fields does not matter, and others are ignored.
+    // The order of the fields does not matter, and unknown fields are ignored.
     let form = Form::default().text("renderSettings", &share(1).to_string()).text("other", "x");
     let form = form.file("file", "x.GLB", &glb_with_triangle("x"));
     let made = client.form("/models", form).await;
     assert_eq!(client.get(&format!("/renders/{}", made.text("renderId"))).await.data()["renderSettings"], share(1));
 }
 
-async fn what_is_no_model_is_refused_with_its_code(served: Served) {
+async fn invalid_files_are_rejected_with_specific_codes(served: Served) {
     let client = &served.client;
     let glb = glb_with_triangle("a");
     for (name, bytes, refusal) in [
@@ -89,7 +89,7 @@ async fn what_is_no_model_is_refused_with_its_code(served: Served) {
     ] {
         assert_eq!(file(client, name, bytes).await.refusal(), refusal, "{name} of {} bytes", bytes.len());
     }
-    // A form without the file, and what a browser sends for a field that nobody filled in.
+    // A form without a file, and the empty field that a browser sends for an unfilled file input.
     for form in [
         Form::default(),
         Form::default().text("a", "b"),
@@ -110,7 +110,7 @@ async fn what_is_no_model_is_refused_with_its_code(served: Served) {
         let form = Form::default().file("file", "a.glb", &glb).text("renderSettings", settings);
         assert_eq!(client.form("/models", form).await.refusal(), refusal, "{settings}");
     }
-    assert_eq!(client.get("/models").await.body["meta"]["total"], 0, "nothing was kept");
+    assert_eq!(client.get("/models").await.body["meta"]["total"], 0, "nothing was stored");
 }
 
 const OBJ: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
@@ -124,7 +124,7 @@ fn zip(files: &[(&str, &str)]) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-async fn an_archive_with_one_obj_becomes_a_rough_glb(served: Served) {
+async fn an_archive_with_one_obj_becomes_a_glb_with_roughness_1(served: Served) {
     let mtl = "newmtl Red\nKd 1 0 0\n";
     let obj = format!("mtllib a.mtl\no A part\nusemtl Red\n{OBJ}");
     let archive = zip(&[("scan/a.obj", &obj), ("scan/a.mtl", mtl)]);
@@ -142,7 +142,7 @@ async fn an_archive_with_one_obj_becomes_a_rough_glb(served: Served) {
     let length = u32::from_le_bytes(glb[12..16].try_into().unwrap()) as usize;
     let document: Value = serde_json::from_slice(&glb[20..20 + length]).unwrap();
     let surface = &document["materials"][0]["pbrMetallicRoughness"];
-    // Absent, it is 1.
+    // If absent, it is 1.
     let roughness = surface.get("roughnessFactor").and_then(Value::as_f64);
     assert!(roughness.is_none_or(|factor| (factor - 1.0).abs() < 1e-6), "{document}");
     assert_eq!(surface["metallicFactor"].as_f64(), Some(0.0), "{document}");
@@ -150,7 +150,7 @@ async fn an_archive_with_one_obj_becomes_a_rough_glb(served: Served) {
     assert_eq!(file(&served.client, "scan.zip", &archive).await.refusal(), (400, "invalid_format"));
 }
 
-async fn a_model_shows_what_is_in_it(served: Served) {
+async fn a_model_lists_its_contents(served: Served) {
     let client = &served.client;
     let glb = glb_with_triangle("a part");
     let made = file(client, "../../some folder/a chair.glb", &glb).await;
@@ -178,7 +178,7 @@ async fn a_model_shows_what_is_in_it(served: Served) {
     assert!(created.as_str().unwrap().ends_with('Z') && created.as_str().unwrap().len() >= 20, "{created}");
 }
 
-async fn models_are_edited_hidden_and_removed_by_the_rules(served: Served) {
+async fn models_are_edited_archived_and_removed(served: Served) {
     let client = &served.client;
     let made = client.upload("chair", None).await;
     let (id, path) = (made.text("modelId"), format!("/models/{}", made.text("modelId")));
@@ -213,7 +213,7 @@ async fn models_are_edited_hidden_and_removed_by_the_rules(served: Served) {
     assert_eq!(moved("archive").await.data(), &json!({"id": id, "archived": true}));
     assert_eq!(moved("archive").await.refusal(), (404, "model_not_found"));
     assert_eq!((known().await, listed().await), (json!({"exists": false, "modelId": null}), json!(0)));
-    // An archived model is whole, but the same file is another model now.
+    // An archived model is complete, but the same file now creates another model.
     assert_eq!(patch(client, &path, json!({"title": "Archived"})).await.status, 200);
     assert_eq!(client.get_with(&format!("{path}/file"), "accept", "*/*").await.status(), 200);
     assert_eq!(client.get(&path).await.data()["status"], "archived");
@@ -225,7 +225,7 @@ async fn models_are_edited_hidden_and_removed_by_the_rules(served: Served) {
     assert_eq!((second.status, second.text("modelId") == id), (201, false));
     assert_eq!(moved("unarchive").await.data(), &json!({"id": id, "archived": false}));
     assert_eq!(listed().await, 2);
-    // Removed for good, whether it is active or archived; its renders stay.
+    // Permanently removed, whether active or archived; its renders remain.
     let gone = client.send(Method::DELETE, &path, json!({})).await;
     assert_eq!(gone.data(), &json!({"id": id, "deleted": true}));
     for path in [path.clone(), format!("{path}/file"), format!("{path}/file-url")] {
@@ -247,16 +247,16 @@ async fn models_are_edited_hidden_and_removed_by_the_rules(served: Served) {
         &json!({"id": second, "archived": true})
     );
     let gone = client.send(Method::DELETE, &path, json!({})).await;
-    assert_eq!((gone.status, gone.data()), (200, &json!({"id": second, "deleted": true})), "straight from the archive");
+    assert_eq!((gone.status, gone.data()), (200, &json!({"id": second, "deleted": true})), "directly from the archive");
     assert_eq!(client.get(&path).await.refusal(), (404, "model_not_found"));
     assert_eq!(client.get("/models?status=any").await.data(), &json!([]));
-    assert_eq!(client.upload("chair", None).await.status, 201, "a removed one is no duplicate");
+    assert_eq!(client.upload("chair", None).await.status, 201, "the file of a removed model is not a duplicate");
     for bad in [json!({}), json!({"sha256": "x"}), json!({"sha256": "0".repeat(63)})] {
         assert_eq!(client.post("/models/check-hash", bad).await.refusal(), (400, "sha256_required"));
     }
 }
 
-/// What was made of a model, and what was paid for it, stays when the model goes.
+/// Deleting a model keeps its renders' files and the record of payments.
 async fn a_deleted_models_renders_keep_their_files(served: Served) {
     let client = &served.client;
     let done = served.finished().await;
@@ -287,14 +287,14 @@ async fn a_deleted_models_renders_keep_their_files(served: Served) {
     let link = client.get(&format!("/renders/{done}/download-url")).await;
     let linked = client.http.get(link.text("url")).send().await.unwrap();
     assert_eq!((linked.status().as_u16(), linked.text().await.unwrap()), (200, content("video.mp4")));
-    // The one that waits is still made, or cancelled by whoever ordered it; nothing comes back by itself.
+    // A queued render is still rendered, or can be cancelled; it is not refunded automatically.
     assert_eq!(client.get(&format!("/renders/{waiting}")).await.data()["status"], "pending");
     assert_eq!(client.get("/account").await.data()["paid"], 100 - 1 - 9);
     assert_eq!(client.get("/purchases").await.body, ledger, "no refund");
 }
 
 on_both! {
-    an_upload_always_makes_a_render what_is_no_model_is_refused_with_its_code an_archive_with_one_obj_becomes_a_rough_glb
-    a_model_shows_what_is_in_it models_are_edited_hidden_and_removed_by_the_rules
+    an_upload_always_creates_a_render invalid_files_are_rejected_with_specific_codes an_archive_with_one_obj_becomes_a_glb_with_roughness_1
+    a_model_lists_its_contents models_are_edited_archived_and_removed
     a_deleted_models_renders_keep_their_files
 }

@@ -1,4 +1,4 @@
-//! Credits over HTTP: many at a time, and clients that go away.
+//! Tests of credits over HTTP with many concurrent requests and with clients that disconnect.
 
 use plinth_testkit::{Answer, Client, Reply, Web, glb_with_triangle};
 use reqwest::Method;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::on_both;
 use super::server::{EMAIL, Served};
 
-/// The balance, which must be the sum of all entries. Looked at again while requests of others still change it.
+/// The balance, which must equal the sum of all entries. Reads again if concurrent requests change it in between.
 async fn balance(client: &Client) -> i64 {
     loop {
         let before = client.get("/account").await.data()["total"].as_i64().unwrap();
@@ -33,7 +33,7 @@ async fn sum_of_entries(client: &Client) -> i64 {
     }
 }
 
-async fn fifty_at_once_under_one_key_are_one_render(served: Served) {
+async fn fifty_concurrent_requests_with_one_key_create_one_render(served: Served) {
     let client = &served.client;
     let model = client.upload("chair", None).await.text("modelId");
     let body = json!({"modelId": model, "renderSettings": {"quality": "share", "length": 2}}).to_string();
@@ -53,25 +53,25 @@ async fn fifty_at_once_under_one_key_are_one_render(served: Served) {
     assert_eq!(balance(client).await, 98);
 }
 
-async fn clients_that_go_away_leave_the_ledger_exact(served: Served) {
+async fn disconnecting_clients_leave_the_ledger_consistent(served: Served) {
     let client = &served.client;
     served.place.admin(&["credits", "grant", EMAIL, "1000"]);
     let model = client.upload("chair", None).await.text("modelId");
     let mut gone = Vec::new();
     for number in 0..200_u64 {
-        // Each is another request: of another length, and one credit all the same.
+        // The requests differ in their length, but all cost one credit.
         let length = (number + 1) as f64 / 200.0;
         let body = json!({"modelId": model, "renderSettings": {"quality": "share", "length": length}});
         let request = client.request(Method::POST, "/renders").header("idempotency-key", number.to_string());
         let request = request.header("content-type", "application/json").body(body.to_string());
-        // Each is given up at another moment of its way.
+        // Each client disconnects after a different time.
         let patience = std::time::Duration::from_micros(number * 97 % 20_000);
         gone.push(tokio::spawn(async move { tokio::time::timeout(patience, request.send()).await.is_err() }));
     }
     for one in gone {
         one.await.unwrap();
     }
-    // The server answers after whatever it had begun: each render that is there was charged, and nothing else was.
+    // The server completes what it has started: each existing render was charged, and nothing else was.
     let batch: Vec<Value> = (0..2).map(|_| json!({"modelId": model, "renderSettings": {"length": 0.25}})).collect();
     assert_eq!(client.post("/renders/batch", json!({"renders": batch})).await.status, 201);
     let (left, renders) = loop {
@@ -81,11 +81,11 @@ async fn clients_that_go_away_leave_the_ledger_exact(served: Served) {
             break (left, renders);
         }
     };
-    // One free preview, two of one credit each, the others of one credit each.
+    // One free preview, two renders of one credit in each batch, and the others of one credit each.
     assert_eq!(1100 - left, renders - 1);
 }
 
-async fn cancelling_gives_back_to_the_pool_charged(served: Served) {
+async fn cancelling_refunds_the_pool_that_was_charged(served: Served) {
     let client = &served.client;
     served.place.admin(&["credits", "grant", EMAIL, "30", "--pool", "free"]);
     served.place.admin(&["credits", "grant", EMAIL, "-90"]);
@@ -110,7 +110,7 @@ async fn cancelling_gives_back_to_the_pool_charged(served: Served) {
     balance(client).await;
 }
 
-async fn cancelling_a_preview_gives_nothing_back(served: Served) {
+async fn cancelling_a_preview_refunds_nothing(served: Served) {
     let client = &served.client;
     let first = client.upload("chair", None).await;
     let (model, id) = (first.text("modelId"), first.text("renderId"));
@@ -123,7 +123,7 @@ async fn cancelling_a_preview_gives_nothing_back(served: Served) {
     let kinds: Vec<&Value> = entries.data().as_array().unwrap().iter().map(|row| &row["type"]).collect();
     assert_eq!(kinds, [&json!("signup_bonus")], "nothing moved");
     assert_eq!(balance(client).await, 100);
-    // The model has no preview now, so that the same file gets a new one.
+    // The model has no preview now, so the same file gets a new one.
     let again = client.upload("chair", None).await;
     let fresh = again.text("renderId");
     let expected = json!({"modelId": model, "renderId": fresh, "duplicate": true});
@@ -134,7 +134,7 @@ async fn cancelling_a_preview_gives_nothing_back(served: Served) {
     assert_eq!((status, is_preview), (&json!("pending"), &json!(true)));
 }
 
-/// What the balance covers is paid from it, and the free pool pays another item of the same batch.
+/// Items that the balance covers are paid from it; the free pool pays another item of the same batch.
 async fn a_batch_is_paid_from_both_pools(served: Served) {
     let client = &served.client;
     served.place.admin(&["credits", "grant", EMAIL, "-95"]);
@@ -158,8 +158,8 @@ async fn a_batch_is_paid_from_both_pools(served: Served) {
     balance(client).await;
 }
 
-/// The render that comes with a model is paid from the balance or not at all, by whatever way the model comes.
-async fn what_comes_with_a_model_must_be_covered(served: Served) {
+/// The render of an upload is paid from the balance or not at all, in all three ways of uploading.
+async fn an_upload_without_credits_for_its_render_is_rejected(served: Served) {
     let web = Web::start(|_visit| Reply::model(glb_with_triangle("fetched")));
     let served = served.again(|place| place.set("PLINTH_INGEST_ALLOW_HOSTS", &web.address().to_string()));
     let client = &served.client;
@@ -175,7 +175,7 @@ async fn what_comes_with_a_model_must_be_covered(served: Served) {
     let ingest = async |settings: &Value| {
         client.post("/models/ingest", json!({"url": web.url("/a.glb"), "renderSettings": settings})).await
     };
-    // More than both pools, and more than the balance.
+    // The first render costs more than both pools together, the second more than the balance alone.
     for settings in [json!({"quality": "4k", "length": 120}), json!({"quality": "4k", "length": 7})] {
         for refused in
             [finalize(&settings).await, ingest(&settings).await, client.upload("sent", Some(settings.clone())).await]
@@ -183,10 +183,10 @@ async fn what_comes_with_a_model_must_be_covered(served: Served) {
             assert_eq!(refused.refusal(), (402, "no_credits"), "{settings}");
         }
     }
-    assert_eq!(client.get("/models?status=any").await.data(), &json!([]), "no model without its render");
+    assert_eq!(client.get("/models?status=any").await.data(), &json!([]), "no model is created without its render");
     let covered = json!({"quality": "share", "length": 3});
     let made = finalize(&covered).await;
-    assert_eq!((made.status, made.data().get("duplicate")), (201, None), "the ticket is still good");
+    assert_eq!((made.status, made.data().get("duplicate")), (201, None), "the ticket is still valid");
     assert_eq!(ingest(&covered).await.status, 201);
     let account = client.get("/account").await;
     assert_eq!((&account.data()["paid"], &account.data()["free"]), (&json!(94), &json!(1000)));
@@ -194,7 +194,7 @@ async fn what_comes_with_a_model_must_be_covered(served: Served) {
 }
 
 on_both! {
-    fifty_at_once_under_one_key_are_one_render clients_that_go_away_leave_the_ledger_exact
-    cancelling_gives_back_to_the_pool_charged cancelling_a_preview_gives_nothing_back a_batch_is_paid_from_both_pools
-    what_comes_with_a_model_must_be_covered
+    fifty_concurrent_requests_with_one_key_create_one_render disconnecting_clients_leave_the_ledger_consistent
+    cancelling_refunds_the_pool_that_was_charged cancelling_a_preview_refunds_nothing a_batch_is_paid_from_both_pools
+    an_upload_without_credits_for_its_render_is_rejected
 }

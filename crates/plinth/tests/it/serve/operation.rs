@@ -1,4 +1,4 @@
-//! Logs, metrics, health.
+//! Tests of logs, metrics and health.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use super::on_both;
 use super::server::{EMAIL, Place, Served};
 
 #[tokio::test]
-async fn metrics_have_a_listener_of_their_own() {
+async fn metrics_have_a_separate_listener() {
     let place = Place::alone();
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     let server = place.serve(&["--no-worker", "--metrics-listen", &address]);
@@ -32,7 +32,7 @@ async fn metrics_have_a_listener_of_their_own() {
     }
 }
 
-async fn log_lines_name_requests_and_no_secrets(served: Served) {
+async fn log_lines_identify_requests_and_contain_no_secrets(served: Served) {
     let Served { server, place, client } = served;
     server.end();
     let before = place.log().len();
@@ -50,7 +50,7 @@ async fn log_lines_name_requests_and_no_secrets(served: Served) {
     let id = account.headers["x-request-id"].to_str().unwrap();
     let of_request: Vec<_> =
         lines.iter().filter(|l| l["span"]["request.id"] == id && l["message"] == "answered").collect();
-    let [line] = of_request.as_slice() else { panic!("not one line: {log}") };
+    let [line] = of_request.as_slice() else { panic!("expected one line: {log}") };
     assert_eq!((&line["http.method"], &line["http.route"]), (&json!("GET"), &json!("/v1/account")));
     assert_eq!((&line["http.status"], &line["account.id"]), (&json!(200), &account.data()["id"]));
     assert!(line["duration_ms"].is_u64() && line["token.id"].is_string());
@@ -61,10 +61,10 @@ async fn log_lines_name_requests_and_no_secrets(served: Served) {
     }
 }
 
-on_both! { log_lines_name_requests_and_no_secrets }
+on_both! { log_lines_identify_requests_and_contain_no_secrets }
 
 #[tokio::test]
-async fn health_says_when_the_database_is_gone() {
+async fn health_reports_a_lost_database() {
     let mut served = Served::shared().await;
     let health = served.client.http.get(format!("{}/v1/health", served.server.base)).send().await.unwrap();
     assert_eq!(health.status(), 200);
@@ -79,7 +79,7 @@ async fn health_says_when_the_database_is_gone() {
     let body: Value = serde_json::from_slice(&health.bytes().await.unwrap()).unwrap();
     assert_eq!((&body["data"]["status"], &body["data"]["database"]), (&json!("degraded"), &json!("unreachable")));
     assert_eq!(served.client.get("/account").await.refusal(), (500, "internal"));
-    // What is no key by its form is refused without asking the database.
+    // A malformed key is rejected without a query.
     let token = &served.client.token;
     let mistyped = format!("{}{}", &token[..token.len() - 1], if token.ends_with('0') { '1' } else { '0' });
     for wrong in ["nonsense", "plinth_sk_short", &mistyped] {
@@ -88,7 +88,7 @@ async fn health_says_when_the_database_is_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn health_says_when_the_store_is_gone() {
+async fn health_reports_a_lost_store() {
     let served = Served::alone();
     let begin = Instant::now();
     let health = async || {
@@ -100,18 +100,18 @@ async fn health_says_when_the_store_is_gone() {
     let objects = served.place.objects();
     std::fs::rename(&objects, served.place.folder.path().join("elsewhere")).unwrap();
     std::fs::write(&objects, b"where a folder should be").unwrap();
-    // The answer to an earlier question may count for 5 s.
+    // The result of an earlier check is reused for 5 s.
     while health().await == (200, body("ok", "ok")) {
-        assert!(begin.elapsed() < Duration::from_secs(20), "the store is asked again");
+        assert!(begin.elapsed() < Duration::from_secs(20), "the store is checked again");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     let gone = Instant::now();
     assert_eq!(health().await, (200, body("degraded", "unreachable")));
     std::fs::remove_file(&objects).unwrap();
     std::fs::rename(served.place.folder.path().join("elsewhere"), &objects).unwrap();
-    assert_eq!(health().await, (200, body("degraded", "unreachable")), "the store is asked at most every 5 s");
+    assert_eq!(health().await, (200, body("degraded", "unreachable")), "the store is checked at most every 5 s");
     while health().await != (200, body("ok", "ok")) {
-        assert!(gone.elapsed() < Duration::from_secs(20), "the store is asked again");
+        assert!(gone.elapsed() < Duration::from_secs(20), "the store is checked again");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
     assert!(gone.elapsed() > Duration::from_secs(4), "not before");

@@ -1,4 +1,4 @@
-//! Requests as they are written: no library puts them right.
+//! Raw HTTP requests, which no client library corrects.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// A server that says nothing for this long never will.
+/// Limit of waiting for a response.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// An answer to a raw request.
+/// A response to a raw request.
 #[derive(Debug)]
 pub(crate) struct RawAnswer {
     pub(crate) status: u16,
@@ -18,18 +18,18 @@ pub(crate) struct RawAnswer {
 }
 
 impl RawAnswer {
-    /// The code of a refusal in the envelope; empty for anything else.
+    /// The error code of the envelope; empty for anything else.
     pub(crate) fn code(&self) -> String {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
         body["error"]["code"].as_str().unwrap_or_default().to_owned()
     }
 }
 
-/// Sends bytes on a connection of their own and reads what comes until it is closed.
+/// Sends bytes on a new connection and reads until the connection is closed.
 pub(crate) fn send(base: &str, request: &[u8]) -> RawAnswer {
     let mut socket = TcpStream::connect(base.trim_start_matches("http://")).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
-    // The server may have seen enough before all is written.
+    // The server may respond before it has received everything.
     let _refused = socket.write_all(request);
     let mut bytes = Vec::new();
     let _reset_after_the_answer = socket.read_to_end(&mut bytes);
@@ -39,15 +39,15 @@ pub(crate) fn send(base: &str, request: &[u8]) -> RawAnswer {
     RawAnswer { status, head: head.to_ascii_lowercase(), body: body.to_owned() }
 }
 
-/// Gets a path as it is written, with further lines of the head.
+/// Requests a path exactly as given, with additional header lines.
 pub(crate) fn get(base: &str, token: &str, path: &str, more: &str) -> RawAnswer {
     let head =
         format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n{more}\r\n");
     send(base, head.as_bytes())
 }
 
-/// Sends the head of a request, then its body a byte at a time, until the server ends the connection. Returns how long that
-/// took.
+/// Sends the head of a request, then its body one byte at a time, until the server closes the connection. Returns how
+/// long that took.
 pub(crate) fn trickle(base: &str, head: &str, most: Duration) -> Duration {
     let mut socket = TcpStream::connect(base.trim_start_matches("http://")).unwrap();
     let begin = Instant::now();
@@ -56,7 +56,7 @@ pub(crate) fn trickle(base: &str, head: &str, most: Duration) -> Duration {
     let mut answer = [0; 1024];
     while begin.elapsed() < most {
         let is_broken = socket.write_all(b"x").is_err();
-        // Nothing to read yet is an error, too; the end is not.
+        // A timeout without data is also an error; the end of the stream is not.
         if is_broken || socket.read(&mut answer).is_ok_and(|read| read == 0) {
             break;
         }

@@ -1,4 +1,4 @@
-//! Renders: creating, showing, quoting, ending.
+//! Tests of creating, reading, quoting, cancelling and deleting renders.
 
 use plinth_spec::OutputFile;
 use plinth_spec::quality::Codec;
@@ -33,7 +33,8 @@ async fn a_render_is_created_charged_and_shown(served: Served) {
     assert_eq!(left, 96, "a second of standard costs 4");
     served.place.admin(&["credits", "grant", EMAIL, "10000"]);
     left += 10_000;
-    // Six seconds by default, each tier at its rate, one credit at least, sets at their price.
+    // The default length is six seconds; each tier has its rate, with a minimum of one credit; datasets have fixed
+    // prices.
     for (settings, cost) in [
         (Value::Null, 24),
         (json!({"quality": "share"}), 6),
@@ -86,10 +87,10 @@ async fn a_batch_is_all_or_nothing(served: Served) {
     let first = post(vec![item(1.0), item(1.0), item(2.0)]).await;
     let rows = first.data().as_array().unwrap().clone();
     assert_eq!((first.status, rows.len(), state().await), (201, 3, (96, 4)));
-    assert_ne!(rows[0]["id"], rows[1]["id"], "equal items are renders of their own");
+    assert_ne!(rows[0]["id"], rows[1]["id"], "equal items are separate renders");
     let expected = json!({"id": rows[0]["id"], "modelId": model, "status": "pending", "isPreview": false});
     assert_eq!(rows[0], expected);
-    // Each item replays against its own; what is new is made.
+    // Each item replays its own counterpart; new items are created.
     let again = post(vec![item(1.0), item(1.0), item(3.0)]).await;
     let replayed = again.data().as_array().unwrap();
     assert_eq!((again.status, &replayed[0]["id"], &replayed[1]["id"]), (201, &rows[0]["id"], &rows[1]["id"]));
@@ -104,7 +105,7 @@ async fn a_batch_is_all_or_nothing(served: Served) {
     ] {
         assert_eq!(post(vec![item(9.0), bad.clone()]).await.refusal(), refusal, "{bad}");
     }
-    // One strict item that would fall back fails all of them.
+    // One strict item that would need the free pool rejects the whole batch.
     served.place.admin(&["credits", "grant", EMAIL, "1000", "--pool", "free"]);
     let strict = json!({"modelId": model, "renderSettings": {"quality": "4k", "strictCredits": true}});
     assert_eq!(post(vec![item(9.0), strict]).await.refusal(), (402, "no_credits"));
@@ -114,7 +115,7 @@ async fn a_batch_is_all_or_nothing(served: Served) {
     assert_eq!(client.post("/renders/batch", json!({})).await.refusal(), (400, "renders_required"));
 }
 
-async fn a_render_ends_by_its_states(served: Served) {
+async fn a_render_follows_the_state_table(served: Served) {
     let client = &served.client;
     let backstage = Backstage::of(&served).await;
     let made = client.upload("chair", Some(json!({"quality": "share", "length": 5}))).await;
@@ -148,7 +149,7 @@ async fn a_render_ends_by_its_states(served: Served) {
     let code = plinth_spec::FailureCode::RendererError;
     backstage.service.fail_render(&claim, code, "no such mesh").await.unwrap().unwrap();
     state("error").await;
-    assert_eq!(paid().await, 95, "the model's own fault is not refunded");
+    assert_eq!(paid().await, 95, "a failure caused by the model is not refunded");
     assert_eq!(cancel().await.refusal(), (409, "render_started"));
     assert_eq!(dismiss().await.data()["dismissed"], true);
     state("failed").await;
@@ -161,7 +162,7 @@ async fn a_render_ends_by_its_states(served: Served) {
         ((404, "render_not_found"), (404, "render_not_found"))
     );
     assert_eq!(dismiss().await.refusal(), (404, "render_not_found"));
-    assert_eq!(paid().await, 95, "neither does deleting");
+    assert_eq!(paid().await, 95, "deleting does not refund it either");
     let done = served.finished().await;
     let before = paid().await;
     assert_eq!(client.post(&format!("/renders/{done}/cancel"), json!({})).await.refusal(), (409, "render_started"));
@@ -169,7 +170,7 @@ async fn a_render_ends_by_its_states(served: Served) {
     assert_eq!(paid().await, before);
 }
 
-/// A worker was interrupted after the poster: the render is neither waiting nor ended, and has what was stored.
+/// A worker was interrupted after the poster: the render is neither queued nor ended, and its stored files remain.
 async fn poster_done_is_in_flight(served: Served) {
     let client = &served.client;
     let backstage = Backstage::of(&served).await;
@@ -205,7 +206,7 @@ async fn poster_done_is_in_flight(served: Served) {
         (&client.get(&path).await.data()["status"], &account.data()["paid"]),
         (&json!("poster-done"), &json!(95))
     );
-    // A worker takes it up where it was left.
+    // A worker resumes it.
     backstage.claim(&id).await;
     assert_eq!(client.get(&path).await.data()["status"], "video-processing");
 }
@@ -227,8 +228,8 @@ async fn an_error_need_not_be_dismissed_to_be_deleted(served: Served) {
     assert_eq!(client.get("/purchases").await.body, ledger.body);
 }
 
-/// Whoever comes second finds nothing, as if it had come later.
-async fn deleting_twice_at_once(served: Served) {
+/// The second of two concurrent requests finds nothing, as if it had come later.
+async fn a_second_concurrent_deletion_finds_nothing(served: Served) {
     let client = &served.client;
     let mut ids = Vec::new();
     for length in 1..=8 {
@@ -257,7 +258,7 @@ async fn deleting_twice_at_once(served: Served) {
     }
 }
 
-async fn cancelling_twice_says_that_it_was_cancelled(served: Served) {
+async fn cancelling_again_reports_the_first_cancellation(served: Served) {
     let client = &served.client;
     let id = client.upload("chair", Some(json!({"quality": "share", "length": 5}))).await.text("renderId");
     let cancel = async || client.post(&format!("/renders/{id}/cancel"), json!({})).await;
@@ -269,7 +270,7 @@ async fn cancelling_twice_says_that_it_was_cancelled(served: Served) {
     assert_eq!(client.get("/account").await.data()["paid"], 100, "refunded once");
 }
 
-async fn every_failure_but_the_models_own_gives_the_credits_back(served: Served) {
+async fn failures_not_caused_by_the_model_are_refunded(served: Served) {
     let client = &served.client;
     let backstage = Backstage::of(&served).await;
     for (number, code) in plinth_spec::FailureCode::ALL.iter().enumerate() {
@@ -293,7 +294,7 @@ async fn every_failure_but_the_models_own_gives_the_credits_back(served: Served)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn quotes_are_told_for_every_kind() {
+async fn quotes_cover_all_kinds_of_renders() {
     let served = Served::alone();
     let client = &served.client;
     let quote = client.post("/quote", json!({"renders": [
@@ -329,7 +330,7 @@ async fn quotes_are_told_for_every_kind() {
 }
 
 on_both! {
-    a_render_is_created_charged_and_shown a_batch_is_all_or_nothing a_render_ends_by_its_states
-    poster_done_is_in_flight an_error_need_not_be_dismissed_to_be_deleted deleting_twice_at_once
-    cancelling_twice_says_that_it_was_cancelled every_failure_but_the_models_own_gives_the_credits_back
+    a_render_is_created_charged_and_shown a_batch_is_all_or_nothing a_render_follows_the_state_table
+    poster_done_is_in_flight an_error_need_not_be_dismissed_to_be_deleted a_second_concurrent_deletion_finds_nothing
+    cancelling_again_reports_the_first_cancellation failures_not_caused_by_the_model_are_refunded
 }

@@ -1,4 +1,4 @@
-//! A server of its own: the real program, with a throw-away database and store.
+//! An installation for tests: the real program with a temporary database and store.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -10,7 +10,7 @@ use plinth_testkit::{Client, Postgres, S3Server};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Where the program keeps things. Outlives the servers on it.
+/// Database, store and configuration of an installation. Outlives the servers that run on it.
 pub(crate) struct Place {
     pub(crate) folder: TempDir,
     variables: Vec<(String, String)>,
@@ -19,12 +19,12 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// SQLite and files.
+    /// With SQLite and local files.
     pub(crate) fn alone() -> Self {
         Self { folder: TempDir::with_prefix("plinth-serve-").unwrap(), variables: Vec::new(), postgres: None, s3: None }
     }
 
-    /// PostgreSQL and S3.
+    /// With PostgreSQL and S3.
     pub(crate) async fn shared() -> Self {
         let (postgres, s3) = (Postgres::start(), S3Server::start().await);
         let (key, secret) = s3.credentials();
@@ -41,13 +41,13 @@ impl Place {
         Self { folder, variables, postgres: Some(postgres), s3: Some(s3) }
     }
 
-    /// The database's address.
+    /// URL of the database.
     pub(crate) fn database(&self) -> String {
         let file = || format!("sqlite://{}", self.folder.path().join("data/plinth.db").display());
         self.postgres.as_ref().map_or_else(file, Postgres::address)
     }
 
-    /// How the store is opened.
+    /// Options for opening the store.
     pub(crate) fn store(&self, signer: LinkSigner) -> StoreOptions {
         let value = |name: &str| self.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
         let files = || format!("file://{}", self.folder.path().join("data/objects").display());
@@ -56,7 +56,7 @@ impl Place {
         StoreOptions { address, s3, s3_public_endpoint: None, signer }
     }
 
-    /// The folder in which the store's objects lie.
+    /// Folder that contains the objects of the store.
     pub(crate) fn objects(&self) -> PathBuf {
         let files = || self.folder.path().join("data/objects");
         self.s3.as_ref().map_or_else(files, |s3| s3.folder().join(s3.bucket()).join("some/where"))
@@ -67,12 +67,12 @@ impl Place {
         self
     }
 
-    /// What its servers are told by the environment.
+    /// Environment variables of its servers.
     pub(crate) fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
         self.variables.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The program with this place's configuration and nothing of the tests' own.
+    /// The program with the configuration of this installation and a clean environment.
     pub(crate) fn program(&self) -> Command {
         let mut program = crate::program();
         program.current_dir(self.folder.path()).env("PLINTH_DATA_DIR", self.folder.path().join("data"));
@@ -91,13 +91,13 @@ impl Place {
         self.program().arg("admin").args(args).arg("--json").output().unwrap()
     }
 
-    /// A new account's token.
+    /// Creates an account and returns a key.
     pub(crate) fn account(&self, email: &str) -> String {
         self.admin(&["account", "create", email]);
         self.key(email, &[])
     }
 
-    /// Another token of an account.
+    /// Creates another key of an account.
     pub(crate) fn key(&self, email: &str, more: &[&str]) -> String {
         let made = self.admin(&[&["key", "create", "--account", email], more].concat());
         made["token"].as_str().unwrap().to_owned()
@@ -108,7 +108,7 @@ impl Place {
         self.serve_by(self.program(), args)
     }
 
-    /// The same by another program than the one that this place runs.
+    /// The same with another program.
     pub(crate) fn serve_by(&self, mut program: Command, args: &[&str]) -> Server {
         let log = File::options().create(true).append(true).open(self.folder.path().join("log")).unwrap();
         program.args(["serve", "--listen", "127.0.0.1:0"]).args(args).stdout(Stdio::piped()).stderr(log);
@@ -117,7 +117,7 @@ impl Place {
         let mut said = String::new();
         let base = loop {
             let begin = said.len();
-            assert!(out.read_line(&mut said).unwrap() > 0, "it ended: {}", self.log());
+            assert!(out.read_line(&mut said).unwrap() > 0, "the server ended: {}", self.log());
             if let Some((_, address)) = said[begin..].trim().split_once("serves at ") {
                 break address.to_owned();
             }
@@ -125,13 +125,13 @@ impl Place {
         Server { child, out: Some(out), base }
     }
 
-    /// What servers have logged.
+    /// The log of its servers.
     pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
     }
 }
 
-/// A running server. It is killed when dropped.
+/// A running server, killed when dropped.
 pub(crate) struct Server {
     child: Child,
     out: Option<BufReader<ChildStdout>>,
@@ -144,7 +144,7 @@ impl Server {
         assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
     }
 
-    /// The most memory that it has had, its children aside.
+    /// The server's peak memory, without child processes.
     pub(crate) fn peak_memory_mb(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
@@ -156,7 +156,7 @@ impl Server {
         self.child.wait().unwrap();
     }
 
-    /// Asks it to end, and returns the rest of what it said and how it ended.
+    /// Stops the server; returns the rest of its output and its exit code.
     pub(crate) fn end(mut self) -> (String, Option<i32>) {
         self.signal("TERM");
         let code = self.child.wait().unwrap().code();
@@ -172,14 +172,14 @@ impl Drop for Server {
     }
 }
 
-/// A place with a server and one account on it.
+/// An installation with a server and one account.
 pub(crate) struct Served {
     pub(crate) client: Client,
     pub(crate) server: Server,
     pub(crate) place: Place,
 }
 
-/// Flags of a server whose rate limit is out of the way.
+/// Flags of a server with a rate limit that no test reaches.
 const UNLIMITED: &[&str] = &["--no-worker", "--rate-limit-per-minute", "1000000"];
 pub(crate) const EMAIL: &str = "ada@example.org";
 
@@ -192,14 +192,14 @@ impl Served {
         Self::on(Place::shared().await)
     }
 
-    /// A server whose rate limit is out of the way.
+    /// Starts a server with a rate limit that no test reaches.
     pub(crate) fn on(place: Place) -> Self {
         let server = place.serve(UNLIMITED);
         let client = Client::new(&server.base, &place.account(EMAIL));
         Self { client, server, place }
     }
 
-    /// Starts the server anew, otherwise configured.
+    /// Restarts the server with a changed configuration.
     pub(crate) fn again(self, change: impl FnOnce(Place) -> Place) -> Self {
         let Self { client, server, place } = self;
         server.end();
@@ -208,12 +208,12 @@ impl Served {
         Self { client: Client::new(&server.base, &client.token), server, place }
     }
 
-    /// On SQLite and files: links are the program's own.
+    /// Whether it uses SQLite and local files, so that links are signed by Plinth.
     pub(crate) const fn is_alone(&self) -> bool {
         self.place.s3.is_none()
     }
 
-    /// The same server for another token.
+    /// A client of the same server with another key.
     pub(crate) fn client(&self, token: &str) -> Client {
         Client::new(&self.server.base, token)
     }

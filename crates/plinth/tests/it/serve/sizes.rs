@@ -1,4 +1,4 @@
-//! Files at their largest, and one byte beyond.
+//! Tests of files with the maximum size, and one byte more.
 
 use std::io::{Cursor, Write as _};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::server::Served;
 
 const PIECE: u64 = 1 << 20;
 
-/// So many zeros, a piece at a time.
+/// A stream of zero bytes, one piece at a time.
 fn zeros(count: u64) -> impl Stream<Item = std::io::Result<Bytes>> + Send + 'static {
     let piece = Bytes::from(vec![0; usize::try_from(PIECE).unwrap()]);
     let rest = piece.slice(..usize::try_from(count % PIECE).unwrap());
@@ -23,7 +23,7 @@ fn zeros(count: u64) -> impl Stream<Item = std::io::Result<Bytes>> + Send + 'sta
     pieces.chain(stream::once(std::future::ready(Ok(rest))))
 }
 
-/// A picture or another file, filled up to a size.
+/// A file padded to a size.
 fn filled(mut bytes: Vec<u8>, size: u64, with: u8) -> Vec<u8> {
     bytes.resize(usize::try_from(size).unwrap(), with);
     bytes
@@ -43,7 +43,7 @@ async fn images_have_at_most_25_mb(served: Served) {
         assert_eq!(client.form(path, Form::default().text("name", "x")).await.refusal(), (400, "no_file"), "{path}");
     }
     let overlays = client.get("/overlays").await;
-    assert_eq!(overlays.data()[0]["fileSize"], 25 << 20, "what was stored is whole");
+    assert_eq!(overlays.data()[0]["fileSize"], 25 << 20, "the stored file is complete");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -71,7 +71,7 @@ async fn parts_of_environments_have_at_most_48_mb() {
     }
 }
 
-/// Whoever sends too much is heard to the end and told why; what is as large as may be is looked at.
+/// A client that sends too much is read to the end and gets an error; a file of the maximum size is checked.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn models_have_at_most_1_gb() {
     let served = Served::alone();
@@ -101,10 +101,10 @@ async fn models_have_at_most_1_gb() {
     let answer = served.client.post("/models/ingest", json!({"url": endless.url("/a.glb")})).await;
     assert_eq!(answer.refusal(), (400, "file_too_large"));
     let left = std::fs::read_dir(served.place.folder.path().join("data/incoming")).unwrap().count();
-    assert_eq!(left, 0, "nothing of all that stays");
+    assert_eq!(left, 0, "no temporary files remain");
 }
 
-/// What clients put into the store by themselves is looked at before it is read.
+/// The size of a file that a client put into the store directly is checked before it is read.
 async fn a_staged_file_that_is_too_large_is_removed(served: Served) {
     let client = &served.client;
     let staged = client.post("/models/create-upload-url", json!({})).await;
@@ -116,11 +116,11 @@ async fn a_staged_file_that_is_too_large_is_removed(served: Served) {
     std::fs::File::options().write(true).open(&file).unwrap().set_len(limits::MODEL_FILE_BYTES + 1).unwrap();
     let finalize = json!({"ticket": staged.text("ticket"), "filename": "a.glb"});
     assert_eq!(client.post("/models/finalize", finalize.clone()).await.refusal(), (400, "file_too_large"));
-    assert!(!file.exists(), "it is removed");
+    assert!(!file.exists(), "the file is removed");
     assert_eq!(client.post("/models/finalize", finalize).await.refusal(), (404, "not_found"));
 }
 
-/// A ZIP of a few kilobytes that unpacks to this much.
+/// A ZIP of a few kilobytes that unpacks to this size.
 fn archive(unpacked: u64) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     let options = zip::write::SimpleFileOptions::default();
@@ -183,15 +183,15 @@ async fn json_bodies_have_the_limits_of_the_document() {
     assert_eq!(limited, [small, small, small, small, render, render, render, batch, batch]);
 }
 
-/// A text of many small values takes many times its size when it is parsed.
+/// Parsing many small values takes many times the memory of the text.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn json_has_so_many_values_at_most() {
+async fn the_number_of_json_values_is_limited() {
     let served = Served::alone();
     let quote = async |values: usize| {
         let body = json!({"renders": [{"hiddenMeshNames": vec![json!(""); values]}]});
         served.client.post("/quote", body).await
     };
-    // Beside the texts: the object, its member, the list, its member, the list, and one.
+    // The values besides the strings: the object, its member, the list, its member, the list, and one more.
     assert_eq!(quote(limits::JSON_VALUES - 6).await.refusal(), (400, "invalid_settings"));
     let refused = quote(limits::JSON_VALUES - 4).await;
     assert_eq!(refused.refusal(), (400, "bad_request"));
@@ -199,7 +199,7 @@ async fn json_has_so_many_values_at_most() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn fields_of_forms_are_bounded() {
+async fn fields_of_forms_have_a_size_limit() {
     let served = Served::alone();
     let client = &served.client;
     let text = |bytes: usize| String::from_utf8(filled(b"{}".to_vec(), bytes as u64, b' ')).unwrap();
@@ -217,20 +217,20 @@ async fn fields_of_forms_are_bounded() {
     assert_eq!(texture(limits::FORM_FIELD_BYTES + 1).await.refusal(), (400, "file_too_large"));
 }
 
-/// What a file decodes to is the affair of a process of its own.
+/// Images are decoded in a child process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pictures_that_decode_to_much_cost_the_server_no_memory() {
+async fn images_that_decode_to_many_pixels_do_not_take_the_servers_memory() {
     const MOST_MB: u64 = 300;
     let served = Served::alone();
     let mut picture = Cursor::new(Vec::new());
-    // 128 MB of grey each, in some 130 KB.
+    // Images of 128 MB of grey pixels in about 130 KB each.
     let grey = image::GrayImage::new(16_384, 8_192);
     grey.write_to(&mut picture, image::ImageFormat::Png).unwrap();
     drop(grey);
     let picture = picture.into_inner();
     let sent = (0..12_u8).map(|n| {
         let (client, mut picture) = (served.client.clone(), picture.clone());
-        // Each is another file.
+        // Each is a different file.
         picture.push(n);
         tokio::spawn(async move {
             client.form("/assets/textures", Form::default().file("file", "a.png", &picture)).await.status
@@ -244,7 +244,7 @@ async fn pictures_that_decode_to_much_cost_the_server_no_memory() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     for one in sent {
-        assert_eq!(one.await.unwrap(), 201, "they are pictures all the same");
+        assert_eq!(one.await.unwrap(), 201, "the images are valid");
     }
     let peak = served.server.peak_memory_mb();
     assert!(peak < MOST_MB, "the server took {peak} MB");

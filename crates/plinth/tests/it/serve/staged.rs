@@ -1,4 +1,4 @@
-//! Uploads that go to the store directly.
+//! Tests of uploads that go directly to the store.
 
 use plinth_testkit::glb_with_triangle;
 use serde_json::json;
@@ -16,12 +16,15 @@ async fn a_staged_upload_becomes_a_model(served: Served) {
     assert_eq!(
         client.post("/models/finalize", finalize.clone()).await.refusal(),
         (404, "not_found"),
-        "nothing was put"
+        "nothing was uploaded"
     );
     let glb = glb_with_triangle("staged");
     let put = client.http.put(&url).body(glb.clone()).send().await.unwrap();
     assert!(put.status().is_success(), "{}", put.status());
-    assert!(client.http.get(&url).send().await.unwrap().status().is_client_error(), "a link to put does not read");
+    assert!(
+        client.http.get(&url).send().await.unwrap().status().is_client_error(),
+        "an upload link does not allow reading"
+    );
     for (body, refusal) in [
         (json!({"ticket": ticket, "filename": "chair.zip"}), (400, "invalid_format")),
         (json!({"ticket": ticket}), (400, "bad_request")),
@@ -39,14 +42,18 @@ async fn a_staged_upload_becomes_a_model(served: Served) {
     assert_eq!(render.data()["renderSettings"], json!({"quality": "share"}));
     let file = client.get_with(&format!("/models/{}/file", made.text("modelId")), "accept", "*/*").await;
     assert_eq!(file.bytes().await.unwrap(), glb);
-    assert_eq!(client.post("/models/finalize", finalize).await.refusal(), (404, "not_found"), "a ticket is used once");
-    // The same file once more, by a ticket of its own.
+    assert_eq!(
+        client.post("/models/finalize", finalize).await.refusal(),
+        (404, "not_found"),
+        "a ticket can be used once"
+    );
+    // The same file again, with another ticket.
     let staged = client.post("/models/create-upload-url", json!({})).await;
     client.http.put(staged.text("url")).body(glb).send().await.unwrap();
     let again = client.post("/models/finalize", json!({"ticket": staged.text("ticket"), "filename": "b.GLB"})).await;
     assert_eq!((again.status, &again.data()["duplicate"]), (200, &json!(true)));
     let left = std::fs::read_dir(served.place.objects().join("staged")).map_or(0, Iterator::count);
-    assert_eq!(left, 0, "what was finalized is gone");
+    assert_eq!(left, 0, "the staged file is removed");
 }
 
 on_both! { a_staged_upload_becomes_a_model }

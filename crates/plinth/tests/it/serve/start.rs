@@ -1,4 +1,4 @@
-//! Starting, stopping, and what goes wrong at it.
+//! Tests of starting and stopping the server, and of errors at the start.
 
 use std::io::Write as _;
 use std::net::TcpListener;
@@ -24,7 +24,7 @@ async fn the_first_start_shows_a_link_and_a_key_once_and_both_work() {
     let client = Client::new(&server.base, &token);
     let account = client.get("/account").await;
     assert_eq!((account.text("email").as_str(), account.data()["paid"].as_u64()), ("admin@plinth.local", Some(100)));
-    // An administrator's videos have no bound but those of the tier's price.
+    // The length of an administrator's videos is limited only by their price.
     let quote = client.post("/quote", json!({"renders": [{"quality": "share", "length": 500}]})).await;
     assert_eq!(quote.data()["creditsRequired"], 500);
     let mut browser = Browser::new(&server.base);
@@ -32,11 +32,11 @@ async fn the_first_start_shows_a_link_and_a_key_once_and_both_work() {
     let keys = browser.get("/keys").await;
     assert!(keys.shows("admin@plinth.local") && keys.shows("first start"), "{}", keys.html);
     let (said, _) = server.end();
-    assert_eq!(said, "", "nothing is shown at the second start");
+    assert_eq!(said, "", "the second start prints nothing");
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_one_line_that_says_what_to_do() {
+async fn configuration_errors_are_one_line_that_says_what_to_do() {
     let place = Place::alone();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
@@ -45,9 +45,9 @@ async fn what_cannot_be_is_one_line_that_says_what_to_do() {
     std::fs::write(folder.join("wrong.toml"), "listn = \"127.0.0.1:0\"\n").unwrap();
     let file = folder.join("file/data").display().to_string();
     for (args, code, words) in [
-        (vec!["--listen", &address], 1, "give another with --listen"),
+        (vec!["--listen", &address], 1, "choose another address with --listen"),
         (vec!["--listen", "nonsense"], 2, "--listen must be an address with a port"),
-        (vec!["--listen", "127.0.0.1:0", "--data", &file], 1, "give another with --data"),
+        (vec!["--listen", "127.0.0.1:0", "--data", &file], 1, "choose another with --data"),
         (vec!["--listen", "127.0.0.1:0", "--public-url", "ftp://x"], 2, "--public-url must be an http or https URL"),
         (
             vec!["--listen", "127.0.0.1:0", "--database-url", "mysql://me:secret@x/y"],
@@ -64,26 +64,26 @@ async fn what_cannot_be_is_one_line_that_says_what_to_do() {
         let said = text(&done.stderr);
         assert_eq!(done.status.code(), Some(code), "{args:?}: {said}");
         assert!(said.contains(words) && !said.contains("secret"), "{args:?}: {said}");
-        // Warnings of the log, as that of running as root, may stand before it.
+        // Warnings of the log, such as running as root, may come first.
         let complaint = said.trim().lines().filter(|line| !line.contains(" WARN ")).count();
         assert!(args == ["--wrong"] || complaint == 1, "{args:?}: {said}");
     }
 }
 
 #[tokio::test]
-async fn a_second_server_on_the_same_sqlite_file_is_refused() {
+async fn a_second_server_on_the_same_sqlite_file_does_not_start() {
     let served = Served::alone();
     let done = served.place.program().args(["serve", "--no-worker", "--listen", "127.0.0.1:0"]).output().unwrap();
     assert_eq!(done.status.code(), Some(1));
     assert!(text(&done.stderr).contains("another plinth serve uses"), "{}", text(&done.stderr));
-    // One that was killed leaves nothing behind that would be in the way.
+    // A server that was killed leaves nothing behind that blocks the next one.
     let Served { server, place, .. } = served;
     server.kill();
     place.serve(&["--no-worker"]).end();
 }
 
 #[tokio::test]
-async fn a_request_at_work_is_finished_when_the_server_stops() {
+async fn a_running_request_is_finished_when_the_server_stops() {
     let served = Served::alone();
     let body = Form::default().file("file", "late.glb", &glb_with_triangle("late")).body();
     let (first, rest) = body.split_at(body.len() / 2);
@@ -98,10 +98,10 @@ async fn a_request_at_work_is_finished_when_the_server_stops() {
     )
     .unwrap();
     socket.write_all(first).unwrap();
-    // The server has the request in hand when a later one on another connection is answered.
+    // Once a later request on another connection is answered, the server has started to process this one.
     assert_eq!(served.client.get("/health").await.status, 200);
     served.server.signal("TERM");
-    // It takes no new connection any more, and still takes the rest of this one.
+    // The server accepts no new connections, but reads the rest of this request.
     while std::net::TcpStream::connect(address).is_ok() {
         std::thread::yield_now();
     }
@@ -112,7 +112,7 @@ async fn a_request_at_work_is_finished_when_the_server_stops() {
 }
 
 #[tokio::test]
-async fn a_refused_upload_sees_why_instead_of_a_broken_connection() {
+async fn a_rejected_upload_gets_its_error_and_not_a_broken_connection() {
     let served = Served::alone();
     let reader = served.client(&served.place.key(super::server::EMAIL, &["--scopes", "read"]));
     let big = vec![0; 32 << 20];

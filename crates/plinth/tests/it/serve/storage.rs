@@ -1,4 +1,4 @@
-//! `plinth admin storage check`.
+//! Tests of `plinth admin storage check`.
 
 use std::fs::File;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::on_both;
 use super::server::Served;
 use crate::text;
 
-/// An upload may take 48 hours: an object that no row names yet may belong to one, or is too old for that.
+/// An upload may take up to 48 hours; a younger object without a row may belong to one.
 const LESS: Duration = Duration::from_hours(47);
 const MORE: Duration = Duration::from_hours(49);
 
@@ -22,7 +22,7 @@ fn set_age(path: &Path, age: Duration) {
     file.set_modified(SystemTime::now() - age).unwrap();
 }
 
-async fn what_does_not_agree_is_found(served: Served) {
+async fn files_without_rows_and_rows_without_files_are_found(served: Served) {
     let id = served.finished().await;
     let place = &served.place;
     assert_eq!(place.admin(&["storage", "check"])["found"], json!([]));
@@ -39,7 +39,7 @@ async fn what_does_not_agree_is_found(served: Served) {
     let found = place.try_admin(&["storage", "check", "--repair"]);
     assert_eq!(found.status.code(), Some(1));
     let said: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
-    assert_eq!((&said["young"], &said["foreign"]), (&json!(1), &json!(1)), "one may be on its way: {said}");
+    assert_eq!((&said["young"], &said["foreign"]), (&json!(1), &json!(1)), "one may belong to an upload: {said}");
     let expected = json!([
         {"problem": "unnamed", "path": "models/nobody000000.glb", "size": 1},
         {"problem": "gone", "path": format!("renders/{id}/1/video.mp4"), "size": null},
@@ -47,16 +47,16 @@ async fn what_does_not_agree_is_found(served: Served) {
     assert_eq!(said["found"], expected);
     let left = place.try_admin(&["storage", "check"]);
     let left: serde_json::Value = serde_json::from_slice(&left.stdout).unwrap();
-    assert_eq!(left["found"].as_array().unwrap().len(), 1, "the unnamed one is marked: {left}");
+    assert_eq!(left["found"].as_array().unwrap().len(), 1, "the file without a row is marked: {left}");
     Backstage::of(&served).await.service.sweep().await.unwrap();
     assert_eq!((old.exists(), young.exists(), foreign.exists()), (false, true, true));
-    // The render's other files are not touched, nor its row.
+    // The render's other files and its row are unchanged.
     assert_eq!(served.client.get(&format!("/renders/{id}")).await.text("status"), "done");
     assert!(place.objects().join("renders").join(&id).join("1/thumb.mp4").exists());
 }
 
-/// Nothing that is under way is taken for garbage, however long it takes.
-async fn what_is_under_way_is_left_alone(served: Served) {
+/// Files that are in use or belong to uploads in progress are never listed, however long these take.
+async fn files_in_use_are_left_alone(served: Served) {
     let (client, place) = (&served.client, &served.place);
     let staged = client.post("/models/create-upload-url?expires=604800", json!({})).await;
     client.http.put(staged.text("url")).body(glb_with_triangle("staged")).send().await.unwrap();
@@ -76,8 +76,8 @@ async fn what_is_under_way_is_left_alone(served: Served) {
     assert_eq!(old, 7, "a staged file, a model and the files of a render");
 }
 
-/// The database of another installation, or an empty one, must not empty the store.
-async fn nothing_is_repaired_where_no_row_names_anything(served: Served) {
+/// The database of another installation, or an empty one, must not lead to the deletion of the store's files.
+async fn nothing_is_repaired_if_no_row_names_a_file(served: Served) {
     let orphan = served.place.objects().join("models/nobody000000.glb");
     std::fs::create_dir_all(orphan.parent().unwrap()).unwrap();
     std::fs::write(&orphan, "x").unwrap();
@@ -91,7 +91,7 @@ async fn nothing_is_repaired_where_no_row_names_anything(served: Served) {
 }
 
 on_both! {
-    what_does_not_agree_is_found
-    what_is_under_way_is_left_alone
-    nothing_is_repaired_where_no_row_names_anything
+    files_without_rows_and_rows_without_files_are_found
+    files_in_use_are_left_alone
+    nothing_is_repaired_if_no_row_names_a_file
 }

@@ -1,4 +1,4 @@
-//! Pages: signing in and out, keys, renders, and what other sites cannot do.
+//! Tests of the web UI: sign-in and sign-out, keys, renders, and requests from other sites.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::server::{EMAIL, Place, Served};
 
 const BOB: &str = "bob@example.org";
 
-/// The fields of a form that makes a key, in the workspace that the page offers first.
+/// The fields of a form that creates a key, in the first workspace that the page offers.
 async fn key_fields(browser: &Browser, name: &str, may: &str, days: &str) -> Vec<(String, String)> {
     let page = browser.get("/keys").await;
     let workspace = page.between("<option value=\"", "\"");
@@ -64,14 +64,14 @@ async fn sessions_end_at_once(served: Served) {
     let kept = Browser::with(&served.server.base, one.cookie.clone());
     let page = one.send("/sign-out", &[]).await;
     assert_eq!((page.status, page.header("location"), one.cookie.as_deref()), (303, "/", None));
-    assert_eq!(kept.get("/keys").await.header("location"), "/", "the cookie alone is worth nothing any more");
-    assert_eq!(two.get("/keys").await.status, 200, "the other browser stays");
+    assert_eq!(kept.get("/keys").await.header("location"), "/", "the session of the cookie has ended");
+    assert_eq!(two.get("/keys").await.status, 200, "the other browser stays signed in");
     let mut three = served.browser(EMAIL).await;
     let waiting = served.link(EMAIL, &[]);
     three.send("/sign-out-everywhere", &[]).await;
     assert_eq!(two.get("/keys").await.status, 303);
-    assert_eq!(one.post(&waiting, &[]).await.status, 401, "a link that waited");
-    // A suspended account.
+    assert_eq!(one.post(&waiting, &[]).await.status, 401, "a link created before");
+    // A session of a suspended account.
     let four = served.browser(EMAIL).await;
     let waiting = served.link(EMAIL, &[]);
     served.place.admin(&["account", "suspend", EMAIL]);
@@ -79,11 +79,11 @@ async fn sessions_end_at_once(served: Served) {
     assert_eq!(one.post(&waiting, &[]).await.status, 401);
     assert_eq!(served.place.try_admin(&["account", "sign-in", EMAIL]).status.code(), Some(1));
     served.place.admin(&["account", "unsuspend", EMAIL]);
-    assert_eq!(four.get("/keys").await.status, 303, "what has ended stays ended");
+    assert_eq!(four.get("/keys").await.status, 303, "an ended session is not restored");
     assert_eq!(served.browser(EMAIL).await.get("/keys").await.status, 200);
 }
 
-async fn other_sites_send_no_forms(served: Served) {
+async fn forms_from_other_sites_are_rejected(served: Served) {
     let mut browser = served.browser(EMAIL).await;
     let token = browser.get("/keys").await.form_token();
     let mut fields = key_fields(&browser, "evil", "render", "").await;
@@ -109,13 +109,13 @@ async fn other_sites_send_no_forms(served: Served) {
     }
     let link = served.link(EMAIL, &[]);
     let page = Page::of(Browser::new(own).form(&link, &[]).header("origin", "https://evil.example")).await;
-    assert_eq!(page.status, 403, "nobody is signed in by another site");
+    assert_eq!(page.status, 403, "another site cannot sign anybody in");
     assert_eq!(browser.post(&link, &[]).await.status, 303, "and the link was not used up");
-    assert!(!browser.get("/keys").await.shows("evil"), "nothing was made");
+    assert!(!browser.get("/keys").await.shows("evil"), "no key was created");
     assert_eq!(
         Page::of(browser.form("/keys", &fields).header("origin", own)).await.status,
         403,
-        "a form of a session before"
+        "a form of an earlier session"
     );
 }
 
@@ -133,11 +133,11 @@ async fn a_key_is_shown_once_and_revoked_at_once(served: Served) {
     let list = browser.get("/keys").await;
     assert!(!list.shows(&token) && list.shows(&format!("plinth_sk_…{}", &token[token.len() - 4..])), "{}", list.html);
     assert!(list.shows("read, render") && list.shows("Personal"));
-    // The name stands with the newest key, which is the first.
+    // The newest key is first in the list.
     let revoke = format!("/keys/{}/revoke", list.between("/keys/", "/revoke\""));
     assert!(browser.get(&revoke).await.shows("shop &#38; co"));
-    assert_eq!(client.get("/account").await.status, 200, "asking is not doing");
-    // Somebody else's key is as one that does not exist.
+    assert_eq!(client.get("/account").await.status, 200, "the confirmation page does not revoke");
+    // A key of another account is treated like one that does not exist.
     served.place.admin(&["account", "create", BOB]);
     let mut bob = served.browser(BOB).await;
     let unknown = bob.get("/keys/k3Jd92LmQx7a/revoke").await;
@@ -150,7 +150,7 @@ async fn a_key_is_shown_once_and_revoked_at_once(served: Served) {
     assert_eq!((page.status, page.header("location")), (303, "/keys"));
     assert_eq!(client.get("/account").await.refusal(), (401, "unauthorized"));
     assert_eq!(browser.send(&revoke, &[]).await.status, 404, "once");
-    // Scopes and times are as chosen, and nothing else can be chosen.
+    // Scopes and lifetimes are as chosen; other values are rejected.
     let page = make_key(&mut browser, "reader", "read", "30").await;
     let token = page.between("aria-label=\"The key\"><code>", "</code>");
     assert_eq!(served.client(token).post("/renders", json!({})).await.refusal(), (403, "insufficient_scope"));
@@ -164,7 +164,7 @@ async fn a_key_is_shown_once_and_revoked_at_once(served: Served) {
     assert_eq!(browser.send("/keys", &fields).await.status, 404, "another account's workspace");
 }
 
-async fn a_cookie_opens_pages_and_a_key_the_interface(served: Served) {
+async fn cookies_are_valid_for_pages_only_and_keys_for_the_api_only(served: Served) {
     let browser = served.browser(EMAIL).await;
     for base in ["/v1", "/api/v1"] {
         let answer = browser.get(&format!("{base}/account")).await;
@@ -182,7 +182,7 @@ async fn a_cookie_opens_pages_and_a_key_the_interface(served: Served) {
     }
 }
 
-async fn pages_keep_to_themselves(served: Served) {
+async fn pages_have_a_strict_security_policy(served: Served) {
     let browser = served.browser(EMAIL).await;
     for path in ["/", "/keys", "/renders", "/nowhere", "/sign-in/x", "/renders/k3Jd92LmQx7a", "/models/k3Jd92LmQx7a"] {
         let page = browser.get(path).await;
@@ -209,7 +209,7 @@ async fn pages_keep_to_themselves(served: Served) {
         let missing = browser.get(path).await;
         assert!(missing.status == 404 && missing.shows("\"not_found\""), "{path}: {} {}", missing.status, missing.html);
     }
-    assert_eq!(Page::of(browser.request(Method::PUT, "/keys")).await.status, 403, "says not where it comes from");
+    assert_eq!(Page::of(browser.request(Method::PUT, "/keys")).await.status, 403, "no header names the origin");
     let put = browser.request(Method::PUT, "/keys").header("origin", &served.server.base);
     assert_eq!(Page::of(put).await.status, 405);
     let page = browser.get("/").await;
@@ -228,10 +228,10 @@ async fn pages_keep_to_themselves(served: Served) {
     }
     let large = "x".repeat(32 << 10);
     let form = browser.form("/sign-in", &[("email", large.as_str())]).header("origin", &served.server.base);
-    assert_eq!(Page::of(form).await.status, 400, "a form has a bound");
+    assert_eq!(Page::of(form).await.status, 400, "the size of a form is limited");
 }
 
-async fn renders_are_shown_to_their_workspace_only(served: Served) {
+async fn renders_are_visible_only_in_their_workspace(served: Served) {
     let place = &served.place;
     let browser = served.browser(EMAIL).await;
     let path = served.page_of_render(&served.client, "oak chair").await;
@@ -252,25 +252,25 @@ async fn renders_are_shown_to_their_workspace_only(served: Served) {
         assert_eq!((foreign.status, &foreign.html), (404, &unknown.html));
     }
     assert!(!bob.get("/renders").await.shows("oak chair") && !bob.get("/").await.shows("oak chair"));
-    // A team's renders are its members' as long as they are members.
+    // The renders of a team are visible to its members, as long as they are members.
     let team = place.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
     let of_team = served.client(&place.key(EMAIL, &["--workspace", &team]));
     let path = served.page_of_render(&of_team, "team chair").await;
     let choose = [("workspace", team.as_str())];
     assert_eq!(bob.send("/workspace", &choose).await.status, 404);
     place.admin(&["workspace", "add", &team, BOB, "--role", "viewer"]);
-    assert_eq!(bob.get(&path).await.status, 404, "he works elsewhere");
+    assert_eq!(bob.get(&path).await.status, 404, "Bob is in another workspace");
     assert_eq!(bob.send("/workspace", &choose).await.status, 303);
     assert!(bob.get("/renders").await.shows("team chair.glb") && bob.get(&path).await.status == 200);
-    assert!(!bob.get("/keys").await.shows(&format!("<option value=\"{team}\"")), "a viewer has no keys there");
+    assert!(!bob.get("/keys").await.shows(&format!("<option value=\"{team}\"")), "a viewer cannot create keys there");
     let fields = [("name", "x"), ("may", "read"), ("workspace", team.as_str()), ("days", "")];
     assert_eq!(bob.send("/keys", &fields).await.status, 403);
     place.admin(&["workspace", "remove", &team, BOB]);
     assert_eq!(bob.get(&path).await.status, 404);
-    assert!(bob.get("/").await.shows("Nothing here yet"), "his own again");
+    assert!(bob.get("/").await.shows("Nothing here yet"), "Bob's own workspace again");
 }
 
-async fn a_password_signs_in_until_too_many_were_wrong(served: Served) {
+async fn password_attempts_are_limited(served: Served) {
     let right = "correct horse battery";
     served.place.admin(&["account", "create", BOB, "--password", right]);
     let mut browser = Browser::new(&served.server.base);
@@ -287,7 +287,7 @@ async fn a_password_signs_in_until_too_many_were_wrong(served: Served) {
         let page = attempt(email, password).await;
         assert!(page.status == 401 && page.shows("do not belong together"), "{email}: {}", page.html);
     }
-    // 3 of 10 attempts are used; a right one counts, too.
+    // 3 of 10 attempts are used; a successful one counts, too.
     for _ in 3..10 {
         assert_eq!(attempt(BOB, "wrong").await.status, 401);
     }
@@ -295,11 +295,11 @@ async fn a_password_signs_in_until_too_many_were_wrong(served: Served) {
     assert!(over.status == 429 && over.shows("Too many attempts"), "{}", over.html);
     let wait: u64 = over.header("retry-after").parse().unwrap();
     assert!((1..=600).contains(&wait), "{wait}");
-    assert_eq!(attempt("nobody@example.org", right).await.status, 401, "others may still try");
-    assert_eq!(served.browser(BOB).await.get("/keys").await.status, 200, "a link works all the same");
+    assert_eq!(attempt("nobody@example.org", right).await.status, 401, "other addresses are not limited");
+    assert_eq!(served.browser(BOB).await.get("/keys").await.status, 200, "a sign-in link still works");
 }
 
-async fn files_of_a_finished_render_are_led_to(served: Served) {
+async fn the_page_of_a_finished_render_links_its_files(served: Served) {
     let Served { client, server, place } = served;
     let token = client.token.clone();
     server.end();
@@ -332,7 +332,7 @@ async fn files_of_a_finished_render_are_led_to(served: Served) {
         let origin: String = url::Url::parse(&link).unwrap().origin().ascii_serialization();
         let policy = page.header("content-security-policy");
         assert!(policy.contains(&format!("img-src 'self' {origin}; media-src 'self' {origin};")), "{policy}");
-        // Without the cookie: the link is the capability. What it shows is never a page of this address.
+        // Without the cookie: the link itself grants access. The content is never rendered as a page of this origin.
         let file = served.client.http.get(&link).send().await.unwrap();
         assert_eq!((file.status().as_u16(), file.headers()["content-type"].to_str().unwrap()), (200, kind));
         assert!(file.headers()["content-disposition"].to_str().unwrap().starts_with("attachment"));
@@ -344,20 +344,20 @@ async fn files_of_a_finished_render_are_led_to(served: Served) {
 }
 
 on_both! {
-    a_link_signs_in_once sessions_end_at_once other_sites_send_no_forms a_key_is_shown_once_and_revoked_at_once
-    a_cookie_opens_pages_and_a_key_the_interface pages_keep_to_themselves renders_are_shown_to_their_workspace_only
-    a_password_signs_in_until_too_many_were_wrong files_of_a_finished_render_are_led_to
+    a_link_signs_in_once sessions_end_at_once forms_from_other_sites_are_rejected a_key_is_shown_once_and_revoked_at_once
+    cookies_are_valid_for_pages_only_and_keys_for_the_api_only pages_have_a_strict_security_policy renders_are_visible_only_in_their_workspace
+    password_attempts_are_limited the_page_of_a_finished_render_links_its_files
 }
 
 #[tokio::test]
-async fn behind_https_the_cookie_is_bound_to_the_host_and_links_to_the_folder() {
+async fn behind_https_the_cookie_is_bound_to_the_host_and_links_include_the_path_prefix() {
     let served = Served::on(Place::alone().set("PLINTH_PUBLIC_URL", "https://render.example.org/plinth/"));
     let made = served.place.admin(&["account", "sign-in", EMAIL]);
     let url = made["url"].as_str().unwrap();
     assert!(url.starts_with("https://render.example.org/plinth/sign-in/"), "{url}");
     let elsewhere = served.place.admin(&["account", "sign-in", EMAIL, "--public-url", "http://other.example"]);
     assert!(elsewhere["url"].as_str().unwrap().starts_with("http://other.example/sign-in/"));
-    // The proxy takes its folder away.
+    // The proxy strips the path prefix.
     let path = url.trim_start_matches("https://render.example.org/plinth");
     let browser = Browser::new(&served.server.base);
     let form = browser.form(path, &[]).header("origin", "https://render.example.org");

@@ -1,4 +1,4 @@
-//! Every endpoint with other tenants' things, and for callers who lost their right.
+//! Tests of every endpoint with objects of other workspaces, and with callers that lack a permission.
 
 use plinth_testkit::{Answer, Client, Form, glb_with_triangle, png};
 use reqwest::Method;
@@ -13,9 +13,9 @@ async fn ask(client: &Client, method: &Method, path: &str) -> Answer {
     client.send(method.clone(), path, json!({"title": "x"})).await
 }
 
-/// Anything that is no key of this installation, in every way of saying it.
+/// Malformed and unknown keys, in all ways of sending them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_no_key_is_refused_everywhere() {
+async fn invalid_keys_are_rejected_everywhere() {
     let served = Served::alone();
     let token = &served.client.token;
     let flipped = format!("{}{}", &token[..token.len() - 1], if token.ends_with('0') { '1' } else { '0' });
@@ -47,7 +47,7 @@ async fn what_is_no_key_is_refused_everywhere() {
     }
 }
 
-/// Reading needs `read`; everything that changes something needs `render`.
+/// Reading needs the scope `read`; every change needs `render`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_endpoint_needs_its_scope() {
     let served = Served::alone();
@@ -66,7 +66,7 @@ async fn each_endpoint_needs_its_scope() {
     }
 }
 
-async fn callers_without_a_right_are_refused_everywhere(served: Served) {
+async fn callers_without_access_are_rejected_everywhere(served: Served) {
     let place = &served.place;
     let team = place.admin(&["workspace", "create", "Team", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
     let closed = place.admin(&["workspace", "create", "Closed", "--owner", EMAIL])["id"].as_str().unwrap().to_owned();
@@ -104,7 +104,7 @@ async fn callers_without_a_right_are_refused_everywhere(served: Served) {
     }
 }
 
-async fn strangers_learn_nothing(served: Served) {
+async fn other_accounts_see_nothing(served: Served) {
     let ada = &served.client;
     let png = png(1);
     let made = ada.upload("chair", Some(json!({"quality": "share", "length": 1}))).await;
@@ -141,7 +141,7 @@ async fn strangers_learn_nothing(served: Served) {
             assert_eq!((foreign.status, foreign.body), (unknown.status, unknown.body), "{id}");
         }
     }
-    // What lists and look-ups say of her things.
+    // What Ada sees of her own objects.
     let detail = ada.get(&format!("/models/{model}")).await;
     for path in ["/models?status=any", "/renders", "/assets/textures", "/assets/envs", "/overlays"] {
         assert_eq!(eve.get(path).await.data(), &json!([]), "{path}");
@@ -152,10 +152,10 @@ async fn strangers_learn_nothing(served: Served) {
     assert_eq!(eve.post("/models/check-hash", hash).await.data(), &json!({"exists": false, "modelId": null}));
     let order = json!({"modelId": model});
     assert_eq!(eve.post("/renders", order).await.refusal(), (404, "model_not_found"));
-    // And she can do nothing to them: they are as they were.
+    // Ada's objects are unchanged.
     assert_eq!(ada.get(&format!("/models/{model}")).await.data(), detail.data());
     assert_eq!(kept().await, before);
-    // A published overlay is everybody's to use and nobody's to remove.
+    // Every account can use a published overlay, and none can remove it.
     served.place.admin(&["overlay", "publish", &overlay]);
     assert_eq!(eve.get("/overlays").await.data()[0]["isSystem"], true);
     for client in [ada, &eve] {
@@ -163,13 +163,13 @@ async fn strangers_learn_nothing(served: Served) {
     }
 }
 
-/// What a client is shown of a list.
+/// Ids in a list response.
 async fn ids(client: &Client, path: &str) -> Vec<String> {
     let rows = client.get(path).await;
     rows.data().as_array().unwrap().iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A workspace with two members: a key of each that is bound to it, and one that is not.
+/// A workspace with two members: for each a key that is bound to it, and one that is not.
 async fn two_members(served: &Served) -> ([Client; 2], [Client; 2]) {
     let bob = "bob@example.org";
     let team =
@@ -198,7 +198,7 @@ async fn members_share_their_workspace(served: Served) {
     for path in [format!("/models/{model}"), format!("/renders/{render}")] {
         assert_eq!(bob.get(&path).await.data(), ada.get(&path).await.data(), "{path}");
     }
-    // To the keys of their own workspaces there is nothing.
+    // Keys of their personal workspaces do not see these objects.
     for client in &personal {
         for (path, id) in &lists {
             assert_eq!(ids(client, path).await, Vec::<String>::new(), "{path}");
@@ -215,7 +215,7 @@ async fn members_share_their_workspace(served: Served) {
         assert_eq!(client.get(&format!("/renders/{render}")).await.refusal(), (404, "render_not_found"));
         assert_eq!(client.post("/renders", json!({"modelId": model})).await.refusal(), (404, "model_not_found"));
     }
-    // What the other member made can be used, changed and removed; the owner pays.
+    // A member can use, change and remove what the other created; the owner pays.
     let again = bob.upload("chair", Some(json!({"quality": "share", "length": 2}))).await;
     assert_eq!((again.status, &again.data()["modelId"]), (200, &json!(model)));
     let order = json!({"modelId": model, "renderSettings": {"quality": "share", "length": 3, "bgImageId": overlay}});
@@ -261,6 +261,6 @@ async fn a_member_who_became_a_viewer_only_reads(served: Served) {
 }
 
 on_both! {
-    callers_without_a_right_are_refused_everywhere strangers_learn_nothing members_share_their_workspace
+    callers_without_access_are_rejected_everywhere other_accounts_see_nothing members_share_their_workspace
     a_member_who_became_a_viewer_only_reads
 }

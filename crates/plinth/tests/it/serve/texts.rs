@@ -1,4 +1,4 @@
-//! Texts and names that are taken for something else elsewhere.
+//! Tests of texts and names with special characters.
 
 use plinth_testkit::{Form, glb_with_triangle, png};
 use reqwest::Method;
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::on_both;
 use super::server::Served;
 
-/// Texts that databases, headers or files do not take as they are.
+/// Texts that are special in databases, headers or file systems.
 const ODD: [&str; 8] = [
     "a\0b",
     "a\u{1f}b",
@@ -19,7 +19,7 @@ const ODD: [&str; 8] = [
     "%s%n",
 ];
 
-async fn odd_texts_in_addresses_are_refused_or_found_nowhere(served: Served) {
+async fn special_characters_in_urls_are_rejected_or_not_found(served: Served) {
     let client = &served.client;
     for text in ODD {
         let encoded: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
@@ -43,7 +43,7 @@ async fn odd_texts_in_addresses_are_refused_or_found_nowhere(served: Served) {
     }
 }
 
-async fn odd_texts_in_bodies_are_refused_or_kept(served: Served) {
+async fn special_characters_in_bodies_are_rejected_or_stored(served: Served) {
     let client = &served.client;
     served.place.admin(&["credits", "grant", super::server::EMAIL, "10000"]);
     let model = client.upload("chair", None).await.text("modelId");
@@ -84,8 +84,8 @@ async fn odd_texts_in_bodies_are_refused_or_kept(served: Served) {
     }
 }
 
-/// Names of files come back as they are, without a line or parameter of their own.
-async fn odd_names_of_files_stay_names(served: Served) {
+/// File names are returned unchanged and cannot inject headers or parameters.
+async fn special_characters_in_file_names_are_escaped(served: Served) {
     let client = &served.client;
     let long = "x".repeat(4096);
     for name in ["a\tb", "%00", "..\\..\\x", "../../x", "'; x=y", "\u{202e}x", "😀 ü", ";filename=y", &long] {
@@ -110,6 +110,6 @@ async fn odd_names_of_files_stay_names(served: Served) {
 }
 
 on_both! {
-    odd_texts_in_addresses_are_refused_or_found_nowhere odd_texts_in_bodies_are_refused_or_kept
-    odd_names_of_files_stay_names
+    special_characters_in_urls_are_rejected_or_not_found special_characters_in_bodies_are_rejected_or_stored
+    special_characters_in_file_names_are_escaped
 }

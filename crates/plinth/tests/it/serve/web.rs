@@ -1,4 +1,4 @@
-//! The web as it is: other methods, other paths, browsers, odd heads.
+//! Tests of HTTP details: unsupported methods and paths, CORS, unusual headers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -23,7 +23,7 @@ const METHODS: [Method; 8] = [
 ];
 
 #[tokio::test]
-async fn every_address_takes_its_methods_and_no_other() {
+async fn every_path_accepts_only_its_methods() {
     let served = Served::alone();
     let client = &served.client;
     let mut taken: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -58,7 +58,7 @@ async fn every_address_takes_its_methods_and_no_other() {
 }
 
 #[tokio::test]
-async fn addresses_that_lead_nowhere_say_so_in_the_envelope() {
+async fn unknown_paths_get_an_error_in_the_envelope() {
     let served = Served::alone();
     let (base, token) = (&served.client.base, &served.client.token);
     for path in [
@@ -81,13 +81,13 @@ async fn addresses_that_lead_nowhere_say_so_in_the_envelope() {
             assert!(answer.head.contains("content-type: application/json"), "{path}: {answer:?}");
         }
     }
-    // Outside of the interface stand pages.
+    // Other paths belong to the web UI.
     for path in ["//v1/models", "/V1/models", "/v2/models", "/api/models"] {
         let answer = get(base, token, path, "");
         assert_eq!(answer.status, 404, "{path}: {answer:?}");
         assert!(answer.head.contains("content-type: text/html"), "{path}: {answer:?}");
     }
-    // Signed links: what was not signed is not looked for.
+    // Signed links are checked before the file is looked up.
     for path in ["/_o/models/x.glb", "/_o/..%2fplinth.db?exp=9999999999&type=a&disp=b&sig=00", "/_o/%ff"] {
         let answer = get(base, token, path, "");
         assert!([400, 403, 404].contains(&answer.status) && !answer.code().is_empty(), "{path}: {answer:?}");
@@ -95,7 +95,7 @@ async fn addresses_that_lead_nowhere_say_so_in_the_envelope() {
 }
 
 #[tokio::test]
-async fn nothing_is_granted_to_browsers() {
+async fn there_are_no_cors_headers() {
     let served = Served::alone();
     let client = &served.client;
     let grants = |answer: &Answer| answer.headers.keys().any(|name| name.as_str().starts_with("access-control"));
@@ -118,13 +118,13 @@ async fn nothing_is_granted_to_browsers() {
     }
     let request =
         client.http.get(format!("{}/v1/account", client.base)).header("cookie", format!("token={}", client.token));
-    assert_eq!(Answer::to(request).await.refusal(), (401, "unauthorized"), "a cookie is no key");
+    assert_eq!(Answer::to(request).await.refusal(), (401, "unauthorized"), "a cookie does not replace a key");
     let legacy = client.http.get(format!("{}/api/v1/account", client.base)).bearer_auth(&client.token);
     assert_eq!(Answer::to(legacy).await.body, client.get("/account").await.body);
 }
 
 #[tokio::test]
-async fn odd_heads_are_refused_and_hurt_nobody() {
+async fn malformed_headers_are_rejected_without_side_effects() {
     let served = Served::alone();
     let (base, token) = (&served.client.base, &served.client.token);
     let bearer = format!("Authorization: Bearer {token}\r\n");
@@ -133,7 +133,11 @@ async fn odd_heads_are_refused_and_hurt_nobody() {
     assert_eq!(account("").status, 200);
     assert_eq!(account("Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}").status, 200, "a body on GET");
     assert_eq!(account(&line("X-Long", 8 << 10)).status, 200);
-    assert_eq!(account("Accept: image/png\r\nRange: bytes=0-1\r\nIf-None-Match: *\r\n").status, 200, "it is no file");
+    assert_eq!(
+        account("Accept: image/png\r\nRange: bytes=0-1\r\nIf-None-Match: *\r\n").status,
+        200,
+        "the response is not a file"
+    );
     let twice = account(&bearer);
     assert_eq!((twice.status, twice.code().as_str()), (401, "unauthorized"), "two keys");
     assert_eq!(account(&bearer.replace("Bearer", "Basic")).status, 401);
@@ -146,21 +150,25 @@ async fn odd_heads_are_refused_and_hurt_nobody() {
     let json = "Content-Type: application/json\r\n";
     assert_eq!(post(&format!("{json}Content-Length: 2\r\n"), "{}").code(), "renders_required");
     for (why, answer, statuses) in [
-        ("a line without end", account(&line("X-Long", 500 << 10)), &[431][..]),
-        ("very many lines", account(&line("X-Many", 1).repeat(1000)), &[431]),
-        ("a path without end", get(base, token, &format!("/v1/models/{}", "x".repeat(500 << 10)), ""), &[414, 431]),
-        ("two lengths", post(&format!("{json}Content-Length: 2\r\nContent-Length: 3\r\n"), "{}"), &[400]),
-        ("a length that is none", post(&format!("{json}Content-Length: -1\r\n"), "{}"), &[400]),
-        ("chunks that are none", post(&format!("{json}Transfer-Encoding: chunked\r\n"), "zz\r\n"), &[400]),
+        ("a very long header", account(&line("X-Long", 500 << 10)), &[431][..]),
+        ("very many headers", account(&line("X-Many", 1).repeat(1000)), &[431]),
+        ("a very long path", get(base, token, &format!("/v1/models/{}", "x".repeat(500 << 10)), ""), &[414, 431]),
+        (
+            "two Content-Length headers",
+            post(&format!("{json}Content-Length: 2\r\nContent-Length: 3\r\n"), "{}"),
+            &[400],
+        ),
+        ("an invalid Content-Length", post(&format!("{json}Content-Length: -1\r\n"), "{}"), &[400]),
+        ("invalid chunks", post(&format!("{json}Transfer-Encoding: chunked\r\n"), "zz\r\n"), &[400]),
         ("another coding", post(&format!("{json}Transfer-Encoding: gzip\r\n"), "{}"), &[400]),
         ("a line break in a header", account("X: a\r\n b\r\n"), &[400]),
         ("NUL in a header", account("X: a\0b\r\n"), &[400]),
         ("no HTTP", send(base, b"nonsense\r\n\r\n"), &[400]),
-        ("HTTP/2 without asking", send(base, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), &[0, 400, 505]),
+        ("HTTP/2 without negotiation", send(base, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), &[0, 400, 505]),
     ] {
         assert!(statuses.contains(&answer.status), "{why}: {answer:?}");
     }
-    // Both a length and chunks: what follows the chunks is no second request.
+    // With both a length and chunked encoding, data after the chunks must not be taken for a second request.
     let smuggled = format!(
         "{json}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /v1/account HTTP/1.1\r\nHost: x\r\n{bearer}"
     );
@@ -170,14 +178,14 @@ async fn odd_heads_are_refused_and_hurt_nobody() {
         1,
         "{answer:?}"
     );
-    assert_eq!(account("").status, 200, "it is still there");
+    assert_eq!(account("").status, 200, "the server still works");
     let known: Vec<&str> = account("").head.leak().lines().collect();
     assert!(!known.iter().any(|line| line.starts_with("server:") || line.starts_with("x-powered-by:")), "{known:?}");
 }
 
-/// Each byte in time, and the whole never: whoever shows no key holds a connection for seconds only.
+/// Without a key, a client that sends its body slowly can keep the connection open only for seconds.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_body_that_trickles_is_given_up() {
+async fn a_slow_body_is_aborted() {
     const MOST: Duration = Duration::from_secs(40);
     let served = Served::alone();
     let head = |path: &str, kind: &str| {

@@ -1,4 +1,4 @@
-//! What holds for a while: free uploads, replays, staged files.
+//! Tests of time windows: free uploads, replays, staged files.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ async fn order(client: &Client, model: &str, settings: &Value, key: Option<&str>
 async fn a_key_replays_for_half_an_hour(served: Served) {
     let client = &served.client;
     let model = client.upload("chair", None).await.text("modelId");
-    // Other settings each time: equal ones would replay those of a moment ago.
+    // The settings differ, because equal ones would replay the request of a moment ago.
     for (length, minutes, key, replays) in [(1, 29, Some("a"), true), (2, 31, Some("b"), false), (3, 1, None, false)] {
         let settings = json!({"quality": "share", "length": length});
         let then = Backstage::ago(&served, MINUTE * minutes).await;
@@ -38,8 +38,8 @@ async fn a_key_replays_for_half_an_hour(served: Served) {
         assert_eq!(now.data().get("deduped"), replays.then_some(&json!(true)));
     }
     let paid = async || client.get("/account").await.data()["paid"].as_i64().unwrap();
-    assert_eq!(paid().await, 100 - (1 + 2 + 3) - (2 + 3), "three then, two now");
-    // The same settings in another order are the same; other settings are another render.
+    assert_eq!(paid().await, 100 - (1 + 2 + 3) - (2 + 3), "three in the past, two now");
+    // The order of the members of the settings does not matter; different settings are another render.
     let first = order(client, &model, &json!({"length": 1, "quality": "share"}), Some("a")).await;
     assert_eq!((first.status, &first.data()["deduped"]), (200, &json!(true)));
     let other = order(client, &model, &json!({"quality": "share", "length": 4}), Some("a")).await;
@@ -47,7 +47,7 @@ async fn a_key_replays_for_half_an_hour(served: Served) {
 }
 
 /// Spec, Create-render rules, 5: within a few seconds, whatever the header says.
-async fn an_identical_request_a_moment_later_is_the_same_one(served: Served) {
+async fn an_identical_request_within_seconds_is_a_replay(served: Served) {
     let client = &served.client;
     let model = client.upload("chair", None).await.text("modelId");
     let paid = async || client.get("/account").await.data()["paid"].as_i64().unwrap();
@@ -58,12 +58,12 @@ async fn an_identical_request_a_moment_later_is_the_same_one(served: Served) {
     let mut expected = first.data().clone();
     expected["deduped"] = json!(true);
     assert_eq!((again.status, again.data(), paid().await), (200, &expected, 95));
-    // It is another request when model or settings are others.
+    // A request with another model or other settings is a different request.
     let other = client.upload("table", None).await.text("modelId");
     assert_eq!(order(client, &other, &settings, None).await.status, 201);
     assert_eq!(order(client, &model, &json!({"quality": "share", "length": 6}), None).await.status, 201);
     assert_eq!(paid().await, 95 - 5 - 6);
-    // A key makes it no other request.
+    // Adding a key does not make it a different request.
     let settings = json!({"quality": "share", "length": 7});
     let first = order(client, &model, &settings, Some("A")).await;
     assert_eq!((first.status, first.data().get("deduped")), (201, None));
@@ -76,8 +76,8 @@ async fn an_identical_request_a_moment_later_is_the_same_one(served: Served) {
     assert_eq!(paid().await, 95 - 5 - 6 - 7, "charged once");
 }
 
-/// Equal items of one batch are renders of their own; a second batch like it is the same one, item by item.
-async fn a_batch_a_moment_later_is_the_same_one(served: Served) {
+/// Equal items of one batch are separate renders; a second, equal batch replays the first item by item.
+async fn an_identical_batch_within_seconds_is_a_replay(served: Served) {
     let client = &served.client;
     let model = client.upload("chair", None).await.text("modelId");
     let item = |length: u32| json!({"modelId": model, "renderSettings": {"quality": "share", "length": length}});
@@ -104,12 +104,12 @@ async fn a_batch_a_moment_later_is_the_same_one(served: Served) {
     assert_eq!(client.get("/renders?limit=1").await.body["meta"]["total"], 1 + 3);
 }
 
-async fn a_replay_does_not_need_the_model_any_more(served: Served) {
+async fn a_replay_does_not_need_the_model(served: Served) {
     let client = &served.client;
     let made = client.upload("chair", None).await;
     let (model, path) = (made.text("modelId"), format!("/models/{}", made.text("modelId")));
     let settings = json!({"quality": "share", "length": 1});
-    // Only its key replays this one: an identical request a moment later would replay it, too.
+    // Created earlier, so that only the key can replay it.
     let earlier = Backstage::ago(&served, MINUTE * 10).await.order(&model, &settings, Some("k")).await;
     let first = order(client, &model, &settings, Some("k")).await;
     assert_eq!((first.status, first.text("id"), &first.data()["deduped"]), (200, earlier, &json!(true)));
@@ -130,7 +130,7 @@ async fn a_replay_does_not_need_the_model_any_more(served: Served) {
     assert_eq!(client.get("/account").await.data()["paid"], 99, "charged once");
 }
 
-async fn what_came_to_nothing_is_not_replayed(served: Served) {
+async fn failed_and_cancelled_renders_are_not_replayed(served: Served) {
     let client = &served.client;
     let made = client.upload("chair", Some(json!({"quality": "share", "length": 9}))).await;
     let model = made.text("modelId");
@@ -151,15 +151,15 @@ async fn what_came_to_nothing_is_not_replayed(served: Served) {
     assert_eq!((status, message, code), (&json!("error"), &json!("it fell"), &json!("renderer_crash")));
     let third = again().await;
     assert_eq!(third.status, 201);
-    // A dismissed one keeps its words; its code is for errors only.
+    // A dismissed render keeps its message; a failure code exists only in state `error`.
     let dismissed = client.send(Method::PATCH, &format!("/renders/{}/dismiss", failed.text("id")), json!({})).await;
     assert_eq!(dismissed.data(), &json!({"id": failed.text("id"), "dismissed": true}));
     let again = client.send(Method::PATCH, &format!("/renders/{}/dismiss", failed.text("id")), json!({})).await;
     assert_eq!(again.refusal(), (400, "bad_request"));
     let now = client.get(&format!("/renders/{}", failed.text("id"))).await;
     assert_eq!((&now.data()["status"], &now.data()["failureCode"]), (&json!("failed"), &Value::Null));
-    assert!(now.data()["updatedAt"].as_str() > shown.data()["updatedAt"].as_str(), "each change shows");
-    // Both failures gave their credit back: what is charged is the first render and the third.
+    assert!(now.data()["updatedAt"].as_str() > shown.data()["updatedAt"].as_str(), "each change updates updatedAt");
+    // Both failures were refunded; the first and the third render are charged.
     assert_eq!(client.get("/account").await.data()["paid"], 100 - 9 - 1);
 }
 
@@ -194,16 +194,16 @@ async fn free_uploads_are_counted_over_a_day(served: Served) {
     assert_eq!(client.post("/models/create-upload-url", json!({})).await.refusal(), (429, "upload_limit"));
     assert_eq!(ingest("third").await.refusal(), (429, "upload_limit"));
     assert_eq!(finalize(&staged).await.refusal(), (429, "upload_limit"));
-    assert_eq!(client.get("/models?limit=1").await.body["meta"]["total"], 3, "nothing was kept");
-    // What is paid for is no free upload, and another account has its own.
+    assert_eq!(client.get("/models?limit=1").await.body["meta"]["total"], 3, "nothing was stored");
+    // Billed uploads do not count as free ones, and another account has its own limit.
     assert_eq!(client.upload("third", Some(json!({"quality": "share", "length": 1}))).await.status, 201);
-    assert_eq!(client.upload("third", None).await.refusal(), (429, "upload_limit"), "it has no preview yet");
+    assert_eq!(client.upload("third", None).await.refusal(), (429, "upload_limit"), "its model has no preview yet");
     let mut paid = staged;
     paid["renderSettings"] = json!({"quality": "share", "length": 1});
     assert_eq!(finalize(&paid).await.status, 201);
     let bob = served.client(&served.place.account("bob@example.org"));
     assert_eq!(bob.upload("third", None).await.status, 201);
-    // A preview that is there is no new one, by whatever way its file comes again.
+    // Returning an existing preview creates no new one, in whatever way its file is uploaded again.
     let (model, render) = (second.text("modelId"), second.text("renderId"));
     let expected = json!({"modelId": model, "renderId": render, "duplicate": true});
     for again in [client.upload("second", None).await, ingest("second").await, finalize(&staged_again).await] {
@@ -211,7 +211,7 @@ async fn free_uploads_are_counted_over_a_day(served: Served) {
     }
 }
 
-async fn staged_files_that_nobody_finalizes_go_after_two_days(served: Served) {
+async fn staged_files_that_are_not_finalized_are_removed_after_two_days(served: Served) {
     let mut staged = Vec::new();
     for ago in [48 * HOUR + 2 * MINUTE, 47 * HOUR] {
         let then = Backstage::ago(&served, ago).await;
@@ -223,7 +223,7 @@ async fn staged_files_that_nobody_finalizes_go_after_two_days(served: Served) {
         staged.push((file, json!({"ticket": made.ticket, "filename": "a.glb"})));
     }
     let [(old, old_ticket), (young, young_ticket)] = staged.try_into().unwrap();
-    // It is looked for at the start.
+    // The cleanup also runs at the start.
     let served = served.again(|place| place);
     while old.exists() {
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -231,12 +231,12 @@ async fn staged_files_that_nobody_finalizes_go_after_two_days(served: Served) {
     let client = &served.client;
     assert_eq!(client.post("/models/finalize", old_ticket).await.refusal(), (404, "not_found"));
     assert_eq!(client.post("/models/finalize", young_ticket).await.status, 201);
-    assert!(!young.exists(), "a finalized one goes at once");
+    assert!(!young.exists(), "a finalized file is removed at once");
 }
 
 on_both! {
-    a_key_replays_for_half_an_hour an_identical_request_a_moment_later_is_the_same_one
-    a_batch_a_moment_later_is_the_same_one a_replay_does_not_need_the_model_any_more
-    what_came_to_nothing_is_not_replayed free_uploads_are_counted_over_a_day
-    staged_files_that_nobody_finalizes_go_after_two_days
+    a_key_replays_for_half_an_hour an_identical_request_within_seconds_is_a_replay
+    an_identical_batch_within_seconds_is_a_replay a_replay_does_not_need_the_model
+    failed_and_cancelled_renders_are_not_replayed free_uploads_are_counted_over_a_day
+    staged_files_that_are_not_finalized_are_removed_after_two_days
 }

@@ -1,4 +1,4 @@
-//! A worker with a hardware encoder, which a script that stands for ffmpeg has.
+//! Tests of a worker with a hardware encoder, which a script in place of ffmpeg simulates.
 
 use plinth_fence::FenceOptions;
 use plinth_spec::OutputFile;
@@ -9,15 +9,15 @@ use serde_json::json;
 
 use super::house::{House, tiny};
 
-/// The options of a worker that takes what works of an ffmpeg with these encoders.
+/// Options of a worker whose ffmpeg has these encoders.
 fn options(house: &House, encoder: &str, lines: &str) -> WorkerOptions {
     let ffmpeg = hardware_ffmpeg(house.folder.path(), &["h264_nvenc"], lines);
-    // The script writes where no job may.
+    // Turned off, because the script writes to a file that jobs cannot access.
     let fence = FenceOptions::off();
     WorkerOptions { ffmpeg, encoder: encoder.parse().unwrap(), fence, ..house.options() }
 }
 
-/// The video of a finished render has 30 frames and is as all are.
+/// Asserts that the video of a finished render has 30 frames and the usual properties.
 async fn assert_video(house: &House, id: &str) {
     let video = house.folder.path().join("video.mp4");
     std::fs::write(&video, house.content(id, OutputFile::Video).await).unwrap();
@@ -27,10 +27,10 @@ async fn assert_video(house: &House, id: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn encoders_are_tried_once_and_jobs_use_what_was_found() {
+async fn encoders_are_tested_once_and_jobs_use_the_result() {
     let house = House::new().await;
     let log = house.folder.path().join("log");
-    // Jobs see no variable that a shell could tell them by: the script knows where to write.
+    // The script contains the path of the log, because jobs get no variables that could pass it.
     let lines = format!("echo \"$ENCODER '$SIZE'\" >>{}", log.display());
     let (model, first) = house.upload("chair", Some(json!({"quality": "share", "length": 1}))).await;
     let second = house.order_again(&model, json!({"quality": "share", "length": 1, "zoom": 1.1}), "second").await;
@@ -47,7 +47,7 @@ async fn encoders_are_tried_once_and_jobs_use_what_was_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_render_outlives_a_lost_card() {
+async fn a_render_survives_the_loss_of_the_card() {
     let house = House::new().await;
     let id = house.order("chair", json!({"quality": "share", "length": 1})).await;
     let log = house.folder.path().join("log");
@@ -56,13 +56,13 @@ async fn a_render_outlives_a_lost_card() {
         log.display()
     );
     let render = house.outcome(&id, options(&house, "auto", &lost)).await;
-    assert_eq!(std::fs::read_to_string(log).unwrap(), "lost\n", "once in this job");
+    assert_eq!(std::fs::read_to_string(log).unwrap(), "lost\n", "only once in this job");
     assert_eq!((render.status, render.warnings.len()), (RenderStatus::Done, 0), "{render:?}");
     assert_video(&house, &id).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_whose_encoder_does_not_work_takes_nothing() {
+async fn a_worker_whose_encoder_does_not_work_claims_nothing() {
     let house = House::new().await;
     let id = house.order("chair", tiny()).await;
     let options = options(&house, "h264_nvenc", "echo 'No capable devices found' >&2; exit 1");

@@ -1,4 +1,4 @@
-//! Renders that fail: each for its own reason, and refunded where that is due.
+//! Tests of renders that fail, and of their refunds.
 
 use std::time::Duration;
 
@@ -12,18 +12,18 @@ use serde_json::json;
 use super::house::{House, endless, tiny};
 use super::renders::environment;
 
-/// The render failed with this code and these words, and its price came back.
+/// Asserts that the render failed with this code and message and was refunded.
 async fn assert_failed(house: &House, render: &Render, code: &str, words: &str) {
     let message = render.error_message.clone().unwrap_or_default();
     assert_eq!((render.status, render.failure_code), (RenderStatus::Error, Some(code)), "{message}");
     assert!(message.contains(words), "{message}");
     let scratch = house.folder.path().display().to_string();
-    assert!(!message.contains(&scratch), "a message names no place of the machine: {message}");
+    assert!(!message.contains(&scratch), "a message contains no local path: {message}");
     assert_eq!(house.credits().await, 100, "refunded");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_model_cannot_give_is_its_own_fault_and_not_refunded() {
+async fn a_failure_caused_by_the_model_is_not_refunded() {
     let house = House::new().await;
     let settings = json!({"quality": "share", "length": 3});
     let (_, id) = house.upload_file("huge", &glb_too_large_to_draw(), Some(settings)).await;
@@ -43,13 +43,13 @@ async fn a_clip_that_the_model_lacks_is_a_warning() {
     assert_eq!(house.credits().await, 99);
 }
 
-/// What a render is told once whose material 'Wood' names a texture that is not there.
+/// The warning for a material 'Wood' whose settings name a texture that does not exist.
 fn missing_map(texture: &str) -> String {
-    format!("materialEdits.Wood: the map stays: the settings name the asset '{texture}', which is not there")
+    format!("materialEdits.Wood: the map is unchanged: the settings name the asset '{texture}', which does not exist")
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_is_gone_from_the_store_is_a_failed_download() {
+async fn a_model_missing_from_the_store_is_a_failed_download() {
     let house = House::new().await;
     let (model, id) = house.upload("chair", Some(tiny())).await;
     std::fs::remove_file(house.folder.path().join(format!("objects/models/{model}.glb"))).unwrap();
@@ -58,7 +58,7 @@ async fn a_model_that_is_gone_from_the_store_is_a_failed_download() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_is_deleted_after_the_order_is_rendered() {
+async fn a_model_deleted_after_the_order_is_still_rendered() {
     let house = House::new().await;
     let (model, id) = house.upload("chair", Some(tiny())).await;
     house.service.delete_model(&house.caller, &model).await.unwrap();
@@ -76,7 +76,7 @@ async fn a_model_that_was_changed_in_the_store_is_a_failed_download() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_settings_name_must_be_there_and_belong_to_the_workspace() {
+async fn assets_in_the_settings_must_exist_and_belong_to_the_workspace() {
     for (settings, code, words) in [
         (json!({"bgImageId": "abcdefghijkl"}), "overlay_missing", "the overlay 'abcdefghijkl' was deleted or belongs"),
         (
@@ -94,7 +94,7 @@ async fn what_the_settings_name_must_be_there_and_belong_to_the_workspace() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_belongs_to_others_is_missing() {
+async fn assets_of_other_workspaces_are_missing() {
     let house = House::new().await;
     let eve = house.stranger().await;
     let wall = [200, 30, 40];
@@ -121,7 +121,7 @@ async fn what_belongs_to_others_is_missing() {
         let render = house.end_of(&id).await;
         assert_failed(&house, &render, code, &words).await;
     }
-    // Once it is published it is everybody's; her texture still is not.
+    // Once the overlay is published, every account can use it; the texture remains private.
     house.service.publish_overlay(overlay.as_str()).await.unwrap();
     let settings = json!({"quality": "share", "length": 0.04, "shadows": false, "bgImageId": overlay,
                           "materialEdits": {"Wood": {"mapAssetId": texture}}});
@@ -137,7 +137,7 @@ async fn what_belongs_to_others_is_missing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_overlay_that_cannot_be_fetched_fails_and_a_wrong_texture_is_a_warning() {
+async fn an_overlay_that_cannot_be_downloaded_is_a_failure_and_a_missing_texture_a_warning() {
     let house = House::new().await;
     let file = Some(house.file(&png(0)).await);
     let overlay = NewOverlay { file, filename: "a.png".to_owned(), ..NewOverlay::default() };
@@ -176,7 +176,7 @@ async fn a_render_is_stored_once_the_store_works_again() {
     let note = format!("\"$@\"\ngrep -q '\"render\"' \"$3/job.json\" && touch {}", drawn.display());
     let worker = house.work(house.options_with(&note));
     let render = house.until(&id, |_render| drawn.exists()).await;
-    assert_eq!(render.status, RenderStatus::PosterProcessing, "no poster is stored");
+    assert_eq!(render.status, RenderStatus::PosterProcessing, "no poster is stored yet");
     std::fs::remove_file(obstacle).unwrap();
     let render = house.end_of(&id).await;
     worker.stop().await;
@@ -184,7 +184,7 @@ async fn a_render_is_stored_once_the_store_works_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_renderer_has_crashed() {
+async fn a_killed_job_is_a_renderer_crash() {
     let house = House::new().await;
     let id = house.order("chair", endless()).await;
     let options = house.options_with("echo $$ >\"$3/pid\"\nexec \"$@\"");
@@ -199,7 +199,7 @@ async fn a_killed_renderer_has_crashed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_renderer_that_exits_or_sends_invalid_events_has_crashed() {
+async fn a_job_that_exits_or_sends_invalid_events_is_a_renderer_crash() {
     let probe = "if ! grep -q '\"render\"' \"$3/job.json\"; then exec \"$@\"; fi";
     for (lines, words) in [
         ("exit 7", "ended without a result (exit status: 7)"),
@@ -214,7 +214,7 @@ async fn a_renderer_that_exits_or_sends_invalid_events_has_crashed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_render_over_its_time_is_ended() {
+async fn a_render_over_its_time_limit_is_killed() {
     let house = House::new().await;
     let id = house.order("chair", endless()).await;
     let options = WorkerOptions { timeout: Duration::from_secs(6), ..house.options() };
@@ -235,19 +235,19 @@ async fn a_free_preview_has_less_time_than_a_render() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_look_at_the_machine_may_take_longer_than_a_render() {
+async fn the_test_of_the_machine_may_take_longer_than_a_render() {
     let house = House::new().await;
     let id = house.order("chair", endless()).await;
     let slow = "if ! grep -q '\"render\"' \"$3/job.json\"; then sleep 2; fi\nexec \"$@\"";
     let worker = house.work(WorkerOptions { timeout: Duration::from_secs(1), ..house.options_with(slow) });
     let render = house.until(&id, |render| render.status.is_final() || worker.is_gone()).await;
-    assert!(!worker.is_gone(), "it should wait for renders: {:?}", worker.end().await);
+    assert!(!worker.is_gone(), "the worker should wait for renders: {:?}", worker.end().await);
     worker.stop().await;
     assert_failed(&house, &render, "timeout", "longer than 1 second").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_render_over_its_memory_is_ended() {
+async fn a_render_over_its_memory_limit_is_killed() {
     let house = House::new().await;
     let id = house.order("chair", endless()).await;
     let script = "if ! grep -q '\"render\"' \"$3/job.json\"; then exec \"$@\"; fi\n\
@@ -259,23 +259,23 @@ async fn a_render_over_its_memory_is_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_render_is_held_to_its_memory_by_the_kernel() {
+async fn the_kernel_enforces_the_memory_limit_of_a_render() {
     let house = House::new().await;
     let id = house.order("chair", endless()).await;
-    // As if it took all of its memory between two looks of the worker.
+    // The kernel's limit is lower than the worker's, as if the job took all memory between two measurements.
     let bound = "if grep -q '\"render\"' \"$3/job.json\"; then \
                  sed -i 's/\"memoryBytes\":[0-9]*/\"memoryBytes\":90000000/' \"$3/job.json\"; fi\nexec \"$@\"";
     let render = house.outcome(&id, house.options_with(bound)).await;
-    // A driver that is refused memory may die of it before the program can say so: lavapipe of Mesa 25 does.
+    // A driver that is denied memory may crash before the program can report it, as lavapipe of Mesa 25 does.
     let died = render.error_message.as_ref().is_some_and(|message| message.contains("died of signal 11"));
     assert_failed(&house, &render, "renderer_crash", if died { "signal" } else { "memory" }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_full_disk_is_a_failed_encoding() {
+async fn a_full_disk_is_a_failure_of_the_encoder() {
     let house = House::new().await;
     let id = house.order("chair", tiny()).await;
-    // What ffmpeg says when it finds no room.
+    // The message of ffmpeg when the disk is full.
     let lines = r#"case "$*" in -version) exec "$FFMPEG" -version;; esac; cat >/dev/null
         echo 'av_interleaved_write_frame(): No space left on device' >&2; exit 1"#;
     let ffmpeg = house.ffmpeg_with(lines);
@@ -284,7 +284,7 @@ async fn a_full_disk_is_a_failed_encoding() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_machine_that_cannot_render_takes_nothing() {
+async fn a_machine_that_cannot_render_claims_nothing() {
     let house = House::new().await;
     let id = house.order("chair", tiny()).await;
     let options = WorkerOptions { adapter: Some("no such card".to_owned()), ..house.options() };

@@ -1,4 +1,4 @@
-//! What a job reaches that was taken over, and what it leaves for others.
+//! Tests of what a compromised job can access.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -10,10 +10,10 @@ use serde_json::json;
 
 use super::house::{House, tiny};
 
-/// A worker whose jobs are hostile; what they reached is the message of the failed render. Only finding out what the
-/// machine renders with goes as it should.
+/// A worker whose jobs are replaced by attacks; the message of the failed render lists the successful ones. Only the
+/// test of the machine runs normally.
 fn hostile(house: &House, model: &str) -> WorkerOptions {
-    // Cargo builds it with the tests of the workspace.
+    // Cargo builds it together with the tests of the workspace.
     let program = Path::new(env!("CARGO_BIN_EXE_plinth")).with_file_name("examples/hostile");
     let scratch = house.options().scratch;
     let (other, outside) = (scratch.join("models").join(model), house.folder.path());
@@ -30,7 +30,7 @@ fn hostile(house: &House, model: &str) -> WorkerOptions {
 
 async fn attacked(fence: FenceOptions) -> String {
     let house = House::new().await;
-    // A model of another render, which is kept.
+    // A cached model of another render.
     let (model, id) = house.upload("stool", Some(tiny())).await;
     assert_eq!(house.outcome(&id, house.options()).await.status, RenderStatus::Done);
     let id = house.order("chair", tiny()).await;
@@ -39,29 +39,29 @@ async fn attacked(fence: FenceOptions) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_that_is_taken_over_reaches_neither_database_nor_other_jobs_nor_secrets_nor_network() {
+async fn a_compromised_job_reaches_neither_database_nor_other_jobs_nor_secrets_nor_network() {
     let said = attacked(FenceOptions::default()).await;
     assert!(said.starts_with("reached: ; refused: open-database "), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_fence_it_reaches_them() {
+async fn without_a_fence_the_attacks_succeed() {
     let said = attacked(FenceOptions::off()).await;
     let reached = said.strip_prefix("reached: ").and_then(|rest| rest.split(';').next()).unwrap();
-    // A message has room for the first of them.
+    // The message has room only for the first attacks.
     for attack in ["open-database", "read-other-job", "parent-environment"] {
-        assert!(reached.split(' ').any(|name| name == attack), "{attack} proves nothing: {said}");
+        assert!(reached.split(' ').any(|name| name == attack), "{attack} should succeed without a fence: {said}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kept_model_that_was_changed_is_fetched_anew() {
+async fn a_modified_model_in_the_cache_is_downloaded_again() {
     let house = House::new().await;
     let (model, first) = house.upload("chair", Some(tiny())).await;
     assert_eq!(house.outcome(&first, house.options()).await.status, RenderStatus::Done);
     let kept = house.options().scratch.join("models").join(&model).join("model.glb");
     let right = std::fs::read(&kept).unwrap();
-    assert_eq!(std::fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o444, "jobs only read it");
+    assert_eq!(std::fs::metadata(&kept).unwrap().permissions().mode() & 0o777, 0o444, "jobs cannot write it");
     std::fs::remove_file(&kept).unwrap();
     std::fs::write(&kept, b"another model").unwrap();
     let second = house.order_again(&model, json!({"quality": "share", "length": 0.08}), "second").await;
@@ -70,7 +70,7 @@ async fn a_kept_model_that_was_changed_is_fetched_anew() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_workspace_has_compiled_shaders_of_its_own() {
+async fn each_workspace_has_its_own_shader_cache() {
     let house = House::new().await;
     let id = house.order("chair", tiny()).await;
     assert_eq!(house.outcome(&id, house.options()).await.status, RenderStatus::Done);

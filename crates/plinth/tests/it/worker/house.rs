@@ -1,4 +1,4 @@
-//! A service with one account, and workers beside it.
+//! A service with one account, and workers that use it.
 
 use std::num::NonZeroUsize;
 use std::os::unix::fs::PermissionsExt as _;
@@ -28,9 +28,9 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 const EMAIL: &str = "ada@example.org";
-/// When the tests' clock begins.
+/// The initial time of the test clock.
 const START: i64 = 1_800_000_000_000;
-/// Nothing in these tests takes longer, whatever else the machine does.
+/// Limit of all waiting, far longer than anything in these tests takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(4);
 
 pub(crate) struct House {
@@ -43,22 +43,22 @@ pub(crate) struct House {
 }
 
 impl House {
-    /// On SQLite and local files.
+    /// With SQLite and local files.
     pub(crate) async fn new() -> Self {
         Self::on(TestDatabase::sqlite(), None, true).await
     }
 
-    /// The same with the database's own time, for workers in other processes.
+    /// The same with real time, for workers in other processes.
     pub(crate) async fn in_real_time() -> Self {
         Self::on(TestDatabase::sqlite(), None, false).await
     }
 
-    /// On PostgreSQL and S3.
+    /// With PostgreSQL and S3.
     pub(crate) async fn for_many_machines() -> Self {
         Self::on(TestDatabase::postgres(), Some(S3Server::start().await), true).await
     }
 
-    /// A file as it comes with a request.
+    /// An uploaded file.
     pub(crate) async fn file(&self, bytes: &[u8]) -> Incoming {
         let mut file = self.service.incoming_file(bytes.len() as u64).unwrap();
         file.write(bytes).await.unwrap();
@@ -71,7 +71,7 @@ impl House {
         let options = ServiceOptions {
             clock: if time_stands { Clock::Set(Arc::clone(&time)) } else { Clock::Database },
             incoming: folder.path().to_owned(),
-            // Renewed each second by a real clock, and never lost by the tests' clock, which stands.
+            // Renewed every second in real time; it never expires by the test clock, which stands still.
             lease_secs: 3,
             ..ServiceOptions::default()
         };
@@ -91,7 +91,7 @@ impl House {
         self.time.fetch_add(ms, Ordering::SeqCst);
     }
 
-    /// Uploads a model of one triangle; its render is billed where there are settings.
+    /// Uploads a model with one triangle; its render is billed if there are settings.
     pub(crate) async fn upload(&self, name: &str, settings: Option<Value>) -> (String, String) {
         self.upload_file(name, &glb_with_triangle(name), settings).await
     }
@@ -106,12 +106,12 @@ impl House {
         (uploaded.model_id.to_string(), uploaded.render_id.to_string())
     }
 
-    /// Uploads a model and orders a render of it.
+    /// Uploads a model and creates a render of it.
     pub(crate) async fn order(&self, name: &str, settings: Value) -> String {
         self.upload(name, Some(settings)).await.1
     }
 
-    /// Orders a further render of a model, late enough to be no repetition.
+    /// Creates another render of a model, late enough not to be a replay.
     pub(crate) async fn order_again(&self, model: &str, settings: Value, key: &str) -> String {
         self.wait_ms(RESUBMIT_MS + 1);
         let request = CreateRender { model_id: Some(model.to_owned()), render_settings: Some(settings) };
@@ -127,7 +127,7 @@ impl House {
         self.service.render(&self.caller, id).await.unwrap()
     }
 
-    /// Looks at a render until something is true of it.
+    /// Polls a render until a condition holds.
     pub(crate) async fn until(&self, id: &str, what: impl Fn(&Render) -> bool) -> Render {
         let looking = async {
             loop {
@@ -139,40 +139,40 @@ impl House {
             }
         };
         let found = timeout(PATIENCE, looking).await;
-        assert!(found.is_ok(), "it does not come to that: {:?}", self.render(id).await);
+        assert!(found.is_ok(), "the condition does not become true: {:?}", self.render(id).await);
         found.unwrap()
     }
 
-    /// How a render ends.
+    /// Waits until a render has ended.
     pub(crate) async fn end_of(&self, id: &str) -> Render {
         self.until(id, |render| render.status.is_final()).await
     }
 
-    /// What is left of the 100 credits of a new account; balances agree with the ledger.
+    /// The balance of the account, which started with 100 credits; checks it against the ledger.
     pub(crate) async fn credits(&self) -> u64 {
         let mut conn = self.service.db().read().await.unwrap();
         assert_eq!(ledger::find_unbalanced(&mut conn).await.unwrap(), []);
         self.service.account(&self.caller).await.unwrap().paid
     }
 
-    /// Somebody else with an account of their own.
+    /// The caller of another account.
     pub(crate) async fn stranger(&self) -> Caller {
         caller(&self.service, "eve@example.org").await
     }
 
-    /// The content of a file of a render.
+    /// Content of an output file of a render.
     pub(crate) async fn content(&self, id: &str, output: OutputFile) -> Vec<u8> {
         let file = self.service.render_file(&self.caller, id, output).await.unwrap();
         let pieces = self.service.open_delivery(&file, None).await.unwrap().map(|piece| piece.unwrap());
         pieces.collect::<Vec<_>>().await.concat()
     }
 
-    /// The poster of a render in its own size.
+    /// Full-size poster of a render.
     pub(crate) async fn poster(&self, id: &str) -> image::RgbImage {
         image::load_from_memory(&self.content(id, OutputFile::FullPoster).await).unwrap().into_rgb8()
     }
 
-    /// How a worker is set here.
+    /// Options of the tests' workers.
     pub(crate) fn options(&self) -> WorkerOptions {
         WorkerOptions {
             name: "worker".to_owned(),
@@ -183,7 +183,7 @@ impl House {
             adapter: Some("cpu".to_owned()),
             ffmpeg: ffmpeg().to_owned(),
             encoder: EncoderChoice::default(),
-            // The ffmpeg may lie anywhere, beside its libraries.
+            // The ffmpeg and its libraries may be in any folder.
             fence: FenceOptions {
                 readable: ffmpeg().parent().map(Into::into).into_iter().collect(),
                 ..FenceOptions::default()
@@ -198,7 +198,7 @@ impl House {
         }
     }
 
-    /// A worker with jobs done by a script; `"$@"` in it does them as they should be.
+    /// A worker whose jobs run a script; `"$@"` in it runs the real job.
     pub(crate) fn options_with(&self, lines: &str) -> WorkerOptions {
         let program = self.folder.path().join("program");
         let plinth = env!("CARGO_BIN_EXE_plinth");
@@ -208,7 +208,7 @@ impl House {
         WorkerOptions { program, ..self.options() }
     }
 
-    /// A program that stands for ffmpeg; `"$FFMPEG"` in it is the real one.
+    /// A script in place of ffmpeg; `"$FFMPEG"` in it is the real one.
     pub(crate) fn ffmpeg_with(&self, lines: &str) -> PathBuf {
         let path = self.folder.path().join("ffmpeg");
         std::fs::write(&path, format!("#!/bin/bash\n{}{lines}\n", ffmpeg_in_scripts())).unwrap();
@@ -220,7 +220,7 @@ impl House {
         Worker::start(self.service.clone(), options)
     }
 
-    /// A render by a worker of its own: how it ends.
+    /// Runs a worker until a render has ended.
     pub(crate) async fn outcome(&self, id: &str, options: WorkerOptions) -> Render {
         let worker = self.work(options);
         let render = self.end_of(id).await;
@@ -228,7 +228,7 @@ impl House {
         render
     }
 
-    /// The folders of jobs that are under way.
+    /// Folders of running jobs.
     pub(crate) fn jobs(&self) -> Vec<PathBuf> {
         let entries = |folder: &Path| -> Vec<PathBuf> {
             std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect()
@@ -260,23 +260,23 @@ impl Worker {
         self.task.await.unwrap().unwrap();
     }
 
-    /// Whether it has ended by itself.
+    /// Whether the worker has ended by itself.
     pub(crate) fn is_gone(&self) -> bool {
         self.task.is_finished()
     }
 
-    /// How it ends by itself.
+    /// Waits for the worker to end by itself.
     pub(crate) async fn end(self) -> Result<(), WorkerError> {
         self.task.await.unwrap()
     }
 }
 
-/// The smallest render: one frame of 540p.
+/// Settings of the smallest render: one frame of 540p.
 pub(crate) fn tiny() -> Value {
     json!({"quality": "share", "length": 0.04})
 }
 
-/// A render that goes on for longer than any test.
+/// Settings of a render that takes longer than any test.
 pub(crate) fn endless() -> Value {
     json!({"quality": "share", "length": 90})
 }

@@ -1,4 +1,4 @@
-//! The worker: whole renders, and everything that can happen to them.
+//! Tests of the worker: complete renders, and failures.
 
 mod encoders;
 mod failures;

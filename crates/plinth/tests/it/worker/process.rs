@@ -1,4 +1,4 @@
-//! `plinth worker` as it is started by people, and what becomes of its jobs when it dies.
+//! Tests of `plinth worker` as a process, and of its jobs when it dies.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::time::{sleep, timeout};
 use super::house::{House, PATIENCE, endless, tiny};
 use crate::{processes_in, program};
 
-/// A worker in a process of its own.
+/// A worker process, killed when dropped.
 struct Process(Child);
 
 impl Process {
@@ -45,13 +45,13 @@ impl Drop for Process {
     }
 }
 
-/// The jobs in the folder of a house, their encoders apart.
+/// The processes of jobs in an installation's folder, without encoders.
 fn jobs(house: &House) -> Vec<u32> {
     let lines = processes_in(house.folder.path()).into_iter();
     lines.filter(|(_id, line)| line.contains("render-child")).map(|(id, _line)| id).collect()
 }
 
-/// Waits until nothing is left of any job, no encoder either.
+/// Waits until no process of any job is left, including encoders.
 async fn until_no_job_lives(house: &House) {
     let gone = async {
         while !processes_in(house.folder.path()).is_empty() {
@@ -59,14 +59,14 @@ async fn until_no_job_lives(house: &House) {
         }
     };
     let gone = timeout(PATIENCE, gone).await;
-    assert!(gone.is_ok(), "these live on: {:?}", processes_in(house.folder.path()));
+    assert!(gone.is_ok(), "these processes survive: {:?}", processes_in(house.folder.path()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_worker_takes_its_job_along_and_another_goes_on() {
+async fn the_job_of_a_killed_worker_ends_and_another_worker_takes_over() {
     let house = House::in_real_time().await;
     let lost = house.order("chair", endless()).await;
-    // The others take it up again.
+    // Another worker claims the render each time.
     for attempt in 1..=limits::LOSSES + 1 {
         let worker = Process::start(&house);
         let row = async || {
@@ -91,9 +91,9 @@ async fn a_killed_worker_takes_its_job_along_and_another_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_killed_worker_takes_the_encoders_of_its_packaging_along() {
+async fn the_packaging_encoders_of_a_killed_worker_end() {
     let house = House::in_real_time().await;
-    // Packaging is what filters; no pipe tells it that its job is gone.
+    // Only packaging uses a filter graph. Its encoder reads no pipe whose end would tell it that the job died.
     let lines = r#"case "$*" in *-filter_complex*) exec sleep 1000;; esac; exec "$FFMPEG" "$@""#;
     let mut program = program();
     program.env("PLINTH_FFMPEG", house.ffmpeg_with(lines));
@@ -110,7 +110,7 @@ async fn a_killed_worker_takes_the_encoders_of_its_packaging_along() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stopped_worker_ends_well_and_gives_back_its_render() {
+async fn a_stopped_worker_exits_cleanly_and_releases_its_render() {
     let house = House::in_real_time().await;
     let id = house.order("chair", endless()).await;
     let mut worker = Process::start(&house);
@@ -124,7 +124,7 @@ async fn a_stopped_worker_ends_well_and_gives_back_its_render() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_job_sees_no_secrets_and_is_bounded() {
+async fn a_job_has_no_secrets_and_has_resource_limits() {
     let house = House::in_real_time().await;
     let id = house.order("chair", endless()).await;
     let mut program = program();

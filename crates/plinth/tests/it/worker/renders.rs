@@ -1,4 +1,4 @@
-//! Renders that go well.
+//! Tests of successful renders.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use serde_json::json;
 use super::house::{House, tiny};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_render_ends_with_all_its_files_and_is_streamable() {
+async fn a_render_stores_all_its_files_and_is_packaged() {
     let house = House::new().await;
     let id = house.order("chair", json!({"quality": "share", "length": 0.5})).await;
     let worker = house.work(house.options());
@@ -51,7 +51,7 @@ fn is_packaging(status: HlsStatus) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_tier_and_shape_has_its_size() {
+async fn each_tier_and_aspect_has_its_size() {
     let house = House::new().await;
     let (model, _preview) = house.upload("chair", None).await;
     let mut wanted = Vec::new();
@@ -93,7 +93,7 @@ async fn equal_frames_are_drawn_once_and_stored_for_each() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn previews_and_free_renders_carry_a_mark_and_paid_ones_do_not() {
+async fn only_previews_and_free_renders_are_watermarked() {
     let house = House::new().await;
     let (model, preview) = house.upload("chair", None).await;
     let paid = house.order_again(&model, tiny(), "paid").await;
@@ -114,7 +114,7 @@ async fn previews_and_free_renders_carry_a_mark_and_paid_ones_do_not() {
     let log = std::fs::read_to_string(log).unwrap();
     let jobs: Vec<&str> = log.lines().filter(|line| line.contains("watermark")).collect();
     let sorted = |line: &str| line.split(' ').map(str::to_owned).collect::<BTreeSet<_>>();
-    // The preview that nobody asked for comes last.
+    // The free preview has the lowest priority.
     let expected = [
         "length:0.04 quality:share watermark:false draft:false",
         "length:0.04 quality:share watermark:true draft:false",
@@ -136,7 +136,7 @@ async fn an_environment_of_the_workspace_lights_the_model() {
         let id = house.order_again(&model, settings, &env).await;
         let render = house.end_of(&id).await;
         assert_eq!(render.status, RenderStatus::Done, "{render:?}");
-        // Within the triangle, whose right angle is below on the left.
+        // A pixel within the triangle, whose right angle is at the lower left.
         colors.push(house.poster(&id).await.get_pixel(440, 310).0);
     }
     worker.stop().await;
@@ -144,7 +144,7 @@ async fn an_environment_of_the_workspace_lights_the_model() {
     assert!(r1 > b1 + 40 && b2 > r2 + 40, "{r1} {b1} {r2} {b2}");
 }
 
-/// A panorama of one colour as a gain map that changes nothing.
+/// A panorama of one colour, as a gain map without gain.
 pub(super) async fn environment(house: &House, color: [u8; 3]) -> NewEnv {
     let webp = |color| {
         let mut bytes = std::io::Cursor::new(Vec::new());
@@ -167,7 +167,7 @@ pub(super) async fn environment(house: &House, color: [u8; 3]) -> NewEnv {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dataset_ends_with_its_zip() {
+async fn a_dataset_stores_its_zip() {
     let house = House::new().await;
     let id = house.order("chair", json!({"output": "dataset", "datasetQuality": "100x800"})).await;
     let render = house.outcome(&id, house.options()).await;
@@ -180,7 +180,7 @@ async fn a_dataset_ends_with_its_zip() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_workers_make_each_render_once() {
+async fn two_workers_run_each_render_once() {
     let house = House::for_many_machines().await;
     let (model, first) = house.upload("chair", Some(tiny())).await;
     let mut ids = vec![first];

@@ -1,4 +1,4 @@
-//! Renders whose worker stops, or loses them.
+//! Tests of renders whose worker stops or loses its lease.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -19,14 +19,14 @@ async fn until_no_job_is_left(house: &House) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_worker_that_lost_its_render_ends_the_job_and_goes_on() {
+async fn a_worker_that_lost_its_lease_kills_the_job_and_continues() {
     let house = House::new().await;
     let id = house.order("chair", endless()).await;
     let worker = house.work(house.options());
-    // Twice it takes the render again.
+    // The worker claims the render again, twice.
     for _loss in 0..=limits::LOSSES {
         house.until(&id, |render| render.status == RenderStatus::VideoProcessing).await;
-        // The worker renews its lease in between, by the clock on the wall.
+        // Meanwhile the worker renews its lease in real time.
         loop {
             house.wait_ms(4000);
             if house.service.reap().await.unwrap() == 1 {
@@ -44,7 +44,7 @@ async fn a_worker_that_lost_its_render_ends_the_job_and_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stopping_worker_gives_back_what_has_no_poster_yet() {
+async fn a_stopping_worker_releases_renders_without_a_poster() {
     let house = House::new().await;
     let id = house.order("chair", tiny()).await;
     let hangs = "if ! grep -q '\"render\"' \"$3/job.json\"; then exec \"$@\"; fi\nexec sleep 1000";
@@ -58,7 +58,7 @@ async fn a_stopping_worker_gives_back_what_has_no_poster_yet() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_render_with_a_poster_is_taken_up_by_another_worker() {
+async fn a_render_with_a_poster_is_resumed_by_another_worker() {
     let house = House::new().await;
     let id = house.order("chair", json!({"quality": "share", "length": 0.5})).await;
     let ffmpeg = hanging_ffmpeg(&house);
@@ -80,7 +80,7 @@ async fn a_render_with_a_poster_is_taken_up_by_another_worker() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stopping_worker_finishes_what_takes_less_than_its_grace() {
+async fn a_stopping_worker_finishes_renders_within_the_grace_period() {
     let house = House::new().await;
     let id = house.order("chair", tiny()).await;
     let worker = house.work(WorkerOptions { grace: Duration::from_secs(200), ..house.options() });
@@ -89,7 +89,7 @@ async fn a_stopping_worker_finishes_what_takes_less_than_its_grace() {
     assert_eq!(house.render(&id).await.status, RenderStatus::Done);
 }
 
-/// An ffmpeg that takes no frame: the poster is written, the video never.
+/// An ffmpeg that accepts no frames: the poster is written, the video never.
 fn hanging_ffmpeg(house: &House) -> PathBuf {
     house.ffmpeg_with(r#"case "$*" in -version) exec "$FFMPEG" -version;; esac; exec sleep 1000"#)
 }

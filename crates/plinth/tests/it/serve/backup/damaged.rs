@@ -1,4 +1,4 @@
-//! A backup that is damaged, truncated, unfinished or forged is rejected by `verify` and by `restore`.
+//! Tests that `verify` and `restore` reject a damaged, truncated, unfinished or forged backup.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::small;
 use crate::serve::server::Place;
 use crate::text;
 
-/// Both commands fail and name what is wrong, and nothing is restored.
+/// Asserts that both commands fail with this message and that nothing is restored.
 fn is_rejected(backup: &Path, words: &str) {
     let other = Place::alone();
     for command in ["verify", "restore"] {
@@ -22,7 +22,7 @@ fn is_rejected(backup: &Path, words: &str) {
     assert_eq!(restored, [false; 3], "{words}");
 }
 
-/// Changes a file for as long as something is tried.
+/// Changes a file during an attempt and restores it afterwards.
 fn with_changed(file: &Path, change: impl FnOnce(&mut Vec<u8>), attempt: impl FnOnce()) {
     let whole = std::fs::read(file).unwrap();
     let mut changed = whole.clone();
@@ -39,7 +39,7 @@ async fn every_kind_of_damage_is_named() {
     for name in [video.as_str(), "plinth.db"] {
         let file = backup.join(name);
         let flip = |bytes: &mut Vec<u8>| bytes[10] ^= 1;
-        with_changed(&file, flip, || is_rejected(&backup, &format!("{name}: damaged: its hash is another")));
+        with_changed(&file, flip, || is_rejected(&backup, &format!("{name}: damaged: its hash differs")));
         let cut = |bytes: &mut Vec<u8>| bytes.truncate(bytes.len() - 1);
         with_changed(&file, cut, || is_rejected(&backup, &format!("{name}: damaged: ")));
         let aside = backup.join("aside");
@@ -65,12 +65,12 @@ async fn every_kind_of_damage_is_named() {
         let line = format!("{{\"path\":\"{path}\",\"size\":0,\"sha256\":\"{}\"}}\n", sha256_hex(b""));
         let end = format!("{{\"files\":1,\"bytes\":0,\"manifest_sha256\":\"{}\"}}\n", sha256_hex(line.as_bytes()));
         let forge = |bytes: &mut Vec<u8>| *bytes = format!("{line}{end}").into_bytes();
-        with_changed(&manifest, forge, || is_rejected(&backup, &format!("it names {path}")));
+        with_changed(&manifest, forge, || is_rejected(&backup, &format!("it names the unexpected file {path}")));
     }
     std::fs::rename(&manifest, backup.join("manifest.jsonl.part")).unwrap();
-    is_rejected(&backup, "without it the folder is no backup, or one that was not finished");
+    is_rejected(&backup, "without it the folder is not a complete backup");
     std::fs::rename(backup.join("manifest.jsonl.part"), &manifest).unwrap();
-    // All is as it was: it was the damage that was rejected.
+    // Without the damage the backup is accepted, so it was the damage that was rejected.
     let other = Place::alone();
     let verified = served.place.admin(&["verify", backup.to_str().unwrap()]);
     assert_eq!(other.admin(&["restore", backup.to_str().unwrap()]), verified);

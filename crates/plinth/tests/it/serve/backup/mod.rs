@@ -1,4 +1,4 @@
-//! `plinth admin backup`, `verify` and `restore`.
+//! Tests of `plinth admin backup`, `verify` and `restore`.
 
 mod damaged;
 mod refused;
@@ -8,12 +8,12 @@ use std::path::PathBuf;
 
 use super::server::{Place, Served};
 
-/// Where tests make backups.
+/// Folder in which tests create backups.
 fn folder(place: &Place, name: &str) -> PathBuf {
     place.folder.path().join(name)
 }
 
-/// A backup of an installation with one finished render, by its folder.
+/// A backup of an installation with one finished render; also returns the render and the folder.
 async fn small() -> (Served, String, PathBuf) {
     let served = Served::alone();
     let render = served.finished().await;

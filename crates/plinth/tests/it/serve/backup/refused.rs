@@ -1,4 +1,4 @@
-//! What `backup` and `restore` do not do, and what a failed one leaves.
+//! Tests of what `backup` and `restore` reject, and of what a failed backup leaves behind.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
@@ -10,14 +10,14 @@ use super::{folder, small};
 use crate::serve::server::{Place, Served};
 use crate::text;
 
-/// What a command that fails says.
+/// The message of a command that fails.
 fn failure(place: &Place, args: &[&str]) -> String {
     let done = place.try_admin(args);
     assert_eq!(done.status.code(), Some(1), "{args:?}: {}", text(&done.stdout));
     text(&done.stderr)
 }
 
-/// Whether somebody holds the store.
+/// Whether there is a hold on the store.
 async fn is_held(place: &Place) -> bool {
     let db = Db::open(&place.database(), DbOptions::default()).await.unwrap();
     let mut conn = db.read().await.unwrap();
@@ -34,17 +34,17 @@ async fn a_backup_goes_into_a_new_folder_that_others_cannot_read() {
     let mode = std::fs::metadata(&backup).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
     let said = failure(&served.place, &["backup", backup.to_str().unwrap()]);
-    assert!(said.contains("is not empty; give a new folder"), "{said}");
+    assert!(said.contains("is not empty; choose a new folder"), "{said}");
     let inside = served.place.objects().join("backup");
     let said = failure(&served.place, &["backup", inside.to_str().unwrap()]);
-    assert!(said.contains("lies in the store"), "{said}");
+    assert!(said.contains("is inside the store"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_backup_that_fails_is_none_and_holds_nothing() {
+async fn a_failed_backup_is_rejected_and_releases_its_hold() {
     let served = Served::alone();
     let render = served.finished().await;
-    // The folder can be created, but a file in it has too long a name.
+    // The folder can be created, but the name of a file in it is too long.
     let mut long = folder(&served.place, "long");
     while long.as_os_str().len() < 4080 {
         long.push("x".repeat((4080 - long.as_os_str().len()).min(200)));
@@ -52,17 +52,20 @@ async fn a_backup_that_fails_is_none_and_holds_nothing() {
     let said = failure(&served.place, &["backup", long.to_str().unwrap()]);
     assert!(said.contains("manifest.jsonl.part cannot be created"), "{said}");
     assert!(!is_held(&served.place).await, "the hold is released");
-    // An object that cannot be read: a link that leads to itself.
+    // An object that cannot be read, because it is a link to itself.
     let video = served.place.objects().join("renders").join(&render).join("1/video.mp4");
     std::fs::remove_file(&video).unwrap();
     symlink(&video, &video).unwrap();
     let backup = folder(&served.place, "backup");
     let said = failure(&served.place, &["backup", backup.to_str().unwrap()]);
-    assert!(said.contains("is no backup; remove it") && said.contains("video.mp4 cannot be copied"), "{said}");
+    assert!(
+        said.contains("failed and is incomplete; remove the folder") && said.contains("video.mp4 cannot be copied"),
+        "{said}"
+    );
     assert!(!is_held(&served.place).await, "the hold is released");
     let said = failure(&served.place, &["verify", backup.to_str().unwrap()]);
-    assert!(said.contains("one that was not finished"), "{said}");
-    // An object that is gone is told of, and the rest is a backup.
+    assert!(said.contains("not a complete backup"), "{said}");
+    // A missing object is reported, and the backup succeeds without it.
     std::fs::remove_file(&video).unwrap();
     let backup = folder(&served.place, "another");
     assert_eq!(served.place.admin(&["backup", backup.to_str().unwrap()])["gone"], 1);
@@ -70,7 +73,7 @@ async fn a_backup_that_fails_is_none_and_holds_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn postgres_is_not_copied_and_the_way_is_named() {
+async fn the_error_for_postgres_names_the_commands_to_use() {
     let served = Served::shared().await;
     let backup = folder(&served.place, "backup");
     let said = failure(&served.place, &["backup", backup.to_str().unwrap()]);
@@ -88,12 +91,12 @@ async fn a_restoration_goes_into_an_empty_folder_without_a_server() {
     let data = other.folder.path().join("data");
     std::fs::create_dir_all(data.join("objects")).unwrap();
     let said = failure(&other, &["restore", backup]);
-    assert!(said.contains("is not empty; give a new folder with --data"), "{said}");
+    assert!(said.contains("is not empty; choose a new folder with --data"), "{said}");
     std::fs::remove_dir(data.join("objects")).unwrap();
     let elsewhere = ["--database-url", "sqlite:///nowhere/plinth.db", "restore", backup];
     let said = failure(&other, &elsewhere);
-    assert!(said.contains("into --data alone"), "{said}");
-    // What an interrupted one left is not opened, and is replaced.
+    assert!(said.contains("only be restored to --data"), "{said}");
+    // The files of an interrupted restoration are not opened, and are replaced.
     let left = data.join(".restoring/objects/models");
     std::fs::create_dir_all(&left).unwrap();
     std::fs::write(left.join("half.glb"), "x").unwrap();

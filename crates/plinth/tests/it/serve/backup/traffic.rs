@@ -1,4 +1,4 @@
-//! Backups that are made while clients upload, order, cancel and delete and a worker renders.
+//! Tests of backups made while clients upload, create, cancel and delete renders and a worker renders.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,9 +21,9 @@ const BUSY: &str = "bob@example.org";
 const BACKUPS: usize = 3;
 const PATIENCE: Duration = Duration::from_mins(10);
 const PAUSE: Duration = Duration::from_millis(50);
-/// Orders of the traffic that are not cancelled or deleted at once: what is restored has to draw them.
+/// Number of renders that are neither cancelled nor deleted, which the restored installation has to render.
 const ORDERS: usize = 12;
-/// Tables whose rows change without anybody's doing.
+/// Tables whose rows change by themselves.
 const CHANGING: [&str; 5] = ["rate_windows ", "holds ", "queue ", "shares ", "tokens "];
 
 fn place() -> Place {
@@ -35,13 +35,13 @@ fn serve(place: &Place) -> Server {
     block_in_place(|| place.serve(&["--worker-slots", "1"]))
 }
 
-/// Settings of a render of one frame, each with another picture.
+/// Settings of a one-frame render; each number gives a different picture.
 fn frame(number: usize) -> Value {
     json!({"quality": "share", "length": 0.04, "rotateY": number % 180})
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_there_before_is_restored_from_backups_made_under_traffic() {
+async fn backups_made_under_traffic_restore_everything_from_before() {
     let place = place();
     let server = serve(&place);
     let ada = Client::new(&server.base, &place.account(EMAIL));
@@ -63,7 +63,7 @@ async fn what_was_there_before_is_restored_from_backups_made_under_traffic() {
         backups.push(backup);
     }
     traffic.until_more_is_done().await;
-    // As a machine that is lost: nobody ends anything.
+    // Killed, so that no shutdown code runs.
     server.kill();
     traffic.end().await;
     for backup in &backups {
@@ -79,7 +79,7 @@ async fn what_was_there_before_is_restored_from_backups_made_under_traffic() {
     }
 }
 
-/// Makes something of each kind that is stored, and a render, whose identifier it returns.
+/// Creates an object of each stored kind and a render, whose id it returns.
 async fn furnish(client: &Client) -> String {
     let model = client.upload("ada", None).await.text("modelId");
     let order = json!({"modelId": model, "renderSettings": frame(1)});
@@ -95,7 +95,7 @@ async fn furnish(client: &Client) -> String {
     render
 }
 
-/// What a busy client does until it is told to end.
+/// The requests of a busy client until it is stopped.
 struct Traffic {
     is_over: Arc<AtomicBool>,
     done: Arc<AtomicUsize>,
@@ -108,7 +108,7 @@ impl Traffic {
         let (over, count, client, model) = (Arc::clone(&is_over), Arc::clone(&done), client.clone(), model.to_owned());
         let task = tokio::spawn(async move {
             let mut number = 0;
-            // The server is killed under it: then nothing answers any more.
+            // Requests fail once the server is killed.
             while !over.load(Ordering::Relaxed) && one(&client, &model, number).await.is_ok() {
                 number += 1;
                 count.fetch_add(1, Ordering::Relaxed);
@@ -131,7 +131,7 @@ impl Traffic {
     }
 }
 
-/// One upload, and one order that is rendered, or cancelled and deleted.
+/// One upload and one render, which is rendered, or cancelled and deleted.
 async fn one(client: &Client, model: &str, number: usize) -> reqwest::Result<()> {
     let form = Form::default().file("file", "a.glb", &glb_with_triangle(&format!("traffic {}", number % ORDERS)));
     let upload = client.request(Method::POST, "/models").header("content-type", Form::content_type());
@@ -152,7 +152,7 @@ async fn post(client: &Client, path: &str, body: &Value) -> reqwest::Result<Valu
     Ok(serde_json::from_slice(&answer).unwrap())
 }
 
-/// A new place, restored from a backup that was verified.
+/// A new installation restored from a backup that was verified.
 fn restored(backup: &Path) -> Place {
     let place = place();
     let verified = place.admin(&["verify", backup.to_str().unwrap()]);
@@ -160,7 +160,7 @@ fn restored(backup: &Path) -> Place {
     place
 }
 
-/// Each object and each row from before is there, but for rows of the busy client, which may have changed.
+/// All objects and rows from before must be there, except rows that the busy client may have changed.
 fn compare(before: &Kept, after: &Kept) {
     assert!(before.objects.len() > 20, "{before:#?}");
     for kind in ["models/", "staged/", "overlays/", "textures/", "envs/", "renders/"] {
@@ -177,7 +177,7 @@ fn compare(before: &Kept, after: &Kept) {
     assert!(before.rows.iter().filter(is_quiet).count() > 20, "{before:#?}");
 }
 
-/// Every balance is the sum of its ledger, and every charge has its render.
+/// Every balance is the sum of its ledger entries, and every charge belongs to a render.
 async fn balanced(place: &Place) {
     let db = Db::open(&place.database(), DbOptions::default()).await.unwrap();
     let mut conn = db.read().await.unwrap();
@@ -187,7 +187,7 @@ async fn balanced(place: &Place) {
     db.close().await;
 }
 
-/// The restored place serves what was there and draws what was queued.
+/// The restored installation serves the old files and renders the queued renders.
 async fn goes_on(place: &Place, clients: [&Client; 2], render: &str, video: &[u8]) {
     let server = serve(place);
     let [ada, bob] = clients.map(|client| Client { base: server.base.clone(), ..client.clone() });
@@ -209,7 +209,7 @@ async fn download(client: &Client, render: &str) -> Vec<u8> {
     response.bytes().await.unwrap().to_vec()
 }
 
-/// All renders of a client, once each of them and its packaging has ended.
+/// All renders of a client, after each of them and its packaging has ended.
 async fn until_all_have_ended(client: &Client) -> Vec<Value> {
     let begin = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! What must hold after everything.
+//! Invariants that are checked at the end of a round.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::house::{CREDITS, House};
 use super::orders::{BROKEN, NO_OVERLAY, Told, picture};
 
-/// What a round came to.
+/// Totals of a round.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     done: usize,
@@ -30,10 +30,10 @@ impl fmt::Display for Sums {
     }
 }
 
-/// Checks everything. `renders` have ended.
+/// Checks all invariants. All `renders` must have ended.
 pub(super) async fn all(house: &House, told: &Told, renders: &[Value]) -> Sums {
     let by_id: BTreeMap<&str, &Value> = renders.iter().map(|render| (text(render, "id"), render)).collect();
-    assert_eq!(by_id.len(), renders.len(), "a list says a render twice");
+    assert_eq!(by_id.len(), renders.len(), "a list contains a render twice");
     for id in &told.renders {
         assert!(by_id.contains_key(id.as_str()), "{id} is lost");
     }
@@ -50,7 +50,7 @@ pub(super) async fn all(house: &House, told: &Told, renders: &[Value]) -> Sums {
     sums
 }
 
-/// Nothing was asked for that can only be asked for without a lease, and nothing broke.
+/// The log has no messages that only a report without a lease could cause, and no panics.
 fn log(house: &House) {
     let log = house.place.log();
     for words in ["in the state '", "in the packaging state '", "panicked"] {
@@ -58,7 +58,7 @@ fn log(house: &House) {
     }
 }
 
-/// No order has a second render that nobody was told of, apart from uploads that were sent again.
+/// No order created a render that no client was told of, apart from uploads that were repeated.
 fn doubled(told: &Told, renders: &[Value]) {
     let mut of_uploads: BTreeMap<(String, String), usize> = BTreeMap::new();
     for render in renders.iter().filter(|render| text(render, "status") == "done") {
@@ -66,7 +66,7 @@ fn doubled(told: &Told, renders: &[Value]) {
         if told.sent.contains_key(&picture) && render["isSystemPreview"] != true {
             *of_uploads.entry(picture).or_default() += 1;
         } else {
-            assert!(told.renders.contains(text(render, "id")), "nobody was told of {render}");
+            assert!(told.renders.contains(text(render, "id")), "no client was told of {render}");
         }
     }
     for (picture, renders) in of_uploads {
@@ -78,7 +78,7 @@ fn text<'a>(render: &'a Value, name: &str) -> &'a str {
     render[name].as_str().unwrap_or_else(|| panic!("no {name} in {render}"))
 }
 
-/// Every charge has its render and every render its charge; whatever must be refunded is, once.
+/// Every charge belongs to a render and every render has a charge; failures that must be refunded are refunded once.
 async fn money(house: &House, renders: &BTreeMap<&str, &Value>) -> Sums {
     let (mut total, mut granted, mut offset) = (0, 0, 0);
     let mut entries: BTreeMap<String, BTreeMap<String, Vec<i64>>> = BTreeMap::new();
@@ -102,9 +102,9 @@ async fn money(house: &House, renders: &BTreeMap<&str, &Value>) -> Sums {
         }
     }
     assert_eq!(house.get("/account").await.data()["total"], total, "the balance is the sum of all entries");
-    assert_eq!(granted, CREDITS + limits::SIGNUP_BONUS.cast_signed(), "credits out of nowhere");
+    assert_eq!(granted, CREDITS + limits::SIGNUP_BONUS.cast_signed(), "wrong amount of granted credits");
     for id in entries.keys() {
-        assert!(renders.contains_key(id.as_str()), "credits moved for {id}, which is not there");
+        assert!(renders.contains_key(id.as_str()), "credits moved for the unknown render {id}");
     }
     let mut sums = Sums::default();
     for (id, render) in renders {
@@ -128,7 +128,7 @@ async fn money(house: &House, renders: &BTreeMap<&str, &Value>) -> Sums {
     sums
 }
 
-/// Whether a render's price goes back.
+/// Whether the price of a render must be refunded.
 fn must_refund(render: &Value) -> bool {
     let settings = &render["renderSettings"];
     match (text(render, "status"), render["failureCode"].as_str()) {
@@ -146,7 +146,7 @@ fn must_refund(render: &Value) -> bool {
             assert_eq!(settings["bgImageId"], NO_OVERLAY, "{render}");
             true
         }
-        // Workers die here: it is the service's own failure.
+        // Workers are killed, which counts as a failure of the service.
         (_, code) => {
             assert_eq!(code, Some("reaped"), "{render}");
             true
@@ -154,13 +154,13 @@ fn must_refund(render: &Value) -> bool {
     }
 }
 
-/// A finished render has whole files; any other shows none.
+/// A finished render has complete files; other renders show none.
 async fn files(house: &House, render: &Value) {
     let id = text(render, "id");
     let is_done = text(render, "status") == "done";
     for file in ["video", "video?quality=web", "thumb", "poster", "poster?quality=full"] {
         let (status, bytes) = download(house, &format!("/renders/{id}/{file}")).await;
-        // A poster may be there before its video.
+        // A poster may be available before its video.
         if is_done || !file.starts_with("poster") {
             assert_eq!(status == 200, is_done, "{file} of {render}");
         }
@@ -191,7 +191,8 @@ async fn download(house: &House, path: &str) -> (u16, Vec<u8>) {
     (response.status().as_u16(), response.bytes().await.unwrap().to_vec())
 }
 
-/// Behind the server's back: balances of all accounts, and that no object lies there for ever.
+/// Checks the database and the store directly: the balances of all accounts, and that no unreferenced object stays for
+/// ever.
 async fn rows(house: &House, known: &BTreeMap<&str, &Value>) {
     let db = Db::open(&house.place.database(), DbOptions::default()).await.unwrap();
     let mut conn = db.read().await.unwrap();
@@ -202,14 +203,17 @@ async fn rows(house: &House, known: &BTreeMap<&str, &Value>) {
     walk(&house.place.objects(), "", &mut objects);
     for object in objects {
         if !doomed.iter().any(|prefix| object.starts_with(prefix.as_str())) {
-            assert!(is_named(&mut conn, &object, known).await, "nobody names {object}, and nothing will remove it");
+            assert!(
+                is_named(&mut conn, &object, known).await,
+                "no row names {object}, and it is not marked for deletion"
+            );
         }
     }
     drop(conn);
     db.close().await;
 }
 
-/// Whether a row names an object: as a model, or as a file of the attempt that counts.
+/// Whether a row names an object: as a model, or as a file of the current attempt.
 async fn is_named(conn: &mut Conn, object: &str, known: &BTreeMap<&str, &Value>) -> bool {
     let parts: Vec<&str> = object.split('/').collect();
     match parts[..] {

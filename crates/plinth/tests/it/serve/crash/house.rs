@@ -1,4 +1,4 @@
-//! A server and its workers, each a process that can be killed and started again.
+//! A server and its workers, each a process that can be killed and restarted.
 
 use std::fs::File;
 use std::process::{Child, Command, Stdio};
@@ -15,30 +15,30 @@ use crate::processes_in;
 use crate::serve::server::{EMAIL, Place, Server};
 
 pub(super) const WORKERS: usize = 2;
-/// As short as a busy machine keeps it.
+/// As short as possible on a busy machine.
 pub(super) const LEASE_SECS: u64 = 2;
-/// More than any round costs.
+/// More than the renders of any round cost.
 pub(super) const CREDITS: i64 = 1_000_000;
-/// Nothing takes longer, whatever else the machine does.
+/// Limit of all waiting, far longer than any step takes on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(10);
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) struct House {
     pub(super) place: Place,
     client: Client,
-    /// Another one after each restart.
+    /// The address changes with each restart.
     base: RwLock<String>,
     server: Mutex<Option<Server>>,
     workers: [Mutex<Option<Worker>>; WORKERS],
 }
 
-/// A model, and the free preview that it came with.
+/// A model and its free preview.
 pub(super) struct Uploaded {
     pub(super) id: String,
     pub(super) preview: String,
 }
 
-/// A worker in a process of its own. It is killed when dropped.
+/// A worker process, killed when dropped.
 struct Worker(Child);
 
 impl Drop for Worker {
@@ -81,13 +81,13 @@ impl House {
         drop(self.worker(number).take());
     }
 
-    /// Asks a worker to end, and waits until it has given back what it holds.
+    /// Tells a worker to stop, and waits until it has released its renders.
     pub(super) fn stop_worker(&self, number: usize) {
         self.signal_worker(number, "TERM");
         block_in_place(|| drop(self.worker(number).take().unwrap().0.wait()));
     }
 
-    /// Sends a worker a signal.
+    /// Sends a signal to a worker.
     pub(super) fn signal_worker(&self, number: usize, signal: &str) {
         let pid = self.worker(number).as_ref().unwrap().0.id().to_string();
         assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
@@ -97,13 +97,13 @@ impl House {
         self.workers[number].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A client of the server as it runs now.
+    /// A client of the current server.
     pub(super) fn client(&self) -> Client {
         let base = self.base.read().unwrap_or_else(PoisonError::into_inner).clone();
         Client { base, ..self.client.clone() }
     }
 
-    /// The answer to a request that is repeated until there is one; and how often it was sent.
+    /// Repeats a request until there is a response; returns it with the number of attempts.
     pub(super) async fn answer(&self, request: impl Fn(&Client) -> reqwest::RequestBuilder) -> (Answer, usize) {
         let begin = Instant::now();
         let mut sent = 0;
@@ -122,13 +122,12 @@ impl House {
         self.answer(|client| client.request(Method::GET, path)).await.0
     }
 
-    /// Uploads a model.
     pub(super) async fn upload(&self, name: &str) -> Uploaded {
         let answer = self.client().upload(name, None).await;
         Uploaded { id: answer.text("modelId"), preview: answer.text("renderId") }
     }
 
-    /// All renders, once each of them and its packaging has ended.
+    /// All renders, after each of them and its packaging has ended.
     pub(super) async fn until_all_have_ended(&self) -> Vec<Value> {
         let (mut begin, mut left) = (Instant::now(), usize::MAX);
         loop {
@@ -157,7 +156,7 @@ impl House {
         }
     }
 
-    /// Ends all processes. Nothing that they started may be left: no job, and no encoder of one.
+    /// Ends all processes. No job and no encoder may survive.
     pub(super) fn close(&self) {
         self.kill_server();
         (0..WORKERS).for_each(|worker| self.kill_worker(worker));
@@ -167,19 +166,19 @@ impl House {
             if left.is_empty() {
                 return;
             }
-            assert!(begin.elapsed() < PATIENCE, "{left:?} outlive their worker");
+            assert!(begin.elapsed() < PATIENCE, "{left:?} survived their worker");
             std::thread::sleep(PAUSE);
         }
     }
 }
 
-/// Whether a render and its packaging are over.
+/// Whether a render and its packaging have ended.
 fn has_ended(render: &Value) -> bool {
     let is = |name: &str, those: &[&str]| those.contains(&render[name].as_str().unwrap());
     is("status", &["error", "failed"]) || is("status", &["done"]) && is("hlsStatus", &["ready", "failed", "skipped"])
 }
 
-/// The answer, unless the connection broke before its end.
+/// The response, unless the connection broke before its end.
 async fn whole_answer(request: reqwest::RequestBuilder) -> Option<Answer> {
     let response = request.send().await.ok()?;
     let (status, headers) = (response.status().as_u16(), response.headers().clone());

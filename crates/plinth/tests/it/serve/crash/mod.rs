@@ -25,13 +25,13 @@ use strikes::Strikes;
 
 use super::server::Place;
 
-/// Rounds and orders of the tests.
+/// Rounds and orders of the default tests.
 const ROUNDS: u64 = 2;
 const ORDERS: usize = 12;
-/// Orders that are under way at a time.
+/// Orders in progress at the same time.
 const AT_ONCE: usize = 6;
 
-/// A number from the environment.
+/// A number from an environment variable.
 fn number<T: FromStr>(name: &str) -> Option<T> {
     std::env::var_os(name)?.to_str()?.parse().ok()
 }
@@ -45,7 +45,7 @@ async fn rounds(place: impl AsyncFn() -> Place) {
     }
 }
 
-/// One round in a place of its own.
+/// Runs one round on a new installation.
 async fn round(place: Place, seed: u64, orders: usize) {
     let begin = Instant::now();
     let mut random = fastrand::Rng::with_seed(seed);
@@ -60,7 +60,7 @@ async fn round(place: Place, seed: u64, orders: usize) {
     let struck = tokio::spawn(strikes.fall(Arc::clone(&house), random));
     let mut told = orders::place(&house, &model.id, list, &pace).await;
     let struck = struck.await.unwrap();
-    // After all that, the house goes on as if nothing had been.
+    // After the round the installation works as usual.
     let last = orders::place(&house, &model.id, vec![Order::last(orders)], &pace).await;
     let renders = house.until_all_have_ended().await;
     for render in renders.iter().filter(|render| last.renders.contains(render["id"].as_str().unwrap())) {

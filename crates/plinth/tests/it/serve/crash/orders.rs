@@ -1,4 +1,4 @@
-//! What clients do meanwhile. Each repeats its request until it is answered, as clients do.
+//! The requests of clients during a round. Each request is repeated until it is answered.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,18 +10,18 @@ use serde_json::{Value, json};
 use super::house::House;
 use super::strikes::Pace;
 
-/// Items of a batch.
+/// Renders per batch.
 const BATCH: usize = 3;
-/// Models that clients upload, again and again.
+/// Number of models that clients upload repeatedly.
 const MODELS: usize = 8;
-/// Orders in a row that want the same picture: what waits is drawn once for all of them.
+/// Number of consecutive orders with the same picture, which are rendered once if queued together.
 const LIKE: usize = 4;
-/// How orders of a model that cannot be drawn are known: it is their `animation`.
+/// Value of `animation` that marks renders of a model that cannot be drawn.
 pub(super) const BROKEN: &str = "broken";
-/// An overlay that is not there.
+/// Id of an overlay that does not exist.
 pub(super) const NO_OVERLAY: &str = "nooverlay001";
 
-/// One thing that a client wants.
+/// One request of a client.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Order {
     number: usize,
@@ -30,9 +30,9 @@ pub(super) struct Order {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// A model, with a render that is paid for.
+    /// A model with a billed render.
     Upload,
-    /// A model with its free preview.
+    /// A model with a free preview.
     Preview,
     Create,
     Batch,
@@ -40,19 +40,19 @@ enum Kind {
     Cancel,
     /// A render that fails and is refunded.
     Missing,
-    /// A render that fails by its model's fault and is not refunded.
+    /// A render that fails because of its model and is not refunded.
     Broken,
 }
 
-/// What clients were told.
+/// The responses that clients received.
 #[derive(Debug, Default)]
 pub(super) struct Told {
-    /// Every render that a client got to know.
+    /// All renders in responses.
     pub(super) renders: BTreeSet<String>,
-    /// Renders whose cancelling was confirmed.
+    /// Renders whose cancellation was confirmed.
     pub(super) cancelled: Vec<String>,
-    /// How often uploads that are paid for were sent, by model and angle. Nothing says that an upload is the same as one
-    /// before, so each may have its render.
+    /// How often each billed upload was sent, by model and angle. Repeated uploads are not recognised, so each may have
+    /// created a render.
     pub(super) sent: BTreeMap<(String, String), usize>,
 }
 
@@ -70,12 +70,13 @@ impl Order {
         Self { number, kind }
     }
 
-    /// A render that nothing disturbs.
+    /// A render that is created after everything else.
     pub(super) const fn last(number: usize) -> Self {
         Self { number, kind: Kind::Create }
     }
 
-    /// One frame, turned a little. Neighbours differ in what makes no other picture: equal ones would be one render.
+    /// Settings of a one-frame render. Orders with the same picture differ in settings that do not affect it, because
+    /// equal requests would be replayed.
     fn settings(self) -> Value {
         let strict = self.number % 2 == 1;
         let turn = self.number / LIKE % 180;
@@ -93,12 +94,12 @@ impl Order {
     }
 }
 
-/// What renders of uploads are counted by.
+/// Key by which renders of uploads are counted.
 pub(super) fn picture(model: &str, settings: &Value) -> (String, String) {
     (model.to_owned(), settings["rotateY"].to_string())
 }
 
-/// Places all orders at a pace, some at a time.
+/// Creates all orders at a pace, several at the same time.
 pub(super) async fn place(house: &House, model: &str, orders: Vec<Order>, pace: &Pace) -> Told {
     let placed = futures_util::stream::iter(orders).map(async |order| {
         pace.until(order.number).await;
@@ -140,7 +141,7 @@ async fn one(house: &House, model: &str, order: Order) -> Told {
             let (answer, sent) = house.answer(|client| post(client, &path, None, &json!({}))).await;
             match answer.status {
                 200 => told.cancelled.push(render.clone()),
-                // Somebody has begun it, or this client's own first request has reached it.
+                // A worker has claimed the render, or an earlier attempt of this request has cancelled it.
                 409 => assert_eq!(answer.refusal().1, "render_started", "after {sent}"),
                 _ => panic!("{answer:?}"),
             }
@@ -163,7 +164,7 @@ async fn create(house: &House, model: &str, order: Order) -> String {
     house.answer(|client| post(client, "/renders", Some(order), &body)).await.0.text("id")
 }
 
-/// The answer to an upload, and how often it was sent.
+/// The response to an upload, and the number of attempts.
 async fn upload(house: &House, order: Order, settings: Option<&Value>) -> (Answer, usize) {
     let name = format!("model-{}", order.number % MODELS);
     let glb = if order.kind == Kind::Broken { glb_too_large_to_draw() } else { glb_with_triangle(&name) };

@@ -1,4 +1,4 @@
-//! What happens to processes meanwhile.
+//! Kills, stops and suspends processes during a round.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use tokio::time::sleep;
 
 use super::house::{House, LEASE_SECS, WORKERS};
 
-/// Orders for each strike.
+/// Number of orders per strike.
 const ORDERS_A_STRIKE: usize = 3;
-/// Time between two strikes, in milliseconds.
+/// Time between two strikes in milliseconds.
 const BETWEEN: std::ops::Range<u64> = 50..1000;
 /// Longer than a lease.
 const FROZEN: Duration = Duration::from_millis(LEASE_SECS * 1000 + 400);
 
-/// Lets orders come as strikes do, so that there are always some under way.
+/// Delays orders, so that some are always in progress when a strike happens.
 pub(super) struct Pace(watch::Receiver<usize>);
 
 impl Pace {
-    /// Waits until it is this order's turn.
+    /// Waits until it is the turn of this order.
     pub(super) async fn until(&self, order: usize) {
         let mut strikes = self.0.clone();
-        // When there are no more strikes, it is everybody's turn.
+        // After the last strike all orders may proceed.
         let _over = strikes.wait_for(|strikes| order <= strikes * ORDERS_A_STRIKE).await;
     }
 }
@@ -34,7 +34,7 @@ pub(super) struct Strikes {
     begun: watch::Sender<usize>,
 }
 
-/// How many strikes there were of each kind.
+/// Number of strikes of each kind.
 #[derive(Debug, Default)]
 pub(super) struct Struck {
     servers: usize,
@@ -51,13 +51,13 @@ impl fmt::Display for Struck {
 }
 
 impl Strikes {
-    /// As many as so many orders get.
+    /// The strikes for this number of orders.
     pub(super) fn on(orders: usize) -> (Self, Pace) {
         let (begun, pace) = watch::channel(0);
         (Self { times: orders.div_ceil(ORDERS_A_STRIKE), begun }, Pace(pace))
     }
 
-    /// Strikes. In the end everything runs.
+    /// Executes the strikes. At the end all processes run.
     pub(super) async fn fall(self, house: Arc<House>, mut random: fastrand::Rng) -> Struck {
         let mut struck = Struck::default();
         for number in 1..=self.times {
@@ -90,7 +90,7 @@ async fn strike(house: &House, struck: &mut Struck, random: &mut fastrand::Rng) 
             struck.stopped += 1;
         }
         _ => {
-            // It comes back to life after others were given its work.
+            // Its renders are claimed by others before it continues.
             house.signal_worker(worker, "STOP");
             sleep(FROZEN).await;
             house.signal_worker(worker, "CONT");
@@ -99,7 +99,7 @@ async fn strike(house: &House, struck: &mut Struck, random: &mut fastrand::Rng) 
     }
 }
 
-/// Half of what died is there again at once.
+/// Half of the killed processes are restarted at once, the others after a pause.
 async fn pause(random: &mut fastrand::Rng) {
     if random.bool() {
         sleep(Duration::from_millis(random.u64(..1000))).await;

@@ -1,4 +1,4 @@
-//! Where things are kept, as `plinth doctor` finds it.
+//! State of the database and the store, for `plinth doctor`.
 
 use std::path::Path;
 
@@ -8,65 +8,65 @@ use serde_json::{Value, json};
 
 use crate::config::{self, Config};
 
-/// Database and store.
-pub(super) struct Kept {
-    pub(super) database: Found,
-    pub(super) storage: Found,
+/// State of the database and the store.
+pub(super) struct StorageState {
+    pub(super) database: State,
+    pub(super) storage: State,
 }
 
-/// What was found.
-pub(super) enum Found {
-    /// It answers.
+/// State of one of them.
+pub(super) enum State {
+    /// It responds.
     Works(&'static str),
-    /// It is local and will be made.
+    /// It is local, does not exist yet, and will be created.
     NotYet(&'static str),
     /// It cannot be used.
     Broken {
-        /// What is wrong, in one line.
+        /// The error, in one line.
         problem: String,
-        /// What to do.
+        /// How to fix it.
         cure: &'static str,
     },
 }
 
-const DATABASE_CURE: &str = "start it, or name another with --database-url";
-const STORE_CURE: &str = "make it reachable, or name another with --store-url";
+const DATABASE_CURE: &str = "start it, or set another with --database-url";
+const STORE_CURE: &str = "make it reachable, or set another with --store-url";
 
-impl Kept {
-    /// Looks, and changes nothing.
+impl StorageState {
+    /// Checks both without changing anything.
     pub(super) async fn look(config: &Config) -> Self {
         let is_missing =
             |address: &str, scheme| address.strip_prefix(scheme).is_some_and(|path| !Path::new(path).exists());
         let database = if is_missing(&config.database_url, "sqlite://") {
-            Found::NotYet("SQLite")
+            State::NotYet("SQLite")
         } else {
             let name = if config.database_url.starts_with("sqlite:") { "SQLite" } else { "PostgreSQL" };
-            Found::from(name, ping_database(config).await, DATABASE_CURE)
+            State::from(name, ping_database(config).await, DATABASE_CURE)
         };
         let storage = if is_missing(&config.store_url, "file://") {
-            Found::NotYet("local files")
+            State::NotYet("local files")
         } else {
             let name = if config.store_url.starts_with("file:") { "local files" } else { "S3" };
-            Found::from(name, ping_store(config).await, STORE_CURE)
+            State::from(name, ping_store(config).await, STORE_CURE)
         };
         Self { database, storage }
     }
 
     /// Whether the server could use both.
     pub(super) const fn is_usable(&self) -> bool {
-        !matches!(self.database, Found::Broken { .. }) && !matches!(self.storage, Found::Broken { .. })
+        !matches!(self.database, State::Broken { .. }) && !matches!(self.storage, State::Broken { .. })
     }
 }
 
-impl Found {
-    fn from(name: &'static str, looked: Result<()>, cure: &'static str) -> Self {
-        looked.map_or_else(|error| Self::Broken { problem: super::one_line(&error), cure }, |()| Self::Works(name))
+impl State {
+    fn from(name: &'static str, ping: Result<()>, cure: &'static str) -> Self {
+        ping.map_or_else(|error| Self::Broken { problem: super::one_line(&error), cure }, |()| Self::Works(name))
     }
 
-    pub(super) fn words(&self) -> String {
+    pub(super) fn text(&self) -> String {
         match self {
             Self::Works(name) => format!("{name}, works"),
-            Self::NotYet(name) => format!("{name}, not there yet: plinth serve makes it"),
+            Self::NotYet(name) => format!("{name}, does not exist yet: plinth serve creates it"),
             Self::Broken { problem, cure } => format!("cannot be used: {problem}; {cure}"),
         }
     }
@@ -88,7 +88,7 @@ async fn ping_database(config: &Config) -> Result<()> {
 }
 
 async fn ping_store(config: &Config) -> Result<()> {
-    // Nothing is signed here.
+    // This signer is never used.
     let signer = LinkSigner::new(Vec::new(), config.public_url_at(config.listen)?);
     Ok(config::open_store(config, signer)?.ping().await?)
 }

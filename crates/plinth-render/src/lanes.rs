@@ -1,0 +1,297 @@
+//! Draws the pictures of a scene with one renderer or with two at the same time, and delivers them in order.
+//!
+//! A software driver processes the triangles of a device on one core, even if there are more. Two devices keep two cores
+//! busy. The second device is opened when the first picture is finished, so that it does not delay that picture. A picture
+//! does not depend on the device that draws it.
+
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use plinth_frame::Region;
+use plinth_scene::{Scene, Shot};
+
+use crate::RenderError;
+use crate::readback::{PlaneView, Readback};
+use crate::recorder::Recorder;
+use crate::renderer::{Helper, Renderer};
+
+/// A kind of picture that a renderer can draw.
+pub(crate) trait Drawing: Sync {
+    /// The data that is delivered for each picture.
+    type Picture: Send;
+    /// Additional render targets of one renderer.
+    type Targets;
+
+    /// Creates the additional render targets of a renderer.
+    fn targets(&self, renderer: &Renderer<'_>) -> Result<Self::Targets, RenderError>;
+
+    /// Returns the textures that hold a finished picture, with the region and the bytes per pixel of each.
+    fn planes(&self, renderer: &Renderer<'_>, targets: &Self::Targets) -> Vec<(wgpu::Texture, Region, u32)>;
+
+    /// Records passes after those of the frame plan.
+    fn record(&self, renderer: &Renderer<'_>, targets: &Self::Targets, recorder: &mut Recorder<'_>);
+
+    /// Creates the picture of a shot from its planes, reusing the memory of `spare`.
+    fn read(
+        &self,
+        renderer: &Renderer<'_>,
+        shot: &Shot,
+        planes: &[PlaneView<'_>],
+        spare: Option<Self::Picture>,
+    ) -> Self::Picture;
+}
+
+/// Draws shots and passes their pictures in order to `deliver`, which may return a picture whose memory can be reused.
+/// Errors: of a renderer or of `deliver`; then no further picture is delivered.
+pub(crate) fn draw<D: Drawing>(
+    renderer: &mut Renderer<'_>,
+    scene: &Scene,
+    shots: &[&Shot],
+    drawing: &D,
+    deliver: &mut dyn FnMut(D::Picture) -> Result<Option<D::Picture>, RenderError>,
+) -> Result<(), RenderError> {
+    let helper = renderer.helper(shots.len());
+    let lanes = 1 + usize::from(helper.is_some());
+    let order = Order::new(shots.len(), lanes * renderer.frames_in_flight() + 1);
+    let spares = Mutex::new(Vec::new());
+    let work = Work { scene, shots, drawing, order: &order, spares: &spares };
+    let (sender, receiver) = channel();
+    std::thread::scope(|scope| {
+        let of_helper = sender.clone();
+        scope.spawn(move || report(&sender, work.lane(renderer, &sender)));
+        if let Some(helper) = helper {
+            scope.spawn(move || help(helper, work, &of_helper));
+        } else {
+            drop(of_helper);
+        }
+        let result = in_order(&receiver, work, deliver);
+        order.stop();
+        result
+    })
+}
+
+/// Draws on a second device after the first picture is delivered. If no second device can be opened, does nothing.
+fn help<D: Drawing>(helper: Helper, work: Work<'_, D>, sender: &Sender<Sent<D>>) {
+    if !work.order.wait_for_first() {
+        return;
+    }
+    let Some(gpu) = helper.open() else { return };
+    let Ok(mut renderer) = helper.renderer(&gpu, work.scene) else { return };
+    report(sender, work.lane(&mut renderer, sender));
+}
+
+/// A picture with its position in the order, or the error of its renderer.
+type Sent<D> = Result<(usize, <D as Drawing>::Picture), RenderError>;
+
+fn report<D: Send>(sender: &Sender<Result<D, RenderError>>, result: Result<(), RenderError>) {
+    if let Err(error) = result {
+        // Sending fails only if drawing has already ended.
+        let _sent = sender.send(Err(error));
+    }
+}
+
+fn in_order<D: Drawing>(
+    receiver: &Receiver<Sent<D>>,
+    work: Work<'_, D>,
+    deliver: &mut dyn FnMut(D::Picture) -> Result<Option<D::Picture>, RenderError>,
+) -> Result<(), RenderError> {
+    let mut early = BTreeMap::new();
+    let mut next = 0;
+    while next < work.shots.len() {
+        let lost = |_| RenderError::DeviceLost { words: "the renderer ended early".to_owned() };
+        let (place, picture) = receiver.recv().map_err(lost)??;
+        early.insert(place, picture);
+        while let Some(picture) = early.remove(&next) {
+            work.give_back(deliver(picture)?);
+            work.order.delivered();
+            next += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Data that all renderers share.
+struct Work<'a, D: Drawing> {
+    scene: &'a Scene,
+    shots: &'a [&'a Shot],
+    drawing: &'a D,
+    order: &'a Order,
+    spares: &'a Mutex<Vec<D::Picture>>,
+}
+
+impl<D: Drawing> Clone for Work<'_, D> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<D: Drawing> Copy for Work<'_, D> {}
+
+impl<D: Drawing> Work<'_, D> {
+    /// Draws shots with one renderer until none is left to claim.
+    fn lane(&self, renderer: &mut Renderer<'_>, sender: &Sender<Sent<D>>) -> Result<(), RenderError> {
+        let targets = self.drawing.targets(renderer)?;
+        let planes = self.drawing.planes(renderer, &targets);
+        let textures: Vec<_> = planes.iter().map(|(texture, ..)| texture).collect();
+        let sizes: Vec<_> = planes.iter().map(|(_, region, bytes)| (*region, *bytes)).collect();
+        let mut ring = Readback::new(renderer.gpu, &sizes, renderer.frames_in_flight());
+        let mut clip_time = None;
+        let mut first = true;
+        loop {
+            let claim = if ring.is_full() { Claim::Later } else { self.order.claim(ring.is_empty()) };
+            match claim {
+                Claim::Shot(place) => {
+                    let shot = self.shots[place];
+                    let pose_changed = first || clip_time != shot.clip_time;
+                    clip_time = shot.clip_time;
+                    if pose_changed && !first {
+                        renderer.pose(self.scene, clip_time)?;
+                    }
+                    renderer.submit(&mut ring, place as u32, &textures, |renderer, recorder| {
+                        renderer.encode(recorder, self.scene, shot, first, pose_changed);
+                        self.drawing.record(renderer, &targets, recorder);
+                    })?;
+                    first = false;
+                }
+                Claim::Later => {
+                    self.hand_over(renderer, &mut ring, sender)?;
+                }
+                Claim::Done => {
+                    while self.hand_over(renderer, &mut ring, sender)? {}
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Sends the oldest picture that is being drawn. Returns whether there was one.
+    fn hand_over(
+        &self,
+        renderer: &Renderer<'_>,
+        ring: &mut Readback,
+        sender: &Sender<Sent<D>>,
+    ) -> Result<bool, RenderError> {
+        let spare = self.spares.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let read = |place: u32, planes: &[PlaneView<'_>]| {
+            (place as usize, self.drawing.read(renderer, self.shots[place as usize], planes, spare))
+        };
+        let Some(picture) = ring.take(renderer.gpu, read)? else { return Ok(false) };
+        // Sending fails only if drawing has already ended.
+        let _sent = sender.send(Ok(picture));
+        Ok(true)
+    }
+
+    fn give_back(&self, spare: Option<D::Picture>) {
+        self.spares.lock().unwrap_or_else(PoisonError::into_inner).extend(spare);
+    }
+}
+
+/// Assigns shots to renderers in order, at most `window` ahead of the delivered pictures, which bounds memory.
+struct Order {
+    state: Mutex<State>,
+    changed: Condvar,
+    count: usize,
+    window: usize,
+}
+
+#[derive(Default)]
+struct State {
+    claimed: usize,
+    delivered: usize,
+    stopped: bool,
+}
+
+/// The next action of a renderer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Claim {
+    /// Draw the shot at this position.
+    Shot(usize),
+    /// Send finished pictures first: no shot can be claimed until more pictures are delivered.
+    Later,
+    /// Stop: all shots are claimed, or drawing was stopped.
+    Done,
+}
+
+impl Order {
+    fn new(count: usize, window: usize) -> Self {
+        Self { state: Mutex::default(), changed: Condvar::new(), count, window }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Claims the next shot; if `may_wait`, blocks until one can be claimed.
+    fn claim(&self, may_wait: bool) -> Claim {
+        let mut state = self.state();
+        loop {
+            if state.stopped || state.claimed == self.count {
+                return Claim::Done;
+            }
+            if state.claimed < state.delivered + self.window {
+                state.claimed += 1;
+                return Claim::Shot(state.claimed - 1);
+            }
+            if !may_wait {
+                return Claim::Later;
+            }
+            state = self.wait(state);
+        }
+    }
+
+    /// Waits until the first picture is delivered. Returns false if drawing was stopped before.
+    fn wait_for_first(&self) -> bool {
+        let mut state = self.state();
+        while state.delivered == 0 && !state.stopped {
+            state = self.wait(state);
+        }
+        !state.stopped
+    }
+
+    fn delivered(&self) {
+        self.state().delivered += 1;
+        self.changed.notify_all();
+    }
+
+    /// Prevents further claims and wakes all waiting renderers.
+    fn stop(&self) {
+        self.state().stopped = true;
+        self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shots_are_claimed_in_order_and_not_too_far_ahead() {
+        let order = Order::new(4, 2);
+        assert_eq!(order.claim(false), Claim::Shot(0));
+        assert_eq!(order.claim(false), Claim::Shot(1));
+        assert_eq!(order.claim(false), Claim::Later);
+        order.delivered();
+        assert_eq!(order.claim(true), Claim::Shot(2));
+        order.delivered();
+        assert_eq!(order.claim(true), Claim::Shot(3));
+        assert_eq!(order.claim(true), Claim::Done);
+    }
+
+    #[test]
+    fn whoever_waits_learns_that_the_work_has_ended() {
+        let order = Order::new(9, 1);
+        assert_eq!(order.claim(true), Claim::Shot(0));
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| order.claim(true));
+            let starting = scope.spawn(|| order.wait_for_first());
+            order.stop();
+            assert_eq!(waiting.join().unwrap(), Claim::Done);
+            assert!(!starting.join().unwrap());
+        });
+    }
+}

@@ -1,0 +1,62 @@
+//! Tiles of a picture with a pixel that shows more than one triangle. The classify pass records them; passes for second
+//! surfaces are drawn only in these tiles. Shader counterparts: `lib/edge_tiles.wgsl`, `lib/edge_runs.wgsl`.
+
+use std::ops::Range;
+
+use plinth_frame::Region;
+
+use crate::RenderError;
+use crate::gpu::Gpu;
+use crate::recorder::Recorder;
+use crate::upload::geometry::filled;
+
+/// Side of a tile in pixels.
+const TILE_SIDE: u32 = 32;
+/// 32-bit words of the buffer before the tiles.
+const HEADER_WORDS: u32 = 4;
+/// Vertices drawn for each tile.
+const TILE_VERTICES: u32 = 6;
+
+/// A buffer with a 32-bit word for each tile of a picture, which is not zero if the tile has edges.
+pub(crate) struct EdgeTiles {
+    pub(crate) buffer: wgpu::Buffer,
+    /// Tiles in a row, including one to the right of the picture that never has edges.
+    pub(crate) row_tiles: u32,
+}
+
+impl EdgeTiles {
+    /// Creates the tiles of a picture of this size in pixels.
+    /// Errors: the buffer cannot be allocated.
+    pub(crate) fn new(gpu: &Gpu, width: u32, height: u32) -> Result<Self, RenderError> {
+        let row_tiles = width.div_ceil(TILE_SIDE) + 1;
+        let mut words = vec![row_tiles, width, height, 0];
+        words.resize((HEADER_WORDS + row_tiles * height.div_ceil(TILE_SIDE)) as usize, 0);
+        let buffer = filled(gpu, "edge tiles", bytemuck::cast_slice(&words), wgpu::BufferUsages::STORAGE)?;
+        Ok(Self { buffer, row_tiles })
+    }
+
+    /// Sets all tiles to having no edges.
+    pub(crate) fn clear(&self, recorder: &mut Recorder<'_>) {
+        recorder.encoder.clear_buffer(&self.buffer, u64::from(HEADER_WORDS) * 4, None);
+    }
+
+    /// Returns the vertices that draw the tiles of a region of the picture.
+    pub(crate) fn vertices(&self, part: Region) -> Range<u32> {
+        let first = part.y / TILE_SIDE;
+        let end = (part.y + part.height).div_ceil(TILE_SIDE);
+        let row_vertices = self.row_tiles * TILE_VERTICES;
+        first * row_vertices..end * row_vertices
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shader_and_renderer_agree_on_sizes() {
+        let text = include_str!("../../shaders/lib/edge_tiles.wgsl");
+        assert!(text.contains(&format!("const TILE_SIDE: u32 = {TILE_SIDE}u;")));
+        assert!(text.contains(&format!("const TILE_HEADER: u32 = {HEADER_WORDS}u;")));
+    }
+}

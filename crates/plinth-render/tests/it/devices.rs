@@ -1,0 +1,87 @@
+//! Tests of drawing on two devices with a software driver: the pictures are the same as with one.
+
+use plinth_frame::PixelFormat;
+use plinth_model::Material;
+use plinth_render::{Picture, Renderer};
+use serde_json::json;
+
+use crate::models::{Kept, ball, gpu, model, scene, square, straight_on};
+
+const FRAMES: usize = 150;
+
+fn film() -> plinth_scene::Scene {
+    let glossy = || Material { roughness: 0.3, ..Material::default() };
+    let clear = Material { transmission: Some(plinth_model::Transmission { factor: 0.8, texture: None }), ..glossy() };
+    let parts = vec![
+        (square(), glossy(), [0.0, 0.0, -0.6], 1.0),
+        (ball(24, 48), glossy(), [0.3, 0.0, 0.0], 0.4),
+        (ball(12, 24), clear, [-0.4, 0.0, 0.3], 0.3),
+    ];
+    scene(model(parts), &json!({"quality": "share", "aspect": "1:1", "length": FRAMES as f64 / 30.0}))
+}
+
+#[test]
+fn frames_are_equal_whichever_device_draws_them() {
+    let scene = film();
+    let picture = Picture { width: 128, height: 128, format: PixelFormat::Rgba8 };
+    let frames = |timed: bool| {
+        let mut renderer = Renderer::new(gpu(), &scene, picture, None).unwrap();
+        if timed {
+            // With timed passes, only one device is used.
+            renderer.time_passes();
+        }
+        let mut kept = Kept::default();
+        renderer.render(&scene, &mut kept).unwrap();
+        kept.frames
+    };
+    let (one, several) = (frames(true), frames(false));
+    assert_eq!(one.len(), FRAMES);
+    assert_eq!(several.len(), FRAMES);
+    for (a, b) in one.iter().zip(&several) {
+        assert!(a == b, "frame {}", a.index);
+    }
+}
+
+#[test]
+fn views_are_equal_and_in_the_order_that_was_asked_for() {
+    let mut settings = straight_on();
+    settings["length"] = json!(2.0);
+    settings["keyframes"][0]["pose"]["position"] = json!([0, 1, 4]);
+    settings["keyframes"][1] = json!({"pose": {"position": [3, 1, 2], "lookAt": [0, 0, 0], "fov": 40}});
+    let mut scene = scene(model(vec![(ball(24, 48), Material::default(), [0.0; 3], 1.0)]), &settings);
+    scene.background = plinth_scene::Background::Transparent;
+    let picture = Picture { width: 96, height: 96, format: PixelFormat::Rgba8 };
+    let views = |wanted: &[u32]| {
+        let mut kept = Kept::default();
+        let mut renderer = Renderer::new(gpu(), &scene, picture, None).unwrap();
+        renderer.render_layers(&scene, wanted, &mut kept).unwrap();
+        kept.layers
+    };
+    let wanted: Vec<u32> = (0..scene.shots.len() as u32).rev().collect();
+    let all = views(&wanted);
+    assert_eq!(all.iter().map(|view| view.index).collect::<Vec<_>>(), wanted);
+    for index in [0, 17, 58] {
+        assert!(views(&[index])[0] == all[wanted.len() - 1 - index as usize], "view {index}");
+    }
+}
+
+/// A sink that fails after a number of frames.
+struct Full(usize);
+
+impl plinth_frame::FrameSink for Full {
+    fn frame(&mut self, _frame: &plinth_frame::Frame) -> Result<(), plinth_frame::SinkError> {
+        self.0 = self.0.checked_sub(1).ok_or_else(|| plinth_frame::SinkError("full".into()))?;
+        Ok(())
+    }
+}
+
+#[test]
+fn a_sink_that_takes_no_more_ends_the_work_of_all_devices() {
+    let scene = film();
+    let picture = Picture { width: 64, height: 64, format: PixelFormat::Rgba8 };
+    let mut renderer = Renderer::new(gpu(), &scene, picture, None).unwrap();
+    for taken in [0, 1, 60] {
+        let error = renderer.render(&scene, &mut Full(taken)).unwrap_err();
+        assert!(matches!(error, plinth_render::RenderError::Sink { .. }), "{error}");
+    }
+}
