@@ -2,7 +2,8 @@
 # Installs the missing packages for the given purposes:
 #
 #   scripts/setup.sh render ...    an ffmpeg that encodes H.264, a Vulkan driver
-#   scripts/setup.sh test ...      also ProRes, a software Vulkan driver, PostgreSQL, Python with numpy and Pillow
+#   scripts/setup.sh test ...      also ProRes, a software Vulkan driver, PostgreSQL, Chromium, Python with numpy and
+#                                  Pillow
 #   scripts/setup.sh lint ...      rustfmt, clippy
 #   scripts/setup.sh python ...    Python with numpy and Pillow
 #   scripts/setup.sh venv ...      a Python that can create virtual environments
@@ -97,7 +98,15 @@ need_tests() {
     if ! found postgres; then need postgresql "a PostgreSQL server"; fi
     # Tests call the program kill, not the shell builtin.
     if [[ -z $(type -P kill) ]]; then need procps "the program kill"; fi
+    need_browser
     need_python
+}
+
+# Where the system packages it, as Debian does; Ubuntu does not. Without it the tests in a browser are not run.
+need_browser() {
+    if ! have chromedriver && have apt-cache && apt-cache show chromium-driver >/dev/null 2>&1; then
+        need "chromium chromium-driver" "Chromium with chromedriver"
+    fi
 }
 
 need_python() {

@@ -92,6 +92,10 @@ if ! scripts/find.sh aws >/dev/null 2>&1; then
     unchecked+=("a bucket copied and put back by the AWS CLI: it is not installed (pip install awscli)")
     skipped=$((skipped + 1))
 fi
+if ! command -v chromedriver >/dev/null 2>&1; then
+    unchecked+=("the web UI in a browser: there is no chromedriver (Debian: chromium-driver)")
+    skipped=$((skipped + 2))
+fi
 
 echo
 for words in "${unchecked[@]}"; do echo "not run: $words"; done

@@ -11,6 +11,7 @@ mod failure;
 mod job;
 mod load;
 mod manifest;
+mod preview;
 mod progress;
 mod sink;
 

@@ -19,12 +19,23 @@ pub(crate) fn load<S>(
     build: impl FnOnce(Arc<Model>) -> Result<S, SceneError>,
     cancel: &AtomicBool,
 ) -> Result<(S, Gpu), JobError> {
-    let options = GpuOptions { adapter: job.adapter.clone() };
+    load_model(&job.model, job.adapter.clone(), longest, build, cancel)
+}
+
+/// The same for the bytes of a model and the name of an adapter.
+pub(crate) fn load_model<S, E: Into<JobError>>(
+    bytes: &[u8],
+    adapter: Option<String>,
+    longest: u32,
+    build: impl FnOnce(Arc<Model>) -> Result<S, E>,
+    cancel: &AtomicBool,
+) -> Result<(S, Gpu), JobError> {
+    let options = GpuOptions { adapter };
     let opening = std::thread::spawn(move || Gpu::open(&options));
     let load = LoadOptions { max_texture_side: texture_side(longest), ..LoadOptions::default() };
-    let scene = load_glb(&job.model, &load).map_err(JobError::from).and_then(|model| {
+    let scene = load_glb(bytes, &load).map_err(JobError::from).and_then(|model| {
         stop_if(cancel)?;
-        Ok(build(Arc::new(model))?)
+        build(Arc::new(model)).map_err(Into::into)
     });
     // Some drivers crash if the process exits while they start, so this waits even if the model is not valid.
     let gpu = opening.join().map_err(|_panic| JobError::Crashed)?;

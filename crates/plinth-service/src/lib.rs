@@ -11,6 +11,7 @@ pub mod check;
 pub mod delivery;
 pub mod jobs;
 pub mod models;
+pub mod previews;
 pub mod renders;
 pub mod storage;
 

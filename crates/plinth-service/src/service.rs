@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::fair_semaphore::FairSemaphore;
 use crate::fetch::FetchOptions;
 use crate::health::StoreHealth;
+use crate::previews::PreviewDesk;
 use crate::rate_limit::Windows;
 
 /// Maximum number of concurrent password checks.
@@ -121,6 +122,7 @@ pub struct Service {
     /// Permits for password checks, shared among the networks of clients.
     pub(crate) passwords: FairSemaphore<String>,
     pub(crate) placed: Arc<Notify>,
+    pub(crate) previews: Arc<PreviewDesk>,
     pub(crate) windows: Windows,
     pub(crate) store_health: Arc<StoreHealth>,
 }
@@ -136,6 +138,7 @@ impl Service {
             uploads: FairSemaphore::new(u64::MAX, limits::UPLOADS_AT_ONCE),
             passwords: FairSemaphore::new(MAX_CONCURRENT_PASSWORD_CHECKS, 1),
             placed: Arc::new(Notify::new()),
+            previews: PreviewDesk::new(),
             windows: Windows::of(&db),
             options: Arc::new(options),
             leases: db.for_leases(),

@@ -1,5 +1,6 @@
 //! Style sheets, scripts and the icon. Their path contains a hash of all of them, so browsers may keep them for ever.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
@@ -17,34 +18,42 @@ use crate::error::{PageError, Result};
 pub(crate) const ICON: &str = "/icon.svg";
 const ICON_SVG: &str = include_str!("../assets/icon.svg");
 const CSS: &str = "text/css; charset=utf-8";
+const JSON: &str = "application/json";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// Name, media type and content of each file.
-const FILES: [(&str, &str, &str); 5] = [
-    (
-        "style.css",
-        CSS,
-        concat!(
-            include_str!("../assets/css/base.css"),
-            include_str!("../assets/css/shell.css"),
-            include_str!("../assets/css/parts.css"),
-            include_str!("../assets/css/library.css"),
-        ),
-    ),
-    ("shell.js", SCRIPT, include_str!("../assets/js/shell.js")),
-    ("dom.js", SCRIPT, include_str!("../assets/js/dom.js")),
-    ("library.js", SCRIPT, include_str!("../assets/js/library.js")),
-    ("upload.js", SCRIPT, include_str!("../assets/js/upload.js")),
-];
+static FILES: LazyLock<[(&str, &str, Cow<'static, str>); 12]> = LazyLock::new(|| {
+    [
+        ("style.css", CSS, STYLE.into()),
+        ("shell.js", SCRIPT, include_str!("../assets/js/shell.js").into()),
+        ("dom.js", SCRIPT, include_str!("../assets/js/dom.js").into()),
+        ("library.js", SCRIPT, include_str!("../assets/js/library.js").into()),
+        ("upload.js", SCRIPT, include_str!("../assets/js/upload.js").into()),
+        ("render.js", SCRIPT, include_str!("../assets/js/render.js").into()),
+        ("preview.js", SCRIPT, include_str!("../assets/js/preview.js").into()),
+        ("composer.js", SCRIPT, include_str!("../assets/js/composer.js").into()),
+        ("structure.js", SCRIPT, include_str!("../assets/js/structure.js").into()),
+        ("history.js", SCRIPT, include_str!("../assets/js/history.js").into()),
+        ("copies.js", SCRIPT, include_str!("../assets/js/copies.js").into()),
+        ("settings.json", JSON, plinth_spec::settings::schema().to_string().into()),
+    ]
+});
+const STYLE: &str = concat!(
+    include_str!("../assets/css/base.css"),
+    include_str!("../assets/css/shell.css"),
+    include_str!("../assets/css/parts.css"),
+    include_str!("../assets/css/library.css"),
+    include_str!("../assets/css/composer.css"),
+);
 
 static FOLDER: LazyLock<String> = LazyLock::new(|| {
     let mut hasher = DefaultHasher::new();
-    FILES.hash(&mut hasher);
+    FILES.as_slice().hash(&mut hasher);
     format!("/assets/{:016x}", hasher.finish())
 });
 /// Compressed contents, by name.
 static COMPRESSED: LazyLock<BTreeMap<&str, Vec<u8>>> = LazyLock::new(|| {
-    let compressed = |(name, _type, text): &(&'static str, &str, &str)| {
+    let compressed = |(name, _type, text): &(&'static str, &str, Cow<'static, str>)| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
         encoder.write_all(text.as_bytes()).ok()?;
         Some((*name, encoder.finish().ok()?))
@@ -66,7 +75,7 @@ pub(crate) async fn file(Path((version, name)): Path<(String, String)>, request:
     let takes_gzip = accepted.split(',').any(|one| one.trim() == "gzip" || one.trim().starts_with("gzip;q=1"));
     let mut response = match COMPRESSED.get(name).filter(|_| takes_gzip) {
         Some(bytes) => ([(header::CONTENT_ENCODING, "gzip")], bytes.as_slice()).into_response(),
-        None => text.into_response(),
+        None => text.as_ref().into_response(),
     };
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));

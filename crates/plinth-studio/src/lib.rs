@@ -5,6 +5,7 @@
 //! signed-in user must also carry the CSRF token of the session ([`form`]).
 
 mod assets;
+mod composer;
 mod cookie;
 mod csrf;
 mod error;

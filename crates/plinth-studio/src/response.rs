@@ -31,6 +31,11 @@ pub(crate) fn policy_with_files(origin: &str) -> String {
     POLICY.replace("img-src 'self'", &format!("img-src 'self' {origin}; media-src 'self' {origin}"))
 }
 
+/// Returns the policy of a page that also shows pictures which its script received.
+pub(crate) fn policy_with_previews(origin: &str) -> String {
+    policy_with_files(origin).replace("img-src 'self'", "img-src 'self' blob:")
+}
+
 #[derive(Template)]
 #[template(path = "error.html")]
 struct ErrorPage {

@@ -1,20 +1,26 @@
 //! Routes of the web UI.
 
 use axum::extract::DefaultBodyLimit;
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 use axum::{Router, middleware};
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::assets;
 use crate::csrf::same_site;
 use crate::error::{PageError, panicked};
-use crate::pages::{bulk, keys, library, model, overview, render, session, sign_in, upload};
+use crate::pages::{bulk, composer, events, keys, library, model, overview, preview, render, session, sign_in, upload};
 use crate::response::finish_response;
 use crate::session::load_session;
 use crate::studio::Studio;
 
 /// Maximum size of a form body, in bytes.
 const FORM_BYTES: usize = 16 << 10;
+/// Maximum size of a form with render settings, in bytes: materials, decals, keyframes and names of meshes at their limits.
+const SETTINGS_BYTES: usize = 512 << 10;
+
+fn settings(route: MethodRouter<Studio>) -> MethodRouter<Studio> {
+    route.layer(DefaultBodyLimit::max(SETTINGS_BYTES))
+}
 
 /// Builds the router of all pages, with a 404 page as fallback.
 pub fn router(studio: &Studio) -> Router {
@@ -36,8 +42,11 @@ pub fn router(studio: &Studio) -> Router {
         .route("/models/{id}/unarchive", post(model::unarchive))
         .route("/models/{id}/delete", get(model::ask_to_delete).post(model::delete))
         .route("/models/{id}/file", get(model::file))
+        .route("/models/{id}/compose", settings(get(composer::show).post(composer::submit)))
+        .route("/models/{id}/preview", settings(post(preview::draw)))
         .route("/renders", get(overview::show))
         .route("/renders/{id}", get(render::show))
+        .route("/renders/{id}/events", get(events::of_render))
         .route("/renders/{id}/files/{asset}", get(render::file))
         .fallback(async || PageError::not_found())
         .method_not_allowed_fallback(async || PageError::wrong_method())

@@ -13,6 +13,7 @@ use plinth_spec::wire::Scope;
 
 use crate::cookie;
 use crate::error::{PageError, Result};
+use crate::pages::preview;
 use crate::studio::Studio;
 
 /// The signed-in user of a request.
@@ -36,9 +37,11 @@ impl CurrentUser {
     }
 }
 
-/// Middleware: loads the session of a request, and counts the request against the account's rate limit as the API does for an API key.
+/// Middleware: loads the session of a request, and counts the request against the account's rate limit as the API does for an API
+/// key. Previews are not counted: an account has one at a time.
 pub(crate) async fn load_session(State(studio): State<Studio>, mut request: Request, next: Next) -> Response {
-    let user = match find(&studio, request.headers()).await {
+    let is_counted = !preview::is_preview(request.uri().path());
+    let user = match find(&studio, request.headers(), is_counted).await {
         Ok(Some(user)) => user,
         Ok(None) => return next.run(request).await,
         Err(error) => return error.into_response(),
@@ -54,10 +57,12 @@ pub(crate) async fn load_session(State(studio): State<Studio>, mut request: Requ
     response
 }
 
-async fn find(studio: &Studio, headers: &HeaderMap) -> Result<Option<CurrentUser>> {
+async fn find(studio: &Studio, headers: &HeaderMap, is_counted: bool) -> Result<Option<CurrentUser>> {
     let Some(secret) = cookie::read(&studio.site, headers) else { return Ok(None) };
     let Some(signed_in) = studio.service.session(&secret).await? else { return Ok(None) };
-    studio.service.count_request(&signed_in.caller, Meter::Requests).await?.check()?;
+    if is_counted {
+        studio.service.count_request(&signed_in.caller, Meter::Requests).await?.check()?;
+    }
     Ok(Some(CurrentUser { signed_in, secret }))
 }
 

@@ -1,7 +1,7 @@
 //! Child process of a job: `plinth render-child`.
 
 use std::collections::VecDeque;
-use std::io::{BufRead as _, BufReader, Read};
+use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use plinth_fence::Fence;
-use plinth_pipeline::child::{ChildEvent, ChildFailure};
+use plinth_pipeline::child::{ChildEvent, ChildFailure, PreviewRequest};
 use plinth_service::is_out_of_memory;
 use plinth_spec::FailureCode;
 use tokio_util::sync::CancellationToken;
@@ -71,23 +71,31 @@ pub(crate) fn run(
     let outcome = running.listen(options, on_event, cut);
     let status = running.end(matches!(outcome, Outcome::Closed | Outcome::Result(_)));
     let stderr_tail = running.stderr_tail();
-    let ended = match outcome {
-        Outcome::Result(ChildEvent::Failed(failure)) => return Ended::Failed(failure),
-        Outcome::Result(event) => return Ended::Done(event),
-        Outcome::Cancelled => return Ended::Cancelled,
+    let is_regular = matches!(outcome, Outcome::Result(_) | Outcome::Cancelled);
+    let ended = explain(options, outcome, status, &stderr_tail);
+    if !is_regular {
+        tracing::warn!(outcome = ?ended, stderr_tail, "a job was killed or crashed");
+    }
+    ended
+}
+
+/// Turns the reason to stop listening, and how the process ended, into a result.
+fn explain(options: &WorkerOptions, outcome: Outcome, status: Option<ExitStatus>, stderr_tail: &str) -> Ended {
+    match outcome {
+        Outcome::Result(ChildEvent::Failed(failure)) => Ended::Failed(failure),
+        Outcome::Result(event) => Ended::Done(event),
+        Outcome::Cancelled => Ended::Cancelled,
         Outcome::TimedOut => failed(FailureCode::Timeout, timeout_message(options)),
         Outcome::OutOfMemory => crashed(memory_message(options)),
         Outcome::InvalidEvent => crashed("the renderer sent an invalid event".to_owned()),
         Outcome::Closed => match status.map(|status| (status, status.signal())) {
             Some((_status, Some(SIGXCPU))) => failed(FailureCode::Timeout, timeout_message(options)),
-            Some((_status, Some(SIGABRT))) if is_out_of_memory(&stderr_tail) => crashed(memory_message(options)),
+            Some((_status, Some(SIGABRT))) if is_out_of_memory(stderr_tail) => crashed(memory_message(options)),
             Some((_status, Some(signal))) => crashed(format!("the renderer died of signal {signal}")),
             Some((status, None)) => crashed(format!("the renderer ended without a result ({status})")),
             None => crashed("the renderer hung when it was to end".to_owned()),
         },
-    };
-    tracing::warn!(outcome = ?ended, stderr_tail, "a job was killed or crashed");
-    ended
+    }
 }
 
 fn timeout_message(options: &WorkerOptions) -> String {
@@ -105,6 +113,55 @@ fn failed(code: FailureCode, message: String) -> Ended {
 
 fn crashed(message: String) -> Ended {
     failed(FailureCode::RendererCrash, message)
+}
+
+/// A child process that answers requests until it is dropped.
+pub(crate) struct WarmChild {
+    running: Running,
+    has_ended: bool,
+}
+
+impl WarmChild {
+    /// Starts the process.
+    pub(crate) fn start(options: &WorkerOptions, plan: &ChildPlan) -> std::io::Result<Self> {
+        Running::start(options, plan).map(|running| Self { running, has_ended: false })
+    }
+
+    /// Sends a request and waits for its answer, at most for the time limit of the options. After any other result than an
+    /// answer the process has ended. Blocks.
+    pub(crate) fn ask(&mut self, options: &WorkerOptions, request: &PreviewRequest, cut: &CancellationToken) -> Ended {
+        let sent = serde_json::to_string(request).map_err(std::io::Error::from);
+        // A process that has ended reads nothing; the answer says why.
+        if let (Ok(line), Some(stdin)) = (sent, &mut self.running.child.stdin) {
+            let _closed = writeln!(stdin, "{line}").and_then(|()| stdin.flush());
+        }
+        let begin = Instant::now();
+        loop {
+            let left = options.timeout.saturating_sub(begin.elapsed());
+            let options = WorkerOptions { timeout: left, ..options.clone() };
+            let outcome = self.running.listen(&options, &mut |_event| {}, cut);
+            if matches!(outcome, Outcome::Result(ChildEvent::PreviewReady)) {
+                continue;
+            }
+            if matches!(outcome, Outcome::Result(ChildEvent::Previewed { .. } | ChildEvent::PreviewRefused(_))) {
+                return explain(&options, outcome, None, "");
+            }
+            let status = self.running.end(matches!(outcome, Outcome::Closed | Outcome::Result(_)));
+            self.has_ended = true;
+            let stderr_tail = self.running.stderr_tail();
+            let ended = explain(&options, outcome, status, &stderr_tail);
+            tracing::warn!(outcome = ?ended, stderr_tail, "a preview ended");
+            return ended;
+        }
+    }
+}
+
+impl Drop for WarmChild {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            self.running.end(false);
+        }
+    }
 }
 
 /// Reason to stop listening to a job.

@@ -75,14 +75,17 @@ impl Node {
     }
 
     /// Writes the job description, creates the writable folders, and changes their owner to the job's user.
-    fn describe(&self, plan: JobPlan<'_>) -> io::Result<ChildPlan> {
+    pub(crate) fn describe(&self, plan: JobPlan<'_>) -> io::Result<ChildPlan> {
         let JobPlan { task, time, folder, home } = plan;
         let (out, temporary) = (folder.join(OUT), folder.join("tmp"));
         let home = home.unwrap_or_else(|| temporary.clone());
         let mut writable = vec![out, temporary.clone(), home.clone()];
-        if let ChildTask::Render(task) = &task {
-            writable.extend(task.cache.iter().map(|cache| cache.folder.clone()));
-        }
+        let cache = match &task {
+            ChildTask::Render(task) => task.cache.as_ref(),
+            ChildTask::Preview(task) => task.cache.as_ref(),
+            ChildTask::Package(_) | ChildTask::Probe(_) => None,
+        };
+        writable.extend(cache.map(|cache| cache.folder.clone()));
         for made in &writable {
             create_dir_all(made)?;
         }

@@ -18,6 +18,7 @@ use crate::error::WorkerError;
 use crate::options::WorkerOptions;
 use crate::packaging::package;
 use crate::phase::Phase;
+use crate::preview::serve_previews;
 use crate::rendering::render;
 use crate::scratch::Scratch;
 
@@ -75,8 +76,13 @@ pub async fn run(
     tracing::info!(worker, pool, adapter = found.adapter, encoder = %node.encoder, slots, "the worker waits for renders");
     let (mut running, kill) = (JoinSet::new(), CancellationToken::new());
     phase.send_replace(Phase::Claiming);
+    // Claiming ends when the worker is stopped, and when it is idle and told to exit.
+    let previews_stop = stop.child_token();
+    let previews = tokio::spawn(serve_previews(Arc::clone(&node), previews_stop.clone()));
     claim_until_stopped(&node, slots, &mut running, &stop, &kill).await;
     phase.send_replace(Phase::Draining);
+    previews_stop.cancel();
+    log_panic(Some(previews.await));
     let grace = node.options.grace;
     tracing::info!(running = running.len(), grace_secs = grace.as_secs(), "the worker stops");
     if timeout(grace, drain(&mut running)).await.is_err() {

@@ -12,12 +12,13 @@ use plinth_spec::id::EnvId;
 use plinth_spec::settings::ParseOptions;
 use plinth_spec::state::RenderStatus;
 use plinth_spec::{FailureCode, OutputPaths, RenderSettings};
-use plinth_store::{EnvPart, ObjectKey};
+use plinth_store::ObjectKey;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::child::Ended;
 use crate::fetch::download;
+use crate::inputs::{ENVIRONMENT_FILES, environment_files};
 use crate::job::JobPlan;
 use crate::job_error::{JobError, or_cancelled};
 use crate::lease_renewal::LeaseRenewal;
@@ -150,19 +151,13 @@ impl Group<'_> {
 
     async fn fetch_environment(&self, id: &EnvId) -> Result<EnvironmentFiles, JobError> {
         let store = self.node.service.store();
-        let fetch = async |part, name: &str| {
-            let file = PathBuf::from(name);
-            let (key, place) = (ObjectKey::Env(id, part), self.folder.join(&file));
+        for (part, name) in ENVIRONMENT_FILES {
+            let (key, place) = (ObjectKey::Env(id, part), self.folder.join(name));
             let fetched =
                 retry_store(self.node.options.outage, "the environment", || download(store, &key, &place)).await;
             fetched.map_err(|error| JobError::fetching(FailureCode::EnvDownloadFailed, "the environment", &error))?;
-            Ok::<_, JobError>(file)
-        };
-        Ok(EnvironmentFiles::GainMap {
-            sdr: fetch(EnvPart::Sdr, "env.sdr.webp").await?,
-            gain_map: fetch(EnvPart::GainMap, "env.gainmap.webp").await?,
-            metadata: fetch(EnvPart::Metadata, "env.metadata.json").await?,
-        })
+        }
+        Ok(environment_files(""))
     }
 
     /// Runs the job, and stores posters while the video is still being drawn. Returns the warnings of the render.

@@ -9,6 +9,7 @@ use plinth_spec::OutputPaths;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::preview::PreviewTask;
 use crate::environment::EnvironmentFiles;
 
 /// File name of the description in the job's folder.
@@ -32,6 +33,8 @@ pub enum ChildTask {
     Render(Box<RenderTask>),
     /// Packages a video as HLS.
     Package(PackageTask),
+    /// Holds a model and draws single frames of it.
+    Preview(PreviewTask),
     /// Probes the graphics adapter and the encoder.
     Probe(ProbeTask),
 }

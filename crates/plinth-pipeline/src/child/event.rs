@@ -36,6 +36,15 @@ pub enum ChildEvent {
     },
     /// Result of a probe. Last event of the task.
     Probed(MachineFound),
+    /// The model of a preview is loaded.
+    PreviewReady,
+    /// A frame of a preview is written.
+    Previewed {
+        /// Names in the settings that the model does not have, and the like.
+        warnings: Vec<String>,
+    },
+    /// A frame of a preview cannot be drawn; others may be.
+    PreviewRefused(ChildFailure),
     /// The task failed. Last event of the task.
     Failed(ChildFailure),
 }

@@ -13,6 +13,7 @@ use plinth_spec::{FailureCode, RenderSettings};
 
 use super::description::{ChildTask, PackageTask, ProbeTask, RenderTask};
 use super::event::{ChildEvent, ChildFailure, MachineFound};
+use super::preview::preview;
 use crate::environment::{EnvironmentError, EnvironmentFiles};
 use crate::failure::{JobError, failure_code, failure_message};
 use crate::job::{DatasetOptions, Job, run};
@@ -21,9 +22,16 @@ use crate::progress::Progress;
 /// Maximum number of progress events of a render.
 const STEPS: u32 = 100;
 
-/// Runs a task in the current folder. `tell` receives its events; the last one is the result, unless the task was cancelled.
-pub fn run_child(task: &ChildTask, tell: &mut dyn FnMut(ChildEvent), cancel: &AtomicBool) {
+/// Runs a task in the current folder. `requests` are the lines of its standard input, which previews read. `tell` receives its
+/// events; the last one is the result, unless the task was cancelled or a preview ended with its requests.
+pub fn run_child(
+    task: &ChildTask,
+    requests: &mut dyn Iterator<Item = String>,
+    tell: &mut dyn FnMut(ChildEvent),
+    cancel: &AtomicBool,
+) {
     let done = match task {
+        ChildTask::Preview(task) => preview(task, requests, tell, cancel).and(Err(Ended::Cancelled)),
         ChildTask::Render(task) => render(task, tell, cancel),
         ChildTask::Package(task) => package_video(task, cancel),
         ChildTask::Probe(task) => probe(task, cancel),
@@ -36,13 +44,13 @@ pub fn run_child(task: &ChildTask, tell: &mut dyn FnMut(ChildEvent), cancel: &At
 }
 
 /// Reason why a task has no result.
-enum Ended {
+pub(super) enum Ended {
     Failed(ChildFailure),
     Cancelled,
 }
 
 impl Ended {
-    fn failed(code: FailureCode, error: &(dyn Error + 'static)) -> Self {
+    pub(super) fn failed(code: FailureCode, error: &(dyn Error + 'static)) -> Self {
         Self::Failed(ChildFailure { code, message: failure_message(error) })
     }
 }

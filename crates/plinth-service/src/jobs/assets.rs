@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use plinth_db::renders::Render;
 use plinth_db::{Conn, envs, models, overlays, textures};
-use plinth_spec::id::{EnvId, OverlayId, TextureId};
+use plinth_spec::id::{EnvId, OverlayId, TextureId, WorkspaceId};
 use plinth_spec::wire::Layer;
 use plinth_spec::{FailureCode, RenderSettings};
 use plinth_store::ObjectKey;
@@ -72,7 +71,15 @@ impl Service {
         claim: &Claim,
         settings: &RenderSettings,
     ) -> Result<std::result::Result<RenderAssets, AssetMissing>> {
-        let render = &claim.render;
+        self.find_assets(&claim.render.workspace_id, settings).await
+    }
+
+    /// Finds the assets that settings name, among those of a workspace and the system overlays.
+    pub(crate) async fn find_assets(
+        &self,
+        workspace: &WorkspaceId,
+        settings: &RenderSettings,
+    ) -> Result<std::result::Result<RenderAssets, AssetMissing>> {
         let named = named(settings);
         let mut assets = RenderAssets::default();
         if named == Named::default() {
@@ -81,7 +88,7 @@ impl Service {
         let mut conn = self.db.read().await?;
         if let Some(id) = &named.env {
             assets.env = match EnvId::parse(id) {
-                Some(id) => envs::find(&mut conn, &render.workspace_id, &id).await?.map(|env| env.id),
+                Some(id) => envs::find(&mut conn, workspace, &id).await?.map(|env| env.id),
                 None => None,
             };
             if assets.env.is_none() {
@@ -89,14 +96,14 @@ impl Service {
             }
         }
         for id in named.overlays {
-            match find_overlay(&mut conn, render, &id, None).await? {
+            match find_overlay(&mut conn, workspace, &id, None).await? {
                 Some(overlay) => assets.images.insert(id, ImageAsset::Overlay(overlay)),
                 None => return Ok(Err(missing(FailureCode::OverlayMissing, "overlay", &id))),
             };
         }
         // For a missing texture the renderer keeps the material's own map and reports a warning.
         for id in named.textures {
-            if let Some(image) = find_texture(&mut conn, render, &id).await? {
+            if let Some(image) = find_texture(&mut conn, workspace, &id).await? {
                 assets.images.insert(id, image);
             }
         }
@@ -109,23 +116,28 @@ fn missing(code: FailureCode, what: &str, id: &str) -> AssetMissing {
     AssetMissing { code, message }
 }
 
-async fn find_overlay(conn: &mut Conn, render: &Render, id: &str, layer: Option<Layer>) -> Result<Option<OverlayId>> {
+async fn find_overlay(
+    conn: &mut Conn,
+    workspace: &WorkspaceId,
+    id: &str,
+    layer: Option<Layer>,
+) -> Result<Option<OverlayId>> {
     let Some(id) = OverlayId::parse(id) else { return Ok(None) };
     let overlay = overlays::find_anywhere(conn, &id).await?;
     let is_seen = |o: &overlays::Overlay| {
-        (o.is_system || o.workspace_id == render.workspace_id) && layer.is_none_or(|layer| o.layer == layer)
+        (o.is_system || o.workspace_id == *workspace) && layer.is_none_or(|layer| o.layer == layer)
     };
     Ok(overlay.filter(is_seen).map(|overlay| overlay.id))
 }
 
 /// Finds an image for a material: a texture, or an overlay of the layer for materials.
-async fn find_texture(conn: &mut Conn, render: &Render, id: &str) -> Result<Option<ImageAsset>> {
+async fn find_texture(conn: &mut Conn, workspace: &WorkspaceId, id: &str) -> Result<Option<ImageAsset>> {
     if let Some(texture) = TextureId::parse(id)
-        && let Some(texture) = textures::find(conn, &render.workspace_id, &texture).await?
+        && let Some(texture) = textures::find(conn, workspace, &texture).await?
     {
         return Ok(Some(ImageAsset::Texture(texture.id)));
     }
-    Ok(find_overlay(conn, render, id, Some(Layer::Texture)).await?.map(ImageAsset::Overlay))
+    Ok(find_overlay(conn, workspace, id, Some(Layer::Texture)).await?.map(ImageAsset::Overlay))
 }
 
 fn named(settings: &RenderSettings) -> Named {

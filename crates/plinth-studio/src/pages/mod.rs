@@ -1,10 +1,13 @@
 //! The pages, one file per subject.
 
 pub(crate) mod bulk;
+pub(crate) mod composer;
+pub(crate) mod events;
 pub(crate) mod keys;
 pub(crate) mod library;
 pub(crate) mod model;
 pub(crate) mod overview;
+pub(crate) mod preview;
 pub(crate) mod render;
 pub(crate) mod session;
 pub(crate) mod sign_in;

@@ -60,7 +60,7 @@ pub(crate) async fn show(State(studio): State<Studio>, user: CurrentUser, Path(i
     let video =
         [OutputFile::Web, OutputFile::Video].into_iter().find(|video| files.iter().any(|(file, _)| file == video));
     let mut response = page(&RenderPage {
-        frame: Frame::new(&studio, &name, Some(&user)),
+        frame: Frame::new(&studio, &name, Some(&user)).at("renders").with_scripts(&["render.js"]),
         kind: kind(&render, &read),
         status: format::status(render.status),
         problem: render.error_message.as_deref().map(sentence),

@@ -1,9 +1,10 @@
 //! `plinth render-child`: runs one job of a worker in this process.
 
-use std::io::{Read as _, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
     enter_fence(args)?;
     end_with_parent("the job cannot be tied to the life of the worker")?;
     let cancel = Arc::new(AtomicBool::new(false));
-    end_with_worker(Arc::clone(&cancel));
+    let requests = read_requests(Arc::clone(&cancel));
     let mut told = Ok(());
     let mut tell = |event| {
         if told.is_ok() {
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &ArgMatches, out: &mut dyn Write) -> Result<()> {
             cancel.store(true, Ordering::Relaxed);
         }
     };
-    run_child(&job.task, &mut tell, &cancel);
+    run_child(&job.task, &mut requests.into_iter(), &mut tell, &cancel);
     Ok(told?)
 }
 
@@ -66,14 +67,19 @@ fn confine(limits: ChildLimits) -> Result<()> {
     bound(Resource::Cpu, limits.cpu_secs, "processor time")
 }
 
-/// Stops the job when standard input ends, which the worker keeps open as long as it runs.
-fn end_with_worker(cancel: Arc<AtomicBool>) {
+/// Returns the lines of standard input. When it ends, the job stops: the worker holds it open as long as it lives.
+fn read_requests(cancel: Arc<AtomicBool>) -> Receiver<String> {
+    let (send, requests) = channel();
     std::thread::spawn(move || {
-        let mut byte = [0];
-        while matches!(std::io::stdin().read(&mut byte), Ok(1..)) {}
+        for line in std::io::stdin().lines().map_while(Result::ok) {
+            // A job that reads no requests gets none.
+            let _unread = send.send(line);
+        }
         cancel.store(true, Ordering::Relaxed);
+        drop(send);
         // A driver or decoder that does not check for cancellation is killed.
         std::thread::sleep(LEAVE);
         signal_hook::low_level::exit(1);
     });
+    requests
 }

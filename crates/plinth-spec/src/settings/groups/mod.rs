@@ -34,6 +34,17 @@ pub use video::{Output, Video};
 use super::error::SettingsError;
 use super::field::Field;
 
+/// A group of settings.
+#[derive(Clone, Copy, Debug)]
+pub struct SettingsGroup {
+    /// Its name.
+    pub name: &'static str,
+    /// One sentence.
+    pub description: &'static str,
+    /// The descriptions of its settings.
+    pub fields: &'static [Field],
+}
+
 /// Declares the render settings as the list of their groups, in the order of the reference.
 macro_rules! groups {
     ($($name:ident: $group:ident, $doc:literal;)*) => {
@@ -45,8 +56,8 @@ macro_rules! groups {
             $($name: $group,)*
         }
 
-        /// Descriptions of the settings by group.
-        const GROUPS: &[&[Field]] = &[$($group::FIELDS),*];
+        const GROUPS: &[SettingsGroup] =
+            &[$(SettingsGroup { name: stringify!($name), description: $doc, fields: $group::FIELDS }),*];
 
         impl RenderSettings {
             /// Converts a JSON object whose members were validated.
@@ -79,7 +90,12 @@ groups! {
 
 /// Returns the descriptions of all settings, in the order of the reference.
 pub fn fields() -> impl Iterator<Item = &'static Field> {
-    GROUPS.iter().copied().flatten()
+    GROUPS.iter().flat_map(|group| group.fields)
+}
+
+/// All groups, in the order of the reference.
+pub const fn setting_groups() -> &'static [SettingsGroup] {
+    GROUPS
 }
 
 /// Returns the description of a setting.

@@ -33,10 +33,13 @@ mod start;
 mod storage;
 mod streaming;
 mod studio;
+mod studio_browser;
+mod studio_composer;
 mod studio_library;
 mod tenancy;
 mod texts;
 mod web;
+mod webdriver;
 mod windows;
 
 /// Declares each test twice: on SQLite with files, and on PostgreSQL with S3.

@@ -1,0 +1,120 @@
+//! Warm previews: one model stays loaded on an open device, and single frames of it are drawn with changing settings.
+//!
+//! A frame is drawn by the same code as a still of a job, so it has the same pixels at the same size.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use plinth_frame::PixelFormat;
+use plinth_media::{H264Encoder, MediaPlan, MediaWriter};
+use plinth_model::Model;
+use plinth_render::{Cache, Gpu, Picture, Renderer, backdrop};
+use plinth_scene::{EnvironmentMap, SceneAssets, build_scene};
+use plinth_spec::quality::FRAMES_PER_SECOND;
+use plinth_spec::settings::Effect;
+use plinth_spec::{OutputFile, RenderSettings};
+
+use crate::failure::JobError;
+use crate::job::from_render;
+use crate::load::{load_model, stop_if};
+
+/// A model on an open device.
+pub(crate) struct PreviewStage {
+    model: Arc<Model>,
+    gpu: Gpu,
+    /// Path or name of ffmpeg, which is not started for stills.
+    ffmpeg: PathBuf,
+    cache: Option<Cache>,
+}
+
+/// A frame to draw.
+#[derive(Debug)]
+pub(crate) struct PreviewFrame<'a> {
+    /// Render settings of a video.
+    pub(crate) settings: &'a RenderSettings,
+    /// Environment; `None` is the built-in studio.
+    pub(crate) environment: Option<EnvironmentMap>,
+    /// Content of the images named in the settings, by asset ID.
+    pub(crate) images: &'a BTreeMap<String, Vec<u8>>,
+    /// Longer side of the picture, in pixels.
+    pub(crate) longest: u32,
+    /// Time of the frame as a share of the video; `None` is the frame of the poster.
+    pub(crate) position: Option<f64>,
+    /// Path of the PNG file.
+    pub(crate) target: &'a Path,
+}
+
+impl PreviewStage {
+    /// Loads a model and opens the device. `longest` is the longer side of the largest picture.
+    /// Errors: those of the model and the device; cancellation.
+    pub(crate) fn open(
+        bytes: &[u8],
+        (adapter, ffmpeg): (Option<String>, PathBuf),
+        longest: u32,
+        cache: Option<Cache>,
+        cancel: &AtomicBool,
+    ) -> Result<Self, JobError> {
+        let (model, gpu) = load_model(bytes, adapter, longest, Ok::<_, JobError>, cancel)?;
+        Ok(Self { model, gpu, ffmpeg, cache })
+    }
+
+    /// Draws a frame. Returns the warnings of the scene.
+    /// Errors: [`JobError`].
+    pub(crate) fn draw(&self, wanted: PreviewFrame<'_>, cancel: &AtomicBool) -> Result<Vec<String>, JobError> {
+        let PreviewFrame { settings, environment, images, longest, position, target } = wanted;
+        let mut scene = build_scene(Arc::clone(&self.model), settings, SceneAssets { environment, images })?;
+        let last = scene.shots.len().saturating_sub(1);
+        let of_poster = if settings.camera().effect == Effect::Reveal { last } else { 0 };
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and the last frame")]
+        let index = position.map_or(of_poster, |share| (share.clamp(0.0, 1.0) * last as f64).round() as usize);
+        scene.shots.swap(0, index);
+        scene.shots.truncate(1);
+        scene.shots[0].index = 0;
+        stop_if(cancel)?;
+        let (width, height) = fitted(settings.video().quality.size(settings.video().aspect), longest);
+        let picture = Picture { width, height, format: PixelFormat::Rgba8 };
+        let mut renderer = Renderer::new(&self.gpu, &scene, picture, self.cache.as_ref())?;
+        let plan = MediaPlan {
+            ffmpeg: self.ffmpeg.clone(),
+            encoder: H264Encoder::default(),
+            width,
+            height,
+            fps: FRAMES_PER_SECOND,
+            frames: 1,
+            codec: settings.video().quality.codec(),
+            files: [(OutputFile::FullPoster, target.to_owned())].into(),
+            poster_frame: 0,
+            posters_early: false,
+            background: backdrop(&scene.opaque_background),
+            watermark: false,
+        };
+        let mut writer = MediaWriter::start(plan, cancel)?;
+        renderer.render(&scene, &mut writer).map_err(from_render)?;
+        writer.finish()?;
+        Ok(scene.warnings)
+    }
+}
+
+/// Returns a size with the same shape whose longer side is `longest`, or the size itself if it is smaller.
+fn fitted((width, height): (u32, u32), longest: u32) -> (u32, u32) {
+    let side = width.max(height);
+    if side <= longest {
+        return (width, height);
+    }
+    let scaled = |side_of: u32| (u64::from(side_of) * u64::from(longest) / u64::from(side)).max(2) as u32;
+    (scaled(width), scaled(height))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_keep_their_shape() {
+        assert_eq!(fitted((1920, 1080), 640), (640, 360));
+        assert_eq!(fitted((1080, 1920), 1280), (720, 1280));
+        assert_eq!(fitted((540, 540), 1280), (540, 540));
+    }
+}

@@ -1,0 +1,129 @@
+//! Previews: single frames that a worker in this process draws at once.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use plinth_spec::id::{ModelId, WorkspaceId};
+use plinth_spec::settings::{Output, ParseOptions};
+use plinth_spec::{ErrorCode, RenderSettings};
+use serde_json::{Map, Value};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::access::Caller;
+use crate::error::{Result, ServiceError};
+use crate::fair_semaphore::FairSemaphore;
+use crate::jobs::RenderAssets;
+use crate::renders::parse_settings;
+use crate::service::Service;
+
+/// Longer side of the largest preview, in pixels.
+pub const MAX_SIDE: u32 = 1280;
+/// Longer side of the smallest preview, in pixels.
+const MIN_SIDE: u32 = 64;
+/// Number of previews that may wait or be drawn at a time, over all accounts. Each account has one.
+const AT_ONCE: u64 = 16;
+/// Settings that say which views a dataset has. Its preview shows the model as a video does.
+const OF_DATASETS: [&str; 3] = ["output", "datasetQuality", "coverage"];
+
+/// A frame that somebody wants to see.
+#[derive(Clone, Debug, Default)]
+pub struct Preview {
+    /// Render settings.
+    pub settings: Map<String, Value>,
+    /// Longer side of the picture in pixels, at most [`MAX_SIDE`].
+    pub longest: u32,
+    /// Time of the frame as a share of the video; `None` is the frame of the poster.
+    pub position: Option<f64>,
+}
+
+/// A preview as a worker receives it.
+#[derive(Debug)]
+pub struct WantedPreview {
+    /// Workspace of the model.
+    pub workspace_id: WorkspaceId,
+    /// Model to draw.
+    pub model_id: ModelId,
+    /// Hex SHA-256 of the model's file.
+    pub sha256: String,
+    /// Checked render settings of a video.
+    pub settings: RenderSettings,
+    /// Assets that the settings name.
+    pub assets: RenderAssets,
+    /// Longer side of the picture, in pixels.
+    pub longest: u32,
+    /// Time of the frame as a share of the video; `None` is the frame of the poster.
+    pub position: Option<f64>,
+    /// Receives the PNG, or why there is none. Closed when nobody waits any more.
+    pub reply: oneshot::Sender<std::result::Result<Vec<u8>, String>>,
+}
+
+/// Hands previews from request handlers to the worker in this process.
+#[derive(Debug)]
+pub(crate) struct PreviewDesk {
+    sender: mpsc::Sender<WantedPreview>,
+    /// Taken by the first worker.
+    receiver: Mutex<Option<mpsc::Receiver<WantedPreview>>>,
+    turns: FairSemaphore,
+}
+
+impl PreviewDesk {
+    pub(crate) fn new() -> Arc<Self> {
+        let (sender, receiver) = mpsc::channel(1);
+        Arc::new(Self { sender, receiver: Mutex::new(Some(receiver)), turns: FairSemaphore::new(AT_ONCE, 1) })
+    }
+
+    fn has_worker(&self) -> bool {
+        self.receiver.lock().unwrap_or_else(PoisonError::into_inner).is_none() && !self.sender.is_closed()
+    }
+}
+
+impl Service {
+    /// Returns the previews to draw, for one worker of this process. The second call returns `None`.
+    pub fn take_previews(&self) -> Option<mpsc::Receiver<WantedPreview>> {
+        self.previews.receiver.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Returns whether a worker in this process draws previews.
+    pub fn draws_previews(&self) -> bool {
+        self.previews.has_worker()
+    }
+
+    /// Draws a frame of a model with the given settings, as PNG. The next one of the same account waits for it.
+    /// Errors: the settings are invalid, name a missing asset, or cannot be drawn; no worker is in this process.
+    pub async fn preview(&self, caller: &Caller, model: &str, preview: Preview) -> Result<Vec<u8>> {
+        // Previews are not counted as requests; that an account has one at a time is their limit.
+        let _turn = self.previews.turns.acquire(&caller.payer_id, 1).await?;
+        let model = self.model_row(caller, model).await?;
+        let settings = of_video(caller, preview.settings)?;
+        if !self.draws_previews() {
+            return Err(ServiceError::new(ErrorCode::NotFound, "this server does not draw, so it has no previews"));
+        }
+        let assets = self.find_assets(&caller.workspace_id, &settings).await?;
+        let assets = assets.map_err(|missing| ServiceError::new(ErrorCode::InvalidSettings, missing.message))?;
+        let (reply, drawn) = oneshot::channel();
+        let wanted = WantedPreview {
+            workspace_id: caller.workspace_id.clone(),
+            model_id: model.id,
+            sha256: model.sha256,
+            settings,
+            assets,
+            longest: preview.longest.clamp(MIN_SIDE, MAX_SIDE),
+            position: preview.position.filter(|share| share.is_finite()),
+            reply,
+        };
+        let stopping = || ServiceError::internal("the worker stopped before the preview was drawn");
+        self.previews.sender.send(wanted).await.map_err(|_closed| stopping())?;
+        let drawn = drawn.await.map_err(|_dropped| stopping())?;
+        drawn.map_err(|message| ServiceError::new(ErrorCode::InvalidSettings, message).with_status(422))
+    }
+}
+
+/// Checks settings, and turns those of a dataset into those of a video.
+fn of_video(caller: &Caller, mut settings: Map<String, Value>) -> Result<RenderSettings> {
+    let checked = parse_settings(caller, Some(&Value::Object(settings.clone())))?;
+    if checked.video().output == Output::Video {
+        return Ok(checked);
+    }
+    settings.retain(|key, _value| !OF_DATASETS.contains(&key.as_str()));
+    settings.remove("effect");
+    Ok(RenderSettings::from_json(&Value::Object(settings), ParseOptions { uncapped_length: true })?)
+}

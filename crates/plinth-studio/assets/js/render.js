@@ -1,0 +1,19 @@
+// The page of a render shows its state as it changes, and its files as soon as they are there.
+
+const live = document.querySelector("[data-events]");
+if (live) {
+  const events = new EventSource(live.dataset.events);
+  let first = null;
+  events.addEventListener("message", (event) => {
+    const { status, label, isFinal } = JSON.parse(event.data);
+    const shown = document.querySelector(".head .status");
+    shown.className = `status ${status}`;
+    shown.textContent = label;
+    first ??= status;
+    // The poster is there before the video.
+    if (isFinal || (status !== first && status === "video-processing")) {
+      events.close();
+      location.reload();
+    }
+  });
+}

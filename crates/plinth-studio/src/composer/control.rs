@@ -1,0 +1,240 @@
+//! The controls of the form: one for each setting.
+
+use plinth_service::access::Caller;
+use plinth_service::{Result, Service};
+use plinth_spec::settings::{Field, SettingsGroup as Declared, Shape, setting_groups};
+use plinth_spec::wire::{Layer, ModelDetail};
+use serde_json::{Map, Value};
+
+use super::label::{capitalized, label, name_label};
+
+/// Effect that is another name of an output, which has a control of its own.
+const DATASET_EFFECT: &str = "dataset";
+
+/// A group of settings.
+pub(crate) struct SettingsGroup {
+    pub(crate) name: &'static str,
+    pub(crate) title: String,
+    pub(crate) help: &'static str,
+    pub(crate) controls: Vec<Control>,
+    /// Number of settings that differ from their defaults.
+    pub(crate) changed: usize,
+}
+
+/// A setting, with its value.
+pub(crate) struct Control {
+    pub(crate) key: &'static str,
+    pub(crate) label: String,
+    /// One sentence, without the marks of code.
+    pub(crate) help: String,
+    pub(crate) unit: &'static str,
+    pub(crate) kind: Kind,
+    /// Value as text; empty if unset.
+    pub(crate) value: String,
+    /// Default as text; empty if unset.
+    pub(crate) default: String,
+}
+
+/// What a control looks like.
+pub(crate) enum Kind {
+    /// A number with bounds, which may be empty texts.
+    Number { min: String, max: String },
+    /// On or off.
+    Flag,
+    /// A colour that is always set.
+    Color,
+    /// A colour that may be unset.
+    MaybeColor,
+    /// One of several values, with their labels.
+    Choice(Vec<(String, String)>),
+    /// A text.
+    Text,
+    /// Any of several names, with whether each is chosen.
+    Names(Vec<(String, bool)>),
+    /// JSON, for which a script shows controls.
+    Json,
+}
+
+impl Control {
+    /// Returns whether the value differs from the default.
+    pub(crate) fn is_changed(&self) -> bool {
+        match &self.kind {
+            Kind::Names(names) => names.iter().any(|(_name, is_chosen)| *is_chosen),
+            _ => self.value != self.default,
+        }
+    }
+}
+
+/// What settings can name: assets of the workspace, and parts of the model.
+pub(crate) struct Assets {
+    environments: Vec<(String, String)>,
+    backgrounds: Vec<(String, String)>,
+    clips: Vec<(String, String)>,
+    meshes: Vec<String>,
+}
+
+impl Assets {
+    /// Finds what settings for a model can name.
+    pub(crate) async fn of(service: &Service, caller: &Caller, model: &ModelDetail) -> Result<Self> {
+        let named = |id: String, name: String| if name.is_empty() { (id.clone(), id) } else { (id, name) };
+        let environments = service.list_envs(caller).await?.data;
+        let overlays = service.list_overlays(caller, None).await?.data;
+        let mut clips: Vec<_> = model.animations.iter().map(|clip| (clip.name.clone(), clip.name.clone())).collect();
+        if !clips.is_empty() {
+            clips.insert(0, ("*".to_owned(), "The first one".to_owned()));
+        }
+        Ok(Self {
+            environments: environments.into_iter().map(|env| named(env.id, env.name)).collect(),
+            backgrounds: overlays
+                .into_iter()
+                .filter(|overlay| overlay.layer != Layer::Texture)
+                .map(|overlay| named(overlay.id.to_string(), overlay.name))
+                .collect(),
+            clips,
+            meshes: model.mesh_names.clone().unwrap_or_default(),
+        })
+    }
+
+    /// Returns the values that a setting of a free text can sensibly have; `None` for other settings.
+    fn values_of(&self, key: &str) -> Option<&[(String, String)]> {
+        match key {
+            "envId" => Some(&self.environments),
+            "bgImageId" => Some(&self.backgrounds),
+            "animation" => Some(&self.clips),
+            _ => None,
+        }
+    }
+}
+
+/// Makes the form of settings.
+pub(crate) fn groups(settings: &Map<String, Value>, assets: &Assets) -> Vec<SettingsGroup> {
+    let group = |declared: &Declared| {
+        let controls: Vec<Control> =
+            declared.fields.iter().map(|field| control(field, settings.get(field.key), assets)).collect();
+        SettingsGroup {
+            name: declared.name,
+            title: capitalized(declared.name),
+            help: declared.description,
+            changed: controls.iter().filter(|control| control.is_changed()).count(),
+            controls,
+        }
+    };
+    setting_groups().iter().map(group).collect()
+}
+
+fn control(field: &Field, value: Option<&Value>, assets: &Assets) -> Control {
+    let default = field.default.map(|default| text(&default.json())).unwrap_or_default();
+    let value_text = value.map_or_else(|| default.clone(), text);
+    let kind = match field.shape {
+        Shape::Text { .. } => match assets.values_of(field.key) {
+            Some(known) => Kind::Choice(with_current(known, &value_text)),
+            None => Kind::Text,
+        },
+        Shape::Texts { .. } => Kind::Names(names(value, &assets.meshes)),
+        _ => kind_of(field),
+    };
+    Control {
+        key: field.key,
+        label: label(field.key),
+        help: field.description.replace('`', ""),
+        unit: field.unit,
+        kind,
+        value: value_text,
+        default,
+    }
+}
+
+fn kind_of(field: &Field) -> Kind {
+    let number = |min: Option<f64>, max: Option<f64>| {
+        let bound = |bound: Option<f64>| bound.map(|bound| bound.to_string()).unwrap_or_default();
+        Kind::Number { min: bound(min), max: bound(max) }
+    };
+    match field.shape {
+        Shape::Number { min, max } | Shape::NonZero { min, max } => number(Some(min), Some(max)),
+        Shape::Positive { max } => number(None, Some(max)),
+        Shape::Scale { max, .. } => number(Some(-max), Some(max)),
+        Shape::Length => number(Some(0.0), Some(plinth_spec::limits::VIDEO_LENGTH_SECS)),
+        Shape::Flag => Kind::Flag,
+        Shape::Color if field.default.is_some() => Kind::Color,
+        Shape::Color => Kind::MaybeColor,
+        Shape::Choice { names, .. } => {
+            let names = names.iter().filter(|name| field.key != "effect" || **name != DATASET_EFFECT);
+            Kind::Choice(names.map(|name| ((*name).to_owned(), name_label(name))).collect())
+        }
+        Shape::Text { .. } | Shape::Texts { .. } => Kind::Text,
+        Shape::List { .. } | Shape::Object(_) | Shape::Map { .. } => Kind::Json,
+    }
+}
+
+/// The known values, with none at first, and the current one at the end where it is not known.
+fn with_current(known: &[(String, String)], current: &str) -> Vec<(String, String)> {
+    let mut values = vec![(String::new(), "None".to_owned())];
+    values.extend_from_slice(known);
+    if !values.iter().any(|(value, _label)| value == current) {
+        values.push((current.to_owned(), format!("{current} (not found)")));
+    }
+    values
+}
+
+/// All names of the model, and those that are chosen although the model does not have them.
+fn names(chosen: Option<&Value>, known: &[String]) -> Vec<(String, bool)> {
+    let chosen: Vec<&str> = chosen.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let of_model = known.iter().map(|name| (name.clone(), chosen.contains(&name.as_str())));
+    let others = chosen.iter().filter(|name| !known.iter().any(|known| known == *name));
+    of_model.chain(others.map(|name| ((*name).to_owned(), true))).collect()
+}
+
+/// A value as its control holds it.
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.as_f64().map_or_else(|| number.to_string(), |number| number.to_string()),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn assets() -> Assets {
+        let pair = |id: &str, name: &str| (id.to_owned(), name.to_owned());
+        Assets {
+            environments: vec![pair("e1", "Garden")],
+            backgrounds: Vec::new(),
+            clips: Vec::new(),
+            meshes: vec!["Seat".to_owned()],
+        }
+    }
+
+    #[test]
+    fn each_setting_has_one_control_with_its_default() {
+        let groups = groups(&Map::new(), &assets());
+        let keys: Vec<&str> = groups.iter().flat_map(|group| &group.controls).map(|control| control.key).collect();
+        let known: Vec<&str> = plinth_spec::settings::fields().map(|field| field.key).collect();
+        assert_eq!(keys, known);
+        assert!(groups.iter().all(|group| group.changed == 0));
+    }
+
+    #[test]
+    fn what_differs_from_its_default_is_changed() {
+        let settings =
+            json!({"zoom": 1.0, "length": 7, "envId": "gone", "hiddenMeshNames": ["Seat", "Leg"], "shadows": false});
+        let groups = groups(settings.as_object().unwrap(), &assets());
+        let controls: Vec<&Control> = groups.iter().flat_map(|group| &group.controls).collect();
+        let changed: Vec<&str> = controls.iter().filter(|one| one.is_changed()).map(|one| one.key).collect();
+        assert_eq!(changed, ["length", "hiddenMeshNames", "envId", "shadows"]);
+        let kind = |key: &str| controls.iter().find(|one| one.key == key).map(|one| &one.kind);
+        assert!(
+            matches!(kind("envId"), Some(Kind::Choice(values)) if values.len() == 3 && values[2].1 == "gone (not found)")
+        );
+        assert!(
+            matches!(kind("hiddenMeshNames"), Some(Kind::Names(names)) if *names == [("Seat".to_owned(), true), ("Leg".to_owned(), true)])
+        );
+        assert!(
+            matches!(kind("effect"), Some(Kind::Choice(values)) if values.iter().all(|(value, _)| value != "dataset"))
+        );
+    }
+}

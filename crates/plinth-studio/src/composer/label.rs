@@ -1,0 +1,68 @@
+//! Labels of settings, made from their names in the API.
+
+/// Words of names that are abbreviations, with what they stand for. An empty text is left out.
+const WORDS: [(&str, &str); 12] = [
+    ("bg", "background"),
+    ("env", "environment"),
+    ("n8ao", "ambient occlusion"),
+    ("dof", "depth of field"),
+    ("kf", "keyframe"),
+    ("fov", "field of view"),
+    ("id", ""),
+    ("enabled", ""),
+    ("x", "X"),
+    ("y", "Y"),
+    ("z", "Z"),
+    ("ior", "IOR"),
+];
+
+/// Returns the label of a setting: `bgColor` becomes `Background color`.
+pub(super) fn label(key: &str) -> String {
+    let mut words: Vec<String> = vec![String::new()];
+    for c in key.chars() {
+        if c.is_uppercase() {
+            words.push(String::new());
+        }
+        if let Some(word) = words.last_mut() {
+            word.extend(c.to_lowercase());
+        }
+    }
+    let spelled = |word: String| {
+        let known = WORDS.iter().find(|(short, _)| *short == word);
+        known.map_or(word, |(_, long)| (*long).to_owned())
+    };
+    capitalized(&words.into_iter().map(spelled).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" "))
+}
+
+/// Returns the label of one of a setting's names: `hero-spin` becomes `Hero spin`. Sizes such as `16:9` stay as they are.
+pub(super) fn name_label(name: &str) -> String {
+    capitalized(&name.replace('-', " "))
+}
+
+/// Begins a text with a capital.
+pub(super) fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(char::to_uppercase).into_iter().flatten().chain(letters).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_become_words() {
+        let labels =
+            ["bgColor", "panX", "n8aoEnabled", "dofStrength", "envId", "kfSegmentDuration", "quality"].map(label);
+        let expected = [
+            "Background color",
+            "Pan X",
+            "Ambient occlusion",
+            "Depth of field strength",
+            "Environment",
+            "Keyframe segment duration",
+            "Quality",
+        ];
+        assert_eq!(labels, expected);
+        assert_eq!(name_label("hero-spin"), "Hero spin");
+    }
+}

@@ -1,0 +1,8 @@
+//! The form of all render settings, made from their catalogue in `plinth-spec`.
+
+mod control;
+mod label;
+mod read;
+
+pub(crate) use control::{Assets, Kind, SettingsGroup, groups};
+pub(crate) use read::read_settings;

@@ -1,0 +1,158 @@
+//! The composer: all settings of a render of one model, its price, and the order.
+
+use askama::Template;
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use plinth_service::access::Caller;
+use plinth_service::delivery::Cover;
+use plinth_service::{Result as ServiceResult, ServiceError};
+use plinth_spec::RenderSettings;
+use plinth_spec::idempotency::ReplayKey;
+use plinth_spec::pricing::Quote;
+use plinth_spec::wire::{CreateRender, ModelDetail, QuoteRequest};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::composer::{Assets, Kind, SettingsGroup, groups, read_settings};
+use crate::error::Result;
+use crate::form::SessionFields;
+use crate::format::sentence;
+use crate::frame::{Frame, page};
+use crate::response::policy_with_previews;
+use crate::session::CurrentUser;
+use crate::studio::Studio;
+
+#[derive(Template)]
+#[template(path = "composer.html")]
+struct ComposerPage {
+    frame: Frame,
+    id: String,
+    name: String,
+    cover: Option<Cover>,
+    groups: Vec<SettingsGroup>,
+    /// Names of the model's materials, for the controls of a script.
+    materials: Vec<String>,
+    quote: Option<Quote>,
+    /// Why the settings were rejected.
+    problem: Option<String>,
+    /// The settings as JSON.
+    json: String,
+    /// Base URL of the API.
+    api: String,
+    /// Whether this server draws previews.
+    has_previews: bool,
+}
+
+/// Query parameters of the composer.
+#[derive(Deserialize)]
+pub(crate) struct Start {
+    /// Render whose settings to start from.
+    from: Option<String>,
+}
+
+pub(crate) async fn show(
+    State(studio): State<Studio>,
+    user: CurrentUser,
+    Path(id): Path<String>,
+    Query(start): Query<Start>,
+) -> Result<Response> {
+    let model = studio.service.model(user.editor()?, &id).await?;
+    let settings = match start.from.filter(|from| !from.is_empty()) {
+        Some(from) => settings_of_render(&studio, user.caller(), &from).await?,
+        None => Map::new(),
+    };
+    let priced = price(&studio, user.caller(), &settings).await;
+    page_of(&studio, &user, model, &settings, priced).await
+}
+
+/// Returns what the request of an earlier render said, without what the server added.
+async fn settings_of_render(studio: &Studio, caller: &Caller, id: &str) -> ServiceResult<Map<String, Value>> {
+    let render = studio.service.render(caller, id).await?;
+    let settings = RenderSettings::from_echoed(&render.render_settings).map_err(ServiceError::internal)?;
+    Ok(settings.echoed().as_object().cloned().unwrap_or_default())
+}
+
+/// Prices or orders the settings of the form. A script asks for the price as JSON.
+pub(crate) async fn submit(
+    State(studio): State<Studio>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    sent: SessionFields,
+) -> Result<Response> {
+    let caller = sent.user.editor()?;
+    let model = studio.service.model(caller, &id).await?;
+    let is_script = headers.get(header::ACCEPT).is_some_and(|accepted| accepted == "application/json");
+    let settings = match read_settings(&sent) {
+        Ok(settings) => settings,
+        Err(error) if is_script => return Ok(refused(&error)),
+        // What cannot be read cannot be shown in its control again either.
+        Err(error) => return Err(error.into()),
+    };
+    if sent.text("action") != "order" {
+        let priced = price(&studio, caller, &settings).await;
+        return match priced {
+            Ok(quote) if is_script => Ok(Json(json!({"settings": settings, "quote": quote})).into_response()),
+            Err(error) if is_script => Ok(refused(&error)),
+            priced => page_of(&studio, &sent.user, model, &settings, priced).await,
+        };
+    }
+    let request = CreateRender { model_id: Some(id), render_settings: Some(Value::Object(settings.clone())) };
+    match studio.service.create_render(caller, request, ReplayKey::from_header(None)).await {
+        Ok(created) => Ok(Redirect::to(&format!("{}/renders/{}", studio.site.path, created.id)).into_response()),
+        Err(error) if error.status < 500 => page_of(&studio, &sent.user, model, &settings, Err(error)).await,
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn price(studio: &Studio, caller: &Caller, settings: &Map<String, Value>) -> ServiceResult<Quote> {
+    let request = QuoteRequest { renders: Some(vec![Value::Object(settings.clone())]) };
+    studio.service.quote(caller, request).await
+}
+
+/// The answer to a script whose settings were rejected.
+pub(super) fn refused(error: &ServiceError) -> Response {
+    error.log();
+    let status = StatusCode::from_u16(error.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    (status, Json(json!({"error": {"code": error.code.as_str(), "message": sentence(&error.message)}}))).into_response()
+}
+
+async fn page_of(
+    studio: &Studio,
+    user: &CurrentUser,
+    model: ModelDetail,
+    settings: &Map<String, Value>,
+    priced: ServiceResult<Quote>,
+) -> Result<Response> {
+    let (quote, error) = match priced {
+        Ok(quote) => (Some(quote), None),
+        Err(error) if error.status < 500 => (None, Some(error)),
+        Err(error) => return Err(error.into()),
+    };
+    let (service, caller) = (&studio.service, user.caller());
+    let assets = Assets::of(service, caller, &model).await?;
+    let cover = service.model_covers(caller, std::slice::from_ref(&model.row.id)).await?.pop().flatten();
+    let name = model.row.title.unwrap_or(model.row.original_name);
+    let mut response = page(&ComposerPage {
+        frame: Frame::new(studio, &format!("Compose {name}"), Some(user)).at("models").with_scripts(&["composer.js"]),
+        id: model.row.id.to_string(),
+        name,
+        cover,
+        groups: groups(settings, &assets),
+        materials: model.material_names.unwrap_or_default(),
+        quote,
+        problem: error.as_ref().map(|error| sentence(&error.message)),
+        json: serde_json::to_string_pretty(settings).unwrap_or_default(),
+        api: format!("{}/v1", studio.site.url),
+        has_previews: service.draws_previews(),
+    });
+    if let Some(error) = error {
+        *response.status_mut() = StatusCode::from_u16(error.status).unwrap_or(StatusCode::BAD_REQUEST);
+    }
+    let policy = policy_with_previews(&service.files_origin().await?);
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, policy);
+    }
+    Ok(response)
+}

@@ -1,0 +1,270 @@
+//! Previews: processes that hold a model and draw single frames of it, until nobody asks for a while.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use plinth_pipeline::child::{ChildEvent, ChildTask, PreviewRequest, PreviewTask};
+use plinth_service::previews::{MAX_SIDE, WantedPreview};
+use plinth_spec::id::{ModelId, WorkspaceId};
+use plinth_store::{ObjectKey, StoreError};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use crate::child::{Ended, WarmChild};
+use crate::fetch::download;
+use crate::inputs::{ENVIRONMENT_FILES, environment_files};
+use crate::job::JobPlan;
+use crate::models::{RequestedModel, cache_folder, fetch_model, home_folder};
+use crate::node::Node;
+use crate::options::WorkerOptions;
+use crate::outputs::OUT;
+
+/// Number of models that are held at a time.
+const WARM: usize = 2;
+/// A process that nobody asks for this long is ended.
+const IDLE: Duration = Duration::from_mins(1);
+/// Interval at which idle processes are looked for.
+const SWEEP: Duration = Duration::from_secs(5);
+/// Time limit of one frame, with the loading of the model.
+const FRAME_TIME: Duration = Duration::from_mins(2);
+/// Largest picture, in bytes.
+const PICTURE_BYTES: u64 = 16 << 20;
+/// Basis of the limit of processor time of a process.
+const LIFETIME: Duration = Duration::from_hours(1);
+
+/// A process that holds a model.
+struct Warm {
+    workspace: WorkspaceId,
+    model: ModelId,
+    used: Instant,
+    /// Names of the assets that are in the folder.
+    placed: BTreeSet<String>,
+    /// `None` while a frame is drawn, and after the process has ended.
+    child: Arc<Mutex<Option<WarmChild>>>,
+    folder: TempDir,
+}
+
+/// Draws previews until `stop` is cancelled: one frame at a time, so that renders lose little time to them.
+pub(crate) async fn serve_previews(node: Arc<Node>, stop: CancellationToken) {
+    let Some(mut wanted) = node.service.take_previews() else { return };
+    let mut warm: Vec<Warm> = Vec::new();
+    let mut sweep = tokio::time::interval(SWEEP);
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => break,
+            _tick = sweep.tick() => end_idle(&mut warm).await,
+            next = wanted.recv() => match next {
+                // Whoever asked may have changed a setting since.
+                Some(next) if next.reply.is_closed() => {}
+                Some(next) => answer(&node, &mut warm, next, &stop).await,
+                None => break,
+            },
+        }
+    }
+    for one in warm {
+        end(one).await;
+    }
+}
+
+async fn answer(node: &Node, warm: &mut Vec<Warm>, wanted: WantedPreview, stop: &CancellationToken) {
+    let begin = Instant::now();
+    let drawn = match hold(node, warm, &wanted).await {
+        Ok(at) => draw(node, &mut warm[at], &wanted, stop).await,
+        Err(message) => Err(message),
+    };
+    metrics::histogram!("plinth_worker_preview_seconds").record(begin.elapsed().as_secs_f64());
+    if drawn.is_err() {
+        warm.retain(|one| one.model != wanted.model_id || one.is_running());
+    }
+    // The receiver is gone if the request was cancelled.
+    let _unheard = wanted.reply.send(drawn);
+}
+
+/// Returns the index of the process that holds the model; starts it if there is none.
+async fn hold(node: &Node, warm: &mut Vec<Warm>, wanted: &WantedPreview) -> Result<usize, String> {
+    let is_it = |one: &Warm| one.model == wanted.model_id && one.workspace == wanted.workspace_id && one.is_running();
+    if let Some(at) = warm.iter().position(is_it) {
+        return Ok(at);
+    }
+    if warm.len() >= WARM {
+        let oldest = warm.iter().enumerate().min_by_key(|(_at, one)| one.used).map_or(0, |(at, _one)| at);
+        let ended = warm.swap_remove(oldest);
+        end(ended).await;
+    }
+    let started = start(node, wanted).await.map_err(|error| {
+        tracing::error!(error = %error, "a preview cannot be started");
+        "the preview cannot be started; please try again".to_owned()
+    })?;
+    warm.push(started);
+    Ok(warm.len() - 1)
+}
+
+async fn start(node: &Node, wanted: &WantedPreview) -> Result<Warm, StoreError> {
+    let Node { service, scratch, options, .. } = node;
+    let folder = scratch.job()?;
+    let model = PathBuf::from("model.glb");
+    let file = folder.path().join(&model);
+    let requested = RequestedModel { id: &wanted.model_id, sha256: &wanted.sha256 };
+    fetch_model(service.store(), scratch, options.cache_bytes, &requested, &file).await?;
+    let task = PreviewTask {
+        model,
+        longest: MAX_SIDE,
+        adapter: options.adapter.clone(),
+        ffmpeg: options.ffmpeg.clone(),
+        cache: Some(cache_folder(scratch, &wanted.model_id)),
+    };
+    let home = Some(home_folder(scratch, &wanted.workspace_id));
+    let plan = JobPlan { task: ChildTask::Preview(task), time: LIFETIME, folder: folder.path(), home };
+    let child = WarmChild::start(options, &node.describe(plan)?)?;
+    Ok(Warm {
+        workspace: wanted.workspace_id.clone(),
+        model: wanted.model_id.clone(),
+        used: Instant::now(),
+        placed: BTreeSet::new(),
+        child: Arc::new(Mutex::new(Some(child))),
+        folder,
+    })
+}
+
+async fn draw(
+    node: &Node,
+    warm: &mut Warm,
+    wanted: &WantedPreview,
+    stop: &CancellationToken,
+) -> Result<Vec<u8>, String> {
+    let placed = place_assets(node, warm, wanted).await;
+    placed.map_err(|error| {
+        tracing::error!(error = %error, "an asset of a preview cannot be fetched");
+        "an image or environment cannot be fetched; please try again".to_owned()
+    })?;
+    let target = PathBuf::from(OUT).join("preview.png");
+    let request = PreviewRequest {
+        settings: wanted.settings.echoed(),
+        environment: wanted.assets.env.as_ref().map(|id| environment_files(&format!("{id}."))),
+        images: wanted.assets.images.keys().map(|id| (id.clone(), image_file(id))).collect::<BTreeMap<_, _>>(),
+        longest: wanted.longest,
+        position: wanted.position,
+        target: target.clone(),
+    };
+    let options = WorkerOptions { timeout: FRAME_TIME, ..node.options.clone() };
+    let (slot, stop) = (Arc::clone(&warm.child), stop.clone());
+    let asking = tokio::task::spawn_blocking(move || {
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut child) = slot.take() else { return Err("the preview has ended; please try again".to_owned()) };
+        match child.ask(&options, &request, &stop) {
+            Ended::Done(ChildEvent::Previewed { .. }) => {
+                *slot = Some(child);
+                Ok(())
+            }
+            Ended::Done(ChildEvent::PreviewRefused(failure)) => {
+                *slot = Some(child);
+                Err(failure.message)
+            }
+            Ended::Failed(failure) => Err(failure.message),
+            Ended::Done(_other) => Err("the renderer returned an unexpected result".to_owned()),
+            Ended::Cancelled => Err("the server stops".to_owned()),
+        }
+    });
+    let asked =
+        asking.await.unwrap_or_else(|error| Err(format!("the task that watches the preview panicked: {error}")));
+    warm.used = Instant::now();
+    asked?;
+    let file = warm.folder.path().join(&target);
+    let reading = tokio::task::spawn_blocking(move || read_picture(&file)).await.map_err(io::Error::from);
+    reading.and_then(|read| read).map_err(|error| {
+        tracing::warn!(error = %error, "the picture of a preview cannot be read");
+        "the renderer wrote no picture".to_owned()
+    })
+}
+
+/// Reads the picture of a process that still runs and is not trusted: what is not a regular file, such as a link to another
+/// one, is refused. The process cannot replace the folder.
+fn read_picture(file: &Path) -> io::Result<Vec<u8>> {
+    let mut options = fs::OpenOptions::new();
+    let opened = options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(file)?;
+    let about = opened.metadata()?;
+    if !about.is_file() || about.len() > PICTURE_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a file of the size of a picture"));
+    }
+    let mut bytes = Vec::new();
+    opened.take(PICTURE_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Downloads the assets that are not in the folder yet.
+async fn place_assets(node: &Node, warm: &mut Warm, wanted: &WantedPreview) -> Result<(), StoreError> {
+    let store = node.service.store();
+    let mut missing: Vec<(ObjectKey<'_>, PathBuf, String)> = Vec::new();
+    for (id, image) in &wanted.assets.images {
+        missing.push((image.key(), image_file(id), id.clone()));
+    }
+    if let Some(id) = &wanted.assets.env {
+        for (part, name) in ENVIRONMENT_FILES {
+            missing.push((ObjectKey::Env(id, part), PathBuf::from(format!("{id}.{name}")), format!("{id}.{name}")));
+        }
+    }
+    for (key, file, name) in missing {
+        if warm.placed.contains(&name) {
+            continue;
+        }
+        let place = warm.folder.path().join(file);
+        download(store, &key, &place).await?;
+        node.options.fence.give(&[Path::new(&place)])?;
+        warm.placed.insert(name);
+    }
+    Ok(())
+}
+
+/// The file of an image. Its identifier was found in the database, so it is letters and digits.
+fn image_file(id: &str) -> PathBuf {
+    PathBuf::from(format!("image-{id}"))
+}
+
+async fn end_idle(warm: &mut Vec<Warm>) {
+    while let Some(at) = warm.iter().position(|one| one.used.elapsed() > IDLE || !one.is_running()) {
+        end(warm.swap_remove(at)).await;
+    }
+}
+
+/// Ends a process. Waiting for that blocks.
+async fn end(warm: Warm) {
+    let ending = tokio::task::spawn_blocking(move || {
+        let Warm { child, folder, .. } = warm;
+        drop(child);
+        drop(fs::remove_dir_all(folder.path()));
+    });
+    if let Err(error) = ending.await {
+        tracing::error!(error = %error, "ending a preview panicked");
+    }
+}
+
+impl Warm {
+    fn is_running(&self) -> bool {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("secret"), "secret").unwrap();
+        std::os::unix::fs::symlink(path("secret"), path("link.png")).unwrap();
+        fs::create_dir(path("folder.png")).unwrap();
+        let large = fs::File::create(path("large.png")).unwrap();
+        large.set_len(PICTURE_BYTES + 1).unwrap();
+        assert_eq!(read_picture(&path("secret")).unwrap(), b"secret");
+        for name in ["link.png", "folder.png", "large.png", "missing.png"] {
+            assert!(read_picture(&path(name)).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! The web UI in a real browser: with scripts and without, narrow and wide, without a word on its console.
+
+use std::path::Path;
+
+use plinth_testkit::{Client, glb_with_triangle};
+
+use super::server::{EMAIL, Served};
+use super::webdriver::Chromium;
+
+/// A server that draws, without a rate limit in the way.
+fn drawing() -> Served {
+    let Served { client, server, place } = Served::alone();
+    server.end();
+    let server = place.serve(&["--rate-limit-per-minute", "1000000"]);
+    Served { client: Client::new(&server.base, &client.token), server, place }
+}
+
+async fn sign_in(served: &Served, page: &Chromium) {
+    page.open(&format!("{}{}", served.server.base, served.link(EMAIL, &[]))).await;
+    page.click("main button").await;
+    page.until("document.querySelector('h1').textContent === 'Models'").await;
+}
+
+fn model(folder: &Path, name: &str) -> String {
+    let path = folder.join(format!("{name}.glb"));
+    std::fs::write(&path, glb_with_triangle(name)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+/// Looks at the current page in two widths: nothing reaches beyond its side.
+async fn fits(page: &Chromium) {
+    for width in [360, 1280] {
+        page.resize(width, 800).await;
+        page.until(&format!("window.innerWidth === {width}")).await;
+        let wide = page.run("return document.documentElement.scrollWidth;").await;
+        assert_eq!(wide, width, "{}", page.run("return location.pathname;").await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn models_are_uploaded_looked_at_and_ordered() {
+    let served = drawing();
+    let Some(page) = Chromium::start(true).await else { return };
+    sign_in(&served, &page).await;
+    fits(&page).await;
+    let files = [model(served.place.folder.path(), "chair"), model(served.place.folder.path(), "lamp")];
+    page.type_into("input[type=file]", &files.join("\n")).await;
+    page.click(".upload button.main").await;
+    page.until("document.querySelectorAll('.tile').length === 2").await;
+    // The same file is not sent again, and a rejected one says why.
+    let text = served.place.folder.path().join("notes.txt");
+    std::fs::write(&text, "no model").unwrap();
+    page.type_into("input[type=file]", &format!("{}\n{}", files[0], text.display())).await;
+    page.click(".upload button.main").await;
+    page.until("document.querySelector('.transfers').innerText.includes('name must end in')").await;
+    page.until("document.querySelector('.transfers').innerText.includes('was there already')").await;
+    // A rejected upload is an answer with status 400, which browsers note on the console by themselves.
+    let noted = page.console().await;
+    assert!(noted.iter().all(|line| line.contains("400 (Bad Request)")), "{noted:?}");
+    fits(&page).await;
+    page.click(".pick input").await;
+    page.until("document.querySelector('.count').textContent === '1 model chosen'").await;
+
+    page.click(".tile-link").await;
+    page.until("document.querySelector('a.button.main')").await;
+    fits(&page).await;
+    page.click("a.button.main").await;
+    page.until("document.querySelector('.stage img')?.src.startsWith('blob:')").await;
+    page.until("document.querySelector('.stage img').naturalWidth === 1280").await;
+    fits(&page).await;
+    // A slider changes the settings and the picture; undo takes it back.
+    let set = "const range = document.querySelector('[data-key=zoom] input[type=range]'); range.value = 1.5; \
+               for (const kind of ['input', 'change']) range.dispatchEvent(new Event(kind, {bubbles: true}));";
+    let before = page.run("return document.querySelector('.stage img').src;").await;
+    page.run(set).await;
+    page.until("document.querySelector('.settings-json').textContent.includes('\"zoom\": 1.5')").await;
+    page.until(&format!("document.querySelector('.stage img').src !== {before}")).await;
+    page.until("document.querySelector('[data-key=zoom]').classList.contains('changed')").await;
+    page.click("[data-do=undo]").await;
+    page.until("!document.querySelector('.settings-json').textContent.includes('zoom')").await;
+    page.click("[data-do=redo]").await;
+    page.until("document.querySelector('.settings-json').textContent.includes('zoom')").await;
+    // A list, by the controls that its schema makes.
+    page.run("document.querySelector('[data-group=path]').open = true;").await;
+    page.click("[data-key=camera] .structure button").await;
+    page.until("document.querySelector('.settings-json').textContent.includes('\"radius\"')").await;
+    page.click("[data-key=camera] .reset").await;
+    page.until("!document.querySelector('.settings-json').textContent.includes('radius')").await;
+    page.run("document.querySelector('#quality').value = 'share'; document.querySelector('#length').value = '0.2';")
+        .await;
+    page.click("button[value=order]").await;
+    page.until("location.pathname.startsWith('/renders/')").await;
+    // The page follows the render by itself.
+    page.until("document.querySelector('.head .status.done') && document.querySelector('video')").await;
+    fits(&page).await;
+    let noted = page.console().await;
+    assert!(noted.is_empty(), "{noted:?}");
+    for path in ["/", "/renders", "/keys"] {
+        page.open(&format!("{}{path}", served.server.base)).await;
+        fits(&page).await;
+    }
+    let noted = page.console().await;
+    assert!(noted.is_empty(), "{noted:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn everything_but_previews_works_without_scripts() {
+    let served = Served::alone();
+    let Some(page) = Chromium::start(false).await else { return };
+    sign_in(&served, &page).await;
+    page.type_into("input[type=file]", &model(served.place.folder.path(), "chair")).await;
+    page.click(".upload button.main").await;
+    page.until("document.querySelector('h1').textContent === 'chair.glb'").await;
+    page.type_into("#title", "Oak chair").await;
+    page.click("form.fields button.main").await;
+    page.until("document.querySelector('h1').textContent === 'Oak chair'").await;
+    page.click("a.button.main").await;
+    page.until("document.querySelector('#length')").await;
+    page.type_into("#panX", "5").await;
+    page.click("button[value=price]").await;
+    page.until("document.querySelector('.settings-json').textContent.includes('\"panX\"')").await;
+    page.click("button[value=order]").await;
+    page.until("location.pathname.startsWith('/renders/')").await;
+    page.until("document.querySelector('.head .status').textContent === 'Waiting'").await;
+}

@@ -1,0 +1,123 @@
+//! Chromium, driven by chromedriver over its HTTP interface (W3C WebDriver). Clients in Rust depend on a crate whose licence
+//! `deny.toml` does not allow.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+
+/// How long a page may take to show what is waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Name of an element's identifier in the protocol.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// A window of a browser, which ends when dropped.
+pub(crate) struct Chromium {
+    driver: Child,
+    http: reqwest::Client,
+    /// Address of the window's session.
+    session: String,
+}
+
+impl Chromium {
+    /// Starts a browser; without scripts, if so wanted. `None` where there is no chromedriver: `make test` says so.
+    pub(crate) async fn start(with_scripts: bool) -> Option<Self> {
+        let started = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let mut driver = started.ok()?;
+        let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+        let port = lines.find_map(|line| {
+            let line = line.unwrap();
+            let (_, port) = line.split_once("started successfully on port ")?;
+            Some(port.trim_end_matches('.').to_owned())
+        });
+        // It goes on writing to the pipe.
+        std::thread::spawn(move || lines.for_each(drop));
+        let http = reqwest::Client::builder().no_proxy().build().unwrap();
+        let address = format!("http://127.0.0.1:{}", port.expect("a port"));
+        let preferences =
+            if with_scripts { json!({}) } else { json!({"profile.managed_default_content_settings.javascript": 2}) };
+        let capabilities = json!({
+            "goog:loggingPrefs": {"browser": "ALL"},
+            "goog:chromeOptions": {
+                "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"],
+                "prefs": preferences,
+            },
+        });
+        let mut chromium = Self { driver, http, session: address };
+        let made =
+            chromium.call(Method::POST, "/session", json!({"capabilities": {"alwaysMatch": capabilities}})).await;
+        chromium.session = format!("{}/session/{}", chromium.session, made["sessionId"].as_str().expect("a session"));
+        Some(chromium)
+    }
+
+    async fn call(&self, method: Method, path: &str, body: Value) -> Value {
+        let request = self.http.request(method.clone(), format!("{}{path}", self.session));
+        let request = if method == Method::GET { request } else { request.body(body.to_string()) };
+        let answer = request.header("content-type", "application/json").send().await.unwrap().text().await.unwrap();
+        let mut answer: Value = serde_json::from_str(&answer).unwrap();
+        assert!(answer["value"]["error"].is_null(), "{path} {body}: {answer}");
+        answer["value"].take()
+    }
+
+    pub(crate) async fn open(&self, url: &str) {
+        self.call(Method::POST, "/url", json!({"url": url})).await;
+    }
+
+    /// Sets the size of the page's area.
+    pub(crate) async fn resize(&self, width: u32, height: u32) {
+        let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+        let command = json!({"cmd": "Emulation.setDeviceMetricsOverride", "params": size});
+        self.call(Method::POST, "/goog/cdp/execute", command).await;
+    }
+
+    /// The result of a function body in the page.
+    pub(crate) async fn run(&self, script: &str) -> Value {
+        self.call(Method::POST, "/execute/sync", json!({"script": script, "args": []})).await
+    }
+
+    /// Waits until an expression in the page is true.
+    pub(crate) async fn until(&self, expression: &str) {
+        let is_true = async {
+            while self.run(&format!("return Boolean({expression});")).await != true {
+                sleep(Duration::from_millis(50)).await;
+            }
+        };
+        if timeout(PATIENCE, is_true).await.is_err() {
+            panic!("never: {expression}; the page: {}", self.run("return document.body.innerText;").await);
+        }
+    }
+
+    async fn element(&self, selector: &str) -> String {
+        let found = self.call(Method::POST, "/element", json!({"using": "css selector", "value": selector})).await;
+        found[ELEMENT].as_str().expect("an element").to_owned()
+    }
+
+    pub(crate) async fn click(&self, selector: &str) {
+        let element = self.element(selector).await;
+        self.call(Method::POST, &format!("/element/{element}/click"), json!({})).await;
+    }
+
+    /// Types a text, or the paths of files.
+    pub(crate) async fn type_into(&self, selector: &str, text: &str) {
+        let element = self.element(selector).await;
+        self.call(Method::POST, &format!("/element/{element}/value"), json!({"text": text})).await;
+    }
+
+    /// What the page has written to its console since the last look, violations of its policy among it.
+    pub(crate) async fn console(&self) -> Vec<String> {
+        let log = self.call(Method::POST, "/se/log", json!({"type": "browser"})).await;
+        log.as_array().into_iter().flatten().map(|entry| entry["message"].to_string()).collect()
+    }
+}
+
+impl Drop for Chromium {
+    fn drop(&mut self) {
+        // The driver ends its browser when it is asked to end.
+        let pid = self.driver.id().to_string();
+        let _gone = Command::new("kill").args(["-s", "TERM", &pid]).status();
+        let _waited = self.driver.wait();
+    }
+}
