@@ -1,7 +1,5 @@
 //! JSON objects of the supported extensions.
 
-#![expect(clippy::struct_field_names, reason = "the fields are named like the JSON members")]
-
 use std::collections::BTreeMap;
 
 use serde::Deserialize;

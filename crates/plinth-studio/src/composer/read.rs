@@ -41,7 +41,7 @@ fn read(field: &Field, values: &[&str]) -> Result<Option<Value>, ServiceError> {
             Some(value).filter(|value| !is_empty(value))
         }
     };
-    let default = field.default.map(|default| default.json());
+    let default = field.default.map(plinth_spec::settings::Literal::json);
     Ok(value.filter(|value| default.as_ref().is_none_or(|default| !is_same(default, value))))
 }
 
