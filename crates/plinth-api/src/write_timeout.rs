@@ -37,7 +37,7 @@ mod tests {
         let mut stream = limited(socket, Duration::from_millis(50));
         // The buffers of both ends are full at some point.
         let error = loop {
-            if let Err(error) = stream.write_all(&[0; 1 << 16]).await {
+            if let Err(error) = stream.write_all(&vec![0; 1 << 16]).await {
                 break error;
             }
         };
