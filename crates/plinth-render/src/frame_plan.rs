@@ -15,7 +15,7 @@ use crate::pass::geometry::GeometryTargets;
 use crate::pass::post::Post;
 use crate::pass::reflection::Reflection;
 use crate::pass::scenery::Scenery;
-use crate::pass::visibility::{SURFACES, joined};
+use crate::pass::visibility::{Classify, Outside, SURFACES, joined};
 use crate::pass::{cleared, depth_target, kept};
 use crate::pipelines::PerBatch;
 use crate::recorder::Recorder;
@@ -115,36 +115,43 @@ impl FramePlan<'_, '_> {
         let targets = &view.targets;
         let depth = depth_target(&targets.depth, Some(1.0), true);
         let mut pass = self.recorder.pass("visibility", &view.frame_group, &[cleared(&targets.triangles)], Some(depth));
-        for i in stage.solid() {
-            let batch = &stage.batches[i];
-            let corners = Corners::Numbered { first: batch.first_triangle };
-            draw_depth(&mut pass, &stage.pipelines.visibility, (i, batch), stage.material(i), corners);
-        }
+        let solid: Vec<usize> = stage.solid().collect();
+        draw_visible(&mut pass, stage, &solid);
         drop(pass);
         let part = stage.solid().filter_map(|i| stage.part_of(view, i)).reduce(joined);
-        view.classify.run(self.recorder, &view.frame_group, targets, part);
+        view.classify.run(self.recorder, &view.frame_group, targets.solid_maps(), (part, Outside::Emptied));
         part
     }
 
     /// Shades both surfaces of each pixel, each into its own target.
     fn shade(&mut self, view: &View, colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES]) {
+        let solid: Vec<usize> = self.stage.solid().collect();
+        self.shade_batches(view, ("shade", &view.classify), &solid, colors);
+    }
+
+    fn shade_batches(
+        &mut self,
+        view: &View,
+        (label, classify): (&'static str, &Classify),
+        batches: &[usize],
+        colors: [wgpu::RenderPassColorAttachment<'_>; SURFACES],
+    ) {
         let stage = self.stage;
         for (k, color) in colors.into_iter().enumerate() {
-            if k >= view.classify.surfaces() {
+            if k >= classify.surfaces() {
                 continue;
             }
             let depth = depth_target(&view.targets.batches[k], None, false);
-            let mut pass = self.recorder.pass("shade", &view.frame_group, &[color], Some(depth));
-            for i in stage.solid() {
-                let (Some(part), Some(pipeline)) = (stage.part_of(view, i), &stage.pipelines.shade[i]) else {
-                    continue;
-                };
+            let mut pass = self.recorder.pass(label, &view.frame_group, &[color], Some(depth));
+            for i in batches.iter().copied() {
+                let inputs = (stage.part_of(view, i), &stage.pipelines.shade[i], classify.shade_group(i, k));
+                let (Some(part), Some(pipeline), Some(group)) = inputs else { continue };
                 pass.set_pipeline(pipeline);
-                pass.set_bind_group(1, view.classify.shade_group(i, k), &[]);
+                pass.set_bind_group(1, group, &[]);
                 pass.set_bind_group(2, &stage.material(i).group, &[]);
                 pass.set_bind_group(3, &stage.batches[i].light.group, &[]);
                 pass.set_scissor_rect(part.x, part.y, part.width, part.height);
-                pass.draw(view.classify.shade_vertices(part, k), 0..1);
+                pass.draw(classify.shade_vertices(part, k), 0..1);
             }
         }
     }
@@ -172,12 +179,29 @@ impl FramePlan<'_, '_> {
                     }
                 }
             }
-            self.layered_group(view, part, &group, k == 0);
+            let is_visible = |i: &usize| stage.batches[*i].is_visible_layer();
+            for (j, run) in group.chunk_by(|a, b| is_visible(a) == is_visible(b)).enumerate() {
+                let glass = run.first().filter(|i| is_visible(i)).and_then(|_| self.glass(view, run));
+                self.layered_run(view, part, (run, glass), k == 0 && j == 0);
+            }
             drawn = group.iter().filter_map(|i| stage.part_of(view, *i)).reduce(joined);
         }
     }
 
-    fn layered_group(&mut self, view: &View, part: Region, group: &[usize], first: bool) {
+    /// Finds the visible surfaces of glass in front of what is drawn so far, and shades them. Returns the region that
+    /// contains them.
+    fn glass(&mut self, view: &View, batches: &[usize]) -> Option<Region> {
+        let (stage, targets) = (self.stage, &view.targets);
+        let (glass, maps) = (view.glass.as_ref()?, targets.glass.as_ref()?);
+        let part = batches.iter().filter_map(|i| stage.part_of(view, *i)).reduce(joined)?;
+        glass.find(self.recorder, &view.frame_group, (targets, maps), part, |pass| draw_visible(pass, stage, batches));
+        self.shade_batches(view, ("shade glass", &glass.classify), batches, maps.colors.each_ref().map(kept));
+        Some(part)
+    }
+
+    /// Draws transmissive and blended batches over the samples: those that are shaded already in the region `glass`, or
+    /// all their triangles. With `first`, the opaque surfaces are drawn before them.
+    fn layered_run(&mut self, view: &View, part: Region, (batches, glass): (&[usize], Option<Region>), first: bool) {
         let (Some(samples), Some(spread)) = (&view.targets.layered, &view.spread) else { return };
         let stage = self.stage;
         let color = if first { cleared(samples) } else { kept(samples) };
@@ -187,10 +211,14 @@ impl FramePlan<'_, '_> {
         if first {
             spread.draw(&mut pass);
         }
+        if let (Some(glass), Some(part)) = (&view.glass, glass) {
+            glass.draw(&mut pass, part);
+            return;
+        }
         if let Some(behind) = &view.behind {
             pass.set_bind_group(1, &behind.group, &[]);
         }
-        for i in group {
+        for i in batches {
             if let Some(pipeline) = &stage.pipelines.layered[*i] {
                 pass.set_pipeline(pipeline);
                 draw_surface(&mut pass, &stage.batches[*i], stage.material(*i));
@@ -224,6 +252,15 @@ enum Corners {
     Shared,
     /// Those of [`NumberedTriangles`](crate::upload::numbered::NumberedTriangles); the first triangle gets this number.
     Numbered { first: u32 },
+}
+
+/// Draws the numbers of the triangles of batches.
+fn draw_visible(pass: &mut wgpu::RenderPass<'_>, stage: &Stage, batches: &[usize]) {
+    for i in batches.iter().copied() {
+        let batch = &stage.batches[i];
+        let corners = Corners::Numbered { first: batch.first_triangle };
+        draw_depth(pass, &stage.pipelines.visibility, (i, batch), stage.material(i), corners);
+    }
 }
 
 /// Draws the depth of a batch, if the pass has a pipeline for it.

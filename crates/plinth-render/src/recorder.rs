@@ -7,7 +7,7 @@ use crate::RenderError;
 use crate::gpu::Gpu;
 
 /// Maximum number of passes of a frame that can be timed.
-const MAX_PASSES: u32 = 64;
+const MAX_PASSES: u32 = 256;
 
 /// Time spent per pass, summed over frames.
 #[derive(Clone, Debug, Default, PartialEq)]

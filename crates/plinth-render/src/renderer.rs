@@ -23,7 +23,7 @@ use crate::pass::reflection::{Reflection, mirrored_box, mirrored_camera};
 use crate::pass::scenery::Scenery;
 use crate::pass::shadow_map::ShadowMap;
 use crate::pass::sprites;
-use crate::pass::visibility::{batch_layout, joined};
+use crate::pass::visibility::{batch_layout, glass_layout, joined};
 use crate::pipelines::{LightSwitches, PipelineBase, Pipelines, SurfaceOutput};
 use crate::pose_light::PoseLight;
 use crate::prepare::{Prepared, Setting, prepare, smallest_shown};
@@ -33,7 +33,7 @@ use crate::region::widened;
 use crate::stage::Stage;
 use crate::targets::{TargetLook, texture};
 use crate::upload::gathered_light::light_layout;
-use crate::upload::geometry::{self, Batch, Geometry, MaterialUse, Posed, primitive_of};
+use crate::upload::geometry::{self, Batch, Drawn, Geometry, MaterialUse, Posed, primitive_of};
 use crate::upload::material::{self, DrawClass, MaterialOnGpu, used_slots};
 use crate::upload::sprite_material::upload_sprite_materials;
 use crate::upload::sprites::{SpriteSetting, sprites_layout};
@@ -59,6 +59,7 @@ pub(crate) struct Layouts {
     pub(crate) frame: wgpu::BindGroupLayout,
     pub(crate) scene: wgpu::BindGroupLayout,
     pub(crate) batch: wgpu::BindGroupLayout,
+    pub(crate) glass: wgpu::BindGroupLayout,
     pub(crate) light: wgpu::BindGroupLayout,
     pub(crate) triangles: wgpu::BindGroupLayout,
     pub(crate) sprites: wgpu::BindGroupLayout,
@@ -116,13 +117,13 @@ impl<'g> Renderer<'g> {
             frame: frame_layout(gpu),
             scene: scene_layout(gpu),
             batch: batch_layout(gpu),
+            glass: glass_layout(gpu),
             light: light_layout(gpu),
             triangles: triangles_layout(gpu),
             sprites: sprites_layout(gpu),
         };
         let mut materials = upload_materials(gpu, scene, posed.primitives, &mut textures);
         let sprite_materials = upload_sprite_materials(gpu, scene, posed.primitives, &mut textures, &mut materials);
-        let material_use = |m: &MaterialOnGpu| MaterialUse { sorted: m.key.class.is_layered(), cut: m.cut.is_some() };
         let uses: Vec<MaterialUse> = materials.iter().map(material_use).collect();
         let sprites = SpriteSetting {
             layout: &layouts.sprites,
@@ -387,6 +388,15 @@ fn upload_materials(gpu: &Gpu, scene: &Scene, posed: &[PosedPrimitive], textures
         .collect()
 }
 
+fn material_use(material: &MaterialOnGpu) -> MaterialUse {
+    let drawn = match material.key.class {
+        DrawClass::Opaque | DrawClass::Masked => Drawn::Solid,
+        DrawClass::Transmissive if !material.key.defines.contains("BLEND") => Drawn::Glass,
+        DrawClass::Transmissive | DrawClass::Blended => Drawn::Blended,
+    };
+    MaterialUse { drawn, cut: material.cut.is_some() }
+}
+
 fn region_of(scene: &Scene, picture: Picture, area: Option<FloorArea>, reflector: bool) -> Region {
     let cameras: Vec<_> = scene.shots.iter().map(|shot| shot.camera).collect();
     let mut boxes = vec![scene.bounds];
@@ -456,6 +466,7 @@ fn target_look(
         layered,
         has_unlit,
         transmissive,
+        visible_glass: batches.iter().any(Batch::is_visible_layer),
         direct,
     }
 }
@@ -514,6 +525,7 @@ fn pipeline_base<'a>(gpu: &'a Gpu, layouts: &'a Layouts, look: TargetLook, light
         direct: look.direct,
         lights,
         batch_layout: &layouts.batch,
+        glass_layout: &layouts.glass,
         light_layout: &layouts.light,
         triangles_layout: &layouts.triangles,
         sprites_layout: &layouts.sprites,

@@ -85,7 +85,7 @@ impl Stage {
         let mut layered: Vec<(f32, usize)> = Vec::new();
         let mut order: Vec<usize> = Vec::new();
         for (i, batch) in self.batches.iter_mut().enumerate() {
-            if batch.sortable.is_some() {
+            if batch.layer.is_some() {
                 batch.sort(gpu, forward);
                 layered.push((batch.mean_depth(forward), i));
             } else {

@@ -3,7 +3,7 @@
 use plinth_frame::Region;
 
 use crate::gpu::Gpu;
-use crate::pass::visibility::SURFACES;
+use crate::pass::visibility::{SURFACES, SurfaceMaps};
 use crate::pipelines::{BATCH_FORMAT, DEPTH_FORMAT, SURFACE_FORMAT, SurfaceOutput, TRIANGLE_FORMAT};
 
 /// The textures of a frame. All but the finished picture cover only the region that the model can cover.
@@ -18,6 +18,8 @@ pub(crate) struct Targets {
     pub(crate) batches: [wgpu::TextureView; SURFACES],
     /// Colours of the surfaces, unless they are shaded directly into the picture.
     pub(crate) colors: Option<[wgpu::TextureView; SURFACES]>,
+    /// Surfaces and colours of glass that is drawn through a visibility buffer, if there is any.
+    pub(crate) glass: Option<GlassTargets>,
     /// The samples on which transmissive and blended surfaces are drawn, if there are any.
     pub(crate) layered: Option<wgpu::TextureView>,
     /// The finished picture with one sample per pixel.
@@ -60,8 +62,16 @@ pub(crate) struct TargetLook {
     /// Whether some surfaces are shown without the tone curve.
     pub(crate) has_unlit: bool,
     pub(crate) transmissive: bool,
+    /// Whether some glass is drawn through a visibility buffer.
+    pub(crate) visible_glass: bool,
     /// Whether surfaces are shaded directly into the picture, over the backdrop.
     pub(crate) direct: bool,
+}
+
+/// The surfaces of glass. The opaque ones are kept, because the picture is composited from them where there is no glass.
+pub(crate) struct GlassTargets {
+    pub(crate) surfaces: [wgpu::TextureView; SURFACES],
+    pub(crate) colors: [wgpu::TextureView; SURFACES],
 }
 
 impl TargetLook {
@@ -88,6 +98,10 @@ impl Targets {
         let part = |samples, format, usage| view(&texture(gpu, model, samples, format, usage, 1));
         let canvas = |format, usage| view(&texture(gpu, look.canvas(), 1, format, usage, 1));
         let layered = look.layered.then(|| part(look.samples, look.color_format, readable));
+        let glass = look.visible_glass.then(|| GlassTargets {
+            surfaces: [(); SURFACES].map(|()| part(1, SURFACE_FORMAT, readable)),
+            colors: [(); SURFACES].map(|()| part(1, look.color_format, readable)),
+        });
         let behind = look.transmissive.then(|| {
             let mips = model.width.max(model.height).ilog2().clamp(1, 8);
             Behind {
@@ -103,11 +117,28 @@ impl Targets {
             surfaces: [(); SURFACES].map(|()| canvas(SURFACE_FORMAT, readable)),
             batches: [(); SURFACES].map(|()| canvas(BATCH_FORMAT, attachment)),
             colors: (!look.direct).then(|| [(); SURFACES].map(|()| part(1, look.color_format, readable))),
+            glass,
             layered,
             finished,
             finished_view,
             behind,
         }
+    }
+}
+
+impl Targets {
+    /// Returns the maps of opaque surfaces.
+    pub(crate) const fn solid_maps(&self) -> SurfaceMaps<'_> {
+        self.maps(&self.surfaces)
+    }
+
+    /// Returns the maps of glass that is drawn through a visibility buffer.
+    pub(crate) const fn glass_maps<'a>(&'a self, glass: &'a GlassTargets) -> SurfaceMaps<'a> {
+        self.maps(&glass.surfaces)
+    }
+
+    const fn maps<'a>(&'a self, surfaces: &'a [wgpu::TextureView; SURFACES]) -> SurfaceMaps<'a> {
+        SurfaceMaps { triangles: &self.triangles, depth: &self.depth, surfaces, batches: &self.batches }
     }
 }
 

@@ -6,8 +6,9 @@ use crate::RenderError;
 use crate::gpu::Gpu;
 use crate::gpu_types;
 use crate::pass::behind::Behind;
-use crate::pass::spread::Spread;
-use crate::pass::visibility::Classify;
+use crate::pass::glass::Glass;
+use crate::pass::spread::{Colors, Spread};
+use crate::pass::visibility::{Classify, Shading};
 use crate::renderer::Layouts;
 use crate::targets::{TargetLook, Targets};
 use crate::upload::geometry::Batch;
@@ -19,6 +20,8 @@ pub(crate) struct View {
     pub(crate) classify: Classify,
     pub(crate) spread: Option<Spread>,
     pub(crate) behind: Option<Behind>,
+    /// Passes for glass that is drawn through a visibility buffer.
+    pub(crate) glass: Option<Glass>,
     /// Transform of the current frame's camera.
     pub(crate) clip_from_world: Mat4,
     /// Group 0, and a second one for passes that write the shadow maps.
@@ -37,10 +40,11 @@ impl View {
         frame_groups: &dyn Fn(&wgpu::Buffer) -> [wgpu::BindGroup; 2],
     ) -> Result<Self, RenderError> {
         let targets = Targets::new(gpu, look);
-        let classify = Classify::new(gpu, &layouts.frame, &layouts.batch, &targets, look, (batches, triangles))?;
+        let shading = Shading { layout: &layouts.batch, batches, triangles, behind: None };
+        let classify = Classify::new(gpu, &layouts.frame, targets.solid_maps(), look, &shading)?;
         let spread = match (&targets.layered, &targets.colors) {
             (Some(_), Some(colors)) => {
-                Some(Spread::new(gpu, &layouts.frame, (&targets, colors), look.samples, look.color_format)?)
+                Some(Spread::new(gpu, &layouts.frame, (&targets.surfaces, colors), Colors::Shares, &look)?)
             }
             _ => None,
         };
@@ -48,6 +52,13 @@ impl View {
             (Some(target), Some(colors), Some(layered)) => {
                 let all = (&targets, target, colors, layered);
                 Some(Behind::new(gpu, &layouts.frame, &layouts.scene, look.samples, all)?)
+            }
+            _ => None,
+        };
+        let glass = match (&targets.glass, &behind) {
+            (Some(glass), Some(behind)) => {
+                let shading = Shading { layout: &layouts.glass, behind: Some(&behind.views), ..shading };
+                Some(Glass::new(gpu, &layouts.frame, (&targets, glass), look, &shading)?)
             }
             _ => None,
         };
@@ -64,6 +75,7 @@ impl View {
             classify,
             spread,
             behind,
+            glass,
             clip_from_world: Mat4::IDENTITY,
             frame_group,
             frame_group_without_maps,

@@ -2,11 +2,11 @@
 // behind. Works in screen space (after Wyman 2005, "An Approximate Image-Space Approach for Interactive Refraction"),
 // with both intersections found by iteration. Needs types/frame.wgsl, layers, ibl.
 
-@group(1) @binding(0) var behind: texture_2d<f32>;
+@group(1) @binding(7) var behind: texture_2d<f32>;
 // For the opaque scene: distance along the camera's axis times coverage, and coverage.
-@group(1) @binding(1) var behind_distance: texture_2d<f32>;
+@group(1) @binding(8) var behind_distance: texture_2d<f32>;
 // The body's back faces as drawn by `pass/far_side.wgsl`; 0 where there are none.
-@group(1) @binding(2) var far_side: texture_2d<f32>;
+@group(1) @binding(9) var far_side: texture_2d<f32>;
 
 const EXIT_STEPS: i32 = 4;
 // Length over which a ray is traced beyond the body in world units (a model spans 2), number of steps, and number of

@@ -149,5 +149,11 @@ fn fs(@builtin(position) at: vec4<f32>) -> @location(0) vec4<f32> {
 #endif
     var base = base_color(v);
     base.a = 1.0;
-    return share_of_picture(surface_color(v, base).rgb, surface, vec2<i32>(at.xy));
+    let seen = surface_color(v, base);
+#ifdef TRANSMISSION
+    // The whole colour: it replaces that of the samples that the surface covers.
+    return seen;
+#else
+    return share_of_picture(seen.rgb, surface, vec2<i32>(at.xy));
+#endif
 }

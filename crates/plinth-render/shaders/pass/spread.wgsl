@@ -1,5 +1,5 @@
 // Expands shaded surfaces to the samples that they cover, so that transmissive and blended surfaces can be drawn over
-// them. The part of a sample's alpha above 1 is the fraction that is shown without the tone curve; drawing over the
+// them. With WHOLE, the colours are those of the surfaces instead of their shares of the picture. The part of a sample's alpha above 1 is the fraction that is shown without the tone curve; drawing over the
 // sample reduces it like the colour.
 #import types/frame.wgsl
 #import types/visibility.wgsl
@@ -29,8 +29,12 @@ fn fs(@builtin(position) at: vec4<f32>) -> Spread {
         discard;
     }
     var out: Spread;
-    let share = textureLoad(colors, pixel, 0);
-    out.color = vec4(share.rgb / surface_coverage(surface), select(1.0, 2.0, share.a >= SHOWN_AS_IT_IS));
+    let color = textureLoad(colors, pixel, 0);
+#ifdef WHOLE
+    out.color = color;
+#else
+    out.color = vec4(color.rgb / surface_coverage(surface), select(1.0, 2.0, color.a >= SHOWN_AS_IT_IS));
+#endif
 #ifdef MULTISAMPLED
     out.samples = samples;
 #endif

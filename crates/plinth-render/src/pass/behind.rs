@@ -20,7 +20,9 @@ pub(crate) struct Behind {
     drawn: Capture,
     /// Colour and distance.
     pyramid: Pyramid,
-    /// Group 1 of transmissive surfaces.
+    /// Colour and distance with all mip levels, and the back faces of the body.
+    pub(crate) views: [wgpu::TextureView; 3],
+    /// Group 1 of transmissive surfaces whose triangles are sorted.
     pub(crate) group: wgpu::BindGroup,
 }
 
@@ -29,17 +31,17 @@ struct Capture {
     group: wgpu::BindGroup,
 }
 
-/// Creates the layout of group 1 of transmissive surfaces.
+/// First binding of the scene colour pyramid in group 1.
+pub(crate) const FIRST_BINDING: u32 = 7;
+
+/// Returns the entries of the scene colour pyramid in the layout of group 1 of transmissive surfaces.
+pub(crate) fn scene_entries() -> [wgpu::BindGroupLayoutEntry; 3] {
+    [0, 1, 2].map(|k| bindings::texture(FIRST_BINDING + k, bindings::FILTERED))
+}
+
+/// Creates the layout of group 1 of transmissive surfaces whose triangles are sorted.
 pub(crate) fn scene_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
-    bindings::layout(
-        &gpu.device,
-        "behind",
-        &[
-            bindings::texture(0, bindings::FILTERED),
-            bindings::texture(1, bindings::FILTERED),
-            bindings::texture(2, bindings::FILTERED),
-        ],
-    )
+    bindings::layout(&gpu.device, "behind", &scene_entries())
 }
 
 /// All targets, the pyramid's targets, the colours of opaque surfaces, and the samples of glass that is already drawn.
@@ -86,10 +88,11 @@ impl Behind {
             group: bindings::group_from(device, "drawn behind", &layout, 1, &[bindings::view(layered)]),
         };
 
-        let [color, distance] = &pyramid.all;
-        let resources = [color, distance, &target.far_side].map(bindings::view);
-        let group = bindings::group(device, "behind", scene_layout, &resources);
-        Ok(Self { opaque, drawn, pyramid, group })
+        let [color, distance] = pyramid.all.clone();
+        let views = [color, distance, target.far_side.clone()];
+        let resources = views.each_ref().map(bindings::view);
+        let group = bindings::group_from(device, "behind", scene_layout, FIRST_BINDING, &resources);
+        Ok(Self { opaque, drawn, pyramid, views, group })
     }
 
     /// Captures the opaque surfaces in a region of the canvas.

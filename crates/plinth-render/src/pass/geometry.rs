@@ -43,7 +43,7 @@ impl GeometryTargets {
             let unsorted = |sortable: &Sortable| {
                 filled(base.gpu, "corners", bytemuck::cast_slice(&sortable.indices), wgpu::BufferUsages::STORAGE)
             };
-            let unsorted = batch.sortable.as_ref().map(unsorted).transpose()?;
+            let unsorted = batch.sortable().map(unsorted).transpose()?;
             let corners = unsorted.as_ref().unwrap_or(&batch.indices);
             let resources = [corners.as_entire_binding(), batch.pose.as_entire_binding()];
             Ok(bindings::group(&base.gpu.device, "triangles", base.triangles_layout, &resources))

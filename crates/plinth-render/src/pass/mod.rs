@@ -6,6 +6,7 @@ pub(crate) mod composite;
 pub(crate) mod edge_tiles;
 pub(crate) mod floor;
 pub(crate) mod geometry;
+pub(crate) mod glass;
 pub(crate) mod post;
 pub(crate) mod pyramid;
 pub(crate) mod reflection;

@@ -5,7 +5,7 @@ use crate::RenderError;
 use crate::bindings;
 use crate::gpu::Gpu;
 use crate::pipelines::{DEPTH_FORMAT, FullScreen, FullScreenTarget, full_screen};
-use crate::targets::Targets;
+use crate::targets::TargetLook;
 
 /// Writes the colour of each surface to the samples that it covers.
 pub(crate) struct Spread {
@@ -13,14 +13,27 @@ pub(crate) struct Spread {
     groups: [wgpu::BindGroup; SURFACES],
 }
 
+/// What the colours of surfaces are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Colors {
+    /// Shares of the picture.
+    Shares,
+    /// Premultiplied colours.
+    Whole,
+}
+
 impl Spread {
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
-        (targets, colors): (&Targets, &[wgpu::TextureView; SURFACES]),
-        samples: u32,
-        format: wgpu::TextureFormat,
+        (surfaces, colors): (&[wgpu::TextureView; SURFACES], &[wgpu::TextureView; SURFACES]),
+        content: Colors,
+        look: &TargetLook,
     ) -> Result<Self, RenderError> {
+        let samples = look.samples;
+        let sampled = (samples > 1).then_some("MULTISAMPLED");
+        let whole = (content == Colors::Whole).then_some("WHOLE");
+        let defines: Vec<&str> = sampled.into_iter().chain(whole).collect();
         let layout = bindings::layout(
             &gpu.device,
             "spread",
@@ -31,11 +44,11 @@ impl Spread {
             &FullScreen {
                 label: "spread",
                 path: "pass/spread.wgsl",
-                defines: if samples > 1 { &["MULTISAMPLED"] } else { &[] },
+                defines: &defines,
                 constants: &[("SAMPLES", f64::from(samples))],
                 groups: &[frame_layout, &layout],
                 target: FullScreenTarget {
-                    colors: &[format],
+                    colors: &[look.color_format],
                     over: Some((DEPTH_FORMAT, wgpu::CompareFunction::Always)),
                     samples,
                     ..Default::default()
@@ -43,7 +56,7 @@ impl Spread {
             },
         )?;
         let groups = [0, 1].map(|k| {
-            let resources = [bindings::view(&targets.surfaces[k]), bindings::view(&colors[k])];
+            let resources = [bindings::view(&surfaces[k]), bindings::view(&colors[k])];
             bindings::group(&gpu.device, "spread", &layout, &resources)
         });
         Ok(Self { pipeline, groups })

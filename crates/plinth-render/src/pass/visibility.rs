@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use plinth_frame::Region;
 
+use super::behind::scene_entries;
 use super::edge_tiles::EdgeTiles;
 use super::{cleared, depth_target, kept};
 use crate::RenderError;
@@ -12,7 +13,7 @@ use crate::bindings;
 use crate::gpu::Gpu;
 use crate::pipelines::{BATCH_FORMAT, FullScreen, FullScreenTarget, SURFACE_FORMAT, full_screen};
 use crate::recorder::Recorder;
-use crate::targets::{TargetLook, Targets};
+use crate::targets::TargetLook;
 use crate::upload::geometry::{Batch, filled};
 
 /// Number of surfaces per pixel.
@@ -26,8 +27,8 @@ pub(crate) struct Classify {
     inner: Sorting,
     /// Passes for pixels that show several triangles; `None` if a pixel has only one sample.
     edges: Option<Edges>,
-    /// Inputs of shading for each batch and surface.
-    shade_groups: Vec<[wgpu::BindGroup; SURFACES]>,
+    /// Inputs of shading for each batch and surface; `None` for batches that are drawn otherwise.
+    shade_groups: Vec<Option<[wgpu::BindGroup; SURFACES]>>,
     tiles: EdgeTiles,
 }
 
@@ -57,51 +58,104 @@ impl Sorting {
     }
 }
 
-/// Group 1 of shading: corners, pose, surfaces, batch, attributes, the pixels' other surfaces, and the tiles with edges.
+/// Entries of group 1 of shading: corners, pose, surfaces, batch, attributes, the pixels' other surfaces, and the tiles
+/// with edges.
+fn batch_entries() -> Vec<wgpu::BindGroupLayoutEntry> {
+    vec![
+        bindings::storage(0),
+        bindings::storage(1),
+        bindings::texture(2, wgpu::TextureSampleType::Uint),
+        bindings::uniform(3),
+        bindings::storage(4),
+        bindings::texture(5, wgpu::TextureSampleType::Uint),
+        bindings::vertex_storage(6),
+    ]
+}
+
+/// Creates the layout of group 1 of shading.
 pub(crate) fn batch_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
-    bindings::layout(
-        &gpu.device,
-        "batch",
-        &[
-            bindings::storage(0),
-            bindings::storage(1),
-            bindings::texture(2, wgpu::TextureSampleType::Uint),
-            bindings::uniform(3),
-            bindings::storage(4),
-            bindings::texture(5, wgpu::TextureSampleType::Uint),
-            bindings::vertex_storage(6),
-        ],
-    )
+    bindings::layout(&gpu.device, "batch", &batch_entries())
+}
+
+/// Creates the layout of group 1 of shading glass, which also reads the scene colour pyramid.
+pub(crate) fn glass_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
+    let entries: Vec<_> = batch_entries().into_iter().chain(scene_entries()).collect();
+    bindings::layout(&gpu.device, "glass", &entries)
+}
+
+/// The textures that hold the surfaces of each pixel, and what they are found from.
+#[derive(Clone, Copy)]
+pub(crate) struct SurfaceMaps<'a> {
+    /// Number of the visible triangle in each sample.
+    pub(crate) triangles: &'a wgpu::TextureView,
+    /// Depth of the same samples.
+    pub(crate) depth: &'a wgpu::TextureView,
+    pub(crate) surfaces: &'a [wgpu::TextureView; SURFACES],
+    /// The batches of the surfaces, as depth.
+    pub(crate) batches: &'a [wgpu::TextureView; SURFACES],
+}
+
+/// Creates the attachment of a colour target.
+type ColorOf = fn(&wgpu::TextureView) -> wgpu::RenderPassColorAttachment<'_>;
+
+/// What the maps contain outside of the region in which surfaces are found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outside {
+    /// No surfaces. Clearing takes time for the whole canvas.
+    Emptied,
+    /// What they contained before. The second surfaces in the region must be empty.
+    Kept,
+}
+
+/// The batches whose surfaces are found, and how they are shaded.
+pub(crate) struct Shading<'a> {
+    /// Layout of group 1.
+    pub(crate) layout: &'a wgpu::BindGroupLayout,
+    pub(crate) batches: &'a [Batch],
+    /// The triangle words of all batches.
+    pub(crate) triangles: &'a wgpu::Buffer,
+    /// The scene colour pyramid, for glass.
+    pub(crate) behind: Option<&'a [wgpu::TextureView; 3]>,
+}
+
+impl Shading<'_> {
+    fn shades(&self, batch: &Batch) -> bool {
+        if self.behind.is_some() { batch.is_visible_layer() } else { batch.layer.is_none() }
+    }
 }
 
 impl Classify {
     pub(crate) fn new(
         gpu: &Gpu,
         frame_layout: &wgpu::BindGroupLayout,
-        batch_layout: &wgpu::BindGroupLayout,
-        targets: &Targets,
+        maps: SurfaceMaps<'_>,
         look: TargetLook,
-        (batches, triangles): (&[Batch], &wgpu::Buffer),
+        shading: &Shading<'_>,
     ) -> Result<Self, RenderError> {
         let canvas = look.canvas();
         let tiles = EdgeTiles::new(gpu, canvas.width, canvas.height)?;
-        let inputs = Inputs { gpu, frame_layout, targets, triangles, tiles: &tiles, samples: look.samples };
+        let triangles = shading.triangles;
+        let inputs = Inputs { gpu, frame_layout, maps, triangles, tiles: &tiles, samples: look.samples };
         let inner = inputs.inner()?;
         let edges = (look.samples > 1).then(|| inputs.edges()).transpose()?;
-        let shade_groups = shade_groups(gpu, batch_layout, targets, &tiles, batches)?;
+        let shade_groups = shade_groups(gpu, maps, &tiles, shading)?;
         Ok(Self { inner, edges, shade_groups, tiles })
     }
 
-    /// Fills the surfaces and batches of the pixels in a region of the canvas; there are none elsewhere.
+    /// Finds the surfaces and batches of the pixels in a region of the canvas.
     pub(crate) fn run(
         &self,
         recorder: &mut Recorder<'_>,
         frame: &wgpu::BindGroup,
-        targets: &Targets,
-        part: Option<Region>,
+        maps: SurfaceMaps<'_>,
+        (part, outside): (Option<Region>, Outside),
     ) {
-        let [first, second] = &targets.surfaces;
-        let [first_batch, second_batch] = &targets.batches;
+        let [first, second] = maps.surfaces;
+        let [first_batch, second_batch] = maps.batches;
+        let (color, depth): (ColorOf, _) = match outside {
+            Outside::Emptied => (cleared, Some(0.0)),
+            Outside::Kept => (kept, None),
+        };
         self.tiles.clear(recorder);
         let mut sort = |label, sorting: &Sorting, vertices: Option<Range<u32>>, colors: &[_], depth| {
             let mut pass = recorder.pass(label, frame, colors, Some(depth));
@@ -110,11 +164,11 @@ impl Classify {
             }
         };
         let everywhere = Some(0..3);
-        sort("classify", &self.inner, everywhere, &[cleared(first)], depth_target(first_batch, Some(0.0), true));
+        sort("classify", &self.inner, everywhere, &[color(first)], depth_target(first_batch, depth, true));
         let Some(edges) = &self.edges else { return };
         let at_edges = || part.map(|part| self.tiles.vertices(part));
-        sort("mark edges", &edges.mark, at_edges(), &[], depth_target(second_batch, Some(0.0), true));
-        let surfaces = [kept(first), cleared(second)];
+        sort("mark edges", &edges.mark, at_edges(), &[], depth_target(second_batch, depth, true));
+        let surfaces = [kept(first), color(second)];
         sort("classify edges", &edges.sort, at_edges(), &surfaces, depth_target(second_batch, None, true));
         sort("classify second", &edges.second, at_edges(), &[], depth_target(second_batch, None, true));
     }
@@ -133,9 +187,9 @@ impl Classify {
         if self.edges.is_some() { SURFACES } else { 1 }
     }
 
-    /// Returns the inputs of shading for a batch and the k-th surface.
-    pub(crate) fn shade_group(&self, batch: usize, k: usize) -> &wgpu::BindGroup {
-        &self.shade_groups[batch][k]
+    /// Returns the inputs of shading for a batch and the k-th surface; `None` if the batch is drawn otherwise.
+    pub(crate) fn shade_group(&self, batch: usize, k: usize) -> Option<&wgpu::BindGroup> {
+        self.shade_groups[batch].as_ref().map(|groups| &groups[k])
     }
 }
 
@@ -143,7 +197,7 @@ impl Classify {
 struct Inputs<'a> {
     gpu: &'a Gpu,
     frame_layout: &'a wgpu::BindGroupLayout,
-    targets: &'a Targets,
+    maps: SurfaceMaps<'a>,
     triangles: &'a wgpu::Buffer,
     tiles: &'a EdgeTiles,
     samples: u32,
@@ -185,9 +239,9 @@ impl Inputs<'_> {
             ],
         );
         let resources = [
-            bindings::view(&self.targets.triangles),
+            bindings::view(self.maps.triangles),
             self.triangles.as_entire_binding(),
-            bindings::view(&self.targets.depth),
+            bindings::view(self.maps.depth),
             self.tiles.buffer.as_entire_binding(),
         ];
         let group = bindings::group(device, label, &layout, &resources);
@@ -226,7 +280,7 @@ impl Inputs<'_> {
         let layout = bindings::layout(device, label, &entries);
         let entry = |binding, resource| wgpu::BindGroupEntry { binding, resource };
         let entries = [
-            entry(0, bindings::view(&self.targets.surfaces[k])),
+            entry(0, bindings::view(&self.maps.surfaces[k])),
             entry(1, self.triangles.as_entire_binding()),
             entry(3, self.tiles.buffer.as_entire_binding()),
         ];
@@ -238,33 +292,32 @@ impl Inputs<'_> {
 
 fn shade_groups(
     gpu: &Gpu,
-    layout: &wgpu::BindGroupLayout,
-    targets: &Targets,
+    maps: SurfaceMaps<'_>,
     tiles: &EdgeTiles,
-    batches: &[Batch],
-) -> Result<Vec<[wgpu::BindGroup; SURFACES]>, RenderError> {
+    shading: &Shading<'_>,
+) -> Result<Vec<Option<[wgpu::BindGroup; SURFACES]>>, RenderError> {
     (0_u32..)
-        .zip(batches)
+        .zip(shading.batches)
         .map(|(number, batch)| {
+            if !shading.shades(batch) {
+                return Ok(None);
+            }
             let group = |k: usize| {
                 let twin = batch.twin(number, k as u32);
                 let uniform = filled(gpu, "batch", bytemuck::bytes_of(&twin), wgpu::BufferUsages::UNIFORM)?;
-                Ok(bindings::group(
-                    &gpu.device,
-                    "batch",
-                    layout,
-                    &[
-                        batch.indices.as_entire_binding(),
-                        batch.pose.as_entire_binding(),
-                        bindings::view(&targets.surfaces[k]),
-                        uniform.as_entire_binding(),
-                        batch.surface.as_entire_binding(),
-                        bindings::view(&targets.surfaces[1 - k]),
-                        tiles.buffer.as_entire_binding(),
-                    ],
-                ))
+                let mut resources = vec![
+                    batch.indices.as_entire_binding(),
+                    batch.pose.as_entire_binding(),
+                    bindings::view(&maps.surfaces[k]),
+                    uniform.as_entire_binding(),
+                    batch.surface.as_entire_binding(),
+                    bindings::view(&maps.surfaces[1 - k]),
+                    tiles.buffer.as_entire_binding(),
+                ];
+                resources.extend(shading.behind.into_iter().flatten().map(bindings::view));
+                Ok(bindings::group(&gpu.device, "batch", shading.layout, &resources))
             };
-            Ok([group(0)?, group(1)?])
+            Ok(Some([group(0)?, group(1)?]))
         })
         .collect()
 }

@@ -55,6 +55,8 @@ pub(crate) struct PipelineBase<'a> {
     pub(crate) frame_layout: &'a wgpu::BindGroupLayout,
     /// Group 1 of shaded batches.
     pub(crate) batch_layout: &'a wgpu::BindGroupLayout,
+    /// Group 1 of shaded batches of glass.
+    pub(crate) glass_layout: &'a wgpu::BindGroupLayout,
     /// Group 1 for fetching triangles: corners and pose.
     pub(crate) triangles_layout: &'a wgpu::BindGroupLayout,
     /// Group 3 of lit surfaces: their baked light.
@@ -136,14 +138,13 @@ impl Pipelines {
         batches: &[Batch],
         materials: &[MaterialOnGpu],
     ) -> Result<Self, RenderError> {
-        let drawn = |batch: &Batch| &materials[batch.material];
-        let solid = |batch: &Batch| !drawn(batch).key.class.is_layered();
+        let sorted = |batch: &Batch| batch.sortable().is_some();
         let visibility = || {
             per_batch(
                 batches,
                 materials,
                 |batch, material| {
-                    solid(batch).then(|| match &batch.sprites {
+                    (!sorted(batch)).then(|| match &batch.sprites {
                         Some(sprites) => DepthKey::sprites(SpritePass::Visibility, sprites.kind, material),
                         None => DepthKey::Visibility(cut_key(material), material.key.double_sided),
                     })
@@ -152,14 +153,14 @@ impl Pipelines {
             )
         };
         let shade = || {
-            let key = |batch: &Batch, material: &MaterialOnGpu| solid(batch).then(|| material.key.clone());
+            let key = |batch: &Batch, material: &MaterialOnGpu| (!sorted(batch)).then(|| material.key.clone());
             per_batch(batches, materials, key, |_, material| surface::create_shade(base, material))
         };
         let layered = || {
             let key = |batch: &Batch, material: &MaterialOnGpu| {
-                let is_closed = batch.sortable.as_ref().is_some_and(is_closed);
+                let is_closed = batch.sortable().is_some_and(is_closed);
                 let both = is_closed && material.key.class == DrawClass::Blended;
-                (!solid(batch)).then(|| (material.key.clone(), if both { Side::Both } else { Side::Material }))
+                sorted(batch).then(|| (material.key.clone(), if both { Side::Both } else { Side::Material }))
             };
             per_batch(batches, materials, key, |key, material| surface::create_layered(base, material, key.1))
         };

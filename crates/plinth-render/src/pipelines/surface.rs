@@ -57,8 +57,9 @@ pub(super) fn create_shade(
     base: &PipelineBase<'_>,
     material: &MaterialOnGpu,
 ) -> Result<wgpu::RenderPipeline, RenderError> {
+    let group1 = if material.key.class.is_layered() { base.glass_layout } else { base.batch_layout };
     let Variant { module, layout, mut constants, .. } =
-        variant(base, material, "pass/shade.wgsl", Footprint::Steps, Some(base.batch_layout))?;
+        variant(base, material, "pass/shade.wgsl", Footprint::Steps, Some(group1))?;
     let has_bytes = base.color_format == wgpu::TextureFormat::Rgba8Unorm;
     constants.extend([("SAMPLES", f64::from(base.samples)), ("STEPS", if has_bytes { 255.0 } else { 0.0 })]);
     Ok(base.gpu.device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {

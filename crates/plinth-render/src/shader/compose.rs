@@ -168,7 +168,7 @@ mod tests {
                     }
                     let textures = |footprint| declarations(slots, &[Slot::BaseColor], footprint);
                     validate("pass/layered.wgsl", &defines, &textures(Footprint::Neighbors));
-                    if class.is_empty() && !set.iter().any(|word| ["TRANSMISSION", "DISPERSION"].contains(word)) {
+                    if class.is_empty() {
                         validate("pass/shade.wgsl", &defines, &textures(Footprint::Steps));
                     }
                 }

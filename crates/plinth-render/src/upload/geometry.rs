@@ -54,8 +54,8 @@ pub(crate) struct Batch {
     pub(super) triangles: Range<usize>,
     /// Corners, if the batch moves.
     pub(super) corners: Vec<u32>,
-    /// Corner indices and their world positions, if triangles are sorted by depth.
-    pub(crate) sortable: Option<Sortable>,
+    /// How the batch is drawn over the picture so far; `None` for opaque and alpha-tested ones.
+    pub(crate) layer: Option<Layer>,
     /// Points or lines of the batch, which then has no triangles.
     pub(crate) sprites: Option<Sprites>,
 }
@@ -64,6 +64,27 @@ pub(crate) struct Batch {
 pub(crate) struct Geometry {
     pub(crate) batches: Vec<Batch>,
     pub(crate) triangles: wgpu::Buffer,
+}
+
+/// How a transmissive or blended batch is drawn over the picture so far.
+pub(crate) enum Layer {
+    /// All its triangles, from back to front.
+    Sorted(Sortable),
+    /// Only its visible triangles, through a visibility buffer.
+    Visible {
+        /// Mean position of the corners of its triangles.
+        center: Vec3,
+    },
+}
+
+impl Layer {
+    /// Returns the data for sorting its triangles; `None` if they are not sorted.
+    pub(crate) fn sortable(&self) -> Option<&Sortable> {
+        match self {
+            Self::Sorted(sortable) => Some(sortable),
+            Self::Visible { .. } => None,
+        }
+    }
 }
 
 /// Data for sorting triangles from back to front.
@@ -86,11 +107,26 @@ pub(crate) fn primitive_of<'a>(scene: &'a Scene, posed: &PosedPrimitive) -> Opti
     scene.model.meshes.get(mesh)?.primitives.get(posed.primitive)
 }
 
+/// Where a material's triangles are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Drawn {
+    /// In the opaque scene.
+    Solid,
+    /// Over the picture so far, which they replace where they are in front.
+    Glass,
+    /// Over the picture so far, with which they are blended.
+    Blended,
+}
+
+/// From this number of triangles on, glass is drawn through a visibility buffer, so that each pixel is shaded once.
+/// Drivers shade blocks of pixels, of which a small triangle covers few. The passes of the visibility buffer cost more
+/// than they save for a few large triangles.
+const FINE_GLASS: usize = 1000;
+
 /// Properties of a material that batches depend on.
 #[derive(Clone, Copy)]
 pub(crate) struct MaterialUse {
-    /// Triangles are drawn from back to front.
-    pub(crate) sorted: bool,
+    pub(crate) drawn: Drawn,
     /// The material is alpha-masked.
     pub(crate) cut: bool,
 }
@@ -111,7 +147,7 @@ pub(crate) fn build(
         let Some(primitive) = primitive_of(scene, one) else { continue };
         if primitive.topology == Topology::Triangles && !indices[i].is_empty() {
             // Sorted geometry is first sorted by body.
-            let body = if uses[primitive.material].sorted { i } else { 0 };
+            let body = if uses[primitive.material].drawn == Drawn::Solid { 0 } else { i };
             groups.entry((primitive.material, moving[i], body)).or_default().push(i);
         }
     }
@@ -126,15 +162,17 @@ pub(crate) fn build(
             }
         }
         let used = uses[material];
-        if used.sorted {
+        let is_fine = draft.indices.len() / 3 >= FINE_GLASS;
+        let sorted = used.drawn == Drawn::Blended || (used.drawn == Drawn::Glass && !is_fine);
+        if sorted {
             draft = draft.with_triangles_apart();
         }
         for part in draft.split(most) {
             let first_triangle = FIRST_TRIANGLE + words.len() as u32;
-            if !used.sorted {
+            if !sorted {
                 words.extend(triangle_words(batches.len(), &part.pose, &part.indices));
             }
-            let kind = (material, moving, used);
+            let kind = (material, moving, used, sorted);
             batches.push(part.upload(gpu, (light_layout, baked), kind, first_triangle)?);
         }
     }
@@ -244,13 +282,17 @@ impl Draft {
         self,
         gpu: &Gpu,
         (light_layout, baked): (&wgpu::BindGroupLayout, &[BakedMesh]),
-        (material, moving, used): (usize, bool, MaterialUse),
+        (material, moving, used, sorted): (usize, bool, MaterialUse, bool),
         first_triangle: u32,
     ) -> Result<Batch, RenderError> {
-        let sortable = used.sorted.then(|| Sortable {
-            indices: self.indices.as_chunks::<3>().0.to_vec(),
-            positions: self.pose.iter().map(|v| Vec3::from(v.position)).collect(),
-        });
+        let layer = match used.drawn {
+            Drawn::Solid => None,
+            _ if sorted => Some(Layer::Sorted(Sortable {
+                indices: self.indices.as_chunks::<3>().0.to_vec(),
+                positions: self.pose.iter().map(|v| Vec3::from(v.position)).collect(),
+            })),
+            Drawn::Glass | Drawn::Blended => Some(Layer::Visible { center: center(&self.pose, &self.indices) }),
+        };
         let storage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
         let vertex = wgpu::BufferUsages::VERTEX | storage;
         let index = wgpu::BufferUsages::INDEX | storage;
@@ -274,7 +316,7 @@ impl Draft {
             chosen: self.chosen,
             triangles: self.triangles,
             corners: if moving { self.indices } else { Vec::new() },
-            sortable,
+            layer,
             sprites: None,
         })
     }
@@ -285,6 +327,12 @@ pub(super) fn bounds_of(vertices: &[PoseVertex]) -> (Vec3, Vec3) {
         let p = Vec3::from(v.position);
         (low.min(p), high.max(p))
     })
+}
+
+/// Returns the mean position of the corners of triangles.
+fn center(vertices: &[PoseVertex], corners: &[u32]) -> Vec3 {
+    let sum = corners.iter().map(|corner| Vec3::from(vertices[*corner as usize].position)).sum::<Vec3>();
+    sum / corners.len().max(1) as f32
 }
 
 impl Batch {
@@ -335,9 +383,14 @@ impl Batch {
         }
         self.bounds = bounds_of(&vertices);
         self.turn(gpu, posed);
-        if let Some(sortable) = &mut self.sortable {
-            sortable.positions = vertices.iter().map(|v| Vec3::from(v.position)).collect();
-        } else if self.sprites.is_none() {
+        match &mut self.layer {
+            Some(Layer::Sorted(sortable)) => {
+                sortable.positions = vertices.iter().map(|v| Vec3::from(v.position)).collect();
+            }
+            Some(Layer::Visible { center: known }) => *known = center(&vertices, &self.corners),
+            None => {}
+        }
+        if self.sprites.is_none() && self.sortable().is_none() {
             let words = triangle_words(number, &vertices, &self.corners);
             let offset = u64::from(self.first_triangle - FIRST_TRIANGLE) * size_of::<u32>() as u64;
             gpu.queue.write_buffer(triangles, offset, bytemuck::cast_slice(&words));
@@ -359,7 +412,7 @@ impl Batch {
         let turned: Vec<usize> = (0..triangles.len()).filter(|number| turns(&triangles[*number])).collect();
         for number in &turned {
             triangles[*number].swap(1, 2);
-            if let Some(sortable) = &mut self.sortable {
+            if let Some(Layer::Sorted(sortable)) = &mut self.layer {
                 sortable.indices[*number].swap(1, 2);
             }
         }
@@ -370,9 +423,19 @@ impl Batch {
         self.mirrored = now;
     }
 
-    /// Uploads the triangles sorted from back to front along `forward`.
+    /// Returns the data for sorting its triangles; `None` if they are not sorted.
+    pub(crate) fn sortable(&self) -> Option<&Sortable> {
+        self.layer.as_ref().and_then(Layer::sortable)
+    }
+
+    /// Whether it is drawn over the picture so far through a visibility buffer.
+    pub(crate) const fn is_visible_layer(&self) -> bool {
+        matches!(self.layer, Some(Layer::Visible { .. }))
+    }
+
+    /// Uploads the triangles sorted from back to front along `forward`, if they are to be sorted.
     pub(crate) fn sort(&mut self, gpu: &Gpu, forward: Vec3) {
-        let Some(sortable) = &mut self.sortable else { return };
+        let Some(Layer::Sorted(sortable)) = &mut self.layer else { return };
         let depth =
             |corners: &[u32; 3]| corners.iter().map(|c| sortable.positions[*c as usize]).sum::<Vec3>().dot(forward);
         let mut keyed: Vec<(f32, [u32; 3])> = sortable.indices.iter().map(|t| (depth(t), *t)).collect();
@@ -383,9 +446,13 @@ impl Batch {
 
     /// Returns the mean depth along `forward`, by which batches are sorted.
     pub(crate) fn mean_depth(&self, forward: Vec3) -> f32 {
-        self.sortable.as_ref().map_or(0.0, |s| {
-            s.positions.iter().map(|p| p.dot(forward)).sum::<f32>() / (s.positions.len().max(1) as f32)
-        })
+        match &self.layer {
+            None => 0.0,
+            Some(Layer::Sorted(s)) => {
+                s.positions.iter().map(|p| p.dot(forward)).sum::<f32>() / (s.positions.len().max(1) as f32)
+            }
+            Some(Layer::Visible { center }) => center.dot(forward),
+        }
     }
 }
 

@@ -270,7 +270,7 @@ impl Draft {
             chosen: place.moving.then_some(self.chosen),
             triangles: 0..0,
             corners: Vec::new(),
-            sortable: None,
+            layer: None,
             sprites: Some(Sprites { kind, count, look, group }),
         })
     }

@@ -1,0 +1,78 @@
+//! Passes for glass that is drawn through a visibility buffer of its own: its visible surfaces are found and shaded like
+//! opaque ones, then drawn over the samples of the picture so far.
+
+use plinth_frame::Region;
+
+use super::spread::{Colors, Spread};
+use super::visibility::{Classify, Outside, Shading};
+use super::{depth_target, kept};
+use crate::RenderError;
+use crate::gpu::Gpu;
+use crate::pipelines::{DEPTH_FORMAT, FullScreen, FullScreenTarget, SURFACE_FORMAT, TRIANGLE_FORMAT, full_screen};
+use crate::recorder::Recorder;
+use crate::targets::{GlassTargets, TargetLook, Targets};
+
+/// Finds the surfaces of glass, and draws their colours.
+pub(crate) struct Glass {
+    pub(crate) classify: Classify,
+    spread: Spread,
+    empty_triangles: wgpu::RenderPipeline,
+    empty_surfaces: wgpu::RenderPipeline,
+}
+
+impl Glass {
+    pub(crate) fn new(
+        gpu: &Gpu,
+        frame_layout: &wgpu::BindGroupLayout,
+        (targets, glass): (&Targets, &GlassTargets),
+        look: TargetLook,
+        shading: &Shading<'_>,
+    ) -> Result<Self, RenderError> {
+        let empty = |defines: &[&str], target| {
+            let groups = &[frame_layout];
+            full_screen(
+                gpu,
+                &FullScreen { label: "empty", path: "pass/empty.wgsl", defines, constants: &[], groups, target },
+            )
+        };
+        let over = Some((DEPTH_FORMAT, wgpu::CompareFunction::Always));
+        let triangles =
+            FullScreenTarget { colors: &[TRIANGLE_FORMAT], over, samples: look.samples, ..Default::default() };
+        let surfaces = FullScreenTarget { colors: &[SURFACE_FORMAT], ..Default::default() };
+        Ok(Self {
+            classify: Classify::new(gpu, frame_layout, targets.glass_maps(glass), look, shading)?,
+            spread: Spread::new(gpu, frame_layout, (&glass.surfaces, &glass.colors), Colors::Whole, &look)?,
+            empty_triangles: empty(&["TRIANGLES"], triangles)?,
+            empty_surfaces: empty(&[], surfaces)?,
+        })
+    }
+
+    /// Determines the visible triangles in a region of the canvas, which `draw` draws, and their surfaces.
+    pub(crate) fn find(
+        &self,
+        recorder: &mut Recorder<'_>,
+        frame: &wgpu::BindGroup,
+        (targets, glass): (&Targets, &GlassTargets),
+        part: Region,
+        draw: impl FnOnce(&mut wgpu::RenderPass<'_>),
+    ) {
+        let fill = |pass: &mut wgpu::RenderPass<'_>, pipeline| {
+            pass.set_scissor_rect(part.x, part.y, part.width, part.height);
+            pass.set_pipeline(pipeline);
+            pass.draw(0..3, 0..1);
+        };
+        let depth = depth_target(&targets.depth, None, true);
+        let mut pass = recorder.pass("glass", frame, &[kept(&targets.triangles)], Some(depth));
+        fill(&mut pass, &self.empty_triangles);
+        draw(&mut pass);
+        drop(pass);
+        fill(&mut recorder.pass("glass", frame, &[kept(&glass.surfaces[1])], None), &self.empty_surfaces);
+        self.classify.run(recorder, frame, targets.glass_maps(glass), (Some(part), Outside::Kept));
+    }
+
+    /// Draws the colours of the surfaces in a region of the canvas in a pass over the samples.
+    pub(crate) fn draw(&self, pass: &mut wgpu::RenderPass<'_>, part: Region) {
+        pass.set_scissor_rect(part.x, part.y, part.width, part.height);
+        self.spread.draw(pass);
+    }
+}
