@@ -174,6 +174,46 @@ fn glass_behind_glass_is_seen() {
     assert!(g > 200 && r < 80 && b < 80, "green behind clear glass stays green: {r} {g} {b}");
 }
 
+/// A square of 2 n² triangles, turned a little so that its edges cross pixels.
+fn divided(n: u16) -> plinth_model::Primitive {
+    let mut pane = plinth_model::Primitive::default();
+    let steps = || (0..=n).map(|i| 2.0 * f32::from(i) / f32::from(n) - 1.0);
+    for (y, x) in steps().flat_map(|y| steps().map(move |x| (y, x))) {
+        pane.positions.push([0.96 * x - 0.28 * y, 0.28 * x + 0.96 * y, 0.0]);
+        pane.normals.push([0.0, 0.0, 1.0]);
+    }
+    let row = u32::from(n) + 1;
+    for corner in (0..u32::from(n)).flat_map(|j| (0..u32::from(n)).map(move |i| j * row + i)) {
+        pane.indices.extend([0, 1, row, row, 1, row + 1].map(|step| corner + step));
+    }
+    pane
+}
+
+/// Panes behind and in front of a veil: those of few triangles are drawn one by one, those of many through a visibility
+/// buffer.
+#[test]
+fn glass_of_many_triangles_looks_like_glass_of_few() {
+    let drawn = |n: u16| {
+        let green = Material { base_color: [0.2, 1.0, 0.2, 1.0], perceptual_roughness: 0.1, ..glass(1.4, 0.1) };
+        let veil =
+            Material { base_color: [1.0, 0.0, 0.0, 0.3], alpha_mode: AlphaMode::Blend, ..colored(1.0, 0.0, 0.0) };
+        let parts = vec![
+            (square(), colored(1.0, 1.0, 1.0), [-1.0, 0.0, -0.5], 1.0),
+            (divided(n), green, [0.0; 3], 0.5),
+            (square(), veil, [0.2, 0.2, 0.3], 0.4),
+            (divided(n), glass(1.0, 0.0), [0.1, -0.2, 0.6], 0.3),
+        ];
+        picture(&scene(model(parts), &straight_on()), SIDE)
+    };
+    let (few, many) = (drawn(4), drawn(32));
+    let difference = |(a, b): (&[u8; 3], &[u8; 3])| (0..3).map(|c| a[c].abs_diff(b[c])).max().unwrap_or(0);
+    let differences: Vec<u8> = few.iter().zip(&many).map(difference).collect();
+    // At an edge, a surface is shaded at the middle of its samples instead of the middle of the pixel.
+    let different = differences.iter().filter(|difference| **difference > 2).count();
+    assert!(different < 30, "{different} pixels differ, at most by {:?}", differences.iter().max());
+    assert!(differences.iter().all(|difference| *difference < 40), "{:?}", differences.iter().max());
+}
+
 #[test]
 fn clear_glass_shows_the_backdrop_in_its_colour_and_frosted_glass_the_light_around() {
     let seen = |base: [f32; 4], roughness: f32| {
