@@ -1,5 +1,6 @@
 //! Graphics adapters and the device: opening, limits, errors and loss.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -80,6 +81,7 @@ pub struct Gpu {
     pub(crate) queue: wgpu::Queue,
     report: AdapterReport,
     fault: Arc<Mutex<Option<Fault>>>,
+    written: AtomicU64,
 }
 
 /// An error reported by the device since the last check.
@@ -104,12 +106,28 @@ impl Gpu {
         let instance = instance();
         let mut found = pollster::block_on(instance.enumerate_adapters(BACKENDS));
         found.sort_by_key(preference);
-        let adapter = choose(found, options)?;
+        Self::open_adapter(&choose(found, options)?, wgpu::Features::TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES)
+    }
+
+    /// Opens an adapter that draws nothing, so that what remains of a frame's time is that of the processor.
+    #[cfg(feature = "noop")]
+    pub fn open_without_drawing() -> Result<Self, GpuError> {
+        let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+        descriptor.backends = wgpu::Backends::NOOP;
+        descriptor.backend_options.noop = wgpu::NoopBackendOptions::enabled();
+        let instance = wgpu::Instance::new(descriptor);
+        let found = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::NOOP));
+        // This adapter reports no properties of formats, so those that all adapters have are used.
+        let mut gpu = Self::open_adapter(found.first().ok_or(GpuError::NoAdapter)?, wgpu::Features::empty())?;
+        gpu.report.max_samples = 4;
+        Ok(gpu)
+    }
+
+    /// Opens the device of an adapter with some features besides those that are always used if there are any.
+    fn open_adapter(adapter: &wgpu::Adapter, of_formats: wgpu::Features) -> Result<Self, GpuError> {
         let features = adapter.features();
-        let wanted = wgpu::Features::TEXTURE_ADAPTER_SPECIFIC_FORMAT_FEATURES
-            | wgpu::Features::FLOAT32_FILTERABLE
-            | wgpu::Features::TIMESTAMP_QUERY;
-        let report = report(&adapter);
+        let wanted = of_formats | wgpu::Features::FLOAT32_FILTERABLE | wgpu::Features::TIMESTAMP_QUERY;
+        let report = report(adapter);
         let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
             label: Some("plinth"),
             required_features: features & wanted,
@@ -120,12 +138,23 @@ impl Gpu {
         .map_err(|source| GpuError::Device { name: report.name.clone(), source })?;
         let fault = Arc::new(Mutex::new(None));
         watch(&device, &fault);
-        Ok(Self { device, queue, report, fault })
+        Ok(Self { device, queue, report, fault, written: AtomicU64::new(0) })
     }
 
     /// Returns the properties of the opened adapter.
     pub fn report(&self) -> &AdapterReport {
         &self.report
+    }
+
+    /// Writes bytes to a buffer before the next submission.
+    pub(crate) fn write(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) {
+        self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.queue.write_buffer(buffer, offset, bytes);
+    }
+
+    /// Returns the number of bytes written to existing buffers so far.
+    pub fn written_bytes(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
     }
 
     /// Waits until a submission has completed.

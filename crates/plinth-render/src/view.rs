@@ -86,6 +86,6 @@ impl View {
     /// Updates the values of the next frame.
     pub(crate) fn update(&mut self, gpu: &Gpu, frame: &gpu_types::Frame) {
         self.clip_from_world = Mat4::from_cols_array_2d(&frame.clip_from_world);
-        gpu.queue.write_buffer(&self.frame_buffer, 0, bytemuck::bytes_of(frame));
+        gpu.write(&self.frame_buffer, 0, bytemuck::bytes_of(frame));
     }
 }

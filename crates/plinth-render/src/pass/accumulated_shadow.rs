@@ -96,7 +96,7 @@ impl AccumulatedShadow {
     pub(crate) fn update(&self, gpu: &Gpu, frame: &Frame) {
         for point in &self.points {
             let own = Frame { key_clip_from_world: point.clip_from_world.to_cols_array_2d(), ..*frame };
-            gpu.queue.write_buffer(&point.buffer, 0, bytemuck::bytes_of(&own));
+            gpu.write(&point.buffer, 0, bytemuck::bytes_of(&own));
         }
     }
 

@@ -89,7 +89,7 @@ impl Reflection {
             end: [width as f32 - part.x as f32 - drawn.x as f32, part.y as f32 - drawn.y as f32],
             ..gpu_types::Reflection::default()
         };
-        gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(&uniform));
+        gpu.write(&self.uniform, 0, bytemuck::bytes_of(&uniform));
     }
 
     /// Converts the surfaces seen by the camera below the floor to an image with blurred levels.

@@ -64,7 +64,7 @@ impl Scenery {
     /// Sets the camera for all later submissions.
     pub(crate) fn look_from(&self, gpu: &Gpu, camera: &Camera) {
         if let Some(panorama) = &self.surroundings {
-            gpu.queue.write_buffer(&panorama.buffer, 0, bytemuck::bytes_of(&panorama.seen_from(camera)));
+            gpu.write(&panorama.buffer, 0, bytemuck::bytes_of(&panorama.seen_from(camera)));
         }
     }
 

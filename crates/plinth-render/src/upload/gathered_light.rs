@@ -165,8 +165,8 @@ impl BatchLight {
         if samples.len() as u64 > self.samples.size() {
             *self = Self::of_words(gpu, layout, &light)?;
         } else {
-            gpu.queue.write_buffer(&self.words, 0, bytemuck::cast_slice(&light.words));
-            gpu.queue.write_buffer(&self.samples, 0, samples);
+            gpu.write(&self.words, 0, bytemuck::cast_slice(&light.words));
+            gpu.write(&self.samples, 0, samples);
         }
         Ok(())
     }

@@ -377,7 +377,7 @@ impl Batch {
         if let Some(chosen) = &self.chosen {
             vertices = chosen.iter().map(|v| vertices[*v as usize]).collect();
         }
-        gpu.queue.write_buffer(&self.pose, 0, bytemuck::cast_slice(&vertices));
+        gpu.write(&self.pose, 0, bytemuck::cast_slice(&vertices));
         if let Some(numbered) = &self.numbered {
             numbered.update(gpu, &vertices);
         }
@@ -393,7 +393,7 @@ impl Batch {
         if self.sprites.is_none() && self.sortable().is_none() {
             let words = triangle_words(number, &vertices, &self.corners);
             let offset = u64::from(self.first_triangle - FIRST_TRIANGLE) * size_of::<u32>() as u64;
-            gpu.queue.write_buffer(triangles, offset, bytemuck::cast_slice(&words));
+            gpu.write(triangles, offset, bytemuck::cast_slice(&words));
         }
     }
 
@@ -416,7 +416,7 @@ impl Batch {
                 sortable.indices[*number].swap(1, 2);
             }
         }
-        gpu.queue.write_buffer(&self.indices, 0, bytemuck::cast_slice(&self.corners));
+        gpu.write(&self.indices, 0, bytemuck::cast_slice(&self.corners));
         if let Some(numbered) = &mut self.numbered {
             numbered.turn(gpu, &turned);
         }
@@ -441,7 +441,7 @@ impl Batch {
         let mut keyed: Vec<(f32, [u32; 3])> = sortable.indices.iter().map(|t| (depth(t), *t)).collect();
         keyed.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let ordered: Vec<[u32; 3]> = keyed.into_iter().map(|(_, t)| t).collect();
-        gpu.queue.write_buffer(&self.indices, 0, bytemuck::cast_slice(&ordered));
+        gpu.write(&self.indices, 0, bytemuck::cast_slice(&ordered));
     }
 
     /// Returns the mean depth along `forward`, by which batches are sorted.

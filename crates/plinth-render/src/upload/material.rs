@@ -91,7 +91,7 @@ pub(super) fn upload_as(
         usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
         mapped_at_creation: false,
     });
-    gpu.queue.write_buffer(&buffer, 0, bytemuck::bytes_of(&uniform));
+    gpu.write(&buffer, 0, bytemuck::bytes_of(&uniform));
     let (layout, group) = bind(gpu, model, textures, material, &buffer, &key.slots);
     let cut = matches!(key.class, DrawClass::Masked | DrawClass::Blended).then(|| {
         let slots: Vec<SlotUse> = key.slots.iter().copied().filter(|s| s.slot == Slot::BaseColor).collect();

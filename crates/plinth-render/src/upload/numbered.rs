@@ -50,7 +50,7 @@ impl NumberedTriangles {
     /// Uploads the positions of a new pose of a batch that moves.
     pub(crate) fn update(&self, gpu: &Gpu, pose: &[PoseVertex]) {
         if let Some(order) = &self.order {
-            gpu.queue.write_buffer(&self.positions, 0, bytemuck::cast_slice(&order.positions(pose)));
+            gpu.write(&self.positions, 0, bytemuck::cast_slice(&order.positions(pose)));
         }
     }
 
@@ -60,7 +60,7 @@ impl NumberedTriangles {
             for triangle in triangles {
                 order.corners.swap(3 * triangle + 1, 3 * triangle + 2);
             }
-            gpu.queue.write_buffer(&self.indices, 0, bytemuck::cast_slice(&order.corners));
+            gpu.write(&self.indices, 0, bytemuck::cast_slice(&order.corners));
         }
     }
 }

@@ -99,7 +99,7 @@ impl Post {
     /// Updates the values that differ between frames.
     pub(crate) fn update(&self, gpu: &Gpu, scene: &Scene, shot: &Shot, look: &TargetLook, height: u32) {
         if let Some(surfaces) = &self.surfaces {
-            gpu.queue.write_buffer(&surfaces.lens, 0, bytemuck::bytes_of(&lens(scene, shot, look, height)));
+            gpu.write(&surfaces.lens, 0, bytemuck::bytes_of(&lens(scene, shot, look, height)));
         }
     }
 

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Measures the work of the processor for each frame of a graphics card.
+set -euo pipefail
+
+usage() {
+    cat <<'WORDS'
+usage: bench/card.sh MODEL.glb ...      default: the models in fixtures/models
+
+Draws ten seconds of 1080p with an adapter that draws nothing, and prints for each model:
+  triangles, and whether it moves
+  ms per frame    by the clock
+  CPU ms          by all processors
+  bytes written   to buffers of the card
+Encoding is not included. A card waits for the processor if it draws a frame in less time.
+WORDS
+}
+
+case ${1:-} in
+    -h | --help) usage; exit 0 ;;
+    -*) usage >&2; exit 2 ;;
+esac
+root=$(cd "$(dirname "$0")/.." && pwd)
+models=()
+for model in "${@:-$root/fixtures/models/}"; do
+    if [[ -d $model ]]; then models+=("$(realpath "$model")"/*.glb); else models+=("$(realpath "$model")"); fi
+done
+cd "$root"
+cargo bench --quiet --package plinth-pipeline --features noop --profile dev --bench card -- "${models[@]}"
