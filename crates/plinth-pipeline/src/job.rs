@@ -50,8 +50,8 @@ pub struct Job {
     pub watermark: bool,
     /// Whether indirect light is baked at draft quality, so that the first frame is ready sooner.
     pub draft: bool,
-    /// Selects the first adapter whose name contains this text; `cpu` selects a software driver. `None` selects the
-    /// fastest adapter.
+    /// Selects the fastest adapter whose name contains this text, or a software driver for `cpu`. `None` selects the
+    /// fastest of all adapters.
     pub adapter: Option<String>,
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,

@@ -44,8 +44,8 @@ pub enum ChildTask {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbeTask {
-    /// Selects the first adapter whose name contains this text; `cpu` selects a software driver. `None` selects the
-    /// fastest adapter.
+    /// Selects the fastest adapter whose name contains this text, or a software driver for `cpu`. `None` selects the
+    /// fastest of all adapters.
     pub adapter: Option<String>,
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
@@ -67,8 +67,8 @@ pub struct RenderTask {
     pub images: BTreeMap<String, PathBuf>,
     /// Files to write, with their paths.
     pub outputs: OutputPaths,
-    /// Selects the first adapter whose name contains this text; `cpu` selects a software driver. `None` selects the
-    /// fastest adapter.
+    /// Selects the fastest adapter whose name contains this text, or a software driver for `cpu`. `None` selects the
+    /// fastest of all adapters.
     pub adapter: Option<String>,
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,

@@ -26,8 +26,8 @@ pub struct PreviewTask {
     pub model: PathBuf,
     /// Maximum length of the longer side of a picture, in pixels.
     pub longest: u32,
-    /// Selects the first adapter whose name contains this text; `cpu` selects a software driver. `None` selects the
-    /// fastest adapter.
+    /// Selects the fastest adapter whose name contains this text, or a software driver for `cpu`. `None` selects the
+    /// fastest of all adapters.
     pub adapter: Option<String>,
     /// Path or name of ffmpeg.
     pub ffmpeg: PathBuf,
