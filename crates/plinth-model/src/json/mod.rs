@@ -1,5 +1,5 @@
-//! The glTF document as JSON. Parsing checks the types and signs of values. References are checked by the code that
-//! follows them.
+//! The glTF document as JSON. Parsing checks the types and signs of values. References are checked by the decoders that
+//! resolve them.
 
 mod document;
 mod extensions;

@@ -40,7 +40,7 @@ pub(super) enum Coverage {
     Blend,
 }
 
-/// A normal map, and how it was made.
+/// A normal map: the index of its image, and the factor for the x and y components of its normals.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct NormalMap {
     pub(super) picture: usize,
