@@ -1,5 +1,5 @@
-//! The scene colour pyramid that glass samples: the picture so far with mip levels, its distance, and the back faces of
-//! the glass body.
+//! The scene colour pyramid, which glass samples. It contains the picture drawn so far with mip levels, the distance of
+//! the picture, and the back faces of the glass body.
 
 use super::composite::{surface_entries, surface_resources};
 use super::pyramid::Pyramid;
@@ -14,13 +14,13 @@ use crate::pipelines::{FullScreen, FullScreenTarget, full_screen};
 use crate::recorder::Recorder;
 use crate::targets::{self, Targets};
 
-/// Captures the picture so far and blurs it.
+/// Copies the picture drawn so far, and computes its mip levels.
 pub(crate) struct Behind {
     opaque: Capture,
     drawn: Capture,
-    /// Colour and distance.
+    /// The mip levels of colour and distance.
     pyramid: Pyramid,
-    /// Group 1 of transmissive surfaces.
+    /// Bind group 1 of transmissive surfaces.
     pub(crate) group: wgpu::BindGroup,
 }
 
@@ -29,7 +29,7 @@ struct Capture {
     group: wgpu::BindGroup,
 }
 
-/// Creates the layout of group 1 of transmissive surfaces.
+/// Creates the layout of bind group 1 of transmissive surfaces.
 pub(crate) fn scene_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     bindings::layout(
         &gpu.device,
@@ -42,7 +42,8 @@ pub(crate) fn scene_layout(gpu: &Gpu) -> wgpu::BindGroupLayout {
     )
 }
 
-/// All targets, the pyramid's targets, the colours of opaque surfaces, and the samples of glass that is already drawn.
+/// The inputs of the pyramid: all render targets, the targets of the pyramid, the colours of opaque surfaces, and the
+/// samples to which transmissive surfaces are drawn.
 type Sources<'a> = (&'a Targets, &'a targets::Behind, &'a [wgpu::TextureView; SURFACES], &'a wgpu::TextureView);
 
 impl Behind {
@@ -92,16 +93,17 @@ impl Behind {
         Ok(Self { opaque, drawn, pyramid, group })
     }
 
-    /// Captures the opaque surfaces in a region of the canvas.
+    /// Copies the opaque surfaces in a region of the canvas to the pyramid.
     pub(crate) fn capture_opaque(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, part: Option<Region>) {
-        // Everything outside of the region is cleared.
+        // The pyramid is cleared outside the region.
         let part = part.unwrap_or(Region::EMPTY);
         let colors = self.pyramid.levels[0].each_ref().map(cleared);
         draw(&mut recorder.pass("behind", frame, &colors, None), &self.opaque, part);
         self.pyramid.fill(recorder, frame, "behind", part);
     }
 
-    /// Captures what was drawn since in a region, including glass. The distance remains that of the opaque surfaces.
+    /// Copies everything that was drawn since to the pyramid, including glass, in a region of the canvas. The distance
+    /// is still that of the opaque surfaces.
     pub(crate) fn capture_drawn(&self, recorder: &mut Recorder<'_>, frame: &wgpu::BindGroup, part: Region) {
         let color = kept(&self.pyramid.levels[0][0]);
         draw(&mut recorder.pass("behind", frame, &[color], None), &self.drawn, part);
@@ -116,7 +118,7 @@ fn draw(pass: &mut wgpu::RenderPass<'_>, capture: &Capture, part: Region) {
     pass.draw(0..3, 0..1);
 }
 
-/// Starts the pass that draws the back faces of a body.
+/// Starts the pass that draws the back faces of a glass body.
 pub(crate) fn far_side_pass<'r>(
     recorder: &'r mut Recorder<'_>,
     frame: &wgpu::BindGroup,

@@ -1,5 +1,6 @@
-//! Preprocessor of shaders: `#import path`, `#ifdef NAME`, `#ifndef NAME`, `#else`, `#endif`, and placeholders for
-//! generated text (`//{name}`). Each file is imported once; directives are on separate lines.
+//! The preprocessor of shaders. It supports `#import path`, `#ifdef NAME`, `#ifndef NAME`, `#else`, `#endif`, and
+//! placeholders for generated text (`//{name}`). Each file is imported only once. Each directive is on a line of its
+//! own.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +8,14 @@ use super::material_source::uv_row_count;
 use super::variants::{is_declared, text_of};
 use crate::RenderError;
 
-/// Embeds shader files by their import paths.
+/// Embeds shader files under their import paths.
 macro_rules! files {
     ($($path:literal)*) => {
         &[$(($path, include_str!(concat!("../../shaders/", $path)))),*]
     };
 }
 
-/// All files that passes import.
+/// All files that shaders can import.
 const FILES: &[(&str, &str)] = files! {
     "lib/attributes.wgsl"
     "lib/brdf.wgsl"
@@ -51,9 +52,9 @@ const FILES: &[(&str, &str)] = files! {
     "types/visibility.wgsl"
 };
 
-/// Composes the source of a pass: imports files, evaluates conditions and inserts generated text (pairs of name and
-/// text).
-/// Errors: `variants.rs` does not declare the variant, a file does not exist, or conditions are not balanced.
+/// Composes the source of a shader: imports files, evaluates conditions, and inserts generated text. `generated`
+/// contains pairs of a placeholder's name and its text.
+/// Errors: if `variants.rs` does not declare the variant, a file does not exist, or an `#ifdef` has no `#endif`.
 pub(crate) fn compose(
     path: &str,
     defines: &BTreeSet<String>,
@@ -138,10 +139,12 @@ mod tests {
         module
     }
 
-    /// Each material feature alone and all together, for every way of drawing a surface.
+    /// The test composes every way of drawing a surface with each material feature alone, and with all features
+    /// together.
     #[test]
     fn every_surface_variant_is_valid() {
-        // All other defines follow from these, from the way of drawing, or from the textures.
+        // These defines are set by the test. All others follow from them, from the way of drawing, or from the
+        // textures.
         let ways = ["BLEND", "DISPLAY", "EMITS", "LINES", "LIT", "SPRITE", "TANGENT", "UNLIT", "UV", "UV1"];
         let all = SURFACES.iter().flat_map(|surface| surface.features).filter(|word| !ways.contains(word));
         let features: BTreeSet<&str> = all.copied().collect();
