@@ -1,4 +1,4 @@
-//! Tests of drawing on two devices with a software driver: the pictures are the same as with one.
+//! Tests of drawing on two devices with a software driver. The pictures must be the same as with one device.
 
 use plinth_frame::PixelFormat;
 use plinth_model::Material;
@@ -27,7 +27,7 @@ fn frames_are_equal_whichever_device_draws_them() {
     let frames = |timed: bool| {
         let mut renderer = Renderer::new(gpu(), &scene, picture, None).unwrap();
         if timed {
-            // With timed passes, only one device is used.
+            // While passes are timed, only one device is used.
             renderer.time_passes();
         }
         let mut kept = Kept::default();
@@ -67,7 +67,7 @@ fn views_are_equal_and_in_the_order_that_was_asked_for() {
     }
 }
 
-/// A sink that fails after a number of frames.
+/// A sink that returns an error after a number of frames.
 struct Full(usize);
 
 impl plinth_frame::FrameSink for Full {

@@ -1,4 +1,4 @@
-//! Tests that depth and normals of layers match the shapes.
+//! Tests that the depth and the normals of dataset views match the shapes in the scene.
 
 use glam::Vec3;
 use plinth_frame::Layers;
@@ -9,14 +9,14 @@ use crate::models::{ball, layers, model, scene, square, straight_on};
 const SIDE: u32 = 128;
 const DISTANCE: f32 = 4.0;
 
-/// The ray through the centre of a pixel, with depth 1 along −Z.
+/// Returns the ray through the centre of a pixel. Its z component is −1.
 fn ray(x: u32, y: u32) -> Vec3 {
     let half = 20_f32.to_radians().tan();
     let ndc = |p: u32| (p as f32 + 0.5) / SIDE as f32 * 2.0 - 1.0;
     Vec3::new(ndc(x) * half, -ndc(y) * half, -1.0)
 }
 
-/// Position and normal of every pixel with a surface.
+/// Returns the position and the normal of each pixel with a surface.
 fn surfaces(layers: &Layers) -> Vec<(Vec3, Vec3)> {
     let mut found = Vec::new();
     for y in 0..SIDE {
@@ -65,7 +65,7 @@ fn the_mask_and_the_depth_agree_but_for_the_edge() {
         }
     }
     let partial = layers.color.iter().filter(|c| c[3] > 0 && c[3] < 255).count();
-    assert!(partial > 100, "the mask is antialiased: {partial}");
+    assert!(partial > 100, "the mask is not antialiased: only {partial} pixels are partly covered");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn depth_does_not_bleed_across_a_silhouette() {
     let back = DISTANCE - (middle.z + 0.5 * scale);
     for depth in layers(scene, SIDE).depth.into_iter().filter(|d| *d > 0.0) {
         let on_wall = (depth - wall).abs() < 1e-3;
-        assert!(on_wall || (depth > front - 1e-3 && depth < back + 1e-3), "{depth} is between ball and wall");
+        assert!(on_wall || (depth > front - 1e-3 && depth < back + 1e-3), "the depth {depth} is between the ball and the wall");
     }
 }
 
