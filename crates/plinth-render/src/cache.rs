@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_stored_is_read_again_and_what_is_damaged_is_not() {
+    fn intact_files_are_loaded_and_damaged_files_are_not() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(&folder, 1 << 20);
         assert_eq!(cache.load("a"), None);
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_used_for_longest_goes_first() {
+    fn the_least_recently_used_files_are_deleted_first() {
         let folder = tempfile::tempdir().unwrap();
         let cache = cache(&folder, 3 * (HEAD as u64 + 10));
         let names = ["a", "b", "c"];
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_tell_lists_apart() {
+    fn keys_of_different_lists_differ() {
         let folder = tempfile::tempdir().unwrap();
         let name = |lists: [&[u8]; 2]| {
             let mut key = cache(&folder, 1).key("k");

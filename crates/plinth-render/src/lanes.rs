@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_learns_that_the_work_has_ended() {
+    fn stopping_wakes_all_waiting_renderers() {
         let order = Order::new(9, 1);
         assert_eq!(order.claim(true), Claim::Shot(0));
         std::thread::scope(|scope| {

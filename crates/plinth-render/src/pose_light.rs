@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_lies_between_two_poses_or_is_one() {
+    fn a_time_is_between_two_poses_or_at_a_pose() {
         let times = PoseTimes { first: 2.0, step: 0.5, seen: (0.0, 4.0) };
         assert_eq!(times.around(2.0), (0, 0, 0.0));
         assert_eq!(times.around(2.25), (0, 1, 0.5));

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_union_holds_a_centred_box_with_room() {
+    fn the_union_contains_a_centred_box_with_a_margin() {
         let unit = (Vec3::splat(-0.5), Vec3::splat(0.5));
         let region = union(&[camera()], &[unit], 320, 180);
         let middle = region.x * 2 + region.width;
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_box_behind_the_camera_takes_the_whole_picture() {
+    fn a_box_behind_the_camera_needs_the_whole_picture() {
         let around = (Vec3::splat(-9.0), Vec3::splat(9.0));
         assert_eq!(union(&[camera()], &[around], 320, 180), Region::whole(320, 180));
     }

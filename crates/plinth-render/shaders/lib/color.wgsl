@@ -16,7 +16,8 @@ fn tone_map_pbr_neutral(radiance: vec3<f32>) -> vec3<f32> {
     return select(mix(compressed, vec3(new_peak), g), c, peak < start_compression);
 }
 
-// Inverse of the tone curve for colours that it does not compress, which are those with all channels below 0.76. If the tone curve is applied to the result, brighter colours become darker than before.
+// Inverse of the tone curve for colours that it does not compress, which are those with all channels below 0.76. If the
+// tone curve is applied to the result, brighter colours become darker than before.
 fn before_tone_map(shown: vec3<f32>) -> vec3<f32> {
     let lowest = min(shown.r, min(shown.g, shown.b));
     return shown + select(0.04, sqrt(lowest / 6.25) - lowest, lowest < 0.04);

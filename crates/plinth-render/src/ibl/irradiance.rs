@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_lamp_lights_by_the_cosine_and_nothing_that_faces_away() {
+    fn the_irradiance_of_a_small_lamp_is_proportional_to_the_cosine() {
         let mut map = EnvironmentMap { width: 128, height: 64, pixels: vec![[0.0; 3]; 128 * 64] };
         map.pixels[20 * 128 + 30] = [500.0; 3];
         let lamp = map.direction(30, 20);

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn roughness_grows_steadily_from_mirror_to_matt() {
+    fn the_roughness_of_mip_levels_rises_monotonically() {
         let steps: Vec<f32> = (0..6).map(|mip| roughness_of_mip(mip as f32 / 5.0)).collect();
         for (step, expected) in steps.iter().zip([0.0, 0.0625, 0.25, 0.5, 0.75, 1.0]) {
             assert!((step - expected).abs() < 1e-5, "{steps:?}");

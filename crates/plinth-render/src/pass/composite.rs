@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_part_and_what_is_around_it_cover_every_pixel_once() {
+    fn an_inner_region_and_the_parts_around_it_cover_every_pixel_once() {
         let whole = Region { x: 3, y: 2, width: 20, height: 11 };
         for inner in [Region { x: 6, y: 4, width: 5, height: 6 }, whole, Region { x: 18, y: 12, width: 5, height: 1 }] {
             let mut count = [[0; 30]; 20];

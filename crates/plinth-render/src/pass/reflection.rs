@@ -221,7 +221,7 @@ mod tests {
     use crate::region::clip_from_view;
 
     #[test]
-    fn the_mirrored_camera_shows_a_point_where_the_mirror_does_but_for_left_and_right() {
+    fn the_mirrored_camera_shows_the_mirror_image_with_left_and_right_swapped() {
         let world_from_view = Mat4::from_translation(Vec3::new(0.6, 1.0, 4.0)) * Mat4::from_rotation_x(-0.2);
         let camera = Camera {
             view_from_world: world_from_view.inverse(),

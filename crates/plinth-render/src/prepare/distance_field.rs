@@ -296,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_know_the_distance_to_the_nearest_surface_and_its_light() {
+    fn cells_contain_the_distance_and_the_light_of_the_nearest_surface() {
         // The scene consists of a red square at y = 0 that faces up, and a green square at x = 1 that faces the red
         // one.
         let square = |p: [Vec3; 4], color: Vec3| LitSurface {
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smoothest_texel_and_the_coat_say_whether_a_material_is_polished() {
+    fn a_smooth_texel_or_a_smooth_coat_makes_a_material_polished() {
         let mut model = Model::default();
         let pixels = [[0, 200, 0, 255], [0, 100, 0, 255]].concat();
         model.images.push(Image { width: 2, height: 1, pixels, source_width: 2, source_height: 1 });
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn many_long_triangles_are_entered_in_larger_cells_and_too_many_not_at_all() {
+    fn many_long_triangles_get_larger_cells_and_too_many_get_no_field() {
         let soup = |count: u32| LitSurface {
             positions: vec![Vec3::NEG_ONE, Vec3::ONE, Vec3::new(1.0, -1.0, 0.5)],
             radiance: vec![Vec3::ONE; 3],

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_and_fields_have_what_they_say() {
+    fn maps_and_fields_with_a_wrong_length_are_rejected() {
         let map =
             |side, mips: &[usize]| OctahedralMap { side, mips: mips.iter().map(|n| vec![[0.5; 4]; *n]).collect() };
         let light = |specular, irradiance| EnvironmentLight { sun: None, specular, irradiance };

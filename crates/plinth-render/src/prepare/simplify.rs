@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_hold_every_triangle_once_and_lie_apart() {
+    fn blocks_contain_every_triangle_once_and_are_compact() {
         let side = 300_u32;
         let positions: Vec<Vec3> =
             (0..side * side).map(|i| Vec3::new((i % side) as f32, (i / side) as f32, 0.0) / side as f32).collect();

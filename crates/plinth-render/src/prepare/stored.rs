@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn light_is_read_as_it_was_written() {
+    fn environment_light_round_trips() {
         let map = |side| OctahedralMap { side, mips: vec![vec![[0.25; 4]; 4], vec![[0.5; 4]]] };
         let sun = Sun { to_light: Vec3::Y, irradiance: Vec3::new(3.0, 2.0, 1.0), angular_radius: 0.01 };
         for sun in [None, Some(sun)] {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn light_on_a_model_is_read_as_it_was_written() {
+    fn light_on_a_model_round_trips() {
         let at = |x: f32| GatheredLight { direct: Vec3::splat(x), ..GatheredLight::default() };
         let grid = LightGrid { triangle: 3, lattice: Lattice { level: 1 }, front: vec![at(0.5)], back: vec![at(0.7)] };
         let light = ModelLight {

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_that_is_not_declared_is_refused() {
+    fn composing_an_undeclared_variant_is_an_error() {
         let of = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         for (path, words) in [
             ("pass/depth.wgsl", &["CUTS"][..]),
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn uniforms_have_the_size_of_their_twins() {
+    fn uniforms_have_the_same_size_in_rust_and_wgsl() {
         let textures = declarations(&[], &[Slot::BaseColor], Footprint::Neighbors);
         for (path, features, name, size) in [
             ("pass/depth.wgsl", &["CUT"][..], "Frame", size_of::<gpu_types::Frame>()),
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_is_refused() {
+    fn composing_a_missing_file_is_an_error() {
         assert!(compose("pass/nothing.wgsl", &BTreeSet::new(), &[]).is_err());
     }
 }

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_place_is_exact_and_what_is_too_large_for_a_byte_is_held() {
+    fn unoccluded_light_is_exact_and_large_values_are_clamped() {
         let open = LightSample::from(&GatheredLight::default());
         assert_eq!(decoded(open.direct), Vec3::ONE);
         assert_eq!(open.visibility, [UNIT as i8, 0, 0, 0]);

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn each_triangle_is_led_by_the_vertex_of_its_number_and_stays_as_it_was_wound() {
+    fn the_first_corner_of_each_triangle_is_its_number_and_the_winding_is_kept() {
         // The triangles are a strip, a fan (whose centre can be the first corner of only one triangle), two triangles
         // with the same corners, and a triangle without an area.
         let strip: Vec<u32> =

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_extent_has_no_spacing() {
+    fn points_without_extent_have_no_spacing() {
         assert!(spacing(&[]).abs() < 1e-9);
         assert!(spacing(&[Vec3::ONE; 9]).abs() < 1e-9);
     }

@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_are_as_large_as_closes_a_surface_and_sparse_ones_are_dots() {
+    fn dense_points_form_a_closed_surface_and_sparse_points_are_dots() {
         let near = |a: f32, b: f32| (a - b).abs() < 1e-4;
         assert!(near(diameter(0.01), 0.025) && near(diameter(LARGEST_SPACING), 0.05));
         assert!(near(diameter(LARGEST_SPACING * 1.001), 0.05), "no jump");
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_the_points_is_kept_at_random() {
+    fn a_random_share_of_the_points_is_kept() {
         for share in [0.1_f32, 0.5, 0.9] {
             let kept: Vec<bool> = (0..10_000).map(|i| is_kept(i, share)).collect();
             let of = |part: &[bool]| part.iter().filter(|k| **k).count() as f32 / part.len() as f32;
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn points_closer_than_wanted_are_thinned_out_to_it() {
+    fn points_that_are_too_close_are_thinned_out() {
         let mut draft = Draft::default();
         for i in 0..40_000_u32 {
             let position = [(i % 200) as f32 / 100.0, (i / 200) as f32 / 100.0, 0.0];
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_never_look_like_one_surface() {
+    fn neighbouring_points_are_never_merged_to_one_surface() {
         let normals: Vec<u32> = (1..100).map(|i| word(7, i) >> 16).collect();
         assert!(normals.windows(2).all(|n| (n[0] & 0xff).abs_diff(n[1] & 0xff) > 20 || n[0] >> 8 != n[1] >> 8));
         assert!((1..100).all(|i| word(7, i) & 0xffff == 7));

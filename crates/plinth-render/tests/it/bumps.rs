@@ -194,11 +194,14 @@ fn halves(sheet: &Sheet, from_behind: bool, edit: &Value) -> [f32; 4] {
 fn rises(sheet: &Sheet, what: &str) {
     let [upper, lower, left, right] = halves(sheet, false, &json!({}));
     assert!(upper > lower + 20.0, "{what}: the brightness is {upper} above, towards the light, and {lower} below");
-    assert!(left > right + 20.0, "{what}: the brightness is {left} on the left, towards the light, and {right} on the right");
+    assert!(
+        left > right + 20.0,
+        "{what}: the brightness is {left} on the left, towards the light, and {right} on the right"
+    );
 }
 
 #[test]
-fn a_hill_is_a_hill_however_the_texture_lies_and_whoever_made_the_tangents() {
+fn a_hill_is_lit_correctly_for_every_texture_orientation_and_source_of_tangents() {
     for laid in LAID {
         for from in ALL {
             rises(&Sheet::new(laid, from), &format!("{}, {from:?}", laid.0));
@@ -207,7 +210,7 @@ fn a_hill_is_a_hill_however_the_texture_lies_and_whoever_made_the_tangents() {
 }
 
 #[test]
-fn from_behind_a_hill_is_a_hollow() {
+fn a_hill_seen_from_behind_is_a_hollow() {
     for laid in [LAID[0], LAID[1]] {
         for (from, side) in [(Tangents::File, "double"), (Tangents::MikkTSpace, "double"), (Tangents::File, "back")] {
             let [upper, lower, left, right] = halves(&Sheet::new(laid, from), true, &json!({"side": side}));
@@ -218,7 +221,7 @@ fn from_behind_a_hill_is_a_hollow() {
 }
 
 #[test]
-fn a_mirrored_node_keeps_its_hills() {
+fn a_hill_on_a_mirrored_node_is_lit_correctly() {
     for from in ALL {
         for scale in [[-1, 1, 1], [1, -1, 1], [-1, -1, 1]] {
             let sheet = Sheet { node: json!({"scale": scale}), ..Sheet::new(LAID[4], from) };
@@ -228,7 +231,7 @@ fn a_mirrored_node_keeps_its_hills() {
 }
 
 #[test]
-fn a_texture_transform_turns_the_hill_with_its_tangents() {
+fn a_texture_transform_rotates_the_normal_map_and_its_tangents() {
     for transform in [
         json!({"rotation": std::f32::consts::FRAC_PI_2}),
         json!({"scale": [-1, 1]}),
@@ -242,7 +245,7 @@ fn a_texture_transform_turns_the_hill_with_its_tangents() {
 }
 
 #[test]
-fn a_map_is_read_with_its_own_set_of_coordinates() {
+fn a_normal_map_is_read_with_its_own_set_of_texture_coordinates() {
     for (set, from) in [(1, Tangents::File), (1, Tangents::MikkTSpace), (3, Tangents::MikkTSpace)] {
         let sheet = Sheet { set, map: json!({"index": 0, "texCoord": set}), ..Sheet::new(LAID[2], from) };
         rises(&sheet, &format!("set {set}, {from:?}"));
@@ -250,7 +253,7 @@ fn a_map_is_read_with_its_own_set_of_coordinates() {
 }
 
 #[test]
-fn where_the_coordinates_do_not_change_nothing_leans() {
+fn a_normal_map_has_no_effect_where_texture_coordinates_do_not_vary() {
     let texel = |at: [f32; 2]| {
         let mut sheet = Sheet::new(LAID[0], Tangents::MikkTSpace);
         sheet.uvs.fill(at);

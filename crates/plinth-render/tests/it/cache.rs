@@ -86,7 +86,7 @@ fn frame(scene: &Scene, cache: Option<&Cache>) -> Frame {
 }
 
 #[test]
-fn what_is_kept_changes_no_picture() {
+fn cached_light_does_not_change_pictures() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::open(folder.path().to_owned(), 1 << 30).unwrap();
     let files = || {
@@ -114,7 +114,7 @@ fn what_is_kept_changes_no_picture() {
 }
 
 #[test]
-fn what_is_damaged_is_worked_out_again() {
+fn damaged_cache_files_are_computed_again() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::open(folder.path().to_owned(), 1 << 30).unwrap();
     let (_, scene) = scenes().remove(0);

@@ -41,7 +41,7 @@ fn film(lights: Vec<Light>, settings: &Value) -> Scene {
 }
 
 #[test]
-fn a_film_compiles_nothing_after_its_first_frames() {
+fn no_shader_is_compiled_after_the_first_frames_of_a_video() {
     let light = |kind: LightKind| Light { color: [1.0; 3], intensity: 20.0, range: Some(8.0), kind };
     let spot = light(LightKind::Spot { inner_cone_angle: 0.2, outer_cone_angle: 0.6 });
     let films = [

@@ -64,7 +64,7 @@ fn gains(more: &Value) -> (f32, f32) {
 }
 
 #[test]
-fn each_lamp_lights_its_own_side_and_more_gives_more() {
+fn each_light_lights_its_own_side_and_brightness_increases_with_intensity() {
     let (key_left, key_right) = gains(&json!({"spotlightIntensity": 1}));
     assert!(key_left > 30.0 && key_left > 1.5 * key_right, "key: {key_left} {key_right}");
     let (fill_left, fill_right) = gains(&json!({"lightsIntensity": 2}));
@@ -90,7 +90,7 @@ fn each_lamp_lights_its_own_side_and_more_gives_more() {
 }
 
 #[test]
-fn lamps_have_their_colours() {
+fn the_colour_settings_tint_their_own_lights() {
     let tint = |more: &Value, (x, y): (f32, f32)| {
         let grey = |more: &Value| drawn(one_ball(matte(0.5, 0.5, 0.5)), straight_on(), more);
         let (off, on) = (grey(&json!({})), grey(more));
@@ -107,7 +107,7 @@ fn lamps_have_their_colours() {
 }
 
 #[test]
-fn gloss_is_what_a_mirror_shows_and_hardly_what_is_matte() {
+fn gloss_intensity_affects_mirrors_strongly_and_matte_surfaces_hardly() {
     let mirror = Material { metallic: 1.0, perceptual_roughness: 0.1, ..matte(1.0, 1.0, 1.0) };
     let of = |material: &Material, gloss: f64| {
         let picture = drawn(one_ball(material.clone()), straight_on(), &json!({"glossIntensity": gloss}));
@@ -129,7 +129,7 @@ fn from_above() -> Value {
 }
 
 #[test]
-fn darkness_is_how_dark_the_floor_becomes() {
+fn the_shadow_becomes_darker_with_shadow_darkness() {
     for mode in ["shader", "flat", "accumulated"] {
         let darkest = |darkness: f64| {
             let more = json!({"shadowMode": mode, "shadowDarkness": darkness});
@@ -145,7 +145,7 @@ fn darkness_is_how_dark_the_floor_becomes() {
 }
 
 #[test]
-fn the_floor_is_as_bare_before_a_reveal_as_without_the_model() {
+fn there_is_no_shadow_at_the_start_of_a_reveal() {
     for mode in ["shader", "flat", "accumulated"] {
         let settings = json!({
             "effect": "reveal", "scaleFrom": 0, "aspect": "1:1", "length": 0.1, "bgColor": "#ffffff", "shadowMode": mode,
@@ -159,7 +159,7 @@ fn the_floor_is_as_bare_before_a_reveal_as_without_the_model() {
 }
 
 #[test]
-fn what_is_hidden_is_as_if_it_were_not_there_shadow_and_all() {
+fn hidden_meshes_and_their_shadows_are_not_drawn() {
     let sphere = |x: f32| (ball(16, 32), matte(0.5, 0.5, 0.5), [x, 0.0, 0.0], 0.5);
     let two = || model(vec![sphere(-1.0), sphere(1.0)]);
     let both = drawn(two(), from_above(), &json!({}));
@@ -169,7 +169,7 @@ fn what_is_hidden_is_as_if_it_were_not_there_shadow_and_all() {
 }
 
 #[test]
-fn where_every_mesh_is_hidden_the_picture_is_the_background() {
+fn if_every_mesh_is_hidden_the_picture_is_the_background() {
     for (mode, reflector) in [("shader", false), ("flat", false), ("accumulated", false), ("shader", true)] {
         let hidden = json!({"hiddenMeshNames": ["part 0"], "shadowMode": mode, "reflector": reflector});
         let picture = drawn(one_ball(matte(0.5, 0.5, 0.5)), from_above(), &hidden);
@@ -197,7 +197,7 @@ fn board() -> Model {
 }
 
 #[test]
-fn a_mirror_image_blurs_with_its_distance_and_not_at_the_floor() {
+fn the_reflection_blurs_with_the_height_above_the_floor() {
     let steepest = |blur: f64, row: u32| {
         let picture = drawn(board(), low(), &json!({"reflectorDepthBlur": blur}));
         let line = &picture[(row * SIDE) as usize..((row + 1) * SIDE) as usize];
@@ -222,7 +222,7 @@ fn a_mirror_image_blurs_with_its_distance_and_not_at_the_floor() {
 }
 
 #[test]
-fn an_edit_shows_in_the_mirror_image() {
+fn material_edits_are_visible_in_the_reflection() {
     let red = json!({"materialEdits": {"Paint": {"color": "#ff0000"}}});
     let picture = drawn(board(), low(), &red);
     let reds = |rows: std::ops::Range<u32>| {
@@ -234,7 +234,7 @@ fn an_edit_shows_in_the_mirror_image() {
 }
 
 #[test]
-fn a_dome_twice_as_large_shows_its_ground_twice_as_large() {
+fn a_dome_of_twice_the_size_shows_its_ground_at_twice_the_size() {
     // The panorama is green straight below, up to 26° from the vertical.
     let mut room = EnvironmentMap { width: 256, height: 128, pixels: vec![[0.2; 3]; 256 * 128] };
     for i in 0..256 * 128_u32 {
@@ -256,7 +256,7 @@ fn a_dome_twice_as_large_shows_its_ground_twice_as_large() {
 }
 
 #[test]
-fn decals_that_lie_on_each_other_are_drawn_in_their_order() {
+fn overlapping_decals_are_drawn_in_their_order() {
     // The wall is inclined, so that sorting by depth alone would not give the right order.
     let wall = || {
         let mut p = square();

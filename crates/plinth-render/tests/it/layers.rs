@@ -32,7 +32,7 @@ fn surfaces(layers: &Layers) -> Vec<(Vec3, Vec3)> {
 }
 
 #[test]
-fn depth_and_normals_of_a_ball_lie_on_it() {
+fn depth_and_normals_of_a_ball_match_its_surface() {
     let ball = model(vec![(ball(96, 192), Material::default(), [0.0; 3], 1.0)]);
     let found = surfaces(&layers(scene(ball, &straight_on()), SIDE));
     assert!(found.len() > 1500, "{} pixels", found.len());
@@ -52,7 +52,7 @@ fn depth_is_along_the_axis_and_not_along_the_ray() {
 }
 
 #[test]
-fn the_mask_and_the_depth_agree_but_for_the_edge() {
+fn the_mask_and_the_depth_agree_except_at_edges() {
     let ball = model(vec![(ball(48, 96), Material::default(), [0.0; 3], 1.0)]);
     let layers = layers(scene(ball, &straight_on()), SIDE);
     let solid = |x: i64, y: i64| layers.color[(y * i64::from(SIDE) + x) as usize][3] >= 128;
@@ -81,12 +81,15 @@ fn depth_does_not_bleed_across_a_silhouette() {
     let back = DISTANCE - (middle.z + 0.5 * scale);
     for depth in layers(scene, SIDE).depth.into_iter().filter(|d| *d > 0.0) {
         let on_wall = (depth - wall).abs() < 1e-3;
-        assert!(on_wall || (depth > front - 1e-3 && depth < back + 1e-3), "the depth {depth} is between the ball and the wall");
+        assert!(
+            on_wall || (depth > front - 1e-3 && depth < back + 1e-3),
+            "the depth {depth} is between the ball and the wall"
+        );
     }
 }
 
 #[test]
-fn layers_with_a_background_are_refused() {
+fn drawing_layers_with_a_background_is_an_error() {
     let square = model(vec![(square(), Material::default(), [0.0; 3], 1.0)]);
     let scene = scene(square, &straight_on());
     let gpu = plinth_render::Gpu::open(&plinth_render::GpuOptions::default()).unwrap();

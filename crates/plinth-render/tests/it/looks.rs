@@ -112,7 +112,7 @@ fn every_number_of_an_edit_changes_the_picture() {
 }
 
 #[test]
-fn a_side_is_chosen() {
+fn the_side_setting_selects_the_visible_sides() {
     let white = Material { unlit: true, ..Material::default() };
     let behind = |edit: &Value| middle(&edited(square(), white.clone(), edit));
     let backdrop = [32, 64, 96];
@@ -122,7 +122,7 @@ fn a_side_is_chosen() {
 }
 
 #[test]
-fn flat_shading_shows_each_triangle_in_one_shade() {
+fn flat_shading_gives_each_triangle_a_single_shade() {
     let base = Material { base_color: [0.7, 0.7, 0.7, 1.0], ..Material::default() };
     let settings = |flat: bool| {
         let mut more = with(&json!({"materialEdits": {"Paint": {"flatShading": flat}}}));
@@ -140,7 +140,7 @@ fn flat_shading_shows_each_triangle_in_one_shade() {
 }
 
 #[test]
-fn a_wireframe_shows_edges_and_what_is_between_them() {
+fn a_wireframe_shows_edges_and_the_backdrop_between_them() {
     let white = Material { unlit: true, ..Material::default() };
     let picture = edited(square(), white, &json!({"wireframe": true}));
     assert_eq!(at(&picture, SIDE / 2, SIDE / 2 + 14), [32, 64, 96], "the backdrop is not visible between the edges");
@@ -149,7 +149,7 @@ fn a_wireframe_shows_edges_and_what_is_between_them() {
 }
 
 #[test]
-fn a_map_is_replaced_and_left_out_and_a_wrong_id_keeps_it() {
+fn maps_can_be_replaced_and_removed_and_an_unknown_id_keeps_the_map() {
     let white = Material { unlit: true, ..Material::default() };
     let images = BTreeMap::from([
         ("halves".to_owned(), png(8, 8, |x, _| if x < 4 { [255, 0, 0, 255] } else { [0, 0, 255, 255] })),
@@ -174,7 +174,7 @@ fn a_map_is_replaced_and_left_out_and_a_wrong_id_keeps_it() {
 }
 
 #[test]
-fn maps_are_taken_as_strongly_as_an_edit_says() {
+fn edits_scale_the_strength_of_normal_and_occlusion_maps() {
     // Two maps tilt all normals to the right or to the left. The third map has full occlusion.
     let texel = |rgb: [u8; 3]| plinth_model::Image {
         width: 1,
@@ -207,7 +207,7 @@ fn maps_are_taken_as_strongly_as_an_edit_says() {
 }
 
 #[test]
-fn what_gltf_has_no_counterpart_to_is_told() {
+fn edits_without_an_equivalent_in_gltf_cause_warnings() {
     let settings = with(&json!({"materialEdits": {"Paint": {"bumpScale": 1, "displacementScale": 1}}}));
     let scene = scene(model(vec![(square(), named(Material::default()), [0.0; 3], 1.0)]), &settings);
     let told = |name: &str| scene.warnings.iter().any(|w| w.contains(name) && w.contains("has no effect"));
@@ -215,7 +215,7 @@ fn what_gltf_has_no_counterpart_to_is_told() {
 }
 
 #[test]
-fn edits_show_in_the_views_of_a_dataset() {
+fn material_edits_are_visible_in_the_views_of_a_dataset() {
     let settings = with(&json!({"materialEdits": {"Paint": {"color": "#3c8cf0"}}}));
     let unlit = named(Material { unlit: true, ..Material::default() });
     let layers = layers(scene(model(vec![(square(), unlit, [0.0; 3], 1.0)]), &settings), SIDE);
@@ -223,7 +223,7 @@ fn edits_show_in_the_views_of_a_dataset() {
 }
 
 #[test]
-fn a_gradient_stands_behind_the_model_inside_and_outside_of_the_drawn_part() {
+fn a_gradient_is_behind_the_model_inside_and_outside_the_drawn_region() {
     let gradient = json!({"stops": [{"color": "#102030"}, {"color": "#e0c0a0"}], "angle": 90});
     // The model is glass without refraction, so the gradient must continue through it.
     let clear = named(Material { unlit: true, base_color: [1.0, 1.0, 1.0, 0.0], ..Material::default() });
@@ -298,7 +298,7 @@ fn centre(picture: &[[u8; 3]]) -> (f32, f32) {
 }
 
 #[test]
-fn a_decal_lands_where_it_is_projected_upright_and_in_its_size() {
+fn a_decal_has_the_requested_position_orientation_and_size() {
     let picture = with_decal(square(), &json!({"position": [0.3, 0.2, 0]}), &json!({}));
     let (x, y) = centre(&picture);
     let (px, py) = pixel(0.3, 0.2);
@@ -315,7 +315,7 @@ fn a_decal_lands_where_it_is_projected_upright_and_in_its_size() {
 }
 
 #[test]
-fn a_decal_follows_curves_and_cutting_edges() {
+fn a_decal_follows_curved_surfaces_and_ends_at_edges() {
     let on_ball = with_decal(ball(48, 96), &json!({"position": [0, 0, 1]}), &json!({}));
     let (x, y) = centre(&on_ball);
     assert!((x - 48.0).abs() < 0.6 && (y - 48.0).abs() < 0.6, "{x} {y}");
@@ -327,7 +327,7 @@ fn a_decal_follows_curves_and_cutting_edges() {
 }
 
 #[test]
-fn a_decal_turns_as_three_js_turns_it_and_has_its_aspect() {
+fn a_decal_is_rotated_as_in_three_js_and_has_the_requested_aspect_ratio() {
     let turned = with_decal(square(), &json!({"euler": [0, 0, std::f64::consts::FRAC_PI_2]}), &json!({}));
     let (x, y) = pixel(-0.12, 0.12);
     assert_eq!(at(&turned, x as u32, y as u32), [0, 255, 0], "after a quarter turn, the right side is not at the top");
@@ -352,7 +352,7 @@ fn extent(picture: &[[u8; 3]]) -> (u32, u32) {
 }
 
 #[test]
-fn a_final_scale_stretches_a_decal_only_where_it_was_placed_at_another() {
+fn the_scale_of_the_model_stretches_a_decal_only_if_it_was_placed_at_another_scale() {
     // The square becomes 2 units wide and 1 unit high.
     let flat = json!({"scaleY": 0.5});
     let (w, h) = extent(&with_decal(square(), &json!({}), &flat));
@@ -364,7 +364,7 @@ fn a_final_scale_stretches_a_decal_only_where_it_was_placed_at_another() {
 }
 
 #[test]
-fn a_decal_is_lit_as_its_surface_and_leaves_the_rest_as_it_was() {
+fn a_decal_is_lit_like_its_surface_and_changes_no_other_pixels() {
     let grey = named(Material { base_color: [0.8, 0.8, 0.8, 1.0], ..Material::default() });
     let images = BTreeMap::from([("logo".to_owned(), png(4, 4, |_, _| [231, 231, 231, 255]))]);
     let drawn = |decals: Value| {
@@ -379,7 +379,7 @@ fn a_decal_is_lit_as_its_surface_and_leaves_the_rest_as_it_was() {
 }
 
 #[test]
-fn a_decal_beside_the_model_is_told() {
+fn a_decal_that_does_not_touch_the_model_causes_a_warning() {
     let mut settings = straight_on();
     settings["decals"] = json!([decal(&json!({"position": [9, 9, 9]}))]);
     let white = named(Material::default());

@@ -157,22 +157,22 @@ fn in_every_effect(aspect: &str) {
 }
 
 #[test]
-fn wide_pictures_are_whole_in_every_effect() {
+fn no_effect_damages_wide_pictures() {
     in_every_effect("16:9");
 }
 
 #[test]
-fn square_pictures_are_whole_in_every_effect() {
+fn no_effect_damages_square_pictures() {
     in_every_effect("1:1");
 }
 
 #[test]
-fn tall_pictures_are_whole_in_every_effect() {
+fn no_effect_damages_tall_pictures() {
     in_every_effect("9:16");
 }
 
 #[test]
-fn views_of_a_dataset_are_whole_in_every_effect() {
+fn no_effect_damages_views_of_a_dataset() {
     let views = DatasetViews::Spread { count: 3, side: SIDE, coverage: Coverage::Hemisphere };
     let mut wrong = Vec::new();
     let view = |effect: &Value| {

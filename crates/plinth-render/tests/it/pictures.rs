@@ -26,7 +26,7 @@ fn colored(r: f32, g: f32, b: f32) -> Material {
 
 /// Two squares meet in the centre of the picture. They are unlit, so every shade in between comes from antialiasing.
 #[test]
-fn an_edge_between_two_surfaces_is_mixed_by_coverage() {
+fn an_edge_between_two_surfaces_is_antialiased_by_coverage() {
     let tilted = |mut p: plinth_model::Primitive| {
         for v in &mut p.positions {
             *v = [0.96 * v[0] - 0.28 * v[1], 0.28 * v[0] + 0.96 * v[1], v[2]];
@@ -73,7 +73,7 @@ fn a_crease_of_one_material_is_antialiased() {
 }
 
 #[test]
-fn a_masked_hole_shows_what_is_behind() {
+fn a_masked_hole_shows_the_surface_behind_it() {
     let holes = Material {
         alpha_mode: AlphaMode::Mask { cutoff: 0.5 },
         base_color: [0.0, 1.0, 0.0, 0.2],
@@ -85,7 +85,7 @@ fn a_masked_hole_shows_what_is_behind() {
 }
 
 #[test]
-fn blended_surfaces_mix_with_what_is_behind_and_keep_the_rest_of_the_picture() {
+fn blended_surfaces_mix_with_the_surface_behind_them_and_change_no_other_pixels() {
     let half = Material { alpha_mode: AlphaMode::Blend, base_color: [0.0, 0.0, 1.0, 0.5], ..colored(0.0, 0.0, 1.0) };
     let parts = vec![(square(), colored(1.0, 0.0, 0.0), [0.0; 3], 1.0), (square(), half, [0.0, 0.0, 0.2], 0.3)];
     let picture = picture(&scene(model(parts), &straight_on()), SIDE);
@@ -126,7 +126,7 @@ fn ball_before_two_halves(material: Material) -> Vec<[u8; 3]> {
 }
 
 #[test]
-fn a_glass_ball_turns_what_is_behind_it_around() {
+fn a_glass_ball_shows_the_scene_behind_it_reversed() {
     let picture = ball_before_two_halves(glass(1.5, 1.0));
     let (left, right) = (at(&picture, SIDE / 2 - 4, SIDE / 2), at(&picture, SIDE / 2 + 4, SIDE / 2));
     assert!(left[2] > 200 && left[0] < 150, "the left of the ball does not show the right square: {left:?}");
@@ -134,7 +134,7 @@ fn a_glass_ball_turns_what_is_behind_it_around() {
 }
 
 #[test]
-fn glass_without_refraction_shows_what_is_straight_behind() {
+fn glass_without_refraction_shows_the_scene_directly_behind_it() {
     let picture = ball_before_two_halves(glass(1.0, 1.0));
     let (left, right) = (at(&picture, SIDE / 2 - 4, SIDE / 2), at(&picture, SIDE / 2 + 4, SIDE / 2));
     assert!(left[0] > 200 && left[2] < 60, "{left:?}");
@@ -142,7 +142,7 @@ fn glass_without_refraction_shows_what_is_straight_behind() {
 }
 
 #[test]
-fn dispersion_parts_the_colours_of_an_edge() {
+fn dispersion_separates_the_colours_of_an_edge() {
     let colored_pixels = |dispersion: f32| {
         let white = |mut p: plinth_model::Primitive| {
             p.positions.iter_mut().for_each(|v| v[0] += 1.0);
@@ -161,7 +161,7 @@ fn dispersion_parts_the_colours_of_an_edge() {
 }
 
 #[test]
-fn glass_behind_glass_is_seen() {
+fn glass_behind_glass_is_visible() {
     let green = Material { base_color: [0.0, 1.0, 0.0, 1.0], ..glass(1.0, 0.0) };
     let clear = glass(1.0, 0.0);
     let parts = vec![
@@ -175,7 +175,7 @@ fn glass_behind_glass_is_seen() {
 }
 
 #[test]
-fn clear_glass_shows_the_backdrop_in_its_colour_and_frosted_glass_the_light_around() {
+fn clear_glass_shows_the_backdrop_and_frosted_glass_shows_the_environment() {
     let seen = |base: [f32; 4], roughness: f32| {
         let pane = Material { base_color: base, perceptual_roughness: roughness, ..glass(1.0001, 0.0) };
         at(&picture(&scene(model(vec![(square(), pane, [0.0; 3], 1.0)]), &straight_on()), SIDE), SIDE / 2, SIDE / 2)
@@ -192,7 +192,7 @@ fn clear_glass_shows_the_backdrop_in_its_colour_and_frosted_glass_the_light_arou
 }
 
 #[test]
-fn unlit_colours_are_as_exact_beside_glass_and_glow_as_alone() {
+fn unlit_colours_are_exact_even_if_there_is_glass_or_bloom() {
     // There are columns of white, red, dark green and black. On the right, they are blended with the object behind
     // them.
     let column = |x: f32, material: Material| {
@@ -234,16 +234,19 @@ fn unlit_colours_are_as_exact_beside_glass_and_glow_as_alone() {
 }
 
 #[test]
-fn glass_covers_what_is_behind_a_model_in_a_dataset_whose_masks_count_it() {
+fn glass_shows_the_environment_instead_of_the_backdrop_in_a_dataset() {
     let pane = glass(1.0001, 0.0);
     let mut scene = scene(model(vec![(square(), pane, [0.0; 3], 1.0)]), &straight_on());
     scene.is_dataset = true;
     let seen = at(&picture(&scene, SIDE), SIDE / 2, SIDE / 2);
-    assert!(seen.iter().all(|c| *c > 180), "the glass shows the backdrop (32, 64, 96) instead of the environment: {seen:?}");
+    assert!(
+        seen.iter().all(|c| *c > 180),
+        "the glass shows the backdrop (32, 64, 96) instead of the environment: {seen:?}"
+    );
 }
 
 #[test]
-fn a_mirror_shows_what_stands_before_it() {
+fn a_mirror_shows_the_object_in_front_of_it() {
     let mirror = Material { metallic: 1.0, perceptual_roughness: 0.05, ..Material::default() };
     let red = Material { base_color: [0.8, 0.0, 0.0, 1.0], metallic: 0.0, ..Material::default() };
     let parts = vec![(square(), mirror, [0.0; 3], 1.0), (ball(48, 96), red, [0.6, 0.0, 0.8], 0.2)];
@@ -274,7 +277,7 @@ fn a_white_ball_in_even_white_light_stays_white() {
 /// There are two squares with one material. The clip makes the scale of the left square negative, and only moves the
 /// right square.
 #[test]
-fn a_part_that_a_clip_mirrors_still_shows_its_front() {
+fn a_part_that_is_mirrored_by_a_clip_still_shows_its_front() {
     for alpha_mode in [AlphaMode::Opaque, AlphaMode::Blend] {
         let red = Material { alpha_mode, ..colored(1.0, 0.0, 0.0) };
         let part = |x: f32| (square(), red.clone(), [x, 0.0, 0.0], 0.4);

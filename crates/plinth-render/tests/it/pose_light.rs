@@ -56,7 +56,7 @@ fn wall(picture: &[[u8; 3]], column: usize) -> i32 {
 }
 
 #[test]
-fn each_pose_is_lit_as_if_it_were_the_first() {
+fn every_pose_is_lit_as_if_it_were_the_first() {
     let [there, back] = [[0.0, DURATION], [DURATION, 0.0]].map(|times| pictures(&times));
     assert_eq!(there[1], back[0]);
     assert_eq!(there[0], back[1]);
@@ -64,7 +64,7 @@ fn each_pose_is_lit_as_if_it_were_the_first() {
 }
 
 #[test]
-fn light_between_two_poses_lies_between_theirs() {
+fn light_between_two_poses_is_between_the_light_of_both() {
     // Light was baked at some of these times. The other times are between them.
     let steps: Vec<f32> = (0..=10).map(|i| DURATION * i as f32 / 10.0).collect();
     let pictures = pictures(&steps);
@@ -73,11 +73,14 @@ fn light_between_two_poses_lies_between_theirs() {
     let (gone, came) = (left[10] - left[0], right[0] - right[10]);
     assert!(gone > 10 && came > 10, "left {left:?}, right {right:?}");
     let largest = |row: &[i32]| row.windows(2).map(|pair| (pair[1] - pair[0]).abs()).max().unwrap();
-    assert!(largest(&left) < gone && largest(&right) < came, "the light changes abruptly: left {left:?}, right {right:?}");
+    assert!(
+        largest(&left) < gone && largest(&right) < came,
+        "the light changes abruptly: left {left:?}, right {right:?}"
+    );
 }
 
 #[test]
-fn poses_are_kept_and_change_no_picture() {
+fn the_light_of_poses_is_cached_and_does_not_change_pictures() {
     let folder = tempfile::tempdir().unwrap();
     let cache = Cache::open(folder.path().to_owned(), 1 << 30).unwrap();
     let scene = sliding(&[0.0, DURATION, 0.4 * DURATION]);

@@ -65,7 +65,7 @@ fn black_and_white_has_no_colour_and_keeps_luminance() {
 }
 
 #[test]
-fn every_filter_does_what_its_name_says() {
+fn every_filter_has_the_effect_that_its_name_says() {
     let of = |filter: &str| middle(&ball_picture(matte(0.45, 0.3, 0.25), &json!({"filter": filter})));
     let plain = of("none");
     let ratio = |[r, _, b]: [u8; 3]| f32::from(r) / f32::from(b).max(1.0);
@@ -114,7 +114,7 @@ fn toon_has_few_shades_and_an_outline() {
 }
 
 #[test]
-fn a_vignette_darkens_the_corners_and_leaves_the_middle() {
+fn a_vignette_darkens_the_corners_and_does_not_change_the_middle() {
     let plain = ball_picture(matte(0.5, 0.5, 0.5), &json!({}));
     let dark = ball_picture(matte(0.5, 0.5, 0.5), &json!({"vignette": 0.8}));
     assert!(luminance(dark[0]) < 0.5 * luminance(plain[0]));
@@ -124,7 +124,7 @@ fn a_vignette_darkens_the_corners_and_leaves_the_middle() {
 }
 
 #[test]
-fn only_what_shines_glows_and_the_glow_reaches_beyond_it() {
+fn only_bright_surfaces_glow_and_the_glow_extends_beyond_them() {
     let shining = |strength: f32| Material { emissive: [strength; 3], ..matte(0.0, 0.0, 0.0) };
     let small = |material: Material, extra: &Value| {
         let parts = vec![
@@ -144,7 +144,7 @@ fn only_what_shines_glows_and_the_glow_reaches_beyond_it() {
 }
 
 #[test]
-fn depth_of_field_blurs_what_is_far_and_leaves_the_front_sharp() {
+fn depth_of_field_blurs_distant_surfaces_and_keeps_the_front_sharp() {
     // There are a near and a far pair of squares. Each pair has an edge in the middle of its half of the picture.
     let wide = |shift: f32, y: f32, z: f32, material: Material| {
         let mut p = square();
@@ -177,7 +177,7 @@ fn depth_of_field_blurs_what_is_far_and_leaves_the_front_sharp() {
 }
 
 #[test]
-fn a_straight_edge_stays_straight_however_wide_the_widest_blur_is() {
+fn a_sharp_edge_stays_straight_even_if_other_parts_are_strongly_blurred() {
     // A sharp board is in front of white. Another board is in front of it in the lower half of the picture, and a small
     // one is far away.
     let board = |half: [f32; 2], [x, y, z]: [f32; 3]| {
@@ -204,7 +204,7 @@ fn a_straight_edge_stays_straight_however_wide_the_widest_blur_is() {
 }
 
 #[test]
-fn occlusion_darkens_crevices_and_leaves_open_places() {
+fn occlusion_darkens_crevices_and_hardly_changes_open_areas() {
     // The scene is a ball in the corner of two walls.
     let corner = |extra: &Value| {
         let parts = vec![
@@ -225,7 +225,7 @@ fn occlusion_darkens_crevices_and_leaves_open_places() {
 }
 
 #[test]
-fn each_way_of_making_shadows_makes_one_and_softness_softens_it() {
+fn every_shadow_mode_draws_a_shadow_and_softness_widens_its_penumbra() {
     let camera = json!({
         "effect": "keyframes", "aspect": "1:1", "length": 0.04, "bgColor": "#ffffff",
         "keyframes": [{"pose": {"position": [0, 4, 4], "lookAt": [0, -0.5, 0], "fov": 50}}],
@@ -258,7 +258,7 @@ fn each_way_of_making_shadows_makes_one_and_softness_softens_it() {
 }
 
 #[test]
-fn a_mirroring_floor_shows_the_model_upside_down_fading_and_without_what_is_hidden() {
+fn a_reflecting_floor_shows_the_visible_model_upside_down_and_fading() {
     let settings = |extra: Value| {
         let mut settings = json!({
             "effect": "keyframes", "aspect": "1:1", "length": 0.04, "bgColor": "#000000", "shadows": false,

@@ -70,7 +70,7 @@ fn alpha_of_row(layers: &Layers, y: u32) -> f32 {
 }
 
 #[test]
-fn points_without_normals_show_their_colour_and_emission_as_they_are() {
+fn points_without_normals_show_their_colour_and_emission_unlit() {
     let places = [[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.5, 0.0]];
     let tints = vec![[1.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]];
     let primitive = Primitive { colors: tints, ..points(places.to_vec()) };
@@ -87,7 +87,7 @@ fn points_without_normals_show_their_colour_and_emission_as_they_are() {
 }
 
 #[test]
-fn a_splat_is_round_and_no_larger_than_it_should_be() {
+fn a_point_is_a_disc_of_the_expected_size() {
     let few = seen(points(vec![[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]]), Material::default(), 1080);
     let middle = pixel(Vec3::X, 1080);
     let (x, y) = ((middle % 1080) as f32, (middle / 1080) as f32);
@@ -124,7 +124,7 @@ fn a_dense_cloud_looks_closed_and_hides_its_far_side() {
 }
 
 #[test]
-fn a_line_is_as_wide_in_any_picture() {
+fn the_width_of_a_line_scales_with_the_picture() {
     let upright = || lines(vec![[0.0, -1.0, 0.0], [0.0, 1.0, 0.0]]);
     for (side, width) in [(270, 1.0), (1080, 2.0), (1620, 3.0)] {
         let layers = seen(upright(), Material::default(), side);
@@ -135,7 +135,7 @@ fn a_line_is_as_wide_in_any_picture() {
 }
 
 #[test]
-fn a_line_has_its_ends_colours_and_is_mixed_in_between() {
+fn a_line_interpolates_the_colours_of_its_ends() {
     let ends = vec![[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]];
     let colors = vec![[1.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]];
     let layers = seen(Primitive { colors, ..lines(ends) }, Material::default(), 1080);
@@ -146,7 +146,7 @@ fn a_line_has_its_ends_colours_and_is_mixed_in_between() {
 }
 
 #[test]
-fn a_line_that_comes_from_behind_the_camera_is_drawn_up_to_it() {
+fn a_line_that_starts_behind_the_camera_is_clipped() {
     let ends = vec![[0.0, -1.0, -1.0], [0.0, 1.0, 1.0]];
     let mut settings = straight_on();
     // The far end of the line is in the centre of the picture. The near end is behind the camera and below it.
@@ -158,7 +158,7 @@ fn a_line_that_comes_from_behind_the_camera_is_drawn_up_to_it() {
 }
 
 #[test]
-fn lines_and_points_on_a_surface_are_seen_whole() {
+fn lines_and_points_on_a_surface_are_completely_visible() {
     let wall = (square(), colored(1.0, 1.0, 1.0), [0.0; 3], 1.0);
     let cross = lines(vec![[-1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0], [1.0, -1.0, 0.0]]);
     let red = Material { unlit: true, ..colored(1.0, 0.0, 0.0) };
@@ -179,7 +179,7 @@ fn lines_and_points_on_a_surface_are_seen_whole() {
 }
 
 #[test]
-fn points_with_normals_are_lit_like_the_surface_they_are_of() {
+fn points_with_normals_are_lit_like_the_surface_on_which_they_lie() {
     let lamp = with(&json!({"spotlightIntensity": 3}));
     let dim = || EnvironmentMap { width: 4, height: 2, pixels: vec![[0.2; 3]; 8] };
     let luma = |primitive: Primitive| {
@@ -198,7 +198,7 @@ fn points_with_normals_are_lit_like_the_surface_they_are_of() {
 }
 
 #[test]
-fn depth_and_normals_of_points_are_theirs() {
+fn depth_and_normals_of_points_match_the_points() {
     let bare = seen(cloud(20_000), Material::default(), SIDE);
     let lit = Primitive { normals: cloud(20_000).positions, ..cloud(20_000) };
     let lit = seen(lit, Material::default(), SIDE);
@@ -221,7 +221,7 @@ fn depth_and_normals_of_points_are_theirs() {
 }
 
 #[test]
-fn depth_of_a_line_runs_along_it() {
+fn the_depth_of_a_line_changes_along_the_line() {
     let layers = seen(lines(vec![[-1.0, 0.0, -1.0], [1.0, 0.0, 1.0]]), Material::default(), 270);
     for x in [-0.8_f32, -0.3, 0.4, 0.9] {
         let i = pixel(Vec3::new(x, 0.0, x), 270);
@@ -232,7 +232,7 @@ fn depth_of_a_line_runs_along_it() {
 }
 
 #[test]
-fn a_blended_cloud_covers_the_share_that_its_alpha_says() {
+fn the_coverage_of_a_blended_cloud_equals_its_alpha() {
     let n = 120;
     let grid = || points((0..n * n).map(|i| [(i % n) as f32 / 60.0 - 1.0, (i / n) as f32 / 60.0 - 1.0, 0.0]).collect());
     let coverage = |mode: AlphaMode, alpha: f32| {

@@ -48,13 +48,13 @@ fn at(picture: &[[u8; 3]], x: u32, y: u32) -> [u8; 3] {
 }
 
 #[test]
-fn lighting_alone_is_not_seen() {
+fn an_environment_that_is_only_a_light_source_is_not_visible() {
     let picture = drawn(&json!({"envMode": "lighting"}));
     assert!(picture.iter().all(|p| *p == [32, 64, 96]));
 }
 
 #[test]
-fn a_floating_environment_is_seen_where_the_camera_looks() {
+fn a_floating_environment_is_visible_in_the_direction_of_the_camera() {
     let picture = drawn(&json!({"envMode": "floating"}));
     let [r, g, b] = at(&picture, SIDE / 2, SIDE / 2);
     assert!(r > 150 && g < 40 && b < 40, "the environment at −Z is not behind the model: {r} {g} {b}");
@@ -65,7 +65,7 @@ fn a_floating_environment_is_seen_where_the_camera_looks() {
 }
 
 #[test]
-fn a_turn_goes_the_way_that_the_light_goes() {
+fn rotating_the_visible_environment_matches_rotating_its_light() {
     // A rotation by 90° moves the part of the panorama at −Z to −X. The camera looks along −Z. Therefore, after a
     // smaller rotation, this part is at the left edge of the picture.
     let picture = drawn(&json!({"envMode": "floating", "envRotation": 15}));
@@ -74,7 +74,7 @@ fn a_turn_goes_the_way_that_the_light_goes() {
 }
 
 #[test]
-fn opacity_exposure_and_tint_are_as_they_are_named() {
+fn opacity_exposure_and_tint_have_their_effects() {
     let grey = |more: Value| {
         let mut settings = json!({"envMode": "floating"});
         settings.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -104,7 +104,7 @@ fn blur_is_smooth_and_keeps_the_light() {
 }
 
 #[test]
-fn a_grounded_environment_lies_below_the_model() {
+fn a_grounded_environment_forms_a_ground_below_the_model() {
     // The camera looks at the point of the ground below the centre of the model.
     let down = |mode: &str| {
         let pose = json!({"position": [0, 3, 3], "lookAt": [0, -1, 0], "fov": 50});
@@ -160,7 +160,7 @@ fn drum() -> Primitive {
 }
 
 #[test]
-fn a_film_shows_the_reflections_that_a_still_does() {
+fn a_video_shows_the_same_reflections_as_a_still() {
     let chrome = Material { metallic: 1.0, perceptual_roughness: 0.05, ..Material::default() };
     let drawn = |length: f64| {
         let mut settings = straight_on();
