@@ -29,7 +29,7 @@ pub fn bake(
     let scene = Scene::new(meshes, environment, lights);
     let samples = SamplePoints::of_vertices(meshes);
     let rays_per_vertex = (options.ray_budget / samples.len().max(1)).clamp(options.min_samples, options.max_samples);
-    // Fraction of the ray budget that the vertices use.
+    // The fraction of the ray budget that is used for sample points at vertices.
     let vertex_ray_share = ((samples.len() * rays_per_vertex) as f32 / options.ray_budget as f32).min(1.0);
     let coarse = CoarseSamples::new(samples, options, vertex_ray_share);
     let sub_triangles = initial_sub_triangles(&coarse);

@@ -37,7 +37,7 @@ impl Rules {
 }
 
 fn refused(error: RulesetError) -> FenceError {
-    FenceError::refused("restricting files")(error.into())
+    FenceError::refused("enforcing the Landlock rules")(error.into())
 }
 
 fn rules(writable: &[PathBuf], readable: &[PathBuf], programs: &[&Path]) -> Result<RulesetCreated, RulesetError> {

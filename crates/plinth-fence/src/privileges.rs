@@ -27,7 +27,7 @@ pub(crate) fn drop_all(user: Option<&JobUser>) -> Result<(), FenceError> {
         inheritable: CapabilitySet::empty(),
     };
     set_capabilities(None, none).map_err(Into::into).map_err(FenceError::refused("dropping capabilities"))?;
-    set_no_new_privs(true).map_err(Into::into).map_err(FenceError::refused("giving up further privileges"))
+    set_no_new_privs(true).map_err(Into::into).map_err(FenceError::refused("setting no_new_privs"))
 }
 
 fn become_user(user: &JobUser) -> Result<(), FenceError> {
@@ -38,5 +38,5 @@ fn become_user(user: &JobUser) -> Result<(), FenceError> {
     // Switching the user makes /proc/self unreadable, but drivers read it.
     set_dumpable_behavior(DumpableBehavior::Dumpable)
         .map_err(Into::into)
-        .map_err(FenceError::refused("keeping /proc/self readable"))
+        .map_err(FenceError::refused("making /proc/self readable"))
 }

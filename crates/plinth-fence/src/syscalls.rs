@@ -80,9 +80,9 @@ pub(crate) fn forbid() -> Result<bool, FenceError> {
     if secure_computing_mode().is_err() {
         return Ok(false);
     }
-    let filters = filters().map_err(Into::into).map_err(FenceError::refused("describing forbidden system calls"))?;
+    let filters = filters().map_err(Into::into).map_err(FenceError::refused("compiling the seccomp filters"))?;
     for filter in filters.iter().flatten() {
-        apply_filter(filter).map_err(Into::into).map_err(FenceError::refused("forbidding system calls"))?;
+        apply_filter(filter).map_err(Into::into).map_err(FenceError::refused("applying the seccomp filters"))?;
     }
     Ok(filters.is_some())
 }

@@ -1,4 +1,4 @@
-//! Downscaling of images.
+//! Downscales images.
 
 use plinth_frame::Resampler;
 
@@ -17,7 +17,6 @@ impl Reducer {
         Self { resampler: Resampler::default(), width, height }
     }
 
-    /// Returns the downscaled image.
     pub(crate) fn reduce(&mut self, canvas: &Canvas) -> Result<Canvas, MediaError> {
         let pixels = self
             .resampler

@@ -39,11 +39,11 @@ pub struct Node {
     pub parent: Option<usize>,
     /// Transform relative to the parent, in the rest pose.
     pub local: Transform,
-    /// Index into [`Model::meshes`].
+    /// Index of the mesh in [`Model::meshes`]; `None` if the node has no mesh.
     pub mesh: Option<usize>,
-    /// Index into [`Model::skins`].
+    /// Index of the skin in [`Model::skins`]; `None` if the mesh is not skinned.
     pub skin: Option<usize>,
-    /// Index into [`Model::lights`].
+    /// Index of the light in [`Model::lights`]; `None` if the node has no light.
     pub light: Option<usize>,
     /// Morph weights in the rest pose. If the node has none of its own, these are the weights of its mesh.
     pub weights: Vec<f32>,
@@ -231,21 +231,21 @@ pub struct Material {
     pub specular_color: [f32; 3],
     /// Texture with the sRGB-encoded colour of the specular reflection of dielectrics.
     pub specular_color_texture: Option<TextureRef>,
-    /// KHR_materials_clearcoat.
+    /// Parameters of KHR_materials_clearcoat; `None` without this extension.
     pub clearcoat: Option<Clearcoat>,
-    /// KHR_materials_sheen.
+    /// Parameters of KHR_materials_sheen; `None` without this extension.
     pub sheen: Option<Sheen>,
-    /// KHR_materials_transmission.
+    /// Parameters of KHR_materials_transmission; `None` without this extension.
     pub transmission: Option<Transmission>,
-    /// KHR_materials_volume.
+    /// Parameters of KHR_materials_volume; `None` without this extension.
     pub volume: Option<Volume>,
     /// KHR_materials_dispersion: 20 / Abbe number. The value 0 disables dispersion.
     pub dispersion: f32,
-    /// KHR_materials_iridescence.
+    /// Parameters of KHR_materials_iridescence; `None` without this extension.
     pub iridescence: Option<Iridescence>,
-    /// KHR_materials_anisotropy.
+    /// Parameters of KHR_materials_anisotropy; `None` without this extension.
     pub anisotropy: Option<Anisotropy>,
-    /// KHR_materials_diffuse_transmission.
+    /// Parameters of KHR_materials_diffuse_transmission; `None` without this extension.
     pub diffuse_transmission: Option<DiffuseTransmission>,
     /// Factor for the light from the environment. It is always 1 after loading; settings can change it later.
     pub environment_strength: f32,
@@ -510,7 +510,7 @@ pub struct Light {
     pub color: [f32; 3],
     /// Intensity in candela for point lights and spotlights, in lux for directional lights.
     pub intensity: f32,
-    /// Distance in metres beyond which the light may be ignored.
+    /// Distance in metres beyond which the light may be ignored; `None` means no limit.
     pub range: Option<f32>,
 }
 

@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytemuck::NoUninit;
 use twox_hash::XxHash3_128;
 
-/// First bytes of each file.
+/// The first bytes of each file, which identify its format.
 const MAGIC: &[u8; 8] = b"plinth-1";
 /// Size of the header in bytes. The header consists of the magic bytes and the checksum.
 const HEAD: usize = MAGIC.len() + size_of::<u128>();

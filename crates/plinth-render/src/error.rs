@@ -3,7 +3,7 @@
 /// The reason why a scene could not be drawn.
 #[derive(Debug, thiserror::Error)]
 pub enum RenderError {
-    /// The driver dropped the device.
+    /// The graphics device was lost, for example because its driver was reset.
     #[error("the graphics device was lost; run again, and if it happens again try `--adapter cpu`: {words}")]
     DeviceLost {
         /// Message of the driver.

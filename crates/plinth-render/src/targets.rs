@@ -15,7 +15,7 @@ pub(crate) struct Targets {
     pub(crate) depth: wgpu::TextureView,
     /// The first and the second surface of each pixel.
     pub(crate) surfaces: [wgpu::TextureView; SURFACES],
-    /// For each surface of a pixel, the number of its batch, stored as depth.
+    /// For each surface of a pixel, the number of the batch to which it belongs, stored as depth.
     pub(crate) batches: [wgpu::TextureView; SURFACES],
     /// The colours of the surfaces. `None` if they are shaded directly into the picture.
     pub(crate) colors: Option<[wgpu::TextureView; SURFACES]>,

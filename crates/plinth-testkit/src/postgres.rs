@@ -219,7 +219,7 @@ fn own(folder: &Path) {
         let status = Command::new("chown").arg("-R").arg(format!("{UNPRIVILEGED}:{UNPRIVILEGED}")).arg(folder).status();
         assert!(
             status.is_ok_and(|s| s.success()),
-            "{} could not be handed to {UNPRIVILEGED}. {HELP}",
+            "{} could not be given to the user {UNPRIVILEGED}. {HELP}",
             folder.display()
         );
     }

@@ -29,7 +29,7 @@ fn main() {
             serve(&targets, fence);
         }
         "attack" => attack(&Targets::parse(&targets), fence),
-        other => unreachable!("{other}: not a role"),
+        other => unreachable!("{other} is not a role"),
     }
 }
 

@@ -76,7 +76,7 @@ pub(crate) struct Fields {
 }
 
 impl Fields {
-    /// Reads the next bytes.
+    /// Reads the next `N` bytes.
     pub(crate) fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
         let bytes = self.bytes.get(self.at..).and_then(|rest| rest.first_chunk::<N>());
         let bytes = *bytes.ok_or_else(|| damaged(self.kind))?;
@@ -84,22 +84,18 @@ impl Fields {
         Ok(bytes)
     }
 
-    /// Skips bytes.
     pub(crate) fn skip(&mut self, count: usize) {
         self.at = self.at.saturating_add(count);
     }
 
-    /// Reads a 16-bit integer.
     pub(crate) fn u16(&mut self) -> Result<u16> {
         self.take().map(u16::from_be_bytes)
     }
 
-    /// Reads a 32-bit integer.
     pub(crate) fn u32(&mut self) -> Result<u32> {
         self.take().map(u32::from_be_bytes)
     }
 
-    /// Reads a 64-bit integer.
     pub(crate) fn u64(&mut self) -> Result<u64> {
         self.take().map(u64::from_be_bytes)
     }

@@ -10,7 +10,7 @@ use crate::MediaError;
 /// Headings of the panels. A view has one tile per panel, in the same order.
 const PANELS: [&str; 4] =
     ["images", "depth: closer is darker", "normals: +X red, +Y green, +Z blue", "masks: the model is white"];
-/// Approximate side of a panel in pixels.
+/// Approximate side length of a panel in pixels.
 const PANEL_SIDE: u32 = 1200;
 /// Maximum side length of a tile in pixels.
 const LARGEST_TILE: u32 = 400;

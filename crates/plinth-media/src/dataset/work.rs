@@ -187,7 +187,8 @@ fn points_path(view: usize) -> String {
     format!("{POINTS}/{view:04}.rows")
 }
 
-/// Deletes folders of dead processes: those for the same target with a different key, and abandoned ones.
+/// Deletes temporary folders whose processes have ended, if they belong to the same target with a different key, or are
+/// abandoned.
 fn sweep(beside: &Path, owner: &str, own: &Path) {
     let Ok(entries) = fs::read_dir(beside) else { return };
     for entry in entries.flatten() {

@@ -6,7 +6,7 @@ use crate::limits::{Budget, Limits, check};
 
 /// Approximate maximum memory of a parsed object, in bytes.
 const BYTES_PER_OBJECT: u64 = 256;
-/// Approximate memory of a parsed value in a list, in bytes.
+/// Approximate memory that a parsed value takes in its list, in bytes.
 const BYTES_PER_VALUE: u64 = 8;
 
 /// Checks that a text is a JSON object within the limits, and counts its parsed size against the budget. Brackets and

@@ -1,5 +1,5 @@
 // Groups the samples of each pixel to surfaces. A pixel has one surface, or two surfaces at an edge. Each surface is
-// shaded only once.
+// shaded only once. A batch is the geometry that is drawn with one call.
 //
 // There are four draws. The first writes the surface of each pixel that shows only one triangle. It also writes the
 // number of the batch of each pixel's first surface as a depth value, and records the tiles with other pixels ("edge
@@ -158,7 +158,7 @@ fn fs(@builtin(position) at: vec4<f32>) -> Classified {
         let samples = select(vec4(0u), covered_vector, alike | (ids == vec4(ids[i])));
         same[i] = samples.x | samples.y | samples.z | samples.w;
     }
-    // The first surface is that of the triangle which most samples show. The second surface is the one with most of the
+    // The first surface contains the triangle that most samples show. The second surface is the one with most of the
     // remaining samples; all other samples are added to it.
     let triangle = most_seen(ids);
     let of_triangle = select(vec4(0u), same, ids == vec4(triangle));

@@ -1,6 +1,6 @@
-//! Converts triangle numbers to shaded surfaces. The samples of each pixel are grouped to one or two surfaces, and each
-//! surface is shaded once (Burns and Hunt 2013, "The Visibility Buffer: A Cache-Friendly Approach to Deferred
-//! Shading").
+//! Converts triangle numbers to shaded surfaces. A surface is the part of a pixel that shows one triangle or several
+//! connected triangles. The samples of each pixel are grouped to one or two surfaces, and each surface is shaded once
+//! (Burns and Hunt 2013, "The Visibility Buffer: A Cache-Friendly Approach to Deferred Shading").
 
 use std::ops::Range;
 

@@ -13,8 +13,8 @@ const LEVELS: [(u8, u32, u32); 8] = [
     (52, 2_073_600, 36_864),
 ];
 
-/// Returns the `level_idc` of the lowest level that supports a video, but at least that of level 3 (40 is level 4).
-/// Returns `None` if no level supports the video.
+/// Returns the `level_idc` of the lowest level that supports a video, but at least 30 (level 3). For example, 40 is
+/// level 4. Returns `None` if no level supports the video.
 pub(super) fn level(width: u32, height: u32, fps: u32) -> Option<u8> {
     let blocks = width.div_ceil(16) * height.div_ceil(16);
     LEVELS.iter().find(|(_, rate, size)| blocks <= *size && blocks * fps <= *rate).map(|(level, _, _)| *level)
