@@ -10,7 +10,7 @@ pub enum RenderError {
         words: String,
     },
     /// The graphics device does not respond.
-    #[error("the graphics device did not answer in time; try `--adapter cpu`")]
+    #[error("the graphics device did not respond in time; try `--adapter cpu`")]
     DeviceHung {
         /// Error of waiting for the device.
         #[source]

@@ -144,7 +144,7 @@ pub(crate) fn raster(bytes: &[u8], limits: Limits) -> std::result::Result<Raster
     let mut decoder = reader.into_decoder().map_err(|e| e.to_string())?;
     let size = decoder.total_bytes();
     if size > limits.decoded_bytes {
-        return Err(format!("it takes {size} bytes decoded, more than {}", limits.decoded_bytes));
+        return Err(format!("it takes {size} bytes after decoding, more than {}", limits.decoded_bytes));
     }
     // Texture values are used as stored in the file: an embedded colour profile or orientation is not applied.
     let _profile = decoder.icc_profile();

@@ -30,7 +30,7 @@ pub(crate) fn skins(source: &Source<'_>) -> Result<Vec<Skin>> {
                 let (count, needed) = (inverse_bind.len(), skin.joints.len());
                 return Err(ModelError::invalid(
                     location,
-                    format!("{count} inverse bind matrices for {needed} joints"),
+                    format!("there are {count} inverse bind matrices for {needed} joints"),
                 ));
             }
             let inverse_bind = inverse_bind.into_iter().take(skin.joints.len()).collect();

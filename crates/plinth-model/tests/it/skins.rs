@@ -81,7 +81,7 @@ fn invalid_skins_are_rejected() {
     glb.json["skins"][0]["joints"] = json!([1, 9]);
     assert!(glb.load_error().contains("skins[0]: joint node 9 does not exist"));
     glb.json["skins"][0]["joints"] = json!([1, 2, 0]);
-    assert!(glb.load_error().contains("skins[0]: 2 inverse bind matrices for 3 joints"));
+    assert!(glb.load_error().contains("skins[0]: there are 2 inverse bind matrices for 3 joints"));
     glb.json["skins"][0] = json!({"joints": [1, 2]});
     assert_eq!(glb.load().skins[0].inverse_bind, [Mat4::IDENTITY; 2]);
 }

@@ -61,7 +61,7 @@ pub(crate) fn compose(
     generated: &[(&str, &str)],
 ) -> Result<String, RenderError> {
     if !is_declared(path, defines) {
-        let words = format!("shader/variants.rs does not declare it with {defines:?}");
+        let words = format!("shader/variants.rs does not declare the variant {defines:?}");
         return Err(RenderError::Shader { name: path.to_owned(), words });
     }
     let uv_row_count = uv_row_count();
@@ -110,7 +110,7 @@ impl Composer<'_> {
                     .generated
                     .iter()
                     .find(|(known, _)| *known == name)
-                    .ok_or_else(|| fault(format!("nothing generated for '{name}'")))?;
+                    .ok_or_else(|| fault(format!("there is no generated text for '{name}'")))?;
                 self.out.push_str(text);
             } else {
                 self.out.push_str(line);

@@ -40,15 +40,20 @@ pub fn gain_map(sdr: &[u8], gain: &[u8], metadata: &[u8]) -> Result<EnvironmentM
         limits.max_image_width = Some(MAX_FILE_WIDTH);
         limits.max_image_height = Some(MAX_FILE_HEIGHT);
         reader.limits(limits);
-        reader.decode().map(image::DynamicImage::into_rgb8).map_err(|e| fault(format!("the {what} image: {e}")))
+        reader
+            .decode()
+            .map(image::DynamicImage::into_rgb8)
+            .map_err(|e| fault(format!("the {what} image cannot be decoded: {e}")))
     };
     if !numbers.is_finite() {
-        return Err(fault("the metadata hold a number that is not finite, or a gamma of 0 or less".to_owned()));
+        return Err(fault("the metadata contain a number that is not finite, or a gamma of 0 or less".to_owned()));
     }
     let (sdr, gain) = (read("sdr", sdr)?, read("gainmap", gain)?);
     if sdr.dimensions() != gain.dimensions() {
         let ((w, h), (w2, h2)) = (sdr.dimensions(), gain.dimensions());
-        return Err(fault(format!("the sdr image is {w}×{h}, the gainmap image {w2}×{h2}; they must agree")));
+        return Err(fault(format!(
+            "the sdr image is {w}×{h}, the gainmap image {w2}×{h2}; they must have the same size"
+        )));
     }
     let (width, height) = sdr.dimensions();
     if width < 2 {
