@@ -183,8 +183,8 @@ pub struct TextureRef {
     pub texture: usize,
     /// Index into [`Primitive::uvs`]. A primitive without this set uses (0, 0).
     pub uv_set: usize,
-    /// Transform of KHR_texture_transform, as the first two rows of a 3×3 matrix: `u' = a·u + b·v + c`, `v' = d·u + e·v
-    /// + f`.
+    /// Transform of KHR_texture_transform, as the first two rows of a 3×3 matrix. With it, `u' = a·u + b·v + c` and
+    /// `v' = d·u + e·v + f`.
     pub transform: Option<[f32; 6]>,
 }
 

@@ -1,8 +1,9 @@
 //! A test program that acts like a compromised job: it attempts forbidden actions, and prints which of them succeeded.
 //!
-//! `hostile attack TARGETS [FENCE]` attempts all attacks, inside the sandbox `FENCE` if it is given. `hostile serve
-//! TARGETS [FENCE]` acts as the server: its environment contains a secret, it leaves a file open, and it starts the
-//! attacks as a child process. `hostile hide TARGETS` does the same, but first hides its environment and memory.
+//! - `hostile attack TARGETS [FENCE]` attempts all attacks, inside the sandbox `FENCE` if it is given.
+//! - `hostile serve TARGETS [FENCE]` acts as the server: its environment contains a secret, it leaves a file open, and it
+//!   starts the attacks as a child process.
+//! - `hostile hide TARGETS` does the same, but first hides its environment and memory.
 #![expect(unsafe_code, reason = "attacks are system calls that no safe library makes")]
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a program for tests")]
 
