@@ -1,4 +1,4 @@
-//! Dropping capabilities and switching the user.
+//! Drops capabilities and switches the user.
 
 use nix::unistd::{Gid, Uid, setgroups, setresgid, setresuid};
 use rustix::process::{DumpableBehavior, set_dumpable_behavior};

@@ -40,7 +40,7 @@ fn neighbours_within(s: Surface, direction: vec3<f32>, perceptual_roughness: f32
             break;
         }
         let near = textureSampleLevel(field_distances, linear_sampler, at, 0.0).r;
-        // Thin walls contain no cell, so the surface is made thicker.
+        // No cell is inside a thin wall, so surfaces are made thicker.
         let gap = near - THICKENED * cell;
         let width = max(travelled * slope, 0.3 * cell);
         // The plane of the reflecting surface itself is ignored.
